@@ -1,0 +1,1 @@
+"""The papers' formulas in plain loops: slow, obvious, and what the fast code is held to."""
