@@ -33,6 +33,11 @@ def events_dir():
     return _shipped("data/events", "events")
 
 
+def papers_dir():
+    """Folder of what the papers print, one YAML a paper."""
+    return _shipped("data/papers", "papers")
+
+
 def notebooks_dir():
     """Folder of the notebooks."""
     return _shipped("notebooks", "notebooks")

@@ -1,0 +1,37 @@
+# `make run` regenerates the report, `make test` tests, `make lab` opens the notebooks.
+# Each sets up the virtual environment first, if it is not there yet.
+
+PYTHON ?= python3
+VENV ?= .venv
+PROFILE ?= paper
+BIN := $(VENV)/bin
+
+.PHONY: setup run test lab lock clean
+
+setup: $(VENV)/ready
+
+$(VENV)/ready: requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "cmlib needs Python 3.11 or newer: make PYTHON=/path/to/python3.12 …" >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || \
+	  { echo "no virtual environment could be made: on Debian, apt-get install python3-venv" >&2; exit 1; }
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@$(BIN)/python -c 'import lightgbm' || \
+	  { echo "LightGBM needs the OpenMP library: on Debian, apt-get install libgomp1" >&2; exit 1; }
+	@touch $@
+
+run: setup
+	$(BIN)/cmlib run $(PROFILE)
+
+test: setup
+	$(BIN)/python -m pytest
+
+lab: setup
+	$(BIN)/jupyter lab --notebook-dir notebooks
+
+lock:
+	uv pip compile --quiet --universal --python-version 3.11 --extra dev --extra cluster --no-emit-index-url --no-annotate --no-header pyproject.toml -o requirements.lock
+
+clean:
+	rm -rf $(VENV) data/results

@@ -1,0 +1,82 @@
+"""Lay a profile's results out as one page."""
+
+import json
+import os
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+
+import jinja2
+import pandas as pd
+
+_ROWS_SHOWN = 60
+
+
+def build_index(folder):
+    """Write `index.html` over all results found in a profile's folder.
+
+    Parameters
+    ----------
+    folder : path
+        Holds a sub-folder a notebook, each with its `manifest.json`.
+
+    Returns
+    -------
+    pathlib.Path
+        The page.
+
+    Raises
+    ------
+    ValueError
+        If no notebook has left results there.
+    """
+    folder = Path(folder)
+    manifests = [json.loads(f.read_text(encoding="utf-8")) for f in sorted(folder.glob("*/manifest.json"))]
+    if not manifests:
+        raise ValueError(f"no results under {folder}: run `cmlib run {folder.name}` first.")
+    for manifest in manifests:
+        for table in manifest["tables"]:
+            table["html"] = _table_html(folder / manifest["notebook"] / f"{table['name']}.csv")
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("cmlib.report", "."), autoescape=True, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters |= {"markdown": _markdown, "number": _number}
+    page = environment.get_template("page.html.j2").render(
+        profile=folder.name,
+        sections=manifests,
+        findings=[(m["notebook"], text) for m in manifests for text in m["findings"]],
+        versions=manifests[-1]["versions"],
+        made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+    )
+    target = folder / "index.html"
+    draft = target.with_suffix(".html.partial")
+    draft.write_text(page, encoding="utf-8")
+    os.replace(draft, target)
+    return target
+
+
+def _table_html(file):
+    frame = pd.read_csv(file, nrows=_ROWS_SHOWN)
+    return frame.to_html(index=False, na_rep="–", border=0, float_format=_number)
+
+
+def _number(value):
+    if value is None or pd.isna(value):
+        return "–"
+    if isinstance(value, str):
+        return value
+    size = abs(value)
+    if size == 0 or float(value).is_integer():
+        return f"{value:,.0f}"
+    if size >= 1000 or size < 0.001:
+        return f"{value:.3g}" if size < 0.001 else f"{value:,.0f}"
+    return f"{value:.3g}" if size < 1 else f"{value:,.2f}"
+
+
+def _markdown(text):
+    """The little Markdown that captions use: bold, emphasis, code."""
+    text = str(jinja2.utils.markupsafe.escape(text))
+    text = re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", text)
+    text = re.sub(r"\*(.+?)\*", r"<em>\1</em>", text)
+    text = re.sub(r"`(.+?)`", r"<code>\1</code>", text)
+    return jinja2.utils.markupsafe.Markup(text)

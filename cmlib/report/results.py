@@ -1,0 +1,150 @@
+"""What a notebook found: figures, tables and numbers, kept where the report looks for them."""
+
+import importlib.metadata
+import json
+import math
+import os
+import platform
+import shutil
+from pathlib import Path
+
+import yaml
+from IPython.display import HTML, Image, Markdown, display
+
+from cmlib import places
+
+_STACK = ("cmlib", "numpy", "pandas", "scipy", "scikit-learn", "lightgbm", "numba", "matplotlib", "seaborn")
+
+
+def paper(name):
+    """Read what a paper prints.
+
+    Parameters
+    ----------
+    name : str
+        ``"counterminer"``, ``"gbrt"``, …: a file of `data/papers`.
+
+    Returns
+    -------
+    dict
+
+    Raises
+    ------
+    ValueError
+        If there is no such file; the message lists those there are.
+    """
+    folder = places.papers_dir()
+    file = folder / f"{name}.yaml"
+    if not file.is_file():
+        known = ", ".join(sorted(f.stem for f in folder.glob("*.yaml"))) or "none"
+        raise ValueError(f"no figures of a paper called {name!r} under data/papers; known: {known}.")
+    return yaml.safe_load(file.read_text(encoding="utf-8"))
+
+
+class Results:
+    """The results of one notebook in one profile.
+
+    Everything goes to a folder beside the final one and moves there in
+    :meth:`save`, so that a notebook that fails half-way leaves the results of
+    its last good run as they were.
+
+    Parameters
+    ----------
+    notebook : str
+        Name without suffix, such as ``"02_cleaning"``.
+    title : str
+        Heading in the report.
+    question : str
+        What the notebook answers, in one sentence.
+    profile : str, default "paper"
+        Folder under `data/results` (or `folder`).
+    folder : path, optional
+        Where results go instead of `data/results`.
+    """
+
+    def __init__(self, notebook, *, title, question, profile="paper", folder=None):
+        self._final = Path(folder or places.results_dir()) / profile / notebook
+        self._draft = self._final.with_name(f"{notebook}.partial")
+        shutil.rmtree(self._draft, ignore_errors=True)
+        self._draft.mkdir(parents=True)
+        self._record = {
+            "notebook": notebook,
+            "title": title,
+            "question": question,
+            "profile": profile,
+            "figures": [],
+            "tables": [],
+            "numbers": [],
+            "findings": [],
+        }
+
+    def figure(self, figure, name, caption):
+        """Keep a matplotlib figure as PNG and SVG, and show it with its caption below."""
+        png = self._draft / f"{name}.png"
+        figure.savefig(png, dpi=160, bbox_inches="tight")
+        figure.savefig(png.with_suffix(".svg"), bbox_inches="tight", metadata={"Date": None})
+        self._add("figures", name, {"name": name, "caption": caption})
+        display(Image(data=png.read_bytes(), width=figure.get_figwidth() * 96, alt=_plain(caption)))
+        return Markdown(caption)
+
+    def table(self, frame, name, caption, *, rows=40, decimals=2):
+        """Keep a frame as CSV and Parquet, and show its first `rows` rows with its caption above."""
+        frame.to_csv(self._draft / f"{name}.csv", index=_has_named_index(frame))
+        frame.to_parquet(self._draft / f"{name}.parquet")
+        self._add("tables", name, {"name": name, "caption": caption, "n_rows": len(frame)})
+        display(Markdown(caption))
+        return HTML(_html(frame.head(rows), decimals))
+
+    def number(self, name, value, unit="", *, paper=None, note=""):
+        """Keep one number, with what the paper prints for it and why they differ."""
+        value = float(value)
+        if not math.isfinite(value):
+            raise ValueError(
+                f"{self._record['notebook']}: number {name!r} is {value}; record only what was measured, "
+                "and say in a finding why it could not be."
+            )
+        entry = {"name": name, "value": value, "unit": unit, "paper": paper, "note": note}
+        self._add("numbers", name, entry)
+
+    def finding(self, text):
+        """Keep one sentence in plain words for the report's first page; return it to be shown."""
+        self._record["findings"].append(text)
+        return Markdown(text)
+
+    def numbers(self):
+        """The paper's numbers beside those measured here, as a frame to show."""
+        import pandas as pd
+
+        frame = pd.DataFrame(self._record["numbers"])
+        return HTML(_html(frame.rename(columns={"name": "quantity", "value": "here"}), 2))
+
+    def save(self):
+        """Put the results in their place, and return the versions they were made with."""
+        self._record["versions"] = {"python": platform.python_version()} | {
+            name: importlib.metadata.version(name) for name in _STACK
+        }
+        text = json.dumps(self._record, indent=1, ensure_ascii=False)
+        (self._draft / "manifest.json").write_text(text + "\n", encoding="utf-8")
+        shutil.rmtree(self._final, ignore_errors=True)
+        os.replace(self._draft, self._final)
+        versions = ", ".join(f"{name} {number}" for name, number in self._record["versions"].items())
+        return Markdown(f"*Made with {versions}.*")
+
+    def _add(self, kind, name, entry):
+        if any(other["name"] == name for other in self._record[kind]):
+            raise ValueError(f"{self._record['notebook']}: two {kind} are called {name!r}; rename one.")
+        self._record[kind].append(entry)
+
+
+def _has_named_index(frame):
+    return frame.index.name is not None or frame.index.nlevels > 1
+
+
+def _html(frame, decimals):
+    return frame.to_html(
+        index=_has_named_index(frame), na_rep="–", border=0, float_format=lambda v: f"{v:,.{decimals}f}"
+    )
+
+
+def _plain(markdown):
+    return markdown.replace("*", "").replace("`", "")
