@@ -75,7 +75,9 @@ def series(lines, *, ylabel, marks=None, title=""):
     for (label, values), colour in zip(lines.items(), _palette(len(lines)), strict=True):
         ax.plot(values.index, values.to_numpy(), label=label, color=colour, linewidth=1.3)
     if marks is not None and len(marks):
-        ax.plot(marks.index, marks.to_numpy(), "o", mfc="none", mec="#444444", ms=5, label="changed by cleaning")
+        ax.plot(
+            marks.index, marks.to_numpy(), "o", mfc="none", mec="#444444", ms=5, label="changed by cleaning"
+        )
     ax.set(xlabel="time [s]", ylabel=ylabel, title=title, ylim=(0, None))
     ax.legend(loc="upper left", bbox_to_anchor=(1, 1))
     return figure, ax
@@ -130,7 +132,9 @@ def bars_by_program(frame, *, value, hue, ylabel, paper=None, paper_label="paper
         err_kws={"linewidth": 1.0, "color": "#333333"},
     )
     for name, level in (paper or {}).items():
-        ax.axhline(level, color=colours[name], linestyle="--", linewidth=1, label=f"{paper_label}: {name} {level:g}")
+        ax.axhline(
+            level, color=colours[name], linestyle="--", linewidth=1, label=f"{paper_label}: {name} {level:g}"
+        )
     ax.set(xlabel="", ylabel=ylabel, ylim=(0, None))
     ax.legend(loc="upper left", bbox_to_anchor=(1, 1), title="")
     return figure, ax
@@ -224,7 +228,9 @@ def refinement(histories, *, lines, marked, paper=None):
         for (column, label), colour in zip(lines.items(), colours, strict=False):
             ax.plot(history["n_events"], history[column], label=label, color=colour, marker=".", ms=3, lw=1.1)
         if paper:
-            ax.plot(list(paper), list(paper.values()), "x", color=colours[-1], label="paper, mean of 16 programs")
+            ax.plot(
+                list(paper), list(paper.values()), "x", color=colours[-1], label="paper, mean of 16 programs"
+            )
         ax.axvline(marked[program], color="#555555", lw=0.8, ls=":", label="model kept")
         ax.set(title=program, xlabel="number of events", ylabel="IPC error [%]", ylim=(0, None))
     axes[0].invert_xaxis()

@@ -38,7 +38,10 @@ def build_index(folder):
         for table in manifest["tables"]:
             table["html"] = _table_html(folder / manifest["notebook"] / f"{table['name']}.csv")
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("cmlib.report", "."), autoescape=True, trim_blocks=True, lstrip_blocks=True
+        loader=jinja2.PackageLoader("cmlib.report", "."),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     environment.filters |= {"markdown": _markdown, "number": _number}
     page = environment.get_template("page.html.j2").render(

@@ -30,7 +30,9 @@ class Parameter:
         if number and (limits := _RANGE.search(self.comment)):
             low, high = float(limits["low"]), float(limits["high"])
             if not low <= value <= high:
-                raise ValueError(f"{where}: {self.name} = {value!r} is outside [{low:g}, {high:g}] ({self.comment}).")
+                raise ValueError(
+                    f"{where}: {self.name} = {value!r} is outside [{low:g}, {high:g}] ({self.comment})."
+                )
         if choice := _CHOICE.search(self.comment):
             allowed = [word.strip() for word in choice["choices"].split(",")]
             if str(value) not in allowed:
@@ -60,7 +62,9 @@ def declared_parameters(notebook):
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     tagged = [c for c in cells if "parameters" in c["metadata"].get("tags", [])]
     if len(tagged) != 1:
-        raise ValueError(f"{notebook.name}: {len(tagged)} cells are tagged 'parameters'; it takes exactly one.")
+        raise ValueError(
+            f"{notebook.name}: {len(tagged)} cells are tagged 'parameters'; it takes exactly one."
+        )
     source = "".join(tagged[0]["source"])
     lines = source.splitlines()
     found = {}

@@ -65,7 +65,9 @@ def _plan(profile, wanted, extra):
         known = ", ".join(sorted(f.name for f in places.params_dir().iterdir() if f.is_dir()))
         raise ValueError(f"no profile {profile!r} under params; there are: {known}.")
     files = sorted(folder.glob("*.yaml"))
-    chosen = [f for f in files if not wanted or any(f.stem == w or f.stem.startswith(f"{w}_") for w in wanted)]
+    chosen = [
+        f for f in files if not wanted or any(f.stem == w or f.stem.startswith(f"{w}_") for w in wanted)
+    ]
     for name in wanted:
         if not any(f.stem == name or f.stem.startswith(f"{name}_") for f in files):
             known = ", ".join(f.stem for f in files)
@@ -87,7 +89,7 @@ def _plan(profile, wanted, extra):
 
 
 def _execute(notebook, given, folder):
-    draft = folder / f"{notebook.stem}.ipynb.partial"
+    draft = folder / f"{notebook.stem}.partial.ipynb"
     try:
         papermill.execute_notebook(
             notebook,
@@ -96,6 +98,7 @@ def _execute(notebook, given, folder):
             kernel_name="python3",
             progress_bar={"leave": False, "desc": notebook.stem},
             request_save_on_cell_execute=False,
+            extra_arguments=["--IPKernelApp.log_level=ERROR"],
             cwd=folder,
         )
     except PapermillExecutionError as error:
@@ -104,7 +107,9 @@ def _execute(notebook, given, folder):
         raise NotebookError(_explain(notebook, error, kept)) from None
     target = folder / notebook.stem / f"{notebook.stem}.ipynb"
     if not target.parent.is_dir():
-        raise NotebookError(f"{notebook.name} ended without saving its results; its last cell calls results.save().")
+        raise NotebookError(
+            f"{notebook.name} ended without saving its results; its last cell calls results.save()."
+        )
     os.replace(draft, target)
     page, _ = HTMLExporter(exclude_input_prompt=True).from_notebook_node(nbformat.read(target, as_version=4))
     target.with_suffix(".html").write_text(page, encoding="utf-8")

@@ -1,0 +1,164 @@
+"""The architecture as rules: who may touch what, and what notebooks look like."""
+
+import ast
+import json
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import jupytext
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+MODULES = sorted((ROOT / "cmlib").rglob("*.py"))
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+
+# What only some may import: package -> the modules of cmlib that may.
+RESERVED = {
+    "subprocess": {"perf", "record", "machine", "samples", "workloads", "anomaly.regions"},
+    "sqlalchemy": {"store"},
+    "papermill": {"report"},
+    "nbformat": {"report"},
+    "nbconvert": {"report"},
+    "matplotlib": {"plot", "explore"},
+    "seaborn": {"plot", "explore"},
+    "ipywidgets": {"explore"},
+}
+PURE = {
+    "clean",
+    "distance",
+    "accuracy",
+    "fuse",
+    "rank",
+    "importance",
+    "interact",
+    "compress",
+    "synthetic",
+    "schedule",
+}
+PURE_MAY_NOT = {"store", "perf", "record", "machine", "plot", "report", "study", "explore", "cli"}
+
+
+def module_name(path):
+    return ".".join(path.relative_to(ROOT / "cmlib").with_suffix("").parts)
+
+
+def imported(path):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def belongs(module, owners):
+    return any(module == owner or module.startswith(f"{owner}.") for owner in owners)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=module_name)
+def test_only_the_owner_touches_host_database_notebooks_and_canvas(path):
+    module = module_name(path)
+    for name in imported(path):
+        package = name.split(".")[0]
+        if package in RESERVED:
+            assert belongs(module, RESERVED[package]), (
+                f"{module} imports {name}; only {RESERVED[package]} may"
+            )
+
+
+@pytest.mark.parametrize("path", [p for p in MODULES if belongs(module_name(p), PURE)], ids=module_name)
+def test_methods_take_arrays_and_know_nothing_of_files(path):
+    for name in imported(path):
+        parts = name.split(".")
+        if parts[0] == "cmlib" and len(parts) > 1:
+            assert parts[1] not in PURE_MAY_NOT, f"{module_name(path)} imports {name}"
+
+
+def test_plots_compute_nothing():
+    allowed = {"matplotlib", "seaborn", "math", "functools"}
+    assert {name.split(".")[0] for name in imported(ROOT / "cmlib/plot.py")} <= allowed
+
+
+@pytest.mark.parametrize("path", MODULES, ids=module_name)
+def test_modules_are_small_and_named_for_what_they_do(path):
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 450
+    assert path.stem not in {"utils", "core", "helpers", "common", "misc"}
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
+def test_notebooks_are_short_bare_and_paired(path):
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    assert len(notebook["cells"]) <= 25
+    assert {"name", "language"} <= set(notebook["metadata"]["kernelspec"])
+    for cell in code:
+        source = "".join(cell["source"])
+        assert not cell["outputs"] and cell["execution_count"] is None, "committed with outputs"
+        assert not re.search(r"^\s*(def|class) ", source, re.M), f"defines something:\n{source}"
+        tagged = "parameters" in cell["metadata"].get("tags", [])
+        assert tagged or len(source.splitlines()) <= 8, f"longer than 8 lines:\n{source}"
+    twin = jupytext.read(path.with_suffix(".py"))
+    sources = [(c["cell_type"], "".join(c["source"])) for c in notebook["cells"]]
+    assert sources == [(c["cell_type"], c["source"]) for c in twin.cells], (
+        "run: jupytext --sync notebooks/*.py"
+    )
+
+
+@pytest.mark.parametrize("profile", ["smoke", "paper", "live"])
+def test_every_notebook_has_its_parameters_in_every_profile(profile):
+    from cmlib.report import check_parameters, declared_parameters
+
+    import yaml
+
+    for notebook in NOTEBOOKS:
+        file = ROOT / "params" / profile / f"{notebook.stem}.yaml"
+        given = yaml.safe_load(file.read_text(encoding="utf-8"))
+        check_parameters(notebook, given, file.name)
+        assert given["profile"] == profile and "results_folder" in declared_parameters(notebook)
+
+
+def test_conda_and_pip_share_one_list():
+    import yaml
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    conda = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))["dependencies"]
+    lowest = re.search(r"\d+\.\d+", project["requires-python"])[0]
+    assert any(isinstance(d, str) and d.startswith(f"python>={lowest}") for d in conda)
+    assert conda[-1] == {"pip": ["-e ."]}
+    locked = {line.split("==")[0] for line in (ROOT / "requirements.lock").read_text().splitlines()}
+    for need in project["dependencies"] + project["optional-dependencies"]["dev"]:
+        assert re.split(r"[\[<>=]", need)[0].lower() in locked, (
+            f"{need} is not in requirements.lock: make lock"
+        )
+
+
+def test_no_address_and_no_path_of_a_machine_is_kept():
+    listed = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.split()
+    text = {
+        ".py",
+        ".md",
+        ".toml",
+        ".yml",
+        ".yaml",
+        ".lock",
+        ".json",
+        ".csv",
+        ".ipynb",
+        ".c",
+        ".h",
+        ".cpp",
+        ".sh",
+        "",
+    }
+    for name in listed:
+        path = ROOT / name
+        if path.suffix in text and path.is_file() and path != Path(__file__):
+            content = path.read_text(encoding="utf-8", errors="replace")
+            found = re.search(
+                r"(?<![\w.])/(?:work|root|home/\w+)/\w|--(?:extra-)?index-url|/opt/pypi", content
+            )
+            assert found is None, f"{name} holds {found[0]!r}"
