@@ -108,9 +108,9 @@ def test_notebooks_are_short_bare_and_paired(path):
 
 @pytest.mark.parametrize("profile", ["smoke", "paper", "live"])
 def test_every_notebook_has_its_parameters_in_every_profile(profile):
-    from cmlib.report import check_parameters, declared_parameters
-
     import yaml
+
+    from cmlib.report import check_parameters, declared_parameters
 
     for notebook in NOTEBOOKS:
         file = ROOT / "params" / profile / f"{notebook.stem}.yaml"

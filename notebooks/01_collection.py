@@ -1,0 +1,119 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: ipynb,py:percent
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Collection: what was counted, and how
+#
+# **Question.** Which events were counted on which programs, with how many counters, and how well do two runs of one program agree?
+#
+# *Reads* the raw `perf stat` output under `data/recordings`. *Writes* the store (SQLite unless `database` says otherwise), and this notebook's figures and tables.
+#
+# A processor has a handful of counters and hundreds of events. **OCOE** (one counter, one event) counts as many events as there are counters, all the time, and needs a run for each handful.
+# **MLPX** (multiplexing) lets groups of events take turns on the counters every few milliseconds, and perf extrapolates each count by the share of time its group was on (CounterMiner, §II-A).
+
+# %% tags=["parameters"]
+program = "all"  # programs to study, separated by commas, or all
+profile = "paper"  # folder of the results under data/results
+results_folder = ""  # where results go instead of data/results
+database = ""  # SQLAlchemy URL of the store; empty: an SQLite file among the results
+
+# %%
+import pandas as pd
+
+from cmlib import machine, plot, store, study
+from cmlib.report import Results
+
+results = Results("01_collection", title="Collection: what was counted, and how",
+                  question="Which events were counted on which programs, and how well do two runs agree?",
+                  profile=profile, folder=results_folder or None)
+
+# %% [markdown]
+# ## The machine that made the recordings, and this one
+#
+# Recordings carry the machine they were made on. Counters differ between machines, and some lie: a census counts the same event several times at once and sees how many copies agree.
+
+# %%
+url = study.open_database(database)
+programs = study.programs(url, program)
+runs = store.runs(url).query("program in @programs")
+results.table(study.recorded_on(runs), "machines", "**Table.** Machines and counters behind the recordings.")
+
+# %%
+here = pd.DataFrame(machine.examine().findings)[["what", "numbers", "todo"]]
+results.table(here, "this-machine", "**Table.** What `cmlib doctor` says of the machine this notebook ran on.")
+
+# %% [markdown]
+# ## What is recorded
+#
+# A *set* is a family of runs made to one plan; a *pass* goes through the whole plan once; a *part* is one run of it.
+# `instructions` and `cycles` are pinned, so every interval of every run knows its IPC.
+
+# %%
+overview = study.overview(url, programs)
+results.table(overview, "recordings", "**Table.** Recorded runs: intervals, events and the share of time each event was really on a counter.")
+
+# %%
+figure, _ = plot.shares(study.running_shares(url, programs), xlabel="running share of an event in an interval")
+results.figure(figure, "running-share", "**Figure.** Share of each interval in which an event was on a counter. Unmultiplexed runs sit at 1; "
+               "with four groups taking turns every 4 ms, an event is seen about a quarter of the time, and the rest is extrapolated.")
+
+# %% [markdown]
+# ## How well two runs agree
+#
+# Before anything is concluded from multiplexed counts, look at what does not depend on multiplexing: IPC over time, from the pinned counters, in several runs of each program.
+
+# %%
+ipc = {name: study.ipc(url, name, "ocoe") for name in programs}
+figure, _ = plot.series_by_program(ipc, ylabel="IPC [instructions per cycle]")
+results.figure(figure, "ipc", "**Figure.** IPC over time in the unmultiplexed runs of each program: the shape repeats, but its timing shifts from run to run, "
+               "which is why series are compared by dynamic time warping (DTW) and merged by progress, not by the clock.")
+
+# %% [markdown]
+# ## Which events count at all
+#
+# Of the events that are documented for a processor, many never count in a given program. They carry no information, and time on a counter spent on them is lost.
+
+# %%
+counting = study.counting_events(url, programs)
+figure, _ = plot.counts(counting.groupby("unit")[["counts", "always zero"]].sum(), ylabel="events x programs")
+results.figure(figure, "counting", "**Figure.** Events by unit of the core, summed over programs: those that counted at least once, and those that read zero throughout.")
+
+# %%
+results.table(counting.reset_index(), "events", "**Table.** Events by program: mean count per thousand instructions.", decimals=4)
+
+# %% [markdown]
+# ## Sums that must hold
+#
+# Most events of this processor are selected by a set of bits, so one event is often the exact sum of others. Where whole and parts were on the counters together, the sum is a check of the counters themselves.
+
+# %%
+sums = study.check_sums(url, programs)
+results.table(sums, "sums", "**Table.** Events that are sums of others: relative difference of their totals in one run. Those measured in one group agree to the last count; "
+              "those that took turns differ by what multiplexing loses.", decimals=5)
+
+# %%
+together = sums.query("`same group`")["difference [%]"].abs()
+results.number("sums measured in one group", len(together), "sums")
+results.number("runs in the store", len(runs), "runs")
+results.number("events that counted in some program", int(counting.query("counts > 0").index.nunique()), "events", paper=229)
+results.finding(f"{len(runs)} runs of {len(programs)} programs are in the store; {counting.query('counts > 0').index.nunique()} events counted in at least one of them.")
+
+# %% [markdown]
+# ## What this doesn't show
+#
+# One kind of processor, in a virtual machine, user-mode counts only. What the kernel did on a program's behalf is not in these numbers.
+#
+# **References.** Lv et al., *CounterMiner*, MICRO 2018, §II-A and §III-A.
+
+# %%
+results.save()
