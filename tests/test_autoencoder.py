@@ -1,0 +1,170 @@
+"""The batched autoencoders: their definition, their gradient, and what they must learn."""
+
+import json
+
+import numpy as np
+import numpy.testing as npt
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.utils.estimator_checks import check_estimator
+
+from cmlib.anomaly import batched
+from cmlib.anomaly.autoencoder import Autoencoder, search_space
+from tests.naive import anomaly as naive
+
+TOPOLOGIES = [(4, 2), (5,), (6, 3, 2), (5, 3)]
+
+
+def stack_of_single_models(layers):
+    return [array[None] if array.ndim == 2 else array[None, None] for layer in layers for array in layer]
+
+
+def noisy_line(n, width, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, 2)) @ rng.normal(size=(2, width)) + rng.normal(0, 0.05, (n, width))
+
+
+def trained(x, topologies, *, epochs=3, **more):
+    return batched.train(
+        x, topologies, [(7, i) for i in range(len(topologies))], epochs=epochs, batch_size=16,
+        learning_rate=0.01, order_seed=1, **more,
+    )  # fmt: skip
+
+
+@settings(deadline=None, max_examples=20)
+@given(st.integers(0, 10**6))
+def test_a_stack_is_its_models_neuron_by_neuron(seed):
+    x = np.random.default_rng(seed).random((40, 8))
+    models, errors = trained(x, TOPOLOGIES)
+    assert np.isfinite(errors).all()
+    for layers, topology in zip(models, TOPOLOGIES, strict=True):
+        assert [weight.shape[1] for weight, _, _ in layers] == list(topology)
+        fast = batched.reconstruct(stack_of_single_models(layers), x[:3])[0]
+        npt.assert_allclose(fast, [naive.reconstruct(layers, sample) for sample in x[:3]], rtol=1e-10)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_gradient_is_the_numerical_one(weighted):
+    rng = np.random.default_rng(5)
+    x = rng.random((12, 7))
+    weights = rng.integers(0, 2, (1, 12)).astype(float) if weighted else None
+    layers = trained(x, [(4, 2)])[0][0]
+    stack = stack_of_single_models(layers)
+    loss, slopes = batched.gradient(stack, x, weights)
+    used = x if weights is None else x[weights[0] > 0]
+    npt.assert_allclose(loss[0], naive.loss(layers, used), rtol=1e-12)
+    for array, slope in zip(stack, slopes, strict=True):
+        for place in np.ndindex(array.shape):
+            kept = array[place]
+            ends = []
+            for moved in (kept + 1e-6, kept - 1e-6):
+                array[place] = moved
+                ends.append(naive.loss(layers, used))
+            array[place] = kept
+            assert (ends[0] - ends[1]) / 2e-6 == pytest.approx(slope[place], abs=1e-8)
+
+
+def test_company_in_the_stack_changes_nothing():
+    x = noisy_line(60, 8) * 0.1 + 0.5
+    together, errors = trained(x, TOPOLOGIES, epochs=5)
+    for i, topology in enumerate(TOPOLOGIES):
+        alone, error = batched.train(
+            x, [topology], [(7, i)], epochs=5, batch_size=16, learning_rate=0.01, order_seed=1
+        )
+        npt.assert_allclose(error[0], errors[i], rtol=1e-9)
+        for one, other in zip(alone[0], together[i], strict=True):
+            for a, b in zip(one, other, strict=True):
+                npt.assert_allclose(a, b, rtol=1e-7, atol=1e-9)
+
+
+def test_hidden_samples_teach_nothing():
+    x = np.concatenate([noisy_line(48, 8) * 0.1 + 0.5, np.ones((48, 8))])
+    weights = np.ones((2, 96))
+    weights[0, 48:] = 0
+    models, _ = trained(x, [(4,), (4,)], epochs=60, weights=weights)
+    errors = [((batched.reconstruct(stack_of_single_models(m), x)[0] - x) ** 2).sum(axis=1) for m in models]
+    assert errors[0][48:].mean() > 5 * errors[1][48:].mean()
+
+
+def test_half_of_the_models_are_dropped_three_times():
+    x = noisy_line(50, 8) * 0.1 + 0.5
+    models, errors = trained(x, TOPOLOGIES * 4, epochs=8, halving=True)
+    assert sum(model is not None for model in models) == 2
+    assert np.isfinite(errors).all()
+    complete, full_errors = trained(x, TOPOLOGIES * 4, epochs=8)
+    for kept, other, error, same in zip(models, complete, errors, full_errors, strict=True):
+        if kept is not None:
+            npt.assert_allclose(kept[0][0], other[0][0], rtol=1e-9)
+            assert error == pytest.approx(same, rel=1e-9)
+
+
+def test_scikit_learn_accepts_the_estimator():
+    results = check_estimator(Autoencoder(n_starts=1, epochs=3, random_state=0), on_skip=None)
+    assert sum(result["status"] == "passed" for result in results) > 20
+
+
+def test_adam_learns_where_plain_descent_would_not():
+    X = noisy_line(400, 12)
+    model = Autoencoder(n_starts=2, random_state=0).fit(X)
+    mean_alone = (0.8 * (X - X.mean(axis=0)) / model.range_) ** 2
+    assert -model.score_samples(X).mean() < 0.1 * mean_alone.sum(axis=1).mean()
+    assert model.search_.error[model.search_.finished].min() == model.search_.error.min()
+
+
+def test_a_sample_off_the_learned_plane_stands_out_by_its_counter():
+    X = noisy_line(400, 12)
+    model = Autoencoder(n_starts=2, random_state=0).fit(X)
+    odd = X[:20].copy()
+    odd[:, 4] += 3 * np.ptp(X[:, 4])
+    assert (model.score_samples(odd) < model.score_samples(X).min()).all()
+    assert (model.squared_errors(odd).argmax(axis=1) == 4).all()
+    assert (model.length_change(odd) > model.length_change(X[:20])).all()
+
+
+@settings(deadline=None, max_examples=5)
+@given(st.floats(1e-3, 1e3))
+def test_the_unit_of_counters_changes_no_error(factor):
+    X = noisy_line(60, 6)
+    plain = Autoencoder(topologies=[(3,)], n_starts=1, epochs=4, random_state=1).fit(X)
+    scaled = Autoencoder(topologies=[(3,)], n_starts=1, epochs=4, random_state=1).fit(X * factor)
+    npt.assert_allclose(scaled.squared_errors(X * factor), plain.squared_errors(X), rtol=2e-3, atol=1e-6)
+    npt.assert_allclose(
+        scaled.reconstruct(X * factor), plain.reconstruct(X) * factor, rtol=2e-3, atol=factor * 1e-3
+    )
+
+
+def test_a_counter_that_never_moved_does_not_shout():
+    X = noisy_line(100, 6)
+    X[:, 2] = 0.0
+    model = Autoencoder(topologies=[(3,)], n_starts=1, epochs=20, smallest_range=1e-3, random_state=0).fit(X)
+    nudged = X.copy()
+    nudged[:, 2] = 1e-6
+    npt.assert_allclose(model.score_samples(nudged), model.score_samples(X), rtol=0.05)
+
+
+def test_saved_and_loaded_to_the_last_bit(tmp_path):
+    X = pd.DataFrame(noisy_line(80, 6), columns=list("abcdef"))
+    model = Autoencoder(n_starts=1, epochs=3, random_state=2).fit(X)
+    model.save(tmp_path / "model.npz")
+    with np.load(tmp_path / "model.npz", allow_pickle=False) as saved:
+        assert json.loads(str(saved["settings"]))["names"] == list("abcdef")
+    loaded = Autoencoder.load(tmp_path / "model.npz")
+    npt.assert_array_equal(loaded.squared_errors(X), model.squared_errors(X))
+    assert loaded.get_params() == model.get_params()
+    with pytest.raises(ValueError, match="feature names"):
+        loaded.squared_errors(X[list("fedcba")])
+
+
+def test_topologies_are_those_of_table_3():
+    space = search_space(32)
+    assert len(space) == 15 == len(set(space))
+    assert {(16, 8, 4), (16, 12, 8, 4), (16, 8)} <= set(space)
+    assert search_space(1) == [(1,)]
+    assert all(topology[0] < 3 for topology in search_space(3))
+
+
+def test_a_topology_that_widens_is_refused():
+    with pytest.raises(ValueError, match="narrower"):
+        Autoencoder(topologies=[(3, 3)]).fit(np.eye(6))
