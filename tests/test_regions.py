@@ -1,0 +1,216 @@
+"""Regions, for real: software events count here, hardware ones where there is a PMU; files of regions."""
+
+import io
+import os
+import subprocess
+import sys
+
+import numpy as np
+import numpy.testing as npt
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cmlib.anomaly.profiles import merge_runs, normalize, read_regions, read_runs
+from cmlib.anomaly.regions import include_dir
+
+PAGES = 200
+C_PROGRAM = """
+#include "cmlib_region.h"
+#include <sys/mman.h>
+static void *touch(void *pages) {
+    long n = *(long *)pages;
+    char *memory = (char *)mmap(0, n * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    for (long i = 0; i < n; i++) memory[i * 4096] = 1;
+    munmap(memory, n * 4096);
+    return 0;
+}
+int second_file(void);
+int main(void) {
+    long one = PAGES, two = 2 * one;
+    pthread_t threads[2];
+    cmlib_region_start();
+    touch(&two);
+    CMLIB_REGION_BEGIN("one"); touch(&one); CMLIB_REGION_END("one");
+    CMLIB_REGION_BEGIN("outer");
+    touch(&one);
+    CMLIB_REGION_BEGIN("a<b, \\"c\\">"); touch(&two); CMLIB_REGION_END("a<b, \\"c\\">");
+    CMLIB_REGION_END("outer");
+    cmlib_region_threads(2);
+    CMLIB_REGION_BEGIN("parallel");
+    for (int i = 0; i < 2; i++) pthread_create(&threads[i], 0, touch, &one);
+    for (int i = 0; i < 2; i++) pthread_join(threads[i], 0);
+    CMLIB_REGION_END("parallel");
+    CMLIB_REGION_END("never begun");
+    second_file();
+    puts("done");
+    return 0;
+}
+"""
+SECOND_FILE = """
+#include "cmlib_region.h"
+int second_file(void) { CMLIB_REGION_BEGIN("second file"); CMLIB_REGION_END("second file"); return 0; }
+"""
+PYTHON_PROGRAM = f"""
+import mmap
+from cmlib.anomaly.regions import region
+def touch(pages):
+    with mmap.mmap(-1, pages * 4096, flags=mmap.MAP_PRIVATE) as memory:
+        for i in range(pages):
+            memory[i * 4096] = 1
+for factor in (1, 2):
+    with region("touch", threads=factor):
+        touch(factor * {PAGES})
+try:
+    with region("raises"):
+        raise KeyError("still written")
+except KeyError:
+    print("done")
+"""
+
+
+@pytest.fixture(scope="module")
+def c_program(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("regions")
+    for name, source in (("main.c", C_PROGRAM), ("second.c", SECOND_FILE)):
+        (folder / name).write_text(source)
+    flags = ["-O1", "-Wall", "-Wextra", "-Werror", "-pthread", f"-DPAGES={PAGES}", f"-I{include_dir()}"]
+    subprocess.run(["cc", *flags, "-o", "program", "main.c", "second.c"], cwd=folder, check=True)
+    return [str(folder / "program")]
+
+
+@pytest.fixture(params=["c", "python"])
+def program(request):
+    if request.param == "c":
+        return request.getfixturevalue("c_program")
+    return [sys.executable, "-c", PYTHON_PROGRAM]
+
+
+def run(program, **environment):
+    bare = {key: value for key, value in os.environ.items() if not key.startswith("CMLIB_")}
+    done = subprocess.run(program, env={**bare, **environment}, capture_output=True, text=True, check=True)
+    assert done.stdout == "done\n"
+    return done.stderr
+
+
+def test_without_a_file_nothing_happens(program):
+    assert run(program, CMLIB_EVENTS="page_faults=1:2") == ""
+
+
+def test_uncountable_events_leave_the_program_running_and_say_so_once(program, tmp_path):
+    file = tmp_path / "regions.csv"
+    # PMU type 4095 exists nowhere; instructions do where there is a PMU.
+    complaint = run(program, CMLIB_REGIONS=str(file), CMLIB_EVENTS="nowhere=4095:1")
+    assert complaint.count("cmlib") == 1 and "not" in complaint and "counted" in complaint
+    frame = read_regions(file)
+    assert len(frame) >= 3 and frame["nowhere"].isna().all() and (frame["seconds"] > 0).all()
+    with pytest.raises(ValueError, match="nowhere"):
+        normalize(frame)
+
+
+def test_page_faults_are_counted_region_by_region(c_program, tmp_path):
+    run(c_program, CMLIB_REGIONS=str(tmp_path / "r.csv"), CMLIB_EVENTS="page_faults=1:2,minor=1:5")
+    frame = read_regions(tmp_path / "r.csv").set_index("function")
+    assert list(frame.index) == ["one", 'a<b, "c">', "outer", "parallel", "second file"]
+    faults = frame["page_faults"]
+    npt.assert_allclose(faults[:3], [PAGES, 2 * PAGES, 3 * PAGES], atol=5)
+    # Threads are included; each brings a few faults of its own.
+    assert 2 * PAGES <= faults["parallel"] <= 2 * PAGES + 40
+    assert faults["second file"] <= 2
+    assert (frame["running"] == 1).all()
+    npt.assert_array_equal(frame["threads"], [1, 1, 1, 2, 2])
+    assert frame["location"].str.fullmatch(r"(main|second)\.c:\d+").all()
+    npt.assert_array_equal(frame["minor"], faults)
+
+
+def test_python_regions_count_as_the_header_does(tmp_path):
+    program = [sys.executable, "-c", PYTHON_PROGRAM]
+    run(program, CMLIB_REGIONS=str(tmp_path / "r.csv"), CMLIB_EVENTS="page_faults=1:2")
+    frame = read_regions(tmp_path / "r.csv")
+    assert list(frame["function"]) == ["touch", "touch", "raises"]
+    assert 0 <= frame["page_faults"][0] - PAGES < 40 and 0 <= frame["page_faults"][1] - 2 * PAGES < 40
+    npt.assert_array_equal(frame["threads"], [1, 2, 1])
+    assert frame["location"].str.fullmatch(r"<string>:\d+").all()
+
+
+def test_events_that_cannot_be_read_are_named(c_program, tmp_path):
+    bad = {"CMLIB_REGIONS": str(tmp_path / "r.csv"), "CMLIB_EVENTS": "0x443"}
+    assert "NAME=CONFIG" in run(c_program, **bad)
+    done = subprocess.run(
+        [sys.executable, "-c", PYTHON_PROGRAM], env={**os.environ, **bad}, capture_output=True, text=True
+    )
+    assert done.returncode == 1 and "NAME=CONFIG" in done.stderr
+
+
+def test_the_header_serves_cpp(tmp_path):
+    source = (
+        '#include "cmlib_region.h"\nint main() { { cmlib::Region region("scope"); } std::puts("done"); }\n'
+    )
+    (tmp_path / "scope.cpp").write_text("#include <cstdio>\n" + source)
+    flags = ["-Wall", "-Wextra", "-Werror", "-pthread", f"-I{include_dir()}"]
+    subprocess.run(["c++", *flags, "-o", "scope", "scope.cpp"], cwd=tmp_path, check=True)
+    run([str(tmp_path / "scope")], CMLIB_REGIONS=str(tmp_path / "r.csv"), CMLIB_EVENTS="page_faults=1:2")
+    frame = read_regions(tmp_path / "r.csv")
+    assert list(frame["function"]) == ["scope"] and list(frame["location"]) == ["scope.cpp:3"]
+
+
+def regions(counts, *, threads=1, functions="f", running=1.0):
+    counts = pd.DataFrame(counts)
+    about = {"function": functions, "location": "x.c:1", "thread": 1.0, "threads": threads, "seconds": 0.1}
+    return pd.concat([pd.DataFrame(about, index=counts.index).assign(running=running), counts], axis=1)
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(1, 1000), st.integers(1, 16))
+def test_longer_input_and_more_threads_change_no_rate(factor, threads):
+    small = normalize(regions({"instructions": [1e6, 2e6], "misses": [10.0, 40.0]}))
+    counts = {"instructions": [1e6 * factor, 2e6 * factor], "misses": [10.0 * factor, 40.0 * factor]}
+    large = normalize(regions(counts, threads=threads))
+    npt.assert_allclose(large["misses"] * threads, small["misses"], rtol=1e-12)
+    npt.assert_allclose(small["misses"], [1e-5, 2e-5], rtol=1e-12)
+
+
+def test_samples_off_the_counters_are_refused():
+    with pytest.raises(ValueError, match="running < 1"):
+        normalize(regions({"instructions": [1.0], "misses": [1.0]}, running=0.7))
+
+
+def test_runs_with_other_counters_merge_by_invocation():
+    functions = ["f", "g", "f", "f"]
+    one = normalize(
+        regions({"instructions": np.ones(4), "a": [1.0, 2, 3, 4], "c": [1.0, 1, 1, 1]}, functions=functions)
+    )
+    other = normalize(
+        regions(
+            {"instructions": np.full(3, 2.0), "b": [10.0, 20, 30], "c": [6.0, 6, 6]},
+            functions=["g", "f", "f"],
+        )
+    )
+    merged = merge_runs([one, other])
+    assert list(merged.columns) == ["function", "location", "a", "c", "b"]
+    assert list(merged["function"]) == ["f", "g", "f"]
+    npt.assert_array_equal(merged[["a", "b"]], [[1, 10], [2, 5], [3, 15]])
+    npt.assert_array_equal(merged["c"], [2, 2, 2])
+    with pytest.raises(ValueError, match="in common"):
+        merge_runs([one, other.assign(function="h")])
+
+
+def test_a_recording_splits_into_its_runs():
+    text = ""
+    for run_name in ("good-00", "good-01"):
+        for part, event in enumerate(("a", "b")):
+            rows = regions({"instructions": [10.0, 10.0], event: [part + 1.0, 5.0]}).to_csv(index=False)
+            text += f"# run={run_name} part={part} threads=1\n{rows}"
+    runs = read_runs(text)
+    assert list(runs) == ["good-00", "good-01"]
+    npt.assert_allclose(runs["good-01"][["a", "b"]], [[0.1, 0.2], [0.5, 0.5]])
+
+
+def test_several_headers_must_agree():
+    rows = regions({"instructions": [10.0], "a": [1.0]}).to_csv(index=False)
+    assert len(read_regions(io.StringIO(rows + rows))) == 2
+    with pytest.raises(ValueError, match="different events"):
+        read_regions(io.StringIO(rows + rows.replace(",a\n", ",b\n")))
+    with pytest.raises(ValueError, match="missing"):
+        read_regions(io.StringIO("function,a\nf,1\n"))
