@@ -1,0 +1,189 @@
+"""C4.5: decision trees split by gain ratio and pruned by pessimistic errors."""
+
+import numpy as np
+import pandas as pd
+from numba import njit
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from cmlib.fingerprint.c45_grow import grow
+from cmlib.fingerprint.c45_prune import prune
+
+
+class C45Classifier(ClassifierMixin, BaseEstimator):
+    """C4.5 decision tree for numeric attributes, as Weka's J48 builds it.
+
+    A node is split at the threshold of highest information gain of the attribute of highest gain
+    ratio, among the attributes whose gain is at least average. An attribute pays log2(thresholds
+    tried)/n bits for the choice of its threshold. The grown tree is pruned bottom-up: a subtree gives
+    way to a leaf, or to its largest branch, where the upper confidence limit of the errors says so
+    (Quinlan 1993; Quinlan 1996 for the threshold's price).
+
+    Parameters
+    ----------
+    min_leaf : int >= 1, default 2
+        Fewest training samples on either side of a split. For large nodes C4.5 asks for more: a tenth
+        of the mean class size, up to 25.
+    confidence : float in (0, 0.5], default 0.25
+        Confidence level of the pessimistic errors; smaller prunes more.
+    subtree_raising : bool, default True
+        Whether a subtree may be replaced by its largest branch.
+    min_gap : float >= 0, default 0.0
+        A threshold is tried between neighbouring values that differ by more than this [unit of X]. J48
+        has 1e-5 fixed; with 0 a change of unit changes no decision.
+
+    Attributes
+    ----------
+    classes_ : ndarray, shape (n_classes,)
+    feature_, left_, right_ : ndarray of int64, shape (n_nodes,)
+        Attribute split on and the sons' numbers, in preorder; -1 in a leaf.
+    threshold_ : ndarray of float64, shape (n_nodes,)
+        Samples with values <= threshold go left; NaN in a leaf.
+    counts_ : ndarray of int64, shape (n_nodes, n_classes)
+        Training samples by class.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str, shape (n_features_in_,)
+        Only if X had column names.
+    """
+
+    def __init__(self, *, min_leaf=2, confidence=0.25, subtree_raising=True, min_gap=0.0):
+        self.min_leaf = min_leaf
+        self.confidence = confidence
+        self.subtree_raising = subtree_raising
+        self.min_gap = min_gap
+
+    def fit(self, X, y):
+        """Grow and prune the tree.
+
+        Parameters
+        ----------
+        X : array-like of float, shape (n_samples, n_features)
+            Finite values, such as events per cycle.
+        y : array-like, shape (n_samples,)
+            Class labels.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If a parameter is out of its range, X is not finite, or y is not made of classes.
+        """
+        self._check_parameters()
+        X, y = validate_data(self, X, y, dtype=np.float64)
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        tree = grow(X, codes, len(self.classes_), min_leaf=self.min_leaf, min_gap=self.min_gap)
+        tree = prune(tree, X, codes, confidence=self.confidence, subtree_raising=self.subtree_raising)
+        self.feature_, self.threshold_, self.left_, self.right_, self.counts_ = tree.to_arrays()
+        return self
+
+    def apply(self, X):
+        """Return the number of the leaf each sample falls into, shape (n_samples,)."""
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        return _leaves(X, self.feature_, self.threshold_, self.left_, self.right_)
+
+    def predict(self, X):
+        """Return the class of each sample, shape (n_samples,): its leaf's most frequent one."""
+        leaves = self.apply(X)
+        return self.classes_[np.argmax(self.counts_, axis=1)[leaves]]
+
+    def predict_proba(self, X):
+        """Return the classes' shares in each sample's leaf, shape (n_samples, n_classes)."""
+        leaves = self.apply(X)
+        return (self.counts_ / self.counts_.sum(axis=1, keepdims=True))[leaves]
+
+    def rules(self):
+        """Return one readable rule a leaf.
+
+        Returns
+        -------
+        DataFrame
+            Index ``leaf`` (what `apply` returns); columns ``rule`` (conditions joined by "and", one
+            interval an attribute), ``label``, ``n`` (training samples) and ``wrong`` (of other classes).
+        """
+        check_is_fitted(self)
+        bounds = {0: {}}
+        for node in np.flatnonzero(self.feature_ >= 0):
+            feature, threshold = self.feature_[node], self.threshold_[node]
+            low, high = bounds[node].get(feature, (-np.inf, np.inf))
+            bounds[self.left_[node]] = bounds[node] | {feature: (low, min(high, threshold))}
+            bounds[self.right_[node]] = bounds[node] | {feature: (max(low, threshold), high)}
+        leaves = np.flatnonzero(self.feature_ < 0)
+        counts = self.counts_[leaves]
+        return pd.DataFrame(
+            {
+                "rule": [self._conditions(bounds[leaf]) for leaf in leaves],
+                "label": self.classes_[np.argmax(counts, axis=1)],
+                "n": counts.sum(axis=1),
+                "wrong": counts.sum(axis=1) - counts.max(axis=1),
+            },
+            index=pd.Index(leaves, name="leaf"),
+        )
+
+    def to_dict(self):
+        """Return the tree as nested dicts, for drawing.
+
+        Returns
+        -------
+        dict
+            Every node: ``node``, ``label``, ``n``, ``wrong``; an inner one also ``event``,
+            ``threshold``, ``left`` (values <= threshold) and ``right``, both nodes.
+        """
+        check_is_fitted(self)
+        nodes = {}
+        for node in reversed(range(len(self.feature_))):
+            counts = self.counts_[node]
+            nodes[node] = {
+                "node": node,
+                "label": self.classes_[np.argmax(counts)],
+                "n": int(counts.sum()),
+                "wrong": int(counts.sum() - counts.max()),
+            }
+            if self.feature_[node] >= 0:
+                nodes[node] |= {
+                    "event": self._name(self.feature_[node]),
+                    "threshold": float(self.threshold_[node]),
+                    "left": nodes.pop(self.left_[node]),
+                    "right": nodes.pop(self.right_[node]),
+                }
+        return nodes[0]
+
+    def _check_parameters(self):
+        if not self.min_leaf >= 1:
+            raise ValueError(f"C45Classifier: min_leaf is {self.min_leaf!r}; give at least 1.")
+        if not 0 < self.confidence <= 0.5:
+            raise ValueError(f"C45Classifier: confidence is {self.confidence!r}; give one in (0, 0.5].")
+        if not self.min_gap >= 0:
+            raise ValueError(f"C45Classifier: min_gap is {self.min_gap!r}; give 0 or more, in the unit of X.")
+
+    def _name(self, feature):
+        return str(self.feature_names_in_[feature]) if hasattr(self, "feature_names_in_") else f"x{feature}"
+
+    def _conditions(self, bounds):
+        return (
+            " and ".join(_interval(self._name(feature), *bounds[feature]) for feature in bounds) or "always"
+        )
+
+
+def _interval(name, low, high):
+    if np.isinf(low):
+        return f"{name} <= {high:.6g}"
+    if np.isinf(high):
+        return f"{name} > {low:.6g}"
+    return f"{low:.6g} < {name} <= {high:.6g}"
+
+
+@njit(cache=True)
+def _leaves(X, feature, threshold, left, right):
+    leaves = np.empty(len(X), np.int64)
+    for row in range(len(X)):
+        node = 0
+        while feature[node] >= 0:
+            node = left[node] if X[row, feature[node]] <= threshold[node] else right[node]
+        leaves[row] = node
+    return leaves
