@@ -1,0 +1,5 @@
+"""The errors a user is meant to read."""
+
+
+class CmlibError(Exception):
+    """An expected failure: says what happened, where, and what to do; shown without a traceback."""

@@ -1,0 +1,201 @@
+"""Which events are counted together, in which run: plans without and with multiplexing."""
+
+from dataclasses import dataclass
+from itertools import chain
+
+PINNED = ("instructions", "cycles")
+
+# Counted by the kernel: they take no counter of the processor.
+SOFTWARE_EVENTS = frozenset(
+    [
+        "alignment-faults",
+        "cgroup-switches",
+        "context-switches",
+        "cpu-clock",
+        "cpu-migrations",
+        "cs",
+        "dummy",
+        "emulation-faults",
+        "faults",
+        "major-faults",
+        "migrations",
+        "minor-faults",
+        "page-faults",
+        "task-clock",
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What one run counts.
+
+    Attributes
+    ----------
+    set : str
+        Family of runs made to one schedule, such as ``"ocoe"`` or ``"sweep"``.
+    mode : {"ocoe", "mlpx"}
+        One group that never leaves the counters, or several that take turns.
+    part : int
+        Place of the run in one pass over the set's events, from 0.
+    pinned : tuple of str
+        Events counted all the time, outside the groups.
+    groups : tuple of tuple of str
+        Events that are on the counters together.
+    interval_ms : int
+        Time between two samples [ms].
+    modifier : str
+        perf's event modifier: ``"u"`` counts user mode only, ``""`` the kernel as well.
+    """
+
+    set: str
+    mode: str
+    part: int
+    pinned: tuple[str, ...]
+    groups: tuple[tuple[str, ...], ...]
+    interval_ms: int = 100
+    modifier: str = "u"
+
+    @property
+    def events(self):
+        """The events of all groups in order, without the pinned ones."""
+        return tuple(chain.from_iterable(self.groups))
+
+
+def plan_ocoe(events, n_counters, *, set_name="ocoe", pinned=PINNED, interval_ms=100, modifier="u"):
+    """Plan runs in which every event keeps its counter (one counter, one event).
+
+    Parameters
+    ----------
+    events : sequence of str
+        Each is counted once a pass.
+    n_counters : int
+        Counters found good; the pinned events take theirs from them.
+    set_name : str, default "ocoe"
+    pinned : sequence of str, default ("instructions", "cycles")
+    interval_ms : int, default 100
+        Time between two samples [ms].
+    modifier : str, default "u"
+
+    Returns
+    -------
+    list of Plan
+        One group a run, as many runs as the counters make necessary
+        (CounterMiner, §II-A).
+
+    Raises
+    ------
+    ValueError
+        If no counter is left beside the pinned events, if an event is named
+        twice or is pinned already, or if there is nothing to count.
+    """
+    groups = _groups(events, n_counters, pinned)
+    return [
+        Plan(set_name, "ocoe", part, tuple(pinned), (group,), interval_ms, modifier)
+        for part, group in enumerate(groups)
+    ]
+
+
+def plan_mlpx(events, n_counters, *, per_run=12, set_name=None, pinned=PINNED, interval_ms=100, modifier="u"):
+    """Plan runs in which groups of events take turns on the counters.
+
+    No group is wider than the counters that are good: events outside groups
+    would be spread by the kernel over all counters it is offered.
+
+    Parameters
+    ----------
+    events : sequence of str
+        Each is counted once a pass.
+    n_counters : int
+        Counters found good; the pinned events take theirs from them.
+    per_run : int, default 12
+        Events a run: the more, the smaller each one's share of time.
+    set_name : str, optional
+        ``"mlpx12"`` for twelve events a run, if not given.
+    pinned, interval_ms, modifier
+        As for :func:`plan_ocoe`.
+
+    Returns
+    -------
+    list of Plan
+
+    Raises
+    ------
+    ValueError
+        As for :func:`plan_ocoe`, or if `per_run` is less than 1.
+    """
+    if per_run < 1:
+        raise ValueError(f"a run counts at least one event, got per_run={per_run}.")
+    _groups(events, n_counters, pinned)
+    return [
+        Plan(
+            set_name or f"mlpx{per_run}",
+            "mlpx",
+            part,
+            tuple(pinned),
+            tuple(_groups(chunk, n_counters, pinned)),
+            interval_ms,
+            modifier,
+        )
+        for part, chunk in enumerate(_chunks(events, per_run))
+    ]
+
+
+def plan_probe(events, n_counters, *, per_run=48, pinned=PINNED, interval_ms=100, modifier="u"):
+    """Plan the runs that find out which events count at all under a command.
+
+    Many events share a run, so each is on a counter only a few percent of the
+    time: enough to see whether it ever counts, and too little to say how often.
+
+    Parameters
+    ----------
+    events, n_counters, per_run, pinned, interval_ms, modifier
+        As for :func:`plan_mlpx`.
+
+    Returns
+    -------
+    list of Plan
+        Of set ``"probe"``.
+    """
+    return plan_mlpx(
+        events,
+        n_counters,
+        per_run=per_run,
+        set_name="probe",
+        pinned=pinned,
+        interval_ms=interval_ms,
+        modifier=modifier,
+    )
+
+
+def needs_counter(event):
+    """Whether an event takes one of the processor's counters; the kernel's own do not."""
+    return event.partition(":")[0] not in SOFTWARE_EVENTS
+
+
+def _groups(events, n_counters, pinned):
+    _check_names(events, pinned)
+    width = n_counters - sum(map(needs_counter, pinned))
+    if not any(map(needs_counter, events)):
+        return [tuple(events)]
+    if width < 1:
+        raise ValueError(
+            f"{n_counters} counters are good and {len(pinned)} events are pinned ({', '.join(pinned)}): "
+            "none is left to count others. See `cmlib doctor`; pin fewer events, or count software events."
+        )
+    return _chunks(events, width)
+
+
+def _check_names(events, pinned):
+    if not events:
+        raise ValueError("no events to count.")
+    names = [*pinned, *events]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(
+            f"named more than once, or pinned and named: {', '.join(twice)}; name every event once."
+        )
+
+
+def _chunks(items, size):
+    return [tuple(items[start : start + size]) for start in range(0, len(items), size)]

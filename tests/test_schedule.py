@@ -1,0 +1,96 @@
+"""Laws of plans: nothing counted twice, nothing left out, no group wider than the good counters."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cmlib.schedule import SOFTWARE_EVENTS, needs_counter, plan_mlpx, plan_ocoe, plan_probe
+
+event_lists = st.permutations(range(60)).flatmap(
+    lambda order: st.integers(1, 60).map(lambda n: [f"event_{i}" for i in order[:n]])
+)
+laws = settings(max_examples=60, deadline=None)
+counters = st.integers(3, 9)
+per_runs = st.integers(1, 30)
+
+
+def plans_of_every_kind(events, n_counters, per_run):
+    return [
+        plan_ocoe(events, n_counters),
+        plan_mlpx(events, n_counters, per_run=per_run),
+        plan_probe(events, n_counters, per_run=per_run),
+    ]
+
+
+@laws
+@given(event_lists, counters, per_runs)
+def test_every_event_is_counted_exactly_once_a_pass_in_the_order_given(events, n_counters, per_run):
+    for plans in plans_of_every_kind(events, n_counters, per_run):
+        assert [event for plan in plans for event in plan.events] == events
+        assert [plan.part for plan in plans] == list(range(len(plans)))
+
+
+@laws
+@given(event_lists, counters, per_runs)
+def test_no_group_needs_more_counters_than_the_pinned_events_leave(events, n_counters, per_run):
+    for plans in plans_of_every_kind(events, n_counters, per_run):
+        for plan in plans:
+            assert all(1 <= len(group) <= n_counters - len(plan.pinned) for group in plan.groups)
+
+
+@laws
+@given(event_lists, counters)
+def test_an_unmultiplexed_run_has_one_group_and_no_fewer_runs_would_do(events, n_counters):
+    plans = plan_ocoe(events, n_counters)
+    assert all(len(plan.groups) == 1 and plan.mode == "ocoe" for plan in plans)
+    assert len(plans) == -(-len(events) // (n_counters - 2))
+
+
+@laws
+@given(event_lists, counters, per_runs)
+def test_a_multiplexed_run_holds_at_most_the_events_asked_for(events, n_counters, per_run):
+    plans = plan_mlpx(events, n_counters, per_run=per_run)
+    assert all(len(plan.events) <= per_run and plan.mode == "mlpx" for plan in plans)
+    assert {plan.set for plan in plans} == {f"mlpx{per_run}"}
+
+
+@laws
+@given(event_lists, st.lists(st.sampled_from(sorted(SOFTWARE_EVENTS)), min_size=1, unique=True), counters)
+def test_events_the_kernel_counts_take_no_counter(events, software, n_counters):
+    (alone,) = plan_ocoe(software, 0, pinned=())
+    assert alone.groups == (tuple(software),)
+    beside = plan_ocoe(events, n_counters, pinned=software)
+    assert max(len(group) for plan in beside for group in plan.groups) <= n_counters
+    assert not any(map(needs_counter, software)) and all(map(needs_counter, events))
+
+
+def test_the_core_events_of_the_recordings_come_in_four_groups_of_three():
+    events = [f"event_{i}" for i in range(12)]
+    assert [len(plan.events) for plan in plan_ocoe(events, 5)] == [3, 3, 3, 3]
+    (multiplexed,) = plan_mlpx(events, 5)
+    assert multiplexed.set == "mlpx12" and [len(group) for group in multiplexed.groups] == [3, 3, 3, 3]
+
+
+@pytest.mark.parametrize("n_counters", [0, 1, 2])
+def test_without_a_counter_beside_the_pinned_events_there_is_no_plan(n_counters):
+    with pytest.raises(ValueError, match=rf"{n_counters} counters are good and 2 events are pinned"):
+        plan_ocoe(["ex_ret_brn"], n_counters)
+
+
+@pytest.mark.parametrize(
+    "events, message",
+    [
+        (["a", "b", "a"], "more than once.*: a;"),
+        (["cycles", "b"], "more than once.*: cycles;"),
+        ([], "no events"),
+    ],
+)
+def test_events_that_cannot_be_counted_once_are_refused(events, message):
+    for plan in (plan_ocoe, plan_mlpx, plan_probe):
+        with pytest.raises(ValueError, match=message):
+            plan(events, 5)
+
+
+def test_a_run_of_no_events_is_refused():
+    with pytest.raises(ValueError, match="per_run=0"):
+        plan_mlpx(["a"], 5, per_run=0)
