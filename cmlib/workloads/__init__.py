@@ -1,0 +1,1 @@
+"""Programs to measure, each with its recipe."""

@@ -1,0 +1,103 @@
+"""Record the fifteen programs: ``python -m cmlib.workloads.kernels`` lists what it would do, ``--record`` does it."""
+
+import os
+import platform
+from pathlib import Path
+
+import click
+import pandas as pd
+from tqdm import tqdm
+
+from cmlib import places
+from cmlib.errors import CmlibError
+from cmlib.workloads.kernels import recording
+from cmlib.workloads.kernels.recipe import build, programs
+
+
+@click.command(help=__doc__)
+@click.option(
+    "--record", "do_record", is_flag=True, help="Make the recordings; without it they are only listed."
+)
+@click.option("--program", "names", multiple=True, help="Only this program (repeat for more).")
+@click.option(
+    "--good-counters", default=5, show_default=True, help="Counters that count, as `cmlib doctor` says."
+)
+@click.option("--table", default="amd_zen5", show_default=True, help="Event table of this machine.")
+@click.option("--events", default="", help="NAME=CONFIG,… instead of those of the table.")
+@click.option("--max-threads", default=4, show_default=True)
+@click.option("--folder", type=click.Path(path_type=Path), help="Where recordings go [data/regions].")
+def main(do_record, names, good_counters, table, events, max_threads, folder):
+    try:
+        chosen = _chosen(names)
+        binaries = build(places.results_dir() / "kernels", [program.name for program in chosen])
+        todo = recording.plan(
+            chosen,
+            _events(events, table),
+            good_counters=good_counters,
+            nodes=_nodes(),
+            max_threads=max_threads,
+        )
+        minutes = recording.estimate_minutes(todo, binaries)
+        for item, expected in zip(todo, minutes, strict=True):
+            click.echo(f"{item.program.name:22} {item.form:13} {len(item.runs):4} runs {item.executions:5} executions "
+                       f"{expected:5.1f} min")  # fmt: skip
+        for program in chosen:
+            if program.nodes > _nodes():
+                click.echo(
+                    f"{program.name:22} left out: needs {program.nodes} NUMA nodes, there is {_nodes()}"
+                )
+        click.echo(f"{sum(item.executions for item in todo)} executions, about {sum(minutes):.0f} minutes")
+        if do_record:
+            _record(todo, binaries, folder or places.data_dir() / "regions")
+    except CmlibError as error:
+        raise click.ClickException(str(error)) from error
+
+
+def _chosen(names):
+    known = {program.name: program for program in programs()}
+    unknown = set(names) - set(known)
+    if unknown:
+        raise CmlibError(f"no program {', '.join(sorted(unknown))}; there are {', '.join(known)}")
+    return [known[name] for name in names] or list(known.values())
+
+
+def _events(text, table):
+    if text:
+        return tuple(tuple(item.split("=", 1)) for item in text.split(","))
+    file = places.events_dir() / f"{table}.csv"
+    codes = pd.read_csv(file, index_col="event", converters={"code": _number, "umask": _number})
+    return recording.raw_events(codes)
+
+
+def _number(text):
+    return int(text, 0)
+
+
+def _nodes():
+    return max(1, len(list(Path("/sys/devices/system/node").glob("node[0-9]*"))))
+
+
+def _machine():
+    model = [
+        line.split(":")[1].strip()
+        for line in Path("/proc/cpuinfo").read_text().splitlines()
+        if "model name" in line
+    ]
+    return {
+        "model_name": model[0] if model else platform.machine(),
+        "processors": os.cpu_count(),
+        "numa_nodes": _nodes(),
+        "kernel": ".".join(platform.release().split(".")[:2]),
+    }
+
+
+def _record(todo, binaries, folder):
+    with tqdm(total=sum(len(item.runs) for item in todo), unit="run") as bar:
+        for item in todo:
+            made = recording.record(item, binaries, folder, _machine(), progress=lambda run: bar.update())
+            if made is None:
+                bar.update(len(item.runs))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,173 @@
+"""What the fifteen programs are, how they are built, and how they are run."""
+
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from cmlib.anomaly.regions import include_dir
+from cmlib.errors import CmlibError
+
+SOURCES = Path(__file__).parent / "src"
+
+
+@dataclass(frozen=True)
+class Program:
+    """A row of Table 2.
+
+    Attributes
+    ----------
+    name : str
+        Of the source file here.
+    stands_for : str
+        Name in Table 2.
+    type : str
+        "fs" false sharing, "ts" true sharing, "np" NUMA.
+    original : bool
+        Whether the anomalous code is the original; else it is the pattern of it, rebuilt.
+    size : int
+        Smallest input [items; rows for matrices], for regions of some milliseconds.
+    exponent : int
+        Work grows with this power of the size.
+    runs : (int, int, int)
+        Good runs for training, good and bad ones for testing (Table 2).
+    nodes : int
+        NUMA nodes it takes for the two forms to differ.
+    """
+
+    name: str
+    stands_for: str
+    type: str
+    original: bool
+    size: int
+    runs: tuple[int, int, int]
+    exponent: int = 1
+    nodes: int = 1
+
+    def argv(self, folder, form, *, threads, scale=1, repeats=20, sharing=1.0):
+        """Command line of one execution.
+
+        Parameters
+        ----------
+        folder : path-like
+            Where `build` put the programs.
+        form : str
+            "good" or "bad".
+        threads : int
+        scale : float, default 1
+            Work, as a multiple of the smallest.
+        repeats : int, default 20
+            Dynamic invocations of the region, and so samples.
+        sharing : float in [0, 1], default 1.0
+            Share of the updates the bad form makes at the contended place.
+
+        Returns
+        -------
+        list of str
+        """
+        size = round(self.size * scale ** (1 / self.exponent))
+        return [str(Path(folder) / self.name), form, str(threads), str(size), str(repeats), f"{sharing:g}"]
+
+
+def programs():
+    """All programs, in the order of Table 2.
+
+    Returns
+    -------
+    list of Program
+    """
+    return [
+        Program("parallel_scalar_sum", "parallel_scalar_sum", "fs", True, 2_000_000, (33, 20, 20)),
+        Program("parallel_vector_sum", "parallel_vector_sum", "fs", True, 4_000_000, (40, 20, 20)),
+        Program("parallel_dot_product", "parallel_dot_product", "fs", True, 2_000_000, (28, 20, 20)),
+        Program("parallel_matrix_mult", "parallel_matrix_mult", "fs", True, 128, (20, 20, 20), exponent=3),
+        Program("parallel_matrix_comp", "parallel_matrix_comp", "fs", True, 1400, (20, 20, 20), exponent=2),
+        Program("blackscholes", "blackscholes", "np", False, 60_000, (10, 10, 6), nodes=2),
+        Program("ticket_dispenser", "bodytrack", "ts", False, 400_000, (10, 10, 6)),
+        Program("hash_table_lock", "dedup", "ts", False, 60_000, (10, 10, 6)),
+        Program("streamcluster", "streamcluster", "np", False, 60_000, (10, 10, 6), nodes=2),
+        Program("histogram", "histogram", "fs", False, 1_000_000, (20, 20, 20)),
+        Program("linear_regression", "linear_regression", "fs", False, 1_000_000, (20, 20, 20)),
+        Program("reverse_index", "reverse_index", "fs", False, 4_000_000, (20, 20, 20)),
+        Program("spinlock_pool", "Boost", "fs", True, 600_000, (100, 10, 10)),
+        Program("cache_server", "Memcached", "ts", False, 200_000, (41, 10, 10)),
+        Program("row_counters", "MySQL", "fs", False, 200_000, (58, 10, 10)),
+    ]
+
+
+def build(folder, names=None):
+    """Compile the programs that are not there yet, or older than a source.
+
+    Parameters
+    ----------
+    folder : path-like
+        Made if it isn't there.
+    names : collection of str, optional
+        Default: all.
+
+    Returns
+    -------
+    Path
+        `folder`.
+
+    Raises
+    ------
+    CmlibError
+        If there is no C++ compiler, or it fails (Boost's headers missing, say).
+    """
+    folder = Path(folder)
+    compiler = os.environ.get("CXX") or shutil.which("c++")
+    if compiler is None or shutil.which(compiler) is None:
+        raise CmlibError(
+            f"no C++ compiler ({compiler or 'c++'}) to build the kernels with: install one (Debian: g++ and "
+            "libboost-dev), or name one in CXX"
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    shared = [*SOURCES.glob("*.hpp"), *include_dir().glob("*.h")]
+    for name in names or [program.name for program in programs()]:
+        source, target = SOURCES / f"{name}.cpp", folder / name
+        newest = max(file.stat().st_mtime for file in (source, *shared))
+        if not target.is_file() or target.stat().st_mtime < newest:
+            flags = ["-std=c++17", "-O2", "-Wall", "-pthread", f"-I{include_dir()}"]
+            _run([compiler, *flags, str(source), "-o", str(target)])
+    return folder
+
+
+def execute(argv, *, regions=None, events=()):
+    """Run one program once.
+
+    Parameters
+    ----------
+    argv : list of str
+        From `Program.argv`.
+    regions : path-like, optional
+        File the samples go to; None counts nothing.
+    events : sequence of (str, str)
+        Name and configuration of each counter, as ``CMLIB_EVENTS`` has them.
+
+    Returns
+    -------
+    checksum : int
+        The same in both forms.
+    seconds : float
+        Time of all invocations.
+
+    Raises
+    ------
+    CmlibError
+        If it fails.
+    """
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("CMLIB_")}
+    if regions is not None:
+        environment["CMLIB_REGIONS"] = str(regions)
+        environment["CMLIB_EVENTS"] = ",".join(f"{name}={code}" for name, code in events)
+    printed = dict(line.split() for line in _run(argv, environment).splitlines())
+    return int(printed["checksum"]), float(printed["seconds"])
+
+
+def _run(argv, environment=None):
+    done = subprocess.run(argv, env=environment, capture_output=True, text=True)
+    if done.returncode:
+        raise CmlibError(f"`{' '.join(argv)}` failed with {done.returncode}:\n{done.stderr.strip()}")
+    return done.stdout

@@ -1,0 +1,320 @@
+"""All recordings of the fifteen programs in one go: what will be run, and running it."""
+
+import datetime
+import fcntl
+import gzip
+import hashlib
+import json
+import math
+import os
+import statistics
+import tempfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from cmlib.anomaly.profiles import read_regions
+from cmlib.errors import CmlibError
+from cmlib.workloads.kernels.recipe import Program, execute
+
+# On AMD's family 1Ah: 22 of caches and memory, 10 of the rest, as the paper has 22 and 11. The part of HITM is played
+# by fills from another core complex's cache.
+COUNTERS = (
+    "ls_not_halted_cyc",
+    "ls_dmnd_fills_from_sys.near_cache",
+    "ls_dmnd_fills_from_sys.local_l2",
+    "ls_dmnd_fills_from_sys.local_ccx",
+    "ls_dmnd_fills_from_sys.dram_io_near",
+    "ls_dmnd_fills_from_sys.far_all",
+    "ls_any_fills_from_sys.near_cache",
+    "ls_hw_pf_dc_fills.local_l2",
+    "ls_hw_pf_dc_fills.local_ccx",
+    "ls_mab_alloc.load_store_allocations",
+    "ls_mab_alloc.hardware_prefetcher_allocations",
+    "ls_alloc_mab_count",
+    "l2_request_g1.rd_blk_x",
+    "l2_request_g1.rd_blk_l",
+    "l2_request_g1.ls_rd_blk_c_s",
+    "l2_cache_req_stat.ls_rd_blk_c",
+    "l2_cache_req_stat.ls_rd_blk_x",
+    "l2_cache_req_stat.dc_hit_in_l2",
+    "l2_fill_rsp_src.local_ccx",
+    "l2_fill_rsp_src.near_cache",
+    "l2_pf_miss_l2_hit_l3.l2_hwpf",
+    "ls_l1_d_tlb_miss.all",
+    "ls_bad_status2.stli_other",
+    "ls_locks.all",
+    "ls_dispatch.ld_dispatch",
+    "ls_dispatch.store_dispatch",
+    "ex_ret_ops",
+    "ex_ret_cond",
+    "ex_ret_brn_tkn_misp",
+    "ex_no_retire.load_not_complete",
+    "ex_no_retire.all",
+    "de_dispatch_stall_cycle_dynamic_tokens_part1.store_queue_rsrc_stall",
+)
+SHARING = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01)
+DILUTED = ("parallel_scalar_sum", "ticket_dispenser", "row_counters")
+ATTEMPTS = 3
+
+
+@dataclass(frozen=True)
+class Recording:
+    """One file to make: runs of one program in one form.
+
+    Attributes
+    ----------
+    program : Program
+    form : str
+        "good", "bad"; or "diluted-SHARE", the bad form with only that share of updates at the contended place,
+        and "control-SHARE", the good form with the same share (its own path through the code) to compare with.
+    sharing : float
+    runs : tuple of (str, int, float)
+        Name, threads and scale of each run.
+    parts : tuple of tuple of (str, str)
+        Name and configuration of the events of each execution of a run.
+    """
+
+    program: Program
+    form: str
+    sharing: float
+    runs: tuple
+    parts: tuple
+
+    @property
+    def executions(self):
+        return len(self.runs) * len(self.parts)
+
+
+def raw_events(table, counters=COUNTERS):
+    """Encode events of a table as perf_event_open's raw configuration.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Index event; columns code and umask [integers].
+    counters : sequence of str
+
+    Returns
+    -------
+    tuple of (str, str)
+        Name and hexadecimal configuration: bits 0-7 and 32-35 the code, 8-15 the umask.
+    """
+    missing = [name for name in counters if name not in table.index]
+    if missing:
+        raise CmlibError(f"events {missing} are not in the table of this machine: pass others as NAME=CONFIG")
+    codes = table.loc[list(counters), ["code", "umask"]].itertuples()
+    return tuple((name, hex(code & 0xFF | (code >> 8) << 32 | umask << 8)) for name, code, umask in codes)
+
+
+def plan(programs, events, *, good_counters, nodes=1, max_threads=4, diluted_runs=10):
+    """List the recordings of Table 2 and of the dilution curve.
+
+    Runs differ in threads (2 to `max_threads`) and in scale (1 to 2.6); each is executed once for every
+    `good_counters` - 1 events, as one counter always holds the instructions.
+
+    Parameters
+    ----------
+    programs : sequence of Program
+    events : sequence of (str, str)
+    good_counters : int >= 2
+        What `cmlib doctor` found good, not what is offered.
+    nodes : int, default 1
+        NUMA nodes here; programs that need more are left out.
+    max_threads : int, default 4
+    diluted_runs : int, default 10
+        Bad runs at each share of the dilution curve, beside twice as many good ones; 0 for none.
+
+    Returns
+    -------
+    list of Recording
+    """
+    if good_counters < 2:
+        raise CmlibError(
+            f"{good_counters} good counters: it takes two, for instructions and one event at a time"
+        )
+    width = good_counters - 1
+    parts = tuple(tuple(events[i : i + width]) for i in range(0, len(events), width))
+
+    def recording(program, form, n_runs, sharing=1.0, shift=0):
+        runs = tuple(
+            (f"{form}-{i:03d}", 2 + (i + shift) % (max_threads - 1), 1 + 0.2 * ((i + shift) * 5 % 9))
+            for i in range(n_runs)
+        )
+        return Recording(program, form, sharing, runs, parts)
+
+    recordings = []
+    for program in programs:
+        if program.nodes > nodes:
+            continue
+        training, good, bad = program.runs
+        recordings += [recording(program, "good", training + good), recording(program, "bad", bad, shift=1)]
+        if program.name in DILUTED and diluted_runs:
+            for share in SHARING:
+                recordings.append(recording(program, f"control-{share:g}", 2 * diluted_runs, share))
+                recordings.append(recording(program, f"diluted-{share:g}", diluted_runs, share, shift=2))
+    return recordings
+
+
+def estimate_minutes(recordings, binaries):
+    """Expected duration, from one uncounted execution of each program in each form.
+
+    Parameters
+    ----------
+    recordings : sequence of Recording
+    binaries : path-like
+        From `build`.
+
+    Returns
+    -------
+    list of float
+        Minutes of each recording.
+    """
+    minutes = []
+    for item in recordings:
+        threads, scale = item.runs[0][1], statistics.mean(scale for _, _, scale in item.runs)
+        start = datetime.datetime.now()
+        execute(_argv(item, binaries, threads, scale))
+        minutes.append((datetime.datetime.now() - start).total_seconds() * item.executions / 60)
+    return minutes
+
+
+def record(recording, binaries, folder, machine, *, progress=lambda run: None):
+    """Make one recording, unless it is there already.
+
+    Written are ``<folder>/<program>/<form>.csv.gz`` (what the regions wrote, unchanged, one execution after
+    the other under a line that names it) and then ``<form>.json``: a recording exists if this does. Executions
+    that were not counted all the time are repeated.
+
+    Parameters
+    ----------
+    recording : Recording
+    binaries, folder : path-like
+    machine : dict
+        Where it was recorded.
+    progress : callable of str
+        Told the name of each finished run.
+
+    Returns
+    -------
+    Path or None
+        The new JSON file.
+
+    Raises
+    ------
+    CmlibError
+        If nothing can be counted here, another recording is under way, or forms disagree in their result.
+    """
+    place = Path(folder) / recording.program.name
+    target = place / f"{recording.form}.json"
+    if target.exists():
+        return None
+    place.mkdir(parents=True, exist_ok=True)
+    with open(Path(folder) / ".lock", "w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise CmlibError(
+                f"{folder}: another recording is under way; two would take counters away"
+            ) from error
+        pieces, rejected = [], 0
+        for name, threads, scale in recording.runs:
+            texts, repeated = _record_run(recording, binaries, name, threads, scale)
+            pieces, rejected = pieces + texts, rejected + repeated
+            progress(f"{recording.program.name}/{name}")
+    packed = gzip.compress("".join(pieces).encode(), mtime=0)
+    about = {
+        "schema": 1,
+        "program": recording.program.name,
+        "stands_for": recording.program.stands_for,
+        "type": recording.program.type,
+        "original": recording.program.original,
+        "form": recording.form,
+        "sharing": recording.sharing,
+        "runs": [
+            {"run": name, "threads": threads, "scale": scale} for name, threads, scale in recording.runs
+        ],
+        "events": [dict(part) for part in recording.parts],
+        "rejected_executions": rejected,
+        "machine": machine,
+        "date": datetime.datetime.now().isoformat(timespec="seconds"),
+        "sha256": hashlib.sha256(packed).hexdigest(),
+    }
+    _write(target.with_suffix("").with_suffix(".csv.gz"), packed)
+    _write(target, json.dumps(about, indent=1).encode())
+    return target
+
+
+def overhead(program, binaries, events, *, threads=2, scale=8, pairs=10):
+    """How much longer a program takes while its regions are counted (Fig. 12).
+
+    Counted and uncounted executions take turns, so that what else happens on the machine hits both.
+
+    Parameters
+    ----------
+    program : Program
+    binaries : path-like
+    events : sequence of (str, str)
+        At once.
+    threads, scale, pairs : int
+
+    Returns
+    -------
+    float
+        Median over the pairs of counted time / uncounted time.
+    """
+    argv = program.argv(binaries, "good", threads=threads, scale=scale)
+    ratios = []
+    with tempfile.TemporaryDirectory() as folder:
+        for _ in range(pairs):
+            _, plain = execute(argv)
+            _, counted = execute(argv, regions=Path(folder) / "regions.csv", events=events)
+            ratios.append(counted / plain)
+    return statistics.median(ratios)
+
+
+def _argv(recording, binaries, threads, scale):
+    form = "good" if recording.form.startswith(("good", "control")) else "bad"
+    return recording.program.argv(binaries, form, threads=threads, scale=scale, sharing=recording.sharing)
+
+
+def _record_run(recording, binaries, name, threads, scale):
+    """Execute a run once for each part: (texts, executions that had to be repeated)."""
+    argv = _argv(recording, binaries, threads, scale)
+    good = replace(recording, form="good")
+    checksum, _ = execute(_argv(good, binaries, threads, scale))
+    texts, repeated = [], 0
+    for number, events in enumerate(recording.parts):
+        for _ in range(ATTEMPTS):
+            text, result = _counted(argv, events)
+            if result != checksum:
+                raise CmlibError(
+                    f"`{' '.join(argv)}` gave {result}, the good form {checksum}: they must agree"
+                )
+            if text is not None:
+                break
+            repeated += 1
+        else:
+            raise CmlibError(
+                f"`{' '.join(argv)}`: {', '.join(name for name, _ in events)} were not counted all the time in "
+                f"{ATTEMPTS} attempts. `cmlib doctor` tells which counters are good; let no other perf run."
+            )
+        texts.append(f"# run={name} part={number} threads={threads} scale={scale:g}\n{text}")
+    return texts, repeated
+
+
+def _counted(argv, events):
+    """What the regions wrote, or None if they weren't counted all the time; and the checksum."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "regions.csv"
+        checksum, _ = execute(argv, regions=file, events=events)
+        samples = read_regions(file)
+        complete = samples[["instructions", *(name for name, _ in events)]].notna().all(axis=None)
+        whole = complete and math.isclose(samples["running"].min(), 1, abs_tol=1e-3)
+        return (file.read_text() if whole else None), checksum
+
+
+def _write(path, content):
+    """All of the file or none of it."""
+    partial = path.with_suffix(path.suffix + ".partial")
+    partial.write_bytes(content)
+    os.replace(partial, path)

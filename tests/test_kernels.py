@@ -1,0 +1,185 @@
+"""The fifteen programs: both forms compute the same, and recording them is all or nothing."""
+
+import gzip
+import json
+import subprocess
+
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from cmlib.anomaly.profiles import read_regions, read_runs
+from cmlib.errors import CmlibError
+from cmlib.workloads.kernels import __main__ as command
+from cmlib.workloads.kernels import build, execute, programs, recording
+
+SMALL = {"parallel_matrix_mult": 1e-2, "parallel_matrix_comp": 1e-2}
+EVENTS = (("a", "0x1"), ("b", "0x2"), ("c", "0x3"))
+
+
+@pytest.fixture(scope="module")
+def binaries(tmp_path_factory):
+    return build(tmp_path_factory.mktemp("kernels"))
+
+
+def small(program, binaries, form, **more):
+    settings = {"threads": 2, "repeats": 2, "scale": SMALL.get(program.name, 1e-3), **more}
+    if program.size * settings["scale"] ** (1 / program.exponent) < 64:
+        settings["scale"] = (64 / program.size) ** program.exponent
+    return program.argv(binaries, form, **settings)
+
+
+@pytest.mark.parametrize("program", programs(), ids=lambda program: program.name)
+def test_forms_threads_and_sharing_give_one_result(program, binaries):
+    for sharing in (0, 0.3, 1):
+        results = {
+            execute(small(program, binaries, form, threads=threads, sharing=sharing))[0]
+            for form in ("good", "bad")
+            for threads in (1, 2, 3)
+        }
+        assert len(results) == 1
+    larger = small(program, binaries, "good", repeats=3)
+    assert execute(larger)[0] not in results
+
+
+@pytest.mark.parametrize("program", programs(), ids=lambda program: program.name)
+def test_each_invocation_is_a_sample(program, binaries, tmp_path):
+    execute(
+        small(program, binaries, "bad", repeats=5, threads=3),
+        regions=tmp_path / "r.csv",
+        events=[("faults", "1:2")],
+    )
+    samples = read_regions(tmp_path / "r.csv")
+    assert len(samples) == 5 and samples["function"].nunique() == 1
+    assert (samples["threads"] == 3).all() and samples["faults"].notna().all()
+    assert samples["location"].str.startswith(program.name).all()
+
+
+def test_the_table_is_the_papers():
+    rows = programs()
+    assert [p.stands_for for p in rows][-6:] == [
+        "histogram", "linear_regression", "reverse_index", "Boost", "Memcached", "MySQL",
+    ]  # fmt: skip
+    assert len(rows) == 15 and {p.type for p in rows} == {"fs", "ts", "np"}
+    assert sum(p.runs[0] for p in rows) == 440
+    assert sum(p.runs[1] + p.runs[2] for p in rows) == 8 * 40 + 4 * 16 + 3 * 20
+
+
+def test_numa_programs_say_when_there_is_one_node(binaries):
+    program = next(p for p in programs() if p.nodes == 2)
+    done = subprocess.run(small(program, binaries, "bad"), capture_output=True, text=True, check=True)
+    assert ("one NUMA node" in done.stderr) == (command._nodes() == 1)
+
+
+def test_wrong_arguments_and_missing_compilers_are_explained(binaries, tmp_path, monkeypatch):
+    with pytest.raises(CmlibError, match="usage"):
+        execute([str(binaries / "histogram"), "ugly", "2", "1000", "1", "1"])
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    with pytest.raises(CmlibError, match="no C\\+\\+ compiler"):
+        build(tmp_path)
+
+
+def test_boost_locks_are_boosts_own(binaries):
+    symbols = subprocess.run(
+        ["nm", "-C", binaries / "spinlock_pool"], capture_output=True, text=True, check=True
+    )
+    assert "boost::detail::spinlock_pool<0>::pool_" in symbols.stdout
+
+
+def test_events_are_encoded_as_the_kernel_has_them():
+    table = pd.DataFrame({"code": [0x43, 0x1C7], "umask": [0x4, 0x0]}, index=["near", "dir"])
+    assert recording.raw_events(table, ["near", "dir"]) == (("near", "0x443"), ("dir", "0x1000000c7"))
+    with pytest.raises(CmlibError, match="far"):
+        recording.raw_events(table, ["far"])
+
+
+def test_plan_covers_every_event_in_every_run():
+    todo = recording.plan(programs(), EVENTS, good_counters=3)
+    assert {item.program.name for item in todo} == {p.name for p in programs() if p.nodes == 1}
+    for item in todo:
+        assert sum(item.parts, ()) == EVENTS and max(map(len, item.parts)) == 2
+        assert len({name for name, _, _ in item.runs}) == len(item.runs)
+        assert {threads for _, threads, _ in item.runs} == {2, 3, 4}
+    assert sum(len(item.runs) for item in todo if item.form == "good") == 440 - 20 + 8 * 20 + 5 * 10
+    assert len([item for item in todo if item.form.startswith("diluted")]) == 18
+    assert "blackscholes" in {
+        item.program.name for item in recording.plan(programs(), EVENTS, good_counters=3, nodes=2)
+    }
+    with pytest.raises(CmlibError, match="takes two"):
+        recording.plan(programs(), EVENTS, good_counters=1)
+
+
+def pretend(instructions, *, running=1.0, checksum=7):
+    """Stands in for a program on a machine with counters."""
+
+    def executed(argv, *, regions=None, events=()):
+        if regions is not None:
+            about = {
+                "function": "f",
+                "location": "f.cpp:1",
+                "thread": 1,
+                "threads": 2,
+                "seconds": 0.1,
+                "running": running,
+            }
+            counts = {"instructions": instructions, **{name: 5 for name, _ in events}}
+            pd.DataFrame([{**about, **counts}] * 3).to_csv(regions, index=False)
+        return (checksum if argv[1] == "bad" else 7), 0.1
+
+    return executed
+
+
+def one_recording(form="bad"):
+    program = programs()[0]
+    return next(
+        r for r in recording.plan([program], EVENTS, good_counters=3, diluted_runs=0) if r.form == form
+    )
+
+
+def test_a_recording_is_written_once_and_reads_back(tmp_path, monkeypatch):
+    monkeypatch.setattr(recording, "execute", pretend(1000))
+    item = one_recording()
+    finished = []
+    made = recording.record(item, tmp_path, tmp_path / "out", {"processors": 2}, progress=finished.append)
+    about = json.loads(made.read_text())
+    assert about["machine"] == {"processors": 2} and about["rejected_executions"] == 0
+    assert len(finished) == len(about["runs"]) == 20
+    text = gzip.decompress(made.with_name("bad.csv.gz").read_bytes()).decode()
+    runs = read_runs(text)
+    assert list(runs) == [run["run"] for run in about["runs"]]
+    assert set(runs["bad-000"]) == {"function", "location", "a", "b", "c"}
+    assert runs["bad-000"]["a"].tolist() == pytest.approx([5 / 1000 / 2] * 3)
+    assert recording.record(item, tmp_path, tmp_path / "out", {}) is None
+    assert sorted(p.name for p in made.parent.iterdir()) == ["bad.csv.gz", "bad.json"]
+
+
+@pytest.mark.parametrize(
+    ("stand_in", "complaint"),
+    [
+        (pretend(None), "not counted all the time"),
+        (pretend(1000, running=0.8), "not counted all the time"),
+        (pretend(1000, checksum=8), "must agree"),
+    ],
+)
+def test_bad_counting_leaves_nothing_behind(tmp_path, monkeypatch, stand_in, complaint):
+    monkeypatch.setattr(recording, "execute", stand_in)
+    with pytest.raises(CmlibError, match=complaint):
+        recording.record(one_recording(), tmp_path, tmp_path / "out", {})
+    assert not list(tmp_path.rglob("*.json")) and not list(tmp_path.rglob("*.gz"))
+
+
+def test_overhead_compares_counted_with_uncounted(binaries):
+    program = programs()[0]
+    ratio = recording.overhead(program, binaries, [("faults", "1:2")], scale=0.2, pairs=3)
+    assert 0.2 < ratio < 5
+
+
+def test_the_command_lists_and_only_lists(tmp_path, monkeypatch):
+    monkeypatch.setenv("CMLIB_DATA", str(tmp_path))
+    arguments = ["--program", "histogram", "--events", "a=0x1,b=0x2", "--good-counters", "2"]
+    listed = CliRunner().invoke(command.main, arguments)
+    assert listed.exit_code == 0, listed.output
+    assert "120 executions" in listed.output and "minutes" in listed.output
+    assert not list(tmp_path.rglob("*.json"))
+    refused = CliRunner().invoke(command.main, ["--program", "nonesuch"])
+    assert refused.exit_code == 1 and "parallel_scalar_sum" in refused.output
