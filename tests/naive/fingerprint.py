@@ -133,3 +133,93 @@ def prune(tree, rows, labels):
     if as_branch <= as_tree + 0.1 + 1e-6:
         return prune(relabel(branch, rows, labels), rows, labels)
     return tree
+
+
+# ---- Discretization (Fayyad & Irani 1993) and CFS (Hall 2000) ----
+
+
+def mdl_cuts(values, labels):
+    """Cut points of one attribute, ascending."""
+    distinct = sorted(set(values))
+    gaps = list(zip(distinct[:-1], distinct[1:], strict=True))
+    best, cut, best_parts = 0.0, None, None
+    for low, high in gaps:
+        parts = [
+            [label for value, label in zip(values, labels, strict=True) if (value <= low) == below]
+            for below in (True, False)
+        ]
+        if gain(labels, parts) > best:
+            best, cut, best_parts = gain(labels, parts), (low + high) / 2, parts
+    if cut is None:
+        return []
+    k, k_parts = len(set(labels)), [len(set(part)) for part in best_parts]
+    delta = log2(3**k - 2) - (
+        k * entropy(labels) - sum(kp * entropy(part) for kp, part in zip(k_parts, best_parts, strict=True))
+    )
+    if best <= (log2(len(gaps)) + delta) / len(values):
+        return []
+    sides = []
+    for below in (True, False):
+        part = [(v, c) for v, c in zip(values, labels, strict=True) if (v <= cut) == below]
+        sides.append(mdl_cuts([v for v, _ in part], [c for _, c in part]))
+    return [*sides[0], cut, *sides[1]]
+
+
+def intervals(values, cuts):
+    """Number of the interval of each value."""
+    return [sum(value > cut for cut in cuts) for value in values]
+
+
+def information(a, b):
+    """Information two lists of discrete values share [bits]."""
+    return entropy(a) + entropy(b) - entropy(list(zip(a, b, strict=True)))
+
+
+def uncertainty(a, b):
+    """Symmetric uncertainty."""
+    total = entropy(a) + entropy(b)
+    return 2 * information(a, b) / total if total > 0 else 0.0
+
+
+def cfs_merit(subset, attributes, labels):
+    """Merit of a subset of attributes."""
+    with_class = [uncertainty(attributes[i], labels) for i in subset]
+    between = [uncertainty(attributes[i], attributes[j]) for i in subset for j in subset if i < j]
+    return round(sum(with_class) / sqrt(len(subset) + 2 * sum(between)), 12)
+
+
+def cfs_search(attributes, labels, max_stale=5):
+    """Best-first search with a list of at most `max_stale` open subsets; attributes in order of addition."""
+    opened, closed = [((), 0.0)], {frozenset()}
+    best, best_merit, stale = (), 0.0, 0
+    while opened and stale < max_stale:
+        subset, _ = opened.pop(0)
+        for i in range(len(attributes)):
+            child = (*subset, i)
+            if i not in subset and frozenset(child) not in closed:
+                opened.append((child, cfs_merit(child, attributes, labels)))
+        opened = sorted(opened, key=lambda entry: -entry[1])[:max_stale]
+        closed |= {frozenset(child) for child, _ in opened}
+        stale += 1
+        if opened and opened[0][1] > best_merit + 1e-5:
+            best, best_merit = opened[0]
+            stale = 0
+    return list(best)
+
+
+def eliminate(columns, labels):
+    """Names of the attributes in order of removal; `columns` maps names to values."""
+    discrete = {name: intervals(values, mdl_cuts(values, labels)) for name, values in columns.items()}
+
+    def ratio(name):
+        own = entropy(discrete[name])
+        return round(information(discrete[name], labels) / own, 12) if own > 0 else 0.0
+
+    left = sorted(columns, key=lambda name: -ratio(name))
+    removed = []
+    while left:
+        subset = cfs_search([discrete[name] for name in left], labels)
+        cfs_rank = [subset.index(i) + 1 if i in subset else len(left) for i in range(len(left))]
+        average = [(i + 1 + cfs_rank[i]) / 2 for i in range(len(left))]
+        removed.append(left.pop(max(range(len(left)), key=lambda i: (average[i], i))))
+    return removed
