@@ -223,3 +223,26 @@ def eliminate(columns, labels):
         average = [(i + 1 + cfs_rank[i]) / 2 for i in range(len(left))]
         removed.append(left.pop(max(range(len(left)), key=lambda i: (average[i], i))))
     return removed
+
+
+# ---- Time slices (Yoo et al. 2012, §3.1) ----
+
+
+def slice_rates(counts, running, length, cycles):
+    """Events per cycle of each slice but the last; `counts` and `running` map events to lists."""
+    n = len(counts[cycles])
+    start = next(i for i in range(n) if counts[cycles][i] is not None)
+    slices = []
+    while start + length < n:
+        part = {}
+        for event in counts:
+            up = down = 0.0
+            for i in range(start, start + length):
+                if counts[event][i] is not None:
+                    up += counts[event][i] * running[event][i]
+                    down += (counts[cycles][i] or 0.0) * running[event][i]
+            part[event] = up / down if down else None
+        if part[cycles] is not None:
+            slices.append({event: rate for event, rate in part.items() if event != cycles})
+        start += length
+    return slices
