@@ -1,0 +1,20 @@
+"""Events of a processor: their codes, short names and sums, and how perf is told to count them."""
+
+from cmlib.events.naming import abbreviate, base_name, encode
+from cmlib.events.perf_list import from_perf_list
+from cmlib.events.sums import umask_sums
+from cmlib.events.tables import EventError, core_events, known_tables, read_table, table, table_for
+
+__all__ = [
+    "EventError",
+    "abbreviate",
+    "base_name",
+    "core_events",
+    "encode",
+    "from_perf_list",
+    "known_tables",
+    "read_table",
+    "table",
+    "table_for",
+    "umask_sums",
+]

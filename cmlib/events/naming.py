@@ -1,0 +1,120 @@
+"""An event's names: as perf takes it, as perf writes it, and as a figure shows it."""
+
+import difflib
+import re
+
+from cmlib.events.tables import EventError
+from cmlib.schedule import SOFTWARE_EVENTS
+
+_MODIFIER = re.compile(r"(?<=/)[ukhIGHpPSDWeb]+$|:[ukhIGHpPSDWeb]+$")
+_NAME_TERM = re.compile(r"(?<=[/,])name=([^,/]+)")
+_HARDWARE = frozenset(
+    [
+        "branch-instructions",
+        "branch-misses",
+        "branches",
+        "bus-cycles",
+        "cache-misses",
+        "cache-references",
+        "cpu-cycles",
+        "cycles",
+        "idle-cycles-backend",
+        "idle-cycles-frontend",
+        "instructions",
+        "ref-cycles",
+        "stalled-cycles-backend",
+        "stalled-cycles-frontend",
+    ]
+)
+_TOOL = frozenset(["duration_time", "system_time", "user_time"])
+_HARDWARE_PATTERN = re.compile(
+    r"(L1-[di]cache|LLC|[di]TLB|branch|node)-(loads|load-misses|stores|store-misses|prefetches|prefetch-misses)"
+    r"|r[0-9a-f]+"
+)
+
+
+def encode(event, table, modifier="u"):
+    """Write an event as perf's ``-e`` takes it.
+
+    Parameters
+    ----------
+    event : str
+        In the table, or one that perf knows by itself: a generic name, a
+        tracepoint, a raw code, ``cpu/…/``. Modifiers it carries replace `modifier`.
+    table : DataFrame
+    modifier : str, default "u"
+        perf's modifiers: ``"u"`` counts user mode only. Software events and
+        tracepoints go without it: what happens in the kernel, such as a context
+        switch, would always read 0.
+
+    Returns
+    -------
+    str
+        Such as ``cpu/event=0x43,umask=0x4,name=ls_dmnd_fills_from_sys.near_cache/u``.
+
+    Raises
+    ------
+    EventError
+        If neither the table nor perf knows the event; suggests the nearest names.
+    """
+    name, own = _without_modifier(event)
+    modifier = own or modifier
+    if "/" in name:
+        return name + modifier
+    if name in table.index and not table.at[name, "named"]:
+        row = table.loc[name]
+        return f"cpu/event={row['code']:#x},umask={row['umask']:#x},name={name}/{modifier}"
+    if name in SOFTWARE_EVENTS or name in _TOOL or ":" in name:
+        modifier = re.sub("[uk]", "", modifier)
+    elif not (name in table.index or name in _HARDWARE or _HARDWARE_PATTERN.fullmatch(name)):
+        raise EventError(_unknown(name, table))
+    return f"{name}:{modifier}" if modifier else name
+
+
+def base_name(event):
+    """Take an event's name out of the way perf is given it or writes it.
+
+    Parameters
+    ----------
+    event : str
+        Such as ``instructions:uD`` or ``cpu/event=0xc2,umask=0x0,name=ex_ret_brn/u``.
+
+    Returns
+    -------
+    str
+        ``instructions``, ``ex_ret_brn``; a tracepoint such as ``sched:sched_switch`` stays whole.
+    """
+    name, _ = _without_modifier(event)
+    given = _NAME_TERM.search(name)
+    return given[1] if given else name
+
+
+def abbreviate(events, table):
+    """Short names for figures.
+
+    Parameters
+    ----------
+    events : iterable of str
+    table : DataFrame
+
+    Returns
+    -------
+    list of str
+        The table's three characters; an event that has none keeps its name.
+    """
+    short = table["abbr"].to_dict()
+    return [short.get(name) or name for name in map(base_name, events)]
+
+
+def _without_modifier(event):
+    found = _MODIFIER.search(event)
+    return (event[: found.start()], found[0].lstrip(":")) if found else (event, "")
+
+
+def _unknown(name, table):
+    near = difflib.get_close_matches(name, [*table.index, *_HARDWARE, *SOFTWARE_EVENTS], n=3, cutoff=0.6)
+    hint = f"Did you mean {' or '.join(near)}?" if near else "The table's names are in its first column."
+    return (
+        f"event {name!r} is in neither the event table nor among perf's own names. {hint}\n"
+        "Any event can be given by its code: cpu/event=0xc2,umask=0x0,name=NAME/."
+    )

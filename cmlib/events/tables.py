@@ -1,0 +1,146 @@
+"""Event tables: one CSV file a microarchitecture."""
+
+import pandas as pd
+
+from cmlib.errors import CmlibError
+from cmlib.places import events_dir
+
+COLUMNS = ("event", "code", "umask", "bits", "counters", "unit", "abbr", "core", "description")
+_NUMBERS = ("code", "umask", "bits", "counters", "core")
+_FILLED = ("event", "code", "umask", "counters", "unit", "description")
+_PROCESSORS = "processors"
+
+
+class EventError(CmlibError, ValueError):
+    """An event or a table of events that cannot be used."""
+
+
+def table(name="amd_zen5"):
+    """Read one of the event tables that come with the package.
+
+    Parameters
+    ----------
+    name : str, default "amd_zen5"
+        One of :func:`known_tables`.
+
+    Returns
+    -------
+    DataFrame
+        As :func:`read_table` gives it.
+
+    Raises
+    ------
+    EventError
+        If there is no such table, or its file is not one.
+    """
+    path = events_dir() / f"{name}.csv"
+    if not path.is_file():
+        raise EventError(
+            f"there is no event table {name!r} in {path.parent}; it holds: {', '.join(known_tables())}.\n"
+            "Choose one of these, or add a table as data/events/README.md says."
+        )
+    return read_table(path)
+
+
+def read_table(path):
+    """Read an event table from a CSV file.
+
+    Parameters
+    ----------
+    path : Path
+
+    Returns
+    -------
+    DataFrame
+        Index: event. Columns: ``code`` and ``umask`` (int, what the counter is
+        set to), ``bits`` (int, the parts that are counted, one a bit; 0 where
+        the umask is no set of bits), ``counters`` (int, how many the event
+        takes), ``unit`` (part of the processor), ``abbr`` (three characters),
+        ``core`` (int, place among the core events; 0 for all others),
+        ``description``, ``named`` (bool, whether perf knows the event by this
+        name; False throughout).
+
+    Raises
+    ------
+    EventError
+        If a column is missing, a cell that must be filled is empty, a number
+        cannot be read, or an event or an abbreviation occurs twice; names file
+        and line.
+    """
+    frame = pd.read_csv(path, dtype=str, keep_default_na=False)
+    if missing := [column for column in COLUMNS if column not in frame.columns]:
+        raise EventError(
+            f"{path}, line 1: column {missing[0]!r} is missing; found {', '.join(frame.columns)}.\n"
+            f"An event table has the columns {', '.join(COLUMNS)}."
+        )
+    for column in _FILLED:
+        if (empty := frame[column] == "").any():
+            raise EventError(f"{path}, line {empty.idxmax() + 2}: {column} is empty; every event has one.")
+    for column in _NUMBERS:
+        frame[column] = _integers(frame[column], path)
+    _refuse_repeated(frame["event"], path)
+    _refuse_repeated(frame.loc[frame["abbr"] != "", "abbr"], path)
+    return frame.assign(named=False).set_index("event")
+
+
+def known_tables():
+    """Names of the event tables that come with the package, sorted."""
+    return sorted(path.stem for path in events_dir().glob("*.csv") if path.stem != _PROCESSORS)
+
+
+def table_for(vendor, family, model):
+    """Name the event table that fits a processor.
+
+    Parameters
+    ----------
+    vendor : str
+        As in /proc/cpuinfo, such as ``"AuthenticAMD"``.
+    family, model : int
+
+    Returns
+    -------
+    str or None
+        None where the package has no table: take perf's own list then, by
+        :func:`from_perf_list`.
+    """
+    processors = pd.read_csv(events_dir() / f"{_PROCESSORS}.csv")
+    fits = processors.query(
+        "vendor == @vendor and family == @family and first_model <= @model and last_model >= @model"
+    )
+    return None if fits.empty else fits["table"].iloc[0]
+
+
+def core_events(table):
+    """The table's core events, in the order in which they are grouped.
+
+    Parameters
+    ----------
+    table : DataFrame
+
+    Returns
+    -------
+    list of str
+    """
+    return table.loc[table["core"] > 0, "core"].sort_values().index.to_list()
+
+
+def _integers(texts, path):
+    numbers = []
+    for row, text in texts.items():
+        try:
+            numbers.append(int(text or "0", 0))
+        except ValueError:
+            raise EventError(
+                f"{path}, line {row + 2}: {texts.name} is {text!r}; write a number such as 0x1f."
+            ) from None
+    return numbers
+
+
+def _refuse_repeated(texts, path):
+    repeated = texts[texts.duplicated()]
+    if not repeated.empty:
+        row, text = repeated.index[0], repeated.iloc[0]
+        first = texts.index[texts == text][0]
+        raise EventError(
+            f"{path}, line {row + 2}: {texts.name} {text!r} is already in line {first + 2}; give it another."
+        )
