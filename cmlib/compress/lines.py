@@ -1,0 +1,112 @@
+"""Samples to lines, and lines back to samples."""
+
+import numpy as np
+import pandas as pd
+
+from cmlib.compress.bounded import BoundedRegression
+from cmlib.compress.online import OnlineRegression
+
+
+def compress(x, y, *, alpha=0.01, n_sigma=3.0, drift=None, bound=None):
+    """Turn a series of samples into straight lines (Wu and Mencer, §3).
+
+    Parameters
+    ----------
+    x : array of float, shape (n,)
+        Counts that time the sampling, such as cycles; strictly increasing.
+    y : array or Series of float, shape (n,), or DataFrame, shape (n, n_events)
+        Cumulated counts, so that they grow along a straight line while a
+        program does one thing. The columns of a frame share their line ends. A
+        fall is a sample like any other.
+    alpha : float >= 0, default 0.01
+        Tolerance for the third sample of a line [share of the predicted count].
+    n_sigma : float >= 0, default 3
+        Tolerance for all later ones [standard deviations of the line, Eq. 7].
+    drift : float > 0, optional
+        Threshold of a test that ends a line from which its samples drift away;
+        see :class:`OnlineRegression`.
+    bound : float > 0, or sequence of float, optional
+        Largest distance of a sample from its line [counts]. The lines are then
+        those of :class:`BoundedRegression`, and `alpha`, `n_sigma` and `drift`
+        have no say.
+
+    Returns
+    -------
+    DataFrame
+        A row a line, in order: x_start, x_end, slope, intercept and sigma (the
+        standard deviation of Eq. 7 [counts], 0 for fewer than three samples),
+        and n [samples]. A line starts with the last sample of the one before
+        it, which both count; with a bound, with a sample of its own. From a
+        frame, the columns slope, intercept and sigma come once an event:
+        ``slope:cache-misses``. Samples with a value that is not finite are left
+        out.
+
+    Raises
+    ------
+    ValueError
+        If `x` does not increase, the lengths differ, or a tolerance is negative.
+    """
+    events = list(y.columns) if isinstance(y, pd.DataFrame) else None
+    if bound is None:
+        stream = OnlineRegression(events, alpha=alpha, n_sigma=n_sigma, drift=drift)
+    else:
+        stream = BoundedRegression(bound, events)
+    return pd.concat([stream.extend(x, y), stream.finish()], ignore_index=True)
+
+
+def reconstruct(lines, x):
+    """Read a series back from its lines.
+
+    Parameters
+    ----------
+    lines : DataFrame
+        Of :func:`compress`.
+    x : array of float, shape (n,)
+        Where to read; at the x of the samples or anywhere between.
+
+    Returns
+    -------
+    Series, or DataFrame with a column an event
+        Cumulated counts, indexed by `x`. Each value is read from the first line
+        that ends there or later.
+
+    Raises
+    ------
+    ValueError
+        If an `x` lies outside the lines.
+    """
+    x = np.asarray(x, dtype=float)
+    first, last = lines["x_start"].iloc[0], lines["x_end"].iloc[-1]
+    outside = np.flatnonzero(~((x >= first) & (x <= last)))
+    if outside.size:
+        raise ValueError(
+            f"the lines reach from {first:.17g} to {last:.17g}; there is nothing to read at {x[outside[0]]:.17g}"
+        )
+    at = np.searchsorted(lines["x_end"].to_numpy(), x)
+    index = pd.Index(x, name="x")
+    if "slope" in lines:
+        return pd.Series(_read(lines, "", at, x), index, name="y")
+    events = [column.removeprefix("slope:") for column in lines if column.startswith("slope:")]
+    return pd.DataFrame({event: _read(lines, f":{event}", at, x) for event in events}, index)
+
+
+def of_event(lines, event):
+    """One event's lines, as :func:`compress` gives them for a single series.
+
+    Parameters
+    ----------
+    lines : DataFrame
+        Of :func:`compress` for several events.
+    event : str
+
+    Returns
+    -------
+    DataFrame
+    """
+    own = {f"{what}:{event}": what for what in ("slope", "intercept", "sigma")}
+    return lines[["x_start", "x_end", *own, "n"]].rename(columns=own)
+
+
+def _read(lines, suffix, at, x):
+    slope, intercept = lines[f"slope{suffix}"].to_numpy(), lines[f"intercept{suffix}"].to_numpy()
+    return slope[at] * x + intercept[at]

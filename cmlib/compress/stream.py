@@ -1,0 +1,143 @@
+"""What every compressor of a stream does: check samples, hand out finished lines."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from cmlib.compress import running
+
+_SHARED = ("x_start", "x_end", "n")
+_FITTED = ("slope", "intercept", "sigma")
+
+
+class Line(NamedTuple):
+    """One finished line: ``y = slope * x + intercept`` for x_start <= x <= x_end.
+
+    `slope`, `intercept` and `sigma` hold one number an event.
+    """
+
+    x_start: float
+    x_end: float
+    n: int
+    slope: tuple
+    intercept: tuple
+    sigma: tuple
+
+
+class LineStream:
+    """Samples in, finished lines out; the algorithm is the subclass's `_advance`.
+
+    Parameters
+    ----------
+    events : sequence of str, optional
+        Names of the events that share their line ends; without, one event
+        without a name.
+    """
+
+    def __init__(self, events=None):
+        self.events = None if events is None else tuple(events)
+        n_events = 1 if events is None else len(self.events)
+        if n_events == 0 or len(set(self.events or "y")) != n_events:
+            raise ValueError(f"events must be different names, at least one; got {list(self.events)}")
+        self._line = np.zeros(1, running.LINE)[0]
+        self._fits = np.zeros(n_events, running.EVENT)
+
+    def add(self, x, y):
+        """Take one sample.
+
+        Parameters
+        ----------
+        x : float
+            Count of the event that times the sampling; it must have grown.
+        y : float, or sequence of float
+            Counts of the events so far, one each.
+
+        Returns
+        -------
+        Line or None
+            The line that this sample ended, if it did.
+
+        Raises
+        ------
+        ValueError
+            If `x` has not grown. The sample is not taken; the stream can go on.
+        """
+        rows = self._feed(np.array([x]), np.array([y], dtype=float))
+        return self._as_line(rows[0]) if len(rows) else None
+
+    def extend(self, x, y):
+        """Take many samples; the same as `add` for each, in compiled code.
+
+        Parameters
+        ----------
+        x : array of float, shape (n,)
+            Strictly increasing.
+        y : array of float, shape (n,) or (n, n_events)
+            A sample with a value that is not finite, here or in `x`, is left out.
+
+        Returns
+        -------
+        DataFrame
+            A row a finished line; see :func:`cmlib.compress.compress`.
+
+        Raises
+        ------
+        ValueError
+            If `x` does not increase. No sample is taken then.
+        """
+        return self._as_frame(self._feed(x, y))
+
+    def finish(self):
+        """End the last line.
+
+        Returns
+        -------
+        DataFrame
+            The last line, or no row if there was no sample. What is added
+            later begins a new stream.
+        """
+        rows = np.empty((int(self._line["n"] > 0), 3 + 3 * self._fits.size))
+        for row in rows:
+            self._write(row)
+        self._line["n"] = 0
+        return self._as_frame(rows)
+
+    def _write(self, row):
+        running.write(self._line, self._fits, row)
+
+    def _feed(self, x, y):
+        x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+        table = y[:, np.newaxis] if y.ndim == 1 else y
+        if table.shape != (*x.shape, self._fits.size):
+            raise ValueError(
+                f"expected are samples of {self._fits.size} event(s); got x of shape {x.shape} and y of shape {y.shape}"
+            )
+        finite = np.isfinite(x) & np.isfinite(table).all(axis=1)
+        x, table = x[finite], table[finite]
+        self._check_growth(x)
+        rows = np.empty((x.size, 3 + 3 * self._fits.size))
+        return rows[: self._advance(x, table, rows)]
+
+    def _check_growth(self, x):
+        last = self._line["x_last"] if self._line["n"] else -np.inf
+        stuck = np.flatnonzero(np.diff(x, prepend=last) <= 0)
+        if stuck.size:
+            at = stuck[0]
+            raise ValueError(
+                f"x must grow from sample to sample: at position {at} it is {x[at]:.17g} after {x[at - 1] if at else last:.17g}. "
+                "A counter that was reset begins a new stream: call finish() first."
+            )
+
+    def _as_line(self, row):
+        start, end, n, *fitted = row.tolist()
+        return Line(start, end, int(n), tuple(fitted[0::3]), tuple(fitted[1::3]), tuple(fitted[2::3]))
+
+    def _as_frame(self, rows):
+        frame = pd.DataFrame(rows, columns=[*_SHARED, *self._fitted_columns()]).astype({"n": int})
+        return frame[["x_start", "x_end", *self._fitted_columns(), "n"]]
+
+    def _fitted_columns(self):
+        if self.events is None:
+            return list(_FITTED)
+        return [f"{what}:{event}" for event in self.events for what in _FITTED]
