@@ -1,1 +1,24 @@
 """Find performance anomalies of a new version without ever having seen one (AutoPerf)."""
+
+from cmlib.anomaly.autoencoder import Autoencoder
+from cmlib.anomaly.compare import Verdict, compare_versions, judge_runs
+from cmlib.anomaly.detector import AutoPerf
+from cmlib.anomaly.profiles import merge_runs, normalize, read_regions, read_runs
+from cmlib.anomaly.regions import include_dir, region
+from cmlib.anomaly.training import error_variances, stopping_run
+
+__all__ = [
+    "AutoPerf",
+    "Autoencoder",
+    "Verdict",
+    "compare_versions",
+    "error_variances",
+    "include_dir",
+    "judge_runs",
+    "merge_runs",
+    "normalize",
+    "read_regions",
+    "read_runs",
+    "region",
+    "stopping_run",
+]

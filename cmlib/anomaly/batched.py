@@ -8,9 +8,7 @@ stack is then one matrix product, where single models would spend their time in 
 import numpy as np
 
 
-def train(
-    x, topologies, seeds, *, epochs, batch_size, learning_rate, order_seed, weights=None, halving=False
-):
+def train(x, topologies, seeds, *, epochs, batch_size, learning_rate, order_seed, halving=False):
     """Train one tied-weight sigmoid autoencoder for each pair of topology and seed.
 
     Loss is the squared reconstruction error of a sample, summed over its counters and averaged over the
@@ -28,8 +26,6 @@ def train(
     learning_rate : float
     order_seed : int
         Seed of the order in which samples are visited, common to all models.
-    weights : ndarray of float, shape (n_models, n_samples), optional
-        Weight of a sample for a model; 0 hides it (models of different folds in one pass).
     halving : bool, default False
         Drop the worse half after each quarter of the epochs; their error is the one they
         were dropped with.
@@ -45,19 +41,17 @@ def train(
     parameters, masks = _starts(
         x.shape[1], [topologies[m] for m in order], [seeds[m] for m in order], x.dtype
     )
-    weights = None if weights is None else np.asarray(weights, dtype=x.dtype)[order]
     alive = np.array(order)
     adam = _Adam(parameters, learning_rate)
     errors = np.full(len(topologies), np.nan)
     rng = np.random.default_rng(order_seed)
     cuts = {epochs // 4, epochs // 2, 3 * epochs // 4} - {0} if halving else set()
     for epoch in range(1, epochs + 1):
-        errors[alive] = _epoch(parameters, masks, adam, x, weights, rng.permutation(len(x)), batch_size)
+        errors[alive] = _epoch(parameters, masks, adam, x, rng.permutation(len(x)), batch_size)
         if epoch in cuts and len(alive) > 1:
             kept = np.sort(np.argsort(errors[alive], kind="stable")[: (len(alive) + 1) // 2])
             parameters, masks = _keep(parameters, kept), _keep(masks, kept)
             adam.keep(kept)
-            weights = None if weights is None else weights[kept]
             alive = alive[kept]
     models = [None] * len(topologies)
     for position, model in enumerate(alive):
@@ -81,7 +75,7 @@ def reconstruct(parameters, x):
     return _forward(parameters, x)[0]
 
 
-def gradient(parameters, x, weights=None):
+def gradient(parameters, x):
     """Sum of squared errors of each model, and its derivative by every parameter.
 
     Parameters
@@ -89,7 +83,6 @@ def gradient(parameters, x, weights=None):
     parameters : list of ndarray
         As for `reconstruct`.
     x : ndarray, shape (n_samples, n_features)
-    weights : ndarray, shape (n_models, n_samples), optional
 
     Returns
     -------
@@ -100,12 +93,9 @@ def gradient(parameters, x, weights=None):
     """
     output, ups, downs = _forward(parameters, x)
     difference = output - x
-    share = np.full((len(output), len(x)), 1 / len(x), dtype=x.dtype)
-    if weights is not None:
-        share = weights / np.maximum(weights.sum(axis=1, keepdims=True), np.finfo(x.dtype).tiny)
-    losses = np.einsum("msf,msf,ms->m", difference, difference, share)
+    losses = np.einsum("msf,msf->m", difference, difference) / len(x)
     gradients = [None] * len(parameters)
-    slope = 2 * difference * share[:, :, None]
+    slope = 2 * difference / len(x)
     skipped = []
     for layer in range(len(parameters) // 3):
         weight = parameters[3 * layer]
@@ -126,18 +116,16 @@ def gradient(parameters, x, weights=None):
     return losses, gradients
 
 
-def _epoch(parameters, masks, adam, x, weights, order, batch_size):
-    total, mass = 0.0, 0.0
+def _epoch(parameters, masks, adam, x, order, batch_size):
+    total = 0.0
     for first in range(0, len(order), batch_size):
         batch = order[first : first + batch_size]
-        chosen = None if weights is None else weights[:, batch]
-        losses, gradients = gradient(parameters, x[batch], chosen)
+        losses, gradients = gradient(parameters, x[batch])
         for slope, mask in zip(gradients[::3], masks, strict=True):
             slope *= mask
         adam.step(parameters, gradients)
-        size = len(batch) if chosen is None else chosen.sum(axis=1)
-        total, mass = total + losses * size, mass + size
-    return total / mass
+        total = total + losses * len(batch)
+    return total / len(order)
 
 
 def _forward(parameters, x):

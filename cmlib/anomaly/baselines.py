@@ -1,0 +1,177 @@
+"""What AutoPerf is compared with: a decision tree on event ratios, principal components, an isolation forest."""
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator
+from sklearn.decomposition import PCA
+from sklearn.ensemble import IsolationForest
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from cmlib.anomaly.detector import AutoPerf
+from cmlib.anomaly.profiles import PLACE
+
+
+class EventRatioTree(BaseEstimator):
+    """Decision tree on the ratio of each event to the instructions (Jayasena et al. 2013).
+
+    It has to be shown anomalies: it learns from small programs that are good and bad on purpose, and is asked about
+    others. A run is anomalous if most of its samples are.
+
+    Parameters
+    ----------
+    min_samples_leaf : int, default 5
+    random_state : int, RandomState or None
+
+    Attributes
+    ----------
+    tree_ : DecisionTreeClassifier
+    counters_ : list of str
+    """
+
+    def __init__(self, *, min_samples_leaf=5, random_state=None):
+        self.min_samples_leaf = min_samples_leaf
+        self.random_state = random_state
+
+    def fit(self, runs, y):
+        """Learn good and bad runs of training programs.
+
+        Parameters
+        ----------
+        runs : sequence of DataFrame
+        y : sequence of bool
+            Whether each is anomalous; both kinds are needed.
+
+        Returns
+        -------
+        self
+        """
+        if len(set(map(bool, y))) < 2 or len(y) != len(runs):
+            raise ValueError(
+                f"{len(runs)} runs with {len(y)} labels {sorted(set(map(bool, y)))}: the tree needs a label for each, "
+                "and both good and bad runs"
+            )
+        self.counters_ = [column for column in runs[0] if column not in PLACE]
+        samples = pd.concat(runs, ignore_index=True)[self.counters_]
+        labels = np.repeat(np.asarray(y, dtype=bool), [len(run) for run in runs])
+        self.tree_ = DecisionTreeClassifier(
+            criterion="entropy", min_samples_leaf=self.min_samples_leaf, random_state=self.random_state
+        ).fit(samples, labels)
+        return self
+
+    def exceeding(self, run):
+        """Which samples of a run are anomalous.
+
+        Parameters
+        ----------
+        run : DataFrame
+
+        Returns
+        -------
+        ndarray of bool, shape (n_samples,)
+        """
+        check_is_fitted(self)
+        return self.tree_.predict(run[self.counters_])
+
+    def predict(self, run):
+        """Whether a run is anomalous.
+
+        Parameters
+        ----------
+        run : DataFrame
+
+        Returns
+        -------
+        bool
+        """
+        return bool(self.exceeding(run).mean() > 0.5)
+
+
+class PrincipalComponents(BaseEstimator):
+    """Reconstruction from principal components, in place of an autoencoder.
+
+    Parameters
+    ----------
+    share : float in (0, 1), default 0.95
+        Of the variance, that the components kept explain.
+    smallest_range : float >= 0, default 1e-6
+        As for `Autoencoder`.
+    random_state : ignored
+
+    Attributes
+    ----------
+    pca_ : PCA
+    """
+
+    def __init__(self, *, share=0.95, smallest_range=1e-6, random_state=None):
+        self.share = share
+        self.smallest_range = smallest_range
+        self.random_state = random_state
+
+    def fit(self, X, y=None):
+        """Learn good samples.
+
+        Parameters
+        ----------
+        X : array-like of float, shape (n_samples, n_features)
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        self.low_ = X.min(axis=0)
+        self.range_ = np.maximum(X.max(axis=0) - self.low_, self.smallest_range or np.finfo(float).tiny)
+        self.pca_ = PCA(self.share, svd_solver="full").fit((X - self.low_) / self.range_)
+        return self
+
+    def squared_errors(self, X):
+        """Squared difference of each counter from its reconstruction, in units of its range.
+
+        Parameters
+        ----------
+        X : array-like of float, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of float, shape (n_samples, n_features)
+        """
+        check_is_fitted(self)
+        x = (validate_data(self, X, dtype=np.float64, reset=False) - self.low_) / self.range_
+        return (x - self.pca_.inverse_transform(self.pca_.transform(x))) ** 2
+
+    def score_samples(self, X):
+        """Minus the reconstruction error.
+
+        Parameters
+        ----------
+        X : array-like of float, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of float, shape (n_samples,)
+        """
+        return -self.squared_errors(X).sum(axis=1)
+
+
+def baseline(name, **settings):
+    """AutoPerf's decisions with another model of good samples.
+
+    Parameters
+    ----------
+    name : {"pca", "isolation_forest"}
+    **settings
+        Of `AutoPerf`.
+
+    Returns
+    -------
+    AutoPerf
+        An isolation forest gives no causes.
+    """
+    models = {"pca": PrincipalComponents(), "isolation_forest": IsolationForest(n_jobs=1)}
+    if name not in models:
+        raise ValueError(
+            f"no baseline {name!r}; there are {', '.join(models)} (and the class EventRatioTree)"
+        )
+    return AutoPerf(autoencoder=models[name], **settings)

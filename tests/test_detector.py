@@ -1,0 +1,263 @@
+"""Anomalies planted in synthetic counters, and good runs that must not be found."""
+
+import numpy as np
+import numpy.testing as npt
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from cmlib.anomaly import AutoPerf, compare_versions, judge_runs
+from cmlib.anomaly.autoencoder import Autoencoder
+from cmlib.anomaly.baselines import EventRatioTree, PrincipalComponents, baseline
+from cmlib.anomaly.chance import chance_of_count, chance_of_distance
+from cmlib.anomaly.clusters import cluster_functions, raise_clusters
+from cmlib.anomaly.compare import fewest_runs
+from cmlib.anomaly.detector import vote
+from cmlib.anomaly.planted import CONTENTION, COUNTERS, planted_run
+from tests.naive import anomaly as naive
+
+SMALL = Autoencoder(topologies=[(8, 4)], n_starts=1, epochs=50)
+# 0.0001 lines an instruction cost 0.006 of about 0.5 cycles.
+SLIGHT, CLEAR = 0.0002, 0.003
+
+
+def good_runs(rng, n=20, **more):
+    return [planted_run(rng, **more) for _ in range(n)]
+
+
+@pytest.fixture(scope="module")
+def detectors():
+    """Ten recordings of the same version, each learned."""
+    return [
+        AutoPerf(autoencoder=SMALL, random_state=0).fit(good_runs(np.random.default_rng(seed)))
+        for seed in range(10)
+    ]
+
+
+def test_false_alarms_per_run_are_at_most_two_percent(detectors):
+    rng = np.random.default_rng(1000)
+    alarms = [detector.predict(run) for detector in detectors for run in good_runs(rng, 50)]
+    assert np.mean(alarms) <= 0.02
+
+
+def test_false_alarms_between_recordings_of_one_version_are_at_most_two_percent(detectors):
+    rng = np.random.default_rng(2000)
+    alarms = [judge_runs(detector, good_runs(rng, 8)).anomalous for detector in detectors for _ in range(22)]
+    assert len(alarms) >= 200
+    assert np.mean(alarms) <= 0.02
+
+
+def test_contention_is_found_in_a_single_run_with_its_cause(detectors):
+    rng = np.random.default_rng(3)
+    for detector in detectors:
+        run = planted_run(rng, severity=CLEAR)
+        assert detector.predict(run)
+        causes = detector.causes(run)
+        assert CONTENTION in list(causes["counter"][:2])
+        assert causes["share"].sum() == pytest.approx(1)
+        assert causes["location"].iloc[0] == "synthetic.c:10"
+        assert causes.set_index("counter").loc[CONTENTION, "times_usual"] > 10
+
+
+def test_slight_contention_is_found_over_several_runs(detectors):
+    rng = np.random.default_rng(4)
+    verdicts = [judge_runs(detector, good_runs(rng, 8, severity=SLIGHT)) for detector in detectors]
+    assert all(verdict.anomalous and verdict.chance <= 0.01 for verdict in verdicts)
+    assert all(CONTENTION in list(verdict.counters["counter"][:2]) for verdict in verdicts)
+
+
+def test_the_count_rule_is_blind_where_the_distance_rule_is_not(detectors):
+    """Why the number of samples above the threshold is not enough: some good inputs lie beyond it altogether."""
+    rng = np.random.default_rng(5)
+    bad = [planted_run(rng, severity=CLEAR) for _ in range(3)]
+    found = {"distance": 0, "count": 0}
+    for rule in found:
+        for detector in detectors:
+            detector.rule = rule
+            found[rule] += sum(detector.predict(run) for run in bad)
+            detector.rule = "distance"
+    assert found["distance"] == 30 > found["count"] + 5
+
+
+def test_only_the_bad_function_is_named():
+    functions = ("synthetic_a", "synthetic_b", "synthetic_c")
+    rng = np.random.default_rng(6)
+    good = good_runs(rng, 20, functions=functions, n_samples=10)
+    new = good_runs(rng, 8, functions=functions, bad=["synthetic_b"], n_samples=10, severity=CLEAR)
+    verdict = compare_versions(good, new, detector=AutoPerf(autoencoder=SMALL, random_state=1))
+    found = verdict.functions
+    assert verdict.anomalous and list(found["function"][found["anomalous"]]) == ["synthetic_b"]
+    assert found["new_exceeding"][0] > 0.9 > 0.3 > found["good_exceeding"].max()
+    assert set(verdict.counters["location"]) == {"synthetic.c:20"}
+
+
+def test_held_out_runs_stray_no_less_than_learned_ones(detectors):
+    for seed, detector in enumerate(detectors):
+        learned = pd.concat([detector.summary(run) for run in good_runs(np.random.default_rng(seed))])
+        assert detector.held_out_["half"].mean() >= learned["half"].mean()
+        npt.assert_array_equal(detector.held_out_["run"], range(20))
+        assert detector.history_["false_positive_rate"].iloc[0] == pytest.approx(
+            learned["exceeding"].sum() / 400
+        )
+
+
+def test_order_of_columns_runs_in_a_run_and_unit_do_not_matter(detectors):
+    detector, run = detectors[0], planted_run(np.random.default_rng(7), severity=CLEAR)
+    shuffled = run.sample(frac=1, random_state=0)[[*reversed(run.columns)]]
+    pd.testing.assert_frame_equal(detector.chances(shuffled), detector.chances(run))
+    pd.testing.assert_frame_equal(detector.causes(shuffled), detector.causes(run))
+
+
+def test_the_same_seed_gives_the_same_detector(detectors):
+    again = AutoPerf(autoencoder=SMALL, random_state=0).fit(good_runs(np.random.default_rng(0)))
+    pd.testing.assert_frame_equal(again.held_out_, detectors[0].held_out_)
+
+
+@pytest.mark.parametrize("threshold", ["2sd", 0.1, 0.4])
+def test_rule_count_takes_any_threshold(threshold):
+    rng = np.random.default_rng(8)
+    detector = AutoPerf(autoencoder=SMALL, threshold=threshold, rule="count", random_state=0)
+    detector.fit(good_runs(rng, 12, spread=0.2))
+    wild = planted_run(rng, severity=1.0, spread=0.2)
+    if threshold == "2sd":
+        assert detector.predict(wild) and not detector.predict(planted_run(rng, spread=0.2))
+    else:
+        reconstructed = detector.experts_[0].autoencoder.length_change(wild[list(COUNTERS)].to_numpy())
+        npt.assert_array_equal(detector.exceeding(wild), reconstructed > threshold)
+
+
+def test_unusable_runs_are_refused_with_the_reason(detectors):
+    run = planted_run(np.random.default_rng(9))
+    detector = detectors[0]
+    for wrong, reason in [
+        (run.drop(columns=CONTENTION), "same events"),
+        (run.assign(function="elsewhere"), "callers"),
+        (run.assign(cycles=np.nan), "not counted"),
+        (run.iloc[:0], "empty"),
+    ]:
+        with pytest.raises(ValueError, match=reason):
+            detector.predict(wrong)
+    with pytest.raises(ValueError, match="at least 2"):
+        AutoPerf().fit([run])
+    with pytest.raises(ValueError, match="'count' only"):
+        AutoPerf(threshold=0.1).fit([run, run])
+
+
+def test_what_cannot_be_compared_is_refused():
+    rng = np.random.default_rng(10)
+    good, new = good_runs(rng, 10), good_runs(rng, 4)
+
+    def reasons(*runs, **more):
+        verdict = compare_versions(*runs, detector=AutoPerf(autoencoder=SMALL), **more)
+        assert verdict.anomalous is None or not verdict.refused
+        return "; ".join(verdict.refused)
+
+    here, there = {"model_name": "one", "processors": 2}, {"model_name": "other", "processors": 2}
+    assert "model_name one and other" in reasons(good, new, good_machine=here, new_machine=there)
+    assert reasons(good, new, good_machine=here, new_machine=dict(here)) == ""
+    assert CONTENTION in reasons(good, [run.drop(columns=CONTENTION) for run in new])
+    assert "at least 5" in reasons(good[:4], new)
+    assert "callers" in reasons(good, [run.assign(function="added") for run in new])
+    needed = fewest_runs(10, 1, 0.01)
+    assert f"at least {needed} new runs" in reasons(good, new[: needed - 1])
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.integers(5, 100), st.integers(1, 20))
+def test_fewest_runs_could_just_be_significant(n_good, n_functions):
+    m = fewest_runs(n_good, n_functions, 0.01)
+    chances = [1 / stats.hypergeom(n_good + k, k, k).pmf(k) ** -1 * 2 * n_functions for k in (m, m - 1) if k]
+    assert chances[0] <= 0.01 and all(chance > 0.01 for chance in chances[1:])
+
+
+def test_chance_of_distance_keeps_its_promise():
+    rng = np.random.default_rng(11)
+    chances = [chance_of_distance(x[0], x[1:]) for x in rng.exponential(size=(4000, 21))]
+    for alpha in (0.1, 0.02, 0.005):
+        assert np.mean(np.array(chances) <= alpha) == pytest.approx(alpha, abs=3.5 * (alpha / 4000) ** 0.5)
+    normal = [chance_of_distance(x[0], x[1:]) for x in rng.normal(size=(4000, 21))]
+    assert np.mean(np.array(normal) <= 0.01) <= 0.01
+    assert chance_of_distance(0.0, [0.0, 1.0]) == 1.0
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.lists(st.floats(-5, 5), min_size=4, max_size=20), st.floats(-5, 10), st.floats(0.1, 3))
+def test_a_longer_way_off_is_never_likelier(good, distance, step):
+    assert chance_of_distance(distance + step, good) <= chance_of_distance(distance, good)
+
+
+def test_chance_of_count_is_binomial_where_runs_are_alike():
+    good = np.ones(20, dtype=int)
+    expected = stats.binom.sf(3, 20, 20.5 / 420)
+    assert chance_of_count(4, 20, good, good * 20) == pytest.approx(expected)
+    lumped = np.array([20] + [0] * 19)
+    assert chance_of_count(20, 20, lumped, good * 20) > 0.02
+    assert chance_of_count(0, 20, good, good * 20) == 1
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(1, 12), st.integers(0, 10**6))
+def test_vote_is_its_definition(n_samples, seed):
+    rankings = np.array([np.random.default_rng(seed + i).permutation(5) for i in range(n_samples)])
+    assert list(vote(rankings)) == naive.majority([list(row) for row in rankings])
+
+
+def test_the_papers_example_of_a_vote():
+    assert list(vote(np.array([[2, 1, 0], [1, 2, 0], [2, 1, 0]]))) == [2, 1, 0]
+
+
+def test_functions_cluster_by_what_they_do():
+    rng = np.random.default_rng(12)
+    centres = {"a": 0.0, "b": 0.1, "c": 5.0, "d": 5.1}
+    functions = np.repeat(list(centres), 25)
+    samples = rng.normal([[centres[f]] * 4 for f in functions], 0.1)
+    clusters = cluster_functions(samples, functions, 2)
+    assert clusters["a"] == clusters["b"] != clusters["c"] == clusters["d"]
+    assert set(cluster_functions(samples, functions, 1).values()) == {0}
+
+
+def test_clusters_are_raised_until_false_positives_stop_falling():
+    rates = {1: 0.3, 2: 0.2, 3: 0.2}
+    samples = np.repeat(np.arange(4.0)[:, None], 10, axis=0) + np.linspace(0, 0.1, 40)[:, None]
+    functions = np.repeat(list("abcd"), 10)
+
+    def fit(clusters):
+        k = len(set(clusters.values()))
+        return f"models for {k}", rates[k]
+
+    clusters, models, history = raise_clusters(samples, functions, fit, max_clusters=10)
+    assert models == "models for 2" and len(set(clusters.values())) == 2
+    assert list(history["k"]) == [1, 2, 3] and list(history["false_positive_rate"]) == [0.3, 0.2, 0.2]
+    assert len(raise_clusters(samples, functions, fit, max_clusters=1)[2]) == 1
+
+
+@pytest.mark.parametrize("name", ["pca", "isolation_forest"])
+def test_baselines_decide_as_autoperf_does(name):
+    rng = np.random.default_rng(13)
+    model = baseline(name, random_state=0, alpha=0.02).fit(good_runs(rng, 15, spread=0.3))
+    assert model.predict(planted_run(rng, severity=0.02, spread=0.3))
+    assert sum(model.predict(run) for run in good_runs(rng, 20, spread=0.3)) <= 2
+
+
+def test_principal_components_name_the_counter():
+    rng = np.random.default_rng(14)
+    X = rng.normal(size=(200, 2)) @ rng.normal(size=(2, 6)) + rng.normal(0, 0.01, (200, 6))
+    model = PrincipalComponents().fit(X)
+    odd = X[:5].copy()
+    odd[:, 3] += 5
+    assert (model.score_samples(odd) < model.score_samples(X).min()).all()
+    with pytest.raises(ValueError, match="no baseline"):
+        baseline("oracle")
+
+
+def test_the_tree_knows_what_it_was_shown():
+    rng = np.random.default_rng(15)
+    runs = good_runs(rng, 10) + good_runs(rng, 10, severity=0.02)
+    tree = EventRatioTree(random_state=0).fit(runs, [False] * 10 + [True] * 10)
+    assert tree.predict(planted_run(rng, severity=0.02)) and not tree.predict(planted_run(rng))
+    # One fixed ratio for all programs: contention far below what it was shown passes.
+    assert not tree.predict(planted_run(rng, severity=SLIGHT))
+    with pytest.raises(ValueError, match="both good and bad"):
+        EventRatioTree().fit(runs, [True] * 20)
