@@ -144,6 +144,13 @@ int round_a(int a) { return round_b(a); }
     assert found["targets"]["round_a"] == ("round_a",)
 
 
+def test_a_static_function_is_called_from_its_own_file_only(trees):
+    text = "static int f(int a) { return a; }\nint here(int a) { int b = f(a); b++; b--; return b; }"
+    other = "int there(int a) { int b = f(a); b++; b--; return b; }"
+    found = trees({"a.c": text, "b.c": other}, {"a.c": text.replace("return a", "return -a"), "b.c": other})
+    assert found["targets"]["f"] == ("here",)
+
+
 def test_broken_and_foreign_files_do_not_stop_it(trees):
     found = trees(
         {"a.c": "int f(int a) { a++; a--; return a; }", "notes.txt": "f", "b.c": "int broken( {{{"},

@@ -45,6 +45,8 @@ class Function:
         Last names of what it calls.
     small : bool
         Inline, or of at most two statements.
+    local : bool
+        Static in its file, so that only functions there can call it.
     """
 
     path: str
@@ -54,6 +56,7 @@ class Function:
     tokens: tuple[str, ...]
     calls: frozenset[str]
     small: bool
+    local: bool
 
     @property
     def last_name(self):
@@ -179,6 +182,7 @@ def _function(node, name, parameters, path):
         tokens=_tokens(node.parent if node.parent.type == "decorated_definition" else node),
         calls=frozenset(_last_identifier(part) for part in called if part is not None),
         small=len(statements) <= _SMALL or b"inline" in specifiers,
+        local=b"static" in specifiers and not scopes,
     )
 
 
@@ -292,7 +296,8 @@ def _targets(function, added, callers):
     found, seen, waiting = [], {function}, [function]
     while waiting:
         at = waiting.pop(0)
-        above = [caller for caller in callers[at.last_name] if caller != at]
+        named = [caller for caller in callers[at.last_name] if caller != at]
+        above = [caller for caller in named if not at.local or caller.path == at.path]
         if (at not in added and not at.small) or not above:
             found.append(at.name)
             continue
