@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 PINNED = ("instructions", "cycles")
+PROBE = "probe"
 
 # Counted by the kernel: they take no counter of the processor.
 SOFTWARE_EVENTS = frozenset(
@@ -161,7 +162,7 @@ def plan_probe(events, n_counters, *, per_run=48, pinned=PINNED, interval_ms=100
         events,
         n_counters,
         per_run=per_run,
-        set_name="probe",
+        set_name=PROBE,
         pinned=pinned,
         interval_ms=interval_ms,
         modifier=modifier,

@@ -1,0 +1,23 @@
+"""The machine that counts: what it is, how many of its counters tell the truth, who may use them."""
+
+from cmlib.machine.counters import Census, census, judge_census
+from cmlib.machine.doctor import Examination, Facts, Finding, examine, find
+from cmlib.machine.host import describe, load_1min, perf_list, perf_version
+from cmlib.machine.lock import CountersBusy, counters_lock
+
+__all__ = [
+    "Census",
+    "CountersBusy",
+    "Examination",
+    "Facts",
+    "Finding",
+    "census",
+    "counters_lock",
+    "describe",
+    "examine",
+    "find",
+    "judge_census",
+    "load_1min",
+    "perf_list",
+    "perf_version",
+]

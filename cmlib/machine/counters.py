@@ -1,0 +1,120 @@
+"""Census of the counters: how many are offered, and how many of them tell the truth."""
+
+import math
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from cmlib import perf
+
+_MOST = 16
+_REPEATS = 2
+_SPIN = [sys.executable, "-I", "-S", "-c", "for _ in range(500_000): pass"]
+
+
+@dataclass(frozen=True)
+class Census:
+    """What a census found.
+
+    Attributes
+    ----------
+    offered : int
+        Largest group of events that perf accepted and that ran.
+    good : int
+        Largest number of copies of one event that agreed, with all smaller numbers.
+    copies : tuple of tuple of float
+        Counts of the copies in each group counted, NaN where nothing was counted.
+    complaint : str
+        What perf said if not a single event could be counted; else empty.
+    """
+
+    offered: int
+    good: int
+    copies: tuple[tuple[float, ...], ...] = field(default=(), repr=False)
+    complaint: str = ""
+
+
+def census(*, event="branches:u"):
+    """Count one event in groups of one copy, two copies, … while a loop spins, and compare the copies.
+
+    Takes about two seconds, and needs the counters for itself
+    (:func:`cmlib.machine.counters_lock`).
+
+    Parameters
+    ----------
+    event : str, default "branches:u"
+        An event that any counter can count, and no fixed one: where
+        ``instructions`` and ``cycles`` have counters of their own, the census
+        says what is left beside them.
+
+    Returns
+    -------
+    Census
+        Of zeros where there is no PMU or no perf.
+    """
+    if shutil.which("perf") is None:
+        return Census(0, 0, complaint="perf is not installed")
+    groups, complaint = [], ""
+    for n_copies in range(1, _MOST + 1):
+        for _ in range(_REPEATS):
+            readings, said = _count_copies(event, n_copies)
+            groups.append(readings)
+            complaint = complaint or (said if n_copies == 1 else "")
+        if not any(map(_ran, groups[-_REPEATS:])):
+            break
+    found = judge_census(groups)
+    return found if found.offered else Census(0, 0, complaint=complaint or f"{event} was not counted")
+
+
+def judge_census(groups, *, tolerance=0.01):
+    """Judge how many counters can be trusted, from copies of one event counted together.
+
+    A counter may lie while it says it ran all the time: the copies then
+    disagree. So only numbers up to which every group agreed are good.
+
+    Parameters
+    ----------
+    groups : sequence of sequence of (count, running)
+        A group for each attempt; its length is the number of copies asked for.
+        `count` is NaN where perf counted nothing; `running` is a share (0–1).
+    tolerance : float, default 0.01
+        Largest difference between two copies, relative to the larger.
+
+    Returns
+    -------
+    Census
+    """
+    sizes = range(1, 1 + max(map(len, groups), default=0))
+    offered = max((len(group) for group in groups if _ran(group)), default=0)
+    agreeing = {len(group) for group in groups if _agree(group, tolerance)}
+    good = next((size - 1 for size in sizes if size not in agreeing), len(sizes))
+    copies = tuple(tuple(count for count, _ in group) for group in groups)
+    return Census(offered, good, copies)
+
+
+def _ran(group):
+    return len(group) > 0 and all(share > 0 and not math.isnan(count) for count, share in group)
+
+
+def _agree(group, tolerance):
+    counts = [count for count, _ in group]
+    ran_throughout = _ran(group) and min(share for _, share in group) > 1 - tolerance
+    return ran_throughout and max(counts) > 0 and min(counts) >= (1 - tolerance) * max(counts)
+
+
+def _count_copies(event, n_copies):
+    """Return (count, running) of each copy, nothing if perf refuses; and perf's first line on stderr."""
+    group = "{" + ",".join([event] * n_copies) + "}"
+    with tempfile.TemporaryDirectory() as folder:
+        output = Path(folder) / "census.csv"
+        once = ["perf", "stat", "-x", ",", "-I", "60000", "-o", str(output), "-e", group, "--", *_SPIN]
+        done = subprocess.run(once, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        text = output.read_text(encoding="utf-8") if done.returncode == 0 else ""
+    said = " ".join(line.strip() for line in done.stderr.strip().splitlines()[:2])
+    if not text.strip():
+        return [], said
+    frame = perf.parse_stat(text)
+    return list(zip(frame["value"], frame["running"], strict=True)), said

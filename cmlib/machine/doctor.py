@@ -1,0 +1,276 @@
+"""Is this machine fit to count on: findings with the numbers behind them, and what to do."""
+
+from dataclasses import dataclass, field
+from functools import partial
+
+from cmlib import events, places
+from cmlib.machine import host
+from cmlib.machine.counters import Census, census
+from cmlib.machine.lock import CountersBusy, counters_lock
+
+_NOTHING = "nothing to do"
+_LONGEST_ROTATION_MS = 25
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing found.
+
+    Attributes
+    ----------
+    id : str
+        Stable name, such as ``"counters"``.
+    severity : {"ok", "note", "warning", "error"}
+        An error makes recording impossible, a warning spoils it, a note is to be known.
+    what : str
+    numbers : str
+        The numbers or settings that show it.
+    todo : str
+    """
+
+    id: str
+    severity: str
+    what: str
+    numbers: str
+    todo: str = _NOTHING
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the findings are drawn from; see the functions of :mod:`cmlib.machine.host`."""
+
+    machine: dict
+    perf_complaint: str = ""
+    pmus: tuple[str, ...] = ()
+    paranoid: int | None = 2
+    privileged: bool = False
+    watchdog: bool = False
+    others: tuple[str, ...] = ()
+    names: int = 0
+    table: str | None = None
+    census: Census = field(default_factory=lambda: Census(0, 0))
+    busy: str = ""
+
+
+@dataclass(frozen=True)
+class Examination:
+    """Result of :func:`examine`."""
+
+    offered_counters: int
+    good_counters: int
+    findings: list[Finding]
+    machine: dict
+
+
+def examine(root="/"):
+    """Examine this machine.
+
+    Counts for about two seconds if there is anything to count with, under the
+    lock that recordings take; while one is being made, counters stay uncounted
+    and a finding says so.
+
+    Parameters
+    ----------
+    root : path, default "/"
+        Folder that holds `proc` and `sys`.
+
+    Returns
+    -------
+    Examination
+        Of any machine: that there is no PMU, or no perf, is a finding.
+    """
+    machine = host.describe(root)
+    others = tuple(host.counting_processes(root))
+    counted, busy = _census_if_free()
+    facts = Facts(
+        machine=machine,
+        perf_complaint=host.perf_version()[1],
+        pmus=tuple(host.core_pmus(root)),
+        paranoid=host.paranoid_level(root),
+        privileged=host.is_privileged(root),
+        watchdog=host.has_watchdog(root),
+        others=others,
+        names=_count_names(host.perf_list()),
+        table=events.table_for(machine["vendor"], machine["family"], machine["model"]),
+        census=counted,
+        busy=busy,
+    )
+    return Examination(counted.offered, counted.good, find(facts), machine)
+
+
+def find(facts):
+    """Draw findings from facts.
+
+    Parameters
+    ----------
+    facts : Facts
+
+    Returns
+    -------
+    list of Finding
+        In the order in which obstacles are best removed.
+    """
+    checks = (_perf, _pmu, _permission, _counters, _watchdog, _others, _names, _rotation, _virtual, _load)
+    return [check(facts) for check in checks]
+
+
+def _census_if_free():
+    folder = places.recordings_dir()
+    if not folder.is_dir():
+        return census(), ""
+    try:
+        with counters_lock(folder, "cmlib doctor"):
+            return census(), ""
+    except CountersBusy as busy:
+        return Census(0, 0, complaint=str(busy)), str(busy)
+    except PermissionError:
+        return census(), ""
+
+
+def _count_names(listed):
+    try:
+        return len(events.from_perf_list(listed))
+    except events.EventError:
+        return 0
+
+
+def _perf(facts):
+    version = facts.machine["perf"]
+    if version is None:
+        todo = "install it: on Debian, apt-get install linux-perf"
+        return Finding("perf", "error", "perf does not answer", facts.perf_complaint, todo)
+    return Finding("perf", "ok", "perf is installed", f"version {version}")
+
+
+def _pmu(facts):
+    if facts.pmus:
+        return Finding("pmu", "ok", "there is a PMU", ", ".join(facts.pmus))
+    return Finding(
+        "pmu",
+        "error",
+        "there is no PMU: no hardware event can be counted here",
+        "no core PMU under /sys/bus/event_source/devices",
+        "in a virtual machine, ask for a virtual PMU (perf in the host counts, QEMU: -cpu host,pmu=on; in clouds, "
+        "metal or larger instances); everything but recording works on the recordings there are, and `cmlib import` "
+        "takes those made elsewhere",
+    )
+
+
+def _permission(facts):
+    finding = partial(Finding, "permission")
+    if facts.paranoid is None:
+        return finding(
+            "error",
+            "this kernel has no perf events",
+            "/proc/sys/kernel/perf_event_paranoid is missing",
+            "use a kernel built with CONFIG_PERF_EVENTS",
+        )
+    shown = f"perf_event_paranoid = {facts.paranoid}"
+    if facts.privileged:
+        return finding("ok", "this user may count", f"{shown}, CAP_PERFMON or CAP_SYS_ADMIN is held")
+    if facts.paranoid > 2:
+        return finding(
+            "error",
+            "this user may not count",
+            f"{shown}, and neither CAP_PERFMON nor CAP_SYS_ADMIN is held",
+            "as root: sysctl kernel.perf_event_paranoid=2 (lasting: a line of it in /etc/sysctl.d), "
+            "or in a container: --cap-add PERFMON",
+        )
+    if facts.paranoid == 2:
+        todo = "to count the kernel as well, as root: sysctl kernel.perf_event_paranoid=1"
+        return finding("note", "this user may count user mode only, which recordings do", shown, todo)
+    return finding("ok", "this user may count", shown)
+
+
+def _counters(facts):
+    finding = partial(Finding, "counters")
+    counted = facts.census
+    if facts.busy:
+        todo = "run doctor again when it has ended"
+        return finding("warning", "counters were not counted: they are in use", counted.complaint, todo)
+    if not counted.offered:
+        return finding("error", "no counter counts", counted.complaint, "see the findings above")
+    numbers = f"{counted.offered} offered, {counted.good} good"
+    if counted.good == counted.offered:
+        return finding("ok", "all counters agree", numbers)
+    broken = next(group for group in counted.copies if len(group) > counted.good)
+    shown = ", ".join(f"{count / max(max(broken), 1):.3f}" for count in broken)
+    return finding(
+        "warning",
+        "not all counters offered can be trusted",
+        f"{numbers}; {len(broken)} copies of one event, relative to the largest: {shown}",
+        f"plan for {counted.good}, as `cmlib record` does; events outside groups would land on the others as well",
+    )
+
+
+def _watchdog(facts):
+    if facts.watchdog:
+        todo = "as root: sysctl kernel.nmi_watchdog=0"
+        return Finding("watchdog", "warning", "the NMI watchdog holds a counter", "nmi_watchdog = 1", todo)
+    return Finding("watchdog", "ok", "no watchdog holds a counter", "nmi_watchdog = 0")
+
+
+def _others(facts):
+    if facts.others:
+        return Finding(
+            "others",
+            "warning",
+            "other processes hold perf events, and may take counters from a recording",
+            ", ".join(facts.others),
+            "end them, or wait for them, before recording",
+        )
+    return Finding("others", "ok", "nobody else is counting", "0 other processes hold perf events")
+
+
+def _names(facts):
+    name = facts.machine["microarchitecture"]
+    numbers = f"{facts.names} names of core events for {name}"
+    if facts.names:
+        return Finding("names", "ok", "perf knows this processor's event names", numbers)
+    if facts.table:
+        what = "perf has no event names for this processor, cmlib has"
+        return Finding("names", "note", what, f"{numbers}; data/events/{facts.table}.csv")
+    return Finding(
+        "names",
+        "warning",
+        "perf has no event names for this processor, and cmlib has no table of them",
+        numbers,
+        "use a perf newer than the processor, or record general events by name: --events branches,branch-misses,…",
+    )
+
+
+def _rotation(facts):
+    interval = facts.machine["mux_interval_ms"]
+    if interval is None:
+        return Finding("rotation", "note", "the kernel does not say how often groups take turns", "no PMU")
+    numbers = f"perf_event_mux_interval_ms = {interval}"
+    if interval <= _LONGEST_ROTATION_MS:
+        return Finding("rotation", "ok", "groups of events take turns often enough", numbers)
+    return Finding(
+        "rotation",
+        "warning",
+        "groups of events take turns rarely: at 100 ms many intervals would stay empty",
+        numbers,
+        "as root, write 4 to /sys/bus/event_source/devices/cpu/perf_event_mux_interval_ms, or use longer intervals",
+    )
+
+
+def _virtual(facts):
+    if not facts.machine["virtual"]:
+        return Finding("virtual", "ok", "this is no virtual machine", "no hypervisor flag in /proc/cpuinfo")
+    return Finding(
+        "virtual",
+        "note",
+        "this is a virtual machine: kernel work may be under-counted, and reported cache sizes be wrong",
+        facts.machine["virtual"],
+        "count user mode (the default) where a program is user-bound",
+    )
+
+
+def _load(facts):
+    processors, load = facts.machine["processors"], facts.machine["load_1min"]
+    numbers = f"{processors} processors, load {load} in the last minute"
+    if load is not None and processors and load > processors / 2:
+        todo = "end other work before recording: it takes caches and time from what is measured"
+        return Finding("load", "warning", "this machine is busy", numbers, todo)
+    return Finding("load", "ok", "this machine is quiet", numbers)

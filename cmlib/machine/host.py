@@ -1,0 +1,203 @@
+"""What the host says of itself in /proc and /sys, and which perf it has."""
+
+import contextlib
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+_CAP_SYS_ADMIN, _CAP_PERFMON = 21, 38
+_RAW_PMU = 4  # PERF_TYPE_RAW: the type of a processor's own counters
+_HYPERVISORS = {
+    "kvm": "kvm",
+    "qemu": "kvm",
+    "vmware": "vmware",
+    "xen": "xen",
+    "virtualbox": "virtualbox",
+    "hyperv": "hyper-v",
+    "microsoft": "hyper-v",
+    "amazon ec2": "kvm",
+    "google": "kvm",
+}
+# AMD family → (first model, name), from the highest first model downwards.
+_AMD = {
+    0x17: ((0x30, "amd_zen2"), (0x00, "amd_zen1")),
+    0x19: ((0x60, "amd_zen4"), (0x20, "amd_zen3"), (0x10, "amd_zen4"), (0x00, "amd_zen3")),
+    0x1A: ((0x00, "amd_zen5"),),
+}
+
+
+def describe(root="/"):
+    """Describe the machine, for the metadata of a recording.
+
+    Parameters
+    ----------
+    root : path, default "/"
+        Folder that holds `proc` and `sys`.
+
+    Returns
+    -------
+    dict
+        vendor, model_name, family, model, microarchitecture, processors,
+        virtual (name of the hypervisor or None), kernel, perf (version or
+        None), mux_interval_ms, load_1min. What the host does not tell is None.
+    """
+    root = Path(root)
+    cpu = _first_processor(root)
+    family, model = _integer(cpu.get("cpu family")), _integer(cpu.get("model"))
+    vendor = cpu.get("vendor_id") or cpu.get("CPU implementer")
+    release = _read(root / "proc/sys/kernel/osrelease")
+    return {
+        "vendor": vendor,
+        "model_name": cpu.get("model name"),
+        "family": family,
+        "model": model,
+        "microarchitecture": _microarchitecture(vendor, family, model),
+        "processors": len(re.findall(r"^processor\s*:", _read(root / "proc/cpuinfo") or "", re.M)) or None,
+        "virtual": _hypervisor(root, cpu.get("flags", "").split()),
+        "kernel": f"Linux {release}" if release else None,
+        "perf": perf_version()[0],
+        "mux_interval_ms": _mux_interval_ms(root),
+        "load_1min": load_1min(root),
+    }
+
+
+def load_1min(root="/"):
+    """Processes that ran or waited to run, on average over the last minute; None if the host doesn't say."""
+    load = _read(Path(root) / "proc/loadavg")
+    return float(load.split()[0]) if load else None
+
+
+def perf_version():
+    """Ask perf for its version.
+
+    Returns
+    -------
+    version : str or None
+        None if there is no perf that answers.
+    complaint : str
+        Why there is none; empty otherwise.
+    """
+    if shutil.which("perf") is None:
+        return None, "no perf on the PATH"
+    done = subprocess.run(["perf", "version"], capture_output=True, text=True)
+    if found := re.search(r"perf version (\S+)", done.stdout):
+        return found[1], ""
+    return None, (
+        done.stderr or done.stdout
+    ).strip() or f"perf version ended with exit code {done.returncode}"
+
+
+def perf_list():
+    """perf's own list of events, for :func:`cmlib.events.from_perf_list`.
+
+    Returns
+    -------
+    str
+        As JSON where perf can write it (6.2 and later), else its detailed text; empty without perf.
+    """
+    if shutil.which("perf") is None:
+        return ""
+    for form in ("--json", "--details"):
+        done = subprocess.run(["perf", "list", form], capture_output=True, text=True)
+        if done.returncode == 0:
+            return done.stdout
+    return ""
+
+
+def core_pmus(root="/"):
+    """Names of the PMUs whose counters belong to the processor's cores, such as ``cpu`` or ``cpu_core``."""
+    devices = Path(root) / "sys/bus/event_source/devices"
+    named = ("cpu", "cpu_core", "cpu_atom")
+    return sorted(
+        device.parent.name
+        for device in devices.glob("*/type")
+        if device.parent.name in named or _integer(_read(device)) == _RAW_PMU
+    )
+
+
+def paranoid_level(root="/"):
+    """The kernel's perf_event_paranoid setting; None if the kernel has no perf events at all."""
+    return _integer(_read(Path(root) / "proc/sys/kernel/perf_event_paranoid"))
+
+
+def is_privileged(root="/"):
+    """Whether this process may count whatever the paranoid level is (CAP_PERFMON or CAP_SYS_ADMIN)."""
+    status = _read(Path(root) / "proc/self/status") or ""
+    found = re.search(r"^CapEff:\s*([0-9a-f]+)", status, re.M)
+    effective = int(found[1], 16) if found else 0
+    return bool(effective >> _CAP_PERFMON & 1 or effective >> _CAP_SYS_ADMIN & 1)
+
+
+def has_watchdog(root="/"):
+    """Whether the NMI watchdog is on; it keeps one counter for itself."""
+    return _read(Path(root) / "proc/sys/kernel/nmi_watchdog") == "1"
+
+
+def counting_processes(root="/"):
+    """Other processes that hold perf events open.
+
+    Returns
+    -------
+    list of str
+        Such as ``"perf (812)"``. A process whose files may not be looked at
+        counts if its name is perf.
+    """
+    found = []
+    for folder in sorted((Path(root) / "proc").glob("[0-9]*"), key=lambda path: int(path.name)):
+        name = _read(folder / "comm")
+        if int(folder.name) != os.getpid() and (_holds_perf_events(folder / "fd") or name == "perf"):
+            found.append(f"{name} ({folder.name})")
+    return found
+
+
+def _holds_perf_events(folder):
+    with contextlib.suppress(OSError):
+        return any(_link(file) == "anon_inode:[perf_event]" for file in folder.iterdir())
+    return False
+
+
+def _link(file):
+    with contextlib.suppress(OSError):
+        return os.readlink(file)
+    return None
+
+
+def _first_processor(root):
+    block = (_read(root / "proc/cpuinfo") or "").split("\n\n")[0]
+    pairs = (line.partition(":") for line in block.splitlines())
+    return {key.strip(): value.strip() for key, _, value in pairs}
+
+
+def _microarchitecture(vendor, family, model):
+    if None in (vendor, family, model):
+        return None
+    if vendor == "AuthenticAMD" and family in _AMD:
+        return next(name for first, name in _AMD[family] if model >= first)
+    return f"{vendor}-{family}-{model:X}"
+
+
+def _hypervisor(root, flags):
+    if "hypervisor" not in flags:
+        return None
+    clocks = _read(root / "sys/devices/system/clocksource/clocksource0/available_clocksource") or ""
+    dmi = root / "sys/class/dmi/id"
+    hints = " ".join([_read(dmi / "sys_vendor") or "", _read(dmi / "product_name") or "", clocks]).lower()
+    return next((name for hint, name in _HYPERVISORS.items() if hint in hints), "unknown")
+
+
+def _mux_interval_ms(root):
+    devices = root / "sys/bus/event_source/devices"
+    known = (_integer(_read(devices / pmu / "perf_event_mux_interval_ms")) for pmu in core_pmus(root))
+    return next((value for value in known if value is not None), None)
+
+
+def _read(file):
+    with contextlib.suppress(OSError):
+        return file.read_text(encoding="utf-8", errors="replace").strip()
+    return None
+
+
+def _integer(text):
+    return int(text) if text is not None and re.fullmatch(r"-?\d+", text) else None

@@ -1,0 +1,163 @@
+"""One run of a program under perf, and what both of them said."""
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from cmlib import perf
+from cmlib.record.archive import RecordError
+
+_KEEPER = Path(__file__).with_name("keeper.py")
+_LINES_SHOWN = 10
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one run left behind.
+
+    Attributes
+    ----------
+    raw : bytes
+        perf's output as perf wrote it.
+    exit_code : int or None
+        The program's; None if it was never started, or ended with everything around it.
+    perf_code : int
+    program_said, perf_said : str
+        What each wrote to its standard error.
+    """
+
+    raw: bytes
+    exit_code: int | None
+    perf_code: int
+    program_said: str
+    perf_said: str
+
+
+def resolve(command):
+    """Find the program of a command, as the shell would.
+
+    Parameters
+    ----------
+    command : sequence of str
+
+    Returns
+    -------
+    list of str
+        The command with the path of its program.
+
+    Raises
+    ------
+    RecordError
+        If there is no such program, or no perf to run it under.
+    """
+    if not command:
+        raise RecordError("no command to record: give one after --, as in `cmlib record NAME -- ./program`.")
+    program = shutil.which(command[0])
+    if program is None:
+        raise RecordError(f"{command[0]!r} does not exist, or is not executable.")
+    if shutil.which("perf") is None:
+        raise RecordError("perf is not installed: on Debian, apt-get install linux-perf. See `cmlib doctor`.")
+    return [os.path.abspath(program) if os.sep in program else program, *command[1:]]
+
+
+def execute(plan, encodings, command, folder, *, lock=None):
+    """Run `command` once under perf.
+
+    A shell stands between perf and the program, because perf's interval mode
+    forgets the program's exit code, and to tell apart what the two write to
+    standard error. It costs a millisecond of user time, which is counted. The program's
+    input is empty and its output discarded. When it ends, so does
+    every process that it started; likewise if this process is killed.
+
+    Parameters
+    ----------
+    plan : Plan
+    encodings : dict of str to str
+        How perf is told each event.
+    command : list of str
+        From :func:`resolve`.
+    folder : path
+        For this run's files; exists, and is empty.
+    lock : int, optional
+        Descriptor of the lock that this run must keep until its last process has ended.
+
+    Returns
+    -------
+    Outcome
+    """
+    output, errors, status = (folder / name for name in ("perf.csv", "program.stderr", "status"))
+    inner = f'{_restore_locale()}; "$@" 2>{shlex.quote(str(errors))}; echo $? >{shlex.quote(str(status))}'
+    watched = perf.stat_command(plan, encodings, str(output), ["/bin/sh", "-c", inner, "cmlib", *command])
+    with (folder / "perf.stderr").open("w+", encoding="utf-8", errors="replace") as perf_errors:
+        perf_code = _keep(watched, perf_errors, lock)
+        perf_errors.seek(0)
+        perf_said = perf_errors.read().strip()
+    return Outcome(
+        raw=output.read_bytes() if output.exists() else b"",
+        exit_code=int(_text(status) or -1) if _text(status) else None,
+        perf_code=perf_code,
+        program_said=_text(errors),
+        perf_said=perf_said,
+    )
+
+
+def check_outcome(outcome, plan, command):
+    """Raise RecordError if perf refused, or `command` (as text) failed: nothing that gets better by repeating."""
+    if outcome.exit_code is None:
+        reason = (
+            _last_lines(outcome.perf_said)
+            or f"perf said nothing, and ended with exit code {outcome.perf_code}"
+        )
+        raise RecordError(
+            f"perf could not count {', '.join([*plan.pinned, *plan.events])} under `{command}`:\n{reason}\n"
+            "`cmlib doctor` tells what can be counted here."
+        )
+    if outcome.exit_code:
+        ended = f"exit code {outcome.exit_code}"
+        if outcome.exit_code > 128:
+            ended += f" (signal {outcome.exit_code - 128})"
+        said = _last_lines(outcome.program_said) or "(nothing)"
+        raise RecordError(
+            f"`{command}` failed with {ended}. The end of its standard error:\n{said}\n"
+            "A run is recorded only if its program succeeds; if this code means success, say so: sh -c 'COMMAND || true'."
+        )
+    if outcome.perf_code:
+        raise RecordError(
+            f"perf failed with exit code {outcome.perf_code} after `{command}` had ended:\n{_last_lines(outcome.perf_said)}"
+        )
+
+
+def _keep(command, errors, lock):
+    keeper = subprocess.Popen(
+        [sys.executable, "-I", "-S", str(_KEEPER), *command],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=errors,
+        env=os.environ | {"LC_ALL": "C"},
+        start_new_session=True,
+        pass_fds=() if lock is None else (lock,),
+    )
+    try:
+        return keeper.wait()
+    finally:
+        keeper.stdin.close()
+        keeper.wait()
+
+
+def _restore_locale():
+    """The program gets the caller's locale; only perf runs in C, so that its decimal points are points."""
+    if "LC_ALL" in os.environ:
+        return f"LC_ALL={shlex.quote(os.environ['LC_ALL'])}"
+    return "unset LC_ALL"
+
+
+def _text(file):
+    return file.read_text(encoding="utf-8", errors="replace").strip() if file.exists() else ""
+
+
+def _last_lines(text):
+    return "\n".join(text.splitlines()[-_LINES_SHOWN:])

@@ -1,0 +1,200 @@
+"""Take perf output that was recorded elsewhere into the recordings, byte for byte."""
+
+import gzip
+import itertools
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import numpy as np
+
+from cmlib import events, machine, perf, places
+from cmlib.record.archive import (
+    RecordError,
+    add_run,
+    check_comparable,
+    check_names,
+    existing_runs,
+    read_raw,
+    run_name,
+)
+
+_GZIP = b"\x1f\x8b"
+
+
+def import_files(
+    name, files, *, mode=None, set_name=None, interval_ms=None, command="", note="", about=None, folder=None
+):
+    """Import interval output of ``perf stat``, a run a file.
+
+    Files are all read and checked before the first is kept. A file with the
+    same events as a run of the set becomes the next pass of that part; one
+    with others becomes a further part. What perf's output does not tell
+    stays unknown, or is inferred: pinned events from their modifier, groups from
+    events that were on the counters for the same share of every interval.
+
+    Parameters
+    ----------
+    name : str
+        Program; its folder among the recordings.
+    files : sequence of path
+        Plain or gzipped, as perf wrote them.
+    mode : {"ocoe", "mlpx"}, optional
+        If not given: ``ocoe`` where every event ran all the time, else ``mlpx``.
+    set_name : str, optional
+        ``ocoe``, or ``mlpx12`` for twelve events a run, if not given.
+    interval_ms : int, optional
+        Time between samples [ms], if not the shortest in the file but for the last, which is cut short.
+    command : str, default ""
+        The command that was measured.
+    note : str, default ""
+    about : dict, optional
+        What ``cmlib doctor --json`` said on the machine of the recording.
+    folder : path, optional
+        Of all recordings; `data/recordings` by default.
+
+    Returns
+    -------
+    list of pathlib.Path
+        Metadata files of the new runs.
+
+    Raises
+    ------
+    RecordError
+        If a file can't be read, is not perf's output (naming file, line and
+        content), holds no interval or is imported already, or if the runs can't be
+        compared with those that are there.
+    """
+    recordings = Path(folder or places.recordings_dir())
+    sources = [_read(Path(file), mode, interval_ms) for file in files]
+    with machine.counters_lock(recordings, f"cmlib import {name}"):
+        target = recordings / name
+        ready = existing_runs(target)
+        contents = {run: read_raw(target, run) for run in ready}
+        added = []
+        for source in sources:
+            meta = _metadata(name, source, set_name, ready) | _origin(about, command, note)
+            for run, raw in contents.items():
+                if raw == source.raw:
+                    raise RecordError(f"{source.file} is {name}/{run} already; nothing was imported.")
+            check_comparable(ready.values(), meta)
+            ready |= {meta["run"]: meta}
+            contents |= {meta["run"]: source.raw}
+            added.append((meta, source))
+        target.mkdir(exist_ok=True)
+        return [add_run(target, meta, source.raw, compressed=source.compressed) for meta, source in added]
+
+
+@dataclass(frozen=True)
+class _Source:
+    """A file and what it tells of the run."""
+
+    file: Path
+    raw: bytes
+    compressed: bytes | None
+    facts: dict
+
+    @property
+    def events(self):
+        return [*self.facts["pinned"], *itertools.chain.from_iterable(self.facts["groups"])]
+
+
+def _read(file, mode, interval_ms):
+    try:
+        content = file.read_bytes()
+        raw = gzip.decompress(content) if content.startswith(_GZIP) else content
+    except (OSError, EOFError) as error:
+        raise RecordError(f"{file} can't be read: {error}.") from error
+    text = raw.decode(errors="replace")
+    try:
+        frame = perf.parse_stat(text)
+        counts, running = perf.series(frame)
+    except ValueError as error:
+        raise RecordError(f"{file} is not interval output of one run of perf stat: {error}") from error
+    if frame.empty:
+        raise RecordError(
+            f"{file} holds no interval: record it with `perf stat -I 100 -x, -o FILE -- COMMAND`."
+        )
+    facts = _facts(frame, counts, running, text)
+    facts |= {"mode": mode or facts["mode"], "interval_ms": interval_ms or facts["interval_ms"]}
+    return _Source(file, raw, content if content is not raw else None, facts)
+
+
+def _facts(frame, counts, running, text):
+    written = {events.base_name(event): event for event in dict.fromkeys(frame["event"])}
+    modifiers = {
+        name: event.rpartition(":")[2]
+        for name, event in written.items()
+        if event == f"{name}:{event.rpartition(':')[2]}"
+    }
+    pinned = [name for name, modifier in modifiers.items() if "D" in modifier]
+    pinned = pinned or [name for name in ("instructions", "cycles") if name in written]
+    others = [name for name in counts if name not in pinned]
+    started = re.search(r"^# started on (.+)$", text, re.M)
+    times = counts.index.to_numpy()
+    return {
+        "mode": "ocoe" if running.where(counts.notna()).min().min() >= 1 else "mlpx",
+        "pinned": pinned,
+        "groups": _groups(running[others]),
+        "modifier": next((modifier.replace("D", "") for modifier in modifiers.values()), None),
+        "interval_ms": round(1000 * np.diff(times, prepend=0.0)[: max(len(times) - 1, 1)].min()),
+        "encodings": {name: written[name] for name in others},
+        "separator": _separator(text),
+        "date": datetime.strptime(started[1].strip(), "%a %b %d %H:%M:%S %Y").isoformat()
+        if started
+        else None,
+        "duration_s": float(times[-1]),
+    }
+
+
+def _groups(running):
+    """Neighbouring events that ran for the same share of every interval."""
+    shares = {event: running[event].to_numpy().tobytes() for event in running}
+    return [list(group) for _, group in itertools.groupby(shares, key=shares.get)]
+
+
+def _separator(text):
+    line = next(line for line in text.splitlines() if line.strip() and not line.startswith("#"))
+    if line.lstrip().startswith("{"):
+        return "json"
+    return next((mark for mark in (";", "\t") if mark in line), ",")
+
+
+def _metadata(name, source, set_name, ready):
+    facts = source.facts
+    n_unpinned = len(source.events) - len(facts["pinned"])
+    chosen = set_name or ("ocoe" if facts["mode"] == "ocoe" else f"mlpx{n_unpinned}")
+    check_names(name, chosen)
+    of_set = [meta for meta in ready.values() if meta["set"] == chosen]
+    alike = [meta for meta in of_set if _events(meta) == source.events]
+    part = alike[0]["part"] if alike else 1 + max((meta["part"] for meta in of_set), default=-1)
+    number = 1 + max((meta["pass"] for meta in alike), default=-1)
+    place = {
+        "program": name,
+        "set": chosen,
+        "pass": number,
+        "part": part,
+        "run": run_name(chosen, number, part),
+    }
+    return place | facts | ({"groups": alike[0]["groups"]} if alike else {})
+
+
+def _events(meta):
+    return [*meta["pinned"], *itertools.chain.from_iterable(meta["groups"])]
+
+
+def _origin(about, command, note):
+    about = about or {
+        "machine": dict.fromkeys(machine.describe()),
+        "offered_counters": None,
+        "good_counters": None,
+    }
+    return {
+        "command": command,
+        "counters": {"offered": about["offered_counters"], "good": about["good_counters"]},
+        "machine": about["machine"],
+        "exit_code": None,
+        "imported": True,
+        "note": note,
+    }

@@ -1,0 +1,58 @@
+"""Run one command, and leave nothing of it running once whoever asked for it is gone.
+
+The recorder starts this file by itself, as `python -I -S keeper.py COMMAND…`, with a pipe as its standard input that
+only the recorder holds open. When the command has ended, or the pipe closes (the recorder was stopped or killed),
+every process that descends from here is ended too: as their "subreaper" this process inherits the orphans among them.
+"""
+
+import contextlib
+import ctypes
+import os
+import select
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+_PR_SET_CHILD_SUBREAPER = 36
+
+
+def keep(command):
+    """Run `command` to its end, or to that of standard input, and return its exit code."""
+    if ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0):
+        raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER) failed")
+    child = subprocess.Popen(command, stdin=subprocess.DEVNULL)
+    _wait_for_end_of(child)
+    code = child.poll()
+    _end_descendants()
+    return 128 + signal.SIGKILL if code is None else code if code >= 0 else 128 - code
+
+
+def _wait_for_end_of(child):
+    poll = select.poll()
+    poll.register(os.pidfd_open(child.pid), select.POLLIN)
+    poll.register(sys.stdin.fileno(), select.POLLHUP)
+    poll.poll()
+
+
+def _end_descendants():
+    while True:
+        for process in _children():
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(process, signal.SIGKILL)
+        try:
+            os.waitpid(-1, 0)
+        except ChildProcessError:
+            return
+
+
+def _children():
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            parent = status.read_text(errors="replace").rpartition(")")[2].split()[1]
+            if int(parent) == os.getpid():
+                yield int(status.parent.name)
+
+
+if __name__ == "__main__":
+    sys.exit(keep(sys.argv[1:]))

@@ -1,0 +1,219 @@
+"""From what a user asks for to the sets of runs that are recorded: which events, which plans, how many passes."""
+
+import functools
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from cmlib import events, machine, perf, places
+from cmlib.record.archive import RecordError, check_names, existing_runs, read_raw
+from cmlib.record.execute import resolve
+from cmlib.record.session import record
+from cmlib.schedule import PINNED, PROBE, needs_counter, plan_mlpx, plan_ocoe, plan_probe
+
+_PASSES, _SWEEP_PASSES = 3, 2
+
+# What stands in for core events on a processor without a table of its own.
+_GENERAL = (
+    "branches",
+    "branch-misses",
+    "cache-references",
+    "cache-misses",
+    "L1-dcache-load-misses",
+    "L1-icache-load-misses",
+    "dTLB-load-misses",
+    "iTLB-load-misses",
+)
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to record of a program.
+
+    Attributes
+    ----------
+    mode : {"ocoe", "mlpx"}, optional
+        Without and with multiplexing; both if not given.
+    events : str, optional
+        ``"core"``, ``"all"`` (those that count under this program, found by a
+        probe), or names separated by commas. With neither mode nor events
+        given, all that the notebooks read is recorded: core events both
+        ways, and a multiplexed sweep over all events that count.
+    passes : int, optional
+        3, and 2 of the sweep, if not given.
+    interval_ms : int, default 100
+    per_run : int, default 12
+        Events of one multiplexed run.
+    modifier : str, default "u"
+    pinned : tuple of str, default ("instructions", "cycles")
+    counters : int, optional
+        Good counters to plan for; counted if not given.
+    set_name : str, optional
+        Instead of the usual one; for a single set only.
+    """
+
+    mode: str | None = None
+    events: str | None = None
+    passes: int | None = None
+    interval_ms: int = 100
+    per_run: int = 12
+    modifier: str = "u"
+    pinned: tuple[str, ...] = PINNED
+    counters: int | None = None
+    set_name: str | None = None
+
+
+def record_program(name, command, request, *, folder=None, wait=False, note=""):
+    """Record what is asked for of one program, set by set.
+
+    Parameters
+    ----------
+    name : str
+    command : sequence of str
+    request : Request
+    folder, wait, note
+        As for :func:`cmlib.record.record`.
+
+    Returns
+    -------
+    dict of str to list of pathlib.Path
+        Runs made now, by set; sets that were complete have none.
+
+    Raises
+    ------
+    RecordError, CountersBusy, ValueError
+        As :func:`cmlib.record.record`, and if this machine has too few
+        counters, or nothing counts.
+    """
+    recordings = Path(folder or places.recordings_dir())
+    target = recordings / name
+    sets = _sets(request)
+    check_names(name, sets[0].name)
+    resolve(command)
+    table = _table(machine.describe())
+    encodings = {wanted.name: _encodings(wanted.events, table, request.modifier) for wanted in sets}
+    with machine.counters_lock(recordings, f"cmlib record {name}", wait=wait) as lock:
+        counters = _counters(request, {*request.pinned}.union(*encodings.values()), existing_runs(target))
+        save = functools.partial(
+            record, name, command, counters=counters, folder=recordings, lock=lock, note=note
+        )
+        options = {
+            "n_counters": counters["good"],
+            "pinned": request.pinned,
+            "interval_ms": request.interval_ms,
+            "modifier": request.modifier,
+        }
+        made = {}
+        for wanted in sets:
+            codes = encodings[wanted.name]
+            counting = _remembered(existing_runs(target), wanted.name)
+            if wanted.events == "all" and counting is None:
+                probe = plan_probe(list(codes), **options)
+                made["probe"] = save(probe, encodings=codes)
+                counting = _counting_events(target)
+            plans = wanted.plan(counting or list(codes), **options)
+            made[wanted.name] = save(plans, encodings=codes, passes=wanted.passes, counting=counting)
+        return made
+
+
+@dataclass(frozen=True)
+class _Set:
+    name: str
+    events: str
+    passes: int
+    plan: Callable
+
+
+def _sets(request):
+    if request.mode is None and request.events is None:
+        wanted = [("ocoe", "core"), ("mlpx", "core"), ("mlpx", "all")]
+    elif request.mode is None:
+        wanted = [
+            (mode, request.events) for mode in ("ocoe", "mlpx") if (mode, request.events) != ("ocoe", "all")
+        ]
+    else:
+        wanted = [(request.mode, request.events or "core")]
+    if request.set_name and len(wanted) > 1:
+        raise RecordError(f"{len(wanted)} sets would be recorded, and --set names one: choose it by --mode.")
+    return [_set(mode, chosen, request) for mode, chosen in wanted]
+
+
+def _set(mode, chosen, request):
+    name = request.set_name or _set_name(mode, chosen, request.per_run)
+    passes = request.passes or (_SWEEP_PASSES if chosen == "all" else _PASSES)
+    if mode == "ocoe":
+        return _Set(name, chosen, passes, functools.partial(plan_ocoe, set_name=name))
+    return _Set(name, chosen, passes, functools.partial(plan_mlpx, set_name=name, per_run=request.per_run))
+
+
+def _set_name(mode, chosen, per_run):
+    if chosen == "all":
+        return "sweep" if mode == "mlpx" else "ocoe_all"
+    return "ocoe" if mode == "ocoe" else f"mlpx{per_run}"
+
+
+def _table(about):
+    """The events of this processor, from the package, else from perf, else none."""
+    name = events.table_for(about["vendor"], about["family"], about["model"])
+    if name is not None:
+        return events.table(name)
+    try:
+        return events.from_perf_list(machine.perf_list())
+    except events.EventError:
+        return events.table().iloc[:0]
+
+
+def _encodings(chosen, table, modifier):
+    """How perf is told each event asked for, by the name it has in perf's output."""
+    if chosen == "all":
+        names = table.index.to_list()
+    elif chosen == "core":
+        names = events.core_events(table) or _GENERAL
+    else:
+        names = [name.strip() for name in re.findall(r"(?:[^,/]|/[^/]*/)+", chosen)]
+    if not names:
+        raise RecordError(
+            "neither cmlib nor perf has a list of this processor's events: name those to count, as in "
+            "--events branches,branch-misses. `cmlib doctor` tells what it knows of this machine."
+        )
+    return {events.base_name(name): events.encode(name, table, modifier) for name in names}
+
+
+def _counters(request, names, existing):
+    """Counters offered and good: as told, as remembered from earlier runs, or as counted now."""
+    if not any(map(needs_counter, names)):
+        return {"offered": 0, "good": 0}
+    if request.counters is not None:
+        return {"offered": None, "good": request.counters}
+    if existing:
+        return next(iter(existing.values()))["counters"]
+    found = machine.census()
+    if not found.offered:
+        raise RecordError(
+            f"no hardware event can be counted here: {found.complaint}. `cmlib doctor` tells why and what to do; "
+            "events that the kernel counts can be recorded: --pinned task-clock --events page-faults,context-switches."
+        )
+    return {"offered": found.offered, "good": found.good}
+
+
+def _remembered(existing, set_name):
+    return next(
+        (meta["counting"] for meta in existing.values() if meta["set"] == set_name and "counting" in meta),
+        None,
+    )
+
+
+def _counting_events(folder):
+    """Events of the probe that counted at least once, in the order of the table."""
+    counting = []
+    for run, meta in existing_runs(folder).items():
+        if meta["set"] == PROBE:
+            counts, _ = perf.series(perf.parse_stat(read_raw(folder, run).decode()))
+            planned = [event for group in meta["groups"] for event in group]
+            counting += [event for event in planned if event in counts and counts[event].sum() > 0]
+    if not counting:
+        raise RecordError(
+            f"no event ever counted in the probe of {folder.name}: is it a program that computes anything?"
+        )
+    return counting

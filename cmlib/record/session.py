@@ -1,0 +1,210 @@
+"""Record a program to a plan: every run once a pass, none lost, none half there, none that must not be there."""
+
+import shlex
+import shutil
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from tqdm import tqdm
+
+from cmlib import machine, perf, places
+from cmlib.record.acceptance import judge
+from cmlib.record.archive import (
+    RecordError,
+    add_run,
+    check_comparable,
+    check_names,
+    clear_unfinished,
+    existing_runs,
+    run_name,
+)
+from cmlib.record.execute import check_outcome, execute, resolve
+
+
+def record(
+    name,
+    command,
+    plans,
+    *,
+    passes=1,
+    encodings,
+    counters,
+    counting=None,
+    folder=None,
+    attempts=3,
+    lock=None,
+    wait=False,
+    note="program output discarded; counts of the whole process tree",
+):
+    """Record a program, a run for each plan and pass.
+
+    Runs that exist already are kept and not made again, so a recording that
+    was cut off goes on where it stopped. An unmultiplexed run whose events
+    were not on their counters all the time is thrown away and repeated.
+
+    Parameters
+    ----------
+    name : str
+        Of the program; its folder among the recordings.
+    command : sequence of str
+        Run once for each run that is missing.
+    plans : list of Plan
+        One pass: all of one set.
+    passes : int, default 1
+        Passes that exist afterwards.
+    encodings : dict of str to str
+        How perf is told each event.
+    counters : dict
+        ``offered`` and ``good``, as the plans were made for.
+    counting : sequence of str, optional
+        Events that a probe saw counting, remembered with every run.
+    folder : path, optional
+        Of all recordings; `data/recordings` by default.
+    attempts : int, default 3
+        Times that a run is tried before the recording is given up.
+    lock : int, optional
+        Descriptor of :func:`cmlib.machine.counters_lock` if the caller holds it already.
+    wait : bool, default False
+        Wait for the lock instead of failing.
+    note : str
+        Kept with every run.
+
+    Returns
+    -------
+    list of pathlib.Path
+        Metadata files of the runs made now.
+
+    Raises
+    ------
+    RecordError
+        If the command does not exist, fails, or ends before the first
+        interval; if perf refuses an event; if a run is rejected `attempts`
+        times; if what exists was recorded otherwise. Runs made before stay.
+    CountersBusy
+        If another recording is being made.
+    """
+    recordings = Path(folder or places.recordings_dir())
+    check_names(name, plans[0].set)
+    resolved = resolve(command)
+    with _errors_of(recordings), _held(recordings, f"cmlib record {name}", lock, wait) as held:
+        target = recordings / name
+        target.mkdir(exist_ok=True)
+        clear_unfinished(target)
+        existing = existing_runs(target)
+        about = {
+            "program": name,
+            "command": shlex.join(command),
+            "counters": dict(counters),
+            "machine": machine.describe(),
+        }
+        jobs = [_intended(plan, number, encodings, about) for number in range(passes) for plan in plans]
+        _check_same_schedule(existing, plans, name)
+        for _, meta in jobs:
+            check_comparable(existing.values(), meta)
+        missing = [job for job in jobs if job[1]["run"] not in existing]
+        made = []
+        with tqdm(total=len(jobs), initial=len(jobs) - len(missing), desc=name, unit="run") as bar:
+            for plan, meta in missing:
+                bar.set_postfix_str(meta["run"])
+                finished, raw = _record_one(target, plan, meta, resolved, attempts, held, bar)
+                finished |= {"note": note} | ({"counting": list(counting)} if counting is not None else {})
+                made.append(add_run(target, finished, raw))
+                bar.update()
+        return made
+
+
+def _record_one(target, plan, meta, command, attempts, lock, bar):
+    """Return the run's full metadata and its raw output."""
+    rejected = []
+    while len(rejected) < attempts:
+        load = {"load_1min": machine.load_1min()}
+        started = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S")
+        outcome = _execute_in_own_folder(
+            target / f"{meta['run']}.partial", plan, meta["encodings"], command, lock
+        )
+        check_outcome(outcome, plan, meta["command"])
+        frame = perf.parse_stat(outcome.raw.decode(errors="replace"))
+        reason = judge(frame, plan)
+        if not reason:
+            warnings = outcome.perf_said.splitlines()
+            for line in warnings:
+                bar.write(f"{meta['run']}: perf says: {line}")
+            finished = meta | {
+                "date": started,
+                "duration_s": float(frame["time_s"].max()),
+                "exit_code": outcome.exit_code,
+                "warnings": warnings,
+                "rejected": rejected,
+                "machine": meta["machine"] | load,
+            }
+            return finished, outcome.raw
+        bar.write(f"{meta['run']}: thrown away, {reason}")
+        rejected = [*rejected, reason]
+    raise RecordError(
+        f"{meta['program']}/{meta['run']} was thrown away {attempts} times, the last time because {rejected[-1]}. "
+        "Something else uses the counters, or fewer are good than planned for: see `cmlib doctor`."
+    )
+
+
+def _execute_in_own_folder(folder, plan, encodings, command, lock):
+    folder.mkdir()
+    try:
+        return execute(plan, encodings, command, folder, lock=lock)
+    finally:
+        shutil.rmtree(folder)
+
+
+def _intended(plan, pass_number, encodings, about):
+    meta = {
+        "program": about["program"],
+        "set": plan.set,
+        "pass": pass_number,
+        "part": plan.part,
+        "mode": plan.mode,
+        "run": run_name(plan.set, pass_number, plan.part),
+        "command": about["command"],
+        "pinned": list(plan.pinned),
+        "groups": [list(group) for group in plan.groups],
+        "modifier": plan.modifier,
+        "interval_ms": plan.interval_ms,
+        "encodings": {event: encodings[event] for event in plan.events},
+        "separator": ",",
+        "counters": about["counters"],
+        "machine": about["machine"],
+    }
+    return plan, meta
+
+
+def _check_same_schedule(existing, plans, name):
+    planned = {plan.part for plan in plans}
+    beyond = [
+        run for run, meta in existing.items() if meta["set"] == plans[0].set and meta["part"] not in planned
+    ]
+    if beyond:
+        raise RecordError(
+            f"{name}/{beyond[0]} belongs to another schedule of set {plans[0].set!r}, which now has {len(plans)} parts: "
+            "record under another name or --set, or move the old runs away."
+        )
+
+
+@contextmanager
+def _held(recordings, purpose, lock, wait):
+    if lock is not None:
+        yield lock
+        return
+    with machine.counters_lock(recordings, purpose, wait=wait) as held:
+        yield held
+
+
+@contextmanager
+def _errors_of(folder):
+    """Failures of the disk, told as what they are."""
+    try:
+        yield
+    except OSError as error:
+        where = error.filename or folder
+        raise RecordError(
+            f"could not write to {where}: {error.strerror}. Runs recorded before are kept; the command goes on from "
+            "them when it is repeated."
+        ) from error
