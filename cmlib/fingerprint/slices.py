@@ -96,6 +96,25 @@ def slice_runs(runs, **options):
     return pd.concat(sliced, join="inner", names=["run", "time_s"])
 
 
+def join_parts(parts):
+    """Put the events of runs of the same steady program side by side, slice by slice.
+
+    Parameters
+    ----------
+    parts : sequence of DataFrame
+        From `slice_rates`.
+
+    Returns
+    -------
+    DataFrame
+        Index ``slice``, from 0 to the fewest slices of a part; of an event that several parts have, the first.
+    """
+    n = min(map(len, parts))
+    number = pd.RangeIndex(n, name="slice")
+    joined = pd.concat([part.iloc[:n].set_axis(number) for part in parts], axis=1)
+    return joined.loc[:, ~joined.columns.duplicated()]
+
+
 def _intervals_a_slice(times, slice_s):
     if len(times) < 2:
         raise ValueError(f"slice_rates: {len(times)} intervals; slicing needs at least 2.")

@@ -1,0 +1,7 @@
+"""Micro-benchmarks of hardware bottlenecks in C, each with a healthy twin (Yoo et al. 2012, Table 1)."""
+
+from cmlib.workloads.micro.build import build, run
+from cmlib.workloads.micro.latency import plateaus, sweep, working_sets
+from cmlib.workloads.micro.programs import Case, Program, cases, programs
+
+__all__ = ["Case", "Program", "build", "cases", "plateaus", "programs", "run", "sweep", "working_sets"]

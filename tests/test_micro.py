@@ -1,0 +1,203 @@
+"""The micro-benchmarks: built, run, controlled, and their sizes chosen from a sweep."""
+
+import os
+import re
+import subprocess
+import threading
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import numpy.testing as npt
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cmlib.errors import CmlibError
+from cmlib.workloads.micro import build, cases, plateaus, programs, run, sweep, working_sets
+from cmlib.workloads.micro.build import SOURCES
+
+SIZES = {"L2": [65536, 131072], "L3": [524288, 1048576], "M": [2097152, 4194304]}
+ALL_CASES = [*cases(SIZES, trained=True), *cases(SIZES, trained=False)]
+# Operations after which both forms have done the same work, at a size, and so computed the same.
+SAME_WORK = {
+    "array": (1 << 16, 1 << 13),
+    "linked_list": (1 << 16, 1 << 11),
+    "pointer": (1 << 16, 1 << 13),
+    "floating_point": (1 << 16, 5000),
+    "hash_join": (1 << 16, 1 << 11),
+    "matrix_columns": (100_000, 12_500),
+    "filter": (1 << 16, 1 << 16),
+    "logistic": (1 << 16, 2000),
+    "decimal": (1 << 16, 5000),
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return build(tmp_path_factory.mktemp("micro"))
+
+
+def argv(name, form, *, size=1 << 16, operations=1000, seed=1):
+    return [name, "--form", form, "--size", str(size), "--operations", str(operations), "--seed", str(seed)]
+
+
+def test_every_program_has_a_source_and_every_source_is_a_program():
+    sources = {path.stem: path.parent.name for path in SOURCES.rglob("*.c")}
+    assert {p.name: "src" if p.trained else "unseen" for p in programs()} == {
+        name: place for name, place in sources.items() if name not in ("program", "sweep")
+    }
+
+
+def test_there_are_the_thirteen_of_the_paper_and_its_eight_classes():
+    trained = [case for case in ALL_CASES if case.program.trained]
+    assert len({(case.program.name, case.level) for case in trained}) == 13
+    assert {case.program.table_1 for case in trained} == {"Array", "LL", "Pointer", "BranchMis", "RS", "FPU"}
+    classes = {f"{form}_{bound}" for form in "PN" for bound in ("Mem_L2", "Mem_L3", "Mem_M", "CPU")}
+    assert {case.label for case in trained} == classes
+    assert {case.label for case in ALL_CASES} <= classes
+
+
+def test_every_case_has_a_healthy_twin_and_a_name_of_its_own():
+    twins = Counter((case.program.name, case.level, case.number, case.size) for case in ALL_CASES)
+    assert set(twins.values()) == {2}
+    assert len({case.name for case in ALL_CASES}) == len(ALL_CASES)
+    assert all(re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", case.name) for case in ALL_CASES)
+
+
+@pytest.mark.parametrize("program", programs(), ids=lambda program: program.name)
+def test_a_run_does_what_it_was_asked_and_the_same_each_time(folder, program):
+    for form in "PN":
+        first, again = (run(argv(program.name, form), folder) for _ in range(2))
+        assert first["operations"] == again["operations"] == 1000
+        assert first["checksum"] == again["checksum"]
+        npt.assert_allclose(first["ns_per_operation"] * 1000, first["seconds"] * 1e9, rtol=0.01, atol=1000)
+
+
+@pytest.mark.parametrize("name", SAME_WORK)
+@pytest.mark.parametrize("seed", [1, 20])
+def test_both_forms_do_the_same_work(folder, name, seed):
+    size, operations = SAME_WORK[name]
+    results = [run(argv(name, form, size=size, operations=operations, seed=seed), folder) for form in "PN"]
+    assert results[0]["checksum"] == results[1]["checksum"]
+
+
+def test_a_run_by_time_lasts_as_long(folder):
+    case = next(case for case in ALL_CASES if case.name == "micro-branch-P")
+    result = run(case.argv(seconds=0.1), folder)
+    assert result["seconds"] >= 0.1
+    assert result["operations"] > 1000
+
+
+def test_the_netlist_is_loaded_before_elements_are_swapped(folder):
+    lines = (1 << 20) // 256
+    assert "phase_swap_s" not in run(argv("netlist", "P", size=1 << 20, operations=lines - 1), folder)
+    result = run(argv("netlist", "P", size=1 << 20, operations=lines + 1000), folder)
+    assert 0 < result["phase_swap_s"] <= result["seconds"]
+
+
+@pytest.mark.parametrize("name", ["pointer", "netlist"])
+def test_counters_are_switched_on_after_the_initialization(folder, tmp_path, name):
+    """In perf's place this answers on the FIFOs, and reads the program's page faults whenever it is told something."""
+    size = 32 << 20
+    control, ack = tmp_path / "control", tmp_path / "ack"
+    os.mkfifo(control)
+    os.mkfifo(ack)
+    told, faults = [], []
+    environment = os.environ | {"CMLIB_CONTROL": str(control), "CMLIB_ACK": str(ack)}
+    command = [str(folder / name), *argv(name, "N", size=size, operations=1000)[1:]]
+    with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL) as process:
+
+        def answer():
+            with control.open() as commands, ack.open("wb", buffering=0) as answers:
+                for line in commands:
+                    told.append(line.strip())
+                    faults.append(int(Path(f"/proc/{process.pid}/stat").read_text().split()[9]))
+                    answers.write(b"ack\n\0")
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        assert process.wait(timeout=60) == 0
+        thread.join(timeout=10)
+    assert told == ["enable", "disable"]
+    prepared, executed = faults[0], faults[1] - faults[0]
+    assert prepared > 0.1 * size / 4096
+    assert executed < 0.02 * prepared
+
+
+def test_a_program_told_of_fifos_that_are_not_there_says_so(folder, tmp_path):
+    environment = {"CMLIB_CONTROL": str(tmp_path / "none"), "CMLIB_ACK": str(tmp_path / "none")}
+    with pytest.raises(CmlibError, match=r"perf does not answer; is it running with --control\?"):
+        run(argv("branch", "P"), folder, environment)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [["--form", "Q"], ["--form", "P"], ["--form", "P", "--seconds", "x"], ["--form", "P", "--seconds"]],
+)
+def test_wrong_arguments_are_answered_with_the_usage(folder, wrong):
+    with pytest.raises(CmlibError, match=r"exit code 2:\nusage: "):
+        run(["branch", *wrong], folder)
+
+
+def test_cases_need_either_seconds_or_operations():
+    with pytest.raises(ValueError, match="either seconds or operations"):
+        ALL_CASES[0].argv()
+
+
+def test_without_a_compiler_it_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setenv("CC", "no-such-compiler")
+    with pytest.raises(CmlibError, match=r"no C compiler \(no-such-compiler\).*install one"):
+        build(tmp_path)
+
+
+def test_what_is_built_is_not_built_again(tmp_path):
+    build(tmp_path, ["branch"])
+    before = (tmp_path / "branch").stat().st_mtime_ns
+    build(tmp_path, ["branch"])
+    assert (tmp_path / "branch").stat().st_mtime_ns == before
+    os.utime(tmp_path / "branch", (1, 1))
+    build(tmp_path, ["branch"])
+    assert (tmp_path / "branch").stat().st_mtime > 1
+    assert [path.name for path in tmp_path.iterdir()] == ["branch"]
+
+
+def test_a_sweep_has_four_sizes_an_octave(folder):
+    frame = sweep(folder, smallest=8192, largest=32768, loads=2000, repeats=2)
+    assert frame["size"].tolist() == [8192, 10240, 12288, 14336, 16384, 20480, 24576, 28672, 32768]
+    assert frame["ns"].between(0.05, 1000).all()
+
+
+@st.composite
+def planted_hierarchies(draw):
+    """Four levels that end at planted sizes, a size of transition after each, and noise."""
+    sizes = np.array([2**octave * quarter // 4 for octave in range(13, 28) for quarter in (4, 5, 6, 7)])
+    ends = np.cumsum([draw(st.integers(6, 12)), draw(st.integers(8, 14)), draw(st.integers(10, 14))])
+    ns = np.array([1.0, 4.0, 20.0, 120.0])[np.searchsorted(ends, np.arange(len(sizes)), side="right")]
+    ns[ends] = np.sqrt(ns[ends] * ns[ends - 1])
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    return pd.DataFrame({"size": sizes, "ns": ns * rng.uniform(0.9, 1.2, len(sizes))}), sizes[ends - 1]
+
+
+@settings(max_examples=30, deadline=None)
+@given(planted_hierarchies())
+def test_planted_levels_are_found_and_working_sets_lie_inside(planted):
+    frame, ends = planted
+    shuffled = frame.sample(frac=1, random_state=0)
+    levels = plateaus(shuffled)
+    assert levels["largest"].iloc[:3].tolist() == ends.tolist()
+    npt.assert_allclose(levels["ns"], [1, 4, 20, 120], rtol=0.2)
+    sets = working_sets(levels)
+    for level, before, holds in (("L2", ends[0], ends[1]), ("L3", ends[1], ends[2])):
+        assert all(before < size < holds and size % 4096 == 0 for size in sets[level])
+    assert min(sets["M"]) >= 8 * ends[2] - 4096
+    assert all(np.diff(sizes).min() > 0 for sizes in sets.values())
+
+
+def test_too_few_sizes_and_latencies_that_fall_are_refused():
+    frame = pd.DataFrame({"size": 1024 * 2 ** np.arange(16), "ns": np.repeat([4.0, 3.0, 2.0, 1.0], 4)})
+    with pytest.raises(CmlibError, match="don't rise"):
+        plateaus(frame)
+    with pytest.raises(CmlibError, match="too few"):
+        plateaus(frame.iloc[:8])
