@@ -1,0 +1,115 @@
+"""Data with a known answer: what was planted must be found."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+
+class PlantedDriver(NamedTuple):
+    """Rates of events, the IPC that one of them drives, and its name."""
+
+    X: pd.DataFrame
+    ipc: pd.Series
+    driver: str
+
+
+class PlantedPairs(NamedTuple):
+    """Rates of events, their IPC, and the pairs that act on it together."""
+
+    X: pd.DataFrame
+    ipc: pd.Series
+    pairs: tuple
+
+
+def driver_data(n_steps=200, n_events=60, *, noise=0.02, seed=0):
+    """Rates of many events, one of which drives IPC.
+
+    Events move slowly, as the phases of a program do, and share two causes, so
+    that every one of them goes along with IPC a little. The driver takes a
+    bent share of it away, five more a tenth as much, the rest nothing.
+
+    Parameters
+    ----------
+    n_steps, n_events : int
+        Shape of the matrix; at least 6 events.
+    noise : float, default 0.02
+        Standard deviation of what IPC owes to no event [instructions per cycle].
+    seed : int, default 0
+
+    Returns
+    -------
+    PlantedDriver
+        ``X`` (index ``progress``), ``ipc`` (positive) and ``driver``, one of its columns.
+    """
+    rng = np.random.default_rng(seed)
+    levels = _phases(rng, n_steps, n_events)
+    acting = rng.permutation(n_events)[:6]
+    ipc = 2.0 - 0.5 * np.tanh(levels[:, acting[0]]) - 0.05 * np.tanh(levels[:, acting[1:]]).sum(axis=1)
+    X = _rates(rng, levels)
+    return PlantedDriver(X, _ipc(rng, ipc, noise, X.index), X.columns[acting[0]])
+
+
+def product_pair_data(n_steps=300, n_events=10, n_pairs=2, *, noise=0.02, seed=0):
+    """Rates of events that all act on IPC, some pairs of them as a product.
+
+    Every event bends IPC by itself; in the planted pairs the effect of one event
+    also depends on the other.
+
+    Parameters
+    ----------
+    n_steps, n_events : int
+    n_pairs : int, default 2
+        Pairs, no event in two of them.
+    noise : float, default 0.02
+        Standard deviation of what IPC owes to no event [instructions per cycle].
+    seed : int, default 0
+
+    Returns
+    -------
+    PlantedPairs
+        ``X`` (index ``progress``), ``ipc`` (positive) and ``pairs``, each two columns in
+        order of their names.
+
+    Raises
+    ------
+    ValueError
+        If there are too few events for so many pairs.
+    """
+    if 2 * n_pairs > n_events:
+        raise ValueError(f"{n_pairs} pairs need {2 * n_pairs} events; there are {n_events}.")
+    rng = np.random.default_rng(seed)
+    levels = _phases(rng, n_steps, n_events)
+    signs = rng.choice([-1.0, 1.0], size=n_events)
+    ipc = 2.0 + np.tanh(2 * levels) @ (0.12 * signs)
+    members = rng.permutation(n_events)[: 2 * n_pairs].reshape(n_pairs, 2)
+    for one, other in members:
+        ipc += 0.15 * np.clip(levels[:, one] * levels[:, other], -4, 4)
+    X = _rates(rng, levels)
+    pairs = tuple(tuple(sorted(X.columns[pair])) for pair in members)
+    return PlantedPairs(X, _ipc(rng, ipc, noise, X.index), pairs)
+
+
+def _phases(rng, n_steps, n_events):
+    """Standardized levels: each event its own slow and fast parts, and two causes common to all."""
+    common = _slow(rng, n_steps, 2) @ rng.normal(size=(2, n_events))
+    levels = 0.4 * common + 0.6 * _slow(rng, n_steps, n_events) + 0.7 * rng.normal(size=(n_steps, n_events))
+    return (levels - levels.mean(axis=0)) / levels.std(axis=0)
+
+
+def _slow(rng, n_steps, n_series):
+    walk = np.cumsum(rng.normal(size=(n_steps, n_series)), axis=0)
+    return (walk - walk.mean(axis=0)) / walk.std(axis=0)
+
+
+def _rates(rng, levels):
+    """Levels as event rates, each of its own size: 1e-6 to 0.1 a cycle."""
+    n_steps, n_events = levels.shape
+    sizes = 10.0 ** rng.uniform(-6, -1, size=n_events)
+    progress = pd.Index((np.arange(n_steps) + 0.5) / n_steps, name="progress")
+    names = [f"event_{number:0{len(str(n_events - 1))}d}" for number in range(n_events)]
+    return pd.DataFrame(sizes * np.exp(0.4 * levels), index=progress, columns=names)
+
+
+def _ipc(rng, values, noise, index):
+    return pd.Series(np.maximum(values + rng.normal(0, noise, len(values)), 0.1), index=index, name="ipc")
