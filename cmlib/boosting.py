@@ -1,0 +1,100 @@
+"""Stochastic gradient boosting of regression trees, with the same settings for two libraries."""
+
+from dataclasses import dataclass
+
+import lightgbm
+import sklearn.base
+from sklearn.ensemble import GradientBoostingRegressor
+
+
+@dataclass(frozen=True)
+class Boosting:
+    """Settings of a boosted model, in words that hold for both libraries.
+
+    The defaults were chosen on four programs by the error on blocks of progress
+    and on another pass over the events: 4 to 15 leaves, 100 to 300 trees and
+    rates of 0.05 to 0.15 were within a tenth of each other.
+
+    Attributes
+    ----------
+    trees : int
+        Trees in the ensemble.
+    learning_rate : float
+        Share of each tree's correction that is applied.
+    leaves : int
+        Leaves a tree; a tree of J leaves can express interactions of J - 1 events.
+    rows_per_leaf : int
+        Fewest rows in a leaf.
+    row_share : float
+        Share of the rows that each tree is grown on; what makes it stochastic
+        (Friedman 2002, who advises a half).
+    """
+
+    trees: int = 100
+    learning_rate: float = 0.1
+    leaves: int = 8
+    rows_per_leaf: int = 5
+    row_share: float = 0.5
+
+
+def regressor(model="lightgbm", *, boosting=None, seed=0):
+    """An unfitted model of IPC.
+
+    Parameters
+    ----------
+    model : "lightgbm", "sklearn" or scikit-learn estimator, default "lightgbm"
+        ``sklearn`` is `GradientBoostingRegressor`, the papers' choice. An
+        estimator is cloned, keeps its own settings, and takes `seed` if it can.
+    boosting : Boosting, optional
+        Settings of the first two.
+    seed : int, default 0
+
+    Returns
+    -------
+    estimator
+
+    Raises
+    ------
+    ValueError
+        If `model` is no name and no estimator, or `boosting` comes with an estimator.
+    """
+    if not isinstance(model, str) and hasattr(model, "get_params"):
+        if boosting is not None:
+            raise ValueError(
+                "boosting settings hold for model='lightgbm' and 'sklearn'; set them on the estimator."
+            )
+        clone = sklearn.base.clone(model)
+        return clone.set_params(random_state=seed) if "random_state" in clone.get_params() else clone
+    if model not in ("lightgbm", "sklearn"):
+        raise ValueError(f"model is {model!r}; it can be 'lightgbm', 'sklearn' or a scikit-learn estimator.")
+    settings = boosting or Boosting()
+    return _lightgbm(settings, seed) if model == "lightgbm" else _sklearn(settings, seed)
+
+
+def _lightgbm(settings, seed):
+    return lightgbm.LGBMRegressor(
+        n_estimators=settings.trees,
+        learning_rate=settings.learning_rate,
+        num_leaves=settings.leaves,
+        min_child_samples=settings.rows_per_leaf,
+        subsample=settings.row_share,
+        subsample_freq=1,
+        random_state=seed,
+        n_jobs=1,
+        verbosity=-1,
+        deterministic=True,
+        force_row_wise=True,
+        importance_type="gain",
+    )
+
+
+def _sklearn(settings, seed):
+    return GradientBoostingRegressor(
+        n_estimators=settings.trees,
+        learning_rate=settings.learning_rate,
+        max_leaf_nodes=settings.leaves,
+        max_depth=None,
+        min_samples_leaf=settings.rows_per_leaf,
+        subsample=settings.row_share,
+        random_state=seed,
+    )

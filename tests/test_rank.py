@@ -1,0 +1,257 @@
+"""Ranking and refinement: definitions in loops, laws, planted drivers, and how far a ranking holds."""
+
+import numpy as np
+import numpy.testing as npt
+import pandas as pd
+import pytest
+from sklearn.ensemble import ExtraTreesRegressor
+
+from cmlib import rank, stability
+from cmlib.boosting import Boosting, regressor
+from cmlib.importance import influence
+from cmlib.synthetic import driver_data
+from tests.naive import ranking as naive
+
+SMALL = Boosting(trees=12, leaves=4)
+WHOLE = Boosting(trees=12, leaves=5, row_share=1.0)
+BOTH = pytest.mark.parametrize("model", ["lightgbm", "sklearn"])
+
+
+@pytest.fixture(scope="module")
+def planted():
+    return driver_data(n_steps=80, n_events=25, seed=1)
+
+
+@BOTH
+def test_friedmans_influence_is_its_definition(planted, model):
+    fitted = regressor(model, boosting=WHOLE).fit(planted.X, planted.ipc)
+    expected = naive.friedman(fitted, planted.X, planted.ipc)
+    found = influence(fitted)
+    npt.assert_allclose(found, [expected[event] for event in found.index], rtol=1e-3, atol=1e-3)
+
+
+@BOTH
+@pytest.mark.parametrize("settings", [SMALL, WHOLE], ids=["half of the rows", "all rows"])
+def test_the_printed_importance_is_its_definition(planted, model, settings):
+    fitted = regressor(model, boosting=settings).fit(planted.X, planted.ipc)
+    expected = naive.printed(fitted, planted.X)
+    found = influence(fitted, method="printed", X=planted.X)
+    npt.assert_allclose(found, [expected[event] for event in found.index], rtol=1e-6, atol=1e-9)
+
+
+@BOTH
+def test_printed_importance_of_one_split_can_be_told_by_hand(model):
+    X = pd.DataFrame({"step": np.repeat([0.0, 1.0], 10), "still": np.zeros(20)})
+    ipc = pd.Series(np.repeat([1.0, 3.0], 10))
+    stump = Boosting(trees=1, learning_rate=1.0, leaves=2, row_share=1.0)
+    fitted = regressor(model, boosting=stump).fit(X, ipc)
+    assert influence(fitted, method="printed", X=X).to_dict() == pytest.approx({"step": 100, "still": 0})
+    npt.assert_allclose(fitted.predict(X), ipc)
+
+
+def test_importance_says_what_it_needs(planted):
+    fitted = regressor(boosting=SMALL).fit(planted.X, planted.ipc)
+    with pytest.raises(ValueError, match="pass them as X"):
+        influence(fitted, method="printed")
+    with pytest.raises(ValueError, match="'gain'"):
+        influence(fitted, method="gain")
+    forest = ExtraTreesRegressor(5, random_state=0).fit(planted.X, planted.ipc)
+    assert influence(forest).sum() == pytest.approx(100)
+    with pytest.raises(ValueError, match="ExtraTreesRegressor"):
+        influence(forest, method="printed", X=planted.X)
+
+
+def test_a_model_without_splits_has_no_importances():
+    X = pd.DataFrame({"a": np.ones(30), "b": np.zeros(30)})
+    fitted = regressor(boosting=SMALL).fit(X, pd.Series(np.full(30, 2.0)))
+    assert influence(fitted).tolist() == [0, 0]
+
+
+def test_the_models_are_what_was_asked_for():
+    assert regressor("sklearn", boosting=SMALL, seed=3).get_params()["random_state"] == 3
+    mine = regressor(ExtraTreesRegressor(5), seed=4)
+    assert (mine.n_estimators, mine.random_state) == (5, 4)
+    with pytest.raises(ValueError, match="'forest'"):
+        regressor("forest")
+    with pytest.raises(ValueError, match="set them on the estimator"):
+        regressor(ExtraTreesRegressor(), boosting=SMALL)
+
+
+@BOTH
+def test_refining_is_its_definition(planted, model):
+    """Also holds the short cut: events without a split are dropped without fitting again."""
+    X, ipc = planted.X, planted.ipc
+    found = rank.refine(X, ipc, step=4, model=model, boosting=SMALL, select="random", n_folds=0, seed=5)
+    order = np.random.default_rng(5).permutation(80)
+    train, test = sorted(order[20:]), sorted(order[:20])
+    expected = naive.refine(
+        lambda: regressor(model, boosting=SMALL, seed=5),
+        X.iloc[train],
+        ipc.iloc[train],
+        X.iloc[test],
+        ipc.iloc[test],
+        step=4,
+    )
+    assert found.history["n_events"].tolist() == [n for n, _, _ in expected]
+    npt.assert_allclose(found.history["error"], [error for _, error, _ in expected])
+    best = min(range(len(expected)), key=lambda i: (expected[i][1], expected[i][0]))
+    assert found.events == expected[best][2]
+    npt.assert_allclose(
+        rank.relative_error(ipc.iloc[test], found.model.predict(X.iloc[test][sorted(found.events)])),
+        found.errors["error"],
+    )
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_planted_driver_comes_first(seed):
+    data = driver_data(seed=seed)
+    found = rank.refine(data.X, data.ipc, n_folds=2, seed=seed)
+    assert found.events[0] == data.driver
+    assert found.importances.iloc[0] > 50
+    assert found.errors["blocks_error"] < 0.5 * found.baselines["blocks_mean"]
+
+
+def test_importances_are_percent_in_order(planted):
+    found = rank.refine(planted.X, planted.ipc, boosting=SMALL)
+    assert found.importances.sum() == pytest.approx(100)
+    assert found.importances.is_monotonic_decreasing
+    assert found.history["n_events"].tolist() == [25, 15, 5]
+    assert found.history["holdout_error"].isna().all()
+    assert found.as_printed["error"] == found.history["error"].min()
+
+
+def test_the_order_of_columns_does_not_matter(planted):
+    shuffled = planted.X[list(np.random.default_rng(0).permutation(planted.X.columns))]
+    one, other = (rank.refine(X, planted.ipc, boosting=SMALL) for X in (planted.X, shuffled))
+    pd.testing.assert_series_equal(one.importances, other.importances)
+    pd.testing.assert_frame_equal(one.history, other.history)
+
+
+def test_the_unit_of_events_does_not_matter(planted):
+    one, other = (rank.refine(X, planted.ipc, boosting=SMALL) for X in (planted.X, planted.X * 1024))
+    pd.testing.assert_series_equal(one.importances, other.importances)
+
+
+def test_inputs_are_left_as_they_were(planted):
+    X, ipc = planted.X.copy(), planted.ipc.copy()
+    rank.refine(X, ipc, boosting=SMALL)
+    pd.testing.assert_frame_equal(X, planted.X)
+    pd.testing.assert_series_equal(ipc, planted.ipc)
+
+
+def test_neighbouring_rows_flatter():
+    """IPC wanders, and the only event tells the time: it knows a row's neighbours, and nothing of a new block."""
+    rng = np.random.default_rng(0)
+    ipc = pd.Series(2 + 0.05 * np.cumsum(rng.normal(size=200))).clip(lower=0.5)
+    X = pd.DataFrame({"clock": np.arange(200.0), "still": np.zeros(200)})
+    found = rank.refine(X, ipc, step=1)
+    assert found.errors["error"] < 0.6 * found.errors["blocks_error"]
+    assert found.baselines["neighbours"] < 0.6 * found.errors["blocks_error"]
+
+
+def test_blocks_follow_progress_where_there_is_one(planted):
+    twice = pd.concat([planted.X, planted.X])
+    ipc = pd.concat([planted.ipc, planted.ipc])
+    by_progress = rank.refine(twice, ipc, boosting=SMALL)
+    by_row = rank.refine(twice.reset_index(drop=True), ipc.reset_index(drop=True), boosting=SMALL)
+    assert by_row.errors["blocks_error"] < by_progress.errors["blocks_error"]
+
+
+def test_another_pass_tests_the_model(planted):
+    rng = np.random.default_rng(1)
+    again = planted.X * rng.normal(1, 0.01, planted.X.shape)
+    ipc = planted.ipc * 1.02
+    found = rank.refine(planted.X, planted.ipc, boosting=SMALL, holdout=(again.iloc[:, ::-1], ipc))
+    predicted = found.model.predict(again[sorted(found.events)])
+    assert found.errors["holdout_error"] == pytest.approx(naive.relative_error(list(ipc), list(predicted)))
+    assert found.baselines["holdout_repeat"] == pytest.approx(100 * (1 - 1 / 1.02))
+    shifted = rank.refine(planted.X, planted.ipc, holdout=(again.iloc[:60], ipc.iloc[:60]), boosting=SMALL)
+    assert np.isnan(shifted.baselines["holdout_repeat"])
+
+
+def test_fewer_events_where_errors_hardly_differ(planted):
+    found = rank.refine(planted.X, planted.ipc, boosting=SMALL, step=4, tolerance=0.3)
+    errors = found.history["blocks_error"]
+    allowed = found.history["n_events"][errors <= 1.3 * errors.min()]
+    assert found.errors["n_events"] == allowed.min() == len(found.events)
+
+
+def test_another_estimator_can_be_refined(planted):
+    found = rank.refine(
+        planted.X, planted.ipc, model=ExtraTreesRegressor(10), n_folds=2, importance="friedman"
+    )
+    assert found.events[0] == planted.driver and found.model.random_state == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "message"),
+    [
+        (lambda X, y: (X.assign(ex_ret_instr=1.0), y), {}, "'ex_ret_instr', which gives IPC away"),
+        (lambda X, y: (X.mask(X.isin([X.iloc[3, 2]])), y), {}, "'event_02' has 1 gaps in 80 rows"),
+        (lambda X, y: (X, y - 5), {}, "must be positive"),
+        (lambda X, y: (X.iloc[:8], y.iloc[:8]), {}, "8 rows and 8 values"),
+        (lambda X, y: (X, y.iloc[:8]), {}, "80 rows and 8 values"),
+        (lambda X, y: (X, y), {"select": "test"}, "select is 'test'"),
+        (lambda X, y: (X, y), {"n_folds": 1}, "2 folds or more"),
+        (lambda X, y: (X, y), {"test_share": 1.0}, "test_share is 1.0"),
+    ],
+)
+def test_what_cannot_be_ranked_is_named(planted, change, options, message):
+    with pytest.raises(ValueError, match=message):
+        rank.refine(*change(planted.X, planted.ipc), boosting=SMALL, **options)
+
+
+def test_a_holdout_needs_the_same_events(planted):
+    with pytest.raises(ValueError, match="holdout lacks 1 events of X, such as 'event_07'"):
+        rank.refine(planted.X, planted.ipc, holdout=(planted.X.drop(columns="event_07"), planted.ipc))
+
+
+def test_draws_differ_by_seed_and_rows(planted):
+    still = stability.draw_importances(
+        planted.X, planted.ipc, seeds=[0, 1], resample=False, boosting=Boosting(trees=12, row_share=1.0)
+    )
+    npt.assert_allclose(still.loc[0], still.loc[1])
+    draws = stability.draw_importances(planted.X, planted.ipc, seeds=range(5), boosting=SMALL)
+    again = stability.draw_importances(planted.X, planted.ipc, seeds=range(5), boosting=SMALL)
+    pd.testing.assert_frame_equal(draws, again)
+    npt.assert_allclose(draws.sum(axis=1), 100)
+    spread = stability.importance_spread(draws)
+    assert spread.index[0] == planted.driver and spread.loc[planted.driver, "rank_high"] == 1
+    assert spread.loc[spread["mean"] > 1, "sd"].min() > 0
+    assert (spread["low"] <= spread["high"]).all() and (spread["rank_low"] <= spread["rank_high"]).all()
+
+
+def made_draws(importances, n=20, noise=0.02, seed=0):
+    rng = np.random.default_rng(seed)
+    values = np.asarray(importances) * rng.lognormal(0, noise, (n, len(importances)))
+    columns = [f"event_{number:02d}" for number in range(len(importances))]
+    return pd.DataFrame(100 * values / values.sum(axis=1, keepdims=True), columns=columns)
+
+
+def test_rankings_agree_with_themselves_and_not_with_their_reverse():
+    draws = made_draws(np.arange(30, 0, -1.0))
+    same = stability.rank_agreement(draws, made_draws(np.arange(30, 0, -1.0), seed=1))
+    assert same.loc["kendall", "value"] > 0.95 and same.loc["top10_shared", "value"] == 1
+    assert (same["low"] <= same["high"]).all()
+    reverse = stability.rank_agreement(draws, made_draws(np.arange(1.0, 31)), n_top=30)
+    assert reverse.loc["spearman", "value"] < -0.95
+    with pytest.raises(ValueError, match="2 event"):
+        stability.rank_agreement(draws.iloc[:, :2], draws)
+
+
+def test_three_events_that_stand_out_do_so():
+    """The paper's wordcount: three above 5 %, the rest below 2.2 %."""
+    found = stability.smi_test(made_draws([7.5, 6.1, 5.3, *np.linspace(2.2, 1.2, 17)]))
+    assert found["holds"] and found["n_standing_out"] == 3 and found["p_value"] < 0.01
+    restless = stability.smi_test(made_draws([7.5, 6.1, 5.3, *np.linspace(2.2, 1.2, 17)], noise=0.8))
+    assert not restless["holds"] and restless["stays"] < 0.95
+
+
+def test_a_first_event_is_not_yet_a_law():
+    rng = np.random.default_rng(0)
+    sticks = [stability.smi_test(made_draws(rng.exponential(size=20), n=2)) for _ in range(200)]
+    assert 0.01 < np.mean([found["p_value"] < 0.05 for found in sticks]) < 0.12
+    power_law = [stability.smi_test(made_draws(rng.pareto(1.5, 20) + 1, n=2)) for _ in range(200)]
+    assert 0.01 < np.mean([found["p_power_law"] < 0.05 for found in power_law]) < 0.12
+    with pytest.raises(ValueError, match="4 events have any importance"):
+        stability.smi_test(made_draws([1.0, 2, 3, 4]))
