@@ -1,4 +1,7 @@
-"""Which perf a test runs: the real one, which counts software events anywhere, or one whose faults are known."""
+"""Which perf a test runs, the real one or one whose faults are known; and how hard Hypothesis tries.
+
+Hypothesis profiles: `fast` is the suite's; `HYPOTHESIS_PROFILE=fuzz` tries very much more.
+"""
 
 import os
 import shutil
@@ -6,8 +9,18 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 FAKE = Path(__file__).parent / "fake"
+
+settings.register_profile("fast", derandomize=True, deadline=None, max_examples=100)
+settings.register_profile(
+    "fuzz",
+    deadline=None,
+    max_examples=20_000,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
 
 
 def perf_works():
