@@ -38,13 +38,13 @@ def detectors():
 
 def test_false_alarms_per_run_are_at_most_two_percent(detectors):
     rng = np.random.default_rng(1000)
-    alarms = [detector.predict(run) for detector in detectors for run in good_runs(rng, 50)]
+    alarms = [detector.predict(run) for detector in detectors for run in good_runs(rng, 30)]
     assert np.mean(alarms) <= 0.02
 
 
 def test_false_alarms_between_recordings_of_one_version_are_at_most_two_percent(detectors):
     rng = np.random.default_rng(2000)
-    alarms = [judge_runs(detector, good_runs(rng, 8)).anomalous for detector in detectors for _ in range(22)]
+    alarms = [judge_runs(detector, good_runs(rng, 5)).anomalous for detector in detectors for _ in range(22)]
     assert len(alarms) >= 200
     assert np.mean(alarms) <= 0.02
 

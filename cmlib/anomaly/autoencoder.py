@@ -17,8 +17,8 @@ LAYER_SHARES = (1 / 2, 3 / 8, 1 / 4, 1 / 8)
 class Autoencoder(BaseEstimator):
     """Sigmoid autoencoder with tied weights whose topology is searched (AutoPerf, §4.2, §5.5, Table 3).
 
-    All topologies are trained from several starts in one pass, the worse half being dropped three times on
-    the way; the model with the smallest mean reconstruction error is kept. Samples are scaled by the range of
+    All topologies are trained from several starts in one pass; the model with the smallest mean reconstruction
+    error is kept. Samples are scaled by the range of
     each counter in training, to 0.1-0.9, as a sigmoid never reaches 0 or 1; a value outside of it is not cut
     off and so can't be reconstructed.
 
@@ -32,8 +32,6 @@ class Autoencoder(BaseEstimator):
     epochs, batch_size : int, default 100
     learning_rate : float, default 0.01
         Of Adam. Plain gradient descent at this rate learns nothing in 100 epochs.
-    halving : bool, default True
-        False trains every model to the end (to compare topologies, Fig. 10).
     smallest_range : float >= 0, default 1e-6
         Counters that varied less in training are scaled by this instead of their range [their own unit]: one
         event in a million instructions is no difference that costs time.
@@ -45,7 +43,7 @@ class Autoencoder(BaseEstimator):
     layers_ : list of (weight, bias, back_bias)
     low_, range_ : ndarray, shape (n_features,)
     search_ : DataFrame
-        Columns topology, start, error (mean reconstruction error in the last epoch), finished.
+        Columns topology, start, error (mean reconstruction error in the last epoch; Fig. 10).
     """
 
     def __init__(
@@ -56,7 +54,6 @@ class Autoencoder(BaseEstimator):
         epochs=100,
         batch_size=100,
         learning_rate=0.01,
-        halving=True,
         smallest_range=1e-6,
         random_state=None,
     ):
@@ -65,7 +62,6 @@ class Autoencoder(BaseEstimator):
         self.epochs = epochs
         self.batch_size = batch_size
         self.learning_rate = learning_rate
-        self.halving = halving
         self.smallest_range = smallest_range
         self.random_state = random_state
 
@@ -103,17 +99,13 @@ class Autoencoder(BaseEstimator):
             batch_size=self.batch_size,
             learning_rate=self.learning_rate,
             order_seed=seed,
-            halving=self.halving,
         )
-        finished = np.array([model is not None for model in models])
-        best = int(np.argmin(np.where(finished, errors, np.inf)))
+        best = int(np.argmin(errors))
         self.topology_ = candidates[best][0]
         self.layers_ = [
             tuple(np.asarray(array, dtype=np.float64) for array in layer) for layer in models[best]
         ]
-        self.search_ = pd.DataFrame(candidates, columns=["topology", "start"]).assign(
-            error=errors, finished=finished
-        )
+        self.search_ = pd.DataFrame(candidates, columns=["topology", "start"]).assign(error=errors)
         return self
 
     def squared_errors(self, X):

@@ -8,7 +8,7 @@ stack is then one matrix product, where single models would spend their time in 
 import numpy as np
 
 
-def train(x, topologies, seeds, *, epochs, batch_size, learning_rate, order_seed, halving=False):
+def train(x, topologies, seeds, *, epochs, batch_size, learning_rate, order_seed):
     """Train one tied-weight sigmoid autoencoder for each pair of topology and seed.
 
     Loss is the squared reconstruction error of a sample, summed over its counters and averaged over the
@@ -26,37 +26,28 @@ def train(x, topologies, seeds, *, epochs, batch_size, learning_rate, order_seed
     learning_rate : float
     order_seed : int
         Seed of the order in which samples are visited, common to all models.
-    halving : bool, default False
-        Drop the worse half after each quarter of the epochs; their error is the one they
-        were dropped with.
 
     Returns
     -------
-    models : list of (list of layers), None for dropped ones
+    models : list of (list of layers)
         In the order given; a layer is (weight (in, out), bias (out,), back_bias (in,)).
     errors : ndarray of float, shape (n_models,)
-        Mean reconstruction error over the last epoch the model took part in.
+        Mean reconstruction error over the last epoch.
     """
     order = sorted(range(len(topologies)), key=lambda model: -len(topologies[model]))
     parameters, masks = _starts(
         x.shape[1], [topologies[m] for m in order], [seeds[m] for m in order], x.dtype
     )
-    alive = np.array(order)
     adam = _Adam(parameters, learning_rate)
-    errors = np.full(len(topologies), np.nan)
     rng = np.random.default_rng(order_seed)
-    cuts = {epochs // 4, epochs // 2, 3 * epochs // 4} - {0} if halving else set()
-    for epoch in range(1, epochs + 1):
-        errors[alive] = _epoch(parameters, masks, adam, x, rng.permutation(len(x)), batch_size)
-        if epoch in cuts and len(alive) > 1:
-            kept = np.sort(np.argsort(errors[alive], kind="stable")[: (len(alive) + 1) // 2])
-            parameters, masks = _keep(parameters, kept), _keep(masks, kept)
-            adam.keep(kept)
-            alive = alive[kept]
-    models = [None] * len(topologies)
-    for position, model in enumerate(alive):
-        models[model] = _cut_out(parameters, position, x.shape[1], topologies[model])
-    return models, errors
+    for _ in range(epochs):
+        errors = _epoch(parameters, masks, adam, x, rng.permutation(len(x)), batch_size)
+    places = np.argsort(order)
+    models = [
+        _cut_out(parameters, place, x.shape[1], topology)
+        for place, topology in zip(places, topologies, strict=True)
+    ]
+    return models, errors[places]
 
 
 def reconstruct(parameters, x):
@@ -178,12 +169,6 @@ def _starts(n_features, topologies, seeds, dtype):
     return parameters, masks
 
 
-def _keep(arrays, kept):
-    """The stack without the models that are not in `kept` (sorted); layers nobody has any more are left out."""
-    cut = [array[kept[kept < len(array)]] for array in arrays]
-    return [array for array in cut if len(array)]
-
-
 def _cut_out(parameters, model, n_features, topology):
     widths = (n_features, *topology)
     layers = []
@@ -211,6 +196,3 @@ class _Adam:
             mean += 0.1 * (slope - mean)
             square += 0.001 * (slope * slope - square)
             parameter -= rate * mean / (np.sqrt(square) + 1e-8)
-
-    def keep(self, kept):
-        self._means, self._squares = _keep(self._means, kept), _keep(self._squares, kept)
