@@ -11,11 +11,12 @@ from papermill.exceptions import PapermillExecutionError
 from tqdm import tqdm
 
 from cmlib import places
+from cmlib.errors import CmlibError
 from cmlib.report.page import build_index
 from cmlib.report.parameters import check_parameters, declared_parameters, unknown_parameter
 
 
-class NotebookError(RuntimeError):
+class NotebookError(CmlibError):
     """A cell of a notebook failed."""
 
 

@@ -1,0 +1,183 @@
+"""The command line: help, exit codes, and errors that are told on standard error without a traceback."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from cmlib import record, report
+from cmlib.cli import main
+
+ROOT = Path(__file__).parents[1]
+SOFTWARE = [
+    "--pinned",
+    "task-clock",
+    "--events",
+    "page-faults,context-switches",
+    "--interval-ms",
+    "20",
+    "--runs",
+    "1",
+]
+RECORDED = ROOT / "data/recordings/gcc/ocoe-p0-00.csv.gz"
+
+
+@pytest.fixture(autouse=True)
+def data(tmp_path, monkeypatch):
+    monkeypatch.setenv("CMLIB_DATA", str(tmp_path))
+    return tmp_path
+
+
+def cmlib(*arguments):
+    return CliRunner().invoke(main, [str(a) for a in arguments])
+
+
+def commands(group, path=()):
+    """Paths of all commands, those of sub-groups as well."""
+    named = [((*path, name), command) for name, command in group.commands.items()]
+    inner = [
+        commands(command, where) if hasattr(command, "commands") else [where] for where, command in named
+    ]
+    return sum(inner, [])
+
+
+@pytest.mark.parametrize("path", commands(main), ids=" ".join)
+def test_every_command_has_help_with_an_example(path):
+    done = cmlib(*path, "--help")
+    assert done.exit_code == 0 and f"Example: cmlib {' '.join(path)}" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["no-such-command"],
+        ["record"],
+        ["record", "app"],
+        ["record", "app", "--mode", "both", "--", "true"],
+        ["record", "app", "--interval-ms", "0", "--", "true"],
+        ["import", "app", "no-such-file"],
+        ["run", "smoke", "-p", "program"],
+        ["doctor", "too much"],
+    ],
+)
+def test_wrong_usage_ends_with_2(arguments):
+    done = cmlib(*arguments)
+    assert done.exit_code == 2 and done.stdout == "" and "Usage:" in done.stderr
+
+
+def test_the_doctor_prints_a_table():
+    done = cmlib("doctor")
+    assert done.exit_code == 0
+    assert "perf" in done.stdout and "offered" in done.stdout.splitlines()[-1]
+
+
+def test_the_doctor_prints_json(fake_perf):
+    done = cmlib("doctor", "--json")
+    told = json.loads(done.stdout)
+    assert (done.exit_code, told["offered_counters"], told["good_counters"]) == (0, 6, 5)
+    assert all(set(f) == {"id", "severity", "what", "numbers", "todo"} for f in told["findings"])
+
+
+def test_a_program_is_recorded_and_resumed(any_perf, data):
+    done = cmlib("record", "app", *SOFTWARE, "--note", "mine", "--", "sleep", "0.05")
+    assert done.exit_code == 0, done.output
+    assert (
+        "1 runs made, set ocoe is complete" in done.stdout and "cmlib run live -p program=app" in done.stdout
+    )
+    found = record.existing_runs(data / "recordings/app")
+    assert list(found) == ["mlpx12-p0-00", "ocoe-p0-00"] and found["ocoe-p0-00"]["note"] == "mine"
+    assert "app: 0 runs made" in cmlib("record", "app", *SOFTWARE, "--", "sleep", "0.05").stdout
+
+
+@pytest.mark.parametrize(
+    "command, told",
+    [
+        (["no-such-program"], "does not exist"),
+        (["sh", "-c", "echo the reason >&2; sleep 0.05; exit 4"], "the reason"),
+        (["true"], "before the first interval of 500 ms"),
+    ],
+)
+def test_a_failure_is_told_on_standard_error_and_ends_with_1(any_perf, command, told):
+    done = cmlib("record", "app", *SOFTWARE, "--interval-ms", "500", "--", *command)
+    assert done.exit_code == 1 and done.stdout == ""
+    assert "Error: " in done.stderr and told in done.stderr and "Traceback" not in done.stderr
+
+
+def test_without_perf_recording_ends_with_1_and_says_what_to_install(no_perf):
+    done = cmlib("record", "app", "--", sys.executable, "-c", "pass")
+    assert done.exit_code == 1 and "apt-get install linux-perf" in done.stderr
+
+
+def test_interrupted_it_ends_cleanly_and_keeps_what_was_made(best_perf, data):
+    command = [
+        "-c",
+        "from cmlib.cli import main; main()",
+        "record",
+        "app",
+        *SOFTWARE,
+        "--runs",
+        "500",
+        "--",
+        "sleep",
+        "0.05",
+    ]
+    with subprocess.Popen(
+        [sys.executable, *command], cwd=ROOT, stderr=subprocess.PIPE, text=True
+    ) as recorder:
+        folder = data / "recordings/app"
+        while len(record.existing_runs(folder)) < 2 and recorder.poll() is None:
+            time.sleep(0.02)
+        recorder.send_signal(signal.SIGINT)
+        _, told = recorder.communicate()
+    assert recorder.returncode == 1 and told.strip().endswith("Aborted!") and "Traceback" not in told
+    assert 2 <= len(record.existing_runs(folder)) < 500 and list(folder.glob("*.partial")) == []
+
+
+def test_files_from_elsewhere_are_imported(data, tmp_path):
+    done = cmlib("import", "app", "--set", "mine", "--command", "gcc", RECORDED)
+    assert (done.exit_code, done.stdout) == (0, "app/mine-p0-00\n")
+    assert (data / "recordings/app/mine-p0-00.csv.gz").read_bytes() == RECORDED.read_bytes()
+    again = cmlib("import", "app", RECORDED)
+    assert again.exit_code == 1 and "is app/mine-p0-00 already" in again.stderr
+
+
+def test_the_machine_of_an_import_is_what_the_doctor_said_there(fake_perf, data, tmp_path):
+    (tmp_path / "doctor.json").write_text(cmlib("doctor", "--json").stdout)
+    done = cmlib("import", "app", "--machine", tmp_path / "doctor.json", RECORDED)
+    assert done.exit_code == 0, done.output
+    (meta,) = record.existing_runs(data / "recordings/app").values()
+    assert meta["counters"] == {"offered": 6, "good": 5} and meta["machine"]["perf"] == "6.1.fake"
+
+
+def test_a_profile_is_run_with_what_was_given(monkeypatch, tmp_path):
+    asked = []
+    monkeypatch.setattr(report, "run_profile", lambda *args: asked.append(args) or tmp_path / "index.html")
+    done = cmlib("run", "live", "02", "03", "-p", "program=myapp", "-p", "n_steps=50", "--jobs", "1")
+    assert done.exit_code == 0 and done.stdout.strip() == str(tmp_path / "index.html")
+    assert asked == [("live", ("02", "03"), {"program": "myapp", "n_steps": 50, "jobs": 1})]
+
+
+def test_a_profile_that_does_not_exist_is_told():
+    done = cmlib("run", "no-such-profile")
+    assert done.exit_code == 1 and "no profile 'no-such-profile'" in done.stderr
+
+
+def test_a_failing_notebook_is_told(monkeypatch):
+    def fail(*_):
+        raise report.NotebookError("01_small.ipynb, cell 3: ZeroDivisionError")
+
+    monkeypatch.setattr(report, "run_profile", fail)
+    done = cmlib("run", "smoke")
+    assert done.exit_code == 1 and "cell 3: ZeroDivisionError" in done.stderr
+
+
+def test_the_store_is_made_of_the_recordings(data):
+    cmlib("import", "app", RECORDED)
+    done = cmlib("store", "rebuild", "--url", f"sqlite:///{data / 'mine.sqlite'}")
+    assert (done.exit_code, done.stdout) == (0, "1 runs in the store\n"), done.output
+    assert (data / "mine.sqlite").is_file()
