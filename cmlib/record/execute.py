@@ -64,7 +64,7 @@ def resolve(command):
     return [os.path.abspath(program) if os.sep in program else program, *command[1:]]
 
 
-def execute(plan, encodings, command, folder, *, lock=None):
+def execute(plan, encodings, command, folder, *, lock=None, on_demand=False):
     """Run `command` once under perf.
 
     A shell stands between perf and the program, because perf's interval mode
@@ -84,14 +84,21 @@ def execute(plan, encodings, command, folder, *, lock=None):
         For this run's files; exists, and is empty.
     lock : int, optional
         Descriptor of the lock that this run must keep until its last process has ended.
+    on_demand : bool, default False
+        Count only once the program says so, and until it says otherwise: it writes ``enable`` and ``disable`` to the
+        FIFO named by CMLIB_CONTROL, and reads perf's answer from CMLIB_ACK, as `cmlib_control.h` does.
 
     Returns
     -------
     Outcome
     """
     output, errors, status = (folder / name for name in ("perf.csv", "program.stderr", "status"))
-    inner = f'{_restore_locale()}; "$@" 2>{shlex.quote(str(errors))}; echo $? >{shlex.quote(str(status))}'
+    told, options = _control(folder) if on_demand else ("", [])
+    inner = (
+        f'{_restore_locale()}; {told}"$@" 2>{shlex.quote(str(errors))}; echo $? >{shlex.quote(str(status))}'
+    )
     watched = perf.stat_command(plan, encodings, str(output), ["/bin/sh", "-c", inner, "cmlib", *command])
+    watched[2:2] = options  # after `perf stat`
     with (folder / "perf.stderr").open("w+", encoding="utf-8", errors="replace") as perf_errors:
         perf_code = _keep(watched, perf_errors, lock)
         perf_errors.seek(0)
@@ -146,6 +153,15 @@ def _keep(command, errors, lock):
     finally:
         keeper.stdin.close()
         keeper.wait()
+
+
+def _control(folder):
+    """Make the FIFOs; return how the program is told of them, and perf."""
+    control, ack = folder / "control", folder / "ack"
+    for fifo in (control, ack):
+        os.mkfifo(fifo)
+    told = f"CMLIB_CONTROL={shlex.quote(str(control))} CMLIB_ACK={shlex.quote(str(ack))} "
+    return told, ["--delay=-1", "--control", f"fifo:{control},{ack}"]
 
 
 def _restore_locale():

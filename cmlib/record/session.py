@@ -35,6 +35,7 @@ def record(
     attempts=3,
     lock=None,
     wait=False,
+    on_demand=False,
     note="program output discarded; counts of the whole process tree",
 ):
     """Record a program, a run for each plan and pass.
@@ -67,6 +68,8 @@ def record(
         Descriptor of :func:`cmlib.machine.counters_lock` if the caller holds it already.
     wait : bool, default False
         Wait for the lock instead of failing.
+    on_demand : bool, default False
+        Count only while the program wants it: see :func:`cmlib.record.execute.execute`.
     note : str
         Kept with every run.
 
@@ -107,21 +110,21 @@ def record(
         with tqdm(total=len(jobs), initial=len(jobs) - len(missing), desc=name, unit="run") as bar:
             for plan, meta in missing:
                 bar.set_postfix_str(meta["run"])
-                finished, raw = _record_one(target, plan, meta, resolved, attempts, held, bar)
+                finished, raw = _record_one(target, plan, meta, resolved, attempts, held, bar, on_demand)
                 finished |= {"note": note} | ({"counting": list(counting)} if counting is not None else {})
                 made.append(add_run(target, finished, raw))
                 bar.update()
         return made
 
 
-def _record_one(target, plan, meta, command, attempts, lock, bar):
+def _record_one(target, plan, meta, command, attempts, lock, bar, on_demand):
     """Return the run's full metadata and its raw output."""
     rejected = []
     while len(rejected) < attempts:
         load = {"load_1min": machine.load_1min()}
         started = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S")
         outcome = _execute_in_own_folder(
-            target / f"{meta['run']}.partial", plan, meta["encodings"], command, lock
+            target / f"{meta['run']}.partial", plan, meta["encodings"], command, lock, on_demand
         )
         check_outcome(outcome, plan, meta["command"])
         frame = perf.parse_stat(outcome.raw.decode(errors="replace"))
@@ -147,10 +150,10 @@ def _record_one(target, plan, meta, command, attempts, lock, bar):
     )
 
 
-def _execute_in_own_folder(folder, plan, encodings, command, lock):
+def _execute_in_own_folder(folder, plan, encodings, command, lock, on_demand):
     folder.mkdir()
     try:
-        return execute(plan, encodings, command, folder, lock=lock)
+        return execute(plan, encodings, command, folder, lock=lock, on_demand=on_demand)
     finally:
         shutil.rmtree(folder)
 
