@@ -1,21 +1,39 @@
 """The micro-benchmarks: built, run, controlled, and their sizes chosen from a sweep."""
 
+import json
 import os
 import re
 import subprocess
 import threading
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import numpy.testing as npt
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cmlib import perf
 from cmlib.errors import CmlibError
-from cmlib.workloads.micro import build, cases, plateaus, programs, run, sweep, working_sets
+from cmlib.record import archive, record
+from cmlib.record.archive import read_raw
+from cmlib.schedule import Plan
+from cmlib.workloads.micro import (
+    build,
+    cases,
+    plateaus,
+    programs,
+    recording,
+    run,
+    selection,
+    sweep,
+    working_sets,
+)
+from cmlib.workloads.micro.__main__ import main
 from cmlib.workloads.micro.build import SOURCES
 
 SIZES = {"L2": [65536, 131072], "L3": [524288, 1048576], "M": [2097152, 4194304]}
@@ -126,6 +144,23 @@ def test_counters_are_switched_on_after_the_initialization(folder, tmp_path, nam
     assert executed < 0.02 * prepared
 
 
+def test_a_recording_on_demand_counts_what_is_executed_only(any_perf, folder, tmp_path, request):
+    plan = Plan("soft", "mlpx", 0, ("task-clock",), (("page-faults",),), interval_ms=20, modifier="")
+    command = [str(folder / "pointer"), *argv("pointer", "P", size=64 << 20, operations=1_000_000)[1:]]
+    counted = {}
+    for name, on_demand in (("all", False), ("executed", True)):
+        encodings, counters = {"page-faults": "page-faults"}, {"offered": 0, "good": 0}
+        options = {"encodings": encodings, "counters": counters, "folder": tmp_path, "on_demand": on_demand}
+        record(name, command, [plan], **options)
+        counts, _ = perf.series(perf.parse_stat(read_raw(tmp_path / name, "soft-p0-00").decode()))
+        counted[name] = counts["page-faults"].sum()
+    if "real" in request.node.name:
+        assert counted["all"] > (64 << 20) / 4096
+        assert counted["executed"] < 100
+    else:
+        assert min(counted.values()) > 0
+
+
 def test_a_program_told_of_fifos_that_are_not_there_says_so(folder, tmp_path):
     environment = {"CMLIB_CONTROL": str(tmp_path / "none"), "CMLIB_ACK": str(tmp_path / "none")}
     with pytest.raises(CmlibError, match=r"perf does not answer; is it running with --control\?"):
@@ -201,3 +236,116 @@ def test_too_few_sizes_and_latencies_that_fall_are_refused():
         plateaus(frame)
     with pytest.raises(CmlibError, match="too few"):
         plateaus(frame.iloc[:8])
+
+
+# --- all recordings in one go -------------------------------------------------
+
+
+@pytest.fixture
+def recorder(monkeypatch):
+    """In the place of `record`: writes what perf would have, with rates that depend on the case's class."""
+    made = []
+
+    def write(name, command, plans, *, passes, encodings, counters, folder, lock, on_demand, note):
+        label, existing = json.loads(note)["label"], archive.existing_runs(folder / name)
+        for number in range(passes):
+            for plan in plans:
+                run_name = archive.run_name(plan.set, number, plan.part)
+                if run_name in existing:
+                    continue
+                made.append((name, run_name, command, on_demand))
+                meta = {
+                    "program": name,
+                    "run": run_name,
+                    "set": plan.set,
+                    "pass": number,
+                    "part": plan.part,
+                    "note": note,
+                }
+                meta |= {"groups": plan.groups, "encodings": encodings, "counters": counters}
+                (folder / name).mkdir(exist_ok=True)
+                archive.add_run(folder / name, meta, written_by_perf(plan, label, seed=len(made)).encode())
+
+    monkeypatch.setattr(recording, "record", write)
+    return made
+
+
+def written_by_perf(plan, label, *, seed, n=17):
+    rng = np.random.default_rng(seed)
+    lines = ["# started on Sat Nov 21 03:00:46 2026\n\n"]
+    for i in range(n):
+        for event in (*plan.pinned, *plan.events):
+            told = {"ex_ret_brn_misp": "P_CPU", "ls_stlf": "_M"}.get(event, "none")
+            rate = 1.0 if event == "cycles" else 0.5 if told in label else 0.01
+            count = "<not counted>" if i == 0 else round(3e8 * rate * rng.uniform(0.9, 1.1))
+            lines.append(f"     {0.1 * (i + 1):.9f},{count},,{event}:u,99667417,100.00,,\n")
+    return "".join(lines)
+
+
+def test_all_recordings_are_made_in_one_go_and_only_once(recorder, folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(recording, "_encodings", lambda names: {name: name for name in names})
+    options = recording.Settings(seconds=1, passes=2, all_per_run=4, key_events=3)
+    events = [
+        "ex_ret_brn_misp",
+        "ls_stlf",
+        "ex_div_busy",
+        "ex_ret_brn",
+        "ls_dispatch.all",
+        "de_op_queue_empty",
+    ]
+    sizes = {"L2": [1 << 16], "L3": [1 << 17], "M": [1 << 18]}
+    plan = recording.plan_cases(sizes, options, len(events))
+    make = partial(
+        recording.record_all, plan, options, events, folder, tmp_path, counters={"offered": 6, "good": 5}
+    )
+    chosen = make()
+    assert {"ex_ret_brn_misp", "ls_stlf"} <= set(chosen)
+    assert len(chosen) == 3
+    assert len(recorder) == sum(n_runs for _, _, n_runs in plan)
+    assert all(on_demand for _, _, _, on_demand in recorder)
+    assert not any(os.sep in command[0] for _, _, command, _ in recorder)
+    assert make() == chosen
+    assert len(recorder) == sum(n_runs for _, _, n_runs in plan)
+
+    trained = cases(sizes, trained=True)
+    X, y = selection.read_slices(tmp_path, trained, "key")
+    assert set(X.columns) == {"instructions", *chosen}
+    assert y.unique().tolist() == list(dict.fromkeys(case.label for case in trained))
+    assert X.groupby(["program", "pass"]).size().eq(3).all()
+    npt.assert_allclose(X.loc[y == "P_CPU", "ex_ret_brn_misp"], 0.5, rtol=0.2)
+
+
+def test_the_plan_says_how_long_it_takes(folder):
+    options = recording.Settings(seconds=30, passes=2, all_per_run=60)
+    plan = recording.plan_cases(SIZES, options, 225)[::20]
+    minutes = recording.estimate_minutes(plan, options, folder)
+    assert [n for _, name, n in plan if name == "all"] == [4] * sum(name == "all" for _, name, _ in plan)
+    assert all(0.5 * n <= m <= 0.7 * n for m, (_, _, n) in zip(minutes, plan, strict=True))
+
+
+def test_which_events_count_is_learnt_from_recordings(tmp_path):
+    with pytest.raises(CmlibError, match="Make one of any program first"):
+        selection.counting_events(tmp_path, "amd_zen5")
+    place = tmp_path / "gcc"
+    place.mkdir()
+    for part, own in enumerate(["amd_zen5", "intel_skl"]):
+        meta = {"set": "sweep", "groups": [[f"b_{own}", "c"], ["a"]], "machine": {"microarchitecture": own}}
+        (place / f"sweep-p0-0{part}.json").write_text(json.dumps(meta))
+    assert selection.counting_events(tmp_path, "amd_zen5") == ["a", "b_amd_zen5", "c"]
+    assert selection.counting_events(tmp_path, None) == ["a", "b_amd_zen5", "b_intel_skl", "c"]
+
+
+def test_the_command_lists_what_it_would_record(tmp_path, monkeypatch):
+    monkeypatch.setenv("CMLIB_DATA", str(tmp_path))
+    (tmp_path / "recordings" / "gcc").mkdir(parents=True)
+    meta = {"set": "sweep", "groups": [["a", "b"]], "machine": {"microarchitecture": "amd_zen5"}}
+    (tmp_path / "recordings" / "gcc" / "sweep-p0-00.json").write_text(json.dumps(meta))
+    invoke = partial(CliRunner().invoke, main)
+    listed = invoke(["--sizes", "L2=64;L3=128;M=256", "--seconds", "60"])
+    assert listed.exit_code == 0, listed.output
+    rows = re.findall(r"^(micro|unseen)-\S+ +([PN]_\w+) .* (\d+) runs", listed.output, re.M)
+    total, minutes = re.search(r"^(\d+) runs, about (\d+) minutes", listed.output, re.M).groups()
+    assert sum(int(n) for _, _, n in rows) == int(total)
+    assert int(total) <= int(minutes) <= 1.2 * int(total)
+    assert not list((tmp_path / "recordings").glob("micro-*"))
+    assert "give KiB for all of L2, L3 and M" in invoke(["--sizes", "L2=64"]).output
