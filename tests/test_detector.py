@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from cmlib.anomaly import AutoPerf, compare_versions, judge_runs
+from cmlib.anomaly import AutoPerf, compare_versions, evaluate, judge_runs
 from cmlib.anomaly.autoencoder import Autoencoder
 from cmlib.anomaly.baselines import EventRatioTree, PrincipalComponents, baseline
 from cmlib.anomaly.chance import chance_of_count, chance_of_distance
@@ -59,6 +59,19 @@ def test_contention_is_found_in_a_single_run_with_its_cause(detectors):
         assert causes["share"].sum() == pytest.approx(1)
         assert causes["location"].iloc[0] == "synthetic.c:10"
         assert causes.set_index("counter").loc[CONTENTION, "times_usual"] > 10
+
+
+def test_a_row_of_table_2(detectors):
+    rng = np.random.default_rng(16)
+    good, bad = good_runs(rng, 10), good_runs(rng, 9, severity=CLEAR)
+    row = evaluate(detectors[0], good, [*bad, good[0]], cause=[CONTENTION])
+    alarms = sum(detectors[0].predict(run) for run in good)
+    assert (row["good"], row["bad"], row["false_negatives"]) == (10, 10, 1)
+    assert row["false_positives"] == alarms and row["cause_rank"] <= 2
+    # 2 tp / (2 tp + fp + fn), the other way to write F1
+    assert row["f1"] == pytest.approx(2 * 9 / (2 * 9 + alarms + 1))
+    nothing = evaluate(detectors[0], good[:1], [], cause=[CONTENTION])
+    assert nothing["f1"] == 0 and np.isnan(nothing["cause_rank"])
 
 
 def test_slight_contention_is_found_over_several_runs(detectors):

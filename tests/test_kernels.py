@@ -1,6 +1,5 @@
 """The fifteen programs: both forms compute the same, and recording them is all or nothing."""
 
-import gzip
 import json
 import subprocess
 
@@ -8,7 +7,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from cmlib.anomaly.profiles import read_regions, read_runs
+from cmlib.anomaly.profiles import load_recording, read_regions
 from cmlib.errors import CmlibError
 from cmlib.workloads.kernels import __main__ as command
 from cmlib.workloads.kernels import build, execute, programs, recording
@@ -144,13 +143,26 @@ def test_a_recording_is_written_once_and_reads_back(tmp_path, monkeypatch):
     about = json.loads(made.read_text())
     assert about["machine"] == {"processors": 2} and about["rejected_executions"] == 0
     assert len(finished) == len(about["runs"]) == 20
-    text = gzip.decompress(made.with_name("bad.csv.gz").read_bytes()).decode()
-    runs = read_runs(text)
-    assert list(runs) == [run["run"] for run in about["runs"]]
+    read, runs = load_recording(made)
+    assert read == about and list(runs) == [run["run"] for run in about["runs"]]
     assert set(runs["bad-000"]) == {"function", "location", "a", "b", "c"}
     assert runs["bad-000"]["a"].tolist() == pytest.approx([5 / 1000 / 2] * 3)
     assert recording.record(item, tmp_path, tmp_path / "out", {}) is None
     assert sorted(p.name for p in made.parent.iterdir()) == ["bad.csv.gz", "bad.json"]
+    made.with_name("bad.csv.gz").write_bytes(b"")
+    with pytest.raises(ValueError, match="changed since"):
+        load_recording(made)
+
+
+def test_shares_of_the_dilution_curve_have_files_of_their_own(tmp_path, monkeypatch):
+    monkeypatch.setattr(recording, "execute", pretend(1000))
+    program = next(p for p in programs() if p.name in recording.DILUTED)
+    todo = recording.plan([program], EVENTS, good_counters=4, diluted_runs=1)
+    for item in todo[2:]:
+        recording.record(item, tmp_path, tmp_path / "out", {})
+    shares = [load_recording(file)[0]["sharing"] for file in sorted(tmp_path.rglob("diluted-*.json"))]
+    assert sorted(shares, reverse=True) == list(recording.SHARING)
+    assert len(list(tmp_path.rglob("control-*.csv.gz"))) == len(recording.SHARING)
 
 
 @pytest.mark.parametrize(

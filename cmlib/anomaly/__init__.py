@@ -3,7 +3,8 @@
 from cmlib.anomaly.autoencoder import Autoencoder
 from cmlib.anomaly.compare import Verdict, compare_versions, judge_runs
 from cmlib.anomaly.detector import AutoPerf
-from cmlib.anomaly.profiles import merge_runs, normalize, read_regions, read_runs
+from cmlib.anomaly.evaluation import evaluate
+from cmlib.anomaly.profiles import load_recording, merge_runs, normalize, read_regions, read_runs
 from cmlib.anomaly.regions import include_dir, region
 from cmlib.anomaly.training import error_variances, stopping_run
 
@@ -13,8 +14,10 @@ __all__ = [
     "Verdict",
     "compare_versions",
     "error_variances",
+    "evaluate",
     "include_dir",
     "judge_runs",
+    "load_recording",
     "merge_runs",
     "normalize",
     "read_regions",

@@ -1,6 +1,10 @@
 """From the files regions write to samples that can be compared (AutoPerf, §3.2 and §4.1)."""
 
+import gzip
+import hashlib
 import io
+import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -132,3 +136,33 @@ def read_runs(text):
         heading, _, rows = piece.partition("\n")
         parts.setdefault(heading.split()[0], []).append(normalize(read_regions(io.StringIO(rows))))
     return {run: merge_runs(pieces) for run, pieces in parts.items()}
+
+
+def load_recording(file):
+    """Read a recording of many runs, as ``python -m cmlib.workloads.kernels --record`` makes it.
+
+    Parameters
+    ----------
+    file : path-like
+        The ``.json`` of the recording; ``.csv.gz`` lies beside it.
+
+    Returns
+    -------
+    about : dict
+        What the JSON says: program, form, sharing, events, machine and so on.
+    runs : dict of str to DataFrame
+        As from `read_runs`.
+
+    Raises
+    ------
+    ValueError
+        If the samples aren't those that were recorded.
+    """
+    file = Path(file)
+    about = json.loads(file.read_text(encoding="utf-8"))
+    packed = file.with_suffix(".csv.gz").read_bytes()
+    if hashlib.sha256(packed).hexdigest() != about["sha256"]:
+        raise ValueError(
+            f"{file.with_suffix('.csv.gz')}: changed since it was recorded; delete both files and record again"
+        )
+    return about, read_runs(gzip.decompress(packed).decode())

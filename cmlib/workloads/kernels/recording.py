@@ -239,7 +239,7 @@ def record(recording, binaries, folder, machine, *, progress=lambda run: None):
         "date": datetime.datetime.now().isoformat(timespec="seconds"),
         "sha256": hashlib.sha256(packed).hexdigest(),
     }
-    _write(target.with_suffix("").with_suffix(".csv.gz"), packed)
+    _write(target.with_suffix(".csv.gz"), packed)
     _write(target, json.dumps(about, indent=1).encode())
     return target
 

@@ -1,0 +1,44 @@
+"""How well runs of known kind are told apart: a row of AutoPerf's Table 2."""
+
+import pandas as pd
+
+
+def evaluate(detector, good_runs, bad_runs, *, cause=()):
+    """Judge good and bad runs one by one.
+
+    Parameters
+    ----------
+    detector : AutoPerf or a baseline
+        Fitted to other runs.
+    good_runs, bad_runs : sequence of DataFrame
+    cause : collection of str
+        Counters any of which is the true cause (for contention, those that play HITM's part).
+
+    Returns
+    -------
+    Series
+        good, bad (runs judged), false_negatives, false_positives, precision, recall, f1 (§5.3; 0 where nothing
+        was found), and cause_rank: the best rank of a true cause among the counters, in the median bad run that
+        was found (1 is first; NaN if none was, or no cause is asked for).
+    """
+    positives = [run for run in bad_runs if detector.predict(run)]
+    false_positives = sum(detector.predict(run) for run in good_runs)
+    found = len(positives)
+    precision = found / (found + false_positives) if found else 0.0
+    recall = found / len(bad_runs) if bad_runs else 0.0
+    ranks = []
+    for run in positives if cause else ():
+        counters = list(detector.causes(run)["counter"])
+        ranks += [1 + min(counters.index(name) for name in cause if name in counters)] if counters else []
+    return pd.Series(
+        {
+            "good": len(good_runs),
+            "bad": len(bad_runs),
+            "false_negatives": len(bad_runs) - found,
+            "false_positives": false_positives,
+            "precision": precision,
+            "recall": recall,
+            "f1": 2 * precision * recall / (precision + recall) if found else 0.0,
+            "cause_rank": pd.Series(ranks, dtype=float).median(),
+        }
+    )
