@@ -42,15 +42,15 @@ def doctor(as_json):
         return
     for finding in found.findings:
         click.echo(f"{click.style(f'{finding.severity:<9}', _COLOURS[finding.severity])}{finding.what}")
-        click.echo(f"{'':9}{finding.numbers}")
-        if finding.severity != "ok":
-            click.echo(f"{'':9}→ {finding.todo}")
+        below = [finding.numbers] if finding.severity == "ok" else [finding.numbers, f"→ {finding.todo}"]
+        for line in filter(None, below):
+            click.echo(click.wrap_text(line, 100, " " * 9, " " * 9))
     click.echo(f"{'counters':9}{found.offered_counters} offered, {found.good_counters} good")
 
 
 @main.command(epilog="Example: cmlib record myapp --mode mlpx --runs 3 -- ./myapp --size 10")
 @click.argument("name")
-@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
+@click.argument("command", metavar="-- COMMAND...", nargs=-1, required=True, type=click.UNPROCESSED)
 @click.option(
     "--mode", type=click.Choice(["ocoe", "mlpx"]), help="Without or with multiplexing; both if not given."
 )

@@ -5,6 +5,7 @@ import gzip
 import hashlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import pandas as pd
 import pytest
 
 from cmlib import events, machine, perf, record
+from cmlib.errors import CmlibError
 from cmlib.record import archive, protocol
 from cmlib.schedule import Plan, plan_mlpx, plan_ocoe
 
@@ -263,12 +265,20 @@ def test_output_that_is_cut_off_is_not_kept(fake_perf, tmp_path, monkeypatch):
     assert runs(tmp_path) == {}
 
 
+def test_a_full_disk_is_told_and_nothing_is_kept(fake_perf, tmp_path, monkeypatch):
+    full = shutil.disk_usage(tmp_path)._replace(free=4096)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: full)
+    with pytest.raises(record.RecordError, match="could not write to .*sleepy.*: No space left on device"):
+        make(tmp_path)
+    assert runs(tmp_path) == {} and leftovers(tmp_path) == []
+
+
 @pytest.mark.parametrize("name", ["", "sleepy"])
 def test_a_folder_that_cannot_be_written_is_told(fake_perf, tmp_path, name):
     folder = tmp_path / "recordings"
     (folder / name).parent.mkdir(exist_ok=True)
     (folder / name).write_text("in the way")
-    with pytest.raises(record.RecordError, match="could not write to .*recordings"):
+    with pytest.raises(CmlibError, match="could not write to .*recordings"):
         make(folder)
 
 

@@ -1,5 +1,6 @@
 """Is this machine fit to count on: findings with the numbers behind them, and what to do."""
 
+import os
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -116,15 +117,13 @@ def find(facts):
 
 def _census_if_free():
     folder = places.recordings_dir()
-    if not folder.is_dir():
+    if not (folder.is_dir() and os.access(folder, os.W_OK)):
         return census(), ""
     try:
         with counters_lock(folder, "cmlib doctor"):
             return census(), ""
     except CountersBusy as busy:
         return Census(0, 0, complaint=str(busy)), str(busy)
-    except PermissionError:
-        return census(), ""
 
 
 def _count_names(listed):

@@ -37,12 +37,11 @@ def counters_lock(folder, purpose, *, wait=False):
     ------
     CountersBusy
         If somebody else holds them; says who, for what and since when.
-    OSError
+    CmlibError
         If `folder` can't be written to.
     """
     folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o666)
+    descriptor = _open(folder)
     try:
         _acquire(descriptor, folder, wait)
         since = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
@@ -51,6 +50,14 @@ def counters_lock(folder, purpose, *, wait=False):
         _write(descriptor, "")
     finally:
         os.close(descriptor)
+
+
+def _open(folder):
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        return os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o666)
+    except OSError as error:
+        raise CmlibError(f"could not write to {error.filename}: {error.strerror}.") from error
 
 
 def _acquire(descriptor, folder, wait):

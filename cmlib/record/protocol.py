@@ -92,9 +92,8 @@ def record_program(name, command, request, *, folder=None, wait=False, note=""):
     check_names(name, sets[0].name)
     resolve(command)
     table = _table(machine.describe())
-    encodings = {wanted.name: _encodings(wanted.events, table, request.modifier) for wanted in sets}
     with machine.counters_lock(recordings, f"cmlib record {name}", wait=wait) as lock:
-        counters = _counters(request, {*request.pinned}.union(*encodings.values()), existing_runs(target))
+        counters = _counters(request, existing_runs(target))
         save = functools.partial(
             record, name, command, counters=counters, folder=recordings, lock=lock, note=note
         )
@@ -106,7 +105,7 @@ def record_program(name, command, request, *, folder=None, wait=False, note=""):
         }
         made = {}
         for wanted in sets:
-            codes = encodings[wanted.name]
+            codes = _encodings(wanted.events, table, request.modifier)
             counting = _remembered(existing_runs(target), wanted.name)
             if wanted.events == "all" and counting is None:
                 probe = plan_probe(list(codes), **options)
@@ -171,7 +170,7 @@ def _encodings(chosen, table, modifier):
     elif chosen == "core":
         names = events.core_events(table) or _GENERAL
     else:
-        names = [name.strip() for name in re.findall(r"(?:[^,/]|/[^/]*/)+", chosen)]
+        names = _split(chosen)
     if not names:
         raise RecordError(
             "neither cmlib nor perf has a list of this processor's events: name those to count, as in "
@@ -180,9 +179,14 @@ def _encodings(chosen, table, modifier):
     return {events.base_name(name): events.encode(name, table, modifier) for name in names}
 
 
-def _counters(request, names, existing):
+def _split(names):
+    """Names between commas, but for those within ``cpu/…/``."""
+    return [name.strip() for name in re.findall(r"(?:[^,/]|/[^/]*/)+", names)]
+
+
+def _counters(request, existing):
     """Counters offered and good: as told, as remembered from earlier runs, or as counted now."""
-    if not any(map(needs_counter, names)):
+    if not any(map(needs_counter, [*request.pinned, *_split(request.events or "core")])):
         return {"offered": 0, "good": 0}
     if request.counters is not None:
         return {"offered": None, "good": request.counters}

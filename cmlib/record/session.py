@@ -1,5 +1,8 @@
 """Record a program to a plan: every run once a pass, none lost, none half there, none that must not be there."""
 
+import errno
+import functools
+import os
 import shlex
 import shutil
 from contextlib import contextmanager
@@ -20,6 +23,8 @@ from cmlib.record.archive import (
     run_name,
 )
 from cmlib.record.execute import check_outcome, execute, resolve
+
+_LEAST_ROOM = 1 << 20  # bytes: perf does not tell when it could not write all
 
 
 def record(
@@ -107,32 +112,31 @@ def record(
             check_comparable(existing.values(), meta)
         missing = [job for job in jobs if job[1]["run"] not in existing]
         made = []
+        run_once = functools.partial(_run_in_own_folder, target, resolved, held, on_demand)
         with tqdm(total=len(jobs), initial=len(jobs) - len(missing), desc=name, unit="run") as bar:
             for plan, meta in missing:
                 bar.set_postfix_str(meta["run"])
-                finished, raw = _record_one(target, plan, meta, resolved, attempts, held, bar, on_demand)
+                finished, raw = _record_one(plan, meta, run_once, attempts, bar.write)
                 finished |= {"note": note} | ({"counting": list(counting)} if counting is not None else {})
                 made.append(add_run(target, finished, raw))
                 bar.update()
         return made
 
 
-def _record_one(target, plan, meta, command, attempts, lock, bar, on_demand):
+def _record_one(plan, meta, run_once, attempts, say):
     """Return the run's full metadata and its raw output."""
     rejected = []
     while len(rejected) < attempts:
         load = {"load_1min": machine.load_1min()}
         started = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S")
-        outcome = _execute_in_own_folder(
-            target / f"{meta['run']}.partial", plan, meta["encodings"], command, lock, on_demand
-        )
+        outcome = run_once(plan, meta)
         check_outcome(outcome, plan, meta["command"])
         frame = perf.parse_stat(outcome.raw.decode(errors="replace"))
         reason = judge(frame, plan)
         if not reason:
             warnings = outcome.perf_said.splitlines()
             for line in warnings:
-                bar.write(f"{meta['run']}: perf says: {line}")
+                say(f"{meta['run']}: perf says: {line}")
             finished = meta | {
                 "date": started,
                 "duration_s": float(frame["time_s"].max()),
@@ -142,7 +146,7 @@ def _record_one(target, plan, meta, command, attempts, lock, bar, on_demand):
                 "machine": meta["machine"] | load,
             }
             return finished, outcome.raw
-        bar.write(f"{meta['run']}: thrown away, {reason}")
+        say(f"{meta['run']}: thrown away, {reason}")
         rejected = [*rejected, reason]
     raise RecordError(
         f"{meta['program']}/{meta['run']} was thrown away {attempts} times, the last time because {rejected[-1]}. "
@@ -150,10 +154,14 @@ def _record_one(target, plan, meta, command, attempts, lock, bar, on_demand):
     )
 
 
-def _execute_in_own_folder(folder, plan, encodings, command, lock, on_demand):
+def _run_in_own_folder(target, command, lock, on_demand, plan, meta):
+    folder = target / f"{meta['run']}.partial"
     folder.mkdir()
     try:
-        return execute(plan, encodings, command, folder, lock=lock, on_demand=on_demand)
+        outcome = execute(plan, meta["encodings"], command, folder, lock=lock, on_demand=on_demand)
+        if shutil.disk_usage(folder).free < _LEAST_ROOM:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder))
+        return outcome
     finally:
         shutil.rmtree(folder)
 
