@@ -7,9 +7,9 @@ import click
 from cmlib import machine, places
 from cmlib.errors import CmlibError
 from cmlib.workloads.micro.build import build
-from cmlib.workloads.micro.latency import plateaus, sweep, working_sets
+from cmlib.workloads.micro.latency import plateaus, working_sets
 from cmlib.workloads.micro.recording import Settings, estimate_minutes, plan_cases, record_all
-from cmlib.workloads.micro.selection import counting_events
+from cmlib.workloads.micro.selection import counting_events, recorded_sweep
 
 
 @click.command(help=__doc__)
@@ -30,7 +30,7 @@ def main(do_record, seconds, passes, key_events, sizes, folder):
         programs_folder = build(places.results_dir() / "micro")
         # a list can be made on any machine, of the events that counted where recordings were made
         events = counting_events(folder, machine.describe()["microarchitecture"] if do_record else None)
-        plan = plan_cases(_sizes(sizes, programs_folder), settings, len(events))
+        plan = plan_cases(_sizes(sizes, folder, programs_folder, do_record), settings, len(events))
         _show(plan, settings, programs_folder)
         if do_record:
             chosen = record_all(plan, settings, events, programs_folder, folder, counters=_counters())
@@ -39,9 +39,9 @@ def main(do_record, seconds, passes, key_events, sizes, folder):
         raise click.ClickException(str(error)) from error
 
 
-def _sizes(text, programs_folder):
+def _sizes(text, folder, programs_folder, keep):
     if not text:
-        levels = plateaus(sweep(programs_folder))
+        levels = plateaus(recorded_sweep(folder, programs_folder, keep=keep))
         click.echo(f"what a sweep found [bytes, ns a load]:\n{levels}\n")
         return working_sets(levels)
     try:

@@ -1,4 +1,4 @@
-"""Which events: those that count on this machine, and the key events among them."""
+"""What is measured before it is recorded: the sizes, the events that count, and the key events among them."""
 
 import json
 from pathlib import Path
@@ -11,8 +11,36 @@ from cmlib.fingerprint.key_events import select_key_events
 from cmlib.fingerprint.slices import join_parts, slice_rates
 from cmlib.record import existing_runs
 from cmlib.record.archive import read_raw
+from cmlib.workloads.micro.latency import sweep
 
 ALL, KEY = "all", "key"
+_SWEEP = "micro-sweep.csv"
+
+
+def recorded_sweep(folder, programs_folder, *, keep):
+    """The latency sweep that recordings were made to, or a new one.
+
+    Parameters
+    ----------
+    folder : path-like
+        Of all recordings.
+    programs_folder : path-like
+        Where `build` put the programs.
+    keep : bool
+        Whether a new sweep is kept with the recordings, whose sizes it decides.
+
+    Returns
+    -------
+    DataFrame
+        As :func:`cmlib.workloads.micro.sweep` gives it.
+    """
+    file = Path(folder) / _SWEEP
+    if file.is_file():
+        return pd.read_csv(file)
+    latencies = sweep(programs_folder)
+    if keep:
+        latencies.to_csv(file, index=False)
+    return latencies
 
 
 def counting_events(folder, microarchitecture):

@@ -2,7 +2,8 @@
  *
  * In the pathological form the loader looks every element that a line names up by its name in a map, and makes it if it
  * isn't there, and the swaps take any two elements. In the healthy form a line names its elements by number, they lie in
- * an array, and swaps take neighbours. One operation is one line of the netlist, or one swap.
+ * an array, and swaps take neighbours. One operation is one line of the netlist, or one swap. The size is that of the
+ * elements and the map; the text comes on top.
  */
 #define _GNU_SOURCE
 #include "../program.h"
@@ -13,7 +14,7 @@
 
 #define NETS 4
 #define NAME 12
-#define BYTES_AN_ELEMENT 256 /* with its share of the map and of the text */
+#define BYTES_AN_ELEMENT 128 /* with its node in the map */
 
 struct element {
     char name[NAME];
