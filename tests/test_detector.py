@@ -169,7 +169,7 @@ def test_what_cannot_be_compared_is_refused():
 
     here, there = {"model_name": "one", "processors": 2}, {"model_name": "other", "processors": 2}
     assert "model_name one and other" in reasons(good, new, good_machine=here, new_machine=there)
-    assert reasons(good, new, good_machine=here, new_machine=dict(here)) == ""
+    assert reasons(good, new, good_machine=here, new_machine={**here, "load_1min": 3.0}) == ""
     assert CONTENTION in reasons(good, [run.drop(columns=CONTENTION) for run in new])
     assert "at least 5" in reasons(good[:4], new)
     assert "callers" in reasons(good, [run.assign(function="added") for run in new])

@@ -195,3 +195,16 @@ def test_the_command_lists_and_only_lists(tmp_path, monkeypatch):
     assert not list(tmp_path.rglob("*.json"))
     refused = CliRunner().invoke(command.main, ["--program", "nonesuch"])
     assert refused.exit_code == 1 and "parallel_scalar_sum" in refused.output
+
+
+def test_the_command_records_what_it_listed(tmp_path, monkeypatch):
+    monkeypatch.setenv("CMLIB_DATA", str(tmp_path))
+    monkeypatch.setattr(recording, "execute", pretend(1000))
+    arguments = ["--record", "--program", "histogram", "--events", "a=0x1,b=0x2", "--good-counters", "3"]
+    for _ in range(2):  # the second time all is there
+        done = CliRunner().invoke(command.main, arguments)
+        assert done.exit_code == 0, done.output
+    made = sorted(path.name for path in (tmp_path / "regions" / "histogram").iterdir())
+    assert made == ["bad.csv.gz", "bad.json", "good.csv.gz", "good.json"]
+    about, runs = load_recording(tmp_path / "regions" / "histogram" / "good.json")
+    assert len(runs) == 40 and about["machine"]["numa_nodes"] == command._nodes()

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cmlib import anomaly
 from cmlib.anomaly.profiles import merge_runs, normalize, read_regions, read_runs
 from cmlib.anomaly.regions import include_dir
 
@@ -92,6 +93,15 @@ def run(program, **environment):
     done = subprocess.run(program, env={**bare, **environment}, capture_output=True, text=True, check=True)
     assert done.stdout == "done\n"
     return done.stderr
+
+
+def test_counting_loads_nothing_that_learns():
+    listing = (
+        "import sys, cmlib.anomaly.regions; print(sorted({'numpy', 'pandas', 'sklearn'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", listing], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+    assert all(hasattr(anomaly, name) for name in anomaly.__all__) and not hasattr(anomaly, "nonesuch")
 
 
 def test_without_a_file_nothing_happens(program):

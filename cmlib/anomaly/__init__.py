@@ -1,27 +1,32 @@
-"""Find performance anomalies of a new version without ever having seen one (AutoPerf)."""
+"""Find performance anomalies of a new version without ever having seen one (AutoPerf).
 
-from cmlib.anomaly.autoencoder import Autoencoder
-from cmlib.anomaly.compare import Verdict, compare_versions, judge_runs
-from cmlib.anomaly.detector import AutoPerf
-from cmlib.anomaly.evaluation import evaluate
-from cmlib.anomaly.profiles import load_recording, merge_runs, normalize, read_regions, read_runs
-from cmlib.anomaly.regions import include_dir, region
-from cmlib.anomaly.training import error_variances, stopping_run
+Names are loaded when they are asked for: a program that only counts its regions needn't load what learns from them.
+"""
 
-__all__ = [
-    "AutoPerf",
-    "Autoencoder",
-    "Verdict",
-    "compare_versions",
-    "error_variances",
-    "evaluate",
-    "include_dir",
-    "judge_runs",
-    "load_recording",
-    "merge_runs",
-    "normalize",
-    "read_regions",
-    "read_runs",
-    "region",
-    "stopping_run",
-]
+import importlib
+
+_HOMES = {
+    "AutoPerf": "detector",
+    "Autoencoder": "autoencoder",
+    "Verdict": "compare",
+    "changed_functions": "changes",
+    "compare_versions": "compare",
+    "error_variances": "training",
+    "evaluate": "evaluation",
+    "include_dir": "regions",
+    "judge_runs": "compare",
+    "load_recording": "profiles",
+    "merge_runs": "profiles",
+    "normalize": "profiles",
+    "read_regions": "profiles",
+    "read_runs": "profiles",
+    "region": "regions",
+    "stopping_run": "training",
+}
+__all__ = list(_HOMES)
+
+
+def __getattr__(name):
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -52,7 +52,7 @@ def compare_versions(
     detector : AutoPerf, optional
         Settings; fitted to the good runs here.
     good_machine, new_machine : dict, optional
-        Where they were recorded; they must be equal.
+        Where they were recorded; they must be equal, but for the load (load_1min).
     random_state : int
 
     Returns
@@ -127,13 +127,11 @@ def fewest_runs(n_good, n_functions, alpha):
 
 def _reasons(good_runs, new_runs, alpha, good_machine, new_machine):
     reasons = []
-    if good_machine != new_machine:
-        one, other = good_machine or {}, new_machine or {}
-        differing = sorted(key for key in {*one, *other} if one.get(key) != other.get(key))
-        reasons.append(
-            "recorded on different machines: "
-            + ", ".join(f"{key} {one.get(key)} and {other.get(key)}" for key in differing)
-        )
+    one, other = good_machine or {}, new_machine or {}
+    differing = sorted(k for k in {*one, *other} - {"load_1min"} if one.get(k) != other.get(k))
+    if differing:
+        named = (f"{key} {one.get(key)} and {other.get(key)}" for key in differing)
+        reasons.append(f"recorded on different machines ({', '.join(named)}): record both versions on one")
     if len(good_runs) < 5 or not len(new_runs):
         reasons.append(
             f"{len(good_runs)} good and {len(new_runs)} new runs: at least 5 good ones and 1 new are needed"

@@ -1,7 +1,5 @@
 """Record the fifteen programs: ``python -m cmlib.workloads.kernels`` lists what it would do, ``--record`` does it."""
 
-import os
-import platform
 from pathlib import Path
 
 import click
@@ -10,6 +8,7 @@ from tqdm import tqdm
 
 from cmlib import places
 from cmlib.errors import CmlibError
+from cmlib.machine import counters_lock, describe
 from cmlib.workloads.kernels import recording
 from cmlib.workloads.kernels.recipe import build, programs
 
@@ -77,24 +76,15 @@ def _nodes():
     return max(1, len(list(Path("/sys/devices/system/node").glob("node[0-9]*"))))
 
 
-def _machine():
-    model = [
-        line.split(":")[1].strip()
-        for line in Path("/proc/cpuinfo").read_text().splitlines()
-        if "model name" in line
-    ]
-    return {
-        "model_name": model[0] if model else platform.machine(),
-        "processors": os.cpu_count(),
-        "numa_nodes": _nodes(),
-        "kernel": ".".join(platform.release().split(".")[:2]),
-    }
-
-
 def _record(todo, binaries, folder):
-    with tqdm(total=sum(len(item.runs) for item in todo), unit="run") as bar:
+    machine = {**describe(), "numa_nodes": _nodes()}
+    purpose = "recording the kernels"
+    with (
+        counters_lock(places.recordings_dir(), purpose),
+        tqdm(total=sum(len(item.runs) for item in todo), unit="run") as bar,
+    ):
         for item in todo:
-            made = recording.record(item, binaries, folder, _machine(), progress=lambda run: bar.update())
+            made = recording.record(item, binaries, folder, machine, progress=lambda run: bar.update())
             if made is None:
                 bar.update(len(item.runs))
 
