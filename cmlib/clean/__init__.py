@@ -1,0 +1,27 @@
+"""Cleaning of multiplexed series: what perf prints, interpolation, CounterMiner's way, and a joint one."""
+
+from cmlib.clean.distribution import coverage, distribution_kinds
+from cmlib.clean.interpolation import interpolate
+from cmlib.clean.joint import clean_jointly
+from cmlib.clean.late import spread_late_readings
+from cmlib.clean.missing import fill_missing, missing_samples
+from cmlib.clean.outliers import replace_outliers
+from cmlib.clean.run import METHODS, clean_run
+from cmlib.clean.series import SERIES_METHODS, clean_series
+from cmlib.clean.sums import hold_sums
+
+__all__ = [
+    "METHODS",
+    "SERIES_METHODS",
+    "clean_jointly",
+    "clean_run",
+    "clean_series",
+    "coverage",
+    "distribution_kinds",
+    "fill_missing",
+    "hold_sums",
+    "interpolate",
+    "missing_samples",
+    "replace_outliers",
+    "spread_late_readings",
+]

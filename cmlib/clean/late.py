@@ -1,0 +1,51 @@
+"""Readings that perf missed and delivered with the next interval."""
+
+import numpy as np
+
+
+def spread_late_readings(counts, running, *, by=None):
+    """Divide a late reading among the intervals it covers.
+
+    Where perf could not read a counter at the end of an interval, it writes
+    ``<not counted>`` with a running share above zero, and the next value covers both
+    intervals (running time and count are twice the usual; seen in 21 of 21 cases in
+    2-processor recordings of perf 6.1). Where an event had no turn at all, the share
+    is zero, the next value is an ordinary one, and nothing is done here.
+
+    Parameters
+    ----------
+    counts : DataFrame of float, shape (n_intervals, n_events)
+        As perf prints them [events per interval]; NaN where nothing was counted.
+        Never modified.
+    running : DataFrame of float, same shape
+        Running shares as perf prints them, 0 to 1, also beside NaN.
+    by : array_like of float, shape (n_intervals,), optional
+        The late count is divided in proportion to it, e.g. retired instructions;
+        without it, or where it is not known, evenly.
+
+    Returns
+    -------
+    DataFrame
+        Totals are those of `counts`. A late reading that never came stays NaN.
+    """
+    spread = counts.to_numpy(dtype=np.float64, copy=True)
+    late = np.isnan(spread) & (running.to_numpy() > 0)
+    weights = np.ones(len(spread)) if by is None else np.asarray(by, dtype=np.float64)
+    for event in np.flatnonzero(late.any(axis=0)):
+        for first, arrival in _stretches(late[:, event]):
+            if arrival < len(spread) and np.isfinite(spread[arrival, event]):
+                share = _shares(weights[first : arrival + 1])
+                spread[first : arrival + 1, event] = spread[arrival, event] * share
+    return counts.__class__(spread, index=counts.index, columns=counts.columns)
+
+
+def _stretches(late):
+    """First interval of each stretch of late ones, and the interval after it."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], late, [False]])))
+    return edges.reshape(-1, 2)
+
+
+def _shares(weights):
+    if not (np.isfinite(weights).all() and weights.sum() > 0):
+        weights = np.ones(len(weights))
+    return weights / weights.sum()

@@ -1,0 +1,87 @@
+"""All events of one run in, all cleaned out."""
+
+import numpy as np
+import pandas as pd
+
+from cmlib.clean.joint import clean_jointly
+from cmlib.clean.series import SERIES_METHODS, check_enough, checked_share, clean_series, differs
+
+METHODS = (*SERIES_METHODS, "joint")
+
+
+def clean_run(
+    counts, running=None, *, method="joint", sums=(), groups=None, seed=0, run="this run", **options
+):
+    """Clean all events of one run.
+
+    Parameters
+    ----------
+    counts : DataFrame of float, shape (n_intervals, n_events)
+        Counts as perf prints them, already scaled by 1 / running [events per
+        interval]; NaN where perf wrote ``<not counted>``. Never modified.
+    running : DataFrame of float, same shape, optional except for "joint"
+        Share of each interval in which each event was counted, 0 to 1.
+    method : {"joint", "counterminer", "interpolate", "scaling"}, default "joint"
+        "joint" uses all events of the run at once (:func:`cmlib.clean.clean_jointly`);
+        the others go event by event (:func:`cmlib.clean.clean_series`).
+    sums, groups, seed
+        For "joint": see :func:`cmlib.clean.clean_jointly`.
+    run : str
+        Names the run in messages, e.g. ``run 'kmeans-03'``.
+    **options
+        For the other methods: `n_gaussian`, `n_long_tail`, `k`, `true_zero_max` of :func:`cmlib.clean.clean_series`.
+
+    Returns
+    -------
+    cleaned : DataFrame of float64, shape (n_intervals, n_events)
+        Events never counted in this run stay NaN.
+    changed : DataFrame of bool, same shape
+        Where `cleaned` differs from `counts`.
+
+    Raises
+    ------
+    ValueError
+        If `method` is unknown, "joint" has no `running`, shapes differ, a share lies
+        outside 0 to 1, or an event was counted in 1 or 2 intervals only.
+    """
+    if method not in METHODS:
+        raise ValueError(f"{run}: method is {method!r}; clean_run knows {', '.join(METHODS)}")
+    _check(counts, running, run)
+    counts = counts.astype(np.float64)
+    if method == "joint":
+        if running is None:
+            raise ValueError(
+                f"{run}: method 'joint' needs the running shares; without them use 'counterminer'"
+            )
+        cleaned = clean_jointly(counts, running, sums=sums, groups=groups, seed=seed, **options)
+    else:
+        cleaned = pd.DataFrame(
+            {
+                event: _clean_event(
+                    counts[event], None if running is None else running[event], method, run, options
+                )
+                for event in counts
+            },
+            index=counts.index,
+        )
+        cleaned.columns = counts.columns
+    return cleaned, differs(cleaned, counts)
+
+
+def _check(counts, running, run):
+    if running is not None and not (
+        counts.columns.equals(running.columns) and counts.index.equals(running.index)
+    ):
+        raise ValueError(f"{run}: counts {counts.shape} and running {running.shape} differ in rows or events")
+    for event in counts:
+        values, name = counts[event].to_numpy(dtype=np.float64), f"{run}: event {event!r}"
+        checked_share(None if running is None else running[event], values, name)
+        if np.isfinite(values).any():
+            check_enough(values, name)
+
+
+def _clean_event(values, running, method, run, options):
+    if values.isna().all():
+        return values.to_numpy()
+    name = f"{run}: event {values.name!r}"
+    return clean_series(values, running, method=method, name=name, **options)[0]

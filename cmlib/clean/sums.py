@@ -1,0 +1,63 @@
+"""Sums between events that hold exactly, restored in estimates."""
+
+import numpy as np
+
+
+def hold_sums(counts, variance, sums):
+    """Move estimates as little as their certainty allows until known sums hold.
+
+    Most events' unit masks are bit sets, so an event is often the sum of others in
+    every interval (0x03 = 0x01 + 0x02). Each difference between a whole and its parts
+    is divided among them in proportion to their variances: the least change in units
+    of standard deviations. What is known exactly does not move.
+
+    Parameters
+    ----------
+    counts : DataFrame of float, shape (n_intervals, n_events)
+        Estimates [events per interval]. Never modified.
+    variance : DataFrame of float, same shape
+        Variance of each estimate's error [squared counts]; 0 where it is exact.
+    sums : iterable of (whole, (part, ...))
+        Names of events; sums with an event that `counts` lacks are passed over.
+
+    Returns
+    -------
+    DataFrame
+        No estimate below zero. Where all members of a sum are exact and disagree,
+        the disagreement stays.
+    """
+    present = [(whole, parts) for whole, parts in sums if {whole, *parts} <= set(counts.columns)]
+    if not present:
+        return counts.copy()
+    signs = np.zeros((len(present), counts.shape[1]))
+    for row, (whole, parts) in zip(signs, present, strict=True):
+        row[counts.columns.get_loc(whole)] = 1
+        row[[counts.columns.get_loc(part) for part in parts]] = -1
+    members = signs.any(axis=0)
+    held = counts.copy()
+    held.loc[:, members] = _project(
+        counts.loc[:, members].to_numpy(), variance.loc[:, members].to_numpy(), signs[:, members]
+    )
+    return held
+
+
+def _project(estimates, variance, signs):
+    """Close the sums' gaps; what would fall below zero is held there, and the rest moves instead."""
+    variance = variance.copy()
+    for _ in range(estimates.shape[1]):
+        estimates = estimates - _corrections(estimates, variance, signs)
+        below = estimates < 0
+        if not below.any():
+            break
+        estimates[below] = variance[below] = 0
+    return estimates
+
+
+def _corrections(estimates, variance, signs):
+    """Least corrections, in units of standard deviations, that close every gap: intervals apart."""
+    spread = np.sqrt(np.einsum("se,te->ts", signs**2, variance))
+    scaled = signs / np.where(spread > 0, spread, np.inf)[:, :, None]
+    gaps = np.einsum("tse,te->ts", scaled, estimates)
+    overlap = np.einsum("tse,te,tue->tsu", scaled, variance, scaled)
+    shares = np.einsum("tsu,tu->ts", np.linalg.pinv(overlap, rcond=1e-9, hermitian=True), gaps)
+    return variance * np.einsum("tse,ts->te", scaled, shares)

@@ -1,0 +1,203 @@
+"""Joint cleaning, late readings and sums, on planted runs and on a recorded one."""
+
+import gzip
+
+import numpy as np
+import numpy.testing as npt
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from cmlib.clean import clean_jointly, clean_run, hold_sums, spread_late_readings
+from cmlib.perf import parse_stat, series
+from cmlib.places import recordings_dir
+from cmlib.synthetic import multiplexed_run
+
+
+@pytest.fixture(scope="module")
+def recorded():
+    file = recordings_dir() / "kmeans" / "mlpx12-p1-00.csv.gz"
+    return series(parse_stat(gzip.decompress(file.read_bytes()).decode()))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_comes_closer_to_the_truth_than_every_other_method(seed):
+    planted = multiplexed_run(seed=seed)
+
+    def error(method):
+        cleaned, _ = clean_run(planted.counts, planted.running, method=method)
+        return (((cleaned - planted.truth) ** 2).mean() ** 0.5 / planted.truth.std()).mean()
+
+    errors = {method: error(method) for method in ("joint", "interpolate", "counterminer", "scaling")}
+    assert min(errors, key=errors.get) == "joint"
+    assert errors["joint"] < 0.8 * errors["scaling"]
+
+
+def test_varies_as_much_as_the_truth():
+    planted = multiplexed_run(seed=1)
+    cleaned = clean_jointly(planted.counts, planted.running)
+    multiplexed = planted.counts.columns[2:]
+
+    def restless(frame):
+        return (
+            frame[multiplexed].diff().abs().mean() / planted.truth[multiplexed].diff().abs().mean()
+        ).mean()
+
+    assert restless(planted.counts) > 1.5
+    assert 0.9 < restless(cleaned) < 1.25
+
+
+def test_totals_stay_and_exact_samples_too():
+    planted = multiplexed_run(seed=2)
+    running = planted.running.copy()
+    running.iloc[10:20] = 1.0
+    cleaned = clean_jointly(planted.counts, running)
+    npt.assert_allclose(cleaned.sum(), planted.counts.sum(), rtol=1e-9)
+    npt.assert_array_equal(cleaned.iloc[10:20], planted.counts.iloc[10:20])
+    npt.assert_array_equal(cleaned[["instructions", "cycles"]], planted.counts[["instructions", "cycles"]])
+    assert (cleaned >= 0).all().all()
+
+
+def test_an_unmultiplexed_run_comes_back_unchanged():
+    truth = multiplexed_run(seed=3).truth
+    cleaned, changed = clean_run(truth, truth * 0 + 1)
+    pd.testing.assert_frame_equal(cleaned, truth)
+    assert not changed.any().any()
+
+
+def test_the_order_of_events_and_intervals_names_does_not_matter_and_seeds_repeat():
+    planted = multiplexed_run(60, seed=4)
+    once = clean_jointly(planted.counts, planted.running, seed=7)
+    pd.testing.assert_frame_equal(once, clean_jointly(planted.counts, planted.running, seed=7))
+    assert not once.equals(clean_jointly(planted.counts, planted.running, seed=8))
+    renamed = planted.counts.set_axis(range(60)), planted.running.set_axis(range(60))
+    npt.assert_array_equal(clean_jointly(*renamed, seed=7), once)
+
+
+def test_groups_may_be_named_instead_of_told_by_their_shares():
+    planted = multiplexed_run(80, seed=5)
+    groups = [[f"group_{g}_event_{e}" for e in range(3)] for g in range(4)]
+    told = clean_jointly(planted.counts, planted.running)
+    pd.testing.assert_frame_equal(clean_jointly(planted.counts, planted.running, groups=groups), told)
+
+
+def test_what_was_not_counted_is_predicted_and_what_never_was_stays_open():
+    planted = multiplexed_run(seed=6)
+    counts, running = planted.counts.copy(), planted.running.copy()
+    lost = [f"group_1_event_{e}" for e in range(3)]
+    counts.loc[counts.index[50:60], lost] = np.nan
+    running.loc[counts.index[50:60], lost] = 0.0
+    counts["group_2_event_0"] = np.nan
+    cleaned, changed = clean_run(counts, running)
+    assert cleaned["group_2_event_0"].isna().all() and not changed["group_2_event_0"].any()
+    assert cleaned.drop(columns="group_2_event_0").notna().all().all()
+    truth = planted.truth.loc[counts.index[50:60], lost]
+    assert (cleaned.loc[truth.index, lost] / truth).sub(1).abs().mean().mean() < 0.25
+    npt.assert_allclose(cleaned[lost].drop(truth.index).sum(), counts[lost].sum(), rtol=1e-9)
+
+
+def test_an_impossible_value_is_taken_for_none():
+    planted = multiplexed_run(seed=7)
+    counts = planted.counts.copy()
+    counts.iloc[30, 5] = 2.0**63
+    cleaned = clean_jointly(counts, planted.running)
+    assert cleaned.iloc[30, 5] < 3 * planted.truth.iloc[:, 5].max()
+    assert counts.iloc[30, 5] == 2.0**63
+
+
+def test_short_runs_and_runs_without_pinned_events_are_cleaned():
+    planted = multiplexed_run(3, seed=8)
+    assert clean_jointly(planted.counts, planted.running).notna().all().all()
+    planted = multiplexed_run(50, seed=8)
+    unpinned = clean_jointly(planted.counts.iloc[:, 2:], planted.running.iloc[:, 2:])
+    assert unpinned.notna().all().all()
+
+
+def test_a_late_reading_is_divided_and_a_missed_turn_is_not():
+    counts = pd.DataFrame(
+        {"late": [4.0, np.nan, 12.0, 5.0], "none": [4.0, np.nan, 12.0, np.nan], "end": [1, 1, 1, np.nan]}
+    )
+    running = pd.DataFrame({"late": 0.25, "none": [0.25, 0.0, 0.25, 0.25], "end": 0.25}, index=counts.index)
+    spread = spread_late_readings(counts, running)
+    assert spread["late"].tolist() == [4, 6, 6, 5]
+    pd.testing.assert_series_equal(spread["none"], counts["none"])
+    assert np.isnan(spread["end"].iloc[-1])
+    assert spread_late_readings(counts, running, by=[1, 3, 1, 1])["late"].tolist() == [4, 9, 3, 5]
+    assert spread_late_readings(counts, running, by=[1, np.nan, 1, 1])["late"].tolist() == [4, 6, 6, 5]
+    assert np.isnan(counts["late"].iloc[1])
+
+
+def test_late_readings_of_a_real_run(recorded):
+    """Three readings were missed once; the counts that followed covered two intervals of 0.1 s."""
+    counts, running = recorded
+    late = counts.isna() & (running > 0)
+    first = np.flatnonzero(late.any(axis=1))[0]
+    events = list(counts.columns[late.iloc[first]])
+    assert events == ["op_cache_hit_miss.op_cache_hit", "ex_ret_brn", "ls_dispatch.all"]
+    spread = spread_late_readings(counts, running, by=counts["instructions"])
+    npt.assert_allclose(spread[events].sum(), counts[events].sum())
+    rates = spread[events].div(spread["instructions"], axis=0)
+    usual = rates.quantile([0.05, 0.95])
+    assert (counts[events].iloc[first + 1] / counts["instructions"].iloc[first + 1] > usual.loc[0.95]).all()
+    assert ((rates.iloc[first] > usual.loc[0.05] * 0.8) & (rates.iloc[first] < usual.loc[0.95] * 1.2)).all()
+
+
+def test_a_real_run_is_cleaned_whole(recorded):
+    counts, running = recorded
+    cleaned, changed = clean_run(counts, running)
+    assert not changed[["instructions", "cycles"]].iloc[:-1].any().any()
+    assert cleaned.iloc[:-1].notna().all().all()
+    assert changed.loc[:, (running < 0.9).all()].mean().mean() > 0.9
+
+
+sums = hnp.arrays(np.float64, (6, 4), elements=st.floats(0, 1e6).map(lambda x: round(x, 2)))
+variances = hnp.arrays(np.float64, (6, 4), elements=st.sampled_from([1.0, 100.0, 1e8]))
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(sums, variances)
+def test_sums_hold_afterwards_and_nothing_is_negative(values, variance):
+    frame = pd.DataFrame(values, columns=["all", "hit", "miss", "other"])
+    variance = pd.DataFrame(variance, columns=frame.columns)
+    held = hold_sums(frame, variance, [("all", ("hit", "miss")), ("unknown", ("all", "other"))])
+    npt.assert_allclose(held["all"], held["hit"] + held["miss"], rtol=1e-6, atol=1)
+    assert (held >= 0).all().all()
+    npt.assert_array_equal(held["other"], frame["other"])
+
+
+def test_who_is_certain_does_not_move():
+    frame = pd.DataFrame({"all": [10.0, 10.0], "hit": [6.0, 6.0], "miss": [6.0, 6.0]})
+    variance = pd.DataFrame({"all": [0.0, 0.0], "hit": [3.0, 0.0], "miss": [1.0, 0.0]})
+    held = hold_sums(frame, variance, [("all", ("hit", "miss"))])
+    npt.assert_allclose(held.iloc[0], [10, 4.5, 5.5])
+    npt.assert_array_equal(held.iloc[1], frame.iloc[1])
+
+
+def test_nested_sums_hold_together():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.uniform(50, 100, (20, 5)), columns=["all", "read", "write", "hit", "miss"])
+    held = hold_sums(frame, frame, [("all", ("read", "write")), ("read", ("hit", "miss"))])
+    npt.assert_allclose(held["all"], held["read"] + held["write"])
+    npt.assert_allclose(held["read"], held["hit"] + held["miss"])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_sums_bring_estimates_closer(seed):
+    planted = multiplexed_run(seed=seed)
+    parts = ("group_0_event_0", "group_1_event_1")
+    counts, running, truth = (frame.copy() for frame in planted)
+    share = running["group_2_event_2"]
+    wrong = 1 + (counts["group_2_event_2"] / truth["group_2_event_2"] - 1)
+    truth["whole"] = truth[list(parts)].sum(axis=1)
+    counts["whole"], running["whole"] = truth["whole"] * wrong, share
+    with_sums, _ = clean_run(counts, running, sums=[("whole", parts)])
+    without, _ = clean_run(counts, running)
+
+    def error(cleaned):
+        events = ["whole", *parts]
+        return (((cleaned - truth)[events] ** 2).mean() ** 0.5 / truth[events].std()).mean()
+
+    npt.assert_allclose(with_sums["whole"], with_sums[list(parts)].sum(axis=1), rtol=1e-6)
+    assert error(with_sums) < error(without)
