@@ -1,6 +1,7 @@
 """Recording, against a real perf that counts software events where there is one, and a fake one whose faults are known."""
 
 import contextlib
+import dataclasses
 import gzip
 import hashlib
 import json
@@ -505,10 +506,12 @@ def test_one_name_for_two_sets_is_refused(zen5, tmp_path):
 def test_counters_are_counted_once_and_then_remembered(zen5, tmp_path, monkeypatch):
     record.record_program("app", QUICK, record.Request("ocoe", passes=1, interval_ms=20), folder=tmp_path)
     monkeypatch.setattr(machine, "census", lambda: pytest.fail("counted again"))
-    made = record.record_program(
-        "app", QUICK, record.Request("mlpx", passes=1, interval_ms=20), folder=tmp_path
-    )
-    assert len(made["mlpx12"]) == 1
+    for passes, counters in ((1, None), (2, 5)):
+        request = record.Request("mlpx", passes=passes, interval_ms=20, counters=counters)
+        made = record.record_program("app", QUICK, request, folder=tmp_path)
+        assert len(made["mlpx12"]) == 1
+    with pytest.raises(record.RecordError, match="another counters"):
+        record.record_program("app", QUICK, dataclasses.replace(request, counters=4), folder=tmp_path)
 
 
 def test_where_nothing_can_be_counted_what_can_is_told(zen5, tmp_path, monkeypatch):

@@ -125,14 +125,11 @@ class _Set:
 
 
 def _sets(request):
+    chosen = request.events or "core"
+    modes = [request.mode] if request.mode else ["mlpx"] if chosen == "all" else ["ocoe", "mlpx"]
+    wanted = [(mode, chosen) for mode in modes]
     if request.mode is None and request.events is None:
-        wanted = [("ocoe", "core"), ("mlpx", "core"), ("mlpx", "all")]
-    elif request.mode is None:
-        wanted = [
-            (mode, request.events) for mode in ("ocoe", "mlpx") if (mode, request.events) != ("ocoe", "all")
-        ]
-    else:
-        wanted = [(request.mode, request.events or "core")]
+        wanted.append(("mlpx", "all"))
     if request.set_name and len(wanted) > 1:
         raise RecordError(f"{len(wanted)} sets would be recorded, and --set names one: choose it by --mode.")
     return [_set(mode, chosen, request) for mode, chosen in wanted]
@@ -188,10 +185,11 @@ def _counters(request, existing):
     """Counters offered and good: as told, as remembered from earlier runs, or as counted now."""
     if not any(map(needs_counter, [*request.pinned, *_split(request.events or "core")])):
         return {"offered": 0, "good": 0}
+    remembered = next((meta["counters"] for meta in existing.values()), None)
+    if remembered and request.counters in (None, remembered["good"]):
+        return remembered
     if request.counters is not None:
         return {"offered": None, "good": request.counters}
-    if existing:
-        return next(iter(existing.values()))["counters"]
     found = machine.census()
     if not found.offered:
         raise RecordError(

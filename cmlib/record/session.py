@@ -41,7 +41,7 @@ def record(
     lock=None,
     wait=False,
     on_demand=False,
-    note="program output discarded; counts of the whole process tree",
+    note="",
 ):
     """Record a program, a run for each plan and pass.
 
@@ -75,7 +75,7 @@ def record(
         Wait for the lock instead of failing.
     on_demand : bool, default False
         Count only while the program wants it: see :func:`cmlib.record.execute.execute`.
-    note : str
+    note : str, default ""
         Kept with every run.
 
     Returns
