@@ -67,7 +67,7 @@ def test_an_unmultiplexed_run_comes_back_unchanged():
     assert not changed.any().any()
 
 
-def test_the_order_of_events_and_intervals_names_does_not_matter_and_seeds_repeat():
+def test_seeds_repeat_and_times_do_not_matter():
     planted = multiplexed_run(60, seed=4)
     once = clean_jointly(planted.counts, planted.running, seed=7)
     pd.testing.assert_frame_equal(once, clean_jointly(planted.counts, planted.running, seed=7))

@@ -65,7 +65,7 @@ def clean_jointly(counts, running, *, sums=(), groups=None, seed=0):
     uncertain = [event for event in counted if not share[event].ge(1).all()]
     cleaned, variance = estimates.copy(), pd.DataFrame(0.0, counts.index, counts.columns)
     filled = estimates[counted].interpolate(limit_direction="both")
-    for group in _groups(share[uncertain], groups):
+    for group in _together(running[uncertain], groups):
         predicted = _predict(_features(filled, share, group), estimates[group].to_numpy(), seed)
         for event, prediction in zip(group, predicted.T, strict=True):
             cleaned[event], variance[event] = _blend(
@@ -84,17 +84,16 @@ def _estimates(counts, running):
     return estimates, running.where(estimates.notna(), 0.0).astype(float)
 
 
-def _groups(share, groups):
-    """Uncertain events that were counted together."""
+def _together(running, groups):
+    """Events that were counted in the same slices of time."""
     if groups is None:
-        key = {event: share[event].to_numpy().tobytes() for event in share}
+        key = {event: running[event].to_numpy().tobytes() for event in running}
     else:
-        named = {event: number for number, group in enumerate(groups) for event in group}
-        key = {event: (named.get(event, event), share[event].gt(0).to_numpy().tobytes()) for event in share}
+        key = {event: number for number, group in enumerate(groups) for event in group}
     together = {}
-    for event in share:
-        together.setdefault(key[event], []).append(event)
-    return list(together.values())
+    for event in running:
+        together.setdefault(key.get(event, event), []).append(event)
+    return together.values()
 
 
 def _features(filled, share, group):

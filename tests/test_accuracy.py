@@ -1,0 +1,167 @@
+"""Errors against OCOE runs: their definitions, their floor, and the comparison of methods."""
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import numpy.testing as npt
+import pandas as pd
+import pytest
+from scipy import stats
+
+from cmlib.accuracy import (
+    MEASURES,
+    compare_methods,
+    distance_ratio,
+    distribution_error,
+    eq4,
+    noise_floor,
+    total_error,
+    verdict,
+)
+from cmlib.clean import METHODS
+from cmlib.distance import mlpx_error
+from cmlib.synthetic import multiplexed_run
+from tests.naive import distance as naive
+
+N = 80
+
+
+def pass_of(seed, planted=None):
+    """The planted run, counted all the time, with a little noise from pass to pass."""
+    truth = (planted or multiplexed_run(N, seed=0)).truth
+    noisy = truth * np.random.default_rng(seed).normal(1, 0.05, truth.shape)
+    return SimpleNamespace(counts=noisy, running=noisy * 0 + 1)
+
+
+@pytest.fixture(scope="module")
+def mlpx():
+    planted = multiplexed_run(N, seed=0)
+    return [SimpleNamespace(counts=planted.counts, running=planted.running)]
+
+
+@pytest.fixture(scope="module")
+def compared(mlpx):
+    return compare_methods([pass_of(1), pass_of(2), pass_of(3)], mlpx)
+
+
+def test_measures_are_their_definitions():
+    one, other, series = [1.0, 4.0, 2.0], [1.0, 5.0, 2.0], [2.0, 4.0, 3.0]
+    reference = naive.dtw(one, other)
+    measured = (naive.dtw(series, one) + naive.dtw(series, other)) / 2
+    assert eq4([one, other], series) == pytest.approx(abs(1 - reference / measured) * 100)
+    assert distance_ratio([one, other], series) == pytest.approx(measured / reference)
+    assert total_error([one, other], series) == pytest.approx((9 - 7.5) / 7.5 * 100)
+    pooled = np.array(one + other)
+    moved = stats.wasserstein_distance(pooled, series)
+    assert distribution_error([one, other], series) == pytest.approx(moved / pooled.std())
+
+
+def test_eq4_of_equal_distances_is_the_papers():
+    one, other, series = [0.0, 0.0], [2.0, 2.0], [1.0, 1.0]
+    assert eq4([one, other], series) == mlpx_error(one, other, series) == 100
+    assert distance_ratio([one, other], series) == 0.5, "what folds is seen here"
+
+
+def test_measures_of_nothing():
+    nothing = [[0.0, 0.0], [0.0, 0.0]]
+    assert eq4(nothing, [0.0, 0.0]) == total_error(nothing, [0.0]) == distribution_error(nothing, [0.0]) == 0
+    assert distance_ratio(nothing, [0.0, 0.0]) == 1
+    assert total_error(nothing, [1.0]) == distance_ratio(nothing, [1.0, 0.0]) == math.inf
+
+
+def test_one_row_an_event_run_and_method(compared, mlpx):
+    events = list(mlpx[0].counts.columns[2:])
+    assert list(compared) == ["event", "mlpx_run", "method", *MEASURES]
+    assert len(compared) == len(events) * len(METHODS)
+    assert sorted(set(compared["event"])) == sorted(events), "pinned events are not multiplexed"
+    assert compared[list(MEASURES)].notna().all().all()
+
+
+def test_what_perf_prints_scores_by_hand(compared, mlpx):
+    event = "group_2_event_1"
+    ocoe = [pass_of(seed).counts[event].to_numpy() for seed in (1, 2, 3)]
+    printed = mlpx[0].counts[event].to_numpy()
+    row = compared.query("event == @event and method == 'scaling'").iloc[0]
+    expected = [measure(ocoe, printed) for measure in (eq4, distance_ratio, total_error, distribution_error)]
+    npt.assert_allclose(row[list(MEASURES)].astype(float), expected)
+
+
+def test_joint_cleaning_wins_on_planted_runs(compared):
+    ratio = compared.groupby("method")["distance_ratio"].mean()
+    assert ratio.idxmin() == "joint" and ratio["joint"] < 0.85 * ratio["scaling"]
+
+
+def test_a_series_without_error_scores_about_one(mlpx):
+    planted = multiplexed_run(N, seed=0)
+    clean = SimpleNamespace(counts=pass_of(9).counts, running=planted.running)
+    floor = noise_floor([pass_of(1), pass_of(2), pass_of(3)], [clean])
+    assert set(floor["method"]) == {"always counted", "ocoe"}
+    assert (floor["method"] == "ocoe").sum() == 3 * 12
+    assert floor["distance_ratio"].between(0.6, 1.6).all()
+    two = noise_floor([pass_of(1), pass_of(2)], [clean])
+    assert set(two["method"]) == {"always counted"}, "two passes can't be held against each other and a third"
+
+
+def test_parts_of_a_pass_are_found_by_their_events(mlpx):
+    passes = [pass_of(1), pass_of(2)]
+    parts = [
+        SimpleNamespace(counts=run.counts[columns], running=run.running[columns])
+        for run in passes
+        for columns in (["instructions", "group_0_event_0"], ["instructions", "group_1_event_0"])
+    ]
+    frame = compare_methods(parts, mlpx, ["scaling"])
+    assert frame["event"].tolist() == ["group_0_event_0", "group_1_event_0"]
+    whole = compare_methods(passes, mlpx, ["scaling"], events=["group_0_event_0", "group_1_event_0"])
+    pd.testing.assert_frame_equal(frame, whole)
+
+
+def test_a_last_interval_cut_short_counts_for_the_total_only(mlpx):
+    def with_rest(run):
+        frames = [run.counts, run.running]
+        rest = [frame.iloc[[-1]].set_axis([frame.index[-1] + 0.01]) for frame in frames]
+        counts, running = (pd.concat(pair) for pair in zip(frames, rest, strict=True))
+        return SimpleNamespace(counts=counts, running=running)
+
+    plain = compare_methods([pass_of(1), pass_of(2)], mlpx, ["scaling"])
+    longer = compare_methods([pass_of(1), pass_of(2)], [with_rest(mlpx[0])], ["scaling"])
+    pd.testing.assert_frame_equal(
+        plain.drop(columns="total_error_percent"), longer.drop(columns="total_error_percent")
+    )
+    assert (plain["total_error_percent"] != longer["total_error_percent"]).all()
+
+
+def test_late_readings_of_ocoe_runs_are_divided_first(mlpx):
+    event = "group_3_event_2"
+    late = pass_of(1)
+    counts = late.counts.copy()
+    both = counts[event].iloc[20:22].sum()
+    counts.loc[counts.index[20:22], event] = [np.nan, both]
+    frame = compare_methods(
+        [SimpleNamespace(counts=counts, running=late.running), pass_of(2)], mlpx, ["scaling"], events=[event]
+    )
+    plain = compare_methods([pass_of(1), pass_of(2)], mlpx, ["scaling"], events=[event])
+    npt.assert_allclose(frame[list(MEASURES)], plain[list(MEASURES)], rtol=0.05)
+
+
+def test_nothing_to_compare_is_said(mlpx):
+    with pytest.raises(ValueError, match="none of 12 multiplexed events was counted by two of 1 OCOE runs"):
+        compare_methods([pass_of(1)], mlpx)
+    with pytest.raises(ValueError, match="'group_0_event_0' was counted by 1 OCOE runs; comparing needs 2"):
+        compare_methods([pass_of(1)], mlpx, events=["group_0_event_0"])
+
+
+def test_verdict_counts_who_is_best_and_worst_alone():
+    rows = [
+        ("a", 0, "x", 1.0), ("a", 1, "x", 3.0), ("a", 0, "y", 3.0), ("a", 1, "y", 5.0),
+        ("b", 0, "x", 7.0), ("b", 0, "y", 7.0),
+    ]  # fmt: skip
+    frame = pd.DataFrame(
+        [(*row, *row[-1:] * 3) for row in rows], columns=["event", "mlpx_run", "method", *MEASURES]
+    )
+    table = verdict(frame)
+    assert table.loc[("eq4_percent", "x")].tolist() == [4.5, 4.5, 1, 0, 2]
+    assert table.loc[("eq4_percent", "y")].tolist() == [5.5, 5.5, 0, 1, 2]
+    twice = pd.concat([frame.assign(program="p"), frame.assign(program="q")])
+    assert table.loc["distribution_error", "events"].tolist() == [2, 2]
+    assert verdict(twice).loc["distribution_error", "events"].tolist() == [4, 4]
