@@ -106,7 +106,7 @@ def test_neither_the_columns_order_nor_their_units_matter(planted):
 
 def test_accuracy_falls_when_an_event_that_matters_goes(planted):
     X, y = planted
-    curve = accuracy_curve(X, y, eliminate(X, y), [36, 3, 2], C45Classifier())
+    curve = accuracy_curve(X, pd.Index(y).astype(str), eliminate(X, y), [36, 3, 2], C45Classifier())
     assert curve["n_events"].tolist() == [36, 3, 2]
     assert curve["accuracy"].iloc[1] > 99
     assert curve["accuracy"].iloc[2] < 95
@@ -133,5 +133,7 @@ def test_impossible_numbers_of_events_are_refused(planted, n):
 
 def test_slices_not_counted_are_refused(planted):
     X, y = planted
+    with pytest.raises(ValueError, match="no slices"):
+        eliminate(X.iloc[:0], y[:0])
     with pytest.raises(ValueError, match="'b'"):
         eliminate(X.assign(b=np.where(X.index == 5, np.nan, X["b"])), y)

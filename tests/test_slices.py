@@ -48,6 +48,8 @@ def test_slices_are_their_definition(recorded, length):
     counts, running = recorded
     listed = {e: [None if np.isnan(v) else v for v in counts[e]] for e in counts}
     expected = naive.slice_rates(listed, {e: running[e].tolist() for e in running}, length, "cycles")
+    counted = {event for part in expected for event, rate in part.items() if rate is not None}
+    expected = [{event: rate for event, rate in part.items() if event in counted} for part in expected]
     complete = [part for part in expected if None not in part.values()]
     if not expected:
         with pytest.raises(ValueError, match="hold no slice"):
@@ -87,6 +89,14 @@ def test_a_slice_without_every_group_is_refused_with_the_length_that_would_do():
     with pytest.raises(ValueError, match=r"slices of 0\.4 s lack 6 events.*slices of 0\.6 s would do"):
         slice_rates(counts, running)
     assert len(slice_rates(counts, running, slice_s=0.6)) == 6
+
+
+def test_an_event_that_was_never_counted_does_not_cost_the_slices():
+    counts, running = run()
+    never = counts.assign(never=np.nan), running.assign(never=0.0)
+    with pytest.raises(ValueError, match="no length would do"):
+        slice_rates(*never)
+    pd.testing.assert_frame_equal(slice_rates(*never, on_missing="drop"), slice_rates(counts, running))
 
 
 @pytest.mark.parametrize("slice_s", [0.05, 0.25])

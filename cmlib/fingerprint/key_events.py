@@ -66,10 +66,14 @@ def eliminate(X, y):
     Raises
     ------
     ValueError
-        If X holds values that are not finite.
+        If X has no slice, or holds values that are not finite.
     """
     X = pd.DataFrame(X)
     values = X.to_numpy(np.float64)
+    if not len(X):
+        raise ValueError(
+            "eliminate: X has no slices; record longer runs, or slice them with on_missing='drop'."
+        )
     if not np.isfinite(values).all():
         bad = X.columns[~np.isfinite(values).all(axis=0)]
         raise ValueError(
@@ -117,12 +121,12 @@ def accuracy_curve(X, y, elimination, sizes, estimator, *, cv=None, groups=None)
     DataFrame
         Columns ``n_events``, ``accuracy`` (percent of slices), ``n_wrong`` (slices).
     """
-    X = pd.DataFrame(X)
+    X, y = pd.DataFrame(X), np.asarray(y)
     cv = cv or StratifiedKFold(10, shuffle=True, random_state=0)
     rows = []
     for size in sizes:
         kept = X[elimination.index[-size:]]
         predicted = cross_val_predict(clone(estimator), kept, y, cv=cv, groups=groups)
-        wrong = int((predicted != np.asarray(y)).sum())
+        wrong = int((predicted != y).sum())
         rows.append({"n_events": size, "accuracy": 100 * (1 - wrong / len(kept)), "n_wrong": wrong})
     return pd.DataFrame(rows)

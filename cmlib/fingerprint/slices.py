@@ -25,7 +25,8 @@ def slice_rates(counts, running=None, *, slice_s=0.4, cycles="cycles", on_missin
     cycles : str, default "cycles"
         The column to divide by.
     on_missing : {"raise", "drop"}, default "raise"
-        What becomes of a run with slices in which an event was never counted: an error, or the run without these.
+        What becomes of slices in which an event was not counted: an error, or they are left out, and so are events that
+        were not counted in any slice.
 
     Returns
     -------
@@ -64,7 +65,7 @@ def slice_rates(counts, running=None, *, slice_s=0.4, cycles="cycles", on_missin
         raise ValueError(
             _missing_message(missing, counts.iloc[first:], running.iloc[first:], slice_s, length, cycles)
         )
-    return rates.dropna()
+    return rates.dropna(axis=1, how="all").dropna()
 
 
 def slice_runs(runs, **options):
