@@ -16,6 +16,7 @@ from cmlib.workloads.micro.programs import cases
 from cmlib.workloads.micro.selection import ALL, KEY, find_key_events, recorded_key_events
 
 _OVERHEAD_S = 0.3
+_INTERVAL_MS = 200  # a slice is two: half the bytes of the usual 100
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ def plan_cases(sizes, settings, n_events):
     """List what is recorded, in this order.
 
     First all events of the micro-benchmarks, once; the key events are selected from these; then the key
-    events of the micro-benchmarks and of the programs never trained on, pass by pass.
+    events of the micro-benchmarks and of the programs never trained on.
 
     Parameters
     ----------
@@ -117,7 +118,9 @@ def record_all(plan, settings, events, programs_folder, folder, *, counters):
             record(
                 case.name,
                 case.argv(seconds=settings.seconds),
-                plan_mlpx(counted, counters["good"], per_run=per_run, set_name=set_name),
+                plan_mlpx(
+                    counted, counters["good"], per_run=per_run, set_name=set_name, interval_ms=_INTERVAL_MS
+                ),
                 passes=passes,
                 encodings=codes,
                 counters=counters,
