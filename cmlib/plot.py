@@ -72,8 +72,10 @@ def series(lines, *, ylabel, marks=None, title=""):
     """
     figure, axes = _figure(2.8)
     ax = axes[0, 0]
-    for (label, values), colour in zip(lines.items(), _palette(len(lines)), strict=True):
-        ax.plot(values.index, values.to_numpy(), label=label, color=colour, linewidth=1.3)
+    # The first line is the widest, so that it shows where a later one covers it.
+    widths = [3.4 - 1.1 * min(place, 2) for place in range(len(lines))]
+    for (label, values), colour, width in zip(lines.items(), _palette(len(lines)), widths, strict=True):
+        ax.plot(values.index, values.to_numpy(), label=label, color=colour, linewidth=width, alpha=0.9)
     if marks is not None and len(marks):
         ax.plot(
             marks.index, marks.to_numpy(), "o", mfc="none", mec="#444444", ms=5, label="changed by cleaning"
@@ -84,27 +86,28 @@ def series(lines, *, ylabel, marks=None, title=""):
 
 
 @_styled
-def series_by_program(runs, *, ylabel):
-    """A panel a program, a line a run, over time.
+def series_by_program(runs, *, ylabel, xlabel="time [s]"):
+    """A panel a program, a line a run.
 
     Parameters
     ----------
     runs : dict of str to dict of str to Series
-        Program to label to values, indexed by time [s].
-    ylabel : str
+        Program to label to values, indexed by what `xlabel` says.
+    ylabel, xlabel : str
     """
     figure, axes = _panels(list(runs))
     for ax, (program, lines) in zip(axes, runs.items(), strict=True):
         for (label, values), colour in zip(lines.items(), _palette(len(lines)), strict=True):
             ax.plot(values.index, values.to_numpy(), label=label, color=colour, linewidth=1.0, alpha=0.85)
-        ax.set(title=program, xlabel="time [s]", ylabel=ylabel, ylim=(0, None))
-    axes[0].legend(loc="lower right", ncols=2)
+        ax.set(title=program, xlabel=xlabel, ylabel=ylabel, ylim=(0, None))
+    if len(lines) > 1:
+        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=8)
     return figure, axes
 
 
 @_styled
-def bars_by_program(frame, *, value, hue, ylabel, paper=None, paper_label="paper"):
-    """Bars grouped by program, one colour a `hue`, with the paper's means as dashed lines.
+def bars_by_program(frame, *, value, hue, ylabel, levels=None):
+    """Bars grouped by program, one colour a `hue`, and dashed lines to compare with.
 
     Parameters
     ----------
@@ -113,28 +116,25 @@ def bars_by_program(frame, *, value, hue, ylabel, paper=None, paper_label="paper
         and their spread is drawn as a thin line from least to greatest.
     value, hue : str
     ylabel : str
-    paper : dict of str to float, optional
-        `hue` to the paper's mean.
+    levels : dict of str to float, optional
+        Label to height of a dashed line, such as the paper's mean.
     """
     figure, axes = _figure(3.2)
     ax = axes[0, 0]
     hues = list(dict.fromkeys(frame[hue]))
-    colours = dict(zip(hues, _palette(len(hues)), strict=True))
     sns.barplot(
         frame,
         x="program",
         y=value,
         hue=hue,
         hue_order=hues,
-        palette=colours,
+        palette=_palette(len(hues)),
         ax=ax,
         errorbar=("pi", 100),
         err_kws={"linewidth": 1.0, "color": "#333333"},
     )
-    for name, level in (paper or {}).items():
-        ax.axhline(
-            level, color=colours[name], linestyle="--", linewidth=1, label=f"{paper_label}: {name} {level:g}"
-        )
+    for (label, level), grey in zip((levels or {}).items(), ("#222222", "#8a8f94"), strict=False):
+        ax.axhline(level, color=grey, linestyle="--", linewidth=1, label=f"{label}: {level:g}")
     ax.set(xlabel="", ylabel=ylabel, ylim=(0, None))
     ax.legend(loc="upper left", bbox_to_anchor=(1, 1), title="")
     return figure, ax
@@ -167,6 +167,7 @@ def heat(frame, *, label, centre=None, decimals=2):
         cbar_kws={"label": label},
     )
     ax.set(xlabel="", ylabel="")
+    ax.grid(False)
     ax.tick_params(axis="both", length=0)
     ax.tick_params(axis="x", rotation=0)
     return figure, ax
@@ -203,6 +204,7 @@ def counts(frame, *, ylabel):
     ax = axes[0, 0]
     frame.plot.bar(stacked=True, ax=ax, color=_palette(frame.shape[1]), width=0.7, rot=0)
     ax.set(xlabel="", ylabel=ylabel)
+    ax.grid(False, axis="x")
     ax.legend(loc="upper left", bbox_to_anchor=(1, 1))
     return figure, ax
 
@@ -226,6 +228,8 @@ def refinement(histories, *, lines, marked, paper=None):
     colours = _palette(len(lines) + 1)
     for ax, (program, history) in zip(axes, histories.items(), strict=True):
         for (column, label), colour in zip(lines.items(), colours, strict=False):
+            if history[column].isna().all():
+                continue
             ax.plot(history["n_events"], history[column], label=label, color=colour, marker=".", ms=3, lw=1.1)
         if paper:
             ax.plot(

@@ -46,7 +46,7 @@ results = Results("01_collection", title="Collection: what was counted, and how"
 url = study.open_database(database)
 programs = study.programs(url, program)
 runs = store.runs(url).query("program in @programs")
-results.table(study.recorded_on(runs), "machines", "**Table.** Machines and counters behind the recordings.")
+results.table(study.machines(url, programs), "machines", "**Table.** Machines and counters behind the recordings.")
 
 # %%
 here = pd.DataFrame(machine.examine().findings)[["what", "numbers", "todo"]]
@@ -59,7 +59,7 @@ results.table(here, "this-machine", "**Table.** What `cmlib doctor` says of the 
 # `instructions` and `cycles` are pinned, so every interval of every run knows its IPC.
 
 # %%
-overview = study.overview(url, programs)
+overview = study.recordings(url, programs)
 results.table(overview, "recordings", "**Table.** Recorded runs: intervals, events and the share of time each event was really on a counter.")
 
 # %%
@@ -97,7 +97,7 @@ results.table(counting.reset_index(), "events", "**Table.** Events by program: m
 # Most events of this processor are selected by a set of bits, so one event is often the exact sum of others. Where whole and parts were on the counters together, the sum is a check of the counters themselves.
 
 # %%
-sums = study.check_sums(url, programs)
+sums = study.sum_checks(url, programs)
 results.table(sums, "sums", "**Table.** Events that are sums of others: relative difference of their totals in one run. Those measured in one group agree to the last count; "
               "those that took turns differ by what multiplexing loses.", decimals=5)
 

@@ -2,7 +2,7 @@
 
 from cmlib.report.page import build_index
 from cmlib.report.parameters import check_parameters, declared_parameters
-from cmlib.report.results import Results, paper
+from cmlib.report.results import Results, paper, read_results
 from cmlib.report.run import NotebookError, run_profile
 
 __all__ = [
@@ -12,5 +12,6 @@ __all__ = [
     "check_parameters",
     "declared_parameters",
     "paper",
+    "read_results",
     "run_profile",
 ]

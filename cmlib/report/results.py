@@ -6,8 +6,10 @@ import math
 import os
 import platform
 import shutil
+from dataclasses import dataclass
 from pathlib import Path
 
+import pandas as pd
 import yaml
 from IPython.display import HTML, Image, Markdown, display
 
@@ -113,8 +115,6 @@ class Results:
 
     def numbers(self):
         """The paper's numbers beside those measured here, as a frame to show."""
-        import pandas as pd
-
         frame = pd.DataFrame(self._record["numbers"])
         return HTML(_html(frame.rename(columns={"name": "quantity", "value": "here"}), 2))
 
@@ -134,6 +134,42 @@ class Results:
         if any(other["name"] == name for other in self._record[kind]):
             raise ValueError(f"{self._record['notebook']}: two {kind} are called {name!r}; rename one.")
         self._record[kind].append(entry)
+
+
+@dataclass(frozen=True)
+class Found:
+    """What the notebooks of a profile recorded: a row a finding, a row a number."""
+
+    findings: pd.DataFrame
+    numbers: pd.DataFrame
+
+
+def read_results(profile, folder=None):
+    """Findings and numbers of all notebooks of a profile.
+
+    Parameters
+    ----------
+    profile : str
+    folder : path, optional
+        Where results are instead of `data/results`.
+
+    Returns
+    -------
+    Found
+
+    Raises
+    ------
+    ValueError
+        If no notebook of the profile has left results.
+    """
+    folder = Path(folder or places.results_dir()) / profile
+    manifests = [json.loads(f.read_text(encoding="utf-8")) for f in sorted(folder.glob("*/manifest.json"))]
+    if not manifests:
+        raise ValueError(f"no results of profile {profile!r}: run `cmlib run {profile}` first.")
+    findings = [(m["notebook"], text) for m in manifests for text in m["findings"]]
+    numbers = [{"notebook": m["notebook"]} | number for m in manifests for number in m["numbers"]]
+    columns = ["notebook", "name", "paper", "value", "unit", "note"]
+    return Found(pd.DataFrame(findings, columns=["notebook", "finding"]), pd.DataFrame(numbers, columns=columns))
 
 
 def _has_named_index(frame):

@@ -1,0 +1,31 @@
+"""What each notebook asks of one program: the store's runs put through the methods."""
+
+from cmlib.study.cleaning import compare_cleaning, distributions, example, largest_outliers
+from cmlib.study.collection import counting_events, ipc, machines, recordings, running_shares, sum_checks
+from cmlib.study.data import Matrix, cleaned_runs, matrix, open_database, programs
+from cmlib.study.interactions import compare_pairs, pairs, planted_pairs
+from cmlib.study.ranking import compare_fusions, core_errors, refine
+
+__all__ = [
+    "Matrix",
+    "cleaned_runs",
+    "compare_cleaning",
+    "compare_fusions",
+    "compare_pairs",
+    "core_errors",
+    "counting_events",
+    "distributions",
+    "example",
+    "ipc",
+    "largest_outliers",
+    "machines",
+    "matrix",
+    "open_database",
+    "pairs",
+    "planted_pairs",
+    "programs",
+    "recordings",
+    "refine",
+    "running_shares",
+    "sum_checks",
+]

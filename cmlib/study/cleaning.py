@@ -1,0 +1,100 @@
+"""Multiplexed against unmultiplexed runs of one program."""
+
+import pandas as pd
+
+from cmlib import accuracy, clean
+from cmlib.study.data import known_sums, load_all, whole_intervals
+
+
+def compare_cleaning(url, program, *, floor=False):
+    """Every way of cleaning on a program's multiplexed runs, against its unmultiplexed ones.
+
+    Parameters
+    ----------
+    url : str
+    program : str
+    floor : bool, default False
+        Add what scores without any multiplexing: :func:`cmlib.accuracy.noise_floor`.
+
+    Returns
+    -------
+    DataFrame
+        Result of :func:`cmlib.accuracy.compare_methods` with a column ``program``;
+        empty where no event was recorded both ways.
+    """
+    ocoe = load_all(url, program, mode="ocoe")
+    known = {event for run in ocoe for event in run.counts} - set(ocoe[0].meta["pinned"] if ocoe else ())
+    multiplexed = [run for run in load_all(url, program, mode="mlpx") if known & set(run.counts)]
+    if not multiplexed:
+        return pd.DataFrame()
+    parts = [accuracy.compare_methods(ocoe, multiplexed, sums=known_sums())]
+    if floor:
+        parts.append(accuracy.noise_floor(ocoe, multiplexed))
+    return pd.concat(parts, ignore_index=True).assign(program=program)
+
+
+def example(url, program, event, method="counterminer"):
+    """One event of a program, unmultiplexed, multiplexed, and cleaned.
+
+    Returns
+    -------
+    lines : dict of str to Series
+        ``OCOE``, ``MLPX`` and ``MLPX-CLN``, indexed by time [s].
+    marks : Series
+        The samples that cleaning changed, at their new values.
+
+    Raises
+    ------
+    ValueError
+        If the program has not recorded the event both ways.
+    """
+    ocoe = [run for run in load_all(url, program, mode="ocoe") if event in run.counts]
+    mlpx = [run for run in load_all(url, program, mode="mlpx") if event in run.counts]
+    if not ocoe or not mlpx:
+        raise ValueError(
+            f"program {program!r} has not recorded {event!r} both with and without multiplexing."
+        )
+    counts, running = whole_intervals(mlpx[0])
+    cleaned, changed = clean.clean_run(counts, running, method=method, sums=known_sums())
+    lines = {"OCOE": whole_intervals(ocoe[0])[0][event], "MLPX": counts[event], "MLPX-CLN": cleaned[event]}
+    return lines, cleaned[event][changed[event]]
+
+
+def largest_outliers(url, program):
+    """By how much each event's greatest multiplexed sample exceeds its greatest unmultiplexed one.
+
+    Returns
+    -------
+    DataFrame
+        ``program``, ``event`` and ``ratio``, for the events recorded both ways.
+    """
+    peaks = {}
+    for mode in ("ocoe", "mlpx"):
+        runs = load_all(url, program, mode=mode)
+        peaks[mode] = pd.concat(
+            [run.counts.drop(columns=run.meta["pinned"]).max() for run in runs] or [pd.Series()]
+        )
+    ratio = (peaks["mlpx"].groupby(level=0).max() / peaks["ocoe"].groupby(level=0).max()).dropna()
+    return ratio.rename("ratio").rename_axis("event").reset_index().assign(program=program)
+
+
+def distributions(url, program):
+    """How each event's samples are distributed, and how many lie below the thresholds of Eq. 6.
+
+    Returns
+    -------
+    DataFrame
+        A row an event: those of :func:`cmlib.clean.distribution_kinds`, with
+        ``program`` and ``within 3 sd``, ``within 5 sd`` [%] (Table I).
+    """
+    tables = []
+    for run in load_all(url, program):
+        counts = whole_intervals(run)[0].drop(columns=run.meta["pinned"])
+        counts = counts.loc[:, counts.count() >= 3]
+        table = clean.distribution_kinds(counts)
+        for n_std in (3, 5):
+            table[f"within {n_std} sd"] = [
+                clean.coverage(counts[event].to_numpy(), n_std) for event in counts
+            ]
+        tables.append(table.assign(mode=run.meta["mode"]))
+    return pd.concat(tables).reset_index().assign(program=program)

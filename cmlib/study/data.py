@@ -1,0 +1,167 @@
+"""One program's recordings: found in the store, cleaned, and laid over each other by progress."""
+
+import functools
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from cmlib import clean, events, fuse, places, store
+from cmlib.fanout import fan_out
+
+
+def open_database(url="", recordings=None):
+    """The store over the recordings, made anew where they have changed.
+
+    Parameters
+    ----------
+    url : str, optional
+        SQLAlchemy URL; empty means an SQLite file among the results.
+    recordings : path, optional
+        Folder of the raw recordings; `data/recordings` by default.
+
+    Returns
+    -------
+    str
+        URL to hand to :mod:`cmlib.store`.
+
+    Raises
+    ------
+    ValueError
+        If nothing is recorded yet, saying what to run.
+    """
+    recordings = Path(recordings or places.recordings_dir())
+    url = url or store.default_url()
+    if not store.is_current(recordings, url):
+        store.rebuild(recordings, url)
+    return url
+
+
+def programs(url, wanted="all"):
+    """Names of the recorded programs, in order of the alphabet.
+
+    Parameters
+    ----------
+    url : str
+    wanted : str, default "all"
+        Names separated by commas, or ``all``.
+
+    Returns
+    -------
+    list of str
+
+    Raises
+    ------
+    ValueError
+        If one is not recorded; the message lists those that are.
+    """
+    recorded = sorted(store.runs(url)["program"].unique())
+    if wanted == "all":
+        return recorded
+    names = [name.strip() for name in wanted.split(",") if name.strip()]
+    for name in names:
+        if name not in recorded:
+            raise ValueError(
+                f"program {name!r} is not recorded; recorded: {', '.join(recorded) or 'none'}. "
+                f"Record it: cmlib record {name} -- COMMAND"
+            )
+    return names
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """Events against IPC of one program, and a second pass over the same events to test on.
+
+    Attributes
+    ----------
+    X : DataFrame, shape (steps of progress, events)
+        Events per cycle, or per instruction.
+    ipc : Series, shape (steps of progress,)
+    holdout : tuple (DataFrame, Series) or None
+        The same of another pass; None where the events were recorded once.
+    """
+
+    X: pd.DataFrame
+    ipc: pd.Series
+    holdout: tuple | None
+
+
+def load_all(url, program, **which):
+    """All runs of a program, or those of one ``set`` or ``mode``."""
+    return [store.load(url, run_id) for run_id in store.runs(url, program=program, **which)["run_id"]]
+
+
+def cleaned_runs(url, program, sets, *, method="joint", jobs=-1):
+    """Runs of some sets of a program, cleaned.
+
+    Parameters
+    ----------
+    url : str
+    program : str
+    sets : list of str
+        Such as ``["ocoe", "sweep"]``.
+    method : str, default "joint"
+        A method of :func:`cmlib.clean.clean_run`.
+    jobs : int, default -1
+        Worker processes.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``set``, ``pass`` and ``counts``: the cleaned counts, a row an
+        interval [s], a column an event; a short last interval is left out.
+
+    Raises
+    ------
+    ValueError
+        If the program has no run of any of the sets.
+    """
+    runs = store.runs(url, program=program).query("set in @sets")
+    if runs.empty:
+        raise ValueError(
+            f"program {program!r} has no recording of {' or '.join(sets)}; notebook 01 lists what it has. "
+            f"Record it: cmlib record {program} -- COMMAND"
+        )
+    job = functools.partial(_cleaned, url, method=method)
+    return runs[["set", "pass"]].assign(counts=fan_out(job, runs["run_id"], jobs=jobs))
+
+
+def matrix(runs, *, per="cycles"):
+    """Lay a program's cleaned runs over each other by progress.
+
+    The first pass is the matrix. The second is held out, if it went through the
+    same sets.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        Result of :func:`cleaned_runs`.
+    per : "cycles" or "instructions", default "cycles"
+        What counts are divided by; see :func:`cmlib.fuse.align_runs`.
+
+    Returns
+    -------
+    Matrix
+    """
+    sets_of = runs.groupby("pass")["set"].agg(set)
+    complete = [number for number, sets in sets_of.items() if sets == sets_of.iloc[0]]
+    chosen = runs[runs["pass"].isin(complete[:2])]
+    aligned = fuse.align_passes(list(chosen["counts"]), list(chosen["pass"]), per=per)
+    X, ipc = aligned[complete[0]]
+    return Matrix(X, ipc, aligned[complete[1]] if len(complete) > 1 else None)
+
+
+def whole_intervals(run):
+    """Counts and running shares of a run without its last interval, where that was cut short."""
+    whole = run.interval_s > run.interval_s.median() / 2
+    return run.counts[whole], run.running[whole]
+
+
+def known_sums():
+    """The sums between events that cleaning may rely on."""
+    return events.umask_sums(events.table())
+
+
+def _cleaned(url, run_id, *, method):
+    counts, running = whole_intervals(store.load(url, run_id))
+    return clean.clean_run(counts, running, method=method, sums=known_sums(), run=f"run {run_id!r}")[0]

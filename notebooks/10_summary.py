@@ -1,0 +1,56 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: ipynb,py:percent
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Summary: what was found, in plain words
+#
+# **Question.** What do the counters say about these programs, how sure is it, and where does it differ from the papers?
+#
+# *Reads* the results of the other notebooks of this profile. *Writes* one table of all numbers beside the papers'.
+
+# %% tags=["parameters"]
+profile = "paper"  # folder of the results under data/results
+results_folder = ""  # where results go instead of data/results
+
+# %%
+from cmlib.report import Results, read_results
+
+results = Results("10_summary", title="Summary: every number beside the paper's",
+                  question="What do the counters say, and where does it differ from the papers?",
+                  profile=profile, folder=results_folder or None)
+
+# %% [markdown]
+# ## What was found
+
+# %%
+found = read_results(profile, results_folder or None)
+results.table(found.findings, "findings", "**Table.** What each notebook found, in plain words.", rows=200)
+
+# %% [markdown]
+# ## Every number beside the paper's
+#
+# A number that differs is no mistake as such: another processor, another decade, other inputs. The note says what is known of the reason.
+
+# %%
+results.table(found.numbers, "numbers", "**Table.** Every quantity that was recorded, and what the paper prints for it.", rows=200)
+
+# %%
+results.number("quantities that a paper also prints", int(found.numbers["paper"].notna().sum()))
+
+# %% [markdown]
+# ## What this doesn't show
+#
+# Recordings of one processor family in a virtual machine; programs and inputs smaller than the papers'. See each notebook for its own limits.
+
+# %%
+results.save()
