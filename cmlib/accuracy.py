@@ -13,7 +13,7 @@ from cmlib.distance import dtw, folded_error
 MEASURES = ("eq4_percent", "distance_ratio", "total_error_percent", "distribution_error")
 
 
-def compare_methods(ocoe_runs, mlpx_runs, methods=METHODS, *, events=None, sums=(), seed=0):
+def compare_methods(ocoe_runs, mlpx_runs, methods=METHODS, *, events=None, sums=(), seed=0, **options):
     """Clean multiplexed runs by each method and compare with OCOE runs of the same program.
 
     Parameters
@@ -27,6 +27,8 @@ def compare_methods(ocoe_runs, mlpx_runs, methods=METHODS, *, events=None, sums=
         Default: those multiplexed in a multiplexed run and counted by two OCOE runs or more.
     sums, seed
         For method "joint".
+    **options
+        For the other methods: see :func:`cmlib.clean.clean_series`.
 
     Returns
     -------
@@ -48,9 +50,8 @@ def compare_methods(ocoe_runs, mlpx_runs, methods=METHODS, *, events=None, sums=
     references = {event: _Reference(_with(event, ocoe_runs), event) for event in events}
     rows = []
     for (number, run), method in itertools.product(enumerate(mlpx_runs), methods):
-        cleaned, _ = clean_run(
-            run.counts, run.running, method=method, sums=sums, seed=seed, run=f"run {number}"
-        )
+        own = {"sums": sums, "seed": seed} if method == "joint" else options
+        cleaned, _ = clean_run(run.counts, run.running, method=method, run=f"multiplexed run {number}", **own)
         for event in events:
             if event in cleaned and cleaned[event].notna().any():
                 rows.append((event, number, method, *references[event].compare(cleaned[event])))
@@ -96,8 +97,8 @@ def verdict(frame):
     Parameters
     ----------
     frame : DataFrame
-        From :func:`compare_methods`, or several of them below each other with a
-        column ``program``: then an event counts once for each program.
+        From :func:`compare_methods` (without :func:`noise_floor`), or several of them
+        below each other with a column ``program``: then an event counts once for each program.
 
     Returns
     -------

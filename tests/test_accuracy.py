@@ -103,6 +103,14 @@ def test_a_series_without_error_scores_about_one(mlpx):
     assert set(two["method"]) == {"always counted"}, "two passes can't be held against each other and a third"
 
 
+def test_options_reach_the_methods_they_belong_to(compared, mlpx):
+    passes = [pass_of(1), pass_of(2), pass_of(3)]
+    strict = compare_methods(passes, mlpx, ["counterminer", "joint"], n_gaussian=0.5, n_long_tail=0.5)
+    usual = compared[compared["method"].isin(["counterminer", "joint"])].reset_index(drop=True)
+    same = strict["eq4_percent"] == usual["eq4_percent"]
+    assert same[strict["method"] == "joint"].all() and not same[strict["method"] == "counterminer"].any()
+
+
 def test_parts_of_a_pass_are_found_by_their_events(mlpx):
     passes = [pass_of(1), pass_of(2)]
     parts = [
