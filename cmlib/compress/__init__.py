@@ -6,6 +6,7 @@ from cmlib.compress.lines import compress, of_event, reconstruct
 from cmlib.compress.online import OnlineRegression
 from cmlib.compress.peers import at_equal_size, bottom_up, swinging_door, zstd_samples
 from cmlib.compress.stream import Line
+from cmlib.compress.survey import survey
 
 __all__ = [
     "BoundedRegression",
@@ -17,6 +18,7 @@ __all__ = [
     "fit_quality",
     "of_event",
     "reconstruct",
+    "survey",
     "swinging_door",
     "zstd_samples",
 ]

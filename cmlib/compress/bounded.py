@@ -1,27 +1,30 @@
 """Lines with a promise: no sample lies further from its line than a given distance."""
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
 from cmlib.compress import running
 from cmlib.compress.stream import LineStream
 
-# Corners kept an event and side. A tube around straight or ragged counts has about ten; one that
+# Corners kept an event and wall. A tube around straight or ragged counts has about ten; one that
 # bends smoothly for thousands of samples fills them, and its line ends.
 _CORNERS = 1024
+_SIDES = (1.0, -1.0)
 
-# All lines that pass within the bound of every sample form a tube. Its steepest and its flattest
-# member, about the line's first sample, and the corners of its floor and of its ceiling.
-TUBE = np.dtype(
-    [
-        ("steepest", np.float64),
-        ("steepest_at_0", np.float64),
-        ("flattest", np.float64),
-        ("flattest_at_0", np.float64),
-        ("n_floor", np.int64),
-        ("n_ceiling", np.int64),
-    ]
-)
+
+class Wall(NamedTuple):
+    """One wall of the tube of all lines that pass within the bound of every sample.
+
+    The floor goes below the samples, and the steepest line of the tube leans on
+    its first corner; the ceiling goes above, with the flattest one: `side` is 1
+    and -1. Places are about the line's first sample.
+    """
+
+    slope: float
+    at_0: float
+    n_corners: float
 
 
 class BoundedRegression(LineStream):
@@ -59,81 +62,87 @@ class BoundedRegression(LineStream):
 
     def __init__(self, bound, events=None):
         super().__init__(events)
-        n_events = self._fits.size
+        n_events = len(self._fits)
         bounds = np.asarray(bound, dtype=float)
         if bounds.shape not in {(), (n_events,)} or not (np.isfinite(bounds) & (bounds > 0)).all():
             raise ValueError(
                 f"bound must be positive, one number or one for each of {n_events} event(s); got {bound!r}"
             )
         self._bounds = np.broadcast_to(bounds, n_events).copy()
-        self._tubes = np.zeros(n_events, TUBE)
-        self._hulls = np.empty((n_events, 2, _CORNERS, 2))
+        self._walls = np.zeros((n_events, 2, len(Wall._fields)))
+        self._corners = np.empty((n_events, 2, _CORNERS, 2))
 
     def _advance(self, x, y, rows):
-        return _advance(self._line, self._fits, self._tubes, self._hulls, self._bounds, x, y, rows)
+        return _advance(self._span, self._fits, self._walls, self._corners, self._bounds, x, y, rows)
 
-    def _write(self, row):
-        _write(self._line, self._fits, self._tubes, self._hulls, row)
+    def _write(self, rows):
+        _write(running.load_span(self._span), self._fits, self._walls, self._corners, rows, 0)
 
 
 @njit(cache=True)
-def _advance(line, events, tubes, hulls, bounds, x, y, rows):
-    finished = 0
+def _advance(resting_span, fits, walls, corners, bounds, x, y, rows):
+    finished, n_events = 0, len(fits)
+    span = running.load_span(resting_span)
     for i in range(x.size):
-        fits = line.n > 0
-        for j in range(events.size):
-            fits = fits and _fits(line, events[j], tubes[j], x[i], y[i, j], bounds[j])
-        if fits:
-            running.include(line, events, x[i], y[i])
+        belongs = span.n > 0.0
+        for j in range(n_events):
+            belongs = belongs and _belongs(
+                span, running.load_fit(fits, j), walls[j], x[i], y[i, j], bounds[j]
+            )
+        if belongs:
+            span, step = running.include_x(span, x[i])
+            for j in range(n_events):
+                running.store(fits, j, running.include_y(running.load_fit(fits, j), step, y[i, j]))
         else:
-            if line.n > 0:
-                _write(line, events, tubes, hulls, rows[finished])
+            if span.n > 0.0:
+                _write(span, fits, walls, corners, rows, finished)
                 finished += 1
-            running.start(line, events, x[i], y[i])
-        for j in range(events.size):
-            _narrow(line, events[j], tubes[j], hulls[j], x[i], y[i, j], bounds[j])
+            span = running.start_span(x[i])
+            for j in range(n_events):
+                running.store(fits, j, running.start_fit(y[i, j]))
+        for j in range(n_events):
+            _narrow(span, running.load_fit(fits, j), walls[j], corners[j], x[i], y[i, j], bounds[j])
+    running.store(resting_span, 0, span)
     return finished
 
 
 @njit(cache=True)
-def _fits(line, event, tube, x, y, bound):
-    """Whether a line of the tube passes within the bound of (x, y), and there is room for its corners."""
-    if line.n == 1:
-        return True
-    run = x - line.x_start
-    rise = y - event.y_start
-    return (
-        rise - bound <= tube.steepest * run + tube.steepest_at_0
-        and rise + bound >= tube.flattest * run + tube.flattest_at_0
-        and max(tube.n_floor, tube.n_ceiling) < _CORNERS
-    )
+def _load_wall(rest, j):
+    return Wall(rest[j, 0], rest[j, 1], rest[j, 2])
 
 
 @njit(cache=True)
-def _narrow(line, event, tube, hulls, x, y, bound):
-    """Keep those lines in the tube that pass within the bound of the line's newest sample, (x, y)."""
-    floor, ceiling = hulls[0], hulls[1]
-    run = x - line.x_start
-    low = (y - event.y_start) - bound
-    high = (y - event.y_start) + bound
-    if line.n == 1:
-        tube.n_floor = 0
-        tube.n_ceiling = 0
-    if line.n == 2 or (line.n > 2 and high < tube.steepest * run + tube.steepest_at_0):
-        tube.n_floor = _turn(floor, tube.n_floor, run, high, 1.0)
-        tube.steepest = (high - floor[0, 1]) / (run - floor[0, 0])
-        tube.steepest_at_0 = floor[0, 1] - tube.steepest * floor[0, 0]
-    if line.n == 2 or (line.n > 2 and low > tube.flattest * run + tube.flattest_at_0):
-        tube.n_ceiling = _turn(ceiling, tube.n_ceiling, run, low, -1.0)
-        tube.flattest = (low - ceiling[0, 1]) / (run - ceiling[0, 0])
-        tube.flattest_at_0 = ceiling[0, 1] - tube.flattest * ceiling[0, 0]
-    tube.n_floor = _push(floor, tube.n_floor, run, low, 1.0)
-    tube.n_ceiling = _push(ceiling, tube.n_ceiling, run, high, -1.0)
+def _belongs(span, fit, walls, x, y, bound):
+    """Whether a line of the tube passes within the bound of (x, y), and there is room for its corners."""
+    if span.n == 1.0:
+        return True
+    run, rise = x - span.x_start, y - fit.y_start
+    for j in range(2):
+        wall, side = _load_wall(walls, j), _SIDES[j]
+        if side * rise - bound > side * (wall.slope * run + wall.at_0) or wall.n_corners == _CORNERS:
+            return False
+    return True
+
+
+@njit(cache=True)
+def _narrow(span, fit, walls, corners, x, y, bound):
+    """Leave those lines in the tube that pass within the bound of the line's newest sample, (x, y)."""
+    run, rise = x - span.x_start, y - fit.y_start
+    for j in range(2):
+        wall, hull, side = _load_wall(walls, j), corners[j], _SIDES[j]
+        near, far = rise - side * bound, rise + side * bound
+        slope, at_0, n = wall.slope, wall.at_0, 0 if span.n == 1.0 else int(wall.n_corners)
+        if span.n == 2.0 or (span.n > 2.0 and side * far < side * (slope * run + at_0)):
+            n = _turn(hull, n, run, far, side)
+            slope = (far - hull[0, 1]) / (run - hull[0, 0])
+            at_0 = hull[0, 1] - slope * hull[0, 0]
+        n = _push(hull, n, run, near, side)
+        running.store(walls, j, Wall(slope, at_0, float(n)))
 
 
 @njit(cache=True)
 def _turn(hull, n, run, level, side):
-    """Turn the line that leans on the hull's first corner through (run, level); drop the corners it leaves."""
+    """Turn the line that leans on the first corner through (run, level); drop the corners that it leaves."""
     first = 0
     while first + 1 < n:
         here = (level - hull[first, 1]) * (run - hull[first + 1, 0])
@@ -150,7 +159,7 @@ def _turn(hull, n, run, level, side):
 
 @njit(cache=True)
 def _push(hull, n, run, level, side):
-    """Add a corner, and take out those that it leaves inside the hull."""
+    """Add a corner, and take out those that it leaves behind the wall."""
     while n >= 2:
         before = (hull[n - 1, 1] - hull[n - 2, 1]) * (run - hull[n - 2, 0])
         after = (level - hull[n - 2, 1]) * (hull[n - 1, 0] - hull[n - 2, 0])
@@ -163,48 +172,37 @@ def _push(hull, n, run, level, side):
 
 
 @njit(cache=True)
-def _write(line, events, tubes, hulls, row):
+def _write(span, fits, walls, corners, rows, i):
     """Lay the line out, drawn towards the middle of its tube as far as the bound demands."""
-    running.write(line, events, row)
-    if line.n <= 2:
-        return
-    for j in range(events.size):
-        event, tube = events[j], tubes[j]
-        k = running.slope(line, event)
-        at_0 = event.mean - k * line.mean
-        k_aim = (tube.steepest + tube.flattest) / 2
-        at_0_aim = (tube.steepest_at_0 + tube.flattest_at_0) / 2
-        pull = max(
-            _pull_of_slope(k, k_aim, tube.flattest, tube.steepest),
-            _pull_of_wall(hulls[j, 0, : tube.n_floor], k, at_0, k_aim, at_0_aim, 1.0),
-            _pull_of_wall(hulls[j, 1, : tube.n_ceiling], k, at_0, k_aim, at_0_aim, -1.0),
-        )
-        if pull > 0:
-            turn, shift = pull * (k_aim - k), pull * (at_0_aim - at_0)
-            off = shift + turn * line.mean
-            sse = event.sse + line.n * off * off + turn * turn * line.scatter
-            row[3 + 3 * j] += turn
-            row[4 + 3 * j] += shift - turn * line.x_start
-            row[5 + 3 * j] = np.sqrt(sse / (line.n - 2))
+    running.write_span(span, rows, i)
+    for j in range(len(fits)):
+        fit = running.load_fit(fits, j)
+        running.write_fit(span, fit, rows, i, j)
+        if span.n > 2.0:
+            floor, ceiling = _load_wall(walls[j], 0), _load_wall(walls[j], 1)
+            at_0 = fit.mean - fit.slope * span.mean
+            turn = (floor.slope + ceiling.slope) / 2.0 - fit.slope
+            shift = (floor.at_0 + ceiling.at_0) / 2.0 - at_0
+            pull = max(
+                _pull(floor, corners[j, 0], fit.slope, at_0, turn, shift, 1.0),
+                _pull(ceiling, corners[j, 1], fit.slope, at_0, turn, shift, -1.0),
+            )
+            off = pull * (shift + turn * span.mean)
+            sse = fit.sse + span.n * off * off + pull * turn * pull * turn * span.scatter
+            rows[i, 3 + 3 * j] += pull * turn
+            rows[i, 4 + 3 * j] += pull * (shift - turn * span.x_start)
+            rows[i, 5 + 3 * j] = np.sqrt(sse / (span.n - 2.0))
 
 
 @njit(cache=True)
-def _pull_of_slope(k, k_aim, flattest, steepest):
-    if k > steepest:
-        return (k - steepest) / (k - k_aim)
-    if k < flattest:
-        return (flattest - k) / (k_aim - k)
-    return 0.0
-
-
-@njit(cache=True)
-def _pull_of_wall(corners, k, at_0, k_aim, at_0_aim, side):
-    """Share of the way to the aimed line after which no corner lies beyond the line any more."""
-    pull = 0.0
-    for corner in range(len(corners)):
-        run, level = corners[corner]
-        beyond = side * (level - (k * run + at_0))
-        if beyond > 0:
-            gain = side * ((k_aim - k) * run + (at_0_aim - at_0))
+def _pull(wall, hull, slope, at_0, turn, shift, side):
+    """Share of the way to the middle after which the line leans on this wall, or passes inside of it."""
+    over = side * (slope - wall.slope)
+    pull = over / (-side * turn) if over > 0.0 else 0.0
+    for corner in range(int(wall.n_corners)):
+        run, level = hull[corner]
+        beyond = side * (level - (slope * run + at_0))
+        if beyond > 0.0:
+            gain = side * (turn * run + shift)
             pull = max(pull, beyond / gain if gain > beyond else 1.0)
     return pull

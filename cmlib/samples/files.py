@@ -1,0 +1,108 @@
+"""Samples and lines on disk: a table and, written last, the metadata that makes it exist."""
+
+import contextlib
+import gzip
+import hashlib
+import json
+import os
+from pathlib import Path
+
+import pandas as pd
+
+from cmlib.errors import CmlibError
+
+SCHEMA = 1
+LINES, SAMPLES = ".csv", ".csv.gz"
+
+
+class SampleError(CmlibError):
+    """Samples could not be recorded, or not be read."""
+
+
+def read_lines(out):
+    """Read stored lines.
+
+    Parameters
+    ----------
+    out : path
+        As given to :func:`record_lines`, without a suffix.
+
+    Returns
+    -------
+    lines : DataFrame
+        As of :func:`cmlib.compress.compress` for several events.
+    metadata : dict
+
+    Raises
+    ------
+    SampleError
+        If they don't exist, or are not what was written.
+    """
+    table, metadata = Path(f"{out}{LINES}"), Path(f"{out}.json")
+    if not metadata.exists():
+        raise SampleError(f"no lines at {out}: {metadata} does not exist.")
+    meta = json.loads(metadata.read_text(encoding="utf-8"))
+    if not table.exists() or _digest(table) != meta["sha256"]:
+        raise SampleError(
+            f"{table} is not the file that was written: its checksum is not the one in {metadata}."
+        )
+    return pd.read_csv(table), meta
+
+
+@contextlib.contextmanager
+def draft(out, suffix):
+    """Write a table so that it exists in full, with its metadata, or not at all.
+
+    Parameters
+    ----------
+    out : path
+        Without suffix. Its folder is made if need be.
+    suffix : {LINES, SAMPLES}
+
+    Yields
+    ------
+    file : text file
+        For the table. Lines can be read from the ``.partial`` file while they are written.
+    metadata : dict
+        Empty, to be filled before the end.
+
+    Raises
+    ------
+    SampleError
+        If there is something at `out` already.
+    """
+    table, description = Path(f"{out}{suffix}"), Path(f"{out}.json")
+    if description.exists():
+        raise SampleError(
+            f"{description} exists, and recordings are never overwritten: name another, or move it away."
+        )
+    table.parent.mkdir(parents=True, exist_ok=True)
+    partial, metadata = Path(f"{table}.partial"), {}
+    try:
+        opener = gzip.open if suffix == SAMPLES else open
+        with opener(partial, "wt", encoding="utf-8", newline="") as file:
+            yield file, metadata
+        text = json.dumps(
+            {"schema": SCHEMA, **metadata, "sha256": _digest(partial)}, indent=1, ensure_ascii=False
+        )
+        _settle(partial, table)
+        partial = Path(f"{description}.partial")
+        partial.write_text(text + "\n", encoding="utf-8")
+        _settle(partial, description)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _settle(partial, target):
+    """Give a file its name when its content is safely on the disk."""
+    descriptor = os.open(partial, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    os.replace(partial, target)
+
+
+def _digest(file):
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()

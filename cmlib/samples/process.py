@@ -1,0 +1,117 @@
+"""perf's processes: one that samples a program, one that prints what was sampled."""
+
+import contextlib
+import functools
+import os
+import shlex
+import signal
+import subprocess
+import tempfile
+from pathlib import Path
+
+from cmlib.samples.files import SampleError
+from cmlib.samples.parser import FIELDS
+
+_PIECE = 1 << 16
+_PRINT = ["perf", "script", "-F", FIELDS, "--ns", "--show-lost-events", "-i"]
+_LINES_SHOWN = 10
+
+
+@contextlib.contextmanager
+def sampled(command, encodings, period, *, buffer_pages):
+    """Run a program, and read its samples as perf prints them, while it runs.
+
+    Parameters
+    ----------
+    command : list of str
+        Its input is empty and its output discarded.
+    encodings : sequence of str
+        The group's events as perf takes them, the one that times the sampling first.
+    period : int
+        Counts of the first event from sample to sample.
+    buffer_pages : int
+        Size of perf's buffer for each processor, a power of two [pages]. perf
+        hands on what it has when half of it is full.
+
+    Yields
+    ------
+    iterator of bytes
+        Pieces of text, cut anywhere.
+
+    Raises
+    ------
+    SampleError
+        If perf refuses or breaks off, or the program fails, with what it said.
+        Nothing is left running then, nor after any other exception.
+    """
+    with tempfile.TemporaryDirectory(prefix="cmlib-") as folder:
+        program_said, recorder_said, printer_said = (
+            Path(folder, name) for name in ("program", "record", "script")
+        )
+        quiet = f'exec "$@" >/dev/null 2>{shlex.quote(str(program_said))}'
+        group = f"{{{','.join(encodings)}}}:S"
+        record = ["perf", "record", "-B", "-m", str(buffer_pages), "-e", group, "-c", str(period), "-o", "-"]
+        with recorder_said.open("wb") as record_errors, printer_said.open("wb") as print_errors:
+            recorder = subprocess.Popen(
+                [*record, "--", "/bin/sh", "-c", quiet, "cmlib", *command],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=record_errors,
+                process_group=0,
+            )
+            printer = subprocess.Popen(
+                [*_PRINT, "-"],
+                stdin=recorder.stdout,
+                stdout=subprocess.PIPE,
+                stderr=print_errors,
+                process_group=recorder.pid,
+            )
+            recorder.stdout.close()
+            try:
+                yield _pieces(printer)
+                printer.wait()
+                recorder.wait()
+            finally:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(recorder.pid, signal.SIGKILL)
+                for process in (printer, recorder):
+                    process.wait()
+                printer.stdout.close()
+        if recorder.returncode and program_said.exists() and printer.returncode == 0:
+            raise SampleError(
+                f"`{shlex.join(command)}` failed with {_ending(recorder.returncode)}. The end of its standard error:\n"
+                f"{_end_of(program_said)}\nSamples are kept only of a program that succeeds."
+            )
+        if recorder.returncode or printer.returncode:
+            raise SampleError(
+                f"perf could not sample {group} under `{shlex.join(command)}`:\n"
+                f"{_end_of(recorder_said)}\n{_end_of(printer_said)}"
+            )
+
+
+@contextlib.contextmanager
+def printed(source):
+    """Read the samples of a ``perf.data`` as perf prints them; yields pieces of text like `sampled`."""
+    with tempfile.NamedTemporaryFile() as said:
+        printer = subprocess.Popen([*_PRINT, str(source)], stdout=subprocess.PIPE, stderr=said)
+        try:
+            yield _pieces(printer)
+            printer.wait()
+        finally:
+            printer.kill()
+            printer.wait()
+            printer.stdout.close()
+        if printer.returncode:
+            raise SampleError(f"perf can't read {source}:\n{_end_of(Path(said.name))}")
+
+
+def _pieces(process):
+    return iter(functools.partial(os.read, process.stdout.fileno(), _PIECE), b"")
+
+
+def _ending(code):
+    return f"exit code {code}" if code > 0 else f"signal {-code}"
+
+
+def _end_of(file):
+    return "\n".join(file.read_text(encoding="utf-8", errors="replace").splitlines()[-_LINES_SHOWN:])

@@ -1,0 +1,95 @@
+"""Stored samples, from the formats they are stored in."""
+
+import contextlib
+import functools
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from cmlib.samples.files import SAMPLES, SampleError
+from cmlib.samples.parser import SampleParser
+from cmlib.samples.process import printed
+
+_PIECE = 1 << 16  # bytes, or rows
+
+
+def read_samples(source, events=None):
+    """Read all samples of a file.
+
+    Parameters
+    ----------
+    source : path
+        What :func:`record_samples` stored (``.csv.gz``), the output of ``perf
+        script -F tid,time,period,event`` (``.txt``, ``.txt.gz``), or, under any
+        other name, a ``perf.data``.
+    events : sequence of str, optional
+        Names as perf prints them, the one that times the sampling first. Our
+        own files know theirs.
+
+    Returns
+    -------
+    DataFrame
+        Cumulated counts, a row a sample, a column an event.
+
+    Raises
+    ------
+    SampleError
+        If there is no sample in it, or it is compressed and cut off.
+    """
+    with stored_counts(source, events) as (names, blocks, _):
+        counts = np.concatenate([np.empty((0, len(names)), np.int64), *blocks])
+    if not len(counts):
+        raise SampleError(f"{source} holds no sample of {', '.join(names)}.")
+    return pd.DataFrame(counts.cumsum(axis=0), columns=names)
+
+
+@contextlib.contextmanager
+def stored_counts(source, events):
+    """Open a file of samples to be read block by block.
+
+    Yields
+    ------
+    names : list of str
+    blocks : iterator of ndarray of int64, shape (n, n_events)
+        Counts since the sample before.
+    parser : SampleParser or None
+        What tells of losses, once all is read; None for our own files.
+    """
+    source = Path(source)
+    if not source.is_file():
+        raise SampleError(f"no file of samples at {source}.")
+    try:
+        if source.name.endswith(SAMPLES):
+            with pd.read_csv(source, chunksize=_PIECE, dtype=np.int64) as table:
+                names = list(pd.read_csv(source, nrows=0).columns)
+                yield names, (block.to_numpy() for block in table), None
+        elif events:
+            parser = SampleParser(events)
+            with _text(source) as pieces:
+                yield list(events), parsed(pieces, parser), parser
+        else:
+            raise SampleError(f"name the events of {source}, the one that times the sampling first.")
+    except EOFError:
+        raise SampleError(
+            f"{source} is cut off: its compressed content has no end. Record it again."
+        ) from None
+
+
+def parsed(pieces, parser):
+    """Counts of all samples in pieces of text, block by block."""
+    for piece in pieces:
+        yield parser.feed(piece)
+    yield parser.finish()
+
+
+@contextlib.contextmanager
+def _text(source):
+    if ".txt" not in source.suffixes:
+        with printed(source) as pieces:
+            yield pieces
+        return
+    opener = gzip.open if source.suffix == ".gz" else open
+    with opener(source, "rb") as file:
+        yield iter(functools.partial(file.read, _PIECE), b"")

@@ -1,0 +1,227 @@
+"""Sample a program with a group of counters, and keep the samples, or only their lines."""
+
+import shlex
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+
+from cmlib import machine
+from cmlib.compress import BoundedRegression, OnlineRegression
+from cmlib.record.execute import resolve
+from cmlib.samples.files import LINES, SAMPLES, SampleError, draft
+from cmlib.samples.parser import SampleParser
+from cmlib.samples.process import sampled
+from cmlib.samples.reading import parsed, stored_counts
+
+
+def record_lines(
+    command,
+    events,
+    period,
+    out,
+    *,
+    alpha=0.01,
+    n_sigma=3.0,
+    drift=None,
+    bound=None,
+    label=None,
+    buffer_pages=32,
+    progress=None,
+):
+    """Sample a program, and while it runs store straight lines instead of its samples.
+
+    Memory does not grow with the run. Counted is the process itself, all its
+    life: perf does not follow a group that is sampled into the processes and
+    threads it starts.
+
+    Parameters
+    ----------
+    command : sequence of str
+        Program and arguments. Its input is empty and its output discarded.
+    events : sequence of str, or mapping of str to str
+        At least two: the one that times the sampling, x of the lines, and those
+        counted along. A mapping gives, by the name that perf prints, what perf is told.
+    period : int > 0
+        Counts of the first event from sample to sample.
+    out : path
+        Without a suffix: the lines become ``<out>.csv``, the metadata ``<out>.json``.
+    alpha, n_sigma, drift, bound
+        As of :func:`cmlib.compress.compress`.
+    label : str, optional
+        What stands for the command in the metadata.
+    buffer_pages : int, default 32
+        Size of perf's buffer for each processor, a power of two [pages]. A small
+        one hands samples on sooner, a large one loses fewer on a busy machine.
+    progress : callable, optional
+        Called with the numbers of samples and of lines so far.
+
+    Returns
+    -------
+    dict
+        The metadata: kind, command, events, period, method, n_samples, n_lines,
+        n_lost, n_backwards, n_unreadable (see :class:`SampleParser`), machine,
+        date, duration_s.
+
+    Raises
+    ------
+    SampleError
+        If perf refuses, the program fails, there is no sample, or `out` exists;
+        nothing is left at `out` then.
+    RecordError
+        If there is no such program, or no perf.
+    """
+    encodings = _encodings(events)
+    settings = {"alpha": alpha, "n_sigma": n_sigma, "drift": drift, "bound": bound}
+    regression = _regression(list(encodings)[1:], **settings)
+    _compile(regression, len(encodings) - 1)
+    with draft(out, LINES) as (file, metadata):
+        sink = _LineWriter(regression, file)
+        metadata |= _sample(command, encodings, period, sink, label, buffer_pages, progress)
+        metadata |= {"kind": "lines", "method": settings, "n_lines": sink.n_rows}
+    return metadata
+
+
+def record_samples(command, events, period, out, *, label=None, buffer_pages=32, progress=None):
+    """Sample a program, and store its samples: ``<out>.csv.gz``, a row a sample, counts since the one before.
+
+    Parameters, metadata and errors are those of :func:`record_lines`.
+    """
+    encodings = _encodings(events)
+    with draft(out, SAMPLES) as (file, metadata):
+        sink = _SampleWriter(list(encodings), file)
+        metadata |= _sample(command, encodings, period, sink, label, buffer_pages, progress)
+        metadata |= {"kind": "samples"}
+    return metadata
+
+
+def compress_samples(source, out, events=None, *, alpha=0.01, n_sigma=3.0, drift=None, bound=None):
+    """Store the lines of a file of samples, as if they had been found while it was recorded.
+
+    Parameters
+    ----------
+    source, events
+        As of :func:`read_samples`; the file is read in blocks and may be of any length.
+    out, alpha, n_sigma, drift, bound
+        As of :func:`record_lines`.
+
+    Returns
+    -------
+    dict
+        The metadata: kind, source (the file's name), events, method, n_samples,
+        n_lines, and, where the file tells, n_lost, n_backwards, n_unreadable.
+    """
+    settings = {"alpha": alpha, "n_sigma": n_sigma, "drift": drift, "bound": bound}
+    with draft(out, LINES) as (file, metadata):
+        with stored_counts(source, events) as (names, blocks, parser):
+            sink = _LineWriter(_regression(names[1:], **settings), file)
+            n_samples = _store(blocks, sink)
+        if not n_samples:
+            raise SampleError(f"{source} holds no sample of {', '.join(names)}.")
+        metadata |= {"kind": "lines", "source": Path(source).name, "events": names, "method": settings}
+        metadata |= {"n_samples": n_samples, "n_lines": sink.n_rows, **_losses(parser)}
+    return metadata
+
+
+class _LineWriter:
+    """Writes the lines of the samples that it is given, each as soon as it is finished."""
+
+    def __init__(self, regression, file):
+        self._regression, self._file = regression, file
+        self._so_far = 0
+        self.n_rows = 0
+
+    def take(self, counts):
+        totals = self._so_far + counts.cumsum(axis=0)
+        self._so_far = totals[-1]
+        self._write(self._regression.extend(totals[:, 0], totals[:, 1:]))
+
+    def finish(self):
+        self._write(self._regression.finish())
+
+    def _write(self, lines):
+        if len(lines):
+            lines.to_csv(self._file, header=self.n_rows == 0, index=False)
+            self._file.flush()
+            self.n_rows += len(lines)
+
+
+class _SampleWriter:
+    def __init__(self, names, file):
+        self._file = file
+        self.n_rows = 0
+        file.write(",".join(names) + "\n")
+
+    def take(self, counts):
+        np.savetxt(self._file, counts, fmt="%d", delimiter=",")
+        self.n_rows += len(counts)
+
+    def finish(self):
+        """Nothing is held back."""
+
+
+def _sample(command, encodings, period, sink, label, buffer_pages, progress):
+    """Run the program, let the sink take its samples, and tell what happened."""
+    command = resolve(command)
+    parser = SampleParser(encodings)
+    date, began = datetime.now(UTC), time.monotonic()
+    with sampled(command, list(encodings.values()), period, buffer_pages=buffer_pages) as pieces:
+        n_samples = _store(parsed(pieces, parser), sink, progress)
+    if not n_samples:
+        names = ", ".join(encodings)
+        raise SampleError(
+            f"perf printed {parser.n_unreadable} lines, but no sample of {names}: does it print other names for them?"
+            if parser.n_unreadable
+            else f"`{shlex.join(command)}` ended before the first sample: give it more work, or take a shorter period "
+            f"than {period} {next(iter(encodings))}."
+        )
+    return {
+        "command": label or shlex.join(command),
+        "events": encodings,
+        "period": period,
+        "n_samples": n_samples,
+        **_losses(parser),
+        "machine": machine.describe(),
+        "date": date.strftime("%Y-%m-%dT%H:%M:%S"),
+        "duration_s": time.monotonic() - began,
+    }
+
+
+def _store(blocks, sink, progress=None):
+    n_samples = 0
+    for counts in blocks:
+        if len(counts):
+            sink.take(counts)
+            n_samples += len(counts)
+            if progress:
+                progress(n_samples, sink.n_rows)
+    sink.finish()
+    return n_samples
+
+
+def _compile(regression, n_events):
+    """Make the compiler do its work before the program runs: samples would be lost meanwhile."""
+    regression.extend(np.arange(4.0), np.zeros((4, n_events)))
+    regression.finish()
+
+
+def _losses(parser):
+    kinds = ("n_lost", "n_backwards", "n_unreadable")
+    return {kind: getattr(parser, kind) for kind in kinds} if parser else {}
+
+
+def _encodings(events):
+    encodings = dict(events) if isinstance(events, Mapping) else {event: event for event in events}
+    if len(encodings) < 2:
+        raise SampleError(
+            f"at least two events are needed, one to time the sampling; got {', '.join(encodings) or 'none'}."
+        )
+    return encodings
+
+
+def _regression(events, *, alpha, n_sigma, drift, bound):
+    if bound is None:
+        return OnlineRegression(events, alpha=alpha, n_sigma=n_sigma, drift=drift)
+    return BoundedRegression(bound, events)

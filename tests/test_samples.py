@@ -1,0 +1,319 @@
+"""perf's sample stream: its text, its files, and programs that are sampled here and now with software events."""
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+import time
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
+import numpy.testing as npt
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cmlib.compress import compress, reconstruct
+from cmlib.record import RecordError
+from cmlib.samples import (
+    SampleError,
+    SampleParser,
+    compress_samples,
+    read_lines,
+    read_samples,
+    record_lines,
+    record_samples,
+)
+
+GOLDEN = Path(__file__).parent / "golden/samples/perf_script_lost.txt"
+EVENTS = ["cpu-clock", "page-faults", "context-switches"]
+EVERY = 200_000  # ns of cpu-clock
+
+
+def printed(counts, events=EVENTS, task=7):
+    """What perf script prints of samples: nothing for what did not happen."""
+    lines = [
+        f"{task:>6}  {12 + i}.000000{i:03d}: {count:>10} {event:>18}: "
+        for i, sample in enumerate(counts)
+        for event, count in zip(events, sample, strict=True)
+        if count
+    ]
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def parse(pieces, events=EVENTS):
+    parser = SampleParser(events)
+    return np.concatenate([*map(parser.feed, pieces), parser.finish()]), parser
+
+
+sampled = st.lists(
+    st.tuples(st.integers(1, 10**7), st.integers(0, 99), st.integers(0, 2)), min_size=1, max_size=12
+)
+
+
+# --- the text -----------------------------------------------------------------------------------
+
+
+@settings(deadline=None, max_examples=60)
+@given(sampled, st.lists(st.integers(0, 2000), max_size=5))
+def test_samples_come_back_from_their_text_wherever_it_is_cut(samples, cuts):
+    text = printed(samples)
+    edges = [0, *sorted(cuts), len(text)]
+    counts, parser = parse([text[a:b] for a, b in zip(edges, edges[1:], strict=False)])
+    npt.assert_array_equal(counts, samples)
+    assert (parser.n_samples, parser.n_lost, parser.n_unreadable) == (len(samples), 0, 0)
+
+
+def test_real_output_with_lost_samples_keeps_every_count():
+    text = GOLDEN.read_bytes()
+    counts, parser = parse([text])
+    assert parser.n_lost == 53 + 269 + 9417
+    assert parser.n_unreadable == 1, "the first line, which says how the file was made"
+    numbers = [line.split() for line in text.decode().splitlines() if line.endswith(": ")]
+    for column, event in enumerate(EVENTS):
+        assert counts[:, column].sum() == sum(int(n[2]) for n in numbers if n[3] == f"{event}:")
+    assert counts[:, 0].tolist().count(124576158) == 1, "the gap of the lost samples is one long step"
+
+
+def test_threads_are_counted_together():
+    first, second = printed([(500, 1, 0)], task=7), printed([(400, 0, 2)], task=8)
+    counts, _ = parse([first + second])
+    npt.assert_array_equal(counts, [(500, 1, 0), (400, 0, 2)])
+
+
+def test_counts_between_two_samples_belong_to_the_later_one():
+    text = (
+        printed([(500, 1, 0)])
+        + b"     8  20.000000000:     30   page-faults: \n"
+        + printed([(400, 2, 0)], task=8)
+    )
+    counts, _ = parse([text])
+    npt.assert_array_equal(counts, [(500, 1, 0), (400, 32, 0)])
+
+
+def test_a_counter_that_ran_backwards_adds_nothing_and_is_told():
+    backwards = 2**64 - 1000
+    counts, parser = parse([printed([(500, 5, 0), (500, backwards, 0), (backwards, 3, 0), (500, 1, 0)])])
+    npt.assert_array_equal(counts, [(500, 5, 0), (500, 0, 0), (500, 4, 0)])
+    assert parser.n_backwards == 2
+
+
+def test_what_is_neither_sample_nor_loss_is_passed_over_and_told():
+    text = (
+        b"Warning: something\n\n"
+        + printed([(500, 5, 0)])
+        + b"  7  13.1:  12  branches: \n"
+        + b"  7  13.2:    99 cpu-cl"
+    )
+    counts, parser = parse([text])
+    npt.assert_array_equal(counts, [(500, 5, 0)])
+    assert parser.n_unreadable == 3
+
+
+def test_names_are_known_with_the_modifiers_that_perf_adds():
+    names = ["cycles:u", "syscalls:sys_enter_read", "ls_stlf:uD", "instructions:u"]
+    counts, parser = parse(
+        [printed([(9, 8, 7, 6)], names)], ["cycles", "syscalls:sys_enter_read", "ls_stlf", "instructions:u"]
+    )
+    npt.assert_array_equal(counts, [(9, 8, 7, 6)])
+    assert parser.n_unreadable == 0
+
+
+# --- files --------------------------------------------------------------------------------------
+
+
+def test_the_lines_of_a_file_are_those_of_its_samples(tmp_path):
+    rng = np.random.default_rng(0)
+    counts = np.column_stack(
+        [rng.integers(490_000, 510_000, 3000), rng.poisson(np.repeat([3, 90, 10], 1000)), np.ones(3000)]
+    )
+    source = tmp_path / "run.txt.gz"
+    source.write_bytes(gzip.compress(printed(counts.astype(int).tolist())))
+    samples = read_samples(source, EVENTS)
+    npt.assert_array_equal(samples, counts.cumsum(axis=0))
+    for name, method in (("printed", {}), ("drift", {"drift": 20.0}), ("bound", {"bound": [40.0, 1.0]})):
+        told = compress_samples(source, tmp_path / name, EVENTS, **method)
+        lines, metadata = read_lines(tmp_path / name)
+        expected = compress(samples["cpu-clock"], samples[EVENTS[1:]], **method)
+        pd.testing.assert_frame_equal(lines, expected)
+        assert metadata["n_samples"] == 3000 and metadata["n_lines"] == told["n_lines"] == len(lines)
+        assert metadata["source"] == "run.txt.gz"
+
+
+def test_memory_does_not_grow_with_the_file(tmp_path):
+    def peak(n):
+        source = tmp_path / f"{n}.txt"
+        with source.open("wb") as file:
+            for _ in range(n // 1000):
+                file.write(printed([(500_000, 2, 0)] * 1000))
+        tracemalloc.start()
+        compress_samples(source, tmp_path / str(n), EVENTS)
+        highest = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return highest
+
+    peak(2000)
+    assert peak(40_000) < 1.5 * peak(4000)
+
+
+def test_lines_that_were_changed_afterwards_are_not_read(tmp_path):
+    source = tmp_path / "run.txt"
+    source.write_bytes(printed([(500, 1, 0)] * 9))
+    compress_samples(source, tmp_path / "lines", EVENTS)
+    with (tmp_path / "lines.csv").open("a") as file:
+        file.write("1,2,3\n")
+    with pytest.raises(SampleError, match=r"lines\.csv is not the file that was written"):
+        read_lines(tmp_path / "lines")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "events", "said"),
+    [
+        ("missing.txt", None, EVENTS, "no file of samples"),
+        ("run.txt", b"\n", None, "name the events"),
+        (
+            "run.txt",
+            printed([(5, 5, 5)]),
+            ["cycles", "instructions"],
+            "holds no sample of cycles, instructions",
+        ),
+        ("run.txt.gz", gzip.compress(os.urandom(5000))[:3000], EVENTS, "is cut off"),
+        ("run.csv.gz", gzip.compress(b"a,b\n" + b"11,12\n" * 5000)[:-9], None, "is cut off"),
+        ("perf.data", b"no such thing", EVENTS, "perf can't read"),
+    ],
+)
+def test_a_file_that_is_broken_is_named(tmp_path, name, content, events, said):
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(SampleError, match=said):
+        read_samples(tmp_path / name, events)
+    with pytest.raises(SampleError, match=said):
+        compress_samples(tmp_path / name, tmp_path / "lines", events)
+    assert {file.name for file in tmp_path.iterdir()} <= {name}
+
+
+# --- programs, here and now ---------------------------------------------------------------------
+
+FAULTS = """
+import mmap, resource, sys
+for _ in range(int(sys.argv[2])):
+    block = mmap.mmap(-1, 4096 * 64)
+    for at in range(0, 4096 * 64, 4096):
+        block[at] = 1
+    block.close()
+    sum(range(5000))
+with open(sys.argv[1], "w") as file:
+    file.write(str(resource.getrusage(resource.RUSAGE_SELF).ru_minflt))
+"""
+
+
+def test_counts_of_a_live_program_are_those_the_kernel_tells_it(tmp_path):
+    command = [sys.executable, "-S", "-c", FAULTS, str(tmp_path / "faults"), "1000"]
+    seen = []
+    told = record_lines(
+        command,
+        EVENTS,
+        EVERY,
+        tmp_path / "lines",
+        bound=5.0,
+        label="faults",
+        progress=lambda *n: seen.append(n),
+    )
+    lines, metadata = read_lines(tmp_path / "lines")
+    assert metadata | {"schema": 1} == metadata == json.loads((tmp_path / "lines.json").read_text())
+    assert {key: metadata[key] for key in told} == told
+    assert metadata["command"] == "faults" and metadata["method"]["bound"] == 5.0
+    assert seen[-1][0] == metadata["n_samples"] > 100 and len(lines) == metadata["n_lines"]
+    assert metadata["n_unreadable"] == metadata["n_backwards"] == 0
+    faults = reconstruct(lines, lines["x_end"].tail(1))["page-faults"].item()
+    assert faults == pytest.approx(int((tmp_path / "faults").read_text()), rel=0.05)
+
+
+def test_lines_are_stored_while_the_program_runs(tmp_path):
+    """The program itself waits for its first lines, and fails if they don't come."""
+    waiting = """
+import os, sys, time
+end = time.monotonic() + 20
+while time.monotonic() < end:
+    blocks = [bytearray(4096 * 64) for _ in range(64)]
+    sum(range(200_000))
+    if os.path.getsize(sys.argv[1]) > 1000:
+        sys.exit(0)
+sys.exit(3)
+"""
+    command = [sys.executable, "-S", "-c", waiting, str(tmp_path / "lines.csv.partial")]
+    record_lines(command, EVENTS, EVERY, tmp_path / "lines", buffer_pages=4)
+    assert len(read_lines(tmp_path / "lines")[0]) > 10
+
+
+def test_samples_are_stored_whole_and_perf_data_reads_the_same(tmp_path):
+    command = [sys.executable, "-S", "-c", FAULTS, str(tmp_path / "faults"), "300"]
+    told = record_samples(command, EVENTS[:2], EVERY, tmp_path / "run")
+    samples = read_samples(tmp_path / "run.csv.gz")
+    assert list(samples) == EVENTS[:2] and len(samples) == told["n_samples"] > 50
+    assert (samples["cpu-clock"].diff().dropna() > 0).all()
+
+    data = tmp_path / "perf.data"
+    group = "{cpu-clock,page-faults}:S"
+    perf = ["perf", "record", "-q", "-e", group, "-c", str(EVERY), "-o", str(data), "--", *command]
+    subprocess.run(perf, check=True, capture_output=True)
+    again = read_samples(data, EVENTS[:2])
+    assert again["page-faults"].iloc[-1] == pytest.approx(samples["page-faults"].iloc[-1], rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("command", "events", "error", "said"),
+    [
+        (["sh", "-c", "echo out of luck >&2; exit 3"], EVENTS, SampleError, r"exit code 3[^$]*out of luck"),
+        (["sh", "-c", "kill -9 $$"], EVENTS, SampleError, "signal 9"),
+        (
+            ["true"],
+            ["cpu-clock", "no-such-event"],
+            SampleError,
+            r"could not sample \{cpu-clock,no-such-event\}:S",
+        ),
+        (
+            ["true"],
+            {"elsewhere": "cpu-clock", "faults": "page-faults"},
+            SampleError,
+            "no sample of elsewhere, faults",
+        ),
+        (["true"], ["cpu-clock"], SampleError, "at least two events"),
+        (["no-such-program"], EVENTS, RecordError, "does not exist"),
+    ],
+)
+def test_what_goes_wrong_is_told_and_leaves_nothing(tmp_path, command, events, error, said):
+    with pytest.raises(error, match=said):
+        record_lines(command, events, 20_000, tmp_path / "run")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_program_without_a_sample_is_told(tmp_path):
+    with pytest.raises(SampleError, match="ended before the first sample"):
+        record_lines(["true"], EVENTS, 10**10, tmp_path / "run")
+
+
+def test_what_is_there_is_never_overwritten(tmp_path):
+    (tmp_path / "run.json").write_text("{}")
+    with pytest.raises(SampleError, match="never overwritten"):
+        record_lines(["true"], EVENTS, EVERY, tmp_path / "run")
+    assert (tmp_path / "run.json").read_text() == "{}"
+
+
+def test_when_it_is_interrupted_the_program_ends_and_nothing_is_left(tmp_path):
+    def interrupt(n_samples, n_lines):
+        raise KeyboardInterrupt
+
+    endless = "import os, sys; open(sys.argv[1], 'w').write(str(os.getpid()))\nwhile True: sum(range(1000))"
+    command = [sys.executable, "-S", "-c", endless, str(tmp_path / "pid")]
+    with pytest.raises(KeyboardInterrupt):
+        record_lines(command, EVENTS, EVERY, tmp_path / "run", buffer_pages=4, progress=interrupt)
+    process = Path("/proc", (tmp_path / "pid").read_text())
+    gone = time.monotonic() + 5
+    while process.exists() and "Z" not in (process / "stat").read_text().split()[2]:
+        assert time.monotonic() < gone
+        time.sleep(0.01)
+    assert [file.name for file in tmp_path.iterdir()] == ["pid"]
