@@ -1,0 +1,232 @@
+"""Where the store is, what it looks like, and how it is replaced in one piece."""
+
+import contextlib
+import sqlite3
+import uuid
+from pathlib import Path
+from urllib.parse import quote
+
+import sqlalchemy as sa
+from sqlalchemy.exc import SQLAlchemyError
+
+from cmlib import places
+from cmlib.errors import CmlibError
+
+# Changes with the tables below; a store of another one is refused.
+SCHEMA = 1
+
+# A row of PostgreSQL fits into one page of 8 kB, which is 1019 numbers at most.
+MOST_EVENTS = 480
+
+_NAMESPACE = "cmlib"
+# PostgreSQL's advisory locks: one rebuild at a time; no reader while the new store takes the old one's place.
+_BUILDING, _SWAPPING = 0x636D6C6962, 0x636D6C6963
+
+_METADATA = sa.MetaData()
+
+VERSION = sa.Table("store_version", _METADATA, sa.Column("version", sa.Integer, nullable=False))
+
+# First level: a row a run. `events` is a JSON array: event k has the columns count_k and running_k
+# of the second level, the run's own series table.
+RUNS = sa.Table(
+    "runs",
+    _METADATA,
+    sa.Column("run_id", sa.Text, primary_key=True),
+    sa.Column("program", sa.Text, nullable=False),
+    sa.Column("set", sa.Text, nullable=False),
+    sa.Column("mode", sa.Text, nullable=False),
+    sa.Column("pass", sa.Integer, nullable=False),
+    sa.Column("part", sa.Integer, nullable=False),
+    sa.Column("run", sa.Text, nullable=False),
+    sa.Column("command", sa.Text, nullable=False),
+    sa.Column("date", sa.Text),
+    sa.Column("interval_ms", sa.Double, nullable=False),
+    sa.Column("duration_s", sa.Double, nullable=False),
+    sa.Column("exit_code", sa.Integer),
+    sa.Column("n_intervals", sa.Integer, nullable=False),
+    sa.Column("n_events", sa.Integer, nullable=False),
+    sa.Column("events", sa.Text, nullable=False),
+    sa.Column("series_table", sa.Text, nullable=False, unique=True),
+    sa.Column("meta", sa.Text, nullable=False),
+)
+
+
+class StoreError(CmlibError, ValueError):
+    """A recording that can't be stored, or a store that can't be made or read."""
+
+
+def default_url():
+    """URL of the SQLite file among the results."""
+    return sa.URL.create("sqlite", database=str(places.results_dir() / "store.sqlite")).render_as_string()
+
+
+def series_table(name, n_events):
+    """Second level: a row an interval; a count is NULL where its event was not counted."""
+    numbers = ["time_s", "interval_s"]
+    numbers += [f"count_{k:03d}" for k in range(n_events)]
+    numbers += [f"running_{k:03d}" for k in range(n_events)]
+    return sa.Table(name, sa.MetaData(), *(sa.Column(number, sa.Double) for number in numbers))
+
+
+@contextlib.contextmanager
+def reading(url):
+    """Open a store to read from.
+
+    Raises
+    ------
+    StoreError
+        If there is none, or it is of another version.
+    """
+    url = _parsed(url)
+    if url.get_backend_name() == "sqlite" and not Path(url.database).is_file():
+        raise StoreError(f"there is no store at {url.database}; make it: {_how_to_rebuild(url)}")
+    with _connection(url, _reading_engine(url)) as connection:
+        if url.get_backend_name() == "postgresql":
+            connection.execute(sa.select(sa.func.pg_advisory_xact_lock_shared(_SWAPPING)))
+        version = None
+        if sa.inspect(connection).has_table(VERSION.name, schema=_namespace(url)):
+            version = connection.execute(sa.select(VERSION.c.version)).scalar()
+        if version != SCHEMA:
+            found = "holds no store" if version is None else f"is a store of version {version}"
+            raise StoreError(
+                f"{_shown(url)} {found}, and this cmlib reads version {SCHEMA}; make it anew: {_how_to_rebuild(url)}"
+            )
+        yield connection
+
+
+@contextlib.contextmanager
+def replacing(url):
+    """Open an empty store that takes the place of `url`'s when the block ends well, and else leaves no trace.
+
+    Readers see the old store or the new one. Of several that rebuild at once, the last to end stays.
+
+    Raises
+    ------
+    StoreError
+        If nothing can be written there.
+    """
+    url = _parsed(url)
+    replace = _replacing_file if url.get_backend_name() == "sqlite" else _replacing_namespace
+    with replace(url) as connection:
+        _METADATA.create_all(connection)
+        connection.execute(VERSION.insert().values(version=SCHEMA))
+        yield connection
+
+
+@contextlib.contextmanager
+def _replacing_file(url):
+    target = Path(url.database)
+    draft = target.with_name(f"{target.name}.{uuid.uuid4().hex[:8]}.partial")
+    _check_is_ours(url)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        draft.touch()
+        try:
+            engine = sa.create_engine(url.set(database=str(draft)), poolclass=sa.NullPool)
+            with _connection(url, engine) as connection:
+                yield connection
+            draft.replace(target)
+        finally:
+            draft.unlink(missing_ok=True)
+    except OSError as error:
+        raise StoreError(
+            f"the store can't be written to {target}: {error.strerror}. Give another place with --url, "
+            "or move all data with the environment variable CMLIB_DATA."
+        ) from error
+
+
+def _check_is_ours(url):
+    """Raise StoreError if the file holds something else, which replacing it would destroy."""
+    if not Path(url.database).exists():
+        return
+    try:
+        with _connection(url, _reading_engine(url)) as connection:
+            ours = sa.inspect(connection).has_table(VERSION.name)
+    except StoreError:
+        ours = False
+    if not ours:
+        raise StoreError(
+            f"{url.database} is there, and is not a store of cmlib; name another file, or delete it first."
+        )
+
+
+@contextlib.contextmanager
+def _replacing_namespace(url):
+    draft = f"{_NAMESPACE}_new"
+    with _connection(url, _engine(url, draft)) as connection:
+        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_BUILDING)))
+        there = sa.inspect(connection)
+        if there.has_schema(_NAMESPACE) and not there.has_table(VERSION.name, schema=_NAMESPACE):
+            raise StoreError(
+                f"{_shown(url)} has a schema {_NAMESPACE!r} that is not a store of cmlib; rename it, or use another database."
+            )
+        connection.execute(sa.text(f"DROP SCHEMA IF EXISTS {draft} CASCADE"))
+        connection.execute(sa.schema.CreateSchema(draft))
+        yield connection
+        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_SWAPPING)))
+        connection.execute(sa.text(f"DROP SCHEMA IF EXISTS {_NAMESPACE} CASCADE"))
+        connection.execute(sa.text(f"ALTER SCHEMA {draft} RENAME TO {_NAMESPACE}"))
+
+
+@contextlib.contextmanager
+def _connection(url, engine):
+    """One transaction; what the database says against it becomes a StoreError."""
+    try:
+        with engine.begin() as connection:
+            yield connection
+    except SQLAlchemyError as error:
+        said = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
+        raise StoreError(
+            f"{_shown(url)}: {said}. Is it the right database, running, and yours to use? A store is made by {_how_to_rebuild(url)}"
+        ) from error
+    finally:
+        engine.dispose()
+
+
+def _reading_engine(url):
+    if url.get_backend_name() != "sqlite":
+        return _engine(url, _NAMESPACE)
+    address = f"file:{quote(str(Path(url.database).absolute()))}?mode=ro"
+    return sa.create_engine(
+        "sqlite://", creator=lambda: sqlite3.connect(address, uri=True), poolclass=sa.NullPool
+    )
+
+
+def _engine(url, namespace):
+    try:
+        engine = sa.create_engine(url, poolclass=sa.NullPool)
+    except ModuleNotFoundError as error:
+        raise StoreError(f"{_shown(url)} needs {error.name}: pip install 'cmlib[postgres]'.") from error
+    return engine.execution_options(schema_translate_map={None: namespace})
+
+
+def _namespace(url):
+    return None if url.get_backend_name() == "sqlite" else _NAMESPACE
+
+
+def _parsed(url):
+    try:
+        parsed = sa.make_url(url or default_url())
+    except SQLAlchemyError as error:
+        raise StoreError(
+            f"{url!r} is not the URL of a database; such are sqlite:///FILE, postgresql+psycopg://USER@HOST/NAME."
+        ) from error
+    backend = parsed.get_backend_name()
+    if backend not in {"sqlite", "postgresql"}:
+        raise StoreError(
+            f"{_shown(parsed)}: a store is kept in sqlite or postgresql, which replace it in one piece."
+        )
+    if backend == "sqlite" and parsed.database in {None, "", ":memory:"}:
+        raise StoreError(
+            f"{_shown(parsed)}: a store in memory is gone when it is made; name a file, sqlite:///FILE."
+        )
+    return parsed.set(drivername="postgresql+psycopg") if parsed.drivername == "postgresql" else parsed
+
+
+def _how_to_rebuild(url):
+    default = url.render_as_string() == default_url()
+    return "cmlib store rebuild" + ("" if default else f" --url {_shown(url)}")
+
+
+def _shown(url):
+    return url.render_as_string(hide_password=True)
