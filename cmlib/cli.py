@@ -149,15 +149,16 @@ def store():
 @click.option("--url", help="SQLAlchemy URL.  [default: an SQLite file among the results]")
 def rebuild(url):
     """Make the store anew from the raw recordings."""
-    from cmlib import places
-    from cmlib import store as stored
+    from cmlib.store import rebuild as rebuild_store
 
-    url = url or stored.default_url()
-    click.echo(f"{len(stored.rebuild(places.recordings_dir(), url))} runs in the store")
+    click.echo(f"{len(rebuild_store(url=url, progress=True))} runs in the store")
 
 
 def _parameter(text):
     name, equals, value = text.partition("=")
     if not (name and equals):
         raise click.BadParameter(f"{text!r} is not NAME=VALUE", param_hint="-p")
-    return name, yaml.safe_load(value)
+    try:
+        return name, yaml.safe_load(value)
+    except yaml.YAMLError as error:
+        raise click.BadParameter(f"{text!r}: the value is no YAML", param_hint="-p") from error

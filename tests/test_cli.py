@@ -62,6 +62,7 @@ def test_every_command_has_help_with_an_example(path):
         ["record", "app", "--interval-ms", "0", "--", "true"],
         ["import", "app", "no-such-file"],
         ["run", "smoke", "-p", "program"],
+        ["run", "smoke", "-p", "program=[1"],
         ["doctor", "too much"],
     ],
 )

@@ -45,9 +45,13 @@ def existing_runs(folder):
     -------
     dict of str to dict
         Metadata by name of the run, sorted by name. A run without metadata does not exist.
+
+    Raises
+    ------
+    RecordError
+        If a file is not JSON.
     """
-    files = sorted(Path(folder).glob("*.json"))
-    return {file.stem: json.loads(file.read_text(encoding="utf-8")) for file in files}
+    return {file.stem: _read_json(file) for file in sorted(Path(folder).glob("*.json"))}
 
 
 def read_raw(folder, run):
@@ -130,6 +134,13 @@ def clear_unfinished(folder):
     """Remove what a recording that was cut off left behind."""
     for left in Path(folder).glob("*.partial"):
         shutil.rmtree(left) if left.is_dir() else left.unlink()
+
+
+def _read_json(file):
+    try:
+        return json.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise RecordError(f"{file} is not JSON ({error}): restore it, or move that run away.") from error
 
 
 def _write(target, content):

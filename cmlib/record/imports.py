@@ -1,5 +1,6 @@
 """Take perf output that was recorded elsewhere into the recordings, byte for byte."""
 
+import contextlib
 import gzip
 import itertools
 import re
@@ -128,10 +129,9 @@ def _facts(frame, counts, running, text):
         for name, event in written.items()
         if event == f"{name}:{event.rpartition(':')[2]}"
     }
-    pinned = [name for name, modifier in modifiers.items() if "D" in modifier]
-    pinned = pinned or [name for name in ("instructions", "cycles") if name in written]
+    pinned = [name for name, modifier in modifiers.items() if "D" in modifier and name in counts]
+    pinned = pinned or [name for name in ("instructions", "cycles") if name in counts]
     others = [name for name in counts if name not in pinned]
-    started = re.search(r"^# started on (.+)$", text, re.M)
     times = counts.index.to_numpy()
     return {
         "mode": "ocoe" if running.where(counts.notna()).min().min() >= 1 else "mlpx",
@@ -139,11 +139,9 @@ def _facts(frame, counts, running, text):
         "groups": _groups(running[others]),
         "modifier": next((modifier.replace("D", "") for modifier in modifiers.values()), None),
         "interval_ms": round(1000 * np.diff(times, prepend=0.0)[: max(len(times) - 1, 1)].min()),
-        "encodings": {name: written[name] for name in others},
+        "encodings": {name: written.get(name, name) for name in others},
         "separator": _separator(text),
-        "date": datetime.strptime(started[1].strip(), "%a %b %d %H:%M:%S %Y").isoformat()
-        if started
-        else None,
+        "date": _started(text),
         "duration_s": float(times[-1]),
     }
 
@@ -185,16 +183,24 @@ def _events(meta):
 
 
 def _origin(about, command, note):
-    about = about or {
-        "machine": dict.fromkeys(machine.describe()),
-        "offered_counters": None,
-        "good_counters": None,
-    }
-    return {
-        "command": command,
-        "counters": {"offered": about["offered_counters"], "good": about["good_counters"]},
-        "machine": about["machine"],
-        "exit_code": None,
-        "imported": True,
-        "note": note,
-    }
+    """What perf's output does not tell; without `about`, the machine is unknown in every respect."""
+    unknown = dict.fromkeys(machine.describe())
+    about = about or {"machine": {}, "offered_counters": None, "good_counters": None}
+    try:
+        told = {
+            "counters": {"offered": about["offered_counters"], "good": about["good_counters"]},
+            "machine": unknown | about["machine"],
+        }
+    except (KeyError, TypeError) as error:
+        raise RecordError(
+            "what was told of the machine is not the output of `cmlib doctor --json`."
+        ) from error
+    return told | {"command": command, "exit_code": None, "imported": True, "note": note}
+
+
+def _started(text):
+    """When perf says it started, in the time of that machine (ISO); None if it does not say."""
+    if found := re.search(r"^# started on (.+)$", text, re.M):
+        with contextlib.suppress(ValueError):
+            return datetime.strptime(found[1].strip(), "%a %b %d %H:%M:%S %Y").isoformat()
+    return None
