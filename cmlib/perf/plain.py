@@ -72,7 +72,7 @@ def _is_plain(table, grammar):
         "time": "^ *[0-9]+[.,][0-9]{9}$",
         "count": f"^ *(-?[0-9]+({decimal}[0-9]+)?|<not counted>|<not supported>)$",
         "unit": "^([^0-9]|$)",
-        "event": ".*",
+        "event": "^([^/]|/[^/]*/)*$" if grammar.separator == "," else "",
         "runtime": "^[0-9]+$",
         "share": f"^[0-9]+{decimal}[0-9]{{2}}$",
     }

@@ -1,0 +1,72 @@
+"""How long two million rows of perf output take to read, in each form perf writes; with the memory at its highest.
+
+python benchmarks/parse.py [--rows 2000000] [FORM…]
+"""
+
+import argparse
+import resource
+import time
+
+import numpy as np
+
+from cmlib import perf
+
+_EVENTS = 14
+_FORMS = ("comma", "tab", "decimal-comma", "comma-in-event", "shadow-metrics", "json")
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "forms", nargs="*", metavar="FORM", help=f"of {', '.join(_FORMS)}; all if none is named"
+    )
+    parser.add_argument("--rows", type=int, default=2_000_000)
+    options = parser.parse_args()
+    for form in options.forms or _FORMS:
+        text = _text(form, options.rows)
+        before = _peak_mb()
+        started, spent = time.perf_counter(), time.process_time()
+        n_rows = len(perf.parse_stat(text))
+        seconds, spent = time.perf_counter() - started, time.process_time() - spent
+        peak = f"{_peak_mb():.0f} MB at most ({before:.0f} MB before, of it {len(text) / 1e6:.0f} MB text)"
+        print(
+            f"{form:15} {n_rows} rows in {seconds:5.2f} s ({spent:5.2f} s of processor time); {peak}",
+            flush=True,
+        )
+
+
+def _text(form, n_rows):
+    """As many rows as wanted, of made-up counts, as perf writes them."""
+    counts = np.random.default_rng(0).integers(0, 10**9, n_rows)
+    return "".join(
+        _row(form, k // _EVENTS + 1, k % _EVENTS, count) for k, count in enumerate(counts.tolist())
+    )
+
+
+def _row(form, interval, event, count):
+    time_s, name, share = f"{interval / 10:.9f}", f"event_with_a_name_{event}", 20 + count % 80
+    if form == "json":
+        return (
+            f'{{"interval" : {time_s}, "counter-value" : "{count}.000000", "unit" : "", "event" : "{name}", "event-runtime" : '
+            f'{count}, "pcnt-running" : {share}.00, "metric-value" : 0.000000, "metric-unit" : ""}}\n'
+        )
+    if form == "tab":
+        return f"     {time_s}\t{count}\t\t{name}\t{count}\t{share}.00\t\t\n"
+    if form == "decimal-comma":
+        return f"     {time_s},{count},,{name},{count},{share},00,,\n"
+    if form == "comma-in-event":
+        return f"     {time_s},{count},,cpu/event={event:#x},umask=0x1/u,{count},{share}.00,,\n"
+    metric = (
+        f"     {time_s},,,,,0.30,stalled cycles per insn\n" if form == "shadow-metrics" and event == 0 else ""
+    )
+    return f"     {time_s},{count},,{name},{count},{share}.00,,\n{metric}"
+
+
+def _peak_mb():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+
+
+if __name__ == "__main__":
+    main()
