@@ -128,10 +128,10 @@ def _separated(separator, decimal):
 
 def _json():
     """Lines of ``-j``: the same as a flat object, whose keys always come in this order."""
-    number = r"-?[0-9]+(?:[.,][0-9]+)?"
+    number = r"[0-9]+(?:[.,][0-9]+)?"
     row = ", *".join(
         [
-            _key("counter-value", f'"({number}|{_UNCOUNTED})"'),
+            _key("counter-value", f'"(-?{number}|{_UNCOUNTED})"'),
             _key("unit", r'"([^"\n]*)"'),
             _key("event", r'"([^"\n]*)"'),
             rf"(?:{_key('variance', number)}, *)?" + _key("event-runtime", "[0-9]+"),

@@ -67,11 +67,16 @@ def parse_stat(text):
         On any other line, naming its number and content; also on counts per
         CPU, core, socket, thread or cgroup, which don't belong to one program.
     """
-    text = text.replace("\r\n", "\n")
+    text = _unicode(text).replace("\r\n", "\n")
     grammar = find_grammar(text)
     chunks = _chunks(text, grammar) if grammar else []
     parts = [_columns(rows) for rows in chunks]
     return _without_totals(pa.concat_tables([_SCHEMA.empty_table(), *parts]).to_pandas())
+
+
+def _unicode(text):
+    """Replace lone surrogates, which Python makes of bytes that are no text."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def _chunks(text, grammar):

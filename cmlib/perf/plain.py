@@ -42,7 +42,7 @@ def read_plain(text, grammar):
     if first[0].count(grammar.separator) != len(names) - 1:
         return None
     try:
-        table = _read(text.encode("utf-8", "surrogatepass"), grammar, names)
+        table = _read(text.encode(), grammar, names)
     except pa.ArrowInvalid:
         return None
     table = table.filter(pc.not_equal(table["count"], ""))
