@@ -78,6 +78,15 @@ def test_real_output_with_lost_samples_keeps_every_count():
     assert counts[:, 0].tolist().count(124576158) == 1, "the gap of the lost samples is one long step"
 
 
+def test_a_loss_that_is_told_twice_is_counted_once():
+    text = (
+        b"     7  12.000000000: PERF_RECORD_LOST lost 5\n     7  13.000000000: PERF_RECORD_LOST lost 4\n"
+        b"     0   0.000000000: PERF_RECORD_LOST_SAMPLES lost 9\n"
+    )
+    _, parser = parse([text])
+    assert (parser.n_lost, parser.n_unreadable) == (9, 0)
+
+
 def test_threads_are_counted_together():
     first, second = printed([(500, 1, 0)], task=7), printed([(400, 0, 2)], task=8)
     counts, _ = parse([first + second])
@@ -225,7 +234,7 @@ def test_counts_of_a_live_program_are_those_the_kernel_tells_it(tmp_path):
     lines, metadata = read_lines(tmp_path / "lines")
     assert metadata | {"schema": 1} == metadata == json.loads((tmp_path / "lines.json").read_text())
     assert {key: metadata[key] for key in told} == told
-    assert metadata["command"] == "faults" and metadata["method"]["bound"] == 5.0
+    assert metadata["command"] == "faults" and metadata["method"] == {"bound": 5.0}
     assert seen[-1][0] == metadata["n_samples"] > 100 and len(lines) == metadata["n_lines"]
     assert metadata["n_unreadable"] == metadata["n_backwards"] == 0
     faults = reconstruct(lines, lines["x_end"].tail(1))["page-faults"].item()
@@ -289,6 +298,12 @@ def test_what_goes_wrong_is_told_and_leaves_nothing(tmp_path, command, events, e
     with pytest.raises(error, match=said):
         record_lines(command, events, 20_000, tmp_path / "run")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("period", [0, -5, 2.5])
+def test_a_period_must_be_a_whole_number(tmp_path, period):
+    with pytest.raises(SampleError, match="period must be a whole number of cpu-clock"):
+        record_lines(["true"], EVENTS, period, tmp_path / "run")
 
 
 def test_a_program_without_a_sample_is_told(tmp_path):

@@ -29,7 +29,7 @@ class OnlineRegression(LineStream):
         without a name.
     alpha : float >= 0, default 0.01
         Tolerance for the third sample [share of the predicted count].
-    n_sigma : float > 0, default 3
+    n_sigma : float >= 0, default 3
         Tolerance for all later ones [standard deviations].
     drift : float > 0, optional
         Also end a line that its samples leave slowly: when the residuals, in

@@ -95,7 +95,7 @@ class LineStream:
             The last line, or no row if there was no sample. What is added
             later begins a new stream.
         """
-        rows = np.empty((int(self._span[0, 0] > 0), 3 + 3 * len(self._fits)))
+        rows = np.empty((int(running.load_span(self._span).n > 0), 3 + 3 * len(self._fits)))
         if len(rows):
             self._write(rows)
         self._span[:] = 0.0
@@ -123,10 +123,10 @@ class LineStream:
         return rows[: self._advance(x, table, rows)]
 
     def _check_growth(self, x):
-        n, _, last, *_ = self._span[0]
-        at = _first_stuck(x, last if n else -np.inf)
+        span = running.load_span(self._span)
+        at = _first_stuck(x, span.x_last if span.n else -np.inf)
         if at < x.size:
-            before = x[at - 1] if at else last
+            before = x[at - 1] if at else span.x_last
             raise ValueError(
                 f"x must grow from sample to sample: at position {at} it is {x[at]:.17g} after {before:.17g}. "
                 "A counter that was reset begins a new stream: call finish() first."

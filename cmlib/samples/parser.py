@@ -38,11 +38,17 @@ class SampleParser:
 
     def __init__(self, events):
         self.events = tuple(events)
-        self.n_samples = self.n_lost = self.n_backwards = self.n_unreadable = 0
+        self.n_samples = self.n_backwards = self.n_unreadable = 0
+        self._lost = {b"LOST": 0, b"LOST_SAMPLES": 0}
         self._columns = {}
         self._open = [0] * len(self.events)
         self._open_since = None
         self._rest = b""
+
+    @property
+    def n_lost(self):
+        """Samples that perf lost. Newer ones tell it twice: as it happens, and all at the end."""
+        return max(self._lost.values())
 
     def feed(self, text):
         """Take the next piece of text, cut anywhere.
@@ -105,8 +111,8 @@ class SampleParser:
         return self._columns[name]
 
     def _read_other(self, line):
-        if found := re.search(rb"PERF_RECORD_LOST(?:_SAMPLES)? lost (\d+)", line):
-            self.n_lost += int(found[1])
+        if found := re.search(rb"PERF_RECORD_(LOST|LOST_SAMPLES) lost (\d+)", line):
+            self._lost[found[1]] += int(found[2])
         elif line.strip():
             self.n_unreadable += 1
 

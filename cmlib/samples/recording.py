@@ -33,9 +33,10 @@ def record_lines(
 ):
     """Sample a program, and while it runs store straight lines instead of its samples.
 
-    Memory does not grow with the run. Counted is the process itself, all its
-    life: perf does not follow a group that is sampled into the processes and
-    threads it starts.
+    Memory does not grow with the run. Counted is the process itself, from its
+    start to its end: perf (6.1) does not follow a sampled group into the
+    processes and threads that it starts. Counters are not shared with another
+    perf; hold :func:`cmlib.machine.counters_lock` meanwhile.
 
     Parameters
     ----------
@@ -74,13 +75,12 @@ def record_lines(
         If there is no such program, or no perf.
     """
     encodings = _encodings(events)
-    settings = {"alpha": alpha, "n_sigma": n_sigma, "drift": drift, "bound": bound}
-    regression = _regression(list(encodings)[1:], **settings)
+    regression, method = _regression(list(encodings)[1:], alpha, n_sigma, drift, bound)
     _compile(regression, len(encodings) - 1)
     with draft(out, LINES) as (file, metadata):
         sink = _LineWriter(regression, file)
         metadata |= _sample(command, encodings, period, sink, label, buffer_pages, progress)
-        metadata |= {"kind": "lines", "method": settings, "n_lines": sink.n_rows}
+        metadata |= {"kind": "lines", "method": method, "n_lines": sink.n_rows}
     return metadata
 
 
@@ -113,14 +113,14 @@ def compress_samples(source, out, events=None, *, alpha=0.01, n_sigma=3.0, drift
         The metadata: kind, source (the file's name), events, method, n_samples,
         n_lines, and, where the file tells, n_lost, n_backwards, n_unreadable.
     """
-    settings = {"alpha": alpha, "n_sigma": n_sigma, "drift": drift, "bound": bound}
     with draft(out, LINES) as (file, metadata):
         with stored_counts(source, events) as (names, blocks, parser):
-            sink = _LineWriter(_regression(names[1:], **settings), file)
+            regression, method = _regression(names[1:], alpha, n_sigma, drift, bound)
+            sink = _LineWriter(regression, file)
             n_samples = _store(blocks, sink)
         if not n_samples:
             raise SampleError(f"{source} holds no sample of {', '.join(names)}.")
-        metadata |= {"kind": "lines", "source": Path(source).name, "events": names, "method": settings}
+        metadata |= {"kind": "lines", "source": Path(source).name, "events": names, "method": method}
         metadata |= {"n_samples": n_samples, "n_lines": sink.n_rows, **_losses(parser)}
     return metadata
 
@@ -164,10 +164,14 @@ class _SampleWriter:
 
 def _sample(command, encodings, period, sink, label, buffer_pages, progress):
     """Run the program, let the sink take its samples, and tell what happened."""
+    if period != int(period) or period < 1:
+        raise SampleError(
+            f"period must be a whole number of {next(iter(encodings))}, at least 1; got {period}."
+        )
     command = resolve(command)
     parser = SampleParser(encodings)
     date, began = datetime.now(UTC), time.monotonic()
-    with sampled(command, list(encodings.values()), period, buffer_pages=buffer_pages) as pieces:
+    with sampled(command, list(encodings.values()), int(period), buffer_pages=buffer_pages) as pieces:
         n_samples = _store(parsed(pieces, parser), sink, progress)
     if not n_samples:
         names = ", ".join(encodings)
@@ -180,7 +184,7 @@ def _sample(command, encodings, period, sink, label, buffer_pages, progress):
     return {
         "command": label or shlex.join(command),
         "events": encodings,
-        "period": period,
+        "period": int(period),
         "n_samples": n_samples,
         **_losses(parser),
         "machine": machine.describe(),
@@ -221,7 +225,9 @@ def _encodings(events):
     return encodings
 
 
-def _regression(events, *, alpha, n_sigma, drift, bound):
+def _regression(events, alpha, n_sigma, drift, bound):
+    """The regression that is asked for, and how the metadata tell of it."""
     if bound is None:
-        return OnlineRegression(events, alpha=alpha, n_sigma=n_sigma, drift=drift)
-    return BoundedRegression(bound, events)
+        method = {"alpha": alpha, "n_sigma": n_sigma, "drift": drift}
+        return OnlineRegression(events, **method), method
+    return BoundedRegression(bound, events), {"bound": np.asarray(bound).tolist()}

@@ -1,0 +1,167 @@
+"""Samples to lines: how fast, how small, how true, and what recording them costs the program.
+
+By hand: python benchmarks/compress.py speed | fits | overhead
+"""
+
+import argparse
+import gzip
+import math
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from interleave import ratio
+
+from cmlib import perf, places
+from cmlib.compress import BoundedRegression, OnlineRegression, survey
+from cmlib.samples import record_lines
+
+EVENTS = ["cpu-clock", "page-faults", "context-switches"]
+PERIOD = 500_000  # ns: 2,000 samples a second, the paper's rate
+SPIN = """
+import sys, time
+n, x = 30_000_000, 0
+while n:
+    n -= 1
+    x += n & 3
+with open(sys.argv[1], "w") as file:
+    file.write(str(time.process_time()))
+"""
+
+
+def plain_python(x, y, alpha=0.01, n_sigma=3.0):
+    """The printed procedure for one event in the fastest plain Python we could write; returns the number of lines."""
+    n, lines = 0, 1
+    x_start = y_start = x_last = y_last = x_mean = y_mean = scatter = joint = slope = sse = 0.0
+    for a, b in zip(x, y, strict=True):
+        if n == 0:
+            n, x_start, y_start, x_last, y_last = 1, a, b, a, b
+            continue
+        run = a - x_start - x_mean
+        rise = b - y_start - y_mean
+        off = rise - slope * run
+        if n > 1:
+            beyond = abs(off) - 1e-13 * abs(b - y_start) - 1e-15 * abs(b)
+            limit = alpha * abs(b - off) if n == 2 else n_sigma * math.sqrt(sse / (n - 2))
+            if beyond > limit:
+                lines += 1
+                n, x_start, y_start = 1, x_last, y_last
+                x_mean = y_mean = scatter = joint = slope = sse = 0.0
+                run, rise = a - x_start, b - y_start
+                off = rise
+        n += 1
+        weight = (n - 1) / n
+        grown = scatter + weight * run * run
+        sse += off * off * weight * scatter / grown
+        scatter = grown
+        joint += weight * run * rise
+        slope = joint / scatter
+        x_mean += run / n
+        y_mean += rise / n
+        x_last, y_last = a, b
+    return lines
+
+
+def speed(rounds):
+    """The compiled forms against plain Python, turn by turn."""
+    rng = np.random.default_rng(0)
+    n = 1_000_000
+    x = np.cumsum(rng.integers(990_000, 1_010_000, n)).astype(float)
+    y = np.cumsum(rng.poisson(rng.integers(50, 500, 200).repeat(n // 200))).astype(float)
+    three = np.column_stack([y, 2 * y, y + x])
+    x_list, y_list = x.tolist(), y.tolist()
+    if plain_python(x_list, y_list) != len(OnlineRegression().extend(x, y)) + 1:
+        raise SystemExit("plain Python finds other lines")
+    contenders = {
+        "as printed": lambda: OnlineRegression().extend(x, y),
+        "with drift test": lambda: OnlineRegression(drift=20.0).extend(x, y),
+        "with a bound": lambda: BoundedRegression(1000.0).extend(x, y),
+        "three events": lambda: OnlineRegression("abc").extend(x, three),
+    }
+    for name, run in contenders.items():
+        measured = ratio(run, lambda: plain_python(x_list, y_list), rounds)
+        print(f"{name}: {1e-6 * n / measured.fast_s:.0f} million samples/s, {measured}")
+
+
+def fits():
+    """Reduction and errors on every event of every recorded run without multiplexing."""
+    results = {}
+    for path in sorted(places.recordings_dir().glob("*/*.csv.gz")):
+        if not path.name.startswith("mlpx"):
+            counts, _ = perf.series(perf.parse_stat(gzip.decompress(path.read_bytes()).decode()))
+            results[path.parent.name, path.name] = survey(counts.dropna(axis=1, how="all"), "cycles")
+    result = pd.concat(results, names=["program", "run"])
+    figures = result[["reduction", "mnesd", "largest", "rms"]].groupby("method")
+    print(figures.quantile([0, 0.05, 0.5, 0.95, 1]).unstack().T.to_string(float_format="%.5f"))
+    for error in ("largest", "rms"):
+        by_method = result[error].unstack("method")
+        for other in ("swinging door", "bottom-up", "zstd", "printed"):
+            both = by_method[["bounded", other]].dropna()
+            won = (both["bounded"] <= both[other]).mean()
+            print(f"lines with a bound, {error} no larger than {other}'s: {100 * won:.0f} % of {len(both)}")
+
+
+def overhead(rounds):
+    """What recording lines at 2,000 samples a second costs, as shares of the program's own processor time."""
+    costs = []
+    with tempfile.TemporaryDirectory() as folder:
+        spent, data = Path(folder, "spent"), Path(folder, "perf.data")
+        program = [sys.executable, "-S", "-c", SPIN, str(spent)]
+        group = f"{{{','.join(EVENTS)}}}:S"
+        sample = ["perf", "record", "-q", "-e", group, "-c", str(PERIOD), "-o", str(data), "--", *program]
+        for number in range(rounds):
+            alone = _seconds_of(program, spent)
+            only_sampled = _seconds_of(sample, spent)
+            children, own = _children(), time.process_time()
+            told = record_lines(program, EVENTS, PERIOD, Path(folder, str(number)))
+            recorded = float(spent.read_text())
+            own, children = time.process_time() - own, _children() - children
+            began = time.thread_time()
+            OnlineRegression(EVENTS[1:]).extend(np.arange(told["n_samples"]), np.ones((told["n_samples"], 2)))
+            regression = time.thread_time() - began
+            costs.append(
+                {
+                    "the program is slower, recorded": recorded / alone - 1,
+                    "the program is slower, only sampled by perf": only_sampled / alone - 1,
+                    "perf record and perf script beside it": (children - recorded) / recorded,
+                    "reading, regression and storing beside it": own / recorded,
+                    "the regression in that": regression / recorded,
+                }
+            )
+    for name in costs[0]:
+        shares = [100 * cost[name] for cost in costs]
+        print(f"{name}: {statistics.median(shares):.3f} % ({min(shares):.3f} to {max(shares):.3f})")
+
+
+def _seconds_of(command, spent):
+    subprocess.run(command, check=True)
+    return float(spent.read_text())
+
+
+def _children():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def main():
+    """One of the three."""
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options.add_argument("what", choices=["speed", "fits", "overhead"])
+    options.add_argument("--rounds", type=int, default=5)
+    given = options.parse_args()
+    if given.what == "fits":
+        fits()
+    else:
+        {"speed": speed, "overhead": overhead}[given.what](given.rounds)
+
+
+if __name__ == "__main__":
+    main()
