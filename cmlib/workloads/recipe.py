@@ -1,0 +1,143 @@
+"""What a recipe is: how a program gets ready to be counted, what is counted, and what it needs."""
+
+import importlib.util
+import shutil
+import subprocess
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+
+from cmlib.errors import CmlibError
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What to put under ``perf stat``, ready to run.
+
+    Attributes
+    ----------
+    command : list of str
+        Counted with all its children if there are no `pids`; else the load
+        generator, which runs while they are counted: ``perf stat -p PID,PID -- COMMAND``.
+    pids : tuple of int
+        Servers, every process of them.
+    environment : mapping of str to str
+        Added to that of the command.
+    """
+
+    command: list[str]
+    pids: tuple[int, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A program to record.
+
+    Attributes
+    ----------
+    name : str
+        Folder among the recordings.
+    suite : str
+        "HiBench", "CloudSuite 3.0", "co-located", "SPEC CPU2006".
+    stands_for : str
+        What the suite runs under that name.
+    framework : str
+        What runs here.
+    input : str
+        Generated, with its distribution; what is asked of a server, too.
+    prepare : callable
+        ``prepare(scale, options)`` is a context manager that yields a `Counted`:
+        `scale` multiplies the work, `options` are the recipe's own (settings of
+        Spark as ``{"spark.shuffle.file.buffer": "64k"}``). What it starts it stops.
+    packages : tuple of str
+        Debian's.
+    modules : tuple of str
+        Python's.
+    options : tuple of str
+        Names of those it takes; one that ends in a point stands for all that begin so.
+    """
+
+    name: str
+    suite: str
+    stands_for: str
+    framework: str
+    input: str
+    prepare: Callable[[float, Mapping[str, str]], AbstractContextManager[Counted]]
+    packages: tuple[str, ...] = ()
+    modules: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+
+
+def missing_packages(recipe):
+    """Debian packages that `recipe` needs and that are not installed.
+
+    Parameters
+    ----------
+    recipe : Recipe
+
+    Returns
+    -------
+    list of str
+        All of them where there is no dpkg to ask.
+    """
+    if shutil.which("dpkg-query") is None:
+        return list(recipe.packages)
+    return [package for package in recipe.packages if not _installed(package)]
+
+
+def missing_modules(recipe):
+    """Python packages that `recipe` needs and that can't be imported here.
+
+    Returns
+    -------
+    list of str
+    """
+    return [name for name in recipe.modules if importlib.util.find_spec(name) is None]
+
+
+def check_installed(recipe):
+    """Raise CmlibError, with the command that helps, if `recipe` lacks anything."""
+    todo = []
+    if packages := missing_packages(recipe):
+        todo.append(f"apt-get install --no-install-recommends {' '.join(packages)}")
+    if modules := missing_modules(recipe):
+        todo.append(f"pip install 'cmlib[spark]' (for {', '.join(modules)})")
+    if todo:
+        raise CmlibError(f"program {recipe.name!r} can't run here; what is missing: {'; '.join(todo)}")
+
+
+def run_tool(command, **options):
+    """Run a tool that prepares something; its output as text.
+
+    Raises
+    ------
+    CmlibError
+        With the command and the end of what it said, if it fails or does not exist.
+    """
+    shown = " ".join(map(str, command))
+    try:
+        done = subprocess.run(
+            [str(part) for part in command],
+            stdin=options.pop("stdin", subprocess.DEVNULL),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            **options,
+        )
+    except FileNotFoundError as error:
+        raise CmlibError(f"`{shown}`: {error.filename} does not exist") from error
+    except subprocess.TimeoutExpired as error:
+        raise CmlibError(f"`{shown}` did not end within {error.timeout:.0f} s") from error
+    if done.returncode:
+        said = "\n".join((done.stdout + done.stderr).splitlines()[-10:])
+        raise CmlibError(f"`{shown}` failed with exit code {done.returncode}:\n{said}")
+    return done.stdout
+
+
+def _installed(package):
+    done = subprocess.run(
+        ["dpkg-query", "--show", "--showformat=${Status}", package], capture_output=True, text=True
+    )
+    return done.stdout.endswith("ok installed")
