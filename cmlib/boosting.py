@@ -77,6 +77,7 @@ def _lightgbm(settings, seed):
         learning_rate=settings.learning_rate,
         num_leaves=settings.leaves,
         min_child_samples=settings.rows_per_leaf,
+        min_data_in_bin=settings.rows_per_leaf,
         subsample=settings.row_share,
         subsample_freq=1,
         random_state=seed,

@@ -21,20 +21,20 @@ class Refinement:
     Attributes
     ----------
     history : DataFrame
-        A row a step. Columns: ``n_events``; ``error``, on the random share of rows
-        that was kept back; ``blocks_error``, where blocks of neighbouring rows are
-        predicted from the others; ``holdout_error``, on the other matrix (NaN if
-        there is none); ``trivial``, that of the mean on the random share. All are
-        mean relative errors [%] (Eq. 14).
+        A row a step. Columns: ``n_events``; ``error``, where a random share of rows is
+        predicted from the others; ``blocks_error``, where blocks of neighbouring rows
+        are; ``holdout_error``, of models of all rows on the other matrix (NaN if there
+        is none); ``trivial``, that of the mean on the random share. All are mean
+        relative errors [%] (Eq. 14).
     baselines : Series
-        Errors [%] of predictions that look at no event: ``mean`` of the training
-        rows and ``neighbours`` (interpolated from the nearest training rows) on
-        the random share; ``blocks_mean``; ``holdout_mean``; and ``holdout_repeat``,
-        the IPC of the same step in X (NaN unless both were aligned alike).
+        Errors [%] of predictions that look at no event: ``mean`` of the other rows and
+        ``neighbours`` (interpolated from the nearest of them) on the random share;
+        ``blocks_mean``; ``holdout_mean``; and ``holdout_repeat``, the IPC of the same
+        step in X (NaN unless both were aligned alike).
     chosen : int
         Place in `history` of the model that was kept.
     model : fitted estimator
-        The most accurate performance model, trained on the rows not kept back.
+        The most accurate performance model, trained on all rows.
     importances : Series
         Its importance of every event [%], descending; sums to 100.
     """
@@ -85,9 +85,10 @@ def refine(
 
     A random share of neighbouring rows is easy to predict, and a model chosen by
     its error on them looks better than it is. So a second error is taken, and picks
-    the model: rows are cut into blocks of progress, and each fold of blocks is
-    predicted by a refinement of its own that never saw it. Another pass over the
-    events, given as `holdout`, is the test that takes no part in anything.
+    the number of events: rows are cut into blocks of progress. The random share,
+    and each fold of blocks, is predicted by a refinement of its own that never saw
+    it; the model that is kept comes from a refinement on all rows. Another pass
+    over the events, given as `holdout`, is the test that takes no part in anything.
 
     Parameters
     ----------
@@ -98,7 +99,7 @@ def refine(
     step : int, default 10
         Events dropped at a time.
     test_share : float, default 0.25
-        Random share of rows kept back for ``error``.
+        Random share of rows that ``error`` is taken on.
     model, boosting
         What :func:`cmlib.boosting.regressor` takes.
     importance : "friedman" or "printed", default "friedman"
@@ -151,17 +152,17 @@ def refine(
     def path(rows):
         return _eliminate(blank, X.iloc[rows], y.iloc[rows], step, importance, reusable)
 
-    kept = list(path(train))
+    kept = list(path(np.arange(len(X))))
     fold = _blocks(X.index, n_blocks) % max(n_folds, 1)
     history = pd.DataFrame({"n_events": [len(ranking) for _, ranking in kept]})
-    history["error"] = _errors(kept, X.iloc[test], y.iloc[test])
+    history["error"] = _errors(path(train), X.iloc[test], y.iloc[test])
     history["blocks_error"] = _folded_errors(path, X, y, fold) if n_folds else np.nan
     history["holdout_error"] = _errors(kept, *holdout) if holdout else np.nan
     baselines = _baselines(y, train, test, fold, holdout)
     history["trivial"] = baselines["mean"]
     chosen = _fewest_within(history["blocks_error" if select == "blocks" else "error"], tolerance)
     ranking = kept[chosen][1]
-    fitted = clone(blank).fit(X.iloc[train][sorted(ranking.index)], y.iloc[train])
+    fitted = clone(blank).fit(X[sorted(ranking.index)], y)
     return Refinement(history, baselines, chosen, fitted, ranking)
 
 
@@ -261,7 +262,7 @@ def _baselines(y, train, test, fold, holdout):
         found["blocks_mean"] = relative_error(values, [values[fold != held].mean() for held in fold])
     if holdout is not None:
         other = holdout[1]
-        found["holdout_mean"] = relative_error(other, mean)
+        found["holdout_mean"] = relative_error(other, values.mean())
         if other.index.equals(y.index):
             found["holdout_repeat"] = relative_error(other, values)
     return pd.Series(found, name="error")
