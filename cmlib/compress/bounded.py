@@ -57,7 +57,7 @@ class BoundedRegression(LineStream):
     Notes
     -----
     Memory is bounded too: a line also ends when the hull of a smooth bend
-    outgrows 1024 corners.
+    outgrows 1024 corners. The bound holds up to the rounding of ``slope * x``.
     """
 
     def __init__(self, bound, events=None):
