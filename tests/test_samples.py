@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import random
 import subprocess
 import sys
 import time
@@ -189,8 +190,8 @@ def test_lines_that_were_changed_afterwards_are_not_read(tmp_path):
             ["cycles", "instructions"],
             "holds no sample of cycles, instructions",
         ),
-        ("run.txt.gz", gzip.compress(os.urandom(5000))[:3000], EVENTS, "is cut off"),
-        ("run.csv.gz", gzip.compress(b"a,b\n" + b"11,12\n" * 5000)[:-9], None, "is cut off"),
+        ("run.txt.gz", gzip.compress(random.Random(0).randbytes(5000), mtime=0)[:3000], EVENTS, "is cut off"),
+        ("run.csv.gz", gzip.compress(b"a,b\n" + b"11,12\n" * 5000, mtime=0)[:-9], None, "is cut off"),
         ("perf.data", b"no such thing", EVENTS, "perf can't read"),
     ],
 )

@@ -84,9 +84,9 @@ def planted_pairs(seeds):
         A row a measure: data sets in which the planted pairs come first, and the
         mean and worst place of the last of them.
     """
-    rows = []
+    rows, seeds = [], list(seeds)
     for measure in MEASURES:
-        last = [_last_place(synthetic.product_pair_data(seed=seed), measure) for seed in seeds]
+        last = [_last_place(seed, measure) for seed in seeds]
         first = sum(place == n_planted for place, n_planted in last)
         found = pd.Series([place for place, _ in last])
         rows.append(
@@ -100,8 +100,9 @@ def planted_pairs(seeds):
     return pd.DataFrame(rows)
 
 
-def _last_place(data, measure):
-    ranking = interact.rank_pairs(data.X, data.ipc, list(data.X), method=measure)
+def _last_place(seed, measure):
+    data = synthetic.product_pair_data(seed=seed)
+    ranking = interact.rank_pairs(data.X, data.ipc, list(data.X), method=measure, seed=seed)
     members = list(zip(ranking["event_a"], ranking["event_b"], strict=True))
     return max(members.index(pair) for pair in data.pairs) + 1, len(data.pairs)
 

@@ -6,7 +6,7 @@ from functools import partial
 import click
 
 from cmlib.errors import CmlibError
-from cmlib.workloads import spark
+from cmlib.workloads import cpu, spark
 from cmlib.workloads.recipe import Recipe, check_installed, missing_modules, missing_packages
 from cmlib.workloads.servers import datacaching, dataserving, mediastreaming, pairs, websearch, webserving
 from cmlib.workloads.trial import run_once
@@ -23,7 +23,7 @@ def programs():
     dict of str to Recipe
         By name.
     """
-    recipes = [*_hibench(), *_cloudsuite(), *_pairs()]
+    recipes = [*_hibench(), *_cloudsuite(), *_pairs(), *cpu.recipes()]
     return {recipe.name: recipe for recipe in recipes}
 
 

@@ -120,8 +120,7 @@ def run_tool(command, **options):
         done = subprocess.run(
             [str(part) for part in command],
             stdin=options.pop("stdin", subprocess.DEVNULL),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            capture_output=True,
             text=True,
             errors="replace",
             **options,

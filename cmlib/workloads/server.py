@@ -74,7 +74,7 @@ class Server:
         return self
 
     def __exit__(self, kind, value, trace):
-        died = self._keeper.poll() is not None
+        died = self._first not in self.pids
         self._stop()
         if died and kind is None:
             raise self._failure(f"died with exit code {self._keeper.returncode} while it was used")
@@ -95,6 +95,7 @@ class Server:
             self.check_alive()
             with contextlib.suppress(OSError):
                 if self.pids and self._ready():
+                    self._first = self.pids[0]
                     return
             if time.monotonic() > end:
                 raise self._failure(f"was not ready after {self._timeout:.0f} s")
