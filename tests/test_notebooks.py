@@ -1,0 +1,65 @@
+"""The smoke profile, run as a user runs it: every notebook to its end, with its numbers checked."""
+
+import json
+
+import pandas as pd
+import pytest
+
+from cmlib import report
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("results with a space")
+    database = {"database": f"sqlite:///{folder / 'store.sqlite'}"}
+    page = report.run_profile("smoke", parameters=database, results=folder)
+    return page.parent
+
+
+def numbers(results, notebook):
+    manifest = json.loads((results / notebook / "manifest.json").read_text(encoding="utf-8"))
+    return {number["name"]: number["value"] for number in manifest["numbers"]}
+
+
+def test_the_page_links_to_every_figure_and_table(results):
+    page = (results / "index.html").read_text(encoding="utf-8")
+    made = [f for f in results.glob("*/*") if f.suffix in {".svg", ".png", ".csv", ".parquet", ".html", ".ipynb"}]
+    assert len(made) > 40
+    for file in made:
+        assert f'"{file.parent.name}/{file.name}"' in page, file.name
+
+
+def test_collection_sees_the_committed_recordings(results):
+    found = numbers(results, "01_collection")
+    assert found["runs in the store"] == 29
+    assert found["sums measured in one group"] >= 5
+    sums = pd.read_csv(results / "01_collection/sums.csv")
+    assert (sums.loc[sums["same group"], "difference [%]"].abs() < 1e-3).all()
+
+
+def test_cleaning_brings_series_nearer_on_average(results):
+    found = numbers(results, "02_cleaning")
+    assert 0 < found["error after cleaning, joint, mean"] < 28.3
+    verdict = pd.read_csv(results / "02_cleaning/verdict.csv").set_index(["measure", "method"])["mean"]
+    assert verdict["distance_ratio", "joint"] < verdict["distance_ratio", "scaling"]
+
+
+def test_ranking_explains_ipc_far_better_than_the_mean(results):
+    history = pd.read_csv(results / "03_ranking/refinement.csv")
+    assert (history["blocks_error"] < history["trivial"] / 3).all()
+    fusions = pd.read_csv(results / "03_ranking/fusions.csv").set_index("fusion")
+    assert fusions.at["aligned", "error"] < fusions.at["stacked", "error"]
+    core = pd.read_csv(results / "03_ranking/core.csv")
+    assert (core["holdout_error"] < core["without events: holdout_mean"] / 2).all()
+
+
+def test_h_finds_the_planted_pairs_in_every_data_set(results):
+    assert numbers(results, "04_interactions")["planted pairs found by H"] == 10
+    pairs = pd.read_csv(results / "04_interactions/pairs.csv")
+    assert pairs.groupby(["program", "measure"])["importance"].sum().round(6).eq(100).all()
+
+
+def test_the_summary_holds_every_number(results):
+    summary = pd.read_csv(results / "10_summary/numbers.csv")
+    for notebook in ("01_collection", "02_cleaning", "03_ranking", "04_interactions"):
+        assert set(numbers(results, notebook)) == set(summary.loc[summary["notebook"] == notebook, "name"])
