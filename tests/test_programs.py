@@ -1,0 +1,290 @@
+"""Recipes: what they promise, how servers start, fail and stop, and how inputs are kept."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from cmlib.errors import CmlibError
+from cmlib.workloads import inputs
+from cmlib.workloads.programs import label, main, prepared, programs, recipe
+from cmlib.workloads.recipe import Counted, check_installed, missing_modules, missing_packages, run_tool
+from cmlib.workloads.server import Server, ServerError, descendants
+from cmlib.workloads.servers import datacaching, pairs, web
+from cmlib.workloads.spark import TABLE_IV
+from cmlib.workloads.trial import run_once
+
+HIBENCH = {"wordcount", "sort", "pagerank", "aggregation", "join", "scan", "bayes", "kmeans"}
+CLOUDSUITE = {
+    *("dataanalytics", "datacaching", "dataserving", "graphanalytics"),
+    *("inmemoryanalytics", "mediastreaming", "websearch", "webserving"),
+}
+LISTENER = """
+import socket, subprocess, sys, time
+subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+with socket.create_server(("127.0.0.1", int(sys.argv[1]))) as server:
+    print("listening", flush=True)
+    time.sleep(600)
+"""
+
+
+@pytest.fixture(autouse=True)
+def data(tmp_path, monkeypatch):
+    monkeypatch.setenv("CMLIB_DATA", str(tmp_path / "data"))
+    return tmp_path
+
+
+@pytest.fixture
+def ports():
+    with socket.socket() as one, socket.socket() as other:
+        one.bind(("127.0.0.1", 0))
+        other.bind(("127.0.0.1", 0))
+        return one.getsockname()[1], other.getsockname()[1]
+
+
+@pytest.fixture
+def port(ports):
+    return ports[0]
+
+
+def listener(tmp_path, port, **options):
+    return Server("listener", [sys.executable, "-c", LISTENER, port], tmp_path / "log", port=port, **options)
+
+
+def alive(pid):
+    return Path(f"/proc/{pid}").exists()
+
+
+def wait_until(happened):
+    end = time.monotonic() + 10
+    while not happened() and time.monotonic() < end:
+        time.sleep(0.02)
+    return happened()
+
+
+def test_the_papers_programs_and_pairs_have_recipes():
+    suites = {}
+    for name, found in programs().items():
+        assert name == found.name == recipe(name).name
+        suites.setdefault(found.suite, set()).add(name)
+    assert suites["HiBench"] == HIBENCH
+    assert suites["CloudSuite 3.0"] == CLOUDSUITE
+    assert suites["co-located"] == {"datacaching-datacaching", "datacaching-graphanalytics"}
+    assert {"bzip2", "gcc"} <= suites["SPEC CPU2006"]
+
+
+def test_a_recipe_says_what_runs_and_on_what_input():
+    for found in programs().values():
+        assert all([found.stands_for, found.framework, found.input, found.packages])
+        assert any(character.isdigit() for character in found.input) or found.suite == "co-located"
+
+
+def test_unknown_names_options_and_scales_are_refused():
+    with pytest.raises(CmlibError, match="no recipe for 'sorted'; there are wordcount"):
+        prepared("sorted")
+    with pytest.raises(CmlibError, match="no option master; it takes none"):
+        prepared("bzip2", options={"master": "standalone"})
+    with pytest.raises(CmlibError, match="scale must be above 0, got 0"):
+        prepared("bzip2", scale=0)
+
+
+def test_what_is_missing_is_named_with_what_helps():
+    lacking = replace(recipe("bzip2"), packages=("bzip2", "no-such-package"), modules=("no_such_module",))
+    assert missing_packages(lacking)[-1] == "no-such-package"
+    assert missing_modules(lacking) == ["no_such_module"]
+    with pytest.raises(CmlibError, match=r"'bzip2' can't run here.*apt-get install .*no-such-package.*pip"):
+        check_installed(lacking)
+
+
+def test_the_list_names_every_program():
+    done = CliRunner().invoke(main, [])
+    assert done.exit_code == 0
+    assert all(name in done.output for name in programs())
+
+
+def test_labels_do_not_depend_on_the_order_of_options():
+    one = label("sort", options={"spark.b": "1", "spark.a": "2"})
+    assert one == label("sort", options={"spark.a": "2", "spark.b": "1"})
+    assert one == "cmlib program sort --scale 1 --option spark.a=2 --option spark.b=1"
+
+
+def test_table_iv_is_whole_and_each_setting_is_taken():
+    assert len(TABLE_IV) == 13
+    for setting in TABLE_IV.values():
+        assert setting.name.startswith("spark.") and len({setting.low, setting.high}) == 2
+        assert all(name.startswith("spark.") for name in setting.needs)
+
+
+def test_a_server_is_ready_inside_and_gone_outside(tmp_path, port):
+    with listener(tmp_path, port) as server:
+        pids = server.pids
+        assert len(pids) == 2 and all(map(alive, pids))
+        socket.create_connection(("127.0.0.1", port), timeout=5).close()
+    assert not any(map(alive, pids))
+
+
+@pytest.mark.parametrize("kind", [RuntimeError, KeyboardInterrupt])
+def test_a_server_is_gone_after_an_exception(tmp_path, port, kind):
+    with pytest.raises(kind), listener(tmp_path, port) as server:
+        pids = server.pids
+        raise kind
+    assert not any(map(alive, pids))
+
+
+def test_a_server_is_gone_when_its_user_is_killed(tmp_path, port):
+    program = (
+        "import sys, time; sys.path.insert(0, sys.argv[3])\n"
+        "from cmlib.workloads.server import Server\n"
+        f"with Server('listener', [sys.executable, '-c', {LISTENER!r}, sys.argv[1]], sys.argv[2], port=int(sys.argv[1])) as s:\n"
+        "    print(*s.pids, flush=True); time.sleep(600)\n"
+    )
+    root = Path(__file__).parents[1]
+    user = subprocess.Popen(
+        [sys.executable, "-c", program, str(port), str(tmp_path / "log"), str(root)],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with user:
+        pids = [int(pid) for pid in user.stdout.readline().split()]
+        assert len(pids) == 2
+        user.send_signal(signal.SIGKILL)
+    assert wait_until(lambda: not any(map(alive, pids)))
+
+
+def test_a_taken_port_is_named(tmp_path, port):
+    with (
+        socket.create_server(("127.0.0.1", port)),
+        pytest.raises(ServerError, match=rf"listener can't start: port {port} of 127.0.0.1 is taken"),
+        listener(tmp_path, port),
+    ):
+        pass
+    assert not (tmp_path / "log").exists()
+
+
+def test_a_server_that_dies_at_start_shows_its_last_lines(tmp_path):
+    with (
+        pytest.raises(ServerError, match="broken died with exit code 3.*\nno such table"),
+        Server(
+            "broken",
+            ["/bin/sh", "-c", "echo no such table >&2; exit 3"],
+            tmp_path / "log",
+            port=None,
+            ready=bool,
+        ),
+    ):
+        pass
+
+
+def test_a_server_that_is_never_ready_is_stopped(tmp_path):
+    slow = Server(
+        "slow", ["/bin/sh", "-c", "echo waiting; sleep 600"], tmp_path / "log", ready=bool, timeout=0.5
+    )
+    before = set(descendants(os.getpid()))
+    with pytest.raises(ServerError, match="slow was not ready after 0 s(.|\n)*waiting"), slow:
+        pass
+    assert set(descendants(os.getpid())) <= before
+
+
+def test_a_server_that_dies_while_it_is_used_is_told(tmp_path, port):
+    with (
+        pytest.raises(ServerError, match="while it was used(.|\n)*listening"),
+        listener(tmp_path, port) as server,
+    ):
+        pid = server.pids[0]
+        os.kill(pid, signal.SIGKILL)
+        assert wait_until(lambda: pid not in server.pids)
+
+
+def test_an_input_is_made_once_and_never_half(tmp_path):
+    made = []
+
+    def make(path):
+        made.append(path)
+        path.write_text("half")
+        if len(made) == 1:
+            raise OSError("cut off")
+        path.write_text("whole")
+
+    with pytest.raises(OSError, match="cut off"):
+        inputs.kept("text", make, size=3)
+    first = inputs.kept("text", make, size=3)
+    assert first == inputs.kept("text", make, size=3)
+    assert (first.read_text(), len(made)) == ("whole", 2)
+    assert inputs.kept("text", make, size=4) != first
+
+
+def test_scratch_is_removed(tmp_path):
+    with inputs.scratch("some") as folder:
+        (folder / "file").write_text("x")
+    assert not folder.exists()
+
+
+def test_a_tool_that_fails_shows_its_command_and_words():
+    with pytest.raises(CmlibError, match=r"`/bin/sh -c echo wrong; exit 4` failed with exit code 4:\nwrong"):
+        run_tool(["/bin/sh", "-c", "echo wrong; exit 4"])
+    with pytest.raises(CmlibError, match="no-such-tool does not exist"):
+        run_tool(["no-such-tool"])
+
+
+@pytest.mark.parametrize("name", ["bzip2", "gcc", "perl", "gnugo", "glpk", "povray", "octave"])
+def test_cpu_inputs_are_the_same_each_time(name, tmp_path, monkeypatch):
+    contents = []
+    for place in ("one", "two"):
+        monkeypatch.setenv("CMLIB_DATA", str(tmp_path / place))
+        with recipe(name).prepare(0.001, {}) as counted:
+            contents.append([file.read_bytes() for file in sorted(inputs.folder().glob("[a-z]*"))])
+            assert counted.command and not counted.pids
+    assert contents[0] == contents[1]
+
+
+def test_bzip2_runs_as_it_would_be_recorded():
+    trial = run_once(prepared("bzip2", scale=0.01))
+    assert trial.seconds > 0 and trial.processors > 0
+
+
+def test_memcached_alone_is_counted_and_leaves_nothing(port):
+    before = set(descendants(os.getpid()))
+    trial = run_once(datacaching.prepare(0.005, {}, port=port, keys=2000))
+    assert "requests/s" in trial.said and "0 misses" in trial.said
+    assert trial.processors > 0
+    assert set(descendants(os.getpid())) <= before
+
+
+def test_two_servers_are_counted_together(ports):
+    def caching(at):
+        return lambda scale, options: datacaching.prepare(scale, options, port=at, keys=500)
+
+    port, other = ports
+    with pairs.prepare(caching(port), caching(other), 0.001, {}) as counted:
+        assert len(counted.pids) == 2
+        done = subprocess.run(counted.command, capture_output=True, text=True)
+    assert done.returncode == 0 and done.stdout.count("0 misses") >= 1
+    twice = pairs.prepare(caching(port), caching(port), 0.001, {})
+    with pytest.raises(ServerError, match=f"port {port} of 127.0.0.1 is taken"), twice:
+        pass
+
+
+@pytest.mark.parametrize("broken", [0, 1])
+def test_a_pair_fails_if_either_load_does(broken):
+    @contextmanager
+    def load(command):
+        yield Counted(["/bin/sh", "-c", command], (1,))
+
+    commands = ["sleep 0.05", "sleep 0.2"]
+    commands[broken] = "exit 5"
+    first, second = (lambda scale, options, command=command: load(command) for command in commands)
+    with pairs.prepare(first, second, 1.0, {}) as counted:
+        assert subprocess.run(counted.command, capture_output=True).returncode != 0
+
+
+def test_wrk_is_asked_to_fail_with_its_answers():
+    command = web.load("terms.lua", "http://127.0.0.1:1", 0.2, arguments=["a"])
+    assert "-d1s" in command and command[-2:] == ["--", "a"]
