@@ -203,6 +203,15 @@ def test_a_server_that_dies_while_it_is_used_is_told(tmp_path, port):
         assert wait_until(lambda: pid not in server.pids)
 
 
+def test_a_load_that_fails_because_its_server_died_tells_of_the_server(port):
+    with (
+        pytest.raises(ServerError, match="memcached died with exit code 137 while it was used"),
+        datacaching.prepare(1.0, {}, port=port, keys=500) as counted,
+    ):
+        os.kill(counted.pids[0], signal.SIGKILL)
+        run_tool(counted.command)
+
+
 def test_an_input_is_made_once_and_never_half(tmp_path):
     made = []
 

@@ -49,7 +49,7 @@ def recipes():
             "glpk",
             "soplex",
             ("glpk-utils",),
-            "a dense linear program, 1,000 x 1,000, uniform coefficients",
+            "a dense linear program, 1,800 x 1,800, uniform coefficients",
             _glpk,
         ),
         (
@@ -125,14 +125,14 @@ def _x264(scale, folder):
 
 
 def _glpk(scale, folder):
-    size = max(2, round(1000 * scale ** (1 / 3)))
+    size = max(2, round(1800 * scale ** (1 / 3)))
     program = kept("random.lp", lambda path: _write_lp(path, size), size=size, seed=_SEED)
     return ["glpsol", "--lp", program]
 
 
 def _povray(scale, folder):
     scene = kept("scene.pov", _write_scene, seed=_SEED)
-    width = max(16, round(700 * scale**0.5))
+    width = max(16, round(1100 * scale**0.5))
     size = [f"+W{width}", f"+H{width * 3 // 4}", "+A0.3", "+WT1", "-D", "-GA"]
     return ["povray", f"+I{scene}", f"+O{folder}/scene.png", *size]
 

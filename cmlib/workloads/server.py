@@ -76,8 +76,8 @@ class Server:
     def __exit__(self, kind, value, trace):
         died = self._first not in self.pids
         self._stop()
-        if died and kind is None:
-            raise self._failure(f"died with exit code {self._keeper.returncode} while it was used")
+        if died and (kind is None or issubclass(kind, CmlibError)):
+            raise self._failure(f"died with exit code {self._keeper.returncode} while it was used") from value
 
     @property
     def pids(self):
