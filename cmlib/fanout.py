@@ -74,7 +74,7 @@ def _on_cluster(function, items, scheduler):
 
 def _check_workers(client, scheduler):
     """Joblib and Dask wait for ever on workers that lack the package, so ask them first."""
-    versions = client.run(_version)
+    versions = client.run(_version, on_error="ignore")  # a worker that just died is not asked again
     if not versions:
         raise ValueError(
             f"the Dask scheduler at {scheduler} has no workers. Start one: dask worker {scheduler}"
