@@ -56,7 +56,7 @@ counterminer, table = paper("counterminer"), events.table()
 
 # %%
 url = study.open_database(database)
-programs = study.programs(url, program)
+programs = study.programs(url, program, modes=["ocoe", "mlpx"])
 runs = {name: study.cleaned_runs(url, name, ["ocoe", "sweep"], method=method, jobs=jobs) for name in programs}
 matrices = {name: study.matrix(group) for name, group in runs.items()}
 

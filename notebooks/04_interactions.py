@@ -63,7 +63,7 @@ results.table(planted, "planted", "**Table, synthetic data.** In how many of ten
 
 # %%
 url = study.open_database(database)
-programs = study.programs(url, program)
+programs = study.programs(url, program, modes=["ocoe", "mlpx"])
 matrices = {name: study.matrix(study.cleaned_runs(url, name, ["ocoe", "sweep"], method=method, jobs=jobs)) for name in programs}
 refined = dict(zip(programs, fan_out(partial(study.refine, seed=seed), matrices.values(), jobs=jobs)))
 

@@ -19,14 +19,21 @@ def compare_cleaning(url, program, *, floor=False):
     Returns
     -------
     DataFrame
-        Result of :func:`cmlib.accuracy.compare_methods` with a column ``program``;
-        empty where no event was recorded both ways.
+        Result of :func:`cmlib.accuracy.compare_methods` with a column ``program``.
+
+    Raises
+    ------
+    ValueError
+        If no event was recorded both ways, twice without multiplexing.
     """
     ocoe = load_all(url, program, mode="ocoe")
     known = {event for run in ocoe for event in run.counts} - set(ocoe[0].meta["pinned"] if ocoe else ())
     multiplexed = [run for run in load_all(url, program, mode="mlpx") if known & set(run.counts)]
     if not multiplexed:
-        return pd.DataFrame()
+        raise ValueError(
+            f"program {program!r} has no event that was counted both with and without multiplexing. "
+            f"Record the same events in both ways: cmlib record {program} -- COMMAND"
+        )
     parts = [accuracy.compare_methods(ocoe, multiplexed, sums=known_sums())]
     if floor:
         parts.append(accuracy.noise_floor(ocoe, multiplexed))

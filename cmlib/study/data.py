@@ -37,7 +37,7 @@ def open_database(url="", recordings=None):
     return url
 
 
-def programs(url, wanted="all"):
+def programs(url, wanted="all", *, modes=()):
     """Names of the recorded programs, in order of the alphabet.
 
     Parameters
@@ -45,6 +45,9 @@ def programs(url, wanted="all"):
     url : str
     wanted : str, default "all"
         Names separated by commas, or ``all``.
+    modes : sequence of "ocoe" and "mlpx", optional
+        Ways of counting that a program must have been recorded in. ``all`` leaves
+        out programs that lack one.
 
     Returns
     -------
@@ -53,17 +56,29 @@ def programs(url, wanted="all"):
     Raises
     ------
     ValueError
-        If one is not recorded; the message lists those that are.
+        If one that was named is not recorded, or not in these modes, or none is;
+        the message says what to record.
     """
-    recorded = sorted(store.runs(url)["program"].unique())
+    modes_of = store.runs(url).groupby("program")["mode"].agg(set)
+    recorded = sorted(modes_of.index)
+    complete = [name for name in recorded if set(modes) <= modes_of[name]]
     if wanted == "all":
-        return recorded
+        if not complete:
+            raise ValueError(
+                f"no program is recorded {' and '.join(modes)}. Record one: cmlib record NAME -- COMMAND"
+            )
+        return complete
     names = [name.strip() for name in wanted.split(",") if name.strip()]
     for name in names:
         if name not in recorded:
             raise ValueError(
                 f"program {name!r} is not recorded; recorded: {', '.join(recorded) or 'none'}. "
                 f"Record it: cmlib record {name} -- COMMAND"
+            )
+        if name not in complete:
+            lacking = " and ".join(sorted(set(modes) - modes_of[name]))
+            raise ValueError(
+                f"program {name!r} has no {lacking} runs. Record them: cmlib record {name} -- COMMAND"
             )
     return names
 
