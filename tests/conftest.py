@@ -3,6 +3,7 @@
 Hypothesis profiles: `fast` is the suite's; `HYPOTHESIS_PROFILE=fuzz` tries very much more.
 """
 
+import functools
 import os
 import shutil
 import subprocess
@@ -22,7 +23,28 @@ settings.register_profile(
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
 
+# Without lscpu, as on a bare system, joblib can't count physical cores and warns.
+os.environ.setdefault("LOKY_MAX_CPU_COUNT", str(os.cpu_count()))
 
+PACKAGE_OF = {"cc": "gcc libc6-dev", "c++": "g++ libboost-dev", "perf": "linux-perf"}
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "needs(*commands): what the test runs beside Python")
+
+
+def pytest_runtest_setup(item):
+    """A command that is missing fails the test in CI, and elsewhere skips it with how to get it."""
+    for marker in item.iter_markers("needs"):
+        for command in marker.args:
+            if not (perf_works() if command == "perf" else shutil.which(command)):
+                message = f"{command} is missing: apt-get install {PACKAGE_OF.get(command, command)}"
+                if os.environ.get("CI"):
+                    pytest.fail(message)
+                pytest.skip(message)
+
+
+@functools.cache
 def perf_works():
     """Whether a real perf can count here: in a container it may not."""
     probe = ["perf", "stat", "-e", "task-clock", "true"]

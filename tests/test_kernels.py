@@ -12,6 +12,8 @@ from cmlib.errors import CmlibError
 from cmlib.workloads.kernels import __main__ as command
 from cmlib.workloads.kernels import build, execute, programs, recording
 
+pytestmark = pytest.mark.needs("c++")
+
 SMALL = {"parallel_matrix_mult": 1e-2, "parallel_matrix_comp": 1e-2}
 EVENTS = (("a", "0x1"), ("b", "0x2"), ("c", "0x3"))
 

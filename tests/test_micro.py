@@ -36,6 +36,8 @@ from cmlib.workloads.micro import (
 from cmlib.workloads.micro.__main__ import main
 from cmlib.workloads.micro.build import SOURCES
 
+pytestmark = pytest.mark.needs("cc")
+
 SIZES = {"L2": [65536, 131072], "L3": [524288, 1048576], "M": [2097152, 4194304]}
 ALL_CASES = [*cases(SIZES, trained=True), *cases(SIZES, trained=False)]
 # Operations after which both forms have done the same work, at a size, and so computed the same.

@@ -104,10 +104,12 @@ def test_counting_loads_nothing_that_learns():
     assert all(hasattr(anomaly, name) for name in anomaly.__all__) and not hasattr(anomaly, "nonesuch")
 
 
+@pytest.mark.needs("cc")
 def test_without_a_file_nothing_happens(program):
     assert run(program, CMLIB_EVENTS="page_faults=1:2") == ""
 
 
+@pytest.mark.needs("cc")
 def test_uncountable_events_leave_the_program_running_and_say_so_once(program, tmp_path):
     file = tmp_path / "regions.csv"
     # PMU type 4095 exists nowhere; instructions do where there is a PMU.
@@ -119,6 +121,7 @@ def test_uncountable_events_leave_the_program_running_and_say_so_once(program, t
         normalize(frame)
 
 
+@pytest.mark.needs("cc")
 def test_page_faults_are_counted_region_by_region(c_program, tmp_path):
     run(c_program, CMLIB_REGIONS=str(tmp_path / "r.csv"), CMLIB_EVENTS="page_faults=1:2,minor=1:5")
     frame = read_regions(tmp_path / "r.csv").set_index("function")
@@ -144,6 +147,7 @@ def test_python_regions_count_as_the_header_does(tmp_path):
     assert frame["location"].str.fullmatch(r"<string>:\d+").all()
 
 
+@pytest.mark.needs("cc")
 def test_events_that_cannot_be_read_are_named(c_program, tmp_path):
     bad = {"CMLIB_REGIONS": str(tmp_path / "r.csv"), "CMLIB_EVENTS": "0x443"}
     assert "NAME=CONFIG" in run(c_program, **bad)
@@ -153,6 +157,7 @@ def test_events_that_cannot_be_read_are_named(c_program, tmp_path):
     assert done.returncode == 1 and "NAME=CONFIG" in done.stderr
 
 
+@pytest.mark.needs("c++")
 def test_the_header_serves_cpp(tmp_path):
     source = (
         '#include "cmlib_region.h"\nint main() { { cmlib::Region region("scope"); } std::puts("done"); }\n'

@@ -178,6 +178,7 @@ def test_lines_that_were_changed_afterwards_are_not_read(tmp_path):
         read_lines(tmp_path / "lines")
 
 
+@pytest.mark.needs("perf")
 @pytest.mark.parametrize(
     ("name", "content", "events", "said"),
     [
@@ -219,6 +220,7 @@ with open(sys.argv[1], "w") as file:
 """
 
 
+@pytest.mark.needs("perf")
 def test_counts_of_a_live_program_are_those_the_kernel_tells_it(tmp_path):
     command = [sys.executable, "-S", "-c", FAULTS, str(tmp_path / "faults"), "1000"]
     seen = []
@@ -241,6 +243,7 @@ def test_counts_of_a_live_program_are_those_the_kernel_tells_it(tmp_path):
     assert faults == pytest.approx(int((tmp_path / "faults").read_text()), rel=0.05)
 
 
+@pytest.mark.needs("perf")
 def test_lines_are_stored_while_the_program_runs(tmp_path):
     """The program itself waits for its first lines, and fails if they don't come."""
     waiting = """
@@ -258,6 +261,7 @@ sys.exit(3)
     assert len(read_lines(tmp_path / "lines")[0]) > 10
 
 
+@pytest.mark.needs("perf")
 def test_samples_are_stored_whole_and_perf_data_reads_the_same(tmp_path):
     command = [sys.executable, "-S", "-c", FAULTS, str(tmp_path / "faults"), "300"]
     told = record_samples(command, EVENTS[:2], EVERY, tmp_path / "run")
@@ -273,6 +277,7 @@ def test_samples_are_stored_whole_and_perf_data_reads_the_same(tmp_path):
     assert again["page-faults"].iloc[-1] == pytest.approx(samples["page-faults"].iloc[-1], rel=0.05)
 
 
+@pytest.mark.needs("perf")
 @pytest.mark.parametrize(
     ("command", "events", "error", "said"),
     [
@@ -306,6 +311,7 @@ def test_a_period_must_be_a_whole_number(tmp_path, period):
         record_lines(["true"], EVENTS, period, tmp_path / "run")
 
 
+@pytest.mark.needs("perf")
 def test_a_program_without_a_sample_is_told(tmp_path):
     with pytest.raises(SampleError, match="ended before the first sample"):
         record_lines(["true"], EVENTS, 10**10, tmp_path / "run")
@@ -318,6 +324,7 @@ def test_what_is_there_is_never_overwritten(tmp_path):
     assert (tmp_path / "run.json").read_text() == "{}"
 
 
+@pytest.mark.needs("perf")
 def test_when_it_is_interrupted_the_program_ends_and_nothing_is_left(tmp_path):
     def interrupt(n_samples, n_lines):
         raise KeyboardInterrupt
