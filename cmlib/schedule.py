@@ -63,7 +63,9 @@ class Plan:
         return tuple(chain.from_iterable(self.groups))
 
 
-def plan_ocoe(events, n_counters, *, set_name="ocoe", pinned=PINNED, interval_ms=100, modifier="u"):
+def plan_ocoe(
+    events, n_counters, *, counters_of=None, set_name="ocoe", pinned=PINNED, interval_ms=100, modifier="u"
+):
     """Plan runs in which every event keeps its counter (one counter, one event).
 
     Parameters
@@ -72,6 +74,8 @@ def plan_ocoe(events, n_counters, *, set_name="ocoe", pinned=PINNED, interval_ms
         Each is counted once a pass.
     n_counters : int
         Counters found good; the pinned events take theirs from them.
+    counters_of : mapping of str to int, optional
+        Counters that an event takes, where it is not one; software events take none.
     set_name : str, default "ocoe"
     pinned : sequence of str, default ("instructions", "cycles")
     interval_ms : int, default 100
@@ -87,17 +91,28 @@ def plan_ocoe(events, n_counters, *, set_name="ocoe", pinned=PINNED, interval_ms
     Raises
     ------
     ValueError
-        If no counter is left beside the pinned events, if an event is named
-        twice or is pinned already, or if there is nothing to count.
+        If no counter is left beside the pinned events, if an event takes more
+        than are left, is named twice or is pinned already, or if there is
+        nothing to count.
     """
-    groups = _groups(events, n_counters, pinned)
+    groups = _groups(events, n_counters, pinned, counters_of)
     return [
         Plan(set_name, "ocoe", part, tuple(pinned), (group,), interval_ms, modifier)
         for part, group in enumerate(groups)
     ]
 
 
-def plan_mlpx(events, n_counters, *, per_run=12, set_name=None, pinned=PINNED, interval_ms=100, modifier="u"):
+def plan_mlpx(
+    events,
+    n_counters,
+    *,
+    counters_of=None,
+    per_run=12,
+    set_name=None,
+    pinned=PINNED,
+    interval_ms=100,
+    modifier="u",
+):
     """Plan runs in which groups of events take turns on the counters.
 
     No group is wider than the counters that are good: events outside groups
@@ -109,6 +124,8 @@ def plan_mlpx(events, n_counters, *, per_run=12, set_name=None, pinned=PINNED, i
         Each is counted once a pass.
     n_counters : int
         Counters found good; the pinned events take theirs from them.
+    counters_of : mapping of str to int, optional
+        As for :func:`plan_ocoe`.
     per_run : int, default 12
         Events a run: the more, the smaller each one's share of time.
     set_name : str, optional
@@ -127,14 +144,14 @@ def plan_mlpx(events, n_counters, *, per_run=12, set_name=None, pinned=PINNED, i
     """
     if per_run < 1:
         raise ValueError(f"a run counts at least one event, got per_run={per_run}.")
-    _groups(events, n_counters, pinned)
+    _groups(events, n_counters, pinned, counters_of)
     return [
         Plan(
             set_name or f"mlpx{per_run}",
             "mlpx",
             part,
             tuple(pinned),
-            tuple(_groups(chunk, n_counters, pinned)),
+            tuple(_groups(chunk, n_counters, pinned, counters_of)),
             interval_ms,
             modifier,
         )
@@ -142,7 +159,9 @@ def plan_mlpx(events, n_counters, *, per_run=12, set_name=None, pinned=PINNED, i
     ]
 
 
-def plan_probe(events, n_counters, *, per_run=48, pinned=PINNED, interval_ms=100, modifier="u"):
+def plan_probe(
+    events, n_counters, *, counters_of=None, per_run=48, pinned=PINNED, interval_ms=100, modifier="u"
+):
     """Plan the runs that find out which events count at all under a command.
 
     Many events share a run, so each is on a counter only a few percent of the
@@ -150,7 +169,7 @@ def plan_probe(events, n_counters, *, per_run=48, pinned=PINNED, interval_ms=100
 
     Parameters
     ----------
-    events, n_counters, per_run, pinned, interval_ms, modifier
+    events, n_counters, counters_of, per_run, pinned, interval_ms, modifier
         As for :func:`plan_mlpx`.
 
     Returns
@@ -161,6 +180,7 @@ def plan_probe(events, n_counters, *, per_run=48, pinned=PINNED, interval_ms=100
     return plan_mlpx(
         events,
         n_counters,
+        counters_of=counters_of,
         per_run=per_run,
         set_name=PROBE,
         pinned=pinned,
@@ -174,17 +194,31 @@ def needs_counter(event):
     return event.partition(":")[0] not in SOFTWARE_EVENTS
 
 
-def _groups(events, n_counters, pinned):
+def _groups(events, n_counters, pinned, counters_of):
+    """Fill one group after the other, in the order given, with what the counters hold."""
     _check_names(events, pinned)
-    width = n_counters - sum(map(needs_counter, pinned))
     if not any(map(needs_counter, events)):
         return [tuple(events)]
-    if width < 1:
-        raise ValueError(
-            f"{n_counters} counters are good and {len(pinned)} events are pinned ({', '.join(pinned)}): "
-            "none is left to count others. See `cmlib doctor`; pin fewer events, or count software events."
-        )
-    return _chunks(events, width)
+    width = n_counters - sum(map(needs_counter, pinned))
+    groups, free = [], 0
+    for event in events:
+        needed = (counters_of or {}).get(event, 1)
+        if needed > width:
+            left = (
+                "none is left to count others"
+                if width < 1
+                else f"{event} needs {needed} and {width} are left"
+            )
+            raise ValueError(
+                f"{n_counters} counters are good and {len(pinned)} events are pinned ({', '.join(pinned)}): {left}. "
+                "See `cmlib doctor`; leave the event out, pin fewer, or count software events."
+            )
+        if needed > free:
+            groups.append(())
+            free = width
+        groups[-1] += (event,)
+        free -= needed
+    return groups
 
 
 def _check_names(events, pinned):

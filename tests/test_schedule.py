@@ -94,3 +94,17 @@ def test_events_that_cannot_be_counted_once_are_refused(events, message):
 def test_a_run_of_no_events_is_refused():
     with pytest.raises(ValueError, match="per_run=0"):
         plan_mlpx(["a"], 5, per_run=0)
+
+
+@given(event_lists, st.integers(4, 9), st.randoms(use_true_random=False))
+def test_events_that_take_two_counters_leave_room_for_fewer(events, n_counters, random):
+    counters_of = {event: random.choice([1, 2]) for event in events}
+    plans = plan_mlpx(events, n_counters, counters_of=counters_of)
+    groups = [group for plan in plans for group in plan.groups]
+    assert [event for group in groups for event in group] == list(events)
+    assert all(sum(counters_of[event] for event in group) <= n_counters - 2 for group in groups)
+
+
+def test_an_event_that_takes_more_counters_than_there_are_is_named():
+    with pytest.raises(ValueError, match="wide needs 2 and 1 are left"):
+        plan_ocoe(["narrow", "wide"], 3, counters_of={"wide": 2})

@@ -99,6 +99,7 @@ def record_program(name, command, request, *, folder=None, wait=False, note=""):
         )
         options = {
             "n_counters": counters["good"],
+            "counters_of": table["counters"].to_dict(),
             "pinned": request.pinned,
             "interval_ms": request.interval_ms,
             "modifier": request.modifier,
