@@ -285,7 +285,7 @@ def written_by_perf(plan, label, *, seed, n=17):
 
 
 def test_all_recordings_are_made_in_one_go_and_only_once(recorder, folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(recording, "_encodings", lambda names: {name: name for name in names})
+    monkeypatch.setattr(recording, "_encodings", lambda names: ({name: name for name in names}, {}))
     options = recording.Settings(seconds=1, passes=2, all_per_run=4, key_events=3)
     events = [
         "ex_ret_brn_misp",

@@ -23,7 +23,9 @@ def numbers(results, notebook):
 
 def test_the_page_links_to_every_figure_and_table(results):
     page = (results / "index.html").read_text(encoding="utf-8")
-    made = [f for f in results.glob("*/*") if f.suffix in {".svg", ".png", ".csv", ".parquet", ".html", ".ipynb"}]
+    made = [
+        f for f in results.glob("*/*") if f.suffix in {".svg", ".png", ".csv", ".parquet", ".html", ".ipynb"}
+    ]
     assert len(made) > 40
     for file in made:
         assert f'"{file.parent.name}/{file.name}"' in page, file.name

@@ -376,7 +376,8 @@ def test_output_that_is_no_run_is_named(tmp_path, text, told):
 
 
 @pytest.mark.parametrize(
-    "compressed", [b"plain text", gzip.compress(b"cut off" * 99, mtime=0)[:-9], b"\x1f\x8b\x08\x00" + b"\xff" * 40]
+    "compressed",
+    [b"plain text", gzip.compress(b"cut off" * 99, mtime=0)[:-9], b"\x1f\x8b\x08\x00" + b"\xff" * 40],
 )
 def test_raw_files_that_do_not_unpack_are_named(tmp_path, compressed):
     file = add_run(tmp_path, "p", "ocoe", 0, 0, [("x", 1.0)], sha256=hashlib.sha256(compressed).hexdigest())

@@ -169,7 +169,9 @@ def read_results(profile, folder=None):
     findings = [(m["notebook"], text) for m in manifests for text in m["findings"]]
     numbers = [{"notebook": m["notebook"]} | number for m in manifests for number in m["numbers"]]
     columns = ["notebook", "name", "paper", "value", "unit", "note"]
-    return Found(pd.DataFrame(findings, columns=["notebook", "finding"]), pd.DataFrame(numbers, columns=columns))
+    return Found(
+        pd.DataFrame(findings, columns=["notebook", "finding"]), pd.DataFrame(numbers, columns=columns)
+    )
 
 
 def _has_named_index(frame):

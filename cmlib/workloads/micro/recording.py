@@ -110,7 +110,7 @@ def record_all(plan, settings, events, programs_folder, folder, *, counters):
     CmlibError
         As :func:`cmlib.record.record`.
     """
-    codes = _encodings(events)
+    codes, counters_of = _encodings(events)
     trained = [case for case, set_name, _ in plan if set_name == ALL]
     with _on_path(programs_folder), machine.counters_lock(Path(folder), "the micro-benchmarks") as lock:
 
@@ -119,7 +119,12 @@ def record_all(plan, settings, events, programs_folder, folder, *, counters):
                 case.name,
                 case.argv(seconds=settings.seconds),
                 plan_mlpx(
-                    counted, counters["good"], per_run=per_run, set_name=set_name, interval_ms=_INTERVAL_MS
+                    counted,
+                    counters["good"],
+                    counters_of=counters_of,
+                    per_run=per_run,
+                    set_name=set_name,
+                    interval_ms=_INTERVAL_MS,
                 ),
                 passes=passes,
                 encodings=codes,
@@ -153,6 +158,7 @@ def _on_path(folder):
 
 
 def _encodings(names):
+    """How perf is told each event, and how many counters each takes."""
     about = machine.describe()
     known = table(table_for(about["vendor"], about["family"], about["model"]))
-    return {name: encode(name, known) for name in names}
+    return {name: encode(name, known) for name in names}, known["counters"].to_dict()
