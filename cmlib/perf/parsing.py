@@ -98,8 +98,8 @@ def _read_any(text, grammar, start, end, found_any):
     rows = [fields for fields in lines if fields[3]]
     if len(lines) != text.count("\n", start, end) + 1:
         _check_only_cut_off(text, grammar, start, end, found_any or bool(rows))
-    columns = zip(*rows, strict=True) if rows else [[]] * len(_FIELDS)
-    return pa.table([pa.array(column, pa.string()) for column in columns], names=_FIELDS)
+    columns = [pa.array([fields[k] for fields in rows], pa.string()) for k in range(len(_FIELDS))]
+    return pa.table(columns, names=_FIELDS)
 
 
 def _check_only_cut_off(text, grammar, start, end, found_any):
