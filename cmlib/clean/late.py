@@ -8,8 +8,8 @@ def spread_late_readings(counts, running, *, by=None):
 
     Where perf could not read a counter at the end of an interval, it writes
     ``<not counted>`` with a running share above zero, and the next value covers both
-    intervals (running time and count are twice the usual; seen in 21 of 21 cases in
-    2-processor recordings of perf 6.1). Where an event had no turn at all, the share
+    intervals: in the recordings of kmeans by perf 6.1, running time and count are then
+    twice the usual. Where an event had no turn at all, the share
     is zero, the next value is an ordinary one, and nothing is done here.
 
     Parameters
