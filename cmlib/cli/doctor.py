@@ -1,0 +1,29 @@
+"""`cmlib doctor`."""
+
+import dataclasses
+import json
+
+import click
+
+_COLOURS = {"ok": "green", "note": "blue", "warning": "yellow", "error": "red"}
+
+
+@click.command(epilog="Example: cmlib doctor --json")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+def doctor(as_json):
+    """Examine this machine: is there a PMU, who may count, which counters tell the truth.
+
+    Ends with exit code 0 whatever is found: findings are its result.
+    """
+    from cmlib import machine
+
+    found = machine.examine()
+    if as_json:
+        click.echo(json.dumps(dataclasses.asdict(found), indent=1, ensure_ascii=False))
+        return
+    for finding in found.findings:
+        click.echo(f"{click.style(f'{finding.severity:<9}', _COLOURS[finding.severity])}{finding.what}")
+        below = [finding.numbers] if finding.severity == "ok" else [finding.numbers, f"→ {finding.todo}"]
+        for line in filter(None, below):
+            click.echo(click.wrap_text(line, 100, " " * 9, " " * 9))
+    click.echo(f"{'counters':9}{found.offered_counters} offered, {found.good_counters} good")

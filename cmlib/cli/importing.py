@@ -1,0 +1,33 @@
+"""`cmlib import`."""
+
+import json
+
+import click
+
+
+@click.command("import", epilog="Example: cmlib import gcc --mode mlpx --set sweep elsewhere/gcc.*.csv.gz")
+@click.argument("name")
+@click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False))
+@click.option(
+    "--mode",
+    type=click.Choice(["ocoe", "mlpx"]),
+    help="How it was recorded; seen from the files if not given.",
+)
+@click.option("--set", "set_name", help="Name of the set.  [default: ocoe, or mlpx and the number of events]")
+@click.option(
+    "--interval-ms", type=click.IntRange(1), help="Time between samples; seen from the files if not given."
+)
+@click.option("--command", default="", help="The command that was measured.")
+@click.option(
+    "--machine", "about", type=click.File(), help="What `cmlib doctor --json` said on the machine measured."
+)
+@click.option("--note", default="", help="Kept with every run.")
+def import_(name, files, about, **known):
+    """Import FILES, interval output of `perf stat` made elsewhere, as runs of program NAME.
+
+    Plain or gzipped, kept byte for byte. A file with the same events as an earlier one becomes the next pass.
+    """
+    from cmlib.record import import_files
+
+    for file in import_files(name, files, about=json.load(about) if about else None, **known):
+        click.echo(f"{name}/{file.stem}")

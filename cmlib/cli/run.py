@@ -1,0 +1,29 @@
+"""`cmlib run`."""
+
+import click
+import yaml
+
+
+@click.command(epilog="Example: cmlib run paper 02_cleaning 03_ranking -p program=gcc")
+@click.argument("profile")
+@click.argument("notebooks", nargs=-1)
+@click.option(
+    "-p", "given", multiple=True, metavar="NAME=VALUE", help="A notebook's parameter; may be repeated."
+)
+@click.option("--jobs", type=int, help="Worker processes; -1 means one a processor.")
+def run(profile, notebooks, given, jobs):
+    """Run the notebooks of PROFILE (smoke, paper or live), all or those named, and make their report."""
+    from cmlib.report import run_profile
+
+    parameters = dict(_parameter(text) for text in given) | ({} if jobs is None else {"jobs": jobs})
+    click.echo(run_profile(profile, notebooks, parameters))
+
+
+def _parameter(text):
+    name, equals, value = text.partition("=")
+    if not (name and equals):
+        raise click.BadParameter(f"{text!r} is not NAME=VALUE", param_hint="-p")
+    try:
+        return name, yaml.safe_load(value)
+    except yaml.YAMLError as error:
+        raise click.BadParameter(f"{text!r}: the value is no YAML", param_hint="-p") from error

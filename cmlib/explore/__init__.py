@@ -1,0 +1,5 @@
+"""Widgets for the ends of the notebooks: turn a knob, see what changes."""
+
+from cmlib.explore.panel import Panel
+
+__all__ = ["Panel"]

@@ -1,0 +1,16 @@
+"""Figures: each takes results and returns ``(figure, axes)``; nothing is computed here."""
+
+from cmlib.plot.comparing import bars_by_program, counts, heat, shares
+from cmlib.plot.ranking import ranking, refinement
+from cmlib.plot.series import series, series_by_program
+
+__all__ = [
+    "bars_by_program",
+    "counts",
+    "heat",
+    "ranking",
+    "refinement",
+    "series",
+    "series_by_program",
+    "shares",
+]

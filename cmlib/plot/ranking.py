@@ -1,0 +1,65 @@
+"""Models and what matters in them."""
+
+from cmlib.plot.style import palette, panels, styled
+
+
+@styled
+def refinement(histories, *, lines, marked, paper=None):
+    """Model error against the number of events left, a panel a program.
+
+    Parameters
+    ----------
+    histories : dict of str to DataFrame
+        Program to a frame with ``n_events`` and the columns named in `lines` [%].
+    lines : dict of str to str
+        Column to its label.
+    marked : dict of str to int
+        Program to the number of events of the model that is kept.
+    paper : dict of int to float, optional
+        The paper's mean error [%] by number of events.
+    """
+    figure, axes = panels(list(histories), height=2.5, sharex=True)
+    colours = palette(len(lines) + 1)
+    for ax, (program, history) in zip(axes, histories.items(), strict=True):
+        for (column, label), colour in zip(lines.items(), colours, strict=False):
+            if history[column].isna().all():
+                continue
+            ax.plot(history["n_events"], history[column], label=label, color=colour, marker=".", ms=3, lw=1.1)
+        if paper:
+            ax.plot(
+                list(paper), list(paper.values()), "x", color=colours[-1], label="paper, mean of 16 programs"
+            )
+        ax.axvline(marked[program], color="#555555", lw=0.8, ls=":", label="model kept")
+        ax.set(title=program, xlabel="number of events", ylabel="IPC error [%]", ylim=(0, None))
+    axes[0].invert_xaxis()
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    return figure, axes
+
+
+@styled
+def ranking(frames, *, value, label, low=None, high=None, xlabel, columns=4):
+    """The first entries of a ranking as horizontal bars, a panel a program.
+
+    Parameters
+    ----------
+    frames : dict of str to DataFrame
+        Program to the rows to show, first on top.
+    value, label : str
+        Columns with a bar's length and its name.
+    low, high : str, optional
+        Columns with the ends of the thin line that shows the spread.
+    xlabel : str
+    """
+    rows = max(len(frame) for frame in frames.values())
+    figure, axes = panels(list(frames), columns=columns, height=0.9 + 0.2 * rows)
+    for ax, (program, frame) in zip(axes, frames.items(), strict=True):
+        places = range(len(frame))
+        ax.barh(places, frame[value], color=palette(1)[0], height=0.7)
+        if low is not None:
+            ax.hlines(places, frame[low], frame[high], color="#333333", lw=1)
+        ax.set_yticks(places, frame[label])
+        ax.invert_yaxis()
+        ax.grid(True, axis="x")
+        ax.grid(False, axis="y")
+        ax.set(title=program, xlabel=xlabel)
+    return figure, axes

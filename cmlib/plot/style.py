@@ -1,0 +1,56 @@
+"""One look for all figures: their size, style and colours."""
+
+import functools
+import math
+
+import matplotlib
+import seaborn as sns
+from matplotlib.figure import Figure
+
+_WIDTH = 9.0
+_STYLE = {
+    "axes.grid": True,
+    "axes.grid.axis": "y",
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 10,
+    "axes.titleweight": "bold",
+    "axes.labelsize": 9,
+    "font.size": 9,
+    "grid.color": "#e3e5e8",
+    "legend.frameon": False,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "cmlib",
+    "xtick.labelsize": 8.5,
+    "ytick.labelsize": 8.5,
+}
+
+
+def styled(draw):
+    @functools.wraps(draw)
+    def in_style(*args, **kwargs):
+        with matplotlib.rc_context({**sns.axes_style("ticks"), **_STYLE}):
+            return draw(*args, **kwargs)
+
+    return in_style
+
+
+def palette(n):
+    return sns.color_palette("colorblind", n)
+
+
+def blank(height, *, rows=1, columns=1, **sharing):
+    figure = Figure(figsize=(_WIDTH, height), layout="constrained")
+    return figure, figure.subplots(rows, columns, squeeze=False, **sharing)
+
+
+def panels(names, *, columns=2, height=2.3, **sharing):
+    """One small axes a name, row by row; the left-over ones are taken away."""
+    columns = min(columns, max(1, len(names)))
+    rows = math.ceil(len(names) / columns)
+    figure, axes = blank(height * rows, rows=rows, columns=columns, **sharing)
+    flat = axes.ravel()
+    for left_over in flat[len(names) :]:
+        left_over.remove()
+    return figure, flat[: len(names)]
