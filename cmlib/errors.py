@@ -1,5 +1,9 @@
-"""The errors a user is meant to read."""
+"""The errors that say what went wrong outside: told without a traceback by the command line."""
 
 
-class CmlibError(Exception):
-    """An expected failure: says what happened, where, and what to do; shown without a traceback."""
+class CmlibError(RuntimeError):
+    """Something outside the caller's control failed: a command, a file, a machine."""
+
+
+class NothingRecordedError(CmlibError):
+    """There is no recording yet of what was asked for; the message says what to run."""
