@@ -1,8 +1,8 @@
-"""The errors that say what went wrong outside: told without a traceback by the command line."""
+"""The errors a user is meant to read."""
 
 
-class CmlibError(RuntimeError):
-    """Something outside the caller's control failed: a command, a file, a machine."""
+class CmlibError(Exception):
+    """An expected failure: says what happened, where, and what to do; shown without a traceback."""
 
 
 class NothingRecordedError(CmlibError):
