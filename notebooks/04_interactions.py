@@ -97,8 +97,8 @@ results.number("pairs among the first with a branch event, by Eq. 12", agreement
 results.number("rank correlation of the two measures, mean", agreement["rank correlation"].mean(), note="1: the same order, 0: none in common")
 results.number("planted pairs found by H", planted.set_index("measure").loc["h_statistic", "planted first"], "of 10 data sets", note="synthetic")
 results.number("planted pairs found by Eq. 12", planted.set_index("measure").loc["residual_variance", "planted first"], "of 10 data sets", note="synthetic")
-strongest = "; ".join(f"{name}: `{both['h_statistic'].at[0, 'event_a']}` with `{both['h_statistic'].at[0, 'event_b']}`" for name, both in ranked.items())
-results.finding(f"Pairs that act together most, by Friedman's H: {strongest}. Eq. 12 as printed names others; of the two, H is the one that finds planted pairs.")
+for name in programs:
+    display(results.finding(study.say_pairs(ranked[name]), program=name))
 results.numbers()
 
 # %% [markdown]

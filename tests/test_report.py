@@ -112,6 +112,7 @@ def test_the_page_shows_every_figure_number_and_table(tmp_path):
     results.number("mean error", 5.5, "%", paper=7.7, note="fewer programs")
     results.table(pd.DataFrame({"event": ["ls_stlf"], "error": [12.25]}), "errors", "**Table I.** Errors.")
     results.finding("Cleaning *helps*.")
+    results.finding("IPC follows `ls_stlf`.", program="gcc")
     results.save()
     page = report.build_index(tmp_path / "smoke").read_text()
     for link in re.findall(r'(?:src|href)="([^"#]+)"', page):
@@ -125,6 +126,7 @@ def test_the_page_shows_every_figure_number_and_table(tmp_path):
         "Cleaning <em>helps</em>",
     ):
         assert shown in page, shown
+    assert page.index("Cleaning <em>helps</em>") < page.index("<h3>gcc</h3>") < page.index("IPC follows <code>")
 
 
 def test_no_results_is_said_with_the_command(tmp_path):

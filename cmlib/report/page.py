@@ -47,7 +47,7 @@ def build_index(folder):
     page = environment.get_template("page.html.j2").render(
         profile=folder.name,
         sections=manifests,
-        findings=[(m["notebook"], text) for m in manifests for text in m["findings"]],
+        findings=_by_program(manifests),
         versions=manifests[-1]["versions"],
         made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
     )
@@ -56,6 +56,15 @@ def build_index(folder):
     draft.write_text(page, encoding="utf-8")
     os.replace(draft, target)
     return target
+
+
+def _by_program(manifests):
+    """What concerns all programs first, under an empty name, then a group a program."""
+    groups = {"": []}
+    for manifest in manifests:
+        for finding in manifest["findings"]:
+            groups.setdefault(finding["program"], []).append((manifest["notebook"], finding["text"]))
+    return {program: groups[program] for program in sorted(groups) if groups[program]}
 
 
 def _table_html(file):

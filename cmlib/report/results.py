@@ -108,10 +108,13 @@ class Results:
         entry = {"name": name, "value": value, "unit": unit, "paper": paper, "note": note}
         self._add("numbers", name, entry)
 
-    def finding(self, text):
-        """Keep one sentence in plain words for the report's first page; return it to be shown."""
-        self._record["findings"].append(text)
-        return Markdown(text)
+    def finding(self, text, *, program=""):
+        """Keep what was found in plain words for the report's first page; return it to be shown.
+
+        Findings about one `program` stand together there.
+        """
+        self._record["findings"].append({"program": program, "text": text})
+        return Markdown(f"**{program}.** {text}" if program else text)
 
     def numbers(self):
         """The paper's numbers beside those measured here, as a frame to show."""
@@ -166,11 +169,12 @@ def read_results(profile, folder=None):
     manifests = [json.loads(f.read_text(encoding="utf-8")) for f in sorted(folder.glob("*/manifest.json"))]
     if not manifests:
         raise ValueError(f"no results of profile {profile!r}: run `cmlib run {profile}` first.")
-    findings = [(m["notebook"], text) for m in manifests for text in m["findings"]]
+    findings = [(m["notebook"], f["program"], f["text"]) for m in manifests for f in m["findings"]]
     numbers = [{"notebook": m["notebook"]} | number for m in manifests for number in m["numbers"]]
     columns = ["notebook", "name", "paper", "value", "unit", "note"]
     return Found(
-        pd.DataFrame(findings, columns=["notebook", "finding"]), pd.DataFrame(numbers, columns=columns)
+        pd.DataFrame(findings, columns=["notebook", "program", "finding"]),
+        pd.DataFrame(numbers, columns=columns),
     )
 
 

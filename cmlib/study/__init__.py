@@ -5,6 +5,7 @@ from cmlib.study.collection import counting_events, ipc, machines, recordings, r
 from cmlib.study.data import Matrix, cleaned_runs, matrix, open_database, programs
 from cmlib.study.interactions import compare_pairs, pairs, planted_pairs
 from cmlib.study.ranking import compare_fusions, core_errors, refine
+from cmlib.study.words import say_events, say_pairs
 
 __all__ = [
     "Matrix",
@@ -27,5 +28,7 @@ __all__ = [
     "recordings",
     "refine",
     "running_shares",
+    "say_events",
+    "say_pairs",
     "sum_checks",
 ]

@@ -1,0 +1,82 @@
+"""What was found about one program, in sentences for people who know no event by name."""
+
+_FEW = ("", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+
+
+def say_events(data, refined, draws, table, *, n=3):
+    """Which events a program's IPC follows, and how sure that is.
+
+    Parameters
+    ----------
+    data : Matrix
+        The program's events against IPC.
+    refined : Refinement
+        Result of :func:`cmlib.study.refine`.
+    draws : DataFrame
+        Importances of resampled models, a row a model
+        (:func:`cmlib.stability.draw_importances`).
+    table : DataFrame
+        Event table, for what an event counts.
+    n : int, default 3
+        Events named.
+
+    Returns
+    -------
+    str
+        Markdown.
+    """
+    mean = draws.mean().sort_values(ascending=False)
+    named = list(mean.index[:n])
+    first = (draws.rank(axis=1, ascending=False, method="min") <= n)[named].mean()
+    slopes = data.X[named].corrwith(data.ipc, method="spearman")
+    events = "; ".join(
+        f"`{event}`, {_counts(event, table)} ({mean[event]:.0f} % of the importance, {_direction(slopes[event])})"
+        for event in named
+    )
+    sure = ", ".join(f"{100 * share:.0f} %" for share in first)
+    return (
+        f"IPC follows {events}. How sure: these are among the first {_FEW[n] if n < len(_FEW) else n} in {sure} of "
+        f"{len(draws)} models of resampled stretches. With {int(refined.errors['n_events'])} events a model of IPC errs by "
+        f"{refined.errors['blocks_error']:.1f} % on stretches it never saw; predicting the mean errs by "
+        f"{refined.errors['trivial']:.1f} %."
+    )
+
+
+def say_pairs(by_measure, *, n=2):
+    """Which pairs of events act together in a program, and whether both measures name them.
+
+    Parameters
+    ----------
+    by_measure : dict of str to DataFrame
+        Result of :func:`cmlib.study.pairs`.
+    n : int, default 2
+        Pairs named.
+
+    Returns
+    -------
+    str
+        Markdown.
+    """
+    by_h, by_line = by_measure["h_statistic"], by_measure["residual_variance"]
+    pairs = "; ".join(
+        f"`{row.event_a}` with `{row.event_b}` ({row.importance:.0f} % of all pair effects)"
+        for row in by_h.head(n).itertuples()
+    )
+    place = list(by_line["pair"]).index(by_h["pair"].iloc[0]) + 1
+    return (
+        f"What acts together: {pairs}, by Friedman's H. How sure: by the paper's Eq. 12 the first of them comes "
+        f"at place {place} of {len(by_line)}; where the two disagree, a pair is a hint to follow up, no more."
+    )
+
+
+def _counts(event, table):
+    if event not in table.index or not isinstance(table.at[event, "description"], str):
+        return "which the event table does not describe"
+    text = table.at[event, "description"].rstrip(".").split(":")[0].split(";")[0]
+    return text[0].lower() + text[1:] if text[1:2].islower() else text
+
+
+def _direction(slope):
+    if abs(slope) < 0.2:
+        return "neither up nor down with IPC"
+    return "more of it where IPC is high" if slope > 0 else "more of it where IPC is low"
