@@ -2,6 +2,7 @@
 
 import json
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -12,6 +13,7 @@ from click.testing import CliRunner
 
 from cmlib import record, report
 from cmlib.cli import main
+from cmlib.workloads.servers import datacaching
 
 ROOT = Path(__file__).parents[1]
 SOFTWARE = [
@@ -60,6 +62,9 @@ def test_every_command_has_help_with_an_example(path):
         ["record", "app"],
         ["record", "app", "--mode", "both", "--", "true"],
         ["record", "app", "--interval-ms", "0", "--", "true"],
+        ["record", "app", "--scale", "2", "--", "true"],
+        ["record", "app", "--program", "bzip2", "--", "true"],
+        ["record", "--program", "sort", "--option", "spark.local.dir"],
         ["import", "app", "no-such-file"],
         ["run", "smoke", "-p", "program"],
         ["run", "smoke", "-p", "program=[1"],
@@ -73,7 +78,7 @@ def test_wrong_usage_ends_with_2(arguments):
 
 def test_the_doctor_prints_a_table():
     done = cmlib("doctor")
-    assert done.exit_code == 0
+    assert done.exit_code == 0 and "programs can be recorded by name" in done.stdout
     assert "perf" in done.stdout and "offered" in done.stdout.splitlines()[-1]
 
 
@@ -93,6 +98,24 @@ def test_a_program_is_recorded_and_resumed(any_perf, data):
     found = record.existing_runs(data / "recordings/app")
     assert list(found) == ["mlpx12-p0-00", "ocoe-p0-00"] and found["ocoe-p0-00"]["note"] == "mine"
     assert "app: 0 runs made" in cmlib("record", "app", *SOFTWARE, "--", "sleep", "0.05").stdout
+
+
+@pytest.mark.needs("memcached", "cc", "perf")
+def test_a_server_is_recorded_by_name_and_a_taken_port_is_told(data):
+    done = cmlib("record", "--program", "datacaching", "--scale", "0.01", *SOFTWARE, "--mode", "ocoe")
+    assert done.exit_code == 0, done.output
+    (meta,) = record.existing_runs(data / "recordings/datacaching").values()
+    assert meta["command"] == "cmlib record --program datacaching --scale 0.01"
+    with socket.create_server(("127.0.0.1", datacaching.PORT)):
+        done = cmlib("record", "other", "--program", "datacaching", "--scale", "0.01", *SOFTWARE)
+    assert done.exit_code == 1 and f"port {datacaching.PORT} of 127.0.0.1 is taken" in done.stderr
+
+
+@pytest.mark.parametrize("name, told", [("sorted", "there is no recipe for 'sorted'"), ("sort", "apt-get")])
+def test_a_program_that_is_unknown_or_lacks_something_is_told(fake_perf, monkeypatch, name, told):
+    monkeypatch.setattr("cmlib.workloads.recipe.missing_packages", lambda recipe: ["default-jre-headless"])
+    done = cmlib("record", "--program", name, *SOFTWARE)
+    assert done.exit_code == 1 and told in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -458,6 +458,12 @@ def test_events_without_an_encoding_go_by_their_name():
     assert told[8:] == ["-e", "cpu/event=0x1,name=x/uD", "-e", "sched:sched_switch:D", "--", "true"]
 
 
+def test_processes_are_counted_while_the_command_runs():
+    plan = Plan("s", "ocoe", 0, ("task-clock",), (), 50, "")
+    made = stat_command(plan, {}, "o", ["load"], pids=(12, 345))
+    assert made[made.index("-p") :] == ["-p", "12,345", "--", "load"]
+
+
 def test_nothing_to_count_and_nothing_to_run_are_refused():
     with pytest.raises(ValueError, match="no event to count"):
         stat_command(Plan("s", "ocoe", 3, (), ()), {}, "o", ["true"])

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 from cmlib.errors import CmlibError
 from cmlib.workloads import inputs
-from cmlib.workloads.programs import label, main, prepared, programs, recipe
+from cmlib.workloads.programs import label, lacking, main, prepared, programs, recipe, to_record
 from cmlib.workloads.recipe import Counted, check_installed, missing_modules, missing_packages, run_tool
 from cmlib.workloads.server import Server, ServerError, descendants
 from cmlib.workloads.servers import datacaching, pairs, web
@@ -104,6 +104,28 @@ def test_what_is_missing_is_named_with_what_helps():
         check_installed(lacking)
 
 
+def test_java_may_come_from_any_package(tmp_path, monkeypatch):
+    (tmp_path / "java").write_text("")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert "default-jre-headless" in missing_packages(recipe("sort"))
+    (tmp_path / "java").chmod(0o755)
+    assert missing_packages(recipe("sort")) == []
+
+
+def test_what_every_program_lacks_is_told_by_suite():
+    lacked = {name: words for each in lacking().values() for name, words in each.items()}
+    assert set(lacked) == set(programs())
+    for name, words in lacked.items():
+        told = [*missing_packages(recipe(name)), *(f"{m} (Python)" for m in missing_modules(recipe(name)))]
+        assert list(words) == told
+
+
+@pytest.mark.parametrize("wrong", [{"scale": 0}, {"options": {"spark.x": "1"}}])
+def test_what_is_to_be_recorded_is_checked_at_once(wrong):
+    with pytest.raises(CmlibError, match="bzip2"):
+        to_record("bzip2", **wrong)
+
+
 def test_the_list_names_every_program():
     done = CliRunner().invoke(main, [])
     assert done.exit_code == 0
@@ -113,7 +135,7 @@ def test_the_list_names_every_program():
 def test_labels_do_not_depend_on_the_order_of_options():
     one = label("sort", options={"spark.b": "1", "spark.a": "2"})
     assert one == label("sort", options={"spark.a": "2", "spark.b": "1"})
-    assert one == "cmlib program sort --scale 1 --option spark.a=2 --option spark.b=1"
+    assert one == "cmlib record --program sort --scale 1 --option spark.a=2 --option spark.b=1"
 
 
 def test_table_iv_is_whole_and_each_setting_is_taken():

@@ -16,8 +16,9 @@ def doctor(as_json):
     Ends with exit code 0 whatever is found: findings are its result.
     """
     from cmlib import machine
+    from cmlib.workloads.programs import lacking
 
-    found = machine.examine()
+    found = machine.examine(lacking=lacking())
     if as_json:
         click.echo(json.dumps(dataclasses.asdict(found), indent=1, ensure_ascii=False))
         return

@@ -4,8 +4,15 @@ import click
 
 
 @click.command(epilog="Example: cmlib record myapp --mode mlpx --runs 3 -- ./myapp --size 10")
-@click.argument("name")
-@click.argument("command", metavar="-- COMMAND...", nargs=-1, required=True, type=click.UNPROCESSED)
+@click.argument("name", required=False)
+@click.argument("command", metavar="[-- COMMAND...]", nargs=-1, type=click.UNPROCESSED)
+@click.option(
+    "--program", metavar="PROGRAM", help="Record this one of cmlib's programs, instead of a command."
+)
+@click.option("--scale", type=float, help="Multiplies its work.  [default: 1]")
+@click.option(
+    "--option", "options", multiple=True, metavar="KEY=VALUE", help="Of its own, as spark.local.dir."
+)
 @click.option(
     "--mode", type=click.Choice(["ocoe", "mlpx"]), help="Without or with multiplexing; both if not given."
 )
@@ -33,8 +40,11 @@ import click
 @click.option("--set", "set_name", help="Name of the set, instead of ocoe, mlpx12 or sweep.")
 @click.option("--note", default="", help="Kept with every run.")
 @click.option("--wait", is_flag=True, help="Wait for another recording to end, instead of failing.")
-def record(name, command, note, wait, pinned, **wanted):
+def record(name, command, program, scale, options, note, wait, pinned, **wanted):
     """Record program NAME: run COMMAND under perf, once for each handful of events and each pass.
+
+    With --program, one of those that cmlib knows how to get ready (input, servers, load) is recorded instead, under
+    its own name unless NAME is given; servers are counted alone. `cmlib doctor` tells what each of them lacks here.
 
     Without --mode and --events, all that the notebooks read is recorded: the core events without and with
     multiplexing, and a sweep over all events that count.
@@ -47,6 +57,26 @@ def record(name, command, note, wait, pinned, **wanted):
     from cmlib.record import Request, record_program
 
     request = Request(pinned=tuple(filter(None, pinned.split(","))), **wanted)
-    for set_name, made in record_program(name, command, request, wait=wait, note=note).items():
+    name, recorded = _what(name, command, program, scale, options)
+    for set_name, made in record_program(name, recorded, request, wait=wait, note=note).items():
         click.echo(f"{name}: {len(made)} runs made, set {set_name} is complete")
     click.echo(f"Study it: cmlib run live -p program={name}")
+
+
+def _what(name, command, program, scale, options):
+    """The name to record under, and the command or the program of cmlib's."""
+    if program is None:
+        if name is None or not command:
+            raise click.UsageError("give a NAME and a command after --, or --program PROGRAM.")
+        if scale is not None or options:
+            raise click.UsageError("--scale and --option belong to --program.")
+        return name, command
+    if command:
+        raise click.UsageError("give either a command or --program, not both.")
+    if any("=" not in option for option in options):
+        raise click.UsageError("--option takes KEY=VALUE.")
+    from cmlib.workloads import programs
+
+    chosen = dict(option.split("=", 1) for option in options)
+    scale = 1.0 if scale is None else scale
+    return name or program, programs.to_record(program, scale=scale, options=chosen)

@@ -51,6 +51,7 @@ class Facts:
     table: str | None = None
     census: Census = field(default_factory=lambda: Census(0, 0))
     busy: str = ""
+    lacking: dict | None = None
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class Examination:
     machine: dict
 
 
-def examine(root="/"):
+def examine(root="/", *, lacking=None):
     """Examine this machine.
 
     Counts for about two seconds if there is anything to count with, under the
@@ -74,6 +75,9 @@ def examine(root="/"):
     ----------
     root : path, default "/"
         Folder that holds `proc` and `sys`.
+    lacking : dict, optional
+        What programs with a recipe lack here, by suite and program
+        (:func:`cmlib.workloads.programs.lacking`); becomes a finding of its own.
 
     Returns
     -------
@@ -95,6 +99,7 @@ def examine(root="/"):
         table=events.table_for(machine["vendor"], machine["family"], machine["model"]),
         census=counted,
         busy=busy,
+        lacking=lacking,
     )
     return Examination(counted.offered, counted.good, find(facts), machine)
 
@@ -112,7 +117,8 @@ def find(facts):
         In the order in which obstacles are best removed.
     """
     checks = (_perf, _pmu, _permission, _counters, _watchdog, _others, _names, _rotation, _virtual, _load)
-    return [check(facts) for check in checks]
+    found = [check(facts) for check in checks]
+    return found if facts.lacking is None else [*found, _programs(facts)]
 
 
 def _census_if_free():
@@ -273,3 +279,28 @@ def _load(facts):
         todo = "end other work before recording: it takes caches and time from what is measured"
         return Finding("load", "warning", "this machine is busy", numbers, todo)
     return Finding("load", "ok", "this machine is quiet", numbers)
+
+
+def _programs(facts):
+    suites = facts.lacking
+    ready = {suite: [name for name, words in each.items() if not words] for suite, each in suites.items()}
+    n_ready, n_all = sum(map(len, ready.values())), sum(map(len, suites.values()))
+    what = f"{n_ready} of {n_all} programs can be recorded by name, with `cmlib record --program`"
+    numbers = ", ".join(f"{suite} {len(ready[suite])} of {len(each)}" for suite, each in suites.items())
+    if n_ready == n_all:
+        return Finding("programs", "ok", what, numbers)
+    todo = "; ".join(_install(suite, each) for suite, each in suites.items() if any(each.values()))
+    return Finding("programs", "note", what, numbers, todo)
+
+
+def _install(suite, lacking):
+    """What to install for the programs of one suite, every package once."""
+    words = dict.fromkeys(word for each in lacking.values() for word in each)
+    packages = [word for word in words if not word.endswith(" (Python)")]
+    todo = []
+    if packages:
+        todo.append(f"apt-get install --no-install-recommends {' '.join(packages)}")
+    if len(packages) < len(words):
+        todo.append("pip install 'cmlib[spark]'")
+    lacked_by = [name for name, each in lacking.items() if each]
+    return f"for {suite} ({', '.join(lacked_by)}): {', '.join(todo)}"

@@ -1,7 +1,7 @@
 """The `perf stat` command line that counts what a plan says."""
 
 
-def stat_command(plan, encodings, output, command):
+def stat_command(plan, encodings, output, command, *, pids=()):
     """Build the command that runs a program under `perf stat`.
 
     Parameters
@@ -14,6 +14,9 @@ def stat_command(plan, encodings, output, command):
         File that perf writes: interval output, separated by commas.
     command : list of str
         The program and its arguments.
+    pids : sequence of int, optional
+        Processes to count, with all that they start later, while the program
+        runs, which then is not counted itself.
 
     Returns
     -------
@@ -37,7 +40,9 @@ def stat_command(plan, encodings, output, command):
     if not pinned and not groups:
         raise ValueError(f"plan {plan.set!r}, part {plan.part}: no event to count.")
     selected = [argument for event in [*pinned, *groups] for argument in ("-e", event)]
-    return ["perf", "stat", "-I", str(plan.interval_ms), "-x", ",", "-o", output, *selected, "--", *command]
+    counted = ["-p", ",".join(map(str, pids))] if pids else []
+    head = ["perf", "stat", "-I", str(plan.interval_ms), "-x", ",", "-o", output]
+    return [*head, *selected, *counted, "--", *command]
 
 
 def _told(event, modifier, encodings, *, pinned=False):

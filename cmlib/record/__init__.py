@@ -3,10 +3,13 @@
 from cmlib.record.acceptance import judge
 from cmlib.record.archive import RecordError, existing_runs
 from cmlib.record.imports import import_files
+from cmlib.record.program import Counted, Program
 from cmlib.record.protocol import Request, record_program
 from cmlib.record.session import record
 
 __all__ = [
+    "Counted",
+    "Program",
     "RecordError",
     "Request",
     "existing_runs",

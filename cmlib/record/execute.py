@@ -59,13 +59,18 @@ def resolve(command):
     program = shutil.which(command[0])
     if program is None:
         raise RecordError(f"{command[0]!r} does not exist, or is not executable.")
-    if shutil.which("perf") is None:
-        raise RecordError("perf is not installed: on Debian, apt-get install linux-perf. See `cmlib doctor`.")
+    check_perf()
     return [os.path.abspath(program) if os.sep in program else program, *command[1:]]
 
 
-def execute(plan, encodings, command, folder, *, lock=None, on_demand=False):
-    """Run `command` once under perf.
+def check_perf():
+    """Raise RecordError if there is no perf to run anything under."""
+    if shutil.which("perf") is None:
+        raise RecordError("perf is not installed: on Debian, apt-get install linux-perf. See `cmlib doctor`.")
+
+
+def execute(plan, encodings, counted, folder, *, lock=None, on_demand=False):
+    """Run a command once under perf, or beside the processes that perf counts.
 
     A shell stands between perf and the program, because perf's interval mode
     forgets the program's exit code, and to tell apart what the two write to
@@ -78,8 +83,7 @@ def execute(plan, encodings, command, folder, *, lock=None, on_demand=False):
     plan : Plan
     encodings : dict of str to str
         How perf is told each event.
-    command : list of str
-        From :func:`resolve`.
+    counted : cmlib.record.Counted
     folder : path
         For this run's files; exists, and is empty.
     lock : int, optional
@@ -91,16 +95,23 @@ def execute(plan, encodings, command, folder, *, lock=None, on_demand=False):
     Returns
     -------
     Outcome
+
+    Raises
+    ------
+    RecordError
+        As :func:`resolve`.
     """
+    command = resolve(counted.command)
     output, errors, status = (folder / name for name in ("perf.csv", "program.stderr", "status"))
     told, options = _control(folder) if on_demand else ("", [])
     inner = (
         f'{_restore_locale()}; {told}"$@" 2>{shlex.quote(str(errors))}; echo $? >{shlex.quote(str(status))}'
     )
-    watched = perf.stat_command(plan, encodings, str(output), ["/bin/sh", "-c", inner, "cmlib", *command])
+    shell = ["/bin/sh", "-c", inner, "cmlib", *command]
+    watched = perf.stat_command(plan, encodings, str(output), shell, pids=counted.pids)
     watched[2:2] = options  # after `perf stat`
     with (folder / "perf.stderr").open("w+", encoding="utf-8", errors="replace") as perf_errors:
-        perf_code = _keep(watched, perf_errors, lock)
+        perf_code = _keep(watched, perf_errors, lock, counted.environment)
         perf_errors.seek(0)
         perf_said = perf_errors.read().strip()
     return Outcome(
@@ -138,13 +149,13 @@ def check_outcome(outcome, plan, command):
         )
 
 
-def _keep(command, errors, lock):
+def _keep(command, errors, lock, environment):
     keeper = subprocess.Popen(
         [sys.executable, "-I", "-S", str(_KEEPER), *command],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=errors,
-        env=os.environ | {"LC_ALL": "C"},
+        env=os.environ | dict(environment) | {"LC_ALL": "C"},
         start_new_session=True,
         pass_fds=() if lock is None else (lock,),
     )

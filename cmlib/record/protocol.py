@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cmlib import events, machine, perf, places
 from cmlib.record.archive import RecordError, check_names, existing_runs, read_raw
-from cmlib.record.execute import resolve
+from cmlib.record.program import as_program
 from cmlib.record.session import record
 from cmlib.schedule import PINNED, PROBE, needs_counter, plan_mlpx, plan_ocoe, plan_probe
 
@@ -70,7 +70,7 @@ def record_program(name, command, request, *, folder=None, wait=False, note=""):
     Parameters
     ----------
     name : str
-    command : sequence of str
+    command : sequence of str, or cmlib.record.Program
     request : Request
     folder, wait, note
         As for :func:`cmlib.record.record`.
@@ -90,12 +90,12 @@ def record_program(name, command, request, *, folder=None, wait=False, note=""):
     target = recordings / name
     sets = _sets(request)
     check_names(name, sets[0].name)
-    resolve(command)
+    program = as_program(command)
     table = _table(machine.describe())
     with machine.counters_lock(recordings, f"cmlib record {name}", wait=wait) as lock:
         counters = _counters(request, existing_runs(target))
         save = functools.partial(
-            record, name, command, counters=counters, folder=recordings, lock=lock, note=note
+            record, name, program, counters=counters, folder=recordings, lock=lock, note=note
         )
         options = {
             "n_counters": counters["good"],

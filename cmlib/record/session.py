@@ -3,7 +3,6 @@
 import errno
 import functools
 import os
-import shlex
 import shutil
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -22,7 +21,8 @@ from cmlib.record.archive import (
     existing_runs,
     run_name,
 )
-from cmlib.record.execute import check_outcome, execute, resolve
+from cmlib.record.execute import check_outcome, execute
+from cmlib.record.program import as_program
 
 _LEAST_ROOM = 1 << 20  # bytes: perf does not tell when it could not write all
 
@@ -53,8 +53,8 @@ def record(
     ----------
     name : str
         Of the program; its folder among the recordings.
-    command : sequence of str
-        Run once for each run that is missing.
+    command : sequence of str, or Program
+        Run once for each run that is missing; a :class:`cmlib.record.Program` is got ready before each.
     plans : list of Plan
         One pass: all of one set.
     passes : int, default 1
@@ -87,14 +87,14 @@ def record(
     ------
     RecordError
         If the command does not exist, fails, or ends before the first
-        interval; if perf refuses an event; if a run is rejected `attempts`
+        interval (a program's own errors come as they are); if perf refuses an event; if a run is rejected `attempts`
         times; if what exists was recorded otherwise. Runs made before stay.
     CountersBusy
         If another recording is being made.
     """
     recordings = Path(folder or places.recordings_dir())
     check_names(name, plans[0].set)
-    resolved = resolve(command)
+    program = as_program(command)
     with _errors_of(recordings), _held(recordings, f"cmlib record {name}", lock, wait) as held:
         target = recordings / name
         target.mkdir(exist_ok=True)
@@ -102,7 +102,7 @@ def record(
         existing = existing_runs(target)
         about = {
             "program": name,
-            "command": shlex.join(command),
+            "command": program.command,
             "counters": dict(counters),
             "machine": machine.describe(),
         }
@@ -112,7 +112,7 @@ def record(
             check_comparable(existing.values(), meta)
         missing = [job for job in jobs if job[1]["run"] not in existing]
         made = []
-        run_once = functools.partial(_run_in_own_folder, target, resolved, held, on_demand)
+        run_once = functools.partial(_run_in_own_folder, target, program, held, on_demand)
         with tqdm(total=len(jobs), initial=len(jobs) - len(missing), desc=name, unit="run") as bar:
             for plan, meta in missing:
                 bar.set_postfix_str(meta["run"])
@@ -130,7 +130,6 @@ def _record_one(plan, meta, run_once, attempts, say):
         load = {"load_1min": machine.load_1min()}
         started = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S")
         outcome = run_once(plan, meta)
-        check_outcome(outcome, plan, meta["command"])
         frame = perf.parse_stat(outcome.raw.decode(errors="replace"))
         reason = judge(frame, plan)
         if not reason:
@@ -154,11 +153,14 @@ def _record_one(plan, meta, run_once, attempts, say):
     )
 
 
-def _run_in_own_folder(target, command, lock, on_demand, plan, meta):
+def _run_in_own_folder(target, program, lock, on_demand, plan, meta):
     folder = target / f"{meta['run']}.partial"
     folder.mkdir()
     try:
-        outcome = execute(plan, meta["encodings"], command, folder, lock=lock, on_demand=on_demand)
+        # A failure is raised while the program's servers are still there: one that died says so itself.
+        with program.prepare() as counted:
+            outcome = execute(plan, meta["encodings"], counted, folder, lock=lock, on_demand=on_demand)
+            check_outcome(outcome, plan, meta["command"])
         if shutil.disk_usage(folder).free < _LEAST_ROOM:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder))
         return outcome

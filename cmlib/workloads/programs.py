@@ -6,8 +6,9 @@ from functools import partial
 import click
 
 from cmlib.errors import CmlibError
+from cmlib.record import Program
 from cmlib.workloads import cpu, spark
-from cmlib.workloads.recipe import Recipe, check_installed, missing_modules, missing_packages
+from cmlib.workloads.recipe import Recipe, check_installed, installed_packages, missing_modules
 from cmlib.workloads.servers import datacaching, dataserving, mediastreaming, pairs, websearch, webserving
 from cmlib.workloads.trial import run_once
 
@@ -78,16 +79,57 @@ def prepared(name, *, scale=1.0, options: Mapping[str, str] | None = None):
     return found.prepare(scale, options)
 
 
+def to_record(name, *, scale=1.0, options: Mapping[str, str] | None = None):
+    """A program as :func:`cmlib.record.record_program` takes it: got ready anew for every run.
+
+    Parameters
+    ----------
+    name, scale, options
+        As for :func:`prepared`.
+
+    Returns
+    -------
+    cmlib.record.Program
+
+    Raises
+    ------
+    CmlibError
+        At once, if the name, the scale or an option is wrong, or something is not installed.
+    """
+    prepared(name, scale=scale, options=options)
+    anew = partial(prepared, name, scale=scale, options=options)
+    return Program(label(name, scale=scale, options=options), anew)
+
+
+def lacking():
+    """What each program needs that is not installed here.
+
+    Returns
+    -------
+    dict of str to dict of str to tuple of str
+        Suite to program to the Debian packages and, as ``NAME (Python)``, the Python packages it lacks;
+        an empty tuple where it can be recorded.
+    """
+    recipes = programs().values()
+    installed = installed_packages(package for found in recipes for package in found.packages)
+    by_suite = {}
+    for found in recipes:
+        packages = [package for package in found.packages if package not in installed]
+        modules = [f"{name} (Python)" for name in missing_modules(found)]
+        by_suite.setdefault(found.suite, {})[found.name] = (*packages, *modules)
+    return by_suite
+
+
 def label(name, *, scale=1.0, options: Mapping[str, str] | None = None):
     """What to note as the command of a recording: the same wherever it is made.
 
     Returns
     -------
     str
-        Such as ``cmlib program sort --scale 1 --option spark.shuffle.file.buffer=4k``.
+        Such as ``cmlib record --program sort --scale 1 --option spark.shuffle.file.buffer=4k``.
     """
     given = "".join(f" --option {key}={value}" for key, value in sorted((options or {}).items()))
-    return f"cmlib program {name} --scale {scale:g}{given}"
+    return f"cmlib record --program {name} --scale {scale:g}{given}"
 
 
 def _takes(found, key):
@@ -258,9 +300,9 @@ def main(tried, scale, given):
 
 
 def _list():
+    lacks = {name: words for suite in lacking().values() for name, words in suite.items()}
     for found in programs().values():
-        lacking = [*missing_packages(found), *(f"{name} (Python)" for name in missing_modules(found))]
-        state = f"lacks {', '.join(lacking)}" if lacking else "ready"
+        state = f"lacks {', '.join(lacks[found.name])}" if lacks[found.name] else "ready"
         click.echo(f"{found.name:28} {found.suite:14} {state}")
         click.echo(f"{'':28} {found.framework}; {found.input}")
 

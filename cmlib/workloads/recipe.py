@@ -1,33 +1,17 @@
-"""What a recipe is: how a program gets ready to be counted, what is counted, and what it needs."""
+"""What a recipe is: how a program gets ready to be counted, and what it needs for that."""
 
 import importlib.util
 import shutil
 import subprocess
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from cmlib.errors import CmlibError
+from cmlib.record import Counted
 
-
-@dataclass(frozen=True)
-class Counted:
-    """What to put under ``perf stat``, ready to run.
-
-    Attributes
-    ----------
-    command : list of str
-        Counted with all its children if there are no `pids`; else the load
-        generator, which runs while they are counted: ``perf stat -p PID,PID -- COMMAND``.
-    pids : tuple of int
-        Servers, every process of them.
-    environment : mapping of str to str
-        Added to that of the command.
-    """
-
-    command: list[str]
-    pids: tuple[int, ...] = ()
-    environment: Mapping[str, str] = field(default_factory=dict)
+# Java comes from many packages; whichever brought the command will do.
+_ANY_THAT_BRINGS = {"default-jre-headless": "java", "default-jdk-headless": "javac"}
 
 
 @dataclass(frozen=True)
@@ -81,9 +65,30 @@ def missing_packages(recipe):
     list of str
         All of them where there is no dpkg to ask.
     """
-    if shutil.which("dpkg-query") is None:
-        return list(recipe.packages)
-    return [package for package in recipe.packages if not _installed(package)]
+    installed = installed_packages(recipe.packages)
+    return [package for package in recipe.packages if package not in installed]
+
+
+def installed_packages(names):
+    """Which of these Debian packages are installed, or Java by whatever package.
+
+    Where there is no dpkg to ask, none but Java.
+
+    Parameters
+    ----------
+    names : iterable of str
+
+    Returns
+    -------
+    set of str
+    """
+    names = sorted(set(names))
+    there = {name for name in names if name in _ANY_THAT_BRINGS and shutil.which(_ANY_THAT_BRINGS[name])}
+    if not names or shutil.which("dpkg-query") is None:
+        return there
+    shown = ["dpkg-query", "--show", "--showformat=${Package} ${Status}\n", *names]
+    rows = subprocess.run(shown, capture_output=True, text=True).stdout.splitlines()
+    return there | {row.split(" ", 1)[0] for row in rows if row.endswith(" ok installed")}
 
 
 def missing_modules(recipe):
@@ -133,10 +138,3 @@ def run_tool(command, **options):
         said = "\n".join((done.stdout + done.stderr).splitlines()[-10:])
         raise CmlibError(f"`{shown}` failed with exit code {done.returncode}:\n{said}")
     return done.stdout
-
-
-def _installed(package):
-    done = subprocess.run(
-        ["dpkg-query", "--show", "--showformat=${Status}", package], capture_output=True, text=True
-    )
-    return done.stdout.endswith("ok installed")
