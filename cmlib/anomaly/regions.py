@@ -14,7 +14,7 @@ import warnings
 from pathlib import Path
 
 INSTRUCTIONS = ("instructions", 0, 1)
-RAW = 4
+SOFTWARE, RAW = 1, 4
 _SYSTEM_CALLS = {"x86_64": 298, "aarch64": 241}
 _ENABLED_AND_RUNNING_OF_A_GROUP = 0b1011
 _CLOSE_ON_EXEC = 8
@@ -45,7 +45,7 @@ def region(name, *, threads=1):
 
     Reads the environment of `cmlib_region.h`: ``CMLIB_REGIONS`` names the file to append to (without it nothing
     happens), ``CMLIB_EVENTS`` the events, ``NAME=CONFIG,…``. Counted are the calling thread and those it
-    starts after its first region, in user space. Without a PMU or permission the block runs all the same,
+    starts after its first region, in user space (software events in the kernel as well, where permitted). Without a PMU or permission the block runs all the same,
     its row has empty counts, and one warning says so.
 
     Parameters
@@ -163,9 +163,19 @@ class _Group:
 
 
 def _perf_event_open(kind, config, leader):
-    """Open a user-space counter on the calling thread and those it will start: (descriptor or -1, errno)."""
+    """Open a counter on the calling thread and those it will start: (descriptor or -1, errno).
+
+    In user space; software events in the kernel as well where that is permitted.
+    """
     inherit, pinned, exclude_kernel, exclude_hypervisor = 1 << 1, 1 << 2, 1 << 5, 1 << 6
-    flags = inherit | exclude_kernel | exclude_hypervisor | (pinned if leader < 0 else 0)
+    flags = inherit | exclude_hypervisor | (pinned if leader < 0 else 0)
+    descriptor, error = _system_call(kind, config, leader, flags) if kind == SOFTWARE else (-1, 0)
+    if descriptor >= 0:
+        return descriptor, error
+    return _system_call(kind, config, leader, flags | exclude_kernel)
+
+
+def _system_call(kind, config, leader, flags):
     head = struct.pack("IIQQQQQ", kind, 128, config, 0, 0, _ENABLED_AND_RUNNING_OF_A_GROUP, flags)
     attributes = ctypes.create_string_buffer(head.ljust(128, b"\0"), 128)
     number = _SYSTEM_CALLS.get(platform.machine())

@@ -13,6 +13,8 @@
  *
  * What is counted
  *   User space only, in one pinned group led by `instructions`, so that all counts are of the same moments.
+ *   Software events happen in the kernel, a context switch always, and so are counted there too where that is
+ *   permitted (root, or kernel.perf_event_paranoid at 1 or less); elsewhere only page faults are left of them.
  *   Each thread that begins a region opens its own group (perf_event_open on itself) with `inherit` set: it
  *   counts that thread and every thread it starts afterwards. Around a parallel section, in the thread that
  *   starts the workers, a sample is therefore the sum over the workers; inside a worker it is the worker alone.
@@ -161,6 +163,24 @@ CMLIB_SHARED_DEFINITION void cmlib_open_output(void) {
     fputc('\n', process->out);
 }
 
+/* Opens an event on the calling thread: in user space, software events in the kernel as well where permitted. */
+CMLIB_SHARED_DEFINITION int cmlib_open_event(const cmlib_event *event, int leader) {
+    struct perf_event_attr attr;
+    int fd = -1;
+    memset(&attr, 0, sizeof attr);
+    attr.size = sizeof attr;
+    attr.type = event->type;
+    attr.config = event->config;
+    attr.inherit = 1;
+    attr.exclude_hv = 1;
+    attr.pinned = leader < 0;
+    attr.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+    if (event->type == PERF_TYPE_SOFTWARE)
+        fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, leader, PERF_FLAG_FD_CLOEXEC);
+    attr.exclude_kernel = 1;
+    return fd >= 0 ? fd : (int)syscall(SYS_perf_event_open, &attr, 0, -1, leader, PERF_FLAG_FD_CLOEXEC);
+}
+
 /* Opens the calling thread's group; events that can't be counted keep fd -1. */
 CMLIB_SHARED_DEFINITION void cmlib_open_thread(void) {
     cmlib_process *process = &cmlib_the_process;
@@ -169,17 +189,7 @@ CMLIB_SHARED_DEFINITION void cmlib_open_thread(void) {
     own->opened = 1;
     own->leader = -1;
     for (int i = 0; i < process->n_events; i++) {
-        struct perf_event_attr attr;
-        memset(&attr, 0, sizeof attr);
-        attr.size = sizeof attr;
-        attr.type = process->events[i].type;
-        attr.config = process->events[i].config;
-        attr.inherit = 1;
-        attr.exclude_kernel = 1;
-        attr.exclude_hv = 1;
-        attr.pinned = own->leader < 0;
-        attr.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
-        own->fd[i] = (int)syscall(SYS_perf_event_open, &attr, 0, -1, own->leader, PERF_FLAG_FD_CLOEXEC);
+        own->fd[i] = cmlib_open_event(&process->events[i], own->leader);
         if (own->fd[i] < 0) {
             error = errno;
             continue;
