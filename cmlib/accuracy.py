@@ -46,16 +46,36 @@ def compare_methods(ocoe_runs, mlpx_runs, methods=METHODS, *, events=None, sums=
     -----
     The last interval of a run, if shorter than half the others, counts for the total only.
     """
-    events = _multiplexed(ocoe_runs, mlpx_runs) if events is None else events
-    references = {event: _Reference(_with(event, ocoe_runs), event) for event in events}
+    known = references(ocoe_runs, mlpx_runs, events)
     rows = []
     for (number, run), method in itertools.product(enumerate(mlpx_runs), methods):
         own = {"sums": sums, "seed": seed} if method == "joint" else options
         cleaned, _ = clean_run(run.counts, run.running, method=method, run=f"multiplexed run {number}", **own)
-        for event in events:
+        for event, reference in known.items():
             if event in cleaned and cleaned[event].notna().any():
-                rows.append((event, number, method, *references[event].compare(cleaned[event])))
+                rows.append((event, number, method, *reference.compare(cleaned[event])))
     return _tidy(rows)
+
+
+def references(ocoe_runs, mlpx_runs, events=None):
+    """What multiplexed events are compared with, event by event.
+
+    Parameters
+    ----------
+    ocoe_runs, mlpx_runs, events
+        As in :func:`compare_methods`, which makes its comparisons with these.
+
+    Returns
+    -------
+    dict of str to Reference
+
+    Raises
+    ------
+    ValueError
+        As :func:`compare_methods`.
+    """
+    events = _multiplexed(ocoe_runs, mlpx_runs) if events is None else events
+    return {event: Reference(_with(event, ocoe_runs), event) for event in events}
 
 
 def noise_floor(ocoe_runs, mlpx_runs, events=None, *, always="instructions"):
@@ -80,13 +100,13 @@ def noise_floor(ocoe_runs, mlpx_runs, events=None, *, always="instructions"):
     rows = []
     for event in events:
         runs = _with(event, ocoe_runs)
-        exact = _Reference(runs, always)
+        exact = Reference(runs, always)
         for number, run in enumerate(mlpx_runs):
             rows.append((event, number, "always counted", *exact.compare(run.counts[always])))
         if len(runs) < 3:
             continue
         for number, left_out in enumerate(runs):
-            others = _Reference([run for run in runs if run is not left_out], event)
+            others = Reference([run for run in runs if run is not left_out], event)
             rows.append((event, number, "ocoe", *others.compare(_ocoe_series(left_out, event))))
     return _tidy(rows)
 
@@ -167,8 +187,17 @@ def distribution_error(ocoe, series):
     return _ratio(stats.wasserstein_distance(pooled, series), pooled.std(), nothing=0.0)
 
 
-class _Reference:
-    """An event's OCOE series, and what is known of them beforehand."""
+class Reference:
+    """An event's OCOE series, and what is known of them beforehand.
+
+    Attributes
+    ----------
+    series : list of Series
+        Counts [events per interval] by the end of the interval [s], one a run, without
+        a last interval that was cut short.
+    own_distance : float
+        Mean distance between two of them: ``dist_ref`` of :func:`eq4`.
+    """
 
     def __init__(self, runs, event):
         if len(runs) < 2:
@@ -182,6 +211,7 @@ class _Reference:
         self.own_distance = _own_distance(self.series)
 
     def compare(self, series):
+        """Errors of a cleaned series, indexed by the end of the interval [s], in the order of `MEASURES`."""
         values = _whole(series)
         distance = _distance(self.series, values)
         return (
@@ -223,7 +253,7 @@ def _whole(series):
     lengths = np.diff(series.index.to_numpy(), prepend=0.0)
     if len(lengths) > 1 and lengths[-1] < np.median(lengths) / 2:
         series = series.iloc[:-1]
-    return series.dropna().to_numpy(dtype=np.float64)
+    return series.dropna().astype(np.float64)
 
 
 def _own_distance(ocoe):
