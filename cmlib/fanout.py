@@ -1,100 +1,276 @@
 """Do one thing to many items, on the processors of this machine or of a cluster."""
 
+import contextlib
+import contextvars
+import itertools
+import operator
 import os
+import signal
+import threading
+import time
+from collections import deque
+from concurrent.futures import BrokenExecutor, CancelledError, Future
+from dataclasses import dataclass
 
 import joblib
-import numpy as np
+from joblib.externals.loky import get_reusable_executor
 
 import cmlib
+from cmlib.errors import CmlibError
 
-_CHUNKS_PER_WORKER = 4
+EXECUTORS = ("processes", "dask")
+
+# Small items go to the workers in chunks of so much work [s], which makes handing them over cheap.
+_CHUNK_S = 0.2
+# Chunks under way for each worker: so far the others run ahead of a slow one, and so many results wait at most.
+_AHEAD = 8
+_TRIES = 3
+_IDLE_S = 300
+_NO_WORKERS_S = 60
+
+_at_work = contextvars.ContextVar("at_work", default=False)
 
 
-def fan_out(function, items, *, jobs=-1, scheduler=""):
-    """Apply `function` to every item, in worker processes, and keep the order.
+class WorkersLostError(CmlibError):
+    """Workers died again and again over the same items, or none is left."""
 
-    Each worker computes with one thread: with several processes at work, more
-    threads a process only take processors from each other.
+
+@dataclass(frozen=True)
+class Workers:
+    """Who does the work.
+
+    Attributes
+    ----------
+    jobs : int, default -1
+        Processes on this machine; -1 means one a processor, 1 none (all in this
+        process). A cluster has its own workers and takes no heed of it.
+    executor : "processes" or "dask", default "processes"
+    scheduler : str
+        Address of a running Dask scheduler, such as ``tcp://127.0.0.1:8786``; for
+        "dask", and only for it.
+
+    Raises
+    ------
+    ValueError
+        If these don't go together.
+    """
+
+    jobs: int = -1
+    executor: str = "processes"
+    scheduler: str = ""
+
+    def __post_init__(self):
+        if self.jobs != -1 and self.jobs < 1:
+            raise ValueError(f"jobs is {self.jobs}; it is a number of processes, or -1 for one a processor.")
+        if self.executor not in EXECUTORS:
+            raise ValueError(f"executor is {self.executor!r}; it can be {' or '.join(EXECUTORS)}.")
+        if self.executor == "dask" and not self.scheduler:
+            raise ValueError(
+                "executor is 'dask', and no scheduler is named. Give the address of one that runs, such as "
+                "scheduler='tcp://127.0.0.1:8786'; `dask scheduler` starts one and tells its address."
+            )
+        if self.scheduler and self.executor != "dask":
+            raise ValueError(
+                f"scheduler is {self.scheduler!r}, and executor {self.executor!r}; "
+                "a scheduler is for executor 'dask': set both, or neither."
+            )
+
+
+def fan_out(function, items, workers=None):
+    """Apply `function` to every item, many at a time, and give the results in order.
+
+    Results come while later items are still at work, and only so many items are taken
+    ahead as keep the workers busy: neither all items nor all results need fit into
+    memory. Small items are sent in chunks. A worker that dies costs its unfinished
+    items' time, no more. Within an item's own work this is a plain loop.
 
     Parameters
     ----------
     function : callable of one item
-        Importable in a fresh process.
+        It and its results can be pickled. Run twice on an item, after a worker was
+        lost, it has done no more than once: if it writes, then whole files, by renaming.
     items : iterable
-    jobs : int, default -1
-        Worker processes; -1 means one a processor, 1 none (all in this process).
-        Not used with a `scheduler`, which has its own workers.
-    scheduler : str, optional
-        Address of a running Dask scheduler, such as ``tcp://127.0.0.1:8786``.
+    workers : Workers, optional
+        By default a process a processor, each computing with one thread: more only
+        take processors from each other.
 
-    Returns
-    -------
-    list
-        Results in the order of `items`.
+    Yields
+    ------
+    results
+        In the order of `items`. Nothing is done before the first is asked for. When
+        the caller stops early or is interrupted, unfinished work is given up: processes
+        are ended, a cluster's tasks cancelled (what runs there runs to its chunk's end).
 
     Raises
     ------
     ValueError
         If the cluster does not answer, has no workers, or its workers lack
         this version of cmlib.
+    WorkersLostError
+        If workers die over the same items three times, as they do where memory is
+        short, or a cluster has no worker left for a minute.
     Exception
         Whatever `function` raises, the first time it does.
     """
-    items = list(items)
-    if scheduler:
-        return _on_cluster(function, items, scheduler)
-    workers = min(len(items), jobs if jobs > 0 else os.cpu_count() or 1)
-    if workers <= 1:
-        return [function(item) for item in items]
-    with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
-        return joblib.Parallel(n_jobs=workers)(joblib.delayed(function)(item) for item in items)
+    workers = workers or Workers()
+    if _at_work.get():
+        return map(function, items)
+    if workers.executor == "dask":
+        return _on_cluster(function, items, workers.scheduler)
+    wanted = workers.jobs if workers.jobs > 0 else joblib.cpu_count()
+    n = min(wanted, operator.length_hint(items, wanted))
+    return _in_processes(function, items, n) if n > 1 else map(function, items)
+
+
+def _in_processes(function, items, n):
+    one_thread = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+
+    def pool():
+        return get_reusable_executor(
+            n, timeout=_IDLE_S, env=one_thread, initializer=_end_with, initargs=(os.getpid(),)
+        )
+
+    def submit(chunk):
+        try:
+            with _no_interrupts_inherited():
+                return pool().submit(_each, function, chunk)
+        except BrokenExecutor as error:
+            return _failed(error)
+
+    waiting = deque()
+    try:
+        yield from _in_order(submit, Future.result, items, n, waiting)
+    finally:
+        if waiting:
+            pool().shutdown(kill_workers=True)
 
 
 def _on_cluster(function, items, scheduler):
+    with _client(scheduler) as client:
+        n = _check_workers(client, scheduler)
+
+        def submit(chunk):
+            return client.submit(_each, function, chunk, pure=False)
+
+        # Closing the client makes the scheduler forget, and so cancel, what nobody waits for any more.
+        yield from _in_order(submit, lambda future: _wait(future, client, scheduler), items, n, deque())
+
+
+def _in_order(submit, result, items, n_workers, waiting):
+    """Results in the order of items; `waiting` holds the chunks under way, the oldest first."""
+    items, size, broken = iter(items), 1, 0
+    while True:
+        while len(waiting) < _AHEAD * n_workers and (chunk := list(itertools.islice(items, size))):
+            waiting.append((chunk, submit(chunk)))
+        if not waiting:
+            return
+        chunk, future = waiting[0]
+        try:
+            seconds, results = result(future)
+        except BrokenExecutor as error:
+            broken += 1
+            if broken == _TRIES:
+                raise WorkersLostError(
+                    f"worker processes died {_TRIES} times over the same {len(chunk)} item(s), the first of "
+                    f"them {chunk[0]!r:.200}. Short of memory? Take fewer processes: jobs=1. ({error})"
+                ) from None
+            for place, (chunk, future) in enumerate(waiting):
+                if not _done(future):
+                    waiting[place] = chunk, submit(chunk)
+            continue
+        waiting.popleft()
+        broken = 0
+        fitting = int(_CHUNK_S * len(chunk) / max(seconds, 1e-9))
+        fair = operator.length_hint(items, fitting) // (2 * n_workers)
+        size = max(1, min(fitting, 4 * len(chunk), fair))
+        yield from results
+
+
+def _each(function, chunk):
+    """In the worker: results of a chunk, and the seconds they took."""
+    began = time.perf_counter()
+    at_work = _at_work.set(True)
+    try:
+        results = [function(item) for item in chunk]
+    finally:
+        _at_work.reset(at_work)
+    return time.perf_counter() - began, results
+
+
+def _done(future):
+    return future.done() and not future.cancelled() and future.exception() is None
+
+
+def _failed(error):
+    future = Future()
+    future.set_exception(error)
+    return future
+
+
+@contextlib.contextmanager
+def _no_interrupts_inherited():
+    """Processes started here never see Ctrl-C, which a terminal sends to all: their parent ends them."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _end_with(parent):
+    """In a worker process: end when the parent does, even if it was killed."""
+
+    def watch():
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def _client(scheduler):
     try:
         from distributed import Client
     except ImportError:
-        raise ValueError(f"scheduler {scheduler!r} needs Dask: pip install 'cmlib[cluster]'.") from None
+        raise ValueError("executor 'dask' needs Dask: pip install 'cmlib[cluster]'.") from None
     try:
-        client = Client(scheduler, timeout=10, set_as_default=False)
-    except OSError as error:
+        return Client(scheduler, timeout=10, set_as_default=False)
+    except (OSError, ValueError) as error:
         raise ValueError(
             f"no Dask scheduler answers at {scheduler}: {error}. Start one: dask scheduler"
         ) from None
-    with client:
-        n_workers = _check_workers(client, scheduler)
-        n_chunks = max(1, min(len(items), _CHUNKS_PER_WORKER * n_workers))
-        chunks = [[items[i] for i in part] for part in np.array_split(np.arange(len(items)), n_chunks)]
-        futures = client.map(_each, chunks, function=function, pure=False)
-        try:
-            return [result for chunk in client.gather(futures) for result in chunk]
-        finally:
-            client.cancel(futures)
 
 
 def _check_workers(client, scheduler):
-    """Joblib and Dask wait for ever on workers that lack the package, so ask them first."""
-    versions = client.run(_version, on_error="ignore")  # a worker that just died is not asked again
-    if not versions:
+    """Dask waits for ever on workers that lack the package, so ask them first; how many they are."""
+    # A built-in function, so that a worker without the package can tell that it has none.
+    answers = client.run(eval, "__import__('cmlib').__version__", on_error="return")
+    answers = {worker: answer for worker, answer in answers.items() if not isinstance(answer, OSError)}
+    if not answers:
         raise ValueError(
             f"the Dask scheduler at {scheduler} has no workers. Start one: dask worker {scheduler}"
         )
-    for worker, version in versions.items():
-        if version != cmlib.__version__:
-            found = "cannot import cmlib" if version is None else f"has cmlib {version}"
+    for worker, answer in answers.items():
+        if answer != cmlib.__version__:
+            lacks = isinstance(answer, Exception)
+            found = f"cannot import cmlib ({answer})" if lacks else f"has cmlib {answer}"
             raise ValueError(
                 f"Dask worker {worker} {found}; this is cmlib {cmlib.__version__}. Install it there."
             )
-    return len(versions)
+    return len(answers)
 
 
-def _version():
-    try:
-        import cmlib as installed
-    except ImportError:
-        return None
-    return installed.__version__
-
-
-def _each(chunk, *, function):
-    return [function(item) for item in chunk]
+def _wait(future, client, scheduler):
+    alone = 0
+    while True:
+        try:
+            return future.result(timeout=_NO_WORKERS_S / 4)
+        except TimeoutError:
+            alone = 0 if client.scheduler_info()["workers"] else alone + 1
+            if alone == 4:
+                raise WorkersLostError(
+                    f"the Dask scheduler at {scheduler} has had no workers for {_NO_WORKERS_S} s. "
+                    f"Start one: dask worker {scheduler}"
+                ) from None
+        except CancelledError as error:
+            raise WorkersLostError(f"the Dask scheduler at {scheduler} is gone: {error}") from None

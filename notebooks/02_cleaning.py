@@ -24,7 +24,9 @@
 program = "all"  # programs to study, separated by commas, or all
 event = "ic_tag_hit_miss.instruction_cache_miss"  # event that the figures follow
 method = "joint"  # cleaning that is set beside what perf prints {interpolate, counterminer, joint}
-jobs = -1  # worker processes; -1: one a processor
+jobs = -1  # worker processes; -1: one a processor [-1, 1024]
+executor = "processes"  # where the workers are: on this machine, or on a cluster {processes, dask}
+scheduler = ""  # address of a running Dask scheduler, such as tcp://127.0.0.1:8786; needs executor dask
 profile = "paper"  # folder of the results under data/results
 results_folder = ""  # where results go instead of data/results
 database = ""  # SQLAlchemy URL of the store; empty: an SQLite file among the results
@@ -35,13 +37,14 @@ from functools import partial
 import pandas as pd
 
 from cmlib import accuracy, events, plot, study
-from cmlib.fanout import fan_out
+from cmlib.fanout import Workers, fan_out
 from cmlib.report import Results, paper
 
 # %%
 results = Results("02_cleaning", title="Cleaning: what multiplexing did to the counts",
                   question="How far are multiplexed counts from the truth, and which way of cleaning brings them nearer?",
                   profile=profile, folder=results_folder or None)
+workers = Workers(jobs, executor, scheduler)
 counterminer, table = paper("counterminer"), events.table()
 url = study.open_database(database)
 programs = study.programs(url, program, modes=["ocoe", "mlpx"])
@@ -68,7 +71,7 @@ results.figure(figure, "fig02-outlier", f"**Figure 2 a.** The largest outlier fo
 # The threshold for an outlier (Eq. 6) is three standard deviations for Gaussian events and five for long-tailed ones, so the distribution of each event has to be known. The test is Anderson and Darling's at 5 %.
 
 # %%
-kinds = pd.concat(fan_out(partial(study.distributions, url), programs, jobs=jobs))
+kinds = pd.concat(fan_out(partial(study.distributions, url), programs, workers=workers))
 kinds["kind"] = kinds["kind"].where(kinds["kind"] != "long-tail", "long tail, best " + kinds["best"].str.upper().replace("GUMBEL", "Gumbel").replace("LOGISTIC", "logistic"))
 shape = kinds.groupby(["program", "kind"]).size().unstack(fill_value=0)
 figure, _ = plot.counts(shape, ylabel="series of one event in one run")
@@ -89,7 +92,7 @@ results.table(coverage, "table1", "**Table I.** Share of multiplexed samples bel
 # Eq. 4 folds at 1: a series nearer to OCOE than two OCOE runs are to each other counts as an error again. So the plain ratio of distances stands beside it, and the errors of the total and of the distribution, which no time warping can fool.
 
 # %%
-frame = pd.concat(fan_out(partial(study.compare_cleaning, url, floor=True), programs, jobs=jobs))
+frame = pd.concat(fan_out(partial(study.compare_cleaning, url, floor=True), programs, workers=workers))
 methods = frame[~frame["method"].isin(["always counted", "ocoe"])]
 followed = methods[methods["event"] == event]
 

@@ -29,7 +29,9 @@ test_share = 0.25  # random share of steps kept back for the test [0.05, 0.5]
 n_seeds = 10  # models behind the spread of an importance [2, 100]
 top = 10  # events shown a program [3, 30]
 seed = 0  # of the random share and of the models [0, 1000000]
-jobs = -1  # worker processes; -1: one a processor
+jobs = -1  # worker processes; -1: one a processor [-1, 1024]
+executor = "processes"  # where the workers are: on this machine, or on a cluster {processes, dask}
+scheduler = ""  # address of a running Dask scheduler, such as tcp://127.0.0.1:8786; needs executor dask
 profile = "paper"  # folder of the results under data/results
 results_folder = ""  # where results go instead of data/results
 database = ""  # SQLAlchemy URL of the store; empty: an SQLite file among the results
@@ -40,13 +42,14 @@ from functools import partial
 import pandas as pd
 
 from cmlib import events, plot, stability, study
-from cmlib.fanout import fan_out
+from cmlib.fanout import Workers, fan_out
 from cmlib.report import Results, paper
 
 # %%
 results = Results("03_ranking", title="Ranking: which events explain IPC",
                   question="Which few of the two hundred events tell how fast a program runs, and how sure is that?",
                   profile=profile, folder=results_folder or None)
+workers = Workers(jobs, executor, scheduler)
 counterminer, table = paper("counterminer"), events.table()
 
 # %% [markdown]
@@ -57,7 +60,7 @@ counterminer, table = paper("counterminer"), events.table()
 # %%
 url = study.open_database(database)
 programs = study.programs(url, program, modes=["ocoe", "mlpx"])
-runs = {name: study.cleaned_runs(url, name, ["ocoe", "sweep"], method=method, jobs=jobs) for name in programs}
+runs = {name: study.cleaned_runs(url, name, ["ocoe", "sweep"], method=method, workers=workers) for name in programs}
 matrices = {name: study.matrix(group) for name, group in runs.items()}
 
 # %%
@@ -73,7 +76,7 @@ results.figure(figure, "ipc-by-progress", "**Figure.** IPC against progress, the
 # on a random quarter of the rows, as in the papers, and on blocks of neighbouring rows that the model never saw; *trivial* predicts the mean.
 
 # %%
-fusions = pd.concat(dict(zip(programs, fan_out(partial(study.compare_fusions, seed=seed), runs.values(), jobs=jobs))), names=["program"]).reset_index()
+fusions = pd.concat(dict(zip(programs, fan_out(partial(study.compare_fusions, seed=seed), runs.values(), workers=workers))), names=["program"]).reset_index()
 results.table(fusions, "fusions", "**Table.** Error of a model of all events [%], stacked against aligned.")
 
 # %%
@@ -88,7 +91,7 @@ results.figure(figure, "fusion", "**Figure.** GBRT paper, Fig. 3, tried on real 
 # The model that is kept is the one with the lowest error on blocks; choosing by the random quarter, as the papers do, flatters.
 
 # %%
-refined = dict(zip(programs, fan_out(partial(study.refine, step=step, test_share=test_share, seed=seed), matrices.values(), jobs=jobs)))
+refined = dict(zip(programs, fan_out(partial(study.refine, step=step, test_share=test_share, seed=seed), matrices.values(), workers=workers)))
 lines = {"error": "random quarter (as the paper)", "blocks_error": "blocks of progress", "holdout_error": "another pass", "trivial": "predicting the mean"}
 figure, _ = plot.refinement({name: r.history for name, r in refined.items()}, lines=lines,
                             marked={name: int(r.errors["n_events"]) for name, r in refined.items()}, paper=counterminer["model_error_percent"])
@@ -131,7 +134,7 @@ results.table(smi, "smi", "**Table.** Test of the 'one to three significantly mo
 # The twelve core events were never multiplexed and were recorded twice. Trained on one pass and tested on the other, nothing of the test leaks into the training; *repeat* predicts the IPC that the first pass had at the same place, and looks at no event.
 
 # %%
-core = {name: study.matrix(study.cleaned_runs(url, name, ["ocoe"], method="interpolate", jobs=jobs)) for name in programs}
+core = {name: study.matrix(study.cleaned_runs(url, name, ["ocoe"], method="interpolate", workers=workers)) for name in programs}
 tested = pd.DataFrame({name: study.core_errors(data, seed=seed) for name, data in core.items()}).T
 results.table(tested.rename_axis("program").reset_index(), "core", "**Table.** Errors [%] of a model of the twelve core events, and of predictions that look at no event.")
 

@@ -27,7 +27,9 @@ method = "joint"  # cleaning of the runs {scaling, interpolate, counterminer, jo
 n_events = 10  # most important events, whose pairs are ranked [3, 20]
 top = 10  # pairs shown a program [3, 45]
 seed = 0  # of the models [0, 1000000]
-jobs = -1  # worker processes; -1: one a processor
+jobs = -1  # worker processes; -1: one a processor [-1, 1024]
+executor = "processes"  # where the workers are: on this machine, or on a cluster {processes, dask}
+scheduler = ""  # address of a running Dask scheduler, such as tcp://127.0.0.1:8786; needs executor dask
 profile = "paper"  # folder of the results under data/results
 results_folder = ""  # where results go instead of data/results
 database = ""  # SQLAlchemy URL of the store; empty: an SQLite file among the results
@@ -38,13 +40,14 @@ from functools import partial
 import pandas as pd
 
 from cmlib import events, plot, study
-from cmlib.fanout import fan_out
+from cmlib.fanout import Workers, fan_out
 from cmlib.report import Results, paper
 
 # %%
 results = Results("04_interactions", title="Interactions: which pairs of events act together",
                   question="Which two events change IPC together in a way that neither does alone?",
                   profile=profile, folder=results_folder or None)
+workers = Workers(jobs, executor, scheduler)
 counterminer, table = paper("counterminer")["interactions"], events.table()
 
 # %% [markdown]
@@ -64,15 +67,15 @@ results.table(planted, "planted", "**Table, synthetic data.** In how many of ten
 # %%
 url = study.open_database(database)
 programs = study.programs(url, program, modes=["ocoe", "mlpx"])
-matrices = {name: study.matrix(study.cleaned_runs(url, name, ["ocoe", "sweep"], method=method, jobs=jobs)) for name in programs}
-refined = dict(zip(programs, fan_out(partial(study.refine, seed=seed), matrices.values(), jobs=jobs)))
+matrices = {name: study.matrix(study.cleaned_runs(url, name, ["ocoe", "sweep"], method=method, workers=workers)) for name in programs}
+refined = dict(zip(programs, fan_out(partial(study.refine, seed=seed), matrices.values(), workers=workers)))
 
 # %% [markdown]
 # ## Pairs by both measures
 
 # %%
 job = partial(study.pairs, table=table, n_events=n_events, seed=seed)
-ranked = dict(zip(programs, fan_out(job, [(matrices[name], refined[name]) for name in programs], jobs=jobs)))
+ranked = dict(zip(programs, fan_out(job, [(matrices[name], refined[name]) for name in programs], workers=workers)))
 figure, _ = plot.ranking({name: pairs["h_statistic"].head(top) for name, pairs in ranked.items()}, value="importance", label="label", xlabel="importance [%]")
 results.figure(figure, "fig11-h", "**Figures 11 and 12, by Friedman's H.** The pairs whose joint effect on IPC is least the sum of their single effects, as a share of all pairs. Abbreviations: notebook 03, Table III.")
 

@@ -8,7 +8,7 @@ import pytest
 from distributed import Client
 
 import cmlib
-from cmlib.fanout import fan_out
+from cmlib.fanout import Workers, fan_out
 
 
 def square(n):
@@ -47,34 +47,41 @@ def cluster(tmp_path_factory):
 
 @pytest.mark.parametrize("jobs", [1, 2, -1])
 def test_results_keep_the_order(jobs):
-    assert fan_out(square, range(7), jobs=jobs) == [0, 1, 4, 9, 16, 25, 36]
+    assert list(fan_out(square, range(7), Workers(jobs))) == [0, 1, 4, 9, 16, 25, 36]
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_an_error_in_a_worker_comes_back(jobs):
     with pytest.raises(ArithmeticError, match="three"):
-        fan_out(fail_on_three, range(5), jobs=jobs)
+        list(fan_out(fail_on_three, range(5), Workers(jobs)))
 
 
 def test_nothing_to_do_is_no_error():
-    assert fan_out(square, []) == []
+    assert list(fan_out(square, [])) == []
 
 
 def test_no_scheduler_is_said():
     with pytest.raises(ValueError, match="no Dask scheduler answers at tcp://127.0.0.1:9"):
-        fan_out(square, [1], scheduler="tcp://127.0.0.1:9")
+        list(fan_out(square, [1], Workers(executor="dask", scheduler="tcp://127.0.0.1:9")))
 
 
 def test_a_cluster_gives_the_same_and_survives_a_lost_worker(cluster):
     address, workers = cluster
-    assert fan_out(len, ["a", "bb", "", "dddd"], scheduler=address) == [1, 2, 0, 4]
+    assert list(fan_out(len, ["a", "bb", "", "dddd"], Workers(executor="dask", scheduler=address))) == [
+        1,
+        2,
+        0,
+        4,
+    ]
     with pytest.raises(TypeError):
-        fan_out(len, [1], scheduler=address)
+        list(fan_out(len, [1], Workers(executor="dask", scheduler=address)))
     workers[0].kill()
-    assert fan_out(len, ["a" * n for n in range(9)], scheduler=address) == list(range(9))
+    assert list(
+        fan_out(len, ["a" * n for n in range(9)], Workers(executor="dask", scheduler=address))
+    ) == list(range(9))
 
 
 def test_workers_of_another_version_are_refused(cluster, monkeypatch):
     monkeypatch.setattr(cmlib, "__version__", "99.0")
     with pytest.raises(ValueError, match=r"has cmlib .*; this is cmlib 99.0. Install it there"):
-        fan_out(len, ["a"], scheduler=cluster[0])
+        list(fan_out(len, ["a"], Workers(executor="dask", scheduler=cluster[0])))

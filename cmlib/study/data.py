@@ -106,7 +106,7 @@ def load_all(url, program, **which):
     return [store.load(url, run_id) for run_id in store.runs(url, program=program, **which)["run_id"]]
 
 
-def cleaned_runs(url, program, sets, *, method="joint", jobs=-1):
+def cleaned_runs(url, program, sets, *, method="joint", workers=None):
     """Runs of some sets of a program, cleaned.
 
     Parameters
@@ -117,8 +117,8 @@ def cleaned_runs(url, program, sets, *, method="joint", jobs=-1):
         Such as ``["ocoe", "sweep"]``.
     method : str, default "joint"
         A method of :func:`cmlib.clean.clean_run`.
-    jobs : int, default -1
-        Worker processes.
+    workers : cmlib.fanout.Workers, optional
+        By default a process a processor.
 
     Returns
     -------
@@ -138,7 +138,7 @@ def cleaned_runs(url, program, sets, *, method="joint", jobs=-1):
             f"Record it: cmlib record {program} -- COMMAND"
         )
     job = functools.partial(_cleaned, url, method=method)
-    return runs[["set", "pass"]].assign(counts=fan_out(job, runs["run_id"], jobs=jobs))
+    return runs[["set", "pass"]].assign(counts=list(fan_out(job, runs["run_id"], workers)))
 
 
 def matrix(runs, *, per="cycles"):
