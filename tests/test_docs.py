@@ -1,0 +1,66 @@
+"""What the documentation names is there: pages, files, functions, commands and their options."""
+
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+
+from cmlib.cli import main
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [
+    ROOT / "README.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "data").rglob("README.md")),
+]
+
+
+def name(page):
+    return str(page.relative_to(ROOT))
+
+
+def resolves(dotted):
+    parts = dotted.split(".")
+    for n in range(len(parts), 0, -1):
+        try:
+            found = importlib.import_module(".".join(parts[:n]))
+        except ModuleNotFoundError:
+            continue
+        for attribute in parts[n:]:
+            if not hasattr(found, attribute):
+                return False
+            found = getattr(found, attribute)
+        return True
+    return False
+
+
+def test_every_notebook_has_its_page():
+    contents = (ROOT / "docs/README.md").read_text(encoding="utf-8")
+    for notebook in sorted((ROOT / "notebooks").glob("*.ipynb")):
+        assert (ROOT / "docs" / f"{notebook.stem}.md").is_file(), f"docs/{notebook.stem}.md is missing"
+        assert f"]({notebook.stem}.md)" in contents, f"docs/README.md does not link to {notebook.stem}.md"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_links_and_names_lead_somewhere(page):
+    text = page.read_text(encoding="utf-8")
+    for link in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", text):
+        assert re.match(r"https?://", link) or (page.parent / link).exists(), f"{link} is not there"
+    for dotted in re.findall(r"`(cmlib(?:\.\w+)+)\b", text):
+        assert resolves(dotted), f"{dotted} is not there"
+    for path in re.findall(r"`((?:cmlib|tests|notebooks|benchmarks|params)/[\w./]*)`", text):
+        assert (ROOT / path).exists(), f"{path} is not there"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_commands_and_options_exist(page):
+    for line in re.findall(r"cmlib ([a-z][^`\n|]*)", page.read_text(encoding="utf-8")):
+        words = line.split(" -- ")[0].split("#")[0].split()
+        command = main
+        while words and words[0] in getattr(command, "commands", {}):
+            command = command.commands[words.pop(0)]
+        if command is not main:
+            known = {option for parameter in command.params for option in parameter.opts}
+            for option in (word.rstrip(".,;:)") for word in words if word.startswith("-")):
+                assert option in known or option in {"-h", "--help"}, f"cmlib {line}: no option {option}"
