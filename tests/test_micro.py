@@ -65,7 +65,7 @@ def argv(name, form, *, size=1 << 16, operations=1000, seed=1):
 
 def test_every_program_has_a_source_and_every_source_is_a_program():
     sources = {path.stem: path.parent.name for path in SOURCES.rglob("*.c")}
-    assert {p.name: "src" if p.trained else "unseen" for p in programs()} == {
+    assert {p.source or p.name: "src" if p.trained else "unseen" for p in programs()} == {
         name: place for name, place in sources.items() if name not in ("program", "sweep")
     }
 

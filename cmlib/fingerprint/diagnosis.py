@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 
+UNKNOWN_RULE = "far from all training data"
 _HEALTHY = "nothing of what the tree was trained to find"
 _ADVICE = {
     "P_Mem_L2": (
@@ -56,7 +57,7 @@ def label_slices(model, X):
     label = model.predict(X)
     rule = tree.rules()["rule"].loc[tree.apply(X)].to_numpy()
     if tree is not model:
-        rule = np.where(model.distance(X) > model.threshold_, "far from all training data", rule)
+        rule = np.where(model.is_unknown(X), UNKNOWN_RULE, rule)
     return pd.DataFrame({"label": label, "rule": rule}, index=X.index)
 
 

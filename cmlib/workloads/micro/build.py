@@ -83,13 +83,15 @@ def output(command, environment=None):
 
 
 def _compile(compiler, name, target):
+    program = next((program for program in programs() if program.name == name), None)
+    stem, flags = (program.source or name, program.flags) if program else (name, ())
     source = next(
-        path for path in (SOURCES / f"{name}.c", SOURCES / "unseen" / f"{name}.c") if path.is_file()
+        path for path in (SOURCES / f"{stem}.c", SOURCES / "unseen" / f"{stem}.c") if path.is_file()
     )
     parts = [source] if name == "sweep" else [SOURCES / "program.c", source]
     newest = max(file.stat().st_mtime for file in (*parts, *SOURCES.glob("*.h")))
     if target.is_file() and target.stat().st_mtime >= newest:
         return
     draft = target.with_name(f"{name}.{os.getpid()}")
-    output([compiler, *_FLAGS, *map(str, parts), "-o", str(draft)])
+    output([compiler, *_FLAGS, *flags, *map(str, parts), "-o", str(draft)])
     os.replace(draft, target)

@@ -12,7 +12,7 @@ class Program:
     Attributes
     ----------
     name : str
-        Of its source file.
+        Of its source file, if `source` names no other.
     pathology : str
         What the pathological form suffers from.
     bound : {"Mem", "CPU"}
@@ -22,6 +22,10 @@ class Program:
         Whether the tree is trained on it.
     table_1 : str
         Its name in Table 1; empty if it has none.
+    source : str
+        Name of its source file, where several programs are built from one.
+    flags : tuple of str
+        Of the compiler, beside those that all have.
     """
 
     name: str
@@ -30,6 +34,8 @@ class Program:
     levels: tuple[str, ...] = ()
     trained: bool = True
     table_1: str = ""
+    source: str = ""
+    flags: tuple[str, ...] = ()
 
     def label(self, form, level=""):
         """Class of a form at a level, such as ``P_Mem_L2`` or ``N_CPU``."""
@@ -113,7 +119,14 @@ def programs():
         Program("pointer", "cache misses that wait for each other", "Mem", levels, table_1="Pointer"),
         Program("branch", "mispredicted branches", "CPU", table_1="BranchMis"),
         Program("reservation", "a chain of dependent integer instructions", "CPU", table_1="RS"),
-        Program("reservation_float", "a chain of dependent floating-point instructions", "CPU", table_1="RS"),
+        Program(
+            "reservation_float",
+            "a chain of dependent floating-point instructions",
+            "CPU",
+            table_1="RS",
+            source="reservation",
+            flags=("-DFLOATING",),
+        ),
         Program("floating_point", "floating point emulated by software", "CPU", table_1="FPU"),
         Program("hash_join", "a hash table larger than the cache", "Mem", ("L3", "M"), trained=False),
         Program("binary_search", "searching a large array at random", "Mem", ("L3", "M"), trained=False),

@@ -1,11 +1,24 @@
-/* RS: integer multiplications that wait for each other fill the reservation station (P), or eight that don't (N).
+/* RS: multiplications that wait for each other fill the reservation station (P), or eight that don't (N).
  *
- * The same eight registers, multiplications and additions in both; only whose result is multiplied differs. One
- * operation is eight of each.
+ * Of integers, or, built with -DFLOATING, of doubles: each side has a reservation station of its own. The same eight
+ * registers, multiplications and additions in both; only whose result is multiplied differs. One operation is eight of
+ * each.
  */
 #include "program.h"
 
+#ifdef FLOATING
+typedef double value;
+#define FIRST(seed, i) (1.0 + 1e-3 * (double)((seed) % 1000 + (i)))
+#define FACTOR 0.999999
+#define TERM 1e-6
+#define WHOLE(x) ((uint64_t)(1e6 * (x)))
+#else
 typedef uint64_t value;
+#define FIRST(seed, i) ((seed) + (i))
+#define FACTOR 6364136223846793005ULL
+#define TERM 1442695040888963407ULL
+#define WHOLE(x) (x)
+#endif
 
 struct values {
     value x[8], factor, term;
@@ -17,9 +30,9 @@ void *prepare(const struct options *options)
     struct values *values = allocate(sizeof *values);
 
     for (int i = 0; i < 8; i++)
-        values->x[i] = options->seed + i;
-    values->factor = 6364136223846793005ULL;
-    values->term = 1442695040888963407ULL;
+        values->x[i] = FIRST(options->seed, i);
+    values->factor = FACTOR;
+    values->term = TERM;
     values->pathological = options->pathological;
     return values;
 }
@@ -47,6 +60,6 @@ uint64_t execute(void *state, uint64_t operations)
         }
     }
     for (int i = 0; i < 8; i++)
-        sum += values->x[i] = x[i];
+        sum += WHOLE(values->x[i] = x[i]);
     return sum;
 }
