@@ -2,15 +2,17 @@
 
 import json
 import subprocess
+from dataclasses import replace
 
 import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from cmlib.anomaly.profiles import load_recording, read_regions
+from cmlib.anomaly.profiles import read_regions
+from cmlib.anomaly.recordings import load_recording
 from cmlib.errors import CmlibError
 from cmlib.workloads.kernels import __main__ as command
-from cmlib.workloads.kernels import build, execute, programs, recording
+from cmlib.workloads.kernels import build, execute, overhead, programs, recording
 
 pytestmark = pytest.mark.needs("c++")
 
@@ -182,10 +184,27 @@ def test_bad_counting_leaves_nothing_behind(tmp_path, monkeypatch, stand_in, com
     assert not list(tmp_path.rglob("*.json")) and not list(tmp_path.rglob("*.gz"))
 
 
-def test_overhead_compares_counted_with_uncounted(binaries):
-    program = programs()[0]
-    ratio = recording.overhead(program, binaries, [("faults", "1:2")], scale=0.2, pairs=3)
-    assert 0.2 < ratio < 5
+def test_overhead_compares_counted_with_uncounted(binaries, tmp_path):
+    program, events = programs()[0], [("page-faults", "1:2")]
+    made = overhead.record_overhead(program, binaries, events, tmp_path, {}, scale=0.2, pairs=3)
+    about = json.loads(made.read_text())
+    assert len(about["ratios"]) == 3 and all(0.05 < ratio < 20 for ratio in about["ratios"])
+    assert about["program"] == made.parent.name == program.name and about["events"] == {"page-faults": "1:2"}
+    assert overhead.record_overhead(program, binaries, events, tmp_path, {}) is None
+
+
+def test_without_a_pmu_software_events_are_recorded_for_real(binaries, tmp_path):
+    program = replace(programs()[9], runs=(2, 1, 1), size=1000)
+    events = (("page-faults", "1:2"), ("context-switches", "1:3"), ("task-clock", "1:1"))
+    todo = recording.plan([program], events, good_counters=9, per="task-clock")
+    assert todo[0].parts == ((events[2], *events[:2]),)
+    about, runs = load_recording(recording.record(todo[0], binaries, tmp_path, {"processors": 2}))
+    assert about["per"] == "task-clock" and len(runs) == 3
+    assert set(runs["good-000"]) == {"function", "location", "page-faults", "context-switches"}
+    # A switch or more when the workers are waited for, in milliseconds of processor time
+    assert 0 < runs["good-000"]["context-switches"].median() < 1e-3
+    with pytest.raises(CmlibError, match="not among the events"):
+        recording.plan([program], events[:2], good_counters=9, per="task-clock")
 
 
 def test_the_command_lists_and_only_lists(tmp_path, monkeypatch):
@@ -201,12 +220,13 @@ def test_the_command_lists_and_only_lists(tmp_path, monkeypatch):
 
 def test_the_command_records_what_it_listed(tmp_path, monkeypatch):
     monkeypatch.setenv("CMLIB_DATA", str(tmp_path))
-    monkeypatch.setattr(recording, "execute", pretend(1000))
+    for module in (recording, overhead):
+        monkeypatch.setattr(module, "execute", pretend(1000))
     arguments = ["--record", "--program", "histogram", "--events", "a=0x1,b=0x2", "--good-counters", "3"]
     for _ in range(2):  # the second time all is there
         done = CliRunner().invoke(command.main, arguments)
         assert done.exit_code == 0, done.output
     made = sorted(path.name for path in (tmp_path / "regions" / "histogram").iterdir())
-    assert made == ["bad.csv.gz", "bad.json", "good.csv.gz", "good.json"]
+    assert made == ["bad.csv.gz", "bad.json", "good.csv.gz", "good.json", "overhead.json"]
     about, runs = load_recording(tmp_path / "regions" / "histogram" / "good.json")
     assert len(runs) == 40 and about["machine"]["numa_nodes"] == command._nodes()

@@ -15,12 +15,13 @@ _HOMES = {
     "evaluate": "evaluation",
     "include_dir": "regions",
     "judge_runs": "compare",
-    "load_recording": "profiles",
+    "load_recording": "recordings",
     "merge_runs": "profiles",
     "normalize": "profiles",
     "read_regions": "profiles",
     "read_runs": "profiles",
     "region": "regions",
+    "save_recording": "recordings",
     "stopping_run": "training",
 }
 __all__ = list(_HOMES)

@@ -1,10 +1,6 @@
 """From the files regions write to samples that can be compared (AutoPerf, §3.2 and §4.1)."""
 
-import gzip
-import hashlib
 import io
-import json
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -45,13 +41,15 @@ def read_regions(path):
     return frame[~repeated].reset_index(drop=True).astype(dict.fromkeys(numbers, float))
 
 
-def normalize(regions):
+def normalize(regions, *, per="instructions"):
     """Counts per instruction and thread.
 
     Parameters
     ----------
     regions : DataFrame
         As from `read_regions`.
+    per : str, default "instructions"
+        Counter by which the others are divided. Where there is no PMU, ``task-clock`` [ns] stands in.
 
     Returns
     -------
@@ -62,13 +60,13 @@ def normalize(regions):
     Raises
     ------
     ValueError
-        If instructions or a counter weren't counted, or a row's group was off the counters for a while.
+        If `per` or a counter weren't counted, or a row's group was off the counters for a while.
     """
-    counters = [column for column in regions if column not in ABOUT]
-    uncounted = [c for c in ("instructions", *counters) if not np.isfinite(regions[c]).all()]
-    if uncounted or not (regions["instructions"] > 0).all():
+    counters = [column for column in regions if column not in (*ABOUT, per)]
+    uncounted = [c for c in (per, *counters) if c not in regions or not np.isfinite(regions[c]).all()]
+    if uncounted or not (regions[per] > 0).all():
         raise ValueError(
-            f"{', '.join(uncounted) or 'instructions'} were not counted in every sample: record on a machine whose "
+            f"{', '.join(uncounted) or per} were not counted in every sample: record on a machine whose "
             "`cmlib doctor` finds good counters, with fewer events at a time"
         )
     if (regions["running"] < 1).any():
@@ -76,7 +74,7 @@ def normalize(regions):
             f"{(regions['running'] < 1).sum()} of {len(regions)} samples were not counted all the time "
             "(running < 1): another perf took counters away; record this run again"
         )
-    rates = regions[counters].div(regions["instructions"] * regions["threads"], axis=0)
+    rates = regions[counters].div(regions[per] * regions["threads"], axis=0)
     return pd.concat([regions[list(PLACE)], rates], axis=1)
 
 
@@ -117,7 +115,7 @@ def merge_runs(parts):
     return merged.reset_index().drop(columns="invocation")
 
 
-def read_runs(text):
+def read_runs(text, *, per="instructions"):
     """Split a recording of many processes into its merged runs.
 
     Parameters
@@ -125,6 +123,8 @@ def read_runs(text):
     text : str
         Files of regions, one after the other, each headed by ``# run=NAME key=value …``; those of the same name
         are parts of one run.
+    per : str, default "instructions"
+        As for `normalize`.
 
     Returns
     -------
@@ -134,35 +134,5 @@ def read_runs(text):
     parts = {}
     for piece in text.split("# run=")[1:]:
         heading, _, rows = piece.partition("\n")
-        parts.setdefault(heading.split()[0], []).append(normalize(read_regions(io.StringIO(rows))))
+        parts.setdefault(heading.split()[0], []).append(normalize(read_regions(io.StringIO(rows)), per=per))
     return {run: merge_runs(pieces) for run, pieces in parts.items()}
-
-
-def load_recording(file):
-    """Read a recording of many runs, as ``python -m cmlib.workloads.kernels --record`` makes it.
-
-    Parameters
-    ----------
-    file : path-like
-        The ``.json`` of the recording; ``.csv.gz`` lies beside it.
-
-    Returns
-    -------
-    about : dict
-        What the JSON says: program, form, sharing, events, machine and so on.
-    runs : dict of str to DataFrame
-        As from `read_runs`.
-
-    Raises
-    ------
-    ValueError
-        If the samples aren't those that were recorded.
-    """
-    file = Path(file)
-    about = json.loads(file.read_text(encoding="utf-8"))
-    packed = file.with_suffix(".csv.gz").read_bytes()
-    if hashlib.sha256(packed).hexdigest() != about["sha256"]:
-        raise ValueError(
-            f"{file.with_suffix('.csv.gz')}: changed since it was recorded; delete both files and record again"
-        )
-    return about, read_runs(gzip.decompress(packed).decode())

@@ -10,6 +10,7 @@ from cmlib import places
 from cmlib.errors import CmlibError
 from cmlib.machine import counters_lock, describe
 from cmlib.workloads.kernels import recording
+from cmlib.workloads.kernels.overhead import record_overhead
 from cmlib.workloads.kernels.recipe import build, programs
 
 
@@ -23,9 +24,10 @@ from cmlib.workloads.kernels.recipe import build, programs
 )
 @click.option("--table", default="amd_zen5", show_default=True, help="Event table of this machine.")
 @click.option("--events", default="", help="NAME=CONFIG,… instead of those of the table.")
+@click.option("--per", default="instructions", show_default=True, help="Counter that counts are divided by.")
 @click.option("--max-threads", default=4, show_default=True)
 @click.option("--folder", type=click.Path(path_type=Path), help="Where recordings go [data/regions].")
-def main(do_record, names, good_counters, table, events, max_threads, folder):
+def main(do_record, names, good_counters, table, events, per, max_threads, folder):
     try:
         chosen = _chosen(names)
         binaries = build(places.results_dir() / "kernels", [program.name for program in chosen])
@@ -35,6 +37,7 @@ def main(do_record, names, good_counters, table, events, max_threads, folder):
             good_counters=good_counters,
             nodes=_nodes(),
             max_threads=max_threads,
+            per=per,
         )
         minutes = recording.estimate_minutes(todo, binaries)
         for item, expected in zip(todo, minutes, strict=True):
@@ -48,6 +51,7 @@ def main(do_record, names, good_counters, table, events, max_threads, folder):
         click.echo(f"{sum(item.executions for item in todo)} executions, about {sum(minutes):.0f} minutes")
         if do_record:
             _record(todo, binaries, folder or places.data_dir() / "regions")
+            click.echo("recorded; see what was found: cmlib run paper 06_anomaly_detection")
     except CmlibError as error:
         raise click.ClickException(str(error)) from error
 
@@ -87,6 +91,9 @@ def _record(todo, binaries, folder):
             made = recording.record(item, binaries, folder, machine, progress=lambda run: bar.update())
             if made is None:
                 bar.update(len(item.runs))
+        for item in todo:
+            if item.form == "good":
+                record_overhead(item.program, binaries, item.parts[0], folder, machine)
 
 
 if __name__ == "__main__":

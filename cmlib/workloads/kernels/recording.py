@@ -1,17 +1,14 @@
 """All recordings of the fifteen programs in one go: what will be run, and running it."""
 
 import datetime
-import gzip
-import hashlib
-import json
 import math
-import os
 import statistics
 import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cmlib.anomaly.profiles import read_regions
+from cmlib.anomaly.recordings import save_recording
 from cmlib.errors import CmlibError
 from cmlib.workloads.kernels.recipe import Program, execute
 
@@ -54,6 +51,12 @@ COUNTERS = (
 SHARING = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01)
 DILUTED = ("parallel_scalar_sum", "ticket_dispenser", "row_counters")
 ATTEMPTS = 3
+# What HITM is on Intel: a line taken from another core's cache. On AMD it is seen where the other core has another L3.
+CONTENTION = (
+    "ls_dmnd_fills_from_sys.near_cache",
+    "ls_any_fills_from_sys.near_cache",
+    "l2_fill_rsp_src.near_cache",
+)
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,8 @@ class Recording:
         Name, threads and scale of each run.
     parts : tuple of tuple of (str, str)
         Name and configuration of the events of each execution of a run.
+    per : str
+        Counter by which the others will be divided; in every part, if it isn't the instructions.
     """
 
     program: Program
@@ -78,6 +83,7 @@ class Recording:
     sharing: float
     runs: tuple
     parts: tuple
+    per: str = "instructions"
 
     @property
     def executions(self):
@@ -105,7 +111,7 @@ def raw_events(table, counters=COUNTERS):
     return tuple((name, hex(code & 0xFF | (code >> 8) << 32 | umask << 8)) for name, code, umask in codes)
 
 
-def plan(programs, events, *, good_counters, nodes=1, max_threads=4, diluted_runs=10):
+def plan(programs, events, *, good_counters, nodes=1, max_threads=4, diluted_runs=10, per="instructions"):
     """List the recordings of Table 2 and of the dilution curve.
 
     Runs differ in threads (2 to `max_threads`) and in scale (1 to 2.6); each is executed once for every
@@ -122,6 +128,9 @@ def plan(programs, events, *, good_counters, nodes=1, max_threads=4, diluted_run
     max_threads : int, default 4
     diluted_runs : int, default 10
         Bad runs at each share of the dilution curve, beside twice as many good ones; 0 for none.
+    per : str, default "instructions"
+        Counter by which the others are divided; another must be among the events, and is counted in every
+        execution: ``task-clock`` where there is no PMU.
 
     Returns
     -------
@@ -131,15 +140,19 @@ def plan(programs, events, *, good_counters, nodes=1, max_threads=4, diluted_run
         raise CmlibError(
             f"{good_counters} good counters: it takes two, for instructions and one event at a time"
         )
+    always = tuple(event for event in events if event[0] == per)
+    if per != "instructions" and not always:
+        raise CmlibError(f"counts can't be divided by {per}: it is not among the events")
+    others = [event for event in events if event[0] != per]
     width = good_counters - 1
-    parts = tuple(tuple(events[i : i + width]) for i in range(0, len(events), width))
+    parts = tuple(always + tuple(others[i : i + width]) for i in range(0, len(others), width))
 
     def recording(program, form, n_runs, sharing=1.0, shift=0):
         runs = tuple(
             (f"{form}-{i:03d}", 2 + (i + shift) % (max_threads - 1), 1 + 0.2 * ((i + shift) * 5 % 9))
             for i in range(n_runs)
         )
-        return Recording(program, form, sharing, runs, parts)
+        return Recording(program, form, sharing, runs, parts, per)
 
     recordings = []
     for program in programs:
@@ -203,19 +216,15 @@ def record(recording, binaries, folder, machine, *, progress=lambda run: None):
     CmlibError
         If nothing can be counted here, or the forms disagree in their result.
     """
-    place = Path(folder) / recording.program.name
-    target = place / f"{recording.form}.json"
+    target = Path(folder) / recording.program.name / f"{recording.form}.json"
     if target.exists():
         return None
-    place.mkdir(parents=True, exist_ok=True)
     pieces, rejected = [], 0
     for name, threads, scale in recording.runs:
         texts, repeated = _record_run(recording, binaries, name, threads, scale)
         pieces, rejected = pieces + texts, rejected + repeated
         progress(f"{recording.program.name}/{name}")
-    packed = gzip.compress("".join(pieces).encode(), mtime=0)
     about = {
-        "schema": 1,
         "program": recording.program.name,
         "stands_for": recording.program.stands_for,
         "type": recording.program.type,
@@ -226,42 +235,11 @@ def record(recording, binaries, folder, machine, *, progress=lambda run: None):
             {"run": name, "threads": threads, "scale": scale} for name, threads, scale in recording.runs
         ],
         "events": [dict(part) for part in recording.parts],
+        "per": recording.per,
         "rejected_executions": rejected,
         "machine": machine,
-        "date": datetime.datetime.now().isoformat(timespec="seconds"),
-        "sha256": hashlib.sha256(packed).hexdigest(),
     }
-    _write(target.with_suffix(".csv.gz"), packed)
-    _write(target, json.dumps(about, indent=1).encode())
-    return target
-
-
-def overhead(program, binaries, events, *, threads=2, scale=8, pairs=10):
-    """How much longer a program takes while its regions are counted (Fig. 12).
-
-    Counted and uncounted executions take turns, so that what else happens on the machine hits both.
-
-    Parameters
-    ----------
-    program : Program
-    binaries : path-like
-    events : sequence of (str, str)
-        At once.
-    threads, scale, pairs : int
-
-    Returns
-    -------
-    float
-        Median over the pairs of counted time / uncounted time.
-    """
-    argv = program.argv(binaries, "good", threads=threads, scale=scale)
-    ratios = []
-    with tempfile.TemporaryDirectory() as folder:
-        for _ in range(pairs):
-            _, plain = execute(argv)
-            _, counted = execute(argv, regions=Path(folder) / "regions.csv", events=events)
-            ratios.append(counted / plain)
-    return statistics.median(ratios)
+    return save_recording(target, pieces, about)
 
 
 def _argv(recording, binaries, threads, scale):
@@ -277,7 +255,7 @@ def _record_run(recording, binaries, name, threads, scale):
     texts, repeated = [], 0
     for number, events in enumerate(recording.parts):
         for _ in range(ATTEMPTS):
-            text, result = _counted(argv, events)
+            text, result = _counted(argv, events, recording.per)
             if result != checksum:
                 raise CmlibError(
                     f"`{' '.join(argv)}` gave {result}, the good form {checksum}: they must agree"
@@ -288,25 +266,19 @@ def _record_run(recording, binaries, name, threads, scale):
         else:
             raise CmlibError(
                 f"`{' '.join(argv)}`: {', '.join(name for name, _ in events)} were not counted all the time in "
-                f"{ATTEMPTS} attempts. `cmlib doctor` tells which counters are good; let no other perf run."
+                f"{ATTEMPTS} attempts, or not at all. `cmlib doctor` tells which counters are good; let no other perf "
+                "run. Without a PMU only software events count: --events task-clock=1:1,… --per task-clock."
             )
         texts.append(f"# run={name} part={number} threads={threads} scale={scale:g}\n{text}")
     return texts, repeated
 
 
-def _counted(argv, events):
+def _counted(argv, events, per):
     """What the regions wrote, or None if they weren't counted all the time; and the checksum."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "regions.csv"
         checksum, _ = execute(argv, regions=file, events=events)
         samples = read_regions(file)
-        complete = samples[["instructions", *(name for name, _ in events)]].notna().all(axis=None)
+        complete = samples[[per, *(name for name, _ in events)]].notna().all(axis=None)
         whole = complete and math.isclose(samples["running"].min(), 1, abs_tol=1e-3)
         return (file.read_text() if whole else None), checksum
-
-
-def _write(path, content):
-    """All of the file or none of it."""
-    partial = path.with_suffix(path.suffix + ".partial")
-    partial.write_bytes(content)
-    os.replace(partial, path)
