@@ -52,7 +52,7 @@ def compare_versions(
     detector : AutoPerf, optional
         Settings; fitted to the good runs here.
     good_machine, new_machine : dict, optional
-        Where they were recorded; they must be equal, but for the load (load_1min).
+        Where they were recorded; what both tell must be equal, but for the load (load_1min).
     random_state : int
 
     Returns
@@ -128,7 +128,7 @@ def fewest_runs(n_good, n_functions, alpha):
 def _reasons(good_runs, new_runs, alpha, good_machine, new_machine):
     reasons = []
     one, other = good_machine or {}, new_machine or {}
-    differing = sorted(k for k in {*one, *other} - {"load_1min"} if one.get(k) != other.get(k))
+    differing = sorted(key for key in {*one} & {*other} - {"load_1min"} if one[key] != other[key])
     if differing:
         named = (f"{key} {one.get(key)} and {other.get(key)}" for key in differing)
         reasons.append(f"recorded on different machines ({', '.join(named)}): record both versions on one")

@@ -1,0 +1,110 @@
+"""Events by name, as the regions' header is told them and as perf is."""
+
+from dataclasses import dataclass
+
+from cmlib import events
+from cmlib.errors import CmlibError
+
+# perf_event_open's type and number (linux/perf_event.h) of the events perf knows by a name of its own.
+_HARDWARE = ("cycles", "instructions", "cache-references", "cache-misses", "branches", "branch-misses")
+_SOFTWARE = (
+    "cpu-clock",
+    "task-clock",
+    "page-faults",
+    "context-switches",
+    "cpu-migrations",
+    "minor-faults",
+    "major-faults",
+    "alignment-faults",
+    "emulation-faults",
+)
+SOFTWARE = "page-faults,context-switches,cpu-migrations"
+
+
+@dataclass(frozen=True)
+class Countable:
+    """An event that can be counted in regions and in whole programs.
+
+    Attributes
+    ----------
+    name : str
+    config : str
+        As ``CMLIB_EVENTS`` has it.
+    told : str
+        As perf's ``-e`` takes it.
+    hardware : bool
+        Whether it takes a counter of the processor.
+    """
+
+    name: str
+    config: str
+    told: str
+    hardware: bool
+
+
+INSTRUCTIONS = Countable("instructions", "0:1", "instructions:u", True)
+TASK_CLOCK = Countable("task-clock", "1:1", "task-clock", False)
+
+
+def countable(text, table=None):
+    """Read a list of events.
+
+    Parameters
+    ----------
+    text : str
+        With commas between: names of software events, generic names such as branch-misses, names of the event
+        table, or NAME=CONFIG with a raw code.
+    table : DataFrame, optional
+        Event table of this processor.
+
+    Returns
+    -------
+    list of Countable
+
+    Raises
+    ------
+    CmlibError
+        If one is of no such form, or comes twice.
+    """
+    found = [_one(item.strip(), table) for item in text.split(",") if item.strip()]
+    names = [event.name for event in found]
+    if not found or len(set(names)) < len(names):
+        raise CmlibError(f"events {text!r}: give at least one, and each once")
+    return found
+
+
+def _one(item, table):
+    name, equals, config = item.partition("=")
+    if equals:
+        return _by_code(name, config, item)
+    if name in _SOFTWARE:
+        return Countable(name, f"1:{_SOFTWARE.index(name)}", name, False)
+    if name in _HARDWARE:
+        return Countable(name, f"0:{_HARDWARE.index(name)}", f"{name}:u", True)
+    if table is not None and name in table.index:
+        code, umask = int(table.at[name, "code"]), int(table.at[name, "umask"])
+        raw = hex(code & 0xFF | (code >> 8) << 32 | umask << 8)
+        return Countable(name, raw, events.encode(name, table), True)
+    raise CmlibError(
+        f"event {name!r} is neither a software event ({', '.join(_SOFTWARE)}), nor a generic one "
+        f"({', '.join(_HARDWARE)}), nor in the event table of this processor. Any event can be given as NAME=CODE, "
+        "such as near_cache=0x443."
+    )
+
+
+def _by_code(name, config, item):
+    try:
+        kind, number = ([4, *(int(part, 0) for part in config.split(":"))])[-2:]
+    except ValueError as error:
+        raise CmlibError(
+            f"event {item!r}: write NAME=CODE or NAME=TYPE:CODE, as in near_cache=0x443"
+        ) from error
+    for type_, known in ((0, _HARDWARE), (1, _SOFTWARE)):
+        if kind == type_ and number < len(known):
+            told = known[number] + (":u" if type_ == 0 else "")
+            return Countable(name, config, told, type_ == 0)
+    if kind != 4:
+        raise CmlibError(
+            f"event {item!r}: of perf's types 0 (generic), 1 (software) and 4 (raw) are known here"
+        )
+    return Countable(name, config, f"cpu/config={number:#x},name={name}/u", True)
