@@ -13,20 +13,27 @@ import numpy as np
 import numpy.testing as npt
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cmlib.cli import main
 from cmlib.compress import compress, reconstruct
+from cmlib.errors import NothingRecordedError
+from cmlib.machine import CountersBusy, counters_lock
 from cmlib.record import RecordError
 from cmlib.samples import (
     SampleError,
     SampleParser,
     compress_samples,
+    find_streams,
     read_lines,
     read_samples,
     record_lines,
     record_samples,
+    record_stream,
 )
+from cmlib.samples.cases import cases
 
 GOLDEN = Path(__file__).parent / "golden/samples/perf_script_lost.txt"
 EVENTS = ["cpu-clock", "page-faults", "context-switches"]
@@ -191,7 +198,6 @@ def test_lines_that_were_changed_afterwards_are_not_read(tmp_path):
             "holds no sample of cycles, instructions",
         ),
         ("run.txt.gz", gzip.compress(random.Random(0).randbytes(5000), mtime=0)[:3000], EVENTS, "is cut off"),
-        ("run.csv.gz", gzip.compress(b"a,b\n" + b"11,12\n" * 5000, mtime=0)[:-9], None, "is cut off"),
         ("perf.data", b"no such thing", EVENTS, "perf can't read"),
     ],
 )
@@ -265,7 +271,7 @@ sys.exit(3)
 def test_samples_are_stored_whole_and_perf_data_reads_the_same(tmp_path):
     command = [sys.executable, "-S", "-c", FAULTS, str(tmp_path / "faults"), "300"]
     told = record_samples(command, EVENTS[:2], EVERY, tmp_path / "run")
-    samples = read_samples(tmp_path / "run.csv.gz")
+    samples = read_samples(tmp_path / "run.txt.gz")
     assert list(samples) == EVENTS[:2] and len(samples) == told["n_samples"] > 50
     assert (samples["cpu-clock"].diff().dropna() > 0).all()
 
@@ -339,3 +345,95 @@ def test_when_it_is_interrupted_the_program_ends_and_nothing_is_left(tmp_path):
         assert time.monotonic() < gone
         time.sleep(0.01)
     assert [file.name for file in tmp_path.iterdir()] == ["pid"]
+
+
+# --- kept by name -------------------------------------------------------------------------------
+
+KERNEL_GROUP = ["task-clock", "page-faults"]
+BUSY = [sys.executable, "-S", "-c", "for _ in range(60): sum(range(30_000))"]
+
+
+@pytest.fixture
+def own_data(tmp_path, monkeypatch):
+    monkeypatch.setenv("CMLIB_DATA", str(tmp_path))
+    return tmp_path
+
+
+@pytest.mark.needs("perf")
+def test_streams_are_kept_under_their_program_and_numbered(own_data):
+    for number in range(2):
+        out, told = record_stream("busy", BUSY, KERNEL_GROUP, period=EVERY)
+        assert out == own_data / f"samples/busy/software-{number:02d}"
+        assert told["kind"] == "samples" and told["n_samples"] > 20
+    out, told = record_stream("busy", BUSY, KERNEL_GROUP, period=EVERY, compress={"drift": 20.0})
+    assert out.name == "software-02" and read_lines(out)[1]["method"]["drift"] == 20.0
+    found = find_streams()
+    assert found["name"].tolist() == ["busy", "busy"] and set(found["kind"]) == {"software"}
+    assert found["events"].iloc[0] == tuple(KERNEL_GROUP)
+    assert len(read_samples(found["path"].iloc[0])) == found["n_samples"].iloc[0]
+
+
+@pytest.mark.needs("perf")
+def test_what_perf_printed_is_kept_as_it_is(tmp_path):
+    record_samples(BUSY, KERNEL_GROUP, EVERY, tmp_path / "run")
+    text = gzip.decompress((tmp_path / "run.txt.gz").read_bytes())
+    counts, parser = parse([text], KERNEL_GROUP)
+    assert parser.n_unreadable == 0
+    npt.assert_array_equal(read_samples(tmp_path / "run.txt.gz"), counts.cumsum(axis=0))
+
+
+def test_without_counters_sampling_is_refused_with_what_can_be_done(own_data, monkeypatch):
+    def refuse(*_, **__):
+        raise SampleError("perf could not sample {cycles:u,cache-misses:u}:S")
+
+    nothing = type("Census", (), {"offered": 0, "complaint": "the machine has no counters"})
+    monkeypatch.setattr("cmlib.samples.keeping.record_samples", refuse)
+    monkeypatch.setattr("cmlib.machine.census", nothing)
+    with pytest.raises(
+        SampleError, match="no hardware event can be sampled here: the machine has no counters"
+    ):
+        record_stream("busy", BUSY)
+    with pytest.raises(SampleError, match="perf could not sample"):
+        record_stream("busy", BUSY, KERNEL_GROUP)
+
+
+def test_one_at_a_time(own_data):
+    with counters_lock(own_data / "recordings", "another recording"), pytest.raises(CountersBusy):
+        record_stream("busy", BUSY, KERNEL_GROUP)
+
+
+def test_nothing_recorded_says_what_to_run(tmp_path):
+    with pytest.raises(NothingRecordedError, match=r"run `python -m cmlib\.samples --record`"):
+        find_streams(tmp_path)
+
+
+def test_a_stream_that_was_changed_afterwards_is_not_listed(tmp_path):
+    (tmp_path / "busy").mkdir()
+    (tmp_path / "busy/software-00.txt.gz").write_bytes(gzip.compress(b"", mtime=0))
+    (tmp_path / "busy/software-00.json").write_text('{"sha256": "0"}')
+    with pytest.raises(SampleError, match="is not the file that was written"):
+        find_streams(tmp_path)
+
+
+def test_the_committed_streams_are_all_cases_and_whole():
+    found = find_streams(kind="software")
+    assert set(found["name"]) == {case.name for case in cases()} and len(found) >= 30
+    assert (found["n_lost"] == 0).all() and (found["n_samples"] >= 1000).all()
+    for stream in found.groupby("events").head(1).itertuples():
+        samples = read_samples(stream.path)
+        assert tuple(samples) == stream.events and len(samples) == stream.n_samples
+        assert samples.iloc[:, 0].diff().iloc[1:].gt(0).all()
+
+
+@pytest.mark.needs("perf")
+def test_the_command_line_samples_compresses_and_says_where(own_data):
+    run = CliRunner(catch_exceptions=False).invoke
+    events = ["--samples", "--events", "task-clock,page-faults", "--period", str(EVERY)]
+    done = run(main, ["record", "busy", *events, "--", *BUSY])
+    assert done.exit_code == 0 and "kept as perf printed them" in done.output
+    live = run(main, ["record", "busy", *events, "--compress", "--bound", "5", "--", *BUSY])
+    assert live.exit_code == 0 and "lines instead" in live.output
+    source = own_data / "samples/busy/software-00.txt.gz"
+    later = run(main, ["compress", str(source), str(own_data / "lines"), "--drift", "20"])
+    assert later.exit_code == 0 and len(read_lines(own_data / "lines")[0]) > 0
+    assert run(main, ["record", "busy", "--compress", "--", *BUSY]).exit_code == 2

@@ -2,10 +2,12 @@
 
 import click
 
+from cmlib.cli.compare import compare
 from cmlib.cli.doctor import doctor
 from cmlib.cli.importing import import_
 from cmlib.cli.record import record
 from cmlib.cli.run import run
+from cmlib.cli.sampling import compress
 from cmlib.cli.store import store
 from cmlib.errors import CmlibError
 
@@ -26,5 +28,5 @@ def main():
     """Answers out of hardware performance counters: record, clean, rank, explain."""
 
 
-for command in (doctor, record, import_, run, store):
+for command in (doctor, record, import_, run, store, compress, compare):
     main.add_command(command)

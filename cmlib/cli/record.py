@@ -2,6 +2,8 @@
 
 import click
 
+from cmlib.cli.sampling import sample, sampling_options
+
 
 @click.command(epilog="Example: cmlib record myapp --mode mlpx --runs 3 -- ./myapp --size 10")
 @click.argument("name", required=False)
@@ -40,7 +42,8 @@ import click
 @click.option("--set", "set_name", help="Name of the set, instead of ocoe, mlpx12 or sweep.")
 @click.option("--note", default="", help="Kept with every run.")
 @click.option("--wait", is_flag=True, help="Wait for another recording to end, instead of failing.")
-def record(name, command, program, scale, options, note, wait, pinned, **wanted):
+@sampling_options
+def record(name, command, program, scale, options, note, wait, pinned, sampling, **wanted):
     """Record program NAME: run COMMAND under perf, once for each handful of events and each pass.
 
     With --program, one of those that cmlib knows how to get ready (input, servers, load) is recorded instead, under
@@ -51,13 +54,19 @@ def record(name, command, program, scale, options, note, wait, pinned, **wanted)
 
     What exists is kept: repeated after a break, or with more --runs, the command makes the runs that are missing.
 
+    With --samples, one run is sampled instead: every --period counts of the first event, with the counts of the
+    others, only of the process itself; each call adds a stream. Notebook 07 reads them.
+
     COMMAND gets no input, its output is discarded, its standard error is shown if it fails. When it ends, whatever
     it left running is ended too.
     """
     from cmlib.record import Request, record_program
 
-    request = Request(pinned=tuple(filter(None, pinned.split(","))), **wanted)
     name, recorded = _what(name, command, program, scale, options)
+    if sampling is not None:
+        sample(name, recorded, sampling, events=wanted["events"], modifier=wanted["modifier"], wait=wait)
+        return
+    request = Request(pinned=tuple(filter(None, pinned.split(","))), **wanted)
     for set_name, made in record_program(name, recorded, request, wait=wait, note=note).items():
         click.echo(f"{name}: {len(made)} runs made, set {set_name} is complete")
     click.echo(f"Study it: cmlib run live -p program={name}")

@@ -1,4 +1,4 @@
-"""Samples and lines on disk: a table and, written last, the metadata that makes it exist."""
+"""Samples and lines on disk: what perf printed or a table of lines, and, written last, the metadata that makes it exist."""
 
 import contextlib
 import gzip
@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pandas as pd
 
+from cmlib import places
 from cmlib.errors import CmlibError
 
 SCHEMA = 1
-LINES, SAMPLES = ".csv", ".csv.gz"
+LINES, SAMPLES = ".csv", ".txt.gz"
 
 
 class SampleError(CmlibError):
@@ -38,15 +39,31 @@ def read_lines(out):
     SampleError
         If they don't exist, or are not what was written.
     """
-    table, metadata = Path(f"{out}{LINES}"), Path(f"{out}.json")
-    if not metadata.exists():
-        raise SampleError(f"no lines at {out}: {metadata} does not exist.")
-    meta = json.loads(metadata.read_text(encoding="utf-8"))
+    table = Path(f"{out}{LINES}")
+    meta = read_metadata(table)
+    if meta is None:
+        raise SampleError(f"no lines at {out}: {out}.json does not exist.")
+    return pd.read_csv(table), meta
+
+
+def read_metadata(table):
+    """Metadata of a stored file, None where there are none.
+
+    Raises
+    ------
+    SampleError
+        If the file is not the one that they describe.
+    """
+    table = Path(table)
+    description = table.with_name(table.name.removesuffix(SAMPLES).removesuffix(LINES) + ".json")
+    if not description.exists():
+        return None
+    meta = json.loads(description.read_text(encoding="utf-8"))
     if not table.exists() or _digest(table) != meta["sha256"]:
         raise SampleError(
-            f"{table} is not the file that was written: its checksum is not the one in {metadata}."
+            f"{table} is not the file that was written: its checksum is not the one in {description}."
         )
-    return pd.read_csv(table), meta
+    return meta
 
 
 @contextlib.contextmanager
@@ -61,7 +78,7 @@ def draft(out, suffix):
 
     Yields
     ------
-    file : text file
+    file : text file, for SAMPLES binary
         For the table. Lines can be read from the ``.partial`` file while they are written.
     metadata : dict
         Empty, to be filled before the end.
@@ -79,8 +96,7 @@ def draft(out, suffix):
     table.parent.mkdir(parents=True, exist_ok=True)
     partial, metadata = Path(f"{table}.partial"), {}
     try:
-        opener = gzip.open if suffix == SAMPLES else open
-        with opener(partial, "wt", encoding="utf-8", newline="") as file:
+        with _opened(partial, suffix) as file:
             yield file, metadata
         text = json.dumps(
             {"schema": SCHEMA, **metadata, "sha256": _digest(partial)}, indent=1, ensure_ascii=False
@@ -91,6 +107,12 @@ def draft(out, suffix):
         _settle(partial, description)
     finally:
         partial.unlink(missing_ok=True)
+
+
+def _opened(partial, suffix):
+    if suffix == SAMPLES:
+        return gzip.open(partial, "wb")
+    return open(partial, "w", encoding="utf-8", newline="")
 
 
 def _settle(partial, target):
@@ -106,3 +128,8 @@ def _settle(partial, target):
 def _digest(file):
     with file.open("rb") as content:
         return hashlib.file_digest(content, "sha256").hexdigest()
+
+
+def samples_dir():
+    """Folder of the sample streams and lines that are kept: a sub-folder a program with its input."""
+    return places.data_dir() / "samples"

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from cmlib.samples.files import SAMPLES, SampleError
+from cmlib.samples.files import SampleError, read_metadata
 from cmlib.samples.parser import SampleParser
 from cmlib.samples.process import printed
 
-_PIECE = 1 << 16  # bytes, or rows
+_PIECE = 1 << 16  # bytes
 
 
 def read_samples(source, events=None):
@@ -21,12 +21,12 @@ def read_samples(source, events=None):
     Parameters
     ----------
     source : path
-        What :func:`record_samples` stored (``.csv.gz``), the output of ``perf
-        script -F tid,time,period,event`` (``.txt``, ``.txt.gz``), or, under any
-        other name, a ``perf.data``.
+        The output of ``perf script -F tid,time,period,event`` (``.txt``,
+        ``.txt.gz``), such as :func:`record_samples` stores, or, under any other
+        name, a ``perf.data``.
     events : sequence of str, optional
-        Names as perf prints them, the one that times the sampling first. Our
-        own files know theirs.
+        Names as perf prints them, the one that times the sampling first. What
+        was stored with metadata knows its own.
 
     Returns
     -------
@@ -36,7 +36,8 @@ def read_samples(source, events=None):
     Raises
     ------
     SampleError
-        If there is no sample in it, or it is compressed and cut off.
+        If there is no sample in it, it is compressed and cut off, or it is not
+        what its metadata describe.
     """
     with stored_counts(source, events) as (names, blocks, _):
         counts = np.concatenate([np.empty((0, len(names)), np.int64), *blocks])
@@ -54,23 +55,19 @@ def stored_counts(source, events):
     names : list of str
     blocks : iterator of ndarray of int64, shape (n, n_events)
         Counts since the sample before.
-    parser : SampleParser or None
-        What tells of losses, once all is read; None for our own files.
+    parser : SampleParser
+        What tells of losses, once all is read.
     """
     source = Path(source)
     if not source.is_file():
         raise SampleError(f"no file of samples at {source}.")
+    events = list(events or (read_metadata(source) or {}).get("events", ()))
+    if not events:
+        raise SampleError(f"name the events of {source}, the one that times the sampling first.")
+    parser = SampleParser(events)
     try:
-        if source.name.endswith(SAMPLES):
-            with pd.read_csv(source, chunksize=_PIECE, dtype=np.int64) as table:
-                names = list(pd.read_csv(source, nrows=0).columns)
-                yield names, (block.to_numpy() for block in table), None
-        elif events:
-            parser = SampleParser(events)
-            with _text(source) as pieces:
-                yield list(events), parsed(pieces, parser), parser
-        else:
-            raise SampleError(f"name the events of {source}, the one that times the sampling first.")
+        with _text(source) as pieces:
+            yield events, parsed(pieces, parser), parser
     except EOFError:
         raise SampleError(
             f"{source} is cut off: its compressed content has no end. Record it again."

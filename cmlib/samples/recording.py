@@ -85,14 +85,14 @@ def record_lines(
 
 
 def record_samples(command, events, period, out, *, label=None, buffer_pages=32, progress=None):
-    """Sample a program, and store its samples: ``<out>.csv.gz``, a row a sample, counts since the one before.
+    """Sample a program, and store what perf prints of it, as it is, compressed: ``<out>.txt.gz``.
 
-    Parameters, metadata and errors are those of :func:`record_lines`.
+    Parameters, metadata and errors are those of :func:`record_lines`, but for the method.
     """
     encodings = _encodings(events)
     with draft(out, SAMPLES) as (file, metadata):
-        sink = _SampleWriter(list(encodings), file)
-        metadata |= _sample(command, encodings, period, sink, label, buffer_pages, progress)
+        sink = _Tally()
+        metadata |= _sample(command, encodings, period, sink, label, buffer_pages, progress, copy=file)
         metadata |= {"kind": "samples"}
     return metadata
 
@@ -111,7 +111,7 @@ def compress_samples(source, out, events=None, *, alpha=0.01, n_sigma=3.0, drift
     -------
     dict
         The metadata: kind, source (the file's name), events, method, n_samples,
-        n_lines, and, where the file tells, n_lost, n_backwards, n_unreadable.
+        n_lines, n_lost, n_backwards, n_unreadable.
     """
     with draft(out, LINES) as (file, metadata):
         with stored_counts(source, events) as (names, blocks, parser):
@@ -148,22 +148,21 @@ class _LineWriter:
             self.n_rows += len(lines)
 
 
-class _SampleWriter:
-    def __init__(self, names, file):
-        self._file = file
+class _Tally:
+    """Counts the samples that it is given; perf's text of them is kept elsewhere."""
+
+    def __init__(self):
         self.n_rows = 0
-        file.write(",".join(names) + "\n")
 
     def take(self, counts):
-        np.savetxt(self._file, counts, fmt="%d", delimiter=",")
         self.n_rows += len(counts)
 
     def finish(self):
         """Nothing is held back."""
 
 
-def _sample(command, encodings, period, sink, label, buffer_pages, progress):
-    """Run the program, let the sink take its samples, and tell what happened."""
+def _sample(command, encodings, period, sink, label, buffer_pages, progress, copy=None):
+    """Run the program, let the sink take its samples, and tell what happened; `copy` gets perf's text."""
     if period != int(period) or period < 1:
         raise SampleError(
             f"period must be a whole number of {next(iter(encodings))}, at least 1; got {period}."
@@ -172,7 +171,8 @@ def _sample(command, encodings, period, sink, label, buffer_pages, progress):
     parser = SampleParser(encodings)
     date, began = datetime.now(UTC), time.monotonic()
     with sampled(command, list(encodings.values()), int(period), buffer_pages=buffer_pages) as pieces:
-        n_samples = _store(parsed(pieces, parser), sink, progress)
+        text = pieces if copy is None else _copied(pieces, copy)
+        n_samples = _store(parsed(text, parser), sink, progress)
     if not n_samples:
         names = ", ".join(encodings)
         raise SampleError(
@@ -205,6 +205,12 @@ def _store(blocks, sink, progress=None):
     return n_samples
 
 
+def _copied(pieces, file):
+    for piece in pieces:
+        file.write(piece)
+        yield piece
+
+
 def _compile(regression, n_events):
     """Make the compiler do its work before the program runs: samples would be lost meanwhile."""
     regression.extend(np.arange(4.0), np.zeros((4, n_events)))
@@ -212,8 +218,7 @@ def _compile(regression, n_events):
 
 
 def _losses(parser):
-    kinds = ("n_lost", "n_backwards", "n_unreadable")
-    return {kind: getattr(parser, kind) for kind in kinds} if parser else {}
+    return {kind: getattr(parser, kind) for kind in ("n_lost", "n_backwards", "n_unreadable")}
 
 
 def _encodings(events):

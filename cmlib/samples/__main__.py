@@ -1,0 +1,52 @@
+"""Record the sample streams that notebook 07 reads.
+
+``python -m cmlib.samples`` lists them, ``--record`` records those that are missing.
+"""
+
+from pathlib import Path
+
+import click
+from tqdm import tqdm
+
+from cmlib.errors import CmlibError
+from cmlib.samples.cases import cases
+from cmlib.samples.files import samples_dir
+from cmlib.samples.keeping import HARDWARE_GROUP, record_stream
+
+SOFTWARE_GROUP = (
+    "task-clock",
+    "page-faults",
+    "raw_syscalls:sys_enter",
+    "kmem:mm_page_alloc",
+    "context-switches",
+)
+
+
+@click.command(help=__doc__)
+@click.option("--record", "do_record", is_flag=True, help="Make the recordings that are missing.")
+@click.option("--software", is_flag=True, help="Events that the kernel counts, every 500 µs of task-clock.")
+@click.option("--case", "names", multiple=True, help="Only this one (repeat for more).")
+@click.option("--folder", type=click.Path(path_type=Path), help="Where streams go [data/samples].")
+def main(do_record, software, names, folder):
+    folder = folder or samples_dir()
+    kind, group, period = (
+        ("software", SOFTWARE_GROUP, 500_000) if software else ("hardware", HARDWARE_GROUP, 1_000_000)
+    )
+    chosen = [case for case in cases() if not names or case.name in names]
+    missing = [case for case in chosen if not (folder / case.name / f"{kind}-00.json").exists()]
+    for case in chosen:
+        click.echo(f"{case.name:12} {'missing' if case in missing else 'there':8} {case.label}")
+    try:
+        for case in tqdm(missing if do_record else [], unit="stream"):
+            _, told = record_stream(
+                case.name, case.to_record(), group, period=period, folder=folder, wait=True
+            )
+            tqdm.write(
+                f"{case.name}: {told['n_samples']} samples in {told['duration_s']:.1f} s, {told['n_lost']} lost"
+            )
+    except CmlibError as error:
+        raise click.ClickException(str(error)) from error
+
+
+if __name__ == "__main__":
+    main()
