@@ -16,7 +16,7 @@ NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 # What only some may import: package -> the modules of cmlib that may.
 RESERVED = {
-    "subprocess": {"perf", "record", "machine", "samples", "workloads", "anomaly.regions"},
+    "subprocess": {"perf", "record", "machine", "samples", "workloads", "anomaly.versions"},
     "sqlalchemy": {"store"},
     "papermill": {"report"},
     "nbformat": {"report"},
