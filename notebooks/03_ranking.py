@@ -55,7 +55,7 @@ counterminer, table = paper("counterminer"), events.table()
 # %% [markdown]
 # ## One matrix a program
 #
-# A row is a step of progress, a column an event per cycle. `instructions` and `cycles`, and events that are the same under another name, are kept out: with them a model would have nothing to learn.
+# A row is a step of progress, a column an event per cycle; why the runs are laid over each other and not stacked, notebook 03a shows. `instructions` and `cycles`, and events that are the same under another name, are kept out: with them a model would have nothing to learn.
 
 # %%
 url = study.open_database(database)
@@ -68,22 +68,6 @@ figure, _ = plot.series_by_program({name: {"mean of all runs": data.ipc} for nam
                                    ylabel="IPC", xlabel="progress [share of instructions]")
 results.figure(figure, "ipc-by-progress", "**Figure.** IPC against progress, the mean of all runs of a program: what the models have to explain. "
                "Where it hardly varies, little can be explained, and a model is judged against the mean.")
-
-# %% [markdown]
-# ## Two ways to merge runs that measured different events
-#
-# The GBRT paper stacks the runs and fills what a run did not measure with zeros (its Fig. 3). Aligned by progress, the matrix is dense instead. Errors are mean relative errors of IPC (Eq. 14)
-# on a random quarter of the rows, as in the papers, and on blocks of neighbouring rows that the model never saw; *trivial* predicts the mean.
-
-# %%
-fusions = pd.concat(dict(zip(programs, fan_out(partial(study.compare_fusions, seed=seed), runs.values(), workers=workers))), names=["program"]).reset_index()
-results.table(fusions, "fusions", "**Table.** Error of a model of all events [%], stacked against aligned.")
-
-# %%
-shown = fusions.melt(["program", "fusion"], ["error", "trivial"], "what", "value")
-shown["model"] = shown["fusion"].where(shown["what"] == "error", "the mean, " + shown["fusion"])
-figure, _ = plot.bars_by_program(shown, value="value", hue="model", ylabel="IPC error on a random quarter [%]")
-results.figure(figure, "fusion", "**Figure.** GBRT paper, Fig. 3, tried on real runs: error of one model on stacked and on aligned runs, beside predicting the mean. Aligning wins on every program where its bar is lower.")
 
 # %% [markdown]
 # ## Refinement

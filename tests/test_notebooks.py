@@ -49,10 +49,17 @@ def test_cleaning_brings_series_nearer_on_average(results):
 def test_ranking_explains_ipc_far_better_than_the_mean(results):
     history = pd.read_csv(results / "03_ranking/refinement.csv")
     assert (history["blocks_error"] < history["trivial"] / 3).all()
-    fusions = pd.read_csv(results / "03_ranking/fusions.csv").set_index("fusion")
-    assert fusions.at["aligned", "error"] < fusions.at["stacked", "error"]
     core = pd.read_csv(results / "03_ranking/core.csv")
     assert (core["holdout_error"] < core["without events: holdout_mean"] / 2).all()
+
+
+def test_aligned_runs_explain_more_than_stacked_ones(results):
+    fusions = pd.read_csv(results / "03a_merging_runs/fusions.csv").set_index("fusion")
+    assert fusions.at["aligned", "error"] < fusions.at["stacked", "error"]
+    shape = pd.read_csv(results / "03a_merging_runs/shape.csv")
+    assert (shape["filled, stacked [%]"] < 100 / shape["runs"] + 5).all()
+    errors = pd.read_csv(results / "03a_merging_runs/mixed.csv").set_index("program")
+    assert (errors["of all programs"] < errors["its own mean"]).all()
 
 
 def test_h_finds_the_planted_pairs_in_every_data_set(results):
@@ -63,5 +70,5 @@ def test_h_finds_the_planted_pairs_in_every_data_set(results):
 
 def test_the_summary_holds_every_number(results):
     summary = pd.read_csv(results / "10_summary/numbers.csv")
-    for notebook in ("01_collection", "02_cleaning", "03_ranking", "04_interactions"):
+    for notebook in ("01_collection", "02_cleaning", "03_ranking", "03a_merging_runs", "04_interactions"):
         assert set(numbers(results, notebook)) == set(summary.loc[summary["notebook"] == notebook, "name"])

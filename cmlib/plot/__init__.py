@@ -1,6 +1,7 @@
 """Figures: each takes results and returns ``(figure, axes)``; nothing is computed here."""
 
 from cmlib.plot.comparing import bars_by_program, counts, heat, shares
+from cmlib.plot.merging import matrices, run_times
 from cmlib.plot.ranking import ranking, refinement
 from cmlib.plot.series import series, series_by_program
 
@@ -8,8 +9,10 @@ __all__ = [
     "bars_by_program",
     "counts",
     "heat",
+    "matrices",
     "ranking",
     "refinement",
+    "run_times",
     "series",
     "series_by_program",
     "shares",

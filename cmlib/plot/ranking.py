@@ -4,7 +4,7 @@ from cmlib.plot.style import palette, panels, styled
 
 
 @styled
-def refinement(histories, *, lines, marked, paper=None):
+def refinement(histories, *, lines, marked, paper=None, paper_label="paper, mean of 16 programs"):
     """Model error against the number of events left, a panel a program.
 
     Parameters
@@ -26,9 +26,7 @@ def refinement(histories, *, lines, marked, paper=None):
                 continue
             ax.plot(history["n_events"], history[column], label=label, color=colour, marker=".", ms=3, lw=1.1)
         if paper:
-            ax.plot(
-                list(paper), list(paper.values()), "x", color=colours[-1], label="paper, mean of 16 programs"
-            )
+            ax.plot(list(paper), list(paper.values()), "x", color=colours[-1], label=paper_label)
         ax.axvline(marked[program], color="#555555", lw=0.8, ls=":", label="model kept")
         ax.set(title=program, xlabel="number of events", ylabel="IPC error [%]", ylim=(0, None))
     axes[0].invert_xaxis()

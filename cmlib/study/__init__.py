@@ -4,12 +4,23 @@ from cmlib.study.cleaning import compare_cleaning, distributions, example, large
 from cmlib.study.collection import counting_events, ipc, machines, recordings, running_shares, sum_checks
 from cmlib.study.data import Matrix, cleaned_runs, matrix, open_database, programs
 from cmlib.study.interactions import compare_pairs, pairs, planted_pairs
+from cmlib.study.merging import (
+    merged,
+    merged_shape,
+    mixed,
+    mixed_errors,
+    refine_both,
+    run_time_spread,
+    run_times,
+)
 from cmlib.study.ranking import compare_fusions, core_errors, refine
+from cmlib.study.suites import common_events, likeness, suites
 from cmlib.study.words import say_events, say_pairs
 
 __all__ = [
     "Matrix",
     "cleaned_runs",
+    "common_events",
     "compare_cleaning",
     "compare_fusions",
     "compare_pairs",
@@ -19,16 +30,25 @@ __all__ = [
     "example",
     "ipc",
     "largest_outliers",
+    "likeness",
     "machines",
     "matrix",
+    "merged",
+    "merged_shape",
+    "mixed",
+    "mixed_errors",
     "open_database",
     "pairs",
     "planted_pairs",
     "programs",
     "recordings",
     "refine",
+    "refine_both",
+    "run_time_spread",
+    "run_times",
     "running_shares",
     "say_events",
     "say_pairs",
+    "suites",
     "sum_checks",
 ]
