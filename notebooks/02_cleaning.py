@@ -143,7 +143,7 @@ results.finding(f"Multiplexed counts are {overall['scaling']:.2f} times as far f
 # %% [markdown]
 # ## What this doesn't show
 #
-# In the committed recordings: four programs, 12 events at a time, 100 ms intervals; the paper's Figures 3 and 7 (6 to 36 events at once) need recordings that are not there yet.
+# In the committed recordings: four programs, 12 events at a time, 100 ms intervals; the paper's Figures 3 and 7, and the GBRT paper's Figure 1 (6 to 36 events at once), need recordings that are not there yet.
 # The multiplexing error of instruction-cache misses is small in them to begin with: a group comes round every 16 ms, six times an interval. Where perf's own number already is as near to OCOE as OCOE is to itself, no cleaning can show.
 #
 # **References.** Lv et al., *CounterMiner*, MICRO 2018, §II-B, §III-B, §V-A. Mathur and Cook, *Improved estimation for software multiplexing of performance counters*, MASCOTS 2005.
