@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from cmlib.boosting import regressor
+from cmlib.dependence import partial_dependence
 
 # A smaller share of IPC² is left by rounding, not by an interaction.
 _ROUNDING = 1e-20
@@ -154,10 +155,7 @@ def _h_statistics(fitted, X, events):
 
 def _partial_dependence(fitted, X, events):
     """Mean prediction with `events` as in each row and the rest as in all rows; centred."""
-    places = X.columns.get_indexer(events)
-    rows = np.tile(X.to_numpy(), (len(X), 1))
-    rows[:, places] = np.repeat(X[events].to_numpy(), len(X), axis=0)
-    predicted = fitted.predict(pd.DataFrame(rows, columns=X.columns)).reshape(len(X), len(X)).mean(axis=1)
+    predicted = partial_dependence(fitted, X, X[events])
     return predicted - predicted.mean()
 
 

@@ -37,6 +37,8 @@ class Refinement:
         The most accurate performance model, trained on all rows.
     importances : Series
         Its importance of every event [%], descending; sums to 100.
+    rankings : list of Series
+        The same of the model of all rows at every step of `history`.
     """
 
     history: pd.DataFrame
@@ -44,6 +46,7 @@ class Refinement:
     chosen: int
     model: Any
     importances: pd.Series
+    rankings: list
 
     @property
     def events(self):
@@ -163,7 +166,7 @@ def refine(
     chosen = _fewest_within(history["blocks_error" if select == "blocks" else "error"], tolerance)
     ranking = kept[chosen][1]
     fitted = clone(blank).fit(X[sorted(ranking.index)], y)
-    return Refinement(history, baselines, chosen, fitted, ranking)
+    return Refinement(history, baselines, chosen, fitted, ranking, [step_ranking for _, step_ranking in kept])
 
 
 def relative_error(measured, predicted):

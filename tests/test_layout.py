@@ -35,6 +35,7 @@ PURE = {
     "boosting",
     "leaks",
     "stability",
+    "dependence",
     "interact",
     "compress",
     "synthetic",

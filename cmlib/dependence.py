@@ -1,0 +1,120 @@
+"""What a model says of one event or two, averaged over all the others."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+
+@dataclass(frozen=True)
+class Surface:
+    """Partial dependence of IPC on a pair of events, and what the two say alone.
+
+    Attributes
+    ----------
+    joint : DataFrame, shape (n_values of a, n_values of b)
+        Partial dependence on both [IPC]; index and columns: the values.
+    single : dict of str to Series
+        Partial dependence on each alone [IPC], by its values.
+    mean : float
+        Mean prediction over the rows [IPC].
+    """
+
+    joint: pd.DataFrame
+    single: dict
+    mean: float
+
+    @property
+    def summed(self):
+        """The sum of the two single effects around the mean: the surface if neither heeded the other."""
+        one, other = self.single[self.joint.index.name], self.single[self.joint.columns.name]
+        return self.joint * 0 + np.add.outer(one.to_numpy(), other.to_numpy()) - self.mean
+
+    @property
+    def beyond(self):
+        """What is left of the joint effect without that sum: 0 everywhere for an additive model."""
+        return self.joint - self.summed
+
+
+def partial_dependence(fitted, X, points):
+    """Mean prediction with some events held at given values and the others as in every row.
+
+    Parameters
+    ----------
+    fitted : fitted estimator
+    X : DataFrame, shape (n_rows, n_events)
+        The columns of the model, in its order.
+    points : DataFrame, shape (n_points, events held)
+        Values at which they are held.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_points,)
+        Friedman (2001), Eq. 53, by brute force: n_points times n_rows predictions.
+
+    Raises
+    ------
+    ValueError
+        If an event held is no column of X.
+    """
+    unknown = [event for event in points if event not in X]
+    if unknown:
+        raise ValueError(f"event {unknown[0]!r} is no column of the model, which has {X.shape[1]}.")
+    rows = np.tile(X.to_numpy(), (len(points), 1))
+    rows[:, X.columns.get_indexer(points.columns)] = np.repeat(points.to_numpy(), len(X), axis=0)
+    predicted = fitted.predict(pd.DataFrame(rows, columns=X.columns))
+    return predicted.reshape(len(points), len(X)).mean(axis=1)
+
+
+def pair_surface(fitted, X, event_a, event_b, *, n_values=10, n_rows=100):
+    """Partial dependence of IPC on two events, over the middle nine tenths of their values.
+
+    Parameters
+    ----------
+    fitted : fitted estimator
+        With `feature_names_in_`, such as that of :func:`cmlib.rank.refine`.
+    X : DataFrame, shape (rows, events)
+        Holds at least the model's columns.
+    event_a, event_b : str
+        Down and across.
+    n_values : int, default 10
+        Values of each event at most: quantiles from 5 to 95 %, so that each
+        stands for as many rows. An event that mostly reads the same has fewer.
+    n_rows : int, default 100
+        Rows averaged over at most, evenly spaced.
+
+    Returns
+    -------
+    Surface
+
+    Raises
+    ------
+    ValueError
+        If both are one event, or one is no column of the model.
+
+    Notes
+    -----
+    All pairs of values are asked for, also those that never occur together: there
+    the model extrapolates, and a figure should show where the rows lie.
+    """
+    if event_a == event_b:
+        raise ValueError(f"both events are {event_a!r}; a surface needs two different ones.")
+    missing = [event for event in (event_a, event_b) if event not in fitted.feature_names_in_]
+    if missing:
+        raise ValueError(
+            f"event {missing[0]!r} is no column of the model, which has {len(fitted.feature_names_in_)}."
+        )
+    X = X[fitted.feature_names_in_]
+    values = {
+        event: np.unique(X[event].quantile(np.linspace(0.05, 0.95, n_values))) for event in (event_a, event_b)
+    }
+    rows = X.iloc[np.unique(np.linspace(0, len(X) - 1, n_rows).round().astype(int))]
+    single = {
+        event: pd.Series(
+            partial_dependence(fitted, rows, pd.DataFrame({event: at})), pd.Index(at, name=event)
+        )
+        for event, at in values.items()
+    }
+    grid = pd.MultiIndex.from_product(values.values(), names=values.keys())
+    joint = pd.Series(partial_dependence(fitted, rows, grid.to_frame(index=False)), grid).unstack()
+    return Surface(joint, single, float(fitted.predict(rows).mean()))
