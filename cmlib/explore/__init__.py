@@ -1,5 +1,6 @@
 """Widgets for the ends of the notebooks: turn a knob, see what changes."""
 
+from cmlib.explore.cleaning import cleaning
 from cmlib.explore.panel import Panel
 
-__all__ = ["Panel"]
+__all__ = ["Panel", "cleaning"]

@@ -1,6 +1,13 @@
 """What each notebook asks of one program: the store's runs put through the methods."""
 
-from cmlib.study.cleaning import compare_cleaning, distributions, example, largest_outliers
+from cmlib.study.cleaning import (
+    BothWays,
+    both_ways,
+    compare_cleaning,
+    distributions,
+    example,
+    largest_outliers,
+)
 from cmlib.study.collection import counting_events, ipc, machines, recordings, running_shares, sum_checks
 from cmlib.study.data import Matrix, cleaned_runs, matrix, open_database, programs
 from cmlib.study.interactions import compare_pairs, pairs, planted_pairs
@@ -18,7 +25,9 @@ from cmlib.study.suites import common_events, likeness, suites
 from cmlib.study.words import say_events, say_pairs
 
 __all__ = [
+    "BothWays",
     "Matrix",
+    "both_ways",
     "cleaned_runs",
     "common_events",
     "compare_cleaning",

@@ -1,5 +1,7 @@
 """Multiplexed against unmultiplexed runs of one program."""
 
+from dataclasses import dataclass
+
 import pandas as pd
 
 from cmlib import accuracy, clean
@@ -26,18 +28,49 @@ def compare_cleaning(url, program, *, floor=False):
     ValueError
         If no event was recorded both ways, twice without multiplexing.
     """
-    ocoe = load_all(url, program, mode="ocoe")
-    known = {event for run in ocoe for event in run.counts} - set(ocoe[0].meta["pinned"] if ocoe else ())
-    multiplexed = [run for run in load_all(url, program, mode="mlpx") if known & set(run.counts)]
-    if not multiplexed:
-        raise ValueError(
-            f"program {program!r} has no event that was counted both with and without multiplexing. "
-            f"Record the same events in both ways: cmlib record {program} -- COMMAND"
-        )
+    ocoe, multiplexed = _comparable(url, program)
     parts = [accuracy.compare_methods(ocoe, multiplexed, sums=known_sums())]
     if floor:
         parts.append(accuracy.noise_floor(ocoe, multiplexed))
     return pd.concat(parts, ignore_index=True).assign(program=program)
+
+
+@dataclass(frozen=True)
+class BothWays:
+    """A program's multiplexed runs beside what the same events counted all the time.
+
+    Attributes
+    ----------
+    references : dict of str to cmlib.accuracy.Reference
+        Every event that was multiplexed, to its unmultiplexed runs.
+    runs : list of cmlib.store.Run
+        The multiplexed runs.
+    joint : list of DataFrame
+        Each of them cleaned by "joint", the one method that takes seconds.
+    """
+
+    references: dict
+    runs: list
+    joint: list
+
+
+def both_ways(url, program):
+    """What :func:`cmlib.explore.cleaning` shows of a program, worked out beforehand.
+
+    Returns
+    -------
+    BothWays
+
+    Raises
+    ------
+    ValueError
+        As :func:`compare_cleaning`.
+    """
+    ocoe, multiplexed = _comparable(url, program)
+    joint = [
+        clean.clean_run(run.counts, run.running, method="joint", sums=known_sums())[0] for run in multiplexed
+    ]
+    return BothWays(accuracy.references(ocoe, multiplexed), multiplexed, joint)
 
 
 def example(url, program, event, method="counterminer"):
@@ -105,3 +138,15 @@ def distributions(url, program):
             ]
         tables.append(table.assign(mode=run.meta["mode"]))
     return pd.concat(tables).reset_index().assign(program=program)
+
+
+def _comparable(url, program):
+    ocoe = load_all(url, program, mode="ocoe")
+    known = {event for run in ocoe for event in run.counts} - set(ocoe[0].meta["pinned"] if ocoe else ())
+    multiplexed = [run for run in load_all(url, program, mode="mlpx") if known & set(run.counts)]
+    if not multiplexed:
+        raise ValueError(
+            f"program {program!r} has no event that was counted both with and without multiplexing. "
+            f"Record the same events in both ways: cmlib record {program} -- COMMAND"
+        )
+    return ocoe, multiplexed
