@@ -1,11 +1,13 @@
 """Where the package's files are: in a checkout, or shipped inside an installed wheel."""
 
+import contextlib
 import os
 from pathlib import Path
 
 _PACKAGE = Path(__file__).resolve().parent
 _CHECKOUT = _PACKAGE.parent
-_IN_CHECKOUT = (_CHECKOUT / "pyproject.toml").is_file() and (_CHECKOUT / "notebooks").is_dir()
+_WHEEL = _PACKAGE / "_shipped"
+_IN_CHECKOUT = not _WHEEL.is_dir() and (_CHECKOUT / "pyproject.toml").is_file()
 
 
 def data_dir():
@@ -13,19 +15,20 @@ def data_dir():
 
     ``$CMLIB_DATA`` if set, else `data/` of the checkout, else `./data` of the current folder.
     """
-    if chosen := os.environ.get("CMLIB_DATA"):
-        return Path(chosen)
-    return (_CHECKOUT if _IN_CHECKOUT else Path.cwd()) / "data"
+    return _chosen("CMLIB_DATA") or (_CHECKOUT if _IN_CHECKOUT else Path.cwd()) / "data"
 
 
 def recordings_dir():
-    """Folder of the raw recordings, one sub-folder a program."""
+    """Folder of the raw recordings, one sub-folder a program. A wheel brings none."""
     return data_dir() / "recordings"
 
 
 def results_dir():
-    """Folder of everything made from the recordings: store, figures, tables, report."""
-    return data_dir() / "results"
+    """Folder of everything made from the recordings: store, figures, tables, report.
+
+    ``$CMLIB_RESULTS`` if set, else `results/` beside the recordings.
+    """
+    return _chosen("CMLIB_RESULTS") or data_dir() / "results"
 
 
 def events_dir():
@@ -48,5 +51,23 @@ def params_dir():
     return _shipped("params", "params")
 
 
+@contextlib.contextmanager
+def handed_down(results):
+    """Let processes started in this block find the same data, whatever folder they run in, and write to `results`."""
+    told = {"CMLIB_DATA": str(data_dir().absolute()), "CMLIB_RESULTS": str(Path(results).absolute())}
+    before = {name: os.environ.get(name) for name in told}
+    os.environ.update(told)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name) if value is None else os.environ.update({name: value})
+
+
+def _chosen(variable):
+    chosen = os.environ.get(variable)
+    return Path(chosen).absolute() if chosen else None
+
+
 def _shipped(in_checkout, in_wheel):
-    return _CHECKOUT / in_checkout if _IN_CHECKOUT else _PACKAGE / "_shipped" / in_wheel
+    return _CHECKOUT / in_checkout if _IN_CHECKOUT else _WHEEL / in_wheel

@@ -1,75 +1,29 @@
-"""What a notebook may be given, what it leaves behind, and what is said when a cell fails."""
+"""What a notebook leaves behind, what is said when a cell fails, and what is left out."""
 
 import json
+import os
 import re
 
 import matplotlib.figure
 import nbformat
 import pandas as pd
+import papermill
 import pytest
+from papermill.exceptions import PapermillExecutionError
 
 from cmlib import places, report
-
-PARAMETERS = """\
-program = "all"  # programs to study, separated by commas
-n_steps = 200  # steps of progress [20, 2000]
-method = "joint"  # {joint, scaling}
-share = 0.25  # share = of samples kept for the test [0.05, 0.5]
-"""
+from cmlib.errors import CmlibError, NothingRecordedError
+from cmlib.report.manifests import read_manifests
 
 
-def write_notebook(path, *cells, parameters=PARAMETERS):
+def write_notebook(path, *cells, parameters):
     notebook = nbformat.v4.new_notebook()
     notebook.metadata["kernelspec"] = {"name": "python3", "language": "python", "display_name": "Python 3"}
+    heading = nbformat.v4.new_markdown_cell(f"# The title of {path.stem}\n\n**Question.** …")
     tagged = nbformat.v4.new_code_cell(parameters, metadata={"tags": ["parameters"]})
-    notebook.cells = [tagged, *(nbformat.v4.new_code_cell(cell) for cell in cells)]
+    notebook.cells = [heading, tagged, *(nbformat.v4.new_code_cell(cell) for cell in cells)]
     nbformat.write(notebook, path)
     return path
-
-
-@pytest.fixture
-def notebook(tmp_path):
-    return write_notebook(tmp_path / "02_cleaning.ipynb")
-
-
-def test_declared_parameters_are_the_tagged_cell(notebook):
-    declared = report.declared_parameters(notebook)
-    assert {name: p.default for name, p in declared.items()} == {
-        "program": "all",
-        "n_steps": 200,
-        "method": "joint",
-        "share": 0.25,
-    }
-    assert declared["share"].comment == "share = of samples kept for the test [0.05, 0.5]"
-
-
-@pytest.mark.parametrize(
-    ("given", "says"),
-    [
-        ({"n_step": 3}, "did you mean 'n_steps'"),
-        ({"zzz": 3}, "it takes program, n_steps, method, share"),
-        ({"n_steps": 3}, "outside [20, 2000]"),
-        ({"n_steps": "many"}, "takes a number, got 'many'"),
-        ({"n_steps": True}, "takes a number, got True"),
-        ({"method": "magic"}, "none of joint, scaling"),
-        ({"program": 7}, "takes a str, got 7"),
-    ],
-)
-def test_wrong_parameters_are_refused_with_what_is_right(notebook, given, says):
-    with pytest.raises(ValueError, match="params/x.yaml") as refused:
-        report.check_parameters(notebook, given, "params/x.yaml")
-    assert says in str(refused.value)
-
-
-def test_right_parameters_pass(notebook):
-    report.check_parameters(notebook, {"n_steps": 20, "method": "scaling", "program": "gcc,bzip2"}, "x.yaml")
-    assert set(report.declared_parameters(notebook)) >= {"n_steps", "method", "program"}
-
-
-@pytest.mark.parametrize("line", ["n_steps += 1", "a, b = 1, 2", "n_steps = range(3)"])
-def test_a_parameter_that_is_no_literal_is_refused(tmp_path, line):
-    with pytest.raises(ValueError):
-        report.declared_parameters(write_notebook(tmp_path / "n.ipynb", parameters=line))
 
 
 def new_results(folder):
@@ -126,7 +80,9 @@ def test_the_page_shows_every_figure_number_and_table(tmp_path):
         "Cleaning <em>helps</em>",
     ):
         assert shown in page, shown
-    assert page.index("Cleaning <em>helps</em>") < page.index("<h3>gcc</h3>") < page.index("IPC follows <code>")
+    assert (
+        page.index("Cleaning <em>helps</em>") < page.index("<h3>gcc</h3>") < page.index("IPC follows <code>")
+    )
 
 
 def test_no_results_is_said_with_the_command(tmp_path):
@@ -141,32 +97,190 @@ def test_unknown_paper_lists_the_known():
 
 
 @pytest.fixture
-def small_profile(tmp_path, monkeypatch):
-    """A profile of one notebook, whose second cell is the caller's."""
+def profile(tmp_path, monkeypatch):
+    """A function that makes a profile of notebooks, given their second cells; and where its results go."""
 
-    def build(cell):
-        monkeypatch.setattr(places, "notebooks_dir", lambda: tmp_path)
-        monkeypatch.setattr(places, "params_dir", lambda: tmp_path / "params")
-        (tmp_path / "params/tiny").mkdir(parents=True)
-        (tmp_path / "params/tiny/01_small.yaml").write_text("n_steps: 30\n")
-        lines = 'n_steps = 20  # [20, 2000]\nresults_folder = ""  # where results go\n'
-        write_notebook(tmp_path / "01_small.ipynb", cell, parameters=lines)
-        return tmp_path / "out"
+    def build(cells, folder=tmp_path):
+        monkeypatch.setattr(places, "notebooks_dir", lambda: folder / "notebooks")
+        monkeypatch.setattr(places, "params_dir", lambda: folder / "params")
+        (folder / "params/tiny").mkdir(parents=True, exist_ok=True)
+        (folder / "notebooks").mkdir(exist_ok=True)
+        lines = 'n_steps = 20  # [20, 2000]\nprofile = ""  # name\nresults_folder = ""  # where results go\n'
+        for name, cell in cells.items():
+            (folder / f"params/tiny/{name}.yaml").write_text("n_steps: 30\n")
+            write_notebook(folder / f"notebooks/{name}.ipynb", cell, parameters=lines)
+        return folder / "out"
 
     return build
 
 
-def test_a_profile_runs_and_leaves_page_notebook_and_numbers(small_profile):
-    out = small_profile(
-        "from cmlib.report import Results\n"
-        "r = Results('01_small', title='Small', question='Does it run?', profile='tiny', folder=results_folder)\n"
-        "r.number('steps', n_steps)\n"
-        "r.save()"
+@pytest.fixture
+def no_kernel(monkeypatch):
+    """Cells are executed in this process, which takes no time; how kernels behave, the other tests try."""
+
+    def execute(notebook, draft, parameters, **_):
+        book, names = nbformat.read(notebook, as_version=4), {}
+        nbformat.write(book, draft)
+        for number, cell in enumerate(cell for cell in book.cells if cell.cell_type == "code"):
+            try:
+                exec(cell.source, names)
+            except Exception as error:
+                told = type(error).__name__, str(error)
+                raise PapermillExecutionError(number, number, cell.source, *told, []) from error
+            names |= parameters if number == 0 else {}
+
+    monkeypatch.setattr(papermill, "execute_notebook", execute)
+
+
+@pytest.fixture
+def small_profile(profile):
+    """A profile of one notebook, whose second cell is the caller's."""
+    return lambda cell: profile({"01_small": cell})
+
+
+def saving(name, more="r.number('steps', n_steps)"):
+    return (
+        "import pandas as pd\nfrom cmlib.report import Results, read_results\n"
+        f"r = Results('{name}', title='Small', question='Does it run?', profile=profile, folder=results_folder)\n"
+        f"{more}\nr.save()"
     )
+
+
+NOTHING = (
+    "from cmlib.errors import NothingRecordedError\nfrom cmlib.report import Results\n"
+    "r = Results('{}', title='', question='', profile=profile)\n"
+    "raise NothingRecordedError('nothing recorded yet: run `cmlib sample NAME`')"
+)
+
+
+def test_a_profile_runs_and_leaves_page_notebook_and_numbers(small_profile):
+    out = small_profile(saving("01_small"))
     page = report.run_profile("tiny", parameters={"n_steps": 40}, results=out)
     manifest = json.loads((out / "tiny/01_small/manifest.json").read_text())
     assert manifest["numbers"][0]["value"] == 40
     assert page.is_file() and (out / "tiny/01_small/01_small.html").is_file()
+
+
+def test_twice_in_a_row_it_leaves_the_second_s_results(no_kernel, small_profile):
+    out = small_profile(saving("01_small"))
+    for n_steps in (40, 50):
+        report.run_profile("tiny", parameters={"n_steps": n_steps}, results=out)
+        manifest = json.loads((out / "tiny/01_small/manifest.json").read_text())
+        assert manifest["numbers"][0]["value"] == n_steps
+        assert sorted(f.name for f in (out / "tiny").iterdir()) == ["01_small", "index.html"]
+
+
+def test_a_notebook_without_recordings_is_left_out_and_the_page_says_so(no_kernel, profile, capfd):
+    """The second of three, whose earlier results are kept and not shown; the summary takes up the first only."""
+    summary = saving("10_summary", "r.table(read_results(profile, results_folder).numbers, 'numbers', 'T.')")
+    cells = {"01_small": saving("01_small"), "06_tests": saving("06_tests"), "10_summary": summary}
+    out = profile(cells)
+    report.run_profile("tiny", results=out)
+    assert "06_tests,steps" in (out / "tiny/10_summary/numbers.csv").read_text()
+    earlier = (out / "tiny/06_tests/manifest.json").read_bytes()
+    profile(cells | {"06_tests": NOTHING.format("06_tests")})
+    capfd.readouterr()
+    page = report.run_profile("tiny", results=out).read_text()
+    told = capfd.readouterr().err.splitlines()[-1]
+    assert told == "left out: 06_tests: nothing recorded yet: run `cmlib sample NAME`"
+    assert "Not run: nothing recorded yet" in page and "The title of 06_tests" in page
+    assert "<code>cmlib sample NAME</code>" in page and 'id="06_tests"' not in page
+    assert (out / "tiny/06_tests/manifest.json").read_bytes() == earlier
+    assert "06_tests" not in (out / "tiny/10_summary/numbers.csv").read_text()
+    assert list((out / "tiny").glob("*partial*")) == []
+    profile(cells)
+    page = report.run_profile("tiny", ["06"], results=out).read_text()
+    assert "Not run" not in page and 'id="06_tests"' in page
+
+
+def test_a_notebook_that_was_named_must_have_recordings(profile):
+    out = profile({"01_small": saving("01_small"), "06_tests": NOTHING.format("06_tests")})
+    with pytest.raises(NothingRecordedError, match=r"06_tests\.ipynb: nothing recorded yet: run `cmlib"):
+        report.run_profile("tiny", ["06"], results=out)
+    assert list((out / "tiny").iterdir()) == []
+
+
+def test_where_nothing_at_all_is_recorded_the_run_says_what_to_run(no_kernel, profile):
+    """As with a program's name misspelt: the report of the last good run stays as it was."""
+    out = profile({"01_small": saving("01_small")})
+    page = report.run_profile("tiny", results=out)
+    before = page.read_bytes()
+    profile(
+        {"01_small": NOTHING.format("01_small"), "10_summary": saving("10_summary", "read_results(profile)")}
+    )
+    with pytest.raises(NothingRecordedError, match="nothing recorded yet: run `cmlib sample"):
+        report.run_profile("tiny", results=out)
+    assert page.read_bytes() == before and [r["notebook"] for r in read_manifests(out / "tiny").sections] == [
+        "01_small"
+    ]
+
+
+DAMAGES = {
+    "manifest cut off": lambda folder: cut(folder / "manifest.json"),
+    "manifest empty": lambda folder: (folder / "manifest.json").write_bytes(b""),
+    "manifest no object": lambda folder: (folder / "manifest.json").write_text("[1]"),
+    "manifest gone": lambda folder: (folder / "manifest.json").unlink(),
+    "table cut off": lambda folder: cut(folder / "t.csv"),
+    "parquet cut off": lambda folder: cut(folder / "t.parquet"),
+    "table gone": lambda folder: (folder / "t.csv").unlink(),
+    "of another version": lambda folder: (folder / "manifest.json").write_text('{"notebook": "01_small"}'),
+}
+
+
+def cut(file):
+    file.write_bytes(file.read_bytes()[:-3])
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_results_that_are_not_whole_are_told_with_the_command_that_makes_them_again(tmp_path, damage):
+    for name in ("01_small", "02_cleaning"):
+        results = report.Results(name, title=name, question="?", profile="smoke", folder=tmp_path)
+        results.table(pd.DataFrame({"a": [1.5, 2.5]}), "t", "**Table.**")
+        results.save()
+        (tmp_path / "smoke" / name / f"{name}.ipynb").touch()
+    damage(tmp_path / "smoke/01_small")
+    (tmp_path / "smoke/03_half.partial").mkdir()
+    (tmp_path / "smoke/03_half.partial/manifest.json").write_text("{}")
+    page = report.build_index(tmp_path / "smoke").read_text()
+    assert "Not shown: results that are not whole" in page and "cmlib run smoke 01_small" in page
+    assert 'id="02_cleaning"' in page and 'id="01_small"' not in page and "03_half" not in page
+    assert report.read_results("smoke", tmp_path).findings.empty
+
+
+def test_no_results_at_all_are_told_with_the_command(tmp_path):
+    with pytest.raises(NothingRecordedError, match="no results of profile 'live': run `cmlib run live`"):
+        report.read_results("live", tmp_path)
+
+
+def test_results_that_can_t_be_written_are_told_before_anything_runs(small_profile, tmp_path):
+    out = small_profile("raise SystemExit('ran')")
+    out.write_text("a file")
+    with pytest.raises(CmlibError, match=r"results can't be written to .*out/tiny: .*CMLIB_RESULTS"):
+        report.run_profile("tiny", results=out)
+
+
+def test_results_go_where_the_parameter_says_and_a_relative_folder_is_the_caller_s(
+    no_kernel, small_profile, tmp_path, monkeypatch
+):
+    small_profile(saving("01_small", "import os; r.finding(os.environ['CMLIB_DATA'])"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CMLIB_DATA", "my data")
+    page = report.run_profile("tiny", parameters={"results_folder": "mine"})
+    assert page == tmp_path / "mine/tiny/index.html" and f"{tmp_path}/my data" in page.read_text()
+    assert os.environ["CMLIB_DATA"] == "my data" and "CMLIB_RESULTS" not in os.environ
+
+
+def test_a_folder_of_results_of_one_notebook_is_refused(small_profile, tmp_path):
+    out = small_profile(saving("01_small"))
+    (tmp_path / "params/tiny/01_small.yaml").write_text("results_folder: elsewhere\n")
+    with pytest.raises(ValueError, match="tiny/01_small.yaml: results_folder is one for all"):
+        report.run_profile("tiny", results=out)
+
+
+def test_a_kernel_that_dies_is_told(small_profile):
+    out = small_profile("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)")
+    with pytest.raises(report.NotebookError, match=r"01_small\.ipynb: its kernel .* died"):
+        report.run_profile("tiny", results=out)
 
 
 def test_a_failing_cell_is_named_with_its_notebook_and_error(small_profile):

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal, assert_series_equal
 
 from cmlib import perf, places, store
+from cmlib.errors import NothingRecordedError
 from cmlib.store import StoreError, database
 
 POSTGRES = os.environ.get("CMLIB_TEST_POSTGRES")
@@ -307,7 +308,7 @@ def test_an_unknown_run_is_named_with_its_nearest(recordings, url):
 
 
 def test_nothing_recorded_is_said(tmp_path, url):
-    with pytest.raises(StoreError, match="cmlib record NAME"):
+    with pytest.raises(NothingRecordedError, match="cmlib record NAME"):
         store.rebuild(tmp_path, url)
 
 

@@ -1,7 +1,6 @@
 """`cmlib run`."""
 
 import click
-import yaml
 
 
 @click.command(epilog="Example: cmlib run paper 02_cleaning 03_ranking -p program=gcc")
@@ -23,7 +22,9 @@ def _parameter(text):
     name, equals, value = text.partition("=")
     if not (name and equals):
         raise click.BadParameter(f"{text!r} is not NAME=VALUE", param_hint="-p")
+    from cmlib.report import parse_value
+
     try:
-        return name, yaml.safe_load(value)
-    except yaml.YAMLError as error:
-        raise click.BadParameter(f"{text!r}: the value is no YAML", param_hint="-p") from error
+        return name, parse_value(value)
+    except ValueError as error:
+        raise click.BadParameter(f"{name}: {error}", param_hint="-p") from error

@@ -1,6 +1,5 @@
 """Lay a profile's results out as one page."""
 
-import json
 import os
 import re
 from datetime import UTC, datetime
@@ -8,6 +7,8 @@ from pathlib import Path
 
 import jinja2
 import pandas as pd
+
+from cmlib.report.manifests import read_manifests
 
 _ROWS_SHOWN = 60
 
@@ -28,10 +29,11 @@ def build_index(folder):
     Raises
     ------
     ValueError
-        If no notebook has left results there.
+        If no notebook has left whole results there.
     """
     folder = Path(folder)
-    manifests = [json.loads(f.read_text(encoding="utf-8")) for f in sorted(folder.glob("*/manifest.json"))]
+    kept = read_manifests(folder)
+    manifests = kept.sections
     if not manifests:
         raise ValueError(f"no results under {folder}: run `cmlib run {folder.name}` first.")
     for manifest in manifests:
@@ -47,6 +49,8 @@ def build_index(folder):
     page = environment.get_template("page.html.j2").render(
         profile=folder.name,
         sections=manifests,
+        left_out=kept.left_out,
+        damaged=kept.damaged,
         findings=_by_program(manifests),
         versions=manifests[-1]["versions"],
         made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),

@@ -7,8 +7,15 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from cmlib.report.parameter_file import shown
+
 _RANGE = re.compile(r"\[\s*(?P<low>[^\s,\]]+)\s*,\s*(?P<high>[^\s,\]]+)\s*\]")
 _CHOICE = re.compile(r"\{(?P<choices>[^}]+)\}")
+_UNWRITABLE = re.compile("[\0\ud800-\udfff]")
+# Of a number without a range: what every integer of 64 bits can be.
+_MOST = 2**63 - 1
+# Characters of a name that are compared with the known ones.
+_LONGEST = 80
 
 
 @dataclass(frozen=True)
@@ -21,22 +28,36 @@ class Parameter:
 
     def check(self, value, where):
         """Raise ValueError if `value` is of another type than the default, or outside what the comment allows."""
-        number = isinstance(self.default, (int, float)) and not isinstance(self.default, bool)
-        if number and (isinstance(value, bool) or not isinstance(value, (int, float))):
-            raise ValueError(f"{where}: {self.name} takes a number, got {value!r} ({self.comment}).")
-        if not number and self.default is not None and not isinstance(value, type(self.default)):
+        if isinstance(self.default, (int, float)) and not isinstance(self.default, bool):
+            self._check_number(value, where)
+        elif self.default is not None and not isinstance(value, type(self.default)):
             kind = type(self.default).__name__
-            raise ValueError(f"{where}: {self.name} takes a {kind}, got {value!r} ({self.comment}).")
-        if number and (limits := _RANGE.search(self.comment)):
-            low, high = float(limits["low"]), float(limits["high"])
-            if not low <= value <= high:
-                raise ValueError(
-                    f"{where}: {self.name} = {value!r} is outside [{low:g}, {high:g}] ({self.comment})."
-                )
+            hint = "; write it in quotes" if isinstance(self.default, str) else ""
+            raise ValueError(
+                f"{where}: {self.name} takes a {kind}, got {shown(value)}{hint} ({self.comment})."
+            )
+        if isinstance(value, str) and _UNWRITABLE.search(value):
+            raise ValueError(
+                f"{where}: {self.name} holds characters that no file can hold, {shown(value)} ({self.comment})."
+            )
         if choice := _CHOICE.search(self.comment):
             allowed = [word.strip() for word in choice["choices"].split(",")]
-            if str(value) not in allowed:
-                raise ValueError(f"{where}: {self.name} = {value!r} is none of {', '.join(allowed)}.")
+            if _text(value) not in allowed:
+                raise ValueError(
+                    f"{where}: {self.name} = {shown(value)} is none of {', '.join(allowed)}{_nearest(value, allowed)}"
+                )
+
+    def _check_number(self, value, where):
+        kind = (int,) if isinstance(self.default, int) else (int, float)
+        if isinstance(value, bool) or not isinstance(value, kind):
+            expected = "whole number" if isinstance(self.default, int) else "number"
+            raise ValueError(f"{where}: {self.name} takes a {expected}, got {shown(value)} ({self.comment}).")
+        limits = _RANGE.search(self.comment)
+        low, high = (float(limits["low"]), float(limits["high"])) if limits else (-_MOST, _MOST)
+        if not low <= value <= high:
+            raise ValueError(
+                f"{where}: {self.name} = {shown(value)} is outside [{low:g}, {high:g}] ({self.comment})."
+            )
 
 
 def declared_parameters(notebook):
@@ -59,21 +80,20 @@ def declared_parameters(notebook):
         If no cell carries the tag, or a line of it is not `name = literal`.
     """
     notebook = Path(notebook)
-    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
-    tagged = [c for c in cells if "parameters" in c["metadata"].get("tags", [])]
-    if len(tagged) != 1:
-        raise ValueError(
-            f"{notebook.name}: {len(tagged)} cells are tagged 'parameters'; it takes exactly one."
-        )
-    source = "".join(tagged[0]["source"])
+    source = _tagged_cell(notebook)
+    try:
+        statements = ast.parse(source).body
+    except (SyntaxError, ValueError) as error:
+        raise ValueError(f"{notebook.name}: its parameters are no Python: {error}") from error
     lines = source.splitlines()
     found = {}
-    for statement in ast.parse(source).body:
+    for statement in statements:
         if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Name):
             raise ValueError(f"{notebook.name}: parameters line {statement.lineno} is not `name = value`.")
-        comment = lines[statement.end_lineno - 1][statement.end_col_offset :].strip().lstrip("#").strip()
+        # Columns are counted in bytes.
+        behind = lines[statement.end_lineno - 1].encode()[statement.end_col_offset :].decode()
         name = statement.targets[0].id
-        found[name] = Parameter(name, ast.literal_eval(statement.value), comment)
+        found[name] = Parameter(name, ast.literal_eval(statement.value), behind.strip().lstrip("#").strip())
     return found
 
 
@@ -102,6 +122,31 @@ def check_parameters(notebook, given, where):
 
 def unknown_parameter(name, known, where):
     """The message for a parameter nobody declares, with the nearest name that is."""
-    near = difflib.get_close_matches(name, known, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"it takes {', '.join(known)}."
-    return f"{where} has no parameter {name!r}; {hint}"
+    hint = _nearest(name, known)
+    others = f"; it takes {', '.join(known)}." if hint == "." else hint
+    return f"{where} has no parameter {shown(name)}{others}"
+
+
+def _tagged_cell(notebook):
+    try:
+        cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+        tagged = [c for c in cells if "parameters" in c["metadata"].get("tags", [])]
+        sources = ["".join(cell["source"]) for cell in tagged]
+    except FileNotFoundError:
+        raise ValueError(f"there is no notebook {notebook.name} under {notebook.parent}.") from None
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        raise ValueError(f"{notebook} is no notebook, or is cut off ({error}): put it back.") from error
+    if len(sources) != 1:
+        raise ValueError(
+            f"{notebook.name}: {len(sources)} cells are tagged 'parameters'; it takes exactly one."
+        )
+    return sources[0]
+
+
+def _nearest(name, known):
+    near = difflib.get_close_matches(_text(name)[:_LONGEST], known, n=1)
+    return f"; did you mean {near[0]!r}?" if near else "."
+
+
+def _text(value):
+    return value if isinstance(value, str) else shown(value)

@@ -14,6 +14,8 @@ import yaml
 from IPython.display import HTML, Image, Markdown, display
 
 from cmlib import places
+from cmlib.errors import NothingRecordedError
+from cmlib.report.manifests import SCHEMA, read_manifests, remove_note, sizes
 
 _STACK = ("cmlib", "numpy", "pandas", "scipy", "scikit-learn", "lightgbm", "numba", "matplotlib", "seaborn")
 
@@ -70,6 +72,7 @@ class Results:
         shutil.rmtree(self._draft, ignore_errors=True)
         self._draft.mkdir(parents=True)
         self._record = {
+            "schema": SCHEMA,
             "notebook": notebook,
             "title": title,
             "question": question,
@@ -126,10 +129,12 @@ class Results:
         self._record["versions"] = {"python": platform.python_version()} | {
             name: importlib.metadata.version(name) for name in _STACK
         }
+        self._record["files"] = sizes(self._draft)
         text = json.dumps(self._record, indent=1, ensure_ascii=False)
         (self._draft / "manifest.json").write_text(text + "\n", encoding="utf-8")
         shutil.rmtree(self._final, ignore_errors=True)
         os.replace(self._draft, self._final)
+        remove_note(self._final.parent, self._final.name)
         versions = ", ".join(f"{name} {number}" for name, number in self._record["versions"].items())
         return Markdown(f"*Made with {versions}.*")
 
@@ -148,7 +153,7 @@ class Found:
 
 
 def read_results(profile, folder=None):
-    """Findings and numbers of all notebooks of a profile.
+    """Findings and numbers of all notebooks of a profile whose results are whole.
 
     Parameters
     ----------
@@ -162,13 +167,12 @@ def read_results(profile, folder=None):
 
     Raises
     ------
-    ValueError
+    NothingRecordedError
         If no notebook of the profile has left results.
     """
-    folder = Path(folder or places.results_dir()) / profile
-    manifests = [json.loads(f.read_text(encoding="utf-8")) for f in sorted(folder.glob("*/manifest.json"))]
+    manifests = read_manifests(Path(folder or places.results_dir()) / profile).sections
     if not manifests:
-        raise ValueError(f"no results of profile {profile!r}: run `cmlib run {profile}` first.")
+        raise NothingRecordedError(f"no results of profile {profile!r}: run `cmlib run {profile}` first.")
     findings = [(m["notebook"], f["program"], f["text"]) for m in manifests for f in m["findings"]]
     numbers = [{"notebook": m["notebook"]} | number for m in manifests for number in m["numbers"]]
     columns = ["notebook", "name", "paper", "value", "unit", "note"]

@@ -6,8 +6,10 @@ import re
 import numpy as np
 from tqdm import tqdm
 
+from cmlib import places
+from cmlib.errors import NothingRecordedError
 from cmlib.store.database import RUNS, replacing, series_table
-from cmlib.store.raw import StoreError, find_recordings, read_counts
+from cmlib.store.raw import find_recordings, read_counts
 from cmlib.store.reading import runs
 
 _LONGEST_NAME = 48
@@ -33,15 +35,17 @@ def rebuild(recordings_dir=None, url=None, *, progress=False):
 
     Raises
     ------
+    NothingRecordedError
+        If nothing is recorded.
     StoreError
-        If nothing is recorded; if a recording is incomplete, was changed or
-        can't be read (naming the file); or if the store can't be written.
-        A store that was there before is still there then.
+        If a recording is incomplete, was changed or can't be read (naming the
+        file); or if the store can't be written. A store that was there before is still there then.
     """
     recordings = find_recordings(recordings_dir)
     if not recordings:
-        raise StoreError(
-            f"nothing is recorded under {recordings_dir or 'data/recordings'}: `cmlib record NAME -- COMMAND` makes a recording."
+        raise NothingRecordedError(
+            f"nothing recorded yet under {recordings_dir or places.recordings_dir()}: run `cmlib record NAME -- COMMAND`, "
+            "or set CMLIB_DATA to the folder `data` of cmlib's sources, whose recordings the paper profile reads."
         )
     with replacing(url) as connection:
         numbered = enumerate(tqdm(recordings.items(), desc="store", unit="run", disable=not progress))

@@ -7,6 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from cmlib import clean, events, fuse, places, store
+from cmlib.errors import NothingRecordedError
 from cmlib.fanout import fan_out
 
 
@@ -27,7 +28,7 @@ def open_database(url="", recordings=None):
 
     Raises
     ------
-    ValueError
+    NothingRecordedError
         If nothing is recorded yet, saying what to run.
     """
     recordings = Path(recordings or places.recordings_dir())
@@ -55,29 +56,33 @@ def programs(url, wanted="all", *, modes=()):
 
     Raises
     ------
-    ValueError
+    NothingRecordedError
         If one that was named is not recorded, or not in these modes, or none is;
         the message says what to record.
+    ValueError
+        If `wanted` names none.
     """
     modes_of = store.runs(url).groupby("program")["mode"].agg(set)
     recorded = sorted(modes_of.index)
     complete = [name for name in recorded if set(modes) <= modes_of[name]]
     if wanted == "all":
         if not complete:
-            raise ValueError(
+            raise NothingRecordedError(
                 f"no program is recorded {' and '.join(modes)}. Record one: cmlib record NAME -- COMMAND"
             )
         return complete
     names = [name.strip() for name in wanted.split(",") if name.strip()]
+    if not names:
+        raise ValueError(f"program = {wanted!r} names no program; write all, or names separated by commas.")
     for name in names:
         if name not in recorded:
-            raise ValueError(
+            raise NothingRecordedError(
                 f"program {name!r} is not recorded; recorded: {', '.join(recorded) or 'none'}. "
                 f"Record it: cmlib record {name} -- COMMAND"
             )
         if name not in complete:
             lacking = " and ".join(sorted(set(modes) - modes_of[name]))
-            raise ValueError(
+            raise NothingRecordedError(
                 f"program {name!r} has no {lacking} runs. Record them: cmlib record {name} -- COMMAND"
             )
     return names
@@ -128,12 +133,12 @@ def cleaned_runs(url, program, sets, *, method="joint", workers=None):
 
     Raises
     ------
-    ValueError
+    NothingRecordedError
         If the program has no run of any of the sets.
     """
     runs = store.runs(url, program=program).query("set in @sets")
     if runs.empty:
-        raise ValueError(
+        raise NothingRecordedError(
             f"program {program!r} has no recording of {' or '.join(sets)}; notebook 01 lists what it has. "
             f"Record it: cmlib record {program} -- COMMAND"
         )

@@ -1,0 +1,122 @@
+"""What the notebooks of a profile have left in its folder, and which of them left nothing that can be shown."""
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+# Changes with what a manifest holds; results of another one are made again.
+SCHEMA = 2
+
+_NOTE = ".not_run.json"
+
+
+@dataclass(frozen=True)
+class Kept:
+    """The results in a profile's folder.
+
+    Attributes
+    ----------
+    sections : list of dict
+        Manifests of the notebooks whose results are whole, in order.
+    left_out : list of dict
+        ``notebook``, ``title`` and ``message`` of those that found nothing recorded when they were last run.
+        What an earlier run of theirs left stays in its folder, and is not shown:
+        it tells of other recordings than the rest.
+    damaged : list of dict
+        The same of those whose results are not whole; the message says what to run.
+    """
+
+    sections: list
+    left_out: list
+    damaged: list
+
+
+def read_manifests(folder):
+    """Read what the notebooks of a profile have left.
+
+    Parameters
+    ----------
+    folder : path
+        Such as `data/results/paper`.
+
+    Returns
+    -------
+    Kept
+        Nothing at all if the folder is not there.
+    """
+    folder = Path(folder)
+    left_out = [_read_note(file) for file in sorted(folder.glob(f"*{_NOTE}"))]
+    hidden = {entry["notebook"] for entry in left_out}
+    sections, damaged = [], []
+    for place in sorted(filter(_holds_results, folder.glob("*/"))):
+        if place.name in hidden:
+            continue
+        manifest, problem = _read(place)
+        if problem is None:
+            sections.append(manifest)
+        else:
+            message = f"{problem}; make them again: cmlib run {folder.name} {place.name}"
+            damaged.append({"notebook": place.name, "title": place.name, "message": message})
+    return Kept(sections, left_out, damaged)
+
+
+def note_left_out(folder, notebook, title, message):
+    """Note that a notebook found nothing recorded; its next results take the note away.
+
+    Parameters
+    ----------
+    folder : path
+        The profile's.
+    notebook, title, message : str
+    """
+    target = _note(folder, notebook)
+    draft = target.with_suffix(".json.partial")
+    entry = {"notebook": notebook, "title": title, "message": message}
+    draft.write_text(json.dumps(entry, ensure_ascii=False), encoding="utf-8")
+    os.replace(draft, target)
+
+
+def remove_note(folder, notebook):
+    """Take away the note that a notebook was left out, if there is one."""
+    _note(folder, notebook).unlink(missing_ok=True)
+
+
+def sizes(folder):
+    """Sizes of the files in a folder [bytes], by name: kept in the manifest to tell a file that was cut off."""
+    return {file.name: file.stat().st_size for file in sorted(Path(folder).iterdir())}
+
+
+def _note(folder, notebook):
+    return Path(folder) / f"{notebook}{_NOTE}"
+
+
+def _read_note(file):
+    try:
+        return json.loads(file.read_text(encoding="utf-8"))
+    except ValueError:
+        name = file.name.removesuffix(_NOTE)
+        return {"notebook": name, "title": name, "message": "it can't be told any more what was missing"}
+
+
+def _holds_results(place):
+    """Whether a folder is a notebook's: not one half written, and not one of something else."""
+    made = (place / "manifest.json", place / f"{place.name}.ipynb")
+    return place.suffix != ".partial" and any(file.is_file() for file in made)
+
+
+def _read(place):
+    """A manifest and None, or None and what is wrong with the results."""
+    try:
+        manifest = json.loads((place / "manifest.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        return None, f"manifest.json can't be read ({error})"
+    if not isinstance(manifest, dict) or manifest.get("schema") != SCHEMA:
+        return None, "they were made by another version of cmlib"
+    for name, size in manifest["files"].items():
+        file = place / name
+        if not file.is_file():
+            return None, f"{name} is missing"
+        if file.stat().st_size != size:
+            return None, f"{name} has {file.stat().st_size} bytes instead of the {size} that were written"
+    return manifest, None

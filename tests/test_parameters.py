@@ -1,0 +1,288 @@
+"""The parameters a notebook may be given: what is right passes unchanged, and all else is refused by name."""
+
+import ast
+import codecs
+import datetime
+import math
+
+import nbformat
+import pytest
+import yaml
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+from papermill.translators import PythonTranslator
+
+from cmlib import report
+from cmlib.cli import main
+from cmlib.report.parameter_file import parse_parameters
+
+PARAMETERS = """\
+program = "all"  # programs to study, separated by commas
+n_steps = 200  # steps of progress [20, 2000]
+method = "joint"  # {joint, scaling}
+share = 0.25  # share = of samples kept for the test [0.05, 0.5]
+jobs = -1  # worker processes
+interactive = True  # widgets at the end
+anything = None  # whatever
+"""
+RIGHT = {
+    "program": "gcc,bzip2",
+    "n_steps": 20,
+    "method": "scaling",
+    "share": 0.5,
+    "jobs": 2,
+    "interactive": False,
+}
+
+
+def write_notebook(path, parameters=PARAMETERS):
+    tagged = nbformat.v4.new_code_cell(parameters, metadata={"tags": ["parameters"]})
+    nbformat.write(nbformat.v4.new_notebook(cells=[tagged]), path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def notebook(tmp_path_factory):
+    return write_notebook(tmp_path_factory.mktemp("notebooks") / "02_cleaning.ipynb")
+
+
+# --- what a notebook declares
+
+
+def test_declared_parameters_are_the_tagged_cell(notebook):
+    declared = report.declared_parameters(notebook)
+    assert {name: p.default for name, p in declared.items()} == {
+        "program": "all",
+        "n_steps": 200,
+        "method": "joint",
+        "share": 0.25,
+        "jobs": -1,
+        "interactive": True,
+        "anything": None,
+    }
+    assert declared["share"].comment == "share = of samples kept for the test [0.05, 0.5]"
+
+
+def test_a_comment_begins_behind_the_value_in_any_alphabet(tmp_path):
+    path = write_notebook(tmp_path / "n.ipynb", 'title = "Größe, 大きさ"  # of what [1, 2]\n')
+    assert report.declared_parameters(path)["title"].comment == "of what [1, 2]"
+
+
+@pytest.mark.parametrize(
+    "line", ["n_steps += 1", "a, b = 1, 2", "n_steps = range(3)", "n_steps = (", "x = \0"]
+)
+def test_a_parameter_that_is_no_literal_is_refused(tmp_path, line):
+    with pytest.raises(ValueError):
+        report.declared_parameters(write_notebook(tmp_path / "n.ipynb", line))
+
+
+@pytest.mark.parametrize(
+    "content", ["", "{", "[]", '{"cells": [1]}', '{"cells": [{"metadata": {}}]}', "\ufeff{}"]
+)
+def test_a_notebook_that_is_none_or_cut_off_is_named(tmp_path, content):
+    (tmp_path / "n.ipynb").write_text(content, encoding="utf-8")
+    with pytest.raises(ValueError, match=r"n\.ipynb"):
+        report.declared_parameters(tmp_path / "n.ipynb")
+    with pytest.raises(ValueError, match=r"there is no notebook m\.ipynb under"):
+        report.declared_parameters(tmp_path / "m.ipynb")
+
+
+# --- values
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"n_step": 3}, "no parameter 'n_step'; did you mean 'n_steps'?"),
+        ({"zzz": 3}, "it takes program, n_steps, method, share, jobs, interactive, anything."),
+        ({7: 3}, "no parameter 7; it takes"),
+        ({"n_steps": 3}, "n_steps = 3 is outside [20, 2000] (steps of progress [20, 2000])"),
+        ({"n_steps": "many"}, "takes a whole number, got 'many'"),
+        ({"n_steps": True}, "takes a whole number, got True"),
+        ({"n_steps": 30.5}, "takes a whole number, got 30.5"),
+        ({"n_steps": [30]}, "takes a whole number, got [30]"),
+        ({"n_steps": None}, "takes a whole number, got None"),
+        ({"n_steps": 10**5000}, "is outside [20, 2000]"),
+        ({"jobs": 10**5000}, "jobs = something with thousands of digits is outside"),
+        ({"share": math.nan}, "share = nan is outside [0.05, 0.5]"),
+        ({"share": math.inf}, "share = inf is outside"),
+        ({"share": "0.2"}, "takes a number, got '0.2'"),
+        ({"method": "magic"}, "none of joint, scaling."),
+        ({"method": "scalling"}, "none of joint, scaling; did you mean 'scaling'?"),
+        ({"program": 7}, "takes a str, got 7; write it in quotes"),
+        ({"program": datetime.date(2026, 11, 21)}, "takes a str, got datetime.date(2026, 11, 21)"),
+        ({"program": "\ud800"}, "characters that no file can hold, '\\ud800'"),
+        ({"interactive": 1}, "takes a bool, got 1"),
+    ],
+)
+def test_wrong_parameters_are_refused_with_what_is_right(notebook, wrong, says):
+    with pytest.raises(ValueError, match="params/x.yaml") as refused:
+        report.check_parameters(notebook, wrong, "params/x.yaml")
+    assert says in str(refused.value)
+
+
+def test_right_parameters_pass(notebook):
+    report.check_parameters(notebook, RIGHT | {"share": 0.5, "anything": [1, None]}, "x.yaml")
+
+
+numbers = st.one_of(
+    st.integers(), st.integers(0, 3000), st.integers(10**4290, 10**4310), st.floats(), st.floats(0, 1)
+)
+words = st.sampled_from(["joint", "scaling", "scalling", "all", "gcc"]) | st.text(
+    st.characters(exclude_categories=())
+)
+scalars = st.one_of(st.none(), st.booleans(), numbers, words, st.binary(), st.dates(), st.datetimes())
+values = st.recursive(
+    scalars,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(words, inner, max_size=3),
+    max_leaves=5,
+)
+names = st.sampled_from([*RIGHT, "n_step", "Program", "sharé"]) | scalars.filter(lambda value: value == value)
+
+
+@given(st.dictionaries(names, values, max_size=3))
+def test_any_value_is_allowed_by_its_comment_or_refused(notebook, made):
+    try:
+        report.check_parameters(notebook, made, "params/x.yaml")
+    except ValueError as error:
+        assert "params/x.yaml" in str(error) and len(str(error)) < 800
+        return
+    allowed = {
+        "program": lambda value: type(value) is str,
+        "n_steps": lambda value: type(value) is int and 20 <= value <= 2000,
+        "method": lambda value: value in ("joint", "scaling"),
+        "share": lambda value: type(value) in (int, float) and 0.05 <= value <= 0.5,
+        "jobs": lambda value: type(value) is int,
+        "interactive": lambda value: type(value) is bool,
+    }
+    assert all(allowed[name](value) for name, value in made.items())
+    # The cell that Papermill makes of it says the same.
+    cell = ast.parse(PythonTranslator.codify(made)).body
+    assert {line.targets[0].id: ast.literal_eval(line.value) for line in cell} == made
+
+
+# --- files
+
+
+def test_files_of_parameters_are_read(tmp_path):
+    file = tmp_path / "02.yaml"
+    written = "# mine\nprogram: größer\nn_steps: 30\n"
+    for encoding in ("utf-8", "utf-8-sig", "utf-16"):
+        file.write_bytes(written.encode(encoding))
+        assert report.read_parameters(file) == {"program": "größer", "n_steps": 30}
+    for nothing in (b"", b"\n", b"# none\n", b"---\n", b"{}", b"null"):
+        file.write_bytes(nothing)
+        assert report.read_parameters(file) == {}
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"- program\n- all\n", "holds list instead of lines `name: value`"),
+        (b"program all\n", "holds str instead of"),
+        (b"n_steps: 30\nprogram: all\nn_steps: 40\n", "n_steps is given twice, in lines 1 and 3"),
+        (b"{jobs: 1, jobs: 1}", "jobs is given twice, in lines 1 and 1"),
+        (b"n_steps: [30\n", "is not YAML that can be read: while parsing"),
+        (b"a: 1\n\tb: 2\n", "is not YAML"),
+        (
+            "program: größer\n".encode("latin-1"),
+            "is not YAML that can be read: unacceptable character #x00f6",
+        ),
+        (b"\x89PNG\r\n\x1a\n\x00\x00", "is not YAML"),
+        (b"a: 1\n---\nb: 2\n", "expected a single document"),
+        (b"when: 2026-13-45\n", "month must be in 1..12"),
+        (b"a: !!int ''\n", "is not YAML"),
+        (b"a: !!bool x\n", "is not YAML"),
+        (b"a: !!timestamp x\n", "is not YAML"),
+        (b"a: !!python/object:os.system x\n", "is not YAML"),
+        (b"a: " + b"[" * 5000, "is not YAML"),
+        (b"a: " + b"9" * 5000 + b"\n", "is not YAML"),
+        (b"a: " + b"1:" * 300 + b"1.0\n", "is not YAML"),
+        (b"3: x\n", "3 is no parameter's name"),
+        (b"no: x\n", "False is no parameter's name"),
+        (b"? [a]\n: b\n", "is not YAML"),
+    ],
+)
+def test_a_file_that_holds_no_parameters_is_named(tmp_path, content, says):
+    (tmp_path / "02.yaml").write_bytes(content)
+    with pytest.raises(ValueError, match=r"02\.yaml") as refused:
+        report.read_parameters(tmp_path / "02.yaml")
+    assert says in str(refused.value) and len(str(refused.value).splitlines()) == 1
+
+
+def test_values_that_repeat_themselves_are_refused_in_one_line(notebook):
+    laughs = ["a0: &a0 [x, x]"] + [f"a{k}: &a{k} [*a{k - 1}, *a{k - 1}]" for k in range(1, 200)]
+    for text in ("\n".join([*laughs, "program: *a199"]), "program: &a [*a]", "program: &a {b: *a}"):
+        made = parse_parameters(text.encode(), "02.yaml")
+        with pytest.raises(ValueError, match="02.yaml: program takes a str") as refused:
+            report.check_parameters(notebook, {"program": made["program"]}, "02.yaml")
+        assert len(str(refused.value)) < 500
+
+
+tokens = st.sampled_from(
+    [*RIGHT, ": ", ":", "\n", "\n  ", "- ", "? ", "[", "]", "{", "}", ",", "&a ", "*a", "<<: ", "| ", "> ", "'", '"', "#"]
+    + ["!!int ", "!!float ", "!!bool ", "!!timestamp ", "!!binary ", "!!set ", "!!omap ", "!!pairs ", "!!null ", "!x ", "%YAML 9.9\n"]
+    + ["---\n", "...\n", "\t", "\ufeff", "\0", "\x85", "\\ud800", "0x", "0b2", "0o8", "1:1", "1e999", ".inf", ".nan", "-.inf", "~", "=", "1_000"]
+    + ["2026-11-21", "2026-13-45", "2026-11-21t1:2:3.4-99:99", "9" * 5000, "true", "no", "@", "`", "é", "😀"]
+)  # fmt: skip
+texts = st.lists(tokens | st.text(max_size=3), max_size=12).map("".join)
+
+
+def encoded(text, encoding):
+    return text.encode(encoding, "surrogatepass" if encoding.startswith("utf") else "replace")
+
+
+contents = st.one_of(
+    st.builds(encoded, texts, st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "utf-16-be", "latin-1"])),
+    st.binary(max_size=60),
+    st.binary(max_size=20).map(lambda tail: codecs.BOM_UTF16_LE + tail),
+)
+
+
+@given(contents)
+def test_any_content_is_parameters_or_refused(notebook, content):
+    try:
+        found = parse_parameters(content, "params/x.yaml")
+        report.check_parameters(notebook, found, "params/x.yaml")
+    except ValueError as error:
+        assert "params/x.yaml" in str(error) and len(str(error)) < 800
+        str(error).encode("utf-8", "backslashreplace")
+    else:
+        assert set(found) <= {*RIGHT, "anything"}
+
+
+plain = st.none() | st.booleans() | st.integers(-(2**63), 2**63) | st.floats() | st.text()
+nested = st.recursive(
+    plain, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3)
+)
+
+
+@given(st.dictionaries(st.text(), nested, max_size=4), st.sampled_from(["utf-8", "utf-8-sig", "utf-16"]))
+def test_what_yaml_writes_is_read_back(made, encoding):
+    written = yaml.safe_dump(made, sort_keys=False).encode(encoding)
+    assert repr(parse_parameters(written, "02.yaml")) == repr(made)
+
+
+# --- the command line
+
+
+@pytest.mark.parametrize(
+    ("given", "code", "says"),
+    [
+        (["-p", "n_seed=3"], 1, "did you mean 'n_seeds'?"),
+        (["-p", "n_seeds=1"], 1, "outside [2, 100]"),
+        (["-p", "n_seeds=.nan"], 1, "takes a whole number, got nan"),
+        (["-p", "method=[joint]"], 1, "takes a str, got ['joint']"),
+        (["-p", "program=505"], 1, "takes a str, got 505; write it in quotes"),
+        (["-p", "profile=live"], 1, "the profile is the command's first argument, 'smoke'"),
+        (
+            ["-p", "n_seeds=2026-13-45"],
+            2,
+            "n_seeds: the value '2026-13-45' is not YAML that can be read: month",
+        ),
+    ],
+)
+def test_the_command_line_refuses_the_same(given, code, says):
+    done = CliRunner().invoke(main, ["run", "smoke", "03", *given])
+    assert (done.exit_code, done.stdout) == (code, "") and says in done.stderr
