@@ -155,6 +155,7 @@ results.number("events among the first ten of every program", int((common["progr
 # %%
 everywhere = ", ".join(f"`{event}`" for event in common.index[common["programs"] == len(programs)]) or "none"
 results.finding(f"Runs laid over each other by progress give a model that errs by {lowest['aligned'].mean():.1f} %, stacked ones by {lowest['stacked'].mean():.1f} %. Among the first ten events of all {len(programs)} program(s): {everywhere}. Mix: {', '.join(f'`{e}`' for e in leading['Mix'].index[:3])}.")
+display(results.finding(study.say_mixed(errors))) if len(programs) > 1 else None
 results.numbers()
 
 # %% [markdown]

@@ -96,6 +96,8 @@ def test_a_model_of_all_programs_serves_those_that_follow_one_law():
         assert errors.at[name, "its own mean"] == pytest.approx(expected)
         assert errors.at[name, "of its own"] < 0.2 * expected
         assert errors.at[name, "of all programs"] < 0.4 * expected
+    said = study.say_mixed(errors.reset_index())
+    assert f"{errors['of all programs'].mean():.1f} %" in said and "at worst (against)" in said
     assert errors.at["against", "of the others"] > 2 * errors.at["against", "of its own"]
 
 
@@ -103,6 +105,7 @@ def test_one_program_alone_is_no_error():
     only = {"only": matrix_of(np.random.default_rng(2), list("ab"), 0, 1)}
     (row,) = study.mixed_errors(study.mixed(only), ["a", "b"]).to_dict("records")
     assert row["of all programs"] == row["of its own"] and np.isnan(row["of the others"])
+    assert study.say_mixed(pd.DataFrame([row])) == ""
     draws = {"only": pd.DataFrame({"a": [60.0, 70.0], "b": [40.0, 30.0]})}
     assert study.likeness(draws, {"only": "own"}).empty
     assert list(study.common_events(draws, {"only": "own"})["own"]) == [1, 1]

@@ -19,6 +19,7 @@ from cmlib.study.merging import (
     refine_both,
     run_time_spread,
     run_times,
+    say_mixed,
 )
 from cmlib.study.ranking import compare_fusions, core_errors, refine
 from cmlib.study.suites import common_events, likeness, suites
@@ -57,6 +58,7 @@ __all__ = [
     "run_times",
     "running_shares",
     "say_events",
+    "say_mixed",
     "say_pairs",
     "suites",
     "sum_checks",
