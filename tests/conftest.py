@@ -28,10 +28,24 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 PACKAGE_OF = {"cc": "gcc libc6-dev", "c++": "g++ libboost-dev", "perf": "linux-perf"}
+TOLD = {"redraw", "pictures"}  # properties of tests that the summary shows
 
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "needs(*commands): what the test runs beside Python")
+
+
+def pytest_terminal_summary(terminalreporter):
+    """What tests measured by the way, and where they left their pictures."""
+    told = {
+        f"{name}: {value}"
+        for reports in terminalreporter.stats.values()
+        for report in reports
+        for name, value in getattr(report, "user_properties", ())
+        if name in TOLD
+    }
+    for line in sorted(told):
+        terminalreporter.write_line(line)
 
 
 def pytest_runtest_setup(item):

@@ -1,0 +1,90 @@
+"""One browser and one JupyterLab a test process, both gone when the last browser test of it has ended."""
+
+import re
+import shutil
+
+import pytest
+from playwright.sync_api import sync_playwright
+
+from cmlib import places
+from tests.browser.copies import data_folder
+from tests.browser.lab import jupyterlab
+
+FLAGS = [
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # what needs the network must show here
+]
+ACTION = 30_000  # milliseconds; generous, for a machine that does other things
+
+
+@pytest.fixture(scope="package")
+def chromium(tmp_path_factory):
+    """Debian's browser, headless, with a new profile and a home folder of its own."""
+    home = tmp_path_factory.mktemp("home")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"),
+            headless=True,
+            chromium_sandbox=False,
+            args=FLAGS,
+            env={"HOME": str(home), "PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"},
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="package")
+def data(tmp_path_factory):
+    """A data folder: the checkout's recordings, and results of its own; with a space in its path."""
+    return data_folder(tmp_path_factory.mktemp("browser") / "data of tests")
+
+
+@pytest.fixture(scope="package")
+def lab(tmp_path_factory, data):
+    with jupyterlab(tmp_path_factory.mktemp("notebooks"), tmp_path_factory.mktemp("server"), data) as server:
+        yield server
+
+
+@pytest.fixture
+def new_page(chromium):
+    """Opens pages, each in a context of its own; ``page.strangers`` lists requests that left this machine."""
+    contexts = []
+
+    def open_page(*, width=1280, height=900, dark=False):
+        context = chromium.new_context(
+            viewport={"width": width, "height": height},
+            color_scheme="dark" if dark else "light",
+            reduced_motion="reduce",
+            device_scale_factor=1,
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(ACTION)
+        page.strangers = []
+        page.on("request", lambda request: _note_stranger(page, request.url))
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+
+
+@pytest.fixture(scope="module")
+def pictures(request):
+    """Folder for screenshots: `data/results/browser/<module>`, emptied first."""
+    folder = (
+        places.results_dir() / "browser" / request.module.__name__.rpartition(".")[2].removeprefix("test_")
+    )
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    return folder
+
+
+def _note_stranger(page, url):
+    if re.match(r"(https?|wss?):", url) and not re.match(r"\w+://127\.0\.0\.1[:/]", url):
+        page.strangers.append(url)

@@ -1,0 +1,71 @@
+"""A notebook opened in JupyterLab, run by its menu, and what its cells then hold."""
+
+from dataclasses import dataclass
+
+RUN = 240_000  # milliseconds: a notebook on a busy machine
+
+_READY = """() => {
+    const shown = window.jupyterapp?.shell.currentWidget;
+    return shown?.content?.model?.cells?.length > 0 && shown.sessionContext?.session?.kernel?.status === 'idle';
+}"""
+
+_OVER = """() => {
+    const cells = [...jupyterapp.shell.currentWidget.content.model.cells];
+    const code = cells.filter(cell => cell.type === 'code' && cell.sharedModel.getSource().trim());
+    if (code.some(cell => cell.executionState === 'running')) return false;
+    const failed = code.some(cell => cell.outputs.toJSON().some(o => o.output_type === 'error'));
+    return failed || code.every(cell => cell.executionCount !== null);
+}"""
+
+_CELLS = """() => [...jupyterapp.shell.currentWidget.content.model.cells].map((cell, index) => ({cell, index}))
+    .filter(({cell}) => cell.type === 'code')
+    .map(({cell, index}) => {
+        const outputs = cell.outputs.toJSON();
+        const text = value => [].concat(value).join('');
+        const error = outputs.find(o => o.output_type === 'error');
+        return {
+            index, source: cell.sharedModel.getSource(), count: cell.executionCount,
+            error: error ? [error.ename, error.evalue] : null,
+            stderr: outputs.filter(o => o.name === 'stderr').map(o => text(o.text)).join(''),
+            kinds: outputs.flatMap(o => Object.keys(o.data ?? {})),
+        };
+    })"""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A code cell after the run: its place, its text, and what came out of it."""
+
+    index: int
+    source: str
+    count: int | None
+    error: tuple | None
+    stderr: str
+    kinds: list
+
+
+def run_notebook(page, lab, name):
+    """Open a notebook of the lab's folder, choose *Run All Cells* from the menu, and wait for the end.
+
+    Returns
+    -------
+    list of Cell
+        The code cells.
+    """
+    page.goto(lab.address(name))
+    page.wait_for_function(_READY)
+    page.get_by_role("menuitem", name="Run", exact=True).click()
+    page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
+    page.wait_for_function(_OVER, timeout=RUN, polling=200)
+    return [Cell(**found) for found in page.evaluate(_CELLS)]
+
+
+def scroll_to(page, index):
+    """Bring a cell into view: JupyterLab keeps those far away out of the page."""
+    page.evaluate("index => jupyterapp.shell.currentWidget.content.scrollToItem(index, 'start')", index)
+
+
+def save(page):
+    """Save by keyboard, and wait until the file is written."""
+    page.keyboard.press("Control+s")
+    page.wait_for_function("() => !jupyterapp.shell.currentWidget.context.model.dirty")
