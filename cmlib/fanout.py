@@ -3,6 +3,7 @@
 import contextlib
 import contextvars
 import itertools
+import multiprocessing
 import operator
 import os
 import signal
@@ -142,7 +143,7 @@ def _in_processes(function, items, n):
         yield from _in_order(submit, Future.result, items, n, waiting)
     finally:
         if waiting:
-            pool().shutdown(kill_workers=True)
+            _kill_processes()
 
 
 def _on_cluster(function, items, scheduler):
@@ -195,6 +196,18 @@ def _each(function, chunk):
     finally:
         _at_work.reset(at_work)
     return time.perf_counter() - began, results
+
+
+def _kill_processes():
+    """End all workers; loky takes them for lost, and the next pool is a new one.
+
+    Its own shutdown(kill_workers=True) fails, with a traceback, over tasks that wait beyond its queue.
+    """
+    children = [child for child in multiprocessing.active_children() if child.name.startswith("LokyProcess")]
+    for child in children:
+        os.kill(child.pid, signal.SIGKILL)
+    for child in children:
+        child.join()
 
 
 def _done(future):

@@ -1,14 +1,55 @@
-"""The same results in this process, in worker processes and on a cluster."""
+"""The same results in this process, in worker processes and on a cluster, whatever becomes of the workers."""
 
+import functools
+import itertools
+import os
+import signal
 import subprocess
 import sys
 import time
+from collections import deque
+from pathlib import Path
 
+import nbformat
 import pytest
 from distributed import Client
 
 import cmlib
+from cmlib import fanout
+from cmlib.fanout import Workers, WorkersLostError, fan_out
+
+ROOT = Path(__file__).parents[1]
+
+# Each task leaves the number of its process; the first ones are quick, so that results have come.
+SCRIPT = """\
+import os, sys, time
+from pathlib import Path
+
 from cmlib.fanout import Workers, fan_out
+
+def work(number):
+    Path(FOLDER, f"{os.getpid()}.pid").touch()
+    time.sleep(0 if number < 3 else 600)
+    return number
+
+FOLDER, workers = sys.argv[1], Workers(2, *sys.argv[2:])
+try:
+    for number in fan_out(work, range(50), workers):
+        print(number, flush=True)
+except KeyboardInterrupt:
+    sys.exit("interrupted")
+"""
+
+NOTEBOOK = """\
+import os, time
+from pathlib import Path
+from cmlib.fanout import Workers, fan_out
+from cmlib.report import Results
+results = Results("01_slow", title="Slow", question="How long?", profile="tiny", folder=results_folder or None)
+results.number("steps", 1)
+Path(FOLDER, f"{os.getpid()}.pid").touch()
+list(fan_out(work, range(50), Workers(2)))
+"""
 
 
 def square(n):
@@ -21,28 +62,94 @@ def fail_on_three(n):
     return n
 
 
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory):
-    """A real scheduler and two workers, each a process of its own, on loopback."""
-    folder = tmp_path_factory.mktemp("dask")
-    address = folder / "scheduler.json"
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": folder}
-    command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0"]
-    processes = [subprocess.Popen([*command, "--no-dashboard", "--scheduler-file", str(address)], **quiet)]
-    worker = [sys.executable, "-m", "distributed.cli.dask_worker", "--scheduler-file", str(address)]
-    worker += ["--no-dashboard", "--nthreads", "1", "--no-nanny", "--host", "127.0.0.1"]
+def die_once(n, *, folder):
+    """Kill this process at item 2, the first time."""
+    if n == 2 and not (folder / "died").exists():
+        (folder / "died").touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return n
+
+
+def die(n):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def nested(n):
+    return os.getpid(), list(fan_out(_pid, range(3), Workers(2)))
+
+
+def _pid(_):
+    return os.getpid()
+
+
+def until(condition, seconds=60):
+    deadline = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.05)
+    return found
+
+
+def alive(pid):
+    """Whether a process runs; one that has ended and that nobody has asked about counts as ended."""
     try:
-        processes += [subprocess.Popen(worker, **quiet) for _ in range(2)]
-        deadline = time.monotonic() + 60
-        while not address.exists() and time.monotonic() < deadline:
-            time.sleep(0.1)
-        with Client(scheduler_file=str(address), set_as_default=False) as client:
-            client.wait_for_workers(2, timeout=60)
-            yield client.scheduler.address, processes[1:]
-    finally:
-        for process in reversed(processes):
-            process.terminate()
-            process.wait(20)
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def pids(folder):
+    return [int(path.stem) for path in folder.glob("*.pid")]
+
+
+@pytest.fixture(scope="module")
+def start(tmp_path_factory):
+    """Start a process that lasts as long as this module's tests."""
+    folder, processes = tmp_path_factory.mktemp("dask"), []
+
+    def start(*command):
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": folder}
+        processes.append(subprocess.Popen([sys.executable, *map(str, command)], **quiet))
+        return processes[-1]
+
+    yield start
+    for process in reversed(processes):
+        process.terminate()
+        process.wait(20)
+
+
+WORKER = ("--no-dashboard", "--nthreads", "1", "--no-nanny", "--host", "127.0.0.1")
+
+
+@pytest.fixture(scope="module")
+def cluster(start, tmp_path_factory):
+    """A real scheduler and two workers, each a process of its own, on loopback."""
+    file = tmp_path_factory.mktemp("dask") / "scheduler.json"
+    options = ("--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", file)
+    start("-m", "distributed.cli.dask_scheduler", *options)
+    workers = [start("-m", "distributed.cli.dask_worker", "--scheduler-file", file, *WORKER) for _ in "12"]
+    until(file.exists)
+    with Client(scheduler_file=str(file), set_as_default=False) as client:
+        client.wait_for_workers(2, timeout=60)
+        yield client, workers
+
+
+def on(cluster):
+    return Workers(executor="dask", scheduler=cluster[0].scheduler.address)
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"jobs": 0}, "jobs is 0"),
+        ({"executor": "threads"}, "it can be processes or dask"),
+        ({"executor": "dask"}, "no scheduler is named.*dask scheduler"),
+        ({"scheduler": "tcp://127.0.0.1:8786"}, "set both, or neither"),
+    ],
+)
+def test_workers_that_do_not_go_together_are_refused(given, says):
+    with pytest.raises(ValueError, match=says):
+        Workers(**given)
 
 
 @pytest.mark.parametrize("jobs", [1, 2, -1])
@@ -60,28 +167,141 @@ def test_nothing_to_do_is_no_error():
     assert list(fan_out(square, [])) == []
 
 
+def test_results_come_before_all_items_are_taken():
+    numbers = itertools.count()
+    results = fan_out(square, numbers, Workers(2))
+    assert [next(results) for _ in range(40)] == [n * n for n in range(40)]
+    results.close()
+    assert next(numbers) < 40 + 2 * fanout._AHEAD * 4**3
+
+
+def test_what_is_done_in_a_worker_stays_there():
+    for own, inner in fan_out(nested, range(4), Workers(2)):
+        assert inner == [own] * 3 and own != os.getpid()
+
+
+@pytest.mark.parametrize(("seconds", "at_most"), [(1e-6, 150), (1e-3, 150), (10, 10_000)])
+def test_small_items_go_in_chunks_and_large_ones_alone(seconds, at_most):
+    chunks = []
+
+    def submit(chunk):
+        chunks.append(len(chunk))
+        return chunk
+
+    def result(chunk):
+        return seconds * len(chunk), chunk
+
+    assert list(fanout._in_order(submit, result, range(10_000), 2, deque())) == list(range(10_000))
+    assert len(chunks) <= at_most and max(chunks) <= max(1, fanout._CHUNK_S / seconds)
+    assert chunks[-1] < 10, "the last ones are shared out"
+
+
+def test_a_killed_process_costs_nothing_but_time(tmp_path):
+    once = functools.partial(die_once, folder=tmp_path)
+    assert list(fan_out(once, range(20), Workers(2))) == list(range(20))
+    assert (tmp_path / "died").exists()
+
+
+def test_an_item_that_kills_every_worker_is_named():
+    with pytest.raises(WorkersLostError, match="died 3 times over the same 1 item.*the first of them 'x'"):
+        list(fan_out(die, ["x", "y"], Workers(2)))
+
+
 def test_no_scheduler_is_said():
     with pytest.raises(ValueError, match="no Dask scheduler answers at tcp://127.0.0.1:9"):
         list(fan_out(square, [1], Workers(executor="dask", scheduler="tcp://127.0.0.1:9")))
 
 
-def test_a_cluster_gives_the_same_and_survives_a_lost_worker(cluster):
-    address, workers = cluster
-    assert list(fan_out(len, ["a", "bb", "", "dddd"], Workers(executor="dask", scheduler=address))) == [
-        1,
-        2,
-        0,
-        4,
-    ]
+def test_a_cluster_gives_the_same_results_and_errors(cluster):
+    assert list(fan_out(len, ["a", "bb", "", "dddd"], on(cluster))) == [1, 2, 0, 4]
     with pytest.raises(TypeError):
-        list(fan_out(len, [1], Workers(executor="dask", scheduler=address)))
-    workers[0].kill()
-    assert list(
-        fan_out(len, ["a" * n for n in range(9)], Workers(executor="dask", scheduler=address))
-    ) == list(range(9))
+        list(fan_out(len, [1], on(cluster)))
 
 
-def test_workers_of_another_version_are_refused(cluster, monkeypatch):
+@pytest.mark.parametrize("where", ["processes", "dask"])
+def test_interrupted_a_script_leaves_no_process_and_no_task(where, tmp_path, request):
+    told, client = [], None
+    if where == "dask":
+        client, _ = request.getfixturevalue("cluster")
+        told = ["dask", client.scheduler.address]
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT.replace("600", "600" if where == "processes" else "1"))
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "cwd": ROOT}
+    # As from a terminal: Ctrl-C goes to the script and to all it has started.
+    with subprocess.Popen(
+        [sys.executable, script, tmp_path, *told], start_new_session=True, **streams
+    ) as running:
+        assert [running.stdout.readline() for _ in range(3)] == ["0\n", "1\n", "2\n"]
+        os.killpg(running.pid, signal.SIGINT)
+        _, said = running.communicate(timeout=60)
+    assert (running.returncode, said) == (1, "interrupted\n")
+    if client is None:
+        until(lambda: not any(map(alive, pids(tmp_path))))
+    else:
+        until(lambda: client.run_on_scheduler(lambda dask_scheduler: not dask_scheduler.tasks))
+
+
+def test_processes_end_with_a_parent_that_was_killed(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": ROOT}
+    with subprocess.Popen([sys.executable, script, tmp_path], **quiet) as running:
+        workers = until(lambda: pids(tmp_path))
+        running.kill()
+    until(lambda: not any(map(alive, workers)))
+
+
+def test_an_interrupted_run_leaves_nothing_half_written(tmp_path):
+    (tmp_path / "params/tiny").mkdir(parents=True)
+    (tmp_path / "params/tiny/01_slow.yaml").write_text("profile: tiny\n")
+    notebook = nbformat.v4.new_notebook()
+    notebook.metadata["kernelspec"] = {"name": "python3", "language": "python", "display_name": "Python 3"}
+    lines = 'profile = "paper"  # folder\nresults_folder = ""  # where results go\n'
+    work = f"FOLDER = {str(tmp_path)!r}\n{SCRIPT[SCRIPT.index('def work') : SCRIPT.index('FOLDER, workers')]}"
+    tagged = nbformat.v4.new_code_cell(lines, metadata={"tags": ["parameters"]})
+    notebook.cells = [tagged, *map(nbformat.v4.new_code_cell, (NOTEBOOK.splitlines()[0], work, NOTEBOOK))]
+    nbformat.write(notebook, tmp_path / "01_slow.ipynb")
+    command = (
+        "import sys; from pathlib import Path; from cmlib import cli, places; folder = Path(sys.argv.pop(1)); "
+        "places.notebooks_dir = lambda: folder; places.params_dir = lambda: folder / 'params'; cli.main()"
+    )
+    environment = os.environ | {"CMLIB_RESULTS": str(tmp_path / "results")}
+    with subprocess.Popen(
+        [sys.executable, "-c", command, tmp_path, "run", "tiny"],
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as running:
+        until(lambda: len(pids(tmp_path)) == 3 or running.poll() is not None)
+        os.killpg(running.pid, signal.SIGINT)
+        said, complained = running.communicate(timeout=60)
+    assert (running.returncode, said) == (1, ""), complained
+    assert complained.strip().endswith("Aborted!") and "Traceback" not in complained
+    until(lambda: not any(map(alive, pids(tmp_path))))
+    assert list((tmp_path / "results").glob("*/*")) == []
+
+
+def test_a_worker_killed_at_work_costs_a_cluster_nothing_but_time(cluster, tmp_path):
+    _, workers = cluster
+    once = functools.partial(die_once, folder=tmp_path)
+    assert list(fan_out(once, range(20), on(cluster))) == list(range(20))
+    until(lambda: any(worker.poll() is not None for worker in workers))
+
+
+def test_another_version_is_refused(cluster, monkeypatch):
     monkeypatch.setattr(cmlib, "__version__", "99.0")
     with pytest.raises(ValueError, match=r"has cmlib .*; this is cmlib 99.0. Install it there"):
-        list(fan_out(len, ["a"], Workers(executor="dask", scheduler=cluster[0])))
+        list(fan_out(len, ["a"], on(cluster)))
+
+
+def test_a_worker_without_the_package_is_refused(cluster, start):
+    client, _ = cluster
+    before = len(client.scheduler_info()["workers"])
+    bare = "import sys; sys.modules['cmlib'] = None; from distributed.cli.dask_worker import main; main()"
+    start("-c", bare, client.scheduler.address, *WORKER)
+    client.wait_for_workers(before + 1, timeout=60)
+    with pytest.raises(ValueError, match=r"Dask worker .* cannot import cmlib .*Install it there"):
+        list(fan_out(len, ["a"], on(cluster)))

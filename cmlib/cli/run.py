@@ -1,5 +1,7 @@
 """`cmlib run`."""
 
+import logging
+
 import click
 
 
@@ -15,7 +17,12 @@ def run(profile, notebooks, given, jobs):
     from cmlib.report import run_profile
 
     parameters = dict(_parameter(text) for text in given) | ({} if jobs is None else {"jobs": jobs})
-    click.echo(run_profile(profile, notebooks, parameters))
+    try:
+        click.echo(run_profile(profile, notebooks, parameters))
+    except KeyboardInterrupt:
+        # It would tell of the cell that was interrupted, with its traceback, when everything has been said.
+        logging.getLogger("asyncio").setLevel(logging.CRITICAL)
+        raise
 
 
 def _parameter(text):
