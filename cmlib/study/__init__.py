@@ -9,6 +9,7 @@ from cmlib.study.cleaning import (
     largest_outliers,
 )
 from cmlib.study.collection import counting_events, ipc, machines, recordings, running_shares, sum_checks
+from cmlib.study.colocation import colocated, leading_units, movement, say_movement
 from cmlib.study.data import Matrix, cleaned_runs, matrix, open_database, programs
 from cmlib.study.interactions import compare_pairs, pairs, planted_pairs
 from cmlib.study.merging import (
@@ -30,6 +31,7 @@ __all__ = [
     "Matrix",
     "both_ways",
     "cleaned_runs",
+    "colocated",
     "common_events",
     "compare_cleaning",
     "compare_fusions",
@@ -40,6 +42,7 @@ __all__ = [
     "example",
     "ipc",
     "largest_outliers",
+    "leading_units",
     "likeness",
     "machines",
     "matrix",
@@ -47,6 +50,7 @@ __all__ = [
     "merged_shape",
     "mixed",
     "mixed_errors",
+    "movement",
     "open_database",
     "pairs",
     "planted_pairs",
@@ -59,6 +63,7 @@ __all__ = [
     "running_shares",
     "say_events",
     "say_mixed",
+    "say_movement",
     "say_pairs",
     "suites",
     "sum_checks",

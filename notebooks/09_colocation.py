@@ -1,0 +1,115 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: ipynb,py:percent
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Co-location: what two programs on one machine do to each other's ranking
+#
+# **Question.** Do the same events matter when a program shares the machine with itself, and with another?
+#
+# *Reads* the store. *Writes* the ranking of each pair beside those of its programs alone, and how far each moved.
+#
+# Both programs of a pair are counted together: counters do not tell them apart, as in the paper (CounterMiner, §V-E).
+
+# %% tags=["parameters"]
+pairs = "all"  # pairs to study, separated by commas, or all that are recorded: datacaching-datacaching, datacaching-graphanalytics
+method = "joint"  # cleaning of the runs {scaling, interpolate, counterminer, joint}
+step = 10  # events dropped at a time [1, 100]
+n_seeds = 20  # models behind the spread of an importance [2, 100]
+top = 10  # events shown a ranking [3, 30]
+seed = 0  # of the models [0, 1000000]
+jobs = -1  # worker processes; -1: one a processor [-1, 1024]
+executor = "processes"  # where the workers are: on this machine, or on a cluster {processes, dask}
+scheduler = ""  # address of a running Dask scheduler, such as tcp://127.0.0.1:8786; needs executor dask
+profile = "paper"  # folder of the results under data/results
+results_folder = ""  # where results go instead of data/results
+database = ""  # SQLAlchemy URL of the store; empty: an SQLite file among the results
+
+# %%
+from functools import partial
+
+import pandas as pd
+
+from cmlib import events, plot, stability, study
+from cmlib.fanout import Workers, fan_out
+from cmlib.report import Results, paper
+
+# %%
+url = study.open_database(database)
+cases = study.colocated(url, pairs)
+results = Results("09_colocation", title="Co-location: what two programs on one machine do to each other's ranking",
+                  question="Do the same events matter when a program shares the machine with itself, and with another?",
+                  profile=profile, folder=results_folder or None)
+workers, counterminer, table = Workers(jobs, executor, scheduler), paper("counterminer"), events.table()
+
+# %% [markdown]
+# ## The runs
+#
+# Pairs and programs alone are recorded with the same events on the same machine; rows are steps of progress, columns events per cycle.
+
+# %%
+names = list(dict.fromkeys(name for pair, alone in cases.items() for name in (*alone, pair)))
+matrices = {name: study.matrix(study.cleaned_runs(url, name, ["ocoe", "sweep"], method=method, workers=workers)) for name in names}
+figure, _ = plot.series_by_program({name: {"mean of all runs": data.ipc} for name, data in matrices.items()}, ylabel="IPC", xlabel="progress [share of instructions]")
+results.figure(figure, "ipc", "**Figure.** IPC of each program alone and of the pairs (both programs counted together), mean of all runs.")
+
+# %% [markdown]
+# ## Rankings, alone and together
+
+# %%
+refined = dict(zip(names, fan_out(partial(study.refine, step=step, seed=seed), matrices.values(), workers=workers)))
+draws = {name: stability.draw_importances(matrices[name].X[r.events], matrices[name].ipc, seeds=range(n_seeds)) for name, r in refined.items()}
+leading = {name: stability.importance_spread(d).head(top).assign(abbr=lambda f: events.abbreviate(f.index, table)) for name, d in draws.items()}
+figure, _ = plot.ranking(leading, value="mean", low="low", high="high", label="abbr", xlabel="importance [%]", columns=2)
+results.figure(figure, "fig16", "**Figure 16.** The most important events for IPC of each program alone, and of the pairs on one machine. Lines: 90 % of resampled models.")
+
+# %%
+shown = pd.concat(leading, names=["program", "event"]).reset_index()
+shown["description"] = table["description"].reindex(shown["event"]).to_numpy()
+results.table(shown.drop(columns=["sd"]), "importances", "**Table.** Figure 16 in numbers [%], and what the events count.", rows=60)
+
+# %% [markdown]
+# ## How far did each ranking move?
+#
+# Rank correlation of the events among the first twenty of either ranking, with its interval over resampled models. Rankings differ by chance as well: *itself* is what two halves of the lone program's own stretches score against each other.
+
+# %%
+moved = study.movement(matrices, cases, seeds=range(n_seeds))
+results.table(moved, "movement", "**Table.** Agreement of the ranking together with the ranking alone; −1 to 1, and the share of the first ten events in common.")
+
+# %%
+units = study.leading_units(draws, table)
+figure, _ = plot.counts(units, ylabel="events among the first ten")
+results.figure(figure, "units", "**Figure.** Which part of the processor the ten most important events count. The paper finds six of the L2 cache for DataCaching beside GraphAnalytics, and none for either alone.")
+
+# %%
+printed = counterminer["colocated"]
+for pair in cases:
+    results.number(f"importance of the first event, {pair}", leading[pair]["mean"].iloc[0], "%", paper=printed[pair].get("top_percent"), note=f"here {leading[pair].index[0]}")
+    results.number(f"events of the L2 cache among the first ten, {pair}", int(units.get("l2-cache", {}).get(pair, 0)), "events", paper=printed[pair].get("l2_events_in_top10"))
+for row in moved.to_dict("records"):
+    results.number(f"rank correlation of {row['pair']} with {row['alone']} alone", row["spearman"], note=f"Spearman, 90 %: {row['spearman low']:.2f} to {row['spearman high']:.2f}; alone against itself {row['itself: spearman']:.2f}")
+
+# %%
+results.finding(study.say_movement(moved))
+results.numbers()
+
+# %% [markdown]
+# ## What this doesn't show
+#
+# Which of the two programs an event belongs to: they are counted together. Whether a ranking moved because programs disturb each other, or because two programs counted as one are another program: the mixture alone moves it.
+# One machine of few processors; the paper's programs shared a cluster. What runs here under the paper's names stands in for them: see `python -m cmlib.workloads.programs`.
+#
+# **References.** Lv et al., *CounterMiner*, MICRO 2018, §V-E.
+
+# %%
+results.save()
