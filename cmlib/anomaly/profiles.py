@@ -101,6 +101,9 @@ def merge_runs(parts):
     """
     if not parts:
         raise ValueError("no parts to merge: give at least one normalized run")
+    places = [part[list(PLACE)].to_numpy() for part in parts]
+    if all(np.array_equal(place, places[0]) for place in places[1:]):
+        return pd.concat([parts[0][list(PLACE)], _averaged(parts)], axis=1)
     keyed = [part.assign(invocation=part.groupby(list(PLACE)).cumcount()) for part in parts]
     keyed = [part.set_index([*PLACE, "invocation"]) for part in keyed]
     common = keyed[0].index
@@ -110,8 +113,7 @@ def merge_runs(parts):
         raise ValueError(
             f"{len(parts)} parts have no invocation of the same function in common: not the same program"
         )
-    counters = pd.concat([part.loc[common] for part in keyed], axis=1)
-    merged = counters.T.groupby(level=0, sort=False).mean().T
+    merged = _averaged([part.loc[common] for part in keyed])
     return merged.reset_index().drop(columns="invocation")
 
 
@@ -131,8 +133,49 @@ def read_runs(text, *, per="instructions"):
     dict of str to DataFrame
         Run to its normalized, merged samples, in the order of recording.
     """
-    parts = {}
+    of_run = {}
     for piece in text.split("# run=")[1:]:
         heading, _, rows = piece.partition("\n")
-        parts.setdefault(heading.split()[0], []).append(normalize(read_regions(io.StringIO(rows)), per=per))
-    return {run: merge_runs(pieces) for run, pieces in parts.items()}
+        of_run.setdefault(heading.split()[0], []).append(rows)
+    return _read_at_once(of_run, per) or {
+        run: merge_runs([normalize(read_regions(io.StringIO(rows)), per=per) for rows in parts])
+        for run, parts in of_run.items()
+    }
+
+
+def _read_at_once(of_run, per):
+    """Read runs whose parts have the same invocations in one go, or tell that they don't by None.
+
+    Piece by piece, nearly all of the time goes into starting.
+    """
+    wholes, lengths = [], []
+    if len({len(parts) for parts in of_run.values()}) != 1:
+        return None
+    for part in zip(*of_run.values(), strict=True):
+        header = part[0].partition("\n")[0]
+        bodies = [rows.strip("\n").split("\n") for rows in part]
+        if any(body[0] != header or header in body[1:] for body in bodies):
+            return None
+        lengths.append([len(body) - 1 for body in bodies])
+        text = "\n".join([header, *(line for body in bodies for line in body[1:])])
+        wholes.append(normalize(read_regions(io.StringIO(text)), per=per))
+    place = wholes[0][list(PLACE)]
+    if any(other != lengths[0] for other in lengths) or not all(
+        whole[list(PLACE)].equals(place) for whole in wholes
+    ):
+        return None
+    merged = pd.concat([place, _averaged(wholes)], axis=1)
+    ends = np.cumsum(lengths[0])
+    cut = zip(of_run, ends - lengths[0], ends, strict=True)
+    return {run: merged.iloc[first:last].reset_index(drop=True) for run, first, last in cut}
+
+
+def _averaged(parts):
+    """Counters of all parts side by side; the mean of those that are in several."""
+    counters = [part.drop(columns=list(PLACE), errors="ignore") for part in parts]
+    columns = {}
+    for part in counters:
+        for name, values in part.items():
+            columns.setdefault(name, []).append(values.to_numpy())
+    means = {name: np.mean(values, axis=0) for name, values in columns.items()}
+    return pd.DataFrame(means, index=counters[0].index)

@@ -1,0 +1,67 @@
+"""Turn the knobs of anomaly detection: the threshold, and the counters behind a sample."""
+
+from cmlib import plot
+from cmlib.explore import text
+from cmlib.explore.controls import dropdown, slider
+from cmlib.explore.panel import Panel
+from cmlib.study.anomaly import RECORD
+
+_COUNTERS = 10
+_KINDS = (("learned from", "training"), ("good, new", "good"), ("anomalous", "bad"))
+
+
+def anomaly(judged):
+    """Reconstruction error of every sample against mean + n standard deviations.
+
+    Controls: program, n, and which anomalous sample the counters are shown of, from the smallest error to the largest.
+
+    Parameters
+    ----------
+    judged : dict of str to cmlib.study.Judged
+        Empty where nothing is recorded.
+
+    Returns
+    -------
+    Panel
+    """
+    if not judged:
+        return Panel.empty(RECORD)
+    about = {name: _prepared(one) for name, one in judged.items()}
+
+    def draw(program, n_sd, place):
+        return _draw(program, about[program], n_sd, place)
+
+    controls = {
+        "program": dropdown("program", list(about)),
+        "n_sd": slider("threshold: mean + n standard deviations, n", 0.0, 10.0, step=0.5, value=2.0),
+        "place": slider("anomalous sample, by its error [%]", 0, 100, step=5, value=50),
+    }
+    return Panel(draw, controls)
+
+
+def _prepared(judged):
+    samples = judged.samples
+    learned = samples.loc[samples["kind"] == "training", "error"]
+    bad = samples.index[samples["kind"] == "bad"]
+    by_error = samples.loc[bad, "error"].sort_values().index
+    counters = samples.drop(columns=["kind", "run", "error"])
+    return samples[["kind", "run", "error"]], counters, (learned.mean(), learned.std(ddof=0)), by_error
+
+
+def _draw(program, prepared, n_sd, place):
+    samples, counters, (mean, spread), by_error = prepared
+    threshold = mean + n_sd * spread
+    chosen = int(by_error[round(place / 100 * (len(by_error) - 1))])
+    shares = 100 * counters.loc[chosen] / samples["error"].iloc[chosen]
+    first = shares.sort_values(ascending=False).head(_COUNTERS)
+    figure, _ = plot.sample_and_counters(
+        samples, first, threshold=threshold, chosen=chosen, title=f"{program}: threshold {threshold:.3g}"
+    )
+    above = samples["error"] > threshold
+    rows = [
+        (label, f"{own.sum()}", text.number(100 * above[own].mean(), 1, "%"))
+        for label, kind in _KINDS
+        if (own := samples["kind"] == kind).any()
+    ]
+    said = f"The chosen sample's error is {samples['error'].iloc[chosen]:.3g}; most of it is in {text.name(first.index[0])}."
+    return figure, text.table(("", "samples", "above the threshold"), rows) + text.paragraph(said)

@@ -1,0 +1,168 @@
+"""Reconstruction errors of runs, and how well they tell good from bad."""
+
+from cmlib.plot.style import blank, palette, panels, styled
+
+_KINDS = {"training": "learned from", "good": "good, new", "bad": "anomalous"}
+
+
+@styled
+def settling(series, *, stops, ylabel, xlabel="training runs"):
+    """A panel a program: a quantity against the number of training runs, and where Algorithm 1 stops.
+
+    Parameters
+    ----------
+    series : dict of str to Series
+        Program to values, indexed by runs.
+    stops : dict of str to int
+        Where a dashed line is drawn.
+    ylabel, xlabel : str
+    """
+    figure, axes = panels(list(series), height=2.4)
+    for ax, (name, values) in zip(axes, series.items(), strict=True):
+        ax.plot(values.index, values.to_numpy(), color=palette(1)[0], lw=1.4)
+        ax.axvline(stops[name], color="#444444", ls="--", lw=1)
+        ax.annotate(f"stops at {stops[name]}", (stops[name], 0.94), xycoords=("data", "axes fraction"),
+                    xytext=(-4, 0), textcoords="offset points", ha="right", va="top", fontsize=8)  # fmt: skip
+        ax.set(title=name, ylim=(0, None), xlabel=xlabel)
+    axes[0].set_ylabel(ylabel)
+    return figure, axes
+
+
+@styled
+def sample_errors(samples, *, thresholds):
+    """A panel a program: every sample's reconstruction error, run after run, against the threshold.
+
+    Parameters
+    ----------
+    samples : dict of str to DataFrame
+        Columns kind (training, good, bad) and error, in the order of recording.
+    thresholds : dict of str to float
+    """
+    figure, axes = panels(list(samples), height=2.6)
+    for ax, (name, frame) in zip(axes, samples.items(), strict=True):
+        _scatter(ax, frame, thresholds[name])
+        ax.set(title=name, xlabel="sample")
+    axes[0].set_ylabel("reconstruction error")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    return figure, axes
+
+
+@styled
+def clusters(places, numbers):
+    """A panel a K: functions in the plane of their samples, coloured by cluster.
+
+    Parameters
+    ----------
+    places : DataFrame
+        Index function; columns x and y.
+    numbers : dict of str to dict of str to int
+        Title to cluster of each function.
+    """
+    figure, axes = panels(list(numbers), columns=3, height=3.0, sharex=True, sharey=True)
+    for ax, (title, of) in zip(axes, numbers.items(), strict=True):
+        colours = palette(1 + max(of.values()))
+        for name, place in places.iterrows():
+            ax.plot(place["x"], place["y"], "o", ms=9, color=colours[of[name]])
+            ax.annotate(name, place, xytext=(0, 7), textcoords="offset points", fontsize=7, ha="center")
+        ax.set(title=title, xlabel="first principal axis")
+        ax.margins(0.3)
+        ax.tick_params(labelbottom=False, labelleft=False)
+    axes[0].set_ylabel("second principal axis")
+    return figure, axes
+
+
+@styled
+def curves(frame, *, x, ys, xlabel, ylabel, by=None, log=False, level=None):
+    """Lines with a mark a row: one a column of `ys`, or one a value of `by`.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    x : str
+        Column across.
+    ys : dict of str to str
+        Column to label.
+    xlabel, ylabel : str
+    by : str, optional
+        Column that splits the rows into lines, of the one column in `ys`.
+    log : bool
+        Whether the x axis is logarithmic.
+    level : (str, float), optional
+        Label and height of a dashed line.
+    """
+    figure, axes = blank(2.9)
+    ax = axes[0, 0]
+    lines = [(label, frame[x], frame[y]) for y, label in ys.items()]
+    if by is not None:
+        column = next(iter(ys))
+        lines = [(name, group[x], group[column]) for name, group in frame.groupby(by, sort=False)]
+    for (label, across, up), colour in zip(lines, palette(len(lines)), strict=True):
+        ax.plot(across, up, "o-", color=colour, label=label, ms=4, lw=1.3)
+    if level:
+        ax.axhline(level[1], color="#444444", ls="--", lw=1, label=level[0])
+    ax.set(xlabel=xlabel, ylabel=ylabel, ylim=(0, None))
+    if log:
+        ax.set_xscale("log")
+    ax.legend(loc="upper left", bbox_to_anchor=(1, 1))
+    return figure, ax
+
+
+@styled
+def topologies(frame):
+    """Reconstruction error and F1 of each topology, the smallest error first (Fig. 10).
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Columns topology, error, f1.
+    """
+    figure, axes = blank(4.0, rows=2, sharex=True)
+    ax, below = axes[:, 0]
+    across = range(len(frame))
+    ax.bar(across, frame["error"], color=palette(2)[0])
+    below.bar(across, frame["f1"], color=palette(2)[1])
+    ax.set(ylabel="reconstruction error")
+    below.set(ylabel="F1", ylim=(0, 1.05), xticks=list(across))
+    below.set_xticklabels(frame["topology"], rotation=40, ha="right")
+    return figure, axes[:, 0]
+
+
+@styled
+def sample_and_counters(samples, counters, *, threshold, chosen, title):
+    """Left, every sample's error against the threshold, one ringed; right, the counters behind that one.
+
+    Parameters
+    ----------
+    samples : DataFrame
+        Columns kind and error.
+    counters : Series
+        Counter to its share of the ringed sample's error [%], the largest first.
+    threshold : float
+    chosen : int
+        Row of `samples`.
+    title : str
+    """
+    figure, axes = blank(3.4, columns=2, width_ratios=(3, 2))
+    ax, right = axes[0]
+    _scatter(ax, samples, threshold)
+    ax.plot(
+        chosen, samples["error"].iloc[chosen], "o", ms=10, mfc="none", mec="#111111", mew=1.6, label="chosen"
+    )
+    ax.set(title=title, xlabel="sample", ylabel="reconstruction error")
+    ax.legend(loc="upper left", fontsize=8)
+    right.barh(range(len(counters)), counters.to_numpy(), color=palette(4)[3])
+    right.set(yticks=range(len(counters)), xlabel="share of the chosen sample's error [%]", xlim=(0, 100))
+    right.set_yticklabels(counters.index, fontsize=7.5)
+    right.invert_yaxis()
+    return figure, ax
+
+
+def _scatter(ax, frame, threshold):
+    """Samples in their order, coloured by kind."""
+    for (kind, label), colour in zip(
+        _KINDS.items(), (palette(8)[7], palette(8)[0], palette(8)[3]), strict=True
+    ):
+        own = (frame["kind"] == kind).to_numpy().nonzero()[0]
+        ax.plot(own, frame["error"].iloc[own], ".", ms=2.5, color=colour, label=label, rasterized=True)
+    ax.axhline(threshold, color="#222222", lw=1, ls="--", label="threshold")
+    ax.set_yscale("log")

@@ -1,0 +1,69 @@
+"""What comparing two versions promises: no alarm between equals, and how small a slowdown is found."""
+
+import numpy as np
+import pandas as pd
+
+from cmlib.anomaly.autoencoder import Autoencoder
+from cmlib.anomaly.compare import compare_versions
+from cmlib.anomaly.detector import AutoPerf
+from cmlib.study.anomaly import CYCLES
+
+_MOST_OLD, _MOST_NEW = 20, 10
+
+
+def same_version_alarms(judged, *, n_pairs, seed=0):
+    """Compare good runs with other good runs of the same version, drawn at random.
+
+    Parameters
+    ----------
+    judged : Judged
+    n_pairs : int
+    seed : int
+
+    Returns
+    -------
+    list of (float, bool)
+        Of each pair the chance that was told, and whether it was called an anomaly.
+    """
+    runs = [*judged.subject.training, *judged.subject.good]
+    rng = np.random.default_rng(seed)
+    n_new = min(_MOST_NEW, len(runs) // 3)
+    told = []
+    for _ in range(n_pairs):
+        order = rng.permutation(len(runs))
+        new, old = order[:n_new], order[n_new : n_new + _MOST_OLD]
+        verdict = _compared([runs[i] for i in old], [runs[i] for i in new], judged.topology, seed)
+        told.append((verdict.chance, bool(verdict.anomalous)))
+    return told
+
+
+def dilution(judged, *, seed=0):
+    """Which share of sharing, and so which slowdown, is still found.
+
+    Parameters
+    ----------
+    judged : Judged
+    seed : int
+
+    Returns
+    -------
+    DataFrame
+        A row a share of updates at the contended place, in per cent: program, sharing, slowdown (cycles per
+        instruction [%] above the control's, median runs), chance, found. Empty without diluted runs.
+    """
+    rows = []
+    for sharing, (control, diluted) in judged.subject.diluted.items():
+        verdict = _compared(control, diluted, judged.topology, seed)
+        slowdown = np.nan
+        if CYCLES in control[0]:
+            usual, now = (np.median([run[CYCLES].median() for run in runs]) for runs in (control, diluted))
+            slowdown = 100 * (now / usual - 1)
+        rows.append(
+            (judged.subject.stands_for, 100 * sharing, slowdown, verdict.chance, bool(verdict.anomalous))
+        )
+    return pd.DataFrame(rows, columns=["program", "sharing", "slowdown", "chance", "found"])
+
+
+def _compared(old, new, topology, seed):
+    settings = AutoPerf(autoencoder=Autoencoder(topologies=[topology], n_starts=1), random_state=seed)
+    return compare_versions(old, new, detector=settings)
