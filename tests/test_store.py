@@ -301,6 +301,21 @@ def test_no_store_is_said_with_the_way_out(url, tmp_path, monkeypatch):
     assert not (tmp_path / "results").exists()
 
 
+@pytest.mark.parametrize("left", [0, 100, 4096, 0.5, -4096, -1])
+def test_a_store_that_was_cut_off_is_not_read_and_can_be_made_anew(recordings, tmp_path, left):
+    """Every part of it can be made anew, so a lost one is no loss."""
+    file = tmp_path / "store.sqlite"
+    url = f"sqlite:///{file}"
+    store.rebuild(recordings, url)
+    whole = file.read_bytes()
+    file.write_bytes(whole[: int(left * len(whole)) if isinstance(left, float) else left])
+    assert not store.is_current(recordings, url)
+    with pytest.raises(StoreError, match="cmlib store rebuild"):
+        store.runs(url)
+    store.rebuild(recordings, url)
+    assert store.is_current(recordings, url) and len(store.load(url, "beta/mlpx12-p1-00").counts) == 3
+
+
 def test_an_unknown_run_is_named_with_its_nearest(recordings, url):
     store.rebuild(recordings, url)
     with pytest.raises(StoreError, match=r"no run 'alpha/ocoe-p0-01' among the 2 .* alpha/ocoe-p0-00"):

@@ -19,6 +19,8 @@ SCHEMA = 1
 MOST_EVENTS = 480
 
 _NAMESPACE = "cmlib"
+# In the header of an SQLite file (its application_id), where it can be read even if the rest is lost.
+_MARK, _MARK_AT = 0x636D6C62, slice(68, 72)
 # PostgreSQL's advisory locks: one rebuild at a time; no reader while the new store takes the old one's place.
 _BUILDING, _SWAPPING = 0x636D6C6962, 0x636D6C6963
 
@@ -91,6 +93,7 @@ def reading(url):
             raise StoreError(
                 f"{_shown(url)} {found}, and this cmlib reads version {SCHEMA}; make it anew: {_how_to_rebuild(url)}"
             )
+        _check_is_whole(url, connection)
         yield connection
 
 
@@ -124,6 +127,7 @@ def _replacing_file(url):
         try:
             engine = sa.create_engine(url.set(database=str(draft)), poolclass=sa.NullPool)
             with _connection(url, engine) as connection:
+                connection.exec_driver_sql(f"PRAGMA application_id = {_MARK}")
                 yield connection
             draft.replace(target)
         finally:
@@ -131,13 +135,22 @@ def _replacing_file(url):
     except OSError as error:
         raise StoreError(
             f"the store can't be written to {target}: {error.strerror}. Give another place with --url, "
-            "or move all data with the environment variable CMLIB_DATA."
+            "or another folder of results in the environment variable CMLIB_RESULTS."
         ) from error
+
+
+def _check_is_whole(url, connection):
+    """Raise StoreError if an SQLite file ends within a page, which SQLite itself fills up with zeros."""
+    if url.get_backend_name() != "sqlite":
+        return
+    if Path(url.database).stat().st_size % connection.exec_driver_sql("PRAGMA page_size").scalar():
+        raise StoreError(f"{_shown(url)} is cut off; make it anew: {_how_to_rebuild(url)}")
 
 
 def _check_is_ours(url):
     """Raise StoreError if the file holds something else, which replacing it would destroy."""
-    if not Path(url.database).exists():
+    file = Path(url.database)
+    if not file.exists() or _is_marked_or_empty(file):
         return
     try:
         with _connection(url, _reading_engine(url)) as connection:
@@ -146,8 +159,18 @@ def _check_is_ours(url):
         ours = False
     if not ours:
         raise StoreError(
-            f"{url.database} is there, and is not a store of cmlib; name another file, or delete it first."
+            f"{url.database} is there, and is not a store of cmlib, or not much is left of one; delete it, or name "
+            f"another file; then {_how_to_rebuild(url)}"
         )
+
+
+def _is_marked_or_empty(file):
+    try:
+        with file.open("rb") as opened:
+            head = opened.read(_MARK_AT.stop)
+    except OSError:
+        return False
+    return not head or head[_MARK_AT] == _MARK.to_bytes(4, "big")
 
 
 @contextlib.contextmanager
