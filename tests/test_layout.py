@@ -133,10 +133,13 @@ def test_conda_and_pip_share_one_list():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     conda = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))["dependencies"]
     lowest = re.search(r"\d+\.\d+", project["requires-python"])[0]
-    assert any(isinstance(d, str) and d.startswith(f"python>={lowest}") for d in conda)
-    assert conda[-1] == {"pip": ["-e ."]}
+    tried = [c.rsplit(" ", 1)[1] for c in project["classifiers"] if "Python :: 3." in c]
+    assert tried[0] == lowest and tried == [f"3.{minor}" for minor in range(11, 11 + len(tried))]
+    above = f"3.{int(tried[-1].split('.')[1]) + 1}"
+    assert conda == [f"python>={lowest},<{above}", "pip", {"pip": ["-e ."]}]
     locked = {line.split("==")[0] for line in (ROOT / "requirements.lock").read_text().splitlines()}
-    for need in project["dependencies"] + project["optional-dependencies"]["dev"]:
+    extras = project["optional-dependencies"]
+    for need in project["dependencies"] + extras["dev"] + extras["cluster"] + extras["postgres"]:
         assert re.split(r"[\[<>=]", need)[0].lower() in locked, (
             f"{need} is not in requirements.lock: make lock"
         )

@@ -637,8 +637,24 @@ def test_metadata_that_is_broken_is_named(fake_perf, tmp_path):
         (b"1.0,5,,cycles,10,100.00,,\n\x00nonsense\n", "is not interval output of one run of perf stat"),
         (b"# started on Sat Nov 21 03:00:46 2026\n\n", "holds no interval"),
         (gzip.compress(b"1.0,5,,cycles,10,100.00,,\n", mtime=0)[:-9], "can't be read"),
+        (b"\x1f\x8b\x08\0garbage garbage", "can't be read"),
+        (b"PERFILE2h\0\0\0", "is perf's own format.*perf stat -I 100 -x, -o FILE"),
+        (b"\xfd7zXZ\0\0\x04", "is compressed: unpack it with unxz"),
+        (b"\xef\xbb\xbf# started on", "was saved by a program that put a byte order mark"),
+        (
+            b"sleep 26786 [001]  9218.512996:     250000 task-clock:u:   7f75ea01ef38 check\n",
+            "is output of `perf script`",
+        ),
+        (
+            b"# perf script\n 7663  2750.793695886:      18878        cpu-clock: \n",
+            "is output of `perf script`",
+        ),
+        (
+            b"# started\n\n     0.05     0.56 msec task-clock   #    0.011 CPUs utilized\n",
+            "is not .* table for people",
+        ),
+        (b"5,,cycles,10,100.00,,\n", "is not .* record with an interval"),
     ],
-    ids=["nonsense", "empty", "cut off"],
 )
 def test_what_is_not_perfs_output_is_not_imported(tmp_path, content, told):
     good = ROOT / "data/recordings/gcc/ocoe-p0-00.csv.gz"

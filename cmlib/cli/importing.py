@@ -29,5 +29,13 @@ def import_(name, files, about, **known):
     """
     from cmlib.record import import_files
 
-    for file in import_files(name, files, about=json.load(about) if about else None, **known):
+    for file in import_files(name, files, about=_told(about) if about else None, **known):
         click.echo(f"{name}/{file.stem}")
+
+
+def _told(file):
+    try:
+        return json.load(file)
+    except ValueError as error:
+        message = f"{file.name} is not what `cmlib doctor --json` prints: {error}"
+        raise click.BadParameter(message, param_hint="--machine") from error

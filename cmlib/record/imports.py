@@ -4,6 +4,7 @@ import contextlib
 import gzip
 import itertools
 import re
+import zlib
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -20,6 +21,7 @@ from cmlib.record.archive import (
     read_raw,
     run_name,
 )
+from cmlib.record.foreign import recognise
 
 _GZIP = b"\x1f\x8b"
 
@@ -105,8 +107,10 @@ def _read(file, mode, interval_ms):
     try:
         content = file.read_bytes()
         raw = gzip.decompress(content) if content.startswith(_GZIP) else content
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise RecordError(f"{file} can't be read: {error}.") from error
+    if told := recognise(raw):
+        raise RecordError(f"{file} {told}")
     text = raw.decode(errors="replace")
     try:
         frame = perf.parse_stat(text)
