@@ -35,3 +35,142 @@ def cleaned_series(ocoe, before, after, *, changed, ylabel, title):
     ax.set(xlabel="time [s]", ylabel=ylabel, title=title, ylim=(0, None))
     figure.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=4)
     return figure, ax
+
+
+@styled
+def ranking_beside_errors(rows, history, *, n_events, title):
+    """A program's most important events, and where their model stands in the refinement.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        First on top: ``label``, ``mean`` and, where there is a spread, ``low`` and ``high`` [%].
+    history : DataFrame
+        ``n_events``, ``error``, ``blocks_error`` and ``trivial`` [%] of every step.
+    n_events : int
+        The step that `rows` are from.
+    title : str
+    """
+    figure, axes = blank(_height(rows), columns=2)
+    left, right = axes[0]
+    _bars(left, rows, [palette(1)[0]] * len(rows))
+    left.set(title=title, xlabel="importance [%]")
+    named = {
+        "error": "random quarter",
+        "blocks_error": "blocks of progress",
+        "trivial": "predicting the mean",
+    }
+    for (column, label), colour in zip(named.items(), palette(len(named)), strict=True):
+        right.plot(history["n_events"], history[column], label=label, color=colour, marker=".", ms=3, lw=1.1)
+    right.axvline(n_events, color="#333333", lw=1, ls=":", label="model shown")
+    right.set(title="error of the model", xlabel="number of events", ylabel="IPC error [%]", ylim=(0, None))
+    right.invert_xaxis()
+    right.legend(loc="best", fontsize=8)
+    return figure, axes[0]
+
+
+@styled
+def two_rankings(rows, links):
+    """Two programs' most important events back to back, events of both tied by a line.
+
+    Parameters
+    ----------
+    rows : dict of str to DataFrame
+        Two programs to their rows, as :func:`ranking_beside_errors` takes them.
+    links : list of (int, int)
+        Places of an event on the left and on the right.
+    """
+    figure, axes = blank(
+        max(map(_height, rows.values())), columns=3, sharey=True, gridspec_kw={"width_ratios": [4, 1.3, 4]}
+    )
+    left, middle, right = axes[0]
+    both, alone = palette(1)[0], "#b9bec4"
+    for ax, (program, frame), side in zip((left, right), rows.items(), (0, 1), strict=True):
+        tied = {link[side] for link in links}
+        _bars(ax, frame, [both if place in tied else alone for place in range(len(frame))])
+        ax.set(title=program, xlabel="importance [%]")
+        # Shared axes share their labels too, so each side writes its own along the middle.
+        ax.tick_params(axis="y", left=False, labelleft=False)
+        ax.spines["left"].set_visible(False)
+        for place, label in enumerate(frame["label"]):
+            middle.text(side, place, label, ha=("left", "right")[side], va="center", fontsize=8.5)
+    left.invert_xaxis()
+    for one, other in links:
+        middle.plot([0.32, 0.68], [one, other], color=both, lw=1.2)
+    middle.set(xlim=(0, 1))
+    middle.axis("off")
+    return figure, axes[0]
+
+
+@styled
+def interactions(matrix, joint, summed, beyond, *, pair, rows, title):
+    """All pairs of events as a matrix, and the surface of one of them with its parts.
+
+    Parameters
+    ----------
+    matrix : DataFrame of float, shape (n_events, n_events)
+        Importance [%] below the diagonal; NaN is left blank. Index and columns: short names.
+    joint, summed, beyond : DataFrame
+        Partial dependence on the pair, the sum of the single ones, and what is left
+        [IPC]; index and columns: the two events' values.
+    pair : tuple of str
+        Short names, as in `matrix`: up and across.
+    rows : DataFrame
+        Columns ``a`` and ``b``: where the program's rows lie, counted in cells.
+    title : str
+    """
+    figure, axes = blank(5.6, rows=2, columns=2)
+    # Laid out by hand: to find the room for seven axes anew takes longer than to draw them.
+    figure.set_layout_engine(None)
+    figure.subplots_adjust(left=0.075, right=0.955, bottom=0.085, top=0.95, wspace=0.3, hspace=0.34)
+    (all_pairs, together), (alone, left) = axes
+    _matrix(all_pairs, matrix, pair, title)
+    low, high = joint.to_numpy().min(), joint.to_numpy().max()
+    low, high = min(low, summed.to_numpy().min()), max(high, summed.to_numpy().max())
+    most = abs(beyond.to_numpy()).max() or 1e-9
+    colours = {"cmap": "viridis", "vmin": low, "vmax": high}
+    shown = _surface(together, joint, pair, rows, "both together: IPC", **colours)
+    _surface(alone, summed, pair, rows, "sum of each alone: IPC, same colours", **colours)
+    figure.colorbar(shown, ax=together, pad=0.02)
+    shown = _surface(left, beyond, pair, rows, "what is left: IPC", cmap="RdBu_r", vmin=-most, vmax=most)
+    figure.colorbar(shown, ax=left, pad=0.02)
+    return figure, axes
+
+
+def _matrix(ax, matrix, pair, title):
+    shown = ax.imshow(matrix.to_numpy(), cmap="crest", vmin=0, aspect="auto")
+    names, places = list(matrix.index), range(len(matrix))
+    ax.set_yticks(places, names, fontsize=7.5)
+    ax.set_xticks(places, names, fontsize=7.5, rotation=90 if len(names) > 12 else 0)
+    ax.grid(False)
+    low, high = sorted(map(names.index, pair))
+    ax.plot(low, high, "s", mfc="none", mec="#d62728", mew=2, ms=150 / len(names))
+    ax.set(title=title)
+    ax.figure.colorbar(shown, ax=ax, pad=0.02)
+
+
+def _surface(ax, values, pair, rows, title, **colours):
+    shown = ax.imshow(values.to_numpy(), origin="lower", aspect="auto", **colours)
+    ax.plot(rows["b"], rows["a"], ".", color="white", mec="#222222", mew=0.4, ms=4, alpha=0.7)
+    for axis, at, name in ((ax.xaxis, values.columns, pair[1]), (ax.yaxis, values.index, pair[0])):
+        places = sorted({0, (len(at) - 1) // 3, 2 * (len(at) - 1) // 3, len(at) - 1})
+        axis.set_ticks(places, [f"{at[place]:.3g}" for place in places], fontsize=7.5)
+        axis.set_label_text(name)
+    ax.grid(False)
+    ax.set(title=title)
+    return shown
+
+
+def _height(rows):
+    return max(3.0, 0.9 + 0.2 * len(rows))
+
+
+def _bars(ax, rows, colours):
+    places = range(len(rows))
+    ax.barh(places, rows["mean"], color=colours, height=0.7)
+    if "low" in rows:
+        ax.hlines(places, rows["low"], rows["high"], color="#333333", lw=1)
+    ax.set_yticks(places, rows["label"])
+    ax.set_ylim(len(rows) - 0.4, -0.6)
+    ax.grid(True, axis="x")
+    ax.grid(False, axis="y")

@@ -1,0 +1,133 @@
+"""Turn the knobs of interactions: all pairs of a program as a matrix, one of them as a surface."""
+
+import functools
+
+import numpy as np
+import pandas as pd
+
+from cmlib import plot
+from cmlib.dependence import pair_surface
+from cmlib.events import abbreviate
+from cmlib.explore import text
+from cmlib.explore.controls import dropdown, offer, slider
+from cmlib.explore.panel import Panel
+
+_RECORD = "cmlib record NAME -- COMMAND"
+_MEASURES = [("Friedman's H", "h_statistic"), ("residual variance (Eq. 12)", "residual_variance")]
+
+
+def interactions(ranked, refined, matrices, table, *, threshold=2.0):
+    """The pairs of a program's events by intensity, and what the model says of one pair.
+
+    Controls: program, measure, the importance from which a pair is shown, and the
+    pair. Its surface is the model's partial dependence on both events, beside the
+    sum of the two single ones, and what is left.
+
+    Parameters
+    ----------
+    ranked : dict of str to dict of str to DataFrame
+        Program to measure to its pairs (:func:`cmlib.study.pairs`); empty where
+        nothing is recorded.
+    refined : dict of str to cmlib.rank.Refinement
+        With the models that the pairs were ranked by.
+    matrices : dict of str to cmlib.study.Matrix
+        What they were trained on.
+    table : DataFrame
+        Event table.
+    threshold : float, default 2.0
+        Importance [%] from which a pair is shown at first.
+
+    Returns
+    -------
+    Panel
+    """
+    if not ranked:
+        return Panel.empty(_RECORD)
+
+    @functools.cache
+    def surface(program, pair):
+        return pair_surface(refined[program].model, matrices[program].X, *pair)
+
+    def draw(program, measure, threshold, pair):
+        matrix = _matrix(ranked[program][measure], table, threshold)
+        found = surface(program, pair)
+        labels = abbreviate(pair, table)
+        figure, _ = plot.interactions(
+            matrix,
+            found.joint,
+            found.summed,
+            found.beyond,
+            pair=labels,
+            rows=_places(matrices[program].X, found),
+            title=f"{program}: importance of pairs [%]",
+        )
+        return figure, _said(ranked[program], measure, threshold, pair, found)
+
+    first = next(iter(ranked))
+    controls = {
+        "program": dropdown("program", list(ranked), first),
+        "measure": dropdown("measure", _MEASURES),
+        "threshold": slider("shown from [%]", 0.0, 20.0, step=0.5, value=float(threshold)),
+        "pair": dropdown("pair, by H", _pairs(ranked[first])),
+    }
+    panel = Panel(draw, controls)
+    panel.before_redraw("program", lambda program: offer(controls["pair"], _pairs(ranked[program])))
+    return panel
+
+
+def _pairs(both):
+    """The pairs of a program as options, the strongest by H first."""
+    ordered = both["h_statistic"]
+    members = zip(ordered["event_a"], ordered["event_b"], strict=True)
+    return [
+        (f"{place}. {label}", pair)
+        for place, (label, pair) in enumerate(zip(ordered["label"], members, strict=True), 1)
+    ]
+
+
+def _matrix(pairs, table, threshold):
+    """Importance [%] of every pair below the diagonal, NaN where it is less than the threshold."""
+    events = sorted({*pairs["event_a"], *pairs["event_b"]}, key=lambda event: abbreviate([event], table)[0])
+    place = {event: number for number, event in enumerate(events)}
+    cells = np.full((len(events), len(events)), np.nan)
+    shown = pairs[pairs["importance"] >= threshold]
+    for a, b, importance in zip(shown["event_a"], shown["event_b"], shown["importance"], strict=True):
+        low, high = sorted((place[a], place[b]))
+        cells[high, low] = importance
+    names = abbreviate(events, table)
+    return pd.DataFrame(cells, names, names)
+
+
+def _places(X, surface):
+    """Where the rows lie on the surface, counted in its cells; rows beyond its edges are left out."""
+    a, b = surface.joint.index, surface.joint.columns
+    inside = X[X[a.name].between(a.min(), a.max()) & X[b.name].between(b.min(), b.max())]
+    return pd.DataFrame(
+        {name: np.interp(inside[at.name], at, np.arange(len(at))) for name, at in (("a", a), ("b", b))}
+    )
+
+
+def _said(both, measure, threshold, pair, surface):
+    pairs = both[measure]
+    shown = pairs[pairs["importance"] >= threshold]
+    rows = [[label, *_place_and_share(both[name], pair)] for label, name in _MEASURES]
+    span = float(np.ptp(surface.joint.to_numpy()))
+    beyond = surface.beyond.to_numpy()
+    return (
+        text.paragraph(
+            f"{len(shown)} of {len(pairs)} pairs reach {threshold:g} %; together they make up "
+            f"{text.number(shown['importance'].sum(), 1, '%')}."
+        )
+        + text.paragraph(
+            f"{text.name(pair[0])} (upwards) with {text.name(pair[1])} (across), each from its 5th to its 95th "
+            f"percentile, a column as many rows as the next: together they move predicted IPC by "
+            f"{text.number(span, 3)}; beyond the sum of both alone by {text.number(beyond.min(), 3)} to "
+            f"{text.number(beyond.max(), 3)}. Dots: the program's rows. Where there are none, the model extrapolates."
+        )
+        + text.table(["measure", "place", "importance"], rows)
+    )
+
+
+def _place_and_share(pairs, pair):
+    at = pairs.index[(pairs["event_a"] == pair[0]) & (pairs["event_b"] == pair[1])][0]
+    return f"{at + 1} of {len(pairs)}", text.number(pairs.at[at, "importance"], 1, "%")

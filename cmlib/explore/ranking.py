@@ -1,0 +1,151 @@
+"""Turn the knobs of a ranking: how many events, which model, how many seeds, which other program."""
+
+import pandas as pd
+
+from cmlib import plot, stability
+from cmlib.events import abbreviate
+from cmlib.explore import text
+from cmlib.explore.controls import dropdown, offer, slider
+from cmlib.explore.panel import Panel
+
+_RECORD = "cmlib record NAME -- COMMAND"
+_KEPT = 0
+
+
+def ranking(refined, draws, table, *, top=10):
+    """The most important events of a program, alone or beside another program's.
+
+    Controls: program, the program beside it, the model by its number of events (a
+    step of the refinement), the events shown, and the seeds behind the spread.
+
+    Parameters
+    ----------
+    refined : dict of str to cmlib.rank.Refinement
+        By program; empty where nothing is recorded.
+    draws : dict of str to DataFrame
+        Importances of resampled models of the events kept, by program
+        (:func:`cmlib.stability.draw_importances`).
+    table : DataFrame
+        Event table.
+    top : int, default 10
+        Events shown at first.
+
+    Returns
+    -------
+    Panel
+    """
+    if not refined:
+        return Panel.empty(_RECORD)
+
+    def draw(program, beside, n_events, top, seeds):
+        shown = {
+            name: _Shown(refined[name], draws[name], n_events, seeds) for name in (program, beside) if name
+        }
+        if beside:
+            return _two(shown, table, top)
+        return _one(program, refined[program], shown[program], table, top)
+
+    programs = list(refined)
+    first, n_seeds = programs[0], max(len(one) for one in draws.values())
+    controls = {
+        "program": dropdown("program", programs, first),
+        "beside": dropdown("beside it", _others(first, programs), programs[1] if programs[1:] else ""),
+        "n_events": dropdown("events in the model", _steps(refined[first]), _KEPT),
+        "top": slider("events shown", 3, 30, value=top),
+        "seeds": slider("seeds", 1, n_seeds, value=n_seeds),
+    }
+    panel = Panel(draw, controls)
+
+    def follow(program):
+        offer(controls["beside"], _others(program, programs))
+        offer(controls["n_events"], _steps(refined[program]))
+
+    panel.before_redraw("program", follow)
+    panel.before_redraw(
+        "n_events", lambda n_events: setattr(controls["seeds"], "disabled", n_events != _KEPT)
+    )
+    return panel
+
+
+class _Shown:
+    """The ranking of one program at the step of its refinement that has (about) so many events."""
+
+    def __init__(self, refined, draws, n_events, seeds):
+        sizes = refined.history["n_events"]
+        step = refined.chosen if n_events == _KEPT else int((sizes - n_events).abs().argmin())
+        self.errors = refined.history.iloc[step]
+        self.drawn = min(seeds, len(draws)) if n_events == _KEPT else 0
+        if self.drawn:
+            self.frame = stability.importance_spread(draws.iloc[: self.drawn])
+        else:
+            self.frame = refined.rankings[step].rename("mean").to_frame().rename_axis("event")
+
+    def head(self, top, table):
+        rows = self.frame.head(top)
+        return rows.assign(label=abbreviate(rows.index, table))
+
+
+def _one(program, refined, shown, table, top):
+    rows = shown.head(top, table)
+    figure, _ = plot.ranking_beside_errors(
+        rows, refined.history, n_events=int(shown.errors["n_events"]), title=program
+    )
+    return figure, _model(program, shown) + _list({program: shown}, rows)
+
+
+def _two(shown, table, top):
+    rows = {program: one.head(top, table) for program, one in shown.items()}
+    first, second = (list(one.index) for one in rows.values())
+    common = [event for event in first if event in second]
+    links = [(first.index(event), second.index(event)) for event in common]
+    figure, _ = plot.two_rankings(rows, links)
+    either = list(dict.fromkeys(first + second))
+    means = pd.DataFrame(
+        {program: one.frame["mean"].reindex(either, fill_value=0.0) for program, one in shown.items()}
+    )
+    correlation = means.corr(method="spearman").iloc[0, 1]
+    said = text.paragraph(
+        f"{len(common)} of the first {top} events are in both lists.",
+        f"Rank correlation (Spearman) over the {len(either)} events that are in either: "
+        f"{text.number(correlation, 2)} (1: the same order, -1: the reverse).",
+        "An event that a model has dropped counts as 0 %, so that lists with little in common come out below 0.",
+    )
+    models = "".join(_model(program, one) for program, one in shown.items())
+    return figure, said + models + _list(shown, next(iter(rows.values())))
+
+
+def _model(program, shown):
+    errors = shown.errors
+    spread = (
+        f"Lines: nine of ten of {shown.drawn} models that differ by seed and rows."
+        if shown.drawn > 1
+        else "One model: no spread."
+    )
+    return text.paragraph(
+        f"{text.name(program)}: the model of {errors['n_events']:.0f} events errs by "
+        f"{text.number(errors['error'], 1, '%')} on a random quarter, {text.number(errors['blocks_error'], 1, '%')} "
+        f"on blocks; predicting the mean by {text.number(errors['trivial'], 1, '%')}.",
+        spread,
+    )
+
+
+def _list(shown, rows):
+    """The events of the first ranking by their full names, with their importance in every program shown."""
+    first = next(iter(shown.values())).frame
+    ranks = "rank_low" in first
+    header = ["event", *(f"{program} [%]" for program in shown), *(["places it takes"] if ranks else [])]
+    lines = []
+    for event, label in rows["label"].items():
+        values = [text.number(one.frame["mean"].get(event, float("nan"))) for one in shown.values()]
+        places = [f"{first.at[event, 'rank_low']}–{first.at[event, 'rank_high']}"] if ranks else []
+        lines.append([label if label == event else f"{label} · {event}", *values, *places])
+    return text.table(header, lines)
+
+
+def _others(program, programs):
+    return [("no other program", ""), *((name, name) for name in programs if name != program)]
+
+
+def _steps(refined):
+    kept = int(refined.errors["n_events"])
+    return [(f"{kept}: the model kept", _KEPT), *((str(n), n) for n in refined.history["n_events"])]
