@@ -17,14 +17,17 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cmlib import perf
+from cmlib import events, perf
 from cmlib.errors import CmlibError
 from cmlib.record import archive, record
 from cmlib.record.archive import read_raw
 from cmlib.schedule import Plan
+from cmlib.workloads import kernels
 from cmlib.workloads.micro import (
+    applications,
     build,
     cases,
+    countable,
     plateaus,
     programs,
     recording,
@@ -35,6 +38,7 @@ from cmlib.workloads.micro import (
 )
 from cmlib.workloads.micro.__main__ import main
 from cmlib.workloads.micro.build import SOURCES
+from cmlib.workloads.micro.twins import compare_twins
 
 pytestmark = pytest.mark.needs("cc")
 
@@ -256,6 +260,7 @@ def recorder(monkeypatch):
                 if run_name in existing:
                     continue
                 made.append((name, run_name, command, on_demand))
+                assert folder.parent.joinpath(".lock").is_file() and isinstance(lock, int)
                 meta = {
                     "program": name,
                     "run": run_name,
@@ -285,7 +290,8 @@ def written_by_perf(plan, label, *, seed, n=17):
 
 
 def test_all_recordings_are_made_in_one_go_and_only_once(recorder, folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(recording, "_encodings", lambda names: ({name: name for name in names}, {}))
+    monkeypatch.setattr(recording, "known_events", lambda: None)
+    monkeypatch.setattr(recording, "encodings", lambda names, _: ({name: name for name in names}, {}))
     options = recording.Settings(seconds=1, passes=2, all_per_run=4, key_events=3)
     events = [
         "ex_ret_brn_misp",
@@ -300,8 +306,9 @@ def test_all_recordings_are_made_in_one_go_and_only_once(recorder, folder, tmp_p
     plan = [
         entry for entry in recording.plan_cases(sizes, options, len(events)) if entry[0].program.name in few
     ]
+    own = tmp_path / selection.FOLDER
     make = partial(
-        recording.record_all, plan, options, events, folder, tmp_path, counters={"offered": 6, "good": 5}
+        recording.record_all, plan, options, events, folder, own, counters={"offered": 6, "good": 5}
     )
     chosen = make()
     assert {"ex_ret_brn_misp", "ls_stlf"} <= set(chosen)
@@ -313,11 +320,18 @@ def test_all_recordings_are_made_in_one_go_and_only_once(recorder, folder, tmp_p
     assert len(recorder) == sum(n_runs for _, _, n_runs in plan)
 
     trained = [case for case in cases(sizes, trained=True) if case.program.name in few]
-    X, y = selection.read_slices(tmp_path, trained, "key")
+    X, about = selection.read_slices(own, "key")
+    y = about["label"]
     assert set(X.columns) == {"instructions", *chosen}
-    assert y.unique().tolist() == list(dict.fromkeys(case.label for case in trained))
+    assert dict(zip(X.index.get_level_values("program"), y, strict=True)) == {
+        c.name: c.label for c in trained
+    }
     assert X.groupby(["program", "pass"]).size().eq(3).all()
     npt.assert_allclose(X.loc[y == "P_CPU", "ex_ret_brn_misp"], 0.5, rtol=0.2)
+    sizes_of = about.groupby("label")["size"].first()
+    assert sizes_of["P_Mem_L3"] == 1 << 17 and np.isnan(sizes_of["P_CPU"])
+    unseen, _ = selection.read_slices(own, "key", "unseen")
+    assert set(unseen.index.get_level_values("program")) == {"unseen-filter-P", "unseen-filter-N"}
 
 
 def test_the_plan_says_how_long_it_takes(folder):
@@ -329,15 +343,14 @@ def test_the_plan_says_how_long_it_takes(folder):
 
 
 def test_which_events_count_is_learnt_from_recordings(tmp_path):
-    with pytest.raises(CmlibError, match="Make one of any program first"):
-        selection.counting_events(tmp_path, "amd_zen5")
+    assert countable.counting_events(tmp_path, "amd_zen5") == []
     place = tmp_path / "gcc"
     place.mkdir()
     for part, own in enumerate(["amd_zen5", "intel_skl"]):
         meta = {"set": "sweep", "groups": [[f"b_{own}", "c"], ["a"]], "machine": {"microarchitecture": own}}
         (place / f"sweep-p0-0{part}.json").write_text(json.dumps(meta))
-    assert selection.counting_events(tmp_path, "amd_zen5") == ["a", "b_amd_zen5", "c"]
-    assert selection.counting_events(tmp_path, None) == ["a", "b_amd_zen5", "b_intel_skl", "c"]
+    assert countable.counting_events(tmp_path, "amd_zen5") == ["a", "b_amd_zen5", "c"]
+    assert countable.counting_events(tmp_path, None) == ["a", "b_amd_zen5", "b_intel_skl", "c"]
 
 
 def test_sizes_are_measured_once_and_kept_with_the_recordings(tmp_path, monkeypatch):
@@ -360,6 +373,8 @@ def test_sizes_are_measured_once_and_kept_with_the_recordings(tmp_path, monkeypa
 
 def test_the_command_lists_what_it_would_record(folder, tmp_path, monkeypatch):
     monkeypatch.setattr("cmlib.workloads.micro.__main__.build", lambda _: folder)
+    others = [applications.Application("cpu-gcc", "CPU", None)], ["parallel programs: no C++ compiler"]
+    monkeypatch.setattr("cmlib.workloads.micro.__main__.applications", lambda *_, **__: others)
     monkeypatch.setenv("CMLIB_DATA", str(tmp_path))
     (tmp_path / "recordings" / "gcc").mkdir(parents=True)
     meta = {"set": "sweep", "groups": [["a", "b"]], "machine": {"microarchitecture": "amd_zen5"}}
@@ -371,5 +386,77 @@ def test_the_command_lists_what_it_would_record(folder, tmp_path, monkeypatch):
     total, minutes = re.search(r"^(\d+) runs, about (\d+) minutes", listed.output, re.M).groups()
     assert sum(int(n) for _, _, n in rows) == int(total)
     assert int(total) <= int(minutes) <= 1.2 * int(total)
+    assert re.search(r"^cpu-gcc +CPU +key +3 runs", listed.output, re.M) and "and 3 of other" in listed.output
+    assert "left out: parallel programs: no C++ compiler" in listed.output
     assert not list((tmp_path / "recordings").glob("micro-*"))
     assert "give KiB for all of L2, L3 and M" in invoke(["--sizes", "L2=64"]).output
+
+
+def test_twins_are_timed_at_equal_work(folder):
+    timed = compare_twins({"L2": [65536], "L3": [131072], "M": [262144]}, folder, seconds=0.005)
+    assert len(timed) == len(cases({"L2": [1], "L3": [1], "M": [1]}, trained=True)) / 2 + 11
+    npt.assert_allclose(timed["ratio"], timed["P"] / timed["N"])
+    assert (timed[["P", "N", "operations"]] > 0).all(axis=None)
+
+
+def test_both_reservation_stations_are_one_source_and_two_programs(folder):
+    assert not (SOURCES / "reservation_float.c").exists()
+    whole, floating = (
+        run(argv(name, "P"), folder)["checksum"] for name in ("reservation", "reservation_float")
+    )
+    assert whole != floating
+
+
+@pytest.mark.needs("c++")
+def test_parallel_programs_are_recorded_by_name_and_last_as_long_as_before(tmp_path, monkeypatch):
+    kernel = next(k for k in kernels.programs() if k.name == "parallel_scalar_sum")
+    monkeypatch.setattr(applications.kernel_recipe, "programs", lambda: [kernel])
+    monkeypatch.setattr(
+        applications.kernels, "build", lambda place: kernels.recipe.build(place, [kernel.name])
+    )
+    monkeypatch.setattr(applications.programs, "lacking", lambda: {"SPEC CPU2006": {"povray": ("povray",)}})
+    (one,), left_out = applications.applications(tmp_path / "built", tmp_path, seconds=0.1)
+    assert left_out == ["cpu-povray: lacks povray"]
+    assert (
+        one.program.command.startswith("parallel_scalar_sum good 2 ")
+        and str(tmp_path) not in one.program.command
+    )
+    with one.program.prepare() as counted:
+        assert counted.command[0] == str(tmp_path / "built/parallel_scalar_sum")
+    assert json.loads(one.note) == {"label": "parallel_scalar_sum", "size": None, "kind": "parallel"}
+    place = tmp_path / one.name
+    place.mkdir()
+    (place / "key-p0-00.json").write_text(json.dumps({"command": "parallel_scalar_sum good 2 100 7 1"}))
+    (again,), _ = applications.applications(tmp_path / "built", tmp_path, seconds=0.1)
+    assert again.program.command == "parallel_scalar_sum good 2 100 7 1"
+
+
+def test_a_probe_finds_which_events_count(fake_perf, folder, tmp_path, monkeypatch):
+    known = (
+        events.table()
+        .loc[["ex_ret_brn", "ex_ret_brn_misp", "ls_locks.all"]]
+        .rename({"ls_locks.all": "x.never"})
+    )
+    case = next(case for case in ALL_CASES if case.name == "micro-branch-P")
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    found = countable.probe(
+        case, known, folder, tmp_path, seconds=0.3, counters={"offered": 6, "good": 5}, lock=None
+    )
+    assert found == ["ex_ret_brn", "ex_ret_brn_misp"]
+
+
+def test_a_sweep_is_drawn_and_kept_among_the_results(folder, tmp_path, monkeypatch):
+    monkeypatch.setenv("CMLIB_DATA", str(tmp_path))
+    monkeypatch.setattr(
+        "cmlib.workloads.micro.__main__.build", lambda place: place.mkdir(parents=True) or place
+    )
+    sizes = np.array([2**octave * quarter // 4 for octave in range(13, 27) for quarter in (4, 5, 6, 7)])
+    measured = pd.DataFrame({"size": sizes, "ns": np.repeat([1.0, 4.0, 20.0, 120.0], 14)})
+    monkeypatch.setattr("cmlib.workloads.micro.__main__.sweep", lambda _: measured)
+    done = CliRunner().invoke(main, ["--sweep"])
+    assert done.exit_code == 0, done.output
+    assert (
+        "working sets [bytes]" in done.output
+        and (tmp_path / "results/micro/sweep.png").stat().st_size > 10_000
+    )
+    pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "results/micro/sweep.csv"), measured)

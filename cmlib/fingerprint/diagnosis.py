@@ -97,6 +97,23 @@ def shares(labels):
     )
 
 
+def label_shares(labels, programs):
+    """How the slices of each program were labelled.
+
+    Parameters
+    ----------
+    labels, programs : array-like of str, shape (n_slices,)
+
+    Returns
+    -------
+    DataFrame
+        Index ``program`` in order of appearance, a column a label [percent of the program's slices].
+    """
+    frame = pd.DataFrame({"program": np.asarray(programs), "label": np.asarray(labels)})
+    counted = frame.groupby(["program", "label"], sort=False).size().unstack(fill_value=0)
+    return 100 * counted.div(counted.sum(axis=1), axis=0)
+
+
 def advice(label):
     """What a class means, and what a programmer can do about it.
 

@@ -3,47 +3,95 @@
 from pathlib import Path
 
 import click
+from tqdm import tqdm
 
 from cmlib import machine, places
 from cmlib.errors import CmlibError
+from cmlib.workloads.micro.applications import applications
 from cmlib.workloads.micro.build import build
-from cmlib.workloads.micro.latency import plateaus, working_sets
+from cmlib.workloads.micro.countable import counting_events, known_events
+from cmlib.workloads.micro.latency import plateaus, sweep, working_sets
 from cmlib.workloads.micro.recording import Settings, estimate_minutes, plan_cases, record_all
-from cmlib.workloads.micro.selection import counting_events, recorded_sweep
+from cmlib.workloads.micro.selection import FOLDER, recorded_sweep
+from cmlib.workloads.micro.twins import compare_twins
 
 
 @click.command(help=__doc__)
 @click.option(
     "--record", "do_record", is_flag=True, help="Make the recordings; without it they are only listed."
 )
+@click.option("--sweep", "do_sweep", is_flag=True, help="Only measure the latency of memory by size.")
+@click.option("--twins", "do_twins", is_flag=True, help="Only time both forms of each at equal work.")
 @click.option(
     "--seconds", default=Settings.seconds, show_default=True, help="Execution of a case in each run [s]."
 )
 @click.option("--passes", default=Settings.passes, show_default=True, help="Passes over the key events.")
 @click.option("--key-events", default=Settings.key_events, show_default=True, help="Events to select.")
 @click.option("--sizes", help="Working sets [KiB] instead of a sweep: L2=64,128;L3=1024;M=131072.")
-@click.option("--folder", type=click.Path(path_type=Path), help="Of the recordings [data/recordings].")
-def main(do_record, seconds, passes, key_events, sizes, folder):
+@click.option("--folder", type=click.Path(path_type=Path), help="Of all recordings [data/recordings].")
+def main(do_record, do_sweep, do_twins, seconds, passes, key_events, sizes, folder):
     try:
         folder = folder or places.recordings_dir()
         settings = Settings(seconds, passes, key_events=key_events)
         programs_folder = build(places.results_dir() / "micro")
+        if do_sweep:
+            _sweep(programs_folder)
+            return
+        found_sizes = _sizes(sizes, folder / FOLDER, programs_folder, do_record)
+        if do_twins:
+            _twins(found_sizes, programs_folder, seconds)
+            return
         # a list can be made on any machine, of the events that counted where recordings were made
         events = counting_events(folder, machine.describe()["microarchitecture"] if do_record else None)
-        plan = plan_cases(_sizes(sizes, folder, programs_folder, do_record), settings, len(events))
-        _show(plan, settings, programs_folder)
+        plan = plan_cases(found_sizes, settings, len(events) or len(known_events()))
+        others, left_out = applications(programs_folder, folder / FOLDER, seconds=2 * seconds)
+        _show(plan, settings, programs_folder, others, left_out)
         if do_record:
-            chosen = record_all(plan, settings, events, programs_folder, folder, counters=_counters())
+            chosen = record_all(
+                plan,
+                settings,
+                events,
+                programs_folder,
+                folder / FOLDER,
+                counters=_counters(),
+                applications=others,
+            )
             click.echo(f"key events: {', '.join(chosen)}")
     except CmlibError as error:
         raise click.ClickException(str(error)) from error
 
 
+def _sweep(programs_folder):
+    from cmlib.plot import fingerprint as plot
+
+    latencies = sweep(programs_folder)
+    levels = plateaus(latencies)
+    file = programs_folder / "sweep"
+    latencies.to_csv(file.with_suffix(".csv"), index=False)
+    figure, _ = plot.latency(latencies, levels, working_sets(levels))
+    figure.savefig(file.with_suffix(".png"), dpi=150)
+    click.echo(f"levels [bytes, ns a load]:\n{levels}\nworking sets [bytes]: {working_sets(levels)}")
+    click.echo(f"{file.with_suffix('.csv')}, and drawn: {file.with_suffix('.png')}")
+
+
+def _twins(sizes, programs_folder, seconds):
+    with tqdm(unit="case", desc="twins") as bar:
+        timed = compare_twins(sizes, programs_folder, seconds=seconds, progress=lambda: bar.update())
+    click.echo(timed.round(3).to_string(index=False))
+
+
 def _sizes(text, folder, programs_folder, keep):
-    if not text:
-        levels = plateaus(recorded_sweep(folder, programs_folder, keep=keep))
-        click.echo(f"what a sweep found [bytes, ns a load]:\n{levels}\n")
-        return working_sets(levels)
+    given = _given_sizes(text) if text else None
+    if given and not keep:
+        return given
+    if keep:
+        folder.mkdir(parents=True, exist_ok=True)
+    levels = plateaus(recorded_sweep(folder, programs_folder, keep=keep))
+    click.echo(f"what a sweep found [bytes, ns a load]:\n{levels}\n")
+    return given or working_sets(levels)
+
+
+def _given_sizes(text):
     try:
         pairs = dict(part.split("=") for part in text.split(";"))
         sizes = {level: [1024 * int(size) for size in listed.split(",")] for level, listed in pairs.items()}
@@ -56,14 +104,19 @@ def _sizes(text, folder, programs_folder, keep):
     return sizes
 
 
-def _show(plan, settings, programs_folder):
+def _show(plan, settings, programs_folder, others, left_out):
     minutes = estimate_minutes(plan, settings, programs_folder)
     for (case, set_name, n_runs), expected in zip(plan, minutes, strict=True):
         size = f"{case.size / 1024:.0f} KiB" if case.size else ""
         click.echo(
             f"{case.name:32} {case.label:10} {size:>12} {set_name:4} {n_runs:3} runs {expected:6.1f} min"
         )
-    click.echo(f"{sum(n_runs for _, _, n_runs in plan)} runs, about {sum(minutes):.0f} minutes")
+    for one in others:
+        click.echo(f"{one.name:32} {one.kind:23} key  {settings.passes:3} runs")
+    for reason in left_out:
+        click.echo(f"left out: {reason}")
+    n_runs, n_others = sum(n_runs for _, _, n_runs in plan), settings.passes * len(others)
+    click.echo(f"{n_runs} runs, about {sum(minutes):.0f} minutes, and {n_others} of other programs")
 
 
 def _counters():

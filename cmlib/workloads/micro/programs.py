@@ -1,5 +1,6 @@
 """The programs: micro-benchmarks to train on, programs never trained on, and the cases recorded of each."""
 
+import json
 from dataclasses import dataclass
 
 _FORMS = ("P", "N")
@@ -74,6 +75,12 @@ class Case:
     def label(self):
         """Class of its slices."""
         return self.program.label(self.form, self.level)
+
+    @property
+    def note(self):
+        """Kept with every run."""
+        kind = "micro" if self.program.trained else "unseen"
+        return json.dumps({"label": self.label, "size": self.size, "kind": kind})
 
     def argv(self, *, seconds=None, operations=None, seed=1):
         """Command line, to run where the program is on the path.

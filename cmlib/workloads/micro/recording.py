@@ -1,6 +1,5 @@
 """All recordings of the micro-benchmarks in one go: what will be run, and running it."""
 
-import json
 import os
 import time
 from contextlib import contextmanager
@@ -8,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cmlib import machine
-from cmlib.events import encode, table, table_for
 from cmlib.record import record
 from cmlib.schedule import plan_mlpx
 from cmlib.workloads.micro.build import run
+from cmlib.workloads.micro.countable import encodings, known_events, probe
 from cmlib.workloads.micro.programs import cases
 from cmlib.workloads.micro.selection import ALL, KEY, find_key_events, recorded_key_events
 
@@ -83,7 +82,7 @@ def estimate_minutes(plan, settings, programs_folder):
     return [n_runs * (settings.seconds + preparing[case] + _OVERHEAD_S) / 60 for case, _, n_runs in plan]
 
 
-def record_all(plan, settings, events, programs_folder, folder, *, counters):
+def record_all(plan, settings, events, programs_folder, folder, *, counters, applications=()):
     """Make the recordings that are not there yet.
 
     Parameters
@@ -92,13 +91,15 @@ def record_all(plan, settings, events, programs_folder, folder, *, counters):
         From `plan_cases`.
     settings : Settings
     events : sequence of str
-        Those that count here.
+        Those that count here; if there are none, a probe of the first case finds them.
     programs_folder : path-like
         Where `build` put the programs.
     folder : path-like
-        Of all recordings.
+        Of the fingerprint recordings, in that of all recordings.
     counters : dict
         ``offered`` and ``good``.
+    applications : sequence of Application
+        Recorded last, with the key events.
 
     Returns
     -------
@@ -110,39 +111,48 @@ def record_all(plan, settings, events, programs_folder, folder, *, counters):
     CmlibError
         As :func:`cmlib.record.record`.
     """
-    codes, counters_of = _encodings(events)
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    known = known_events()
     trained = [case for case, set_name, _ in plan if set_name == ALL]
-    with _on_path(programs_folder), machine.counters_lock(Path(folder), "the micro-benchmarks") as lock:
+    with _on_path(programs_folder), machine.counters_lock(folder.parent, "the micro-benchmarks") as lock:
+        how = {"counters": counters, "lock": lock}
+        events = list(events) or probe(
+            trained[0], known, programs_folder, folder, seconds=settings.seconds, **how
+        )
+        codes, counters_of = encodings(events, known)
 
-        def save(case, set_name, counted, per_run, passes):
+        def save(name, program, note, set_name, counted, per_run, passes, on_demand=True):
+            plans = plan_mlpx(
+                counted,
+                counters["good"],
+                counters_of=counters_of,
+                per_run=per_run,
+                set_name=set_name,
+                interval_ms=_INTERVAL_MS,
+            )
             record(
-                case.name,
-                case.argv(seconds=settings.seconds),
-                plan_mlpx(
-                    counted,
-                    counters["good"],
-                    counters_of=counters_of,
-                    per_run=per_run,
-                    set_name=set_name,
-                    interval_ms=_INTERVAL_MS,
-                ),
+                name,
+                program,
+                plans,
                 passes=passes,
                 encodings=codes,
-                counters=counters,
                 folder=folder,
-                lock=lock,
-                on_demand=True,
-                note=json.dumps({"label": case.label, "size": case.size}),
+                on_demand=on_demand,
+                note=note,
+                **how,
             )
 
         for case in trained:
-            save(case, ALL, list(events), settings.all_per_run, 1)
-        key_events = recorded_key_events(folder, trained) or find_key_events(
-            folder, trained, settings.key_events
-        )
+            argv = case.argv(seconds=settings.seconds)
+            save(case.name, argv, case.note, ALL, events, settings.all_per_run, 1)
+        key_events = recorded_key_events(folder) or find_key_events(folder, settings.key_events)
+        keys = (KEY, key_events, len(key_events), settings.passes)
         for case, set_name, _ in plan:
             if set_name == KEY:
-                save(case, KEY, key_events, len(key_events), settings.passes)
+                save(case.name, case.argv(seconds=settings.seconds), case.note, *keys)
+        for one in applications:
+            save(one.name, one.program, one.note, *keys, on_demand=False)
     return key_events
 
 
@@ -155,10 +165,3 @@ def _on_path(folder):
         yield
     finally:
         os.environ["PATH"] = before
-
-
-def _encodings(names):
-    """How perf is told each event, and how many counters each takes."""
-    about = machine.describe()
-    known = table(table_for(about["vendor"], about["family"], about["model"]))
-    return {name: encode(name, known) for name in names}, known["counters"].to_dict()

@@ -1,12 +1,14 @@
-"""What is measured before it is recorded: the sizes, the events that count, and the key events among them."""
+"""What was measured of the micro-benchmarks: sizes, slices, and the key events selected from them."""
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from cmlib import perf
-from cmlib.errors import CmlibError
+from cmlib.errors import NothingRecordedError
 from cmlib.fingerprint.key_events import select_key_events
 from cmlib.fingerprint.slices import join_parts, slice_rates
 from cmlib.record import existing_runs
@@ -14,6 +16,8 @@ from cmlib.record.archive import read_raw
 from cmlib.workloads.micro.latency import sweep
 
 ALL, KEY = "all", "key"
+FOLDER = "fingerprint"  # among the recordings: hundreds of runs that no other notebook is asked about
+COMMAND = "python -m cmlib.workloads.micro --record"
 _SWEEP = "micro-sweep.csv"
 
 
@@ -23,7 +27,7 @@ def recorded_sweep(folder, programs_folder, *, keep):
     Parameters
     ----------
     folder : path-like
-        Of all recordings.
+        Of the fingerprint recordings.
     programs_folder : path-like
         Where `build` put the programs.
     keep : bool
@@ -43,48 +47,27 @@ def recorded_sweep(folder, programs_folder, *, keep):
     return latencies
 
 
-def counting_events(folder, microarchitecture):
-    """Events that a sweep of any program has seen counting on such a machine.
-
-    Parameters
-    ----------
-    folder : path-like
-        Of all recordings.
-    microarchitecture : str or None
-        As :func:`cmlib.machine.describe` names it; None for any.
-
-    Returns
-    -------
-    list of str
-        In alphabetical order.
+def kept_sweep(folder):
+    """The latency sweep kept with the recordings.
 
     Raises
     ------
-    CmlibError
-        If there is no recording of all events from such a machine.
+    NothingRecordedError
+        If there is none.
     """
-    seen = set()
-    for place in sorted(Path(folder).glob("*/")):
-        for meta in existing_runs(place).values():
-            if meta["set"] == "sweep" and microarchitecture in (None, meta["machine"]["microarchitecture"]):
-                seen.update(event for group in meta["groups"] for event in group)
-    if not seen:
-        raise CmlibError(
-            f"no recording of all events on {microarchitecture} in {folder}, so it is unknown which events count here. "
-            "Make one of any program first: cmlib record NAME --mode mlpx --events all -- COMMAND"
-        )
-    return sorted(seen)
+    file = Path(folder) / _SWEEP
+    if not file.is_file():
+        raise NothingRecordedError(f"no latency sweep is kept with the recordings: run `{COMMAND}`")
+    return pd.read_csv(file)
 
 
-def find_key_events(folder, trained, n):
+def find_key_events(folder, n):
     """Select the key events from the recordings of all events.
 
     Parameters
     ----------
     folder : path-like
-        Of all recordings.
-    trained : sequence of Case
-        Whose set of all events has been recorded.
+        Of the fingerprint recordings.
     n : int
 
     Returns
@@ -92,53 +75,131 @@ def find_key_events(folder, trained, n):
     list of str
         Without instructions, which are counted anyway.
     """
-    X, y = read_slices(folder, trained, ALL)
+    X, about = read_slices(folder, ALL)
     candidates = X.loc[:, X.nunique() > 1].drop(columns="instructions")
-    return select_key_events(candidates, y, min(n, candidates.shape[1]))
+    return select_key_events(candidates, about["label"], min(n, candidates.shape[1]))
 
 
-def recorded_key_events(folder, trained):
+def recorded_key_events(folder):
     """Key events of a recording that was begun before; empty if there is none."""
-    for case in trained:
-        for meta in existing_runs(Path(folder) / case.name).values():
+    meta = key_metadata(folder)
+    return [event for group in meta["groups"] for event in group] if meta else []
+
+
+def key_metadata(folder):
+    """Metadata of some run of the key events; None if there is none."""
+    for place in sorted(Path(folder).glob("micro-*/")):
+        for meta in existing_runs(place).values():
             if meta["set"] == KEY:
-                return [event for group in meta["groups"] for event in group]
-    return []
+                return meta
+    return None
 
 
-def read_slices(folder, wanted, set_name, *, slice_s=0.4):
-    """Read the slices of recorded cases.
+@dataclass(frozen=True)
+class Series:
+    """What was recorded of one run.
+
+    Attributes
+    ----------
+    program : str
+        Name of the recording.
+    number : int
+        Of the pass.
+    about : dict
+        ``label``, ``size`` [bytes or None] and ``kind`` ("micro", "unseen", "CPU", "parallel").
+    counts, running : DataFrame
+        As from :func:`cmlib.perf.series`.
+    """
+
+    program: str
+    number: int
+    about: dict
+    counts: pd.DataFrame
+    running: pd.DataFrame
+
+
+def read_series(folder, set_name, kind="micro", *, only="*"):
+    """Read the recorded runs of a kind of programs.
 
     Parameters
     ----------
     folder : path-like
-        Of all recordings.
-    wanted : sequence of Case
+        Of the fingerprint recordings.
     set_name : {"all", "key"}
+    kind : {"micro", "unseen", "CPU", "parallel", "own"}
+    only : str, default "*"
+        Name of a recording; all if not given.
+
+    Returns
+    -------
+    list of Series
+        By program, pass and part.
+    """
+    found = []
+    for place in sorted(Path(folder).glob(f"{kind.lower()}-*/")):
+        if only not in ("*", place.name):
+            continue
+        for name, meta in existing_runs(place).items():
+            if meta["set"] == set_name:
+                series = perf.series(perf.parse_stat(read_raw(place, name).decode()))
+                found.append(Series(place.name, meta["pass"], json.loads(meta["note"]), *series))
+    return found
+
+
+def cut(series, *, slice_s=0.4):
+    """Cut recorded runs into slices.
+
+    Parameters
+    ----------
+    series : list of Series
+        From `read_series`.
     slice_s : float, default 0.4
 
     Returns
     -------
     X : DataFrame of float, shape (n_slices, n_events)
-        Index ``program`` (the case's name), ``pass``, ``slice``; events per cycle. The parts of a pass are joined slice by
-        slice: the programs do the same all the time.
-    y : Series of str
-        Classes.
+        Index ``program``, ``pass`` and ``slice``, events per cycle. The parts of a pass are joined slice by slice: the
+        programs do the same all the time.
+    about : DataFrame
+        Index of X; columns ``label``, ``size`` [bytes, NaN for none] and ``time_s``, the end of the slice [s].
+
+    Raises
+    ------
+    ValueError
+        As :func:`cmlib.fingerprint.slices.slice_rates`, naming the run.
     """
-    sliced, labels = {}, {}
-    for case in wanted:
-        place, parts = Path(folder) / case.name, {}
-        for name, meta in existing_runs(place).items():
-            if meta["set"] == set_name:
-                series = perf.series(perf.parse_stat(read_raw(place, name).decode()))
-                parts.setdefault(meta["pass"], []).append(
-                    slice_rates(*series, slice_s=slice_s, on_missing="drop")
-                )
-                labels[case.name] = json.loads(meta["note"])["label"]
-        sliced |= {(case.name, number): join_parts(frames) for number, frames in parts.items()}
-    if not sliced:
-        raise CmlibError(
-            f"no recording of set {set_name!r} in {folder}: run python -m cmlib.workloads.micro --record"
-        )
-    X = pd.concat(sliced, join="inner", names=["program", "pass", "slice"])
-    return X, X.index.get_level_values("program").to_series(X.index).map(labels)
+    parts, notes = {}, {}
+    for one in series:
+        try:
+            rates = slice_rates(one.counts, one.running, slice_s=slice_s, on_missing="drop")
+        except ValueError as error:
+            raise ValueError(f"{one.program}, pass {one.number}: {error}") from error
+        parts.setdefault((one.program, one.number), []).append(rates)
+        notes[one.program] = one.about
+    names = ["program", "pass", "slice"]
+    X = pd.concat({key: join_parts(frames) for key, frames in parts.items()}, join="inner", names=names)
+    ends = [frames[0].index[: min(map(len, frames))] for frames in parts.values()]
+    programs = X.index.get_level_values("program")
+    about = pd.DataFrame(
+        {
+            "label": programs.map({name: note["label"] for name, note in notes.items()}),
+            "size": programs.map({name: note["size"] for name, note in notes.items()}).astype(float),
+            "time_s": np.concatenate(ends),
+        },
+        index=X.index,
+    )
+    return X, about
+
+
+def read_slices(folder, set_name, kind="micro", *, slice_s=0.4):
+    """Read the slices of a kind of programs: `read_series`, then `cut`.
+
+    Raises
+    ------
+    NothingRecordedError
+        If there is no recording of these.
+    """
+    series = read_series(folder, set_name, kind)
+    if not series:
+        raise NothingRecordedError(f"nothing recorded yet of the {kind} programs: run `{COMMAND}`")
+    return cut(series, slice_s=slice_s)

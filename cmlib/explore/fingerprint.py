@@ -1,0 +1,70 @@
+"""Turn the knobs of a fingerprint: a program, the length of its slices, and why a slice got its class."""
+
+import html
+
+from cmlib.explore import text
+from cmlib.explore.controls import dropdown, offer, slider
+from cmlib.explore.panel import Panel
+from cmlib.fingerprint.diagnosis import advice
+from cmlib.plot.fingerprint import phase_timeline
+
+_RECORD = "python -m cmlib.workloads.micro --record"
+
+
+def fingerprint(profiles, *, program=""):
+    """The timeline of a program, and the rule that decided for one of its slices.
+
+    Controls: program, length of a slice, and the slice that is explained.
+
+    Parameters
+    ----------
+    profiles : dict of str to dict of float to cmlib.study.fingerprint.Profile
+        By program and length of a slice [s]; empty where nothing is recorded.
+    program : str
+        Shown at first; else the first one.
+
+    Returns
+    -------
+    Panel
+    """
+    if not profiles:
+        return Panel.empty(_RECORD)
+    first = program if program in profiles else next(iter(profiles))
+    controls = {
+        "program": dropdown("program", list(profiles), first),
+        "slice_s": dropdown("slice", _lengths(profiles[first])),
+        "number": slider("slice explained", 1, 2, value=1),
+    }
+
+    def fit():
+        controls["number"].max = len(profiles[controls["program"].value][controls["slice_s"].value].labelled)
+
+    def draw(program, slice_s, number):
+        return _draw(profiles[program][slice_s], program, slice_s, number)
+
+    def adjust_to_program(name):
+        offer(controls["slice_s"], _lengths(profiles[name]))
+        fit()
+
+    fit()
+    panel = Panel(draw, controls)
+    panel.before_redraw("program", adjust_to_program)
+    panel.before_redraw("slice_s", lambda _: fit())
+    return panel
+
+
+def _lengths(by_length):
+    return [(f"{length:g} s", length) for length in by_length]
+
+
+def _draw(profile, program, slice_s, number):
+    labelled = profile.labelled
+    end, label, rule = labelled.index[number - 1], *labelled.iloc[number - 1][["label", "rule"]]
+    figure, _ = phase_timeline(labelled, profile.ipc, title=f"{program}, slices of {slice_s:g} s", marked=end)
+    meaning, remedy = advice(label)
+    return figure, text.paragraph(
+        f"Slice {number} of {len(labelled)}, {end - slice_s:.1f}–{end:.1f} s: <strong>{label}</strong>, "
+        f"IPC {profile.ipc.iloc[number - 1]:.2f}. {meaning.capitalize()}.",
+        f"Rule: <code>{html.escape(rule)}</code> (events per cycle).",
+        html.escape(remedy),
+    )

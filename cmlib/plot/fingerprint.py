@@ -1,0 +1,225 @@
+"""Figures of the fingerprints: the tree, a program's phases, the sizes of the caches, accuracy curves."""
+
+from matplotlib.lines import Line2D
+
+from cmlib.plot.style import blank, palette, styled
+
+# A hue for where the time goes and dark for P, light for N: told apart by lightness alone as well.
+COLOURS = {
+    "P_Mem_L2": "#b8860b",
+    "P_Mem_L3": "#c2480b",
+    "P_Mem_M": "#7a1257",
+    "P_CPU": "#00548f",
+    "N_Mem_L2": "#f3dfa2",
+    "N_Mem_L3": "#f7c6a5",
+    "N_Mem_M": "#e3bcd6",
+    "N_CPU": "#b5d8ef",
+    "unknown": "#9aa0a6",
+}
+_ROW, _STEP, _INDENT = 0.2, 0.42, 0.1  # inches
+_LEVEL_COLOURS = ("#dfe7ee", "#f3dfa2", "#f7c6a5", "#e3bcd6")
+
+
+@styled
+def decision_tree(tree, *, title=""):
+    """A decision tree, every node on a line of its own, so that nothing covers anything at any size.
+
+    An inner node stands between its branches: upwards where its condition holds, downwards where it doesn't.
+
+    Parameters
+    ----------
+    tree : dict
+        From :meth:`cmlib.fingerprint.C45Classifier.to_dict`.
+    title : str
+    """
+    rows = list(_in_order(tree))
+    depth = max(level for _, level, _ in rows)
+    figure, axes = blank(max(1.2, 0.5 + _ROW * len(rows)))
+    ax = axes[0, 0]
+    place = {node["node"]: (level * _STEP, number) for number, (node, level, _) in enumerate(rows)}
+    for node, _, parent in rows:
+        x, y = place[node["node"]]
+        if parent is not None:
+            above_x, above_y = place[parent["node"]]
+            ax.plot(
+                [above_x + _INDENT, above_x + _INDENT, x], [above_y, y, y], color="#9aa0a6", lw=1, zorder=1
+            )
+        if "event" in node:
+            told = f"{node['event']} ≤ {node['threshold']:.3g}"
+            style = {"weight": "bold", "bbox": {"fc": "white", "ec": "#9aa0a6", "lw": 0.8, "pad": 1.5}}
+        else:
+            told = f"{node['label']}   {node['n']:,}" + (
+                f" ({node['wrong']:,} of other classes)" if node["wrong"] else ""
+            )
+            fill = COLOURS.get(node["label"], "#eeeeee")
+            style = {"color": _ink(fill), "bbox": {"fc": fill, "ec": "none", "pad": 1.8}}
+        ax.text(x, y, told, va="center", fontsize=8, zorder=2, **style)
+    ax.set(ylim=(len(rows) - 0.4, -0.6), xlim=(-0.1, max(8.8, depth * _STEP + 4)))
+    ax.set_title(title)
+    ax.set_axis_off()
+    return figure, ax
+
+
+@styled
+def phase_timeline(labelled, ipc, *, title="", marked=None):
+    """The class of each slice as a coloured band over the IPC line, a lane a class, its share beside.
+
+    Parameters
+    ----------
+    labelled : DataFrame
+        Index ``time_s``, the end of each slice [s]; column ``label``.
+    ipc : Series
+        Instructions per cycle of each slice, same index.
+    title : str
+    marked : float, optional
+        End of a slice to point at [s].
+    """
+    found = set(labelled["label"])
+    shown = [label for label in COLOURS if label in found]
+    lanes = len(shown)
+    figure, grid = blank(2.6 + 0.24 * lanes)
+    grid[0, 0].remove()
+    axes = figure.subplots(
+        2, 2, width_ratios=[5, 1], height_ratios=[0.24 * lanes + 0.1, 1.9], sharex="col", sharey="row"
+    )
+    band, share, line = axes[0, 0], axes[0, 1], axes[1, 0]
+    axes[1, 1].remove()
+    ends = labelled.index.to_series()
+    length = ends.diff().median() if len(ends) > 1 else ends.iloc[0]
+    for lane, label in enumerate(shown):
+        own = ends[(labelled["label"] == label).to_numpy()]
+        bars = [(end - length, length) for end in own]
+        band.broken_barh(bars, (lane - 0.42, 0.84), color=COLOURS[label], lw=0)
+        line.broken_barh(bars, (0, 1), color=COLOURS[label], lw=0, alpha=0.35, transform=_across(line))
+        percent = 100 * len(own) / len(labelled)
+        share.barh(lane, percent, color=COLOURS[label], height=0.84)
+        share.text(percent + 3, lane, f"{percent:.1f} %", va="center", fontsize=8)
+    middles = ends - length / 2
+    line.plot(middles.to_numpy(), ipc.to_numpy(), color="#222222", lw=1.3, marker=".", ms=3)
+    for ax in (band, line) if marked is not None else ():
+        ax.axvline(marked - length / 2, color="#222222", lw=1, ls=":")
+    band.set_yticks(range(lanes), shown)
+    band.set(ylim=(lanes - 0.5, -0.5), title=title)
+    band.tick_params(axis="x", length=0, labelbottom=False)
+    share.set(xlim=(0, 150), xticks=[], title="share of slices")
+    share.tick_params(axis="y", length=0, labelleft=False)
+    for ax in (band, share):
+        ax.grid(False)
+    line.set(xlabel="time [s]", ylabel="IPC", ylim=(0, None), xlim=(ends.iloc[0] - length, ends.iloc[-1]))
+    return figure, (band, share, line)
+
+
+@styled
+def latency(latencies, levels, working_sets):
+    """Latency of a load by working-set size, the levels found in it, and the sizes chosen.
+
+    Parameters
+    ----------
+    latencies : DataFrame
+        Columns ``size`` [bytes] and ``ns``.
+    levels : DataFrame
+        Index ``level``; ``smallest``, ``largest`` [bytes] and ``ns``.
+    working_sets : dict of str to list of int
+        Level to the sizes chosen [bytes].
+    """
+    figure, axes = blank(3.2)
+    ax = axes[0, 0]
+    for (level, found), fill in zip(levels.iterrows(), _LEVEL_COLOURS, strict=False):
+        ax.axvspan(found["smallest"] / 1024, found["largest"] / 1024, color=fill, lw=0)
+        middle = (found["smallest"] * found["largest"]) ** 0.5 / 1024
+        ax.text(middle, 0.98, f"{level}\n{found['ns']:.3g} ns", transform=_up(ax), ha="center", va="top")
+    ax.plot(latencies["size"] / 1024, latencies["ns"], color="#222222", marker=".", ms=4, lw=1.2)
+    for sizes in working_sets.values():
+        ax.plot(
+            [size / 1024 for size in sizes],
+            [0.03] * len(sizes),
+            "^",
+            color="#00548f",
+            ms=6,
+            transform=_up(ax),
+        )
+    chosen = Line2D([], [], ls="", marker="^", color="#00548f", label="working sets chosen")
+    ax.set(xscale="log", yscale="log", xlabel="working set [KiB]", ylabel="ns a load")
+    ax.set_ylim(latencies["ns"].min() / 2, latencies["ns"].max() * 4)
+    ax.legend(handles=[chosen], loc="center right")
+    return figure, ax
+
+
+@styled
+def accuracy_curve(curves, *, x, xlabel, lines=None, log=False):
+    """Accuracy of classification against a number, a line a kind of folds.
+
+    Parameters
+    ----------
+    curves : dict of str to DataFrame
+        Label to a frame with the columns `x` and ``accuracy`` [%].
+    x, xlabel : str
+    lines : dict of str to float, optional
+        Label to where on the x axis a dashed line stands.
+    log : bool, default False
+        Whether the x axis is logarithmic.
+    """
+    figure, axes = blank(3.0)
+    ax = axes[0, 0]
+    markers = ("o", "s", "^", "D")
+    for (label, curve), colour, marker in zip(curves.items(), palette(len(curves)), markers, strict=False):
+        ax.plot(curve[x], curve["accuracy"], marker=marker, ms=4, lw=1.2, color=colour, label=label)
+    for (label, at), style in zip((lines or {}).items(), ("--", ":"), strict=False):
+        ax.axvline(at, color="#555555", lw=1, ls=style, label=f"{label}: {at:g}")
+    ax.set(xlabel=xlabel, ylabel="slices in the right class [%]")
+    if log:
+        ax.set_xscale("log")
+        ticks = sorted({value for curve in curves.values() for value in curve[x]})
+        ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+        ax.minorticks_off()
+    ax.legend(loc="upper left", bbox_to_anchor=(1, 1))
+    return figure, ax
+
+
+@styled
+def program_scores(scores, *, goal, limit):
+    """Programs of known behaviour: how their slices were labelled, a bar a program.
+
+    Parameters
+    ----------
+    scores : DataFrame
+        From :func:`cmlib.fingerprint.diagnosis.label_shares`: index the program with its expected class, a column a
+        label [%].
+    goal, limit : dict of str to float
+        Label and place [%] of the dashed lines for pathological and healthy programs.
+    """
+    figure, axes = blank(0.9 + 0.24 * len(scores))
+    ax = axes[0, 0]
+    rows, left = range(len(scores)), [0.0] * len(scores)
+    for label in (label for label in COLOURS if label in scores):
+        ax.barh(rows, scores[label], left=left, color=COLOURS[label], height=0.8, label=label)
+        left = [before + value for before, value in zip(left, scores[label], strict=True)]
+    ax.set_yticks(rows, list(scores.index))
+    for (label, at), style in zip((goal | limit).items(), ("--", ":"), strict=False):
+        ax.axvline(at, color="#222222", lw=1, ls=style, label=f"{label}: {at:g} %")
+    ax.set(xlim=(0, 100), xlabel="slices [%]")
+    ax.invert_yaxis()
+    ax.grid(False)
+    ax.legend(loc="upper left", bbox_to_anchor=(1, 1))
+    return figure, ax
+
+
+def _in_order(node, level=0, parent=None):
+    if "event" in node:
+        yield from _in_order(node["left"], level + 1, node)
+    yield node, level, parent
+    if "event" in node:
+        yield from _in_order(node["right"], level + 1, node)
+
+
+def _ink(fill):
+    red, green, blue = (int(fill[i : i + 2], 16) for i in (1, 3, 5))
+    return "#ffffff" if 0.3 * red + 0.59 * green + 0.11 * blue < 140 else "#1d2126"
+
+
+def _across(ax):
+    """Data along x, the whole height along y."""
+    return ax.get_xaxis_transform()
+
+
+_up = _across

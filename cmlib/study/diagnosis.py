@@ -1,0 +1,207 @@
+"""What a program's slices say: profiles, in the notebook, on the command line and on a page."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from cmlib import places
+from cmlib.errors import NothingRecordedError
+from cmlib.fingerprint.diagnosis import advice, label_slices, phases, shares
+from cmlib.fingerprint.observe import observe
+from cmlib.fingerprint.page import render
+from cmlib.fingerprint.slices import slice_rates
+from cmlib.plot.fingerprint import phase_timeline
+from cmlib.study.fingerprint import SLICE_S
+from cmlib.workloads.micro import selection as recorded
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What a program does, slice by slice.
+
+    Attributes
+    ----------
+    labelled : DataFrame
+        Index ``time_s``, the end of each slice [s]; columns ``label`` and ``rule``.
+    ipc : Series
+        Instructions per cycle, same index.
+    phases : DataFrame
+        From :func:`cmlib.fingerprint.diagnosis.phases`.
+    shares : Series
+        By label [percent].
+    """
+
+    labelled: pd.DataFrame
+    ipc: pd.Series
+    phases: pd.DataFrame
+    shares: pd.Series
+
+
+def profile(model, counts, running, *, slice_s=SLICE_S):
+    """Label the slices of one run.
+
+    Parameters
+    ----------
+    model : UnknownRejector
+        From `train`.
+    counts, running : DataFrame
+        As from :func:`cmlib.perf.series`.
+    slice_s : float, default 0.4
+
+    Returns
+    -------
+    Profile
+
+    Raises
+    ------
+    ValueError
+        If the run is shorter than two slices, or lacks an event that the tree was trained on.
+    """
+    rates = slice_rates(counts, running, slice_s=slice_s, on_missing="drop")
+    lacking = [event for event in model.feature_names_in_ if event not in rates]
+    if lacking or not len(rates):
+        raise ValueError(
+            f"the run has no slice with {len(lacking) or 'all'} of the {len(model.feature_names_in_)} key events"
+            f"{', the first is ' + lacking[0] if lacking else ''}: run the program longer, or take longer slices."
+        )
+    labelled = label_slices(model, rates[model.feature_names_in_])
+    return Profile(labelled, rates["instructions"], phases(labelled), shares(labelled["label"]))
+
+
+def profiles(model, series, *, slice_s=SLICE_S):
+    """Profile of the first pass of each program.
+
+    Returns
+    -------
+    dict of str to Profile
+        By the recording's name.
+    """
+    first = {one.program: one for one in reversed(series)}
+    return {
+        name: profile(model, one.counts, one.running, slice_s=slice_s) for name, one in sorted(first.items())
+    }
+
+
+def choose(found, program="all"):
+    """The profile to look at: the one that is named, else the one of most kinds of phases.
+
+    Parameters
+    ----------
+    found : dict of str to Profile
+    program : str, default "all"
+        Name of a recording, such as ``cpu-bzip2``, or the part after the first hyphen.
+
+    Returns
+    -------
+    str
+        Its name in `found`.
+
+    Raises
+    ------
+    NothingRecordedError
+        If nothing is recorded, or not this program.
+    """
+    named = [name for name in found if program in (name, name.partition("-")[2])]
+    if named:
+        return named[0]
+    if program != "all" or not found:
+        wanted = f"the key events of {program!r}" if program != "all" else "a program's key events"
+        todo = f"cmlib diagnose --keep {program} -- COMMAND" if program != "all" else recorded.COMMAND
+        raise NothingRecordedError(f"nothing recorded yet of {wanted}: run `{todo}`")
+    return max(found, key=lambda name: (len(found[name].shares), len(found[name].phases)))
+
+
+def explain(profile):
+    """Phases of a program with what each class means and what to do about it.
+
+    Parameters
+    ----------
+    profile : Profile
+
+    Returns
+    -------
+    DataFrame
+        ``start_s``, ``end_s``, ``label``, ``rule`` and, by :func:`cmlib.fingerprint.diagnosis.advice`,
+        ``meaning`` and ``remedy``.
+    """
+    told = [advice(label) for label in profile.phases["label"]]
+    return profile.phases.drop(columns="n_slices").assign(
+        meaning=[meaning for meaning, _ in told], remedy=[remedy for _, remedy in told]
+    )
+
+
+def recorded_run(name, folder=None):
+    """Counts and running shares of the first recorded run of a program with the key events.
+
+    Parameters
+    ----------
+    name : str
+        Of the recording, such as ``cpu-bzip2``, or what it was kept under by `cmlib diagnose --keep`.
+    folder : path-like, optional
+        Of all recordings.
+
+    Raises
+    ------
+    NothingRecordedError
+        If there is none; the message lists what there is.
+    """
+    place = Path(folder or places.recordings_dir()) / recorded.FOLDER
+    known = sorted(path.name for path in place.glob("*/"))
+    found = next((path for path in known if name in (path, path.partition("-")[2])), None)
+    if found is not None:
+        for one in recorded.read_series(place, recorded.KEY, found.partition("-")[0], only=found):
+            return one.counts, one.running
+    raise NothingRecordedError(
+        f"nothing recorded yet of the key events of {name!r}: run `cmlib diagnose --keep {name} -- COMMAND`. "
+        f"Recorded: {', '.join(known) or 'none'}."
+    )
+
+
+def new_run(command, trained, *, keep=None, wait=False):
+    """Run a command with the key events: see :func:`cmlib.fingerprint.observe.observe`.
+
+    Parameters
+    ----------
+    command : list of str
+    trained : dict
+        `Fingerprints.meta`.
+    keep : str, optional
+        Name to keep the run under.
+    wait : bool
+
+    Returns
+    -------
+    counts, running : DataFrame
+    """
+    if keep is None:
+        return observe(command, trained, wait=wait)
+    note = json.dumps({"label": keep, "size": None, "kind": "own"})
+    folder = places.recordings_dir() / recorded.FOLDER
+    return observe(command, trained, keep_in=folder, name=f"own-{keep}", note=note, wait=wait)
+
+
+def page(title, found, trained):
+    """A program's diagnosis as a page: see :func:`cmlib.fingerprint.page.render`.
+
+    Parameters
+    ----------
+    title : str
+    found : Profile
+    trained : Fingerprints
+
+    Returns
+    -------
+    str
+        HTML.
+    """
+    events = sum(map(len, trained.meta["groups"]))
+    n_runs = len(trained.key["micro"])
+    about = (
+        f"{len(found.labelled)} slices. Labelled by a decision tree over {events} key events, trained on {n_runs} runs of "
+        f"micro-benchmarks on {trained.meta['machine']['microarchitecture']}."
+    )
+    figure, _ = phase_timeline(found.labelled, found.ipc)
+    caveat = trained.caveat.replace("**", "").strip()
+    return render(title, found, explain(found), figure, about=about, caveat=caveat)

@@ -1,0 +1,259 @@
+"""What notebook 05 asks of the micro-benchmarks' recordings."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from sklearn.model_selection import StratifiedGroupKFold
+
+from cmlib import places
+from cmlib.errors import NothingRecordedError
+from cmlib.fingerprint import C45Classifier
+from cmlib.fingerprint.diagnosis import label_shares, score_programs
+from cmlib.fingerprint.key_events import accuracy_curve, eliminate
+from cmlib.fingerprint.unknown import UnknownRejector
+from cmlib.fingerprint.validate import validate
+from cmlib.workloads.micro import plateaus, programs
+from cmlib.workloads.micro import selection as recorded
+
+SLICE_S = 0.4
+KINDS = ("micro", "unseen", "CPU", "parallel", "own")
+_NAMES = {"micro": "Micro-benchmarks", "CPU": "CPU programs", "parallel": "Parallel programs"}
+
+
+@dataclass(frozen=True)
+class Fingerprints:
+    """All recordings that fingerprints are made from.
+
+    Attributes
+    ----------
+    key : dict of str to list of Series
+        Runs that counted the key events, by kind: "micro", "unseen", "CPU", "parallel", "own"
+        (kept by `cmlib diagnose --keep`).
+    all : list of Series
+        Runs of the micro-benchmarks that counted all events.
+    sweep : DataFrame
+        Latency by working-set size.
+    meta : dict
+        Metadata of one run of the key events: machine, counters, interval, note.
+    """
+
+    key: dict
+    all: list
+    sweep: pd.DataFrame
+    meta: dict
+
+    @property
+    def caveat(self):
+        """What captions add where a stand-in of perf made these recordings; else empty."""
+        made_up = "fake" in (self.meta["machine"]["perf"] or "")
+        return " **Synthetic data:** these counts were made up, not measured." if made_up else ""
+
+    @property
+    def unmultiplexed(self):
+        """Events that can be counted at once, beside the pinned ones."""
+        return self.meta["counters"]["good"] - len(self.meta["pinned"])
+
+
+def load(folder=None, *, kinds=KINDS, with_all=True):
+    """Read the recordings of the micro-benchmarks and of what was recorded with them.
+
+    Parameters
+    ----------
+    folder : path-like, optional
+        Of all recordings; `data/recordings` by default.
+    kinds : sequence of str
+    with_all : bool, default True
+        Whether the runs that counted all events are read as well.
+
+    Returns
+    -------
+    Fingerprints
+
+    Raises
+    ------
+    NothingRecordedError
+        If there are none.
+    """
+    folder = Path(folder or places.recordings_dir()) / recorded.FOLDER
+    meta = recorded.key_metadata(folder)
+    if meta is None:
+        raise NothingRecordedError(f"nothing recorded yet: run `{recorded.COMMAND}`")
+    key = {kind: recorded.read_series(folder, recorded.KEY, kind) for kind in kinds}
+    everything = recorded.read_series(folder, recorded.ALL) if with_all else []
+    return Fingerprints(key, everything, recorded.kept_sweep(folder), meta)
+
+
+def slices(series, slice_s=SLICE_S):
+    """Cut runs into slices: see :func:`cmlib.workloads.micro.selection.cut`."""
+    return recorded.cut(series, slice_s=slice_s)
+
+
+def table_1(about):
+    """The micro-benchmarks, with the sizes and slices recorded of each.
+
+    Parameters
+    ----------
+    about : DataFrame
+        From `slices`.
+
+    Returns
+    -------
+    DataFrame
+        A row a program: its name in the paper's Table 1 (``Table 1``) and here (``program``), the pathology, the working
+        sets [KiB], and the slices of the pathological (``P``) and the healthy form (``N``).
+    """
+    names = about.index.get_level_values("program").str.split("-")
+    frame = about.assign(program=names.str[1], form=names.str[2])
+    rows = []
+    for program in programs():
+        own = frame[frame["program"] == program.name]
+        if program.trained and len(own):
+            sizes = [f"{size / 1024:.0f}" for size in sorted(own["size"].dropna().unique())]
+            rows.append(
+                {
+                    "Table 1": program.table_1,
+                    "program": program.name,
+                    "pathology": program.pathology,
+                    "working sets [KiB]": " ".join(sizes) or "–",
+                    **{form: int((own["form"] == form).sum()) for form in "PN"},
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def levels(sweep):
+    """Levels of the memory in a sweep, from :func:`cmlib.workloads.micro.plateaus`."""
+    return plateaus(sweep)
+
+
+def chosen_sizes(about):
+    """Working sets that were recorded, by level [bytes]."""
+    sized = about.dropna(subset="size")
+    level = sized["label"].str.rsplit("_", n=1).str[-1]
+    return {name: sorted(group.unique()) for name, group in sized["size"].groupby(level)}
+
+
+def key_event_curve(X, about, sizes, *, seed=0):
+    """Accuracy of the tree on ever fewer key events, by two kinds of folds.
+
+    Parameters
+    ----------
+    X, about : DataFrame
+        Slices of all events.
+    sizes : sequence of int
+        Numbers of events; those above what there is are taken as all.
+    seed : int, default 0
+        Of the folds by case.
+
+    Returns
+    -------
+    elimination : DataFrame
+        From :func:`cmlib.fingerprint.key_events.eliminate`.
+    curves : dict of str to DataFrame
+        ``10-fold`` as the paper's, and ``whole programs left out``: a form of a program at a size is in one fold.
+    """
+    X = X.loc[:, X.nunique() > 1]
+    elimination = eliminate(X, about["label"])
+    sizes = sorted({min(size, X.shape[1]) for size in sizes}, reverse=True)
+    cases = X.index.get_level_values("program")
+    by_case = StratifiedGroupKFold(10, shuffle=True, random_state=seed)
+    curve = accuracy_curve(X, about["label"], elimination, sizes, C45Classifier())
+    whole = accuracy_curve(X, about["label"], elimination, sizes, C45Classifier(), cv=by_case, groups=cases)
+    return elimination, {"10-fold": curve, "whole programs left out": whole}
+
+
+def table_2(X, about, kind, *, seed=0):
+    """Cross-validation of a tree of one kind of programs, as Table 2 has it and more strictly.
+
+    Parameters
+    ----------
+    X, about : DataFrame
+        From `slices`; micro-benchmarks are classified by class, others by program.
+    kind : {"micro", "CPU", "parallel"}
+    seed : int
+
+    Returns
+    -------
+    DataFrame
+        ``benchmarks``, ``folds`` and what :func:`cmlib.fingerprint.validate.validate` gives.
+    """
+    sizes = about["size"] if kind == "micro" else None
+    found = validate(C45Classifier(), X, about["label"], runs=run_of(X), sizes=sizes, seed=seed)
+    return found.reset_index().assign(benchmarks=_NAMES[kind])[["benchmarks", *found.reset_index().columns]]
+
+
+def train(X, about, *, quantile=0.99, margin=1.0):
+    """Train the tree, and learn how far from each other programs of the same classes lie.
+
+    Parameters
+    ----------
+    X, about : DataFrame
+        Slices of the micro-benchmarks.
+    quantile, margin
+        As for :class:`cmlib.fingerprint.unknown.UnknownRejector`, with programs as its groups.
+
+    Returns
+    -------
+    UnknownRejector
+    """
+    model = UnknownRejector(C45Classifier(), quantile=quantile, margin=margin)
+    return model.fit(X, about["label"], groups=X.index.get_level_values("program").str.split("-").str[1])
+
+
+def score(model, X, about):
+    """How slices of programs of known behaviour were labelled.
+
+    Returns
+    -------
+    labels : ndarray of str
+    scores : DataFrame
+        From :func:`cmlib.fingerprint.diagnosis.score_programs`.
+    """
+    labels = model.predict(X[model.feature_names_in_])
+    return labels, score_programs(labels, about["label"], X.index.get_level_values("program"))
+
+
+def shares_by_program(labels, X, about):
+    """How the slices of programs of known behaviour were labelled, each program named with its class.
+
+    Returns
+    -------
+    DataFrame
+        Index such as ``filter P (P_CPU)``; a column a label [percent].
+    """
+    names = X.index.get_level_values("program").str.split("-").str[1:3].str.join(" ")
+    return label_shares(labels, names + " (" + about["label"].to_numpy() + ")")
+
+
+def slice_lengths(series, lengths, *, seed=0):
+    """Accuracy of the tree against the length of a slice.
+
+    Parameters
+    ----------
+    series : list of Series
+        The micro-benchmarks' runs of the key events.
+    lengths : sequence of float
+        [s]; those of which a run holds no two are left out.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        Kind of folds to ``slice_s``, ``accuracy`` and ``n_slices``.
+    """
+    shortest = min(one.counts["cycles"].count() for one in series)
+    interval = float(np.median(np.diff(series[0].counts.index)))
+    rows = []
+    for length in lengths:
+        if round(length / interval) < 1 or shortest < 3 * length / interval:
+            continue
+        X, about = slices(series, length)
+        found = validate(C45Classifier(), X, about["label"], runs=run_of(X), seed=seed).reset_index()
+        rows.append(found.assign(slice_s=length, n_slices=len(X)))
+    return {str(folds): frame for folds, frame in pd.concat(rows).groupby("folds")}
+
+
+def run_of(X):
+    """The run of each slice: program and pass."""
+    return X.index.get_level_values("program") + "/" + X.index.get_level_values("pass").astype(str)

@@ -1,0 +1,133 @@
+"""Made-up recordings of the micro-benchmarks, in the real format, by the real recording code over what the fake perf says.
+
+Its rows are taken without starting its process: hundreds of runs.
+
+``python -m tests.planted_recordings FOLDER [--whole]`` makes a data folder to look at notebook 05 with.
+"""
+
+import contextlib
+import itertools
+import json
+import os
+import sys
+from functools import partial
+from pathlib import Path
+from unittest import mock
+
+import numpy as np
+import pandas as pd
+
+from cmlib import events
+from cmlib.record import Counted, Program
+from cmlib.record.execute import Outcome, resolve
+from cmlib.workloads.micro import plateaus, working_sets
+from cmlib.workloads.micro import recording as micro
+from cmlib.workloads.micro.applications import CPU, PARALLEL, Application
+from cmlib.workloads.micro.programs import programs
+from cmlib.workloads.micro.selection import FOLDER
+from tests.fake import planted
+
+COUNTERS = {"offered": 6, "good": 5}
+ENDS = (48 << 10, 1 << 20, 16 << 20)  # what the made-up caches hold
+SOME_EVENTS = (
+    "ls_dmnd_fills_from_sys.local_l2",
+    "ls_dmnd_fills_from_sys.local_ccx",
+    "ls_dmnd_fills_from_sys.dram_io_near",
+    "ls_hw_pf_dc_fills.local_l2",
+    "ls_mab_alloc.load_store_allocations",
+    "ls_dispatch.ld_dispatch",
+    "ls_l1_d_tlb_miss.all",
+    "l2_cache_req_stat.dc_hit_in_l2",
+    "ex_ret_brn_misp",
+    "ex_ret_brn",
+    "ex_ret_ops",
+    "ex_no_retire.all",
+    "ex_div_busy",
+    "fp_ret_sse_avx_ops.all",
+    "ic_tag_hit_miss.instruction_cache_miss",
+)
+
+
+def make(data, *, n_sizes=2, names=SOME_EVENTS, key_events=10, passes=2, seconds=5.3, others=4):
+    """Fill a data folder; returns the key events.
+
+    Parameters
+    ----------
+    data : path
+        As CMLIB_DATA names it.
+    n_sizes : int
+        Working sets a level.
+    names : sequence of str
+        Events that count.
+    key_events, passes : int
+    seconds : float
+        What each run is said to have lasted.
+    others : int
+        CPU programs, and parallel programs.
+    """
+    binaries = data / "results/micro"
+    folder = data / "recordings" / FOLDER
+    for place in (binaries, folder):
+        place.mkdir(parents=True)
+    for program in programs():
+        target = binaries / program.name
+        target.write_text("#!/bin/sh\n")
+        target.chmod(0o755)
+    latencies = made_up_sweep()
+    latencies.to_csv(folder / "micro-sweep.csv", index=False)
+    settings = micro.Settings(seconds, passes, key_events=key_events)
+    plan = micro.plan_cases(working_sets(plateaus(latencies), n_sizes), settings, len(names))
+    applications = [
+        Application(
+            f"{kind.lower()}-{letter * 3}",
+            kind,
+            Program(
+                f"made up {letter}", partial(contextlib.nullcontext, Counted(["true", f"{kind}{letter}"]))
+            ),
+        )
+        for kind in (CPU, PARALLEL)
+        for letter in "abcdefghijklmnop"[:others]
+    ]
+    known = events.table()
+    about = {**micro.machine.describe(), "microarchitecture": "made_up", "perf": "6.1.fake"}
+    with (
+        mock.patch("cmlib.record.session.execute", partial(_executed, seconds, itertools.count())),
+        mock.patch("cmlib.record.execute.check_perf", lambda: None),
+        mock.patch("cmlib.record.program.check_perf", lambda: None),
+        mock.patch.object(micro, "known_events", lambda: known),
+        mock.patch.object(micro.machine, "describe", lambda: about),
+        open(os.devnull, "w") as nowhere,
+        contextlib.redirect_stderr(nowhere),
+    ):
+        return micro.record_all(
+            plan, settings, list(names), binaries, folder, counters=COUNTERS, applications=applications
+        )
+
+
+def _executed(seconds, draws, plan, encodings, counted, folder, *, lock, on_demand):
+    """In the place of perf and the program: what the fake perf would have written."""
+    interval = plan.interval_ms / 1000
+    ends = [interval * i for i in range(1, 1 + int(seconds / interval))] + [seconds]
+    pinned = [f"{event}:u" for event in plan.pinned]
+    text = "".join(planted.rows(resolve(counted.command), ends, pinned, plan.groups, next(draws)))
+    return Outcome(f"# started on Sat Nov 21 03:00:46 2026\n\n{text}".encode(), 0, 0, "", "")
+
+
+def made_up_sweep():
+    """A sweep of a machine with three caches."""
+    sizes = np.array([2**octave * quarter // 4 for octave in range(13, 27) for quarter in (4, 5, 6, 7)])
+    ns = np.array([1.1, 3.6, 14.0, 95.0])[np.searchsorted(ENDS, sizes)]
+    return pd.DataFrame({"size": sizes, "ns": ns * np.random.default_rng(0).uniform(0.97, 1.1, len(sizes))})
+
+
+def counting_here():
+    """The events that the committed recordings saw counting."""
+    found = Path(__file__).parents[1] / "data/recordings/gcc"
+    metas = (json.loads(file.read_text()) for file in found.glob("sweep-*.json"))
+    return sorted({event for meta in metas for group in meta["groups"] for event in group})
+
+
+if __name__ == "__main__":
+    whole = {"n_sizes": 3, "names": counting_here(), "key_events": 40, "passes": 3, "others": 12}
+    options = (whole | {"seconds": 10.3}) if "--whole" in sys.argv else {}
+    print(make(Path(sys.argv[1]), **options))
