@@ -3,6 +3,7 @@
 import click
 
 from cmlib.cli.compare import compare
+from cmlib.cli.diagnose import diagnose
 from cmlib.cli.doctor import doctor
 from cmlib.cli.importing import import_
 from cmlib.cli.record import record
@@ -28,5 +29,5 @@ def main():
     """Answers out of hardware performance counters: record, clean, rank, explain."""
 
 
-for command in (doctor, record, import_, run, store, compress, compare):
+for command in (doctor, record, import_, run, store, compress, compare, diagnose):
     main.add_command(command)
