@@ -80,11 +80,11 @@ results.table(shown.drop(columns=["sd"]), "importances", "**Table.** Figure 16 i
 # %% [markdown]
 # ## How far did each ranking move?
 #
-# Rank correlation of the events among the first twenty of either ranking, with its interval over resampled models. Rankings differ by chance as well: *itself* is what two halves of the lone program's own stretches score against each other.
+# The share of importance that lies on the same events, and the rank correlation of the events among the first twenty of either ranking, with intervals over resampled models. Rankings differ by chance as well: *itself* is what two halves of the lone program's own stretches score against each other.
 
 # %%
 moved = study.movement(matrices, cases, seeds=range(n_seeds))
-results.table(moved, "movement", "**Table.** Agreement of the ranking together with the ranking alone; −1 to 1, and the share of the first ten events in common.")
+results.table(moved, "movement", "**Table.** Agreement of the ranking together with the ranking alone; importance shared (0 to 1), rank correlations (−1 to 1), and the share of the first ten events in common.")
 
 # %%
 units = study.leading_units(draws, table)
@@ -97,6 +97,7 @@ for pair in cases:
     results.number(f"importance of the first event, {pair}", leading[pair]["mean"].iloc[0], "%", paper=printed[pair].get("top_percent"), note=f"here {leading[pair].index[0]}")
     results.number(f"events of the L2 cache among the first ten, {pair}", int(units.get("l2-cache", {}).get(pair, 0)), "events", paper=printed[pair].get("l2_events_in_top10"))
 for row in moved.to_dict("records"):
+    results.number(f"importance shared by {row['pair']} and {row['alone']} alone", 100 * row["importance_shared"], "%", note=f"90 %: {100 * row['importance_shared low']:.0f} to {100 * row['importance_shared high']:.0f}; alone against itself {100 * row['itself: importance_shared']:.0f}")
     results.number(f"rank correlation of {row['pair']} with {row['alone']} alone", row["spearman"], note=f"Spearman, 90 %: {row['spearman low']:.2f} to {row['spearman high']:.2f}; alone against itself {row['itself: spearman']:.2f}")
 
 # %%
