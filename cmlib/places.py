@@ -55,6 +55,9 @@ def params_dir():
 def handed_down(results):
     """Let processes started in this block find the same data, whatever folder they run in, and write to `results`."""
     told = {"CMLIB_DATA": str(data_dir().absolute()), "CMLIB_RESULTS": str(Path(results).absolute())}
+    if "NUMBA_CACHE_DIR" not in os.environ and not any(map(_writable, (_PACKAGE, Path.home()))):
+        # Numba keeps compiled code in one of the two, and can't be imported without either.
+        told["NUMBA_CACHE_DIR"] = str(Path(results).absolute() / ".numba")
     before = {name: os.environ.get(name) for name in told}
     os.environ.update(told)
     try:
@@ -62,6 +65,10 @@ def handed_down(results):
     finally:
         for name, value in before.items():
             os.environ.pop(name) if value is None else os.environ.update({name: value})
+
+
+def _writable(folder):
+    return os.access(folder, os.W_OK)
 
 
 def _chosen(variable):

@@ -270,6 +270,17 @@ def test_results_go_where_the_parameter_says_and_a_relative_folder_is_the_caller
     assert os.environ["CMLIB_DATA"] == "my data" and "CMLIB_RESULTS" not in os.environ
 
 
+@pytest.mark.parametrize("writable", [True, False])
+def test_compiled_code_goes_to_the_results_where_neither_package_nor_home_can_be_written(
+    monkeypatch, tmp_path, writable
+):
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    monkeypatch.setattr(places, "_writable", lambda folder: writable)
+    with places.handed_down(tmp_path):
+        assert os.environ.get("NUMBA_CACHE_DIR") == (None if writable else f"{tmp_path}/.numba")
+    assert "NUMBA_CACHE_DIR" not in os.environ
+
+
 def test_a_folder_of_results_of_one_notebook_is_refused(small_profile, tmp_path):
     out = small_profile(saving("01_small"))
     (tmp_path / "params/tiny/01_small.yaml").write_text("results_folder: elsewhere\n")
