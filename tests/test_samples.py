@@ -26,6 +26,7 @@ from cmlib.samples import (
     SampleError,
     SampleParser,
     compress_samples,
+    find_lines,
     find_streams,
     read_lines,
     read_samples,
@@ -366,7 +367,9 @@ def test_streams_are_kept_under_their_program_and_numbered(own_data):
         assert out == own_data / f"samples/busy/software-{number:02d}"
         assert told["kind"] == "samples" and told["n_samples"] > 20
     out, told = record_stream("busy", BUSY, KERNEL_GROUP, period=EVERY, compress={"drift": 20.0})
-    assert out.name == "software-02" and read_lines(out)[1]["method"]["drift"] == 20.0
+    assert out.name == "software-lines-00" and read_lines(out)[1]["method"]["drift"] == 20.0
+    (lines,) = find_lines().itertuples()
+    assert lines.path == out and lines.n_lines == told["n_lines"] and 0 < lines.own_s < 60
     found = find_streams()
     assert found["name"].tolist() == ["busy", "busy"] and set(found["kind"]) == {"software"}
     assert found["events"].iloc[0] == tuple(KERNEL_GROUP)

@@ -2,6 +2,7 @@
 
 from cmlib.compress.accuracy import fit_quality
 from cmlib.compress.bounded import BoundedRegression
+from cmlib.compress.intervals import intervals
 from cmlib.compress.lines import compress, of_event, reconstruct
 from cmlib.compress.online import OnlineRegression
 from cmlib.compress.peers import at_equal_size, bottom_up, swinging_door, zstd_samples
@@ -16,6 +17,7 @@ __all__ = [
     "bottom_up",
     "compress",
     "fit_quality",
+    "intervals",
     "of_event",
     "reconstruct",
     "survey",

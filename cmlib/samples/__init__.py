@@ -5,12 +5,13 @@ from cmlib.samples.keeping import record_stream
 from cmlib.samples.parser import SampleParser
 from cmlib.samples.reading import read_samples
 from cmlib.samples.recording import compress_samples, record_lines, record_samples
-from cmlib.samples.streams import find_streams
+from cmlib.samples.streams import find_lines, find_streams
 
 __all__ = [
     "SampleError",
     "SampleParser",
     "compress_samples",
+    "find_lines",
     "find_streams",
     "read_lines",
     "read_samples",

@@ -25,21 +25,33 @@ SOFTWARE_GROUP = (
 @click.command(help=__doc__)
 @click.option("--record", "do_record", is_flag=True, help="Make the recordings that are missing.")
 @click.option("--software", is_flag=True, help="Events that the kernel counts, every 500 µs of task-clock.")
+@click.option(
+    "--lines",
+    is_flag=True,
+    help="Only lines, found as the program runs: the first event counted along, with the drift test.",
+)
 @click.option("--case", "names", multiple=True, help="Only this one (repeat for more).")
 @click.option("--folder", type=click.Path(path_type=Path), help="Where streams go [data/samples].")
-def main(do_record, software, names, folder):
+def main(do_record, software, lines, names, folder):
     folder = folder or samples_dir()
     kind, group, period = (
         ("software", SOFTWARE_GROUP, 500_000) if software else ("hardware", HARDWARE_GROUP, 1_000_000)
     )
     chosen = [case for case in cases() if not names or case.name in names]
-    missing = [case for case in chosen if not (folder / case.name / f"{kind}-00.json").exists()]
+    file = f"{kind}-lines-00.json" if lines else f"{kind}-00.json"
+    missing = [case for case in chosen if not (folder / case.name / file).exists()]
     for case in chosen:
         click.echo(f"{case.name:12} {'missing' if case in missing else 'there':8} {case.label}")
     try:
         for case in tqdm(missing if do_record else [], unit="stream"):
             _, told = record_stream(
-                case.name, case.to_record(), group, period=period, folder=folder, wait=True
+                case.name,
+                case.to_record(),
+                group[:2] if lines else group,
+                period=period,
+                compress={"drift": 20.0} if lines else None,
+                folder=folder,
+                wait=True,
             )
             tqdm.write(
                 f"{case.name}: {told['n_samples']} samples in {told['duration_s']:.1f} s, {told['n_lost']} lost"

@@ -30,7 +30,8 @@ def record_stream(
     ----------
     name : str
         Folder under `folder`. A stream of kernel events alone becomes
-        ``software-00``, any other ``hardware-00``, the next one ``-01``.
+        ``software-00``, any other ``hardware-00``, the next one ``-01``; lines
+        become ``software-lines-00``.
     command : sequence of str, or cmlib.record.Program
         Sampled is the process itself: perf (6.1) does not follow a sampled
         group into the processes and threads that it starts.
@@ -78,7 +79,8 @@ def record_stream(
             )
         settings = [f"{key}={value}" for key, value in counted.environment.items()]
         command = ["env", *settings, *counted.command] if settings else counted.command
-        out = _next(target, "hardware" if any(map(_takes_counter, encodings)) else "software")
+        kind = "hardware" if any(map(_takes_counter, encodings)) else "software"
+        out = _next(target, kind if compress is None else f"{kind}-lines")
         options = {"label": program.command, "progress": progress}
         try:
             if compress is None:
@@ -94,10 +96,10 @@ def _table():
     return events.table(name) if name else events.table().iloc[:0]
 
 
-def _next(target, kind):
-    taken = {file.name.partition(".")[0] for file in target.glob(f"{kind}-*.json")}
-    number = next(n for n in range(len(taken) + 1) if f"{kind}-{n:02d}" not in taken)
-    return target / f"{kind}-{number:02d}"
+def _next(target, stem):
+    taken = {file.name for file in target.glob(f"{stem}-*.json")}
+    number = next(n for n in range(len(taken) + 1) if f"{stem}-{n:02d}.json" not in taken)
+    return target / f"{stem}-{number:02d}"
 
 
 def _takes_counter(event):

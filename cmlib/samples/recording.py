@@ -64,7 +64,7 @@ def record_lines(
     dict
         The metadata: kind, command, events, period, method, n_samples, n_lines,
         n_lost, n_backwards, n_unreadable (see :class:`SampleParser`), machine,
-        date, duration_s.
+        date, duration_s, and own_s, the processor time of this process meanwhile.
 
     Raises
     ------
@@ -169,7 +169,7 @@ def _sample(command, encodings, period, sink, label, buffer_pages, progress, cop
         )
     command = resolve(command)
     parser = SampleParser(encodings)
-    date, began = datetime.now(UTC), time.monotonic()
+    date, began, own = datetime.now(UTC), time.monotonic(), time.process_time()
     with sampled(command, list(encodings.values()), int(period), buffer_pages=buffer_pages) as pieces:
         text = pieces if copy is None else _copied(pieces, copy)
         n_samples = _store(parsed(text, parser), sink, progress)
@@ -190,6 +190,7 @@ def _sample(command, encodings, period, sink, label, buffer_pages, progress, cop
         "machine": machine.describe(),
         "date": date.strftime("%Y-%m-%dT%H:%M:%S"),
         "duration_s": time.monotonic() - began,
+        "own_s": time.process_time() - own,
     }
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 
 from cmlib.errors import NothingRecordedError
-from cmlib.samples.files import SAMPLES, read_metadata, samples_dir
+from cmlib.samples.files import LINES, SAMPLES, read_metadata, samples_dir
 
 KINDS = ("hardware", "software")
 
@@ -48,6 +48,30 @@ def find_streams(folder=None, kind="auto"):
             f"{' --software' if kind == 'software' else ''}`"
         )
     return found
+
+
+def find_lines(folder=None, kind="software"):
+    """List what was kept as lines while the programs ran.
+
+    Parameters
+    ----------
+    folder : path, optional
+        `data/samples` by default.
+    kind : {"hardware", "software"}
+
+    Returns
+    -------
+    DataFrame
+        A row a recording: name, path (without suffix, for :func:`read_lines`), n_samples, n_lines,
+        n_lost, duration_s and own_s, the processor time that reading, regression
+        and storing took; empty if there is none.
+    """
+    columns = ["n_samples", "n_lines", "n_lost", "duration_s", "own_s"]
+    rows = []
+    for path in sorted(Path(folder or samples_dir()).glob(f"*/{kind}-lines-*{LINES}")):
+        meta = read_metadata(path)
+        rows.append({"name": path.parent.name, "path": path.with_suffix("")} | {c: meta[c] for c in columns})
+    return pd.DataFrame(rows, columns=["name", "path", *columns])
 
 
 def _row(path):

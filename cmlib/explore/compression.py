@@ -1,0 +1,80 @@
+"""Turn the knobs of online regression: one event of a sample stream and its lines."""
+
+import numpy as np
+
+from cmlib import plot
+from cmlib.compress import compress, fit_quality
+from cmlib.explore import text
+from cmlib.explore.controls import dropdown, offer, slider
+from cmlib.explore.panel import Panel
+
+_RECORD = "python -m cmlib.samples --record"
+_MOST_DRAWN = 4000
+
+
+def compression(streams, *, stream="", event=""):
+    """Samples and their lines, with size and errors.
+
+    Controls: stream, event, α for a line's third sample, the number of σ for the later ones, and the
+    threshold of the drift test, 0 for none: the procedure as printed.
+
+    Parameters
+    ----------
+    streams : dict of str to cmlib.study.compression.Stream
+        Empty where nothing is recorded.
+    stream, event : str, optional
+        Shown at first.
+
+    Returns
+    -------
+    Panel
+    """
+    if not streams:
+        return Panel.empty(_RECORD)
+
+    def draw(stream, event, alpha, n_sigma, drift):
+        return _draw(streams[stream], event, alpha, n_sigma, drift)
+
+    first = stream if stream in streams else next(iter(streams))
+    controls = {
+        "stream": dropdown("stream", list(streams), first),
+        "event": dropdown("event", list(streams[first].totals.columns[1:]), event),
+        "alpha": slider("α (share of the count)", 0.0, 0.1, step=0.005, value=0.01),
+        "n_sigma": slider("σ (std. deviations)", 0.5, 10.0, step=0.5, value=3.0),
+        "drift": slider("drift test (0: none)", 0, 100, step=5, value=0),
+    }
+    panel = Panel(draw, controls)
+    panel.before_redraw(
+        "stream", lambda name: offer(controls["event"], list(streams[name].totals.columns[1:]))
+    )
+    return panel
+
+
+def _draw(stream, event, alpha, n_sigma, drift):
+    x, y = stream.series(event)
+    lines = compress(x, y, alpha=alpha, n_sigma=n_sigma, drift=drift or None)
+    quality = fit_quality(lines, x, y)
+    shown = y.set_axis(x.to_numpy()).iloc[:: max(1, len(y) // _MOST_DRAWN)]
+    ends = {f"y_{end}": lines["slope"] * lines[f"x_{end}"] + lines["intercept"] for end in ("start", "end")}
+    title = f"{stream.name}: {event} ({stream.kind} events)"
+    figure, _ = plot.fits(
+        {title: (shown, lines.assign(**ends))},
+        xlabel=f"{stream.timer}, cumulated",
+        ylabel=f"{event},\ncumulated",
+        columns=1,
+    )
+    return figure, _says(quality, len(x))
+
+
+def _says(quality, n_samples):
+    header = ["", "samples or lines", "bytes", "MNESD", "largest distance"]
+    share = [text.number(100 * quality[name], 3, "%") for name in ("mnesd", "largest")]
+    rows = [
+        ["samples (x, y)", f"{n_samples:,}", f"{16 * n_samples:,}", "", ""],
+        ["lines (x, slope, intercept)", f"{quality['n_lines']:,.0f}", f"{quality['n_bytes']:,.0f}", *share],
+    ]
+    reduction = text.number(np.float64(quality["reduction"]), 1)
+    return text.table(header, rows) + text.paragraph(
+        f"{reduction} samples a line. MNESD and distance are shares of the event's whole count; the paper asks for an "
+        "MNESD below 10 %.",
+    )

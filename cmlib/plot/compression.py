@@ -1,0 +1,110 @@
+"""Samples as straight lines: cases side by side, fits, and size against error."""
+
+from matplotlib.collections import LineCollection
+
+from cmlib.plot.style import blank, palette, panels, styled
+
+_MARKS = "os^Dvx"
+
+
+@styled
+def by_case(frame, *, ylabel, levels=None, log=True):
+    """A mark a case and column, cases from left to right, with dashed lines to compare with.
+
+    Parameters
+    ----------
+    frame : DataFrame of float
+        Index: cases; columns: what is marked.
+    ylabel : str
+    levels : dict of str to float, optional
+        Label to height, such as the paper's.
+    log : bool, default True
+        Logarithmic heights.
+    """
+    figure, axes = blank(3.4)
+    ax = axes[0, 0]
+    places = range(len(frame))
+    for column, colour, mark in zip(frame, palette(frame.shape[1]), _MARKS, strict=False):
+        ax.plot(places, frame[column].to_numpy(), mark, color=colour, ms=4.5, label=column, alpha=0.9)
+    for (label, level), style in zip((levels or {}).items(), ("--", ":", "-."), strict=False):
+        ax.axhline(level, color="#333333", lw=1, ls=style, label=f"{label}: {level:g}")
+    ax.set_xticks(places, frame.index, rotation=90)
+    ax.set(ylabel=ylabel, xlim=(-0.7, len(frame) - 0.3))
+    if log:
+        ax.set_yscale("log")
+    else:
+        ax.set_ylim(0, None)
+    ax.legend(loc="upper left", bbox_to_anchor=(1, 1))
+    return figure, ax
+
+
+@styled
+def fits(cases, *, xlabel, ylabel, columns=2):
+    """Samples as points and the lines that stand for them, a panel a case.
+
+    Parameters
+    ----------
+    cases : dict of str to (Series, DataFrame)
+        Title to the samples (count by the timer's count) and the lines
+        (x_start, y_start, x_end, y_end).
+    xlabel, ylabel : str
+    """
+    figure, axes = panels(list(cases), columns=columns, height=2.7)
+    colours = palette(2)
+    for ax, (title, (samples, lines)) in zip(axes, cases.items(), strict=True):
+        ax.plot(
+            samples.index, samples.to_numpy(), ".", color=colours[0], ms=2.5, label="samples", rasterized=True
+        )
+        segments = lines[["x_start", "y_start", "x_end", "y_end"]].to_numpy().reshape(-1, 2, 2)
+        ax.add_collection(LineCollection(segments, colors=[colours[1]], linewidths=1.3, label="lines"))
+        ax.plot(lines["x_start"], lines["y_start"], "|", color=colours[1], ms=6)
+        ax.set(title=title, xlabel=xlabel, ylabel=ylabel)
+    axes[0].legend(loc="upper left")
+    return figure, axes
+
+
+@styled
+def size_against_error(frame, *, errors):
+    """Error against size, a curve a method, a panel a measure of error.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Columns method, size [share of the samples] and those named in `errors`.
+    errors : dict of str to str
+        Column to its label.
+    """
+    figure, axes = blank(3.3, columns=len(errors), sharex=True)
+    methods = list(dict.fromkeys(frame["method"]))
+    for ax, (column, label) in zip(axes[0], errors.items(), strict=True):
+        for method, colour, mark in zip(methods, palette(len(methods)), _MARKS, strict=False):
+            curve = frame[frame["method"] == method]
+            ax.plot(curve["size"], curve[column], marker=mark, ms=3.5, lw=1.2, color=colour, label=method)
+        ax.set(xlabel="size [share of the samples]", ylabel=label, xscale="log", yscale="log")
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    return figure, axes[0]
+
+
+@styled
+def agreement(frame, *, ylabel):
+    """A value with its interval, grouped by program, a colour what is compared.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Columns program, compared, value, low and high.
+    ylabel : str
+    """
+    figure, axes = blank(2.8)
+    ax = axes[0, 0]
+    programs, groups = (list(dict.fromkeys(frame[name])) for name in ("program", "compared"))
+    for number, (group, colour) in enumerate(zip(groups, palette(len(groups)), strict=True)):
+        own = frame[frame["compared"] == group].set_index("program").loc[programs]
+        places = [place + 0.24 * (number - (len(groups) - 1) / 2) for place in range(len(programs))]
+        ax.vlines(places, own["low"], own["high"], color=colour, lw=1.6)
+        ax.plot(places, own["value"], "o", color=colour, label=group)
+    ax.set_xticks(range(len(programs)), programs)
+    ax.axhline(0, color="#888888", lw=0.8)
+    ax.set(ylabel=ylabel, xlim=(-0.6, len(programs) - 0.4), ylim=(None, 1.02))
+    ax.legend(loc="upper left", bbox_to_anchor=(1, 1))
+    return figure, ax
