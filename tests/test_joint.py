@@ -201,3 +201,28 @@ def test_sums_bring_estimates_closer(seed):
 
     npt.assert_allclose(with_sums["whole"], with_sums[list(parts)].sum(axis=1), rtol=1e-6)
     assert error(with_sums) < error(without)
+
+
+def test_a_long_run_takes_several_forests(monkeypatch):
+    planted = multiplexed_run(300, seed=3)
+    whole = clean_jointly(planted.counts, planted.running)
+    monkeypatch.setattr("cmlib.clean.joint._MOST_SAMPLES", 100)
+    stretches = clean_jointly(planted.counts, planted.running)
+    assert not stretches.equals(whole) and np.isfinite(stretches.to_numpy()).all()
+    npt.assert_allclose(stretches.sum(), planted.counts.sum(), rtol=1e-9)
+
+    def error(cleaned):
+        return (((cleaned - planted.truth) ** 2).mean() ** 0.5 / planted.truth.std()).mean()
+
+    assert error(stretches) < 1.2 * error(whole)
+
+
+def test_sums_are_held_stretch_by_stretch(monkeypatch):
+    rng = np.random.default_rng(0)
+    counts = pd.DataFrame(rng.uniform(0, 10, (50, 4)), columns=list("abcd"))
+    variance = pd.DataFrame(rng.uniform(0, 1, (50, 4)), columns=list("abcd"))
+    sums_between = [("a", ("b", "c")), ("d", ("a", "b"))]
+    whole = hold_sums(counts, variance, sums_between)
+    monkeypatch.setattr("cmlib.clean.sums._AT_ONCE", 7)
+    npt.assert_allclose(hold_sums(counts, variance, sums_between), whole, rtol=1e-9, atol=1e-9)
+    assert hold_sums(counts.iloc[:0], variance.iloc[:0], sums_between).empty

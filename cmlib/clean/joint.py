@@ -11,6 +11,8 @@ from cmlib.clean.sums import hold_sums
 _SLICE_NOISE = 1 / 3
 _IMPOSSIBLE = 1000.0
 _TREES = 50
+# A forest's memory grows with its samples; a longer run takes several, one after the other.
+_MOST_SAMPLES = 10_000
 
 
 def clean_jointly(counts, running, *, sums=(), groups=None, seed=0):
@@ -104,6 +106,15 @@ def _features(filled, share, group):
 
 
 def _predict(features, estimates, seed):
+    """Each interval's counts, from a forest for each stretch of the run."""
+    seen = np.flatnonzero(np.isfinite(estimates).all(axis=1))
+    n_stretches = max(1, -(-len(seen) // _MOST_SAMPLES))
+    borders = [part[0] for part in np.array_split(seen, n_stretches)[1:]]
+    stretches = zip(np.split(features, borders), np.split(estimates, borders), strict=True)
+    return np.vstack([_predict_stretch(*stretch, seed) for stretch in stretches])
+
+
+def _predict_stretch(features, estimates, seed):
     """Each interval's counts, from trees that have not seen that interval."""
     seen = np.isfinite(estimates).all(axis=1)
     scale = estimates[seen].std(axis=0)

@@ -70,18 +70,19 @@ def fill_missing(values, missing, *, k=5):
 @numba.njit(cache=True)
 def _mean_of_nearest(values, missing, k):
     filled = values.copy()
+    known = np.flatnonzero(~missing)
+    next_known = 0
     for i in np.flatnonzero(missing):
-        total, taken = 0.0, 0
-        before, after = i - 1, i + 1
-        while taken < k and (before >= 0 or after < len(values)):
-            if before >= 0 and (after >= len(values) or i - before <= after - i):
-                nearest = before
+        while next_known < len(known) and known[next_known] < i:
+            next_known += 1
+        before, after = next_known - 1, next_known
+        total, taken = 0.0, min(k, len(known))
+        for _ in range(taken):
+            if before >= 0 and (after == len(known) or i - known[before] <= known[after] - i):
+                total += values[known[before]]
                 before -= 1
             else:
-                nearest = after
+                total += values[known[after]]
                 after += 1
-            if not missing[nearest]:
-                total += values[nearest]
-                taken += 1
         filled[i] = total / taken
     return filled

@@ -66,12 +66,18 @@ def _fill_with_medians(values, replaced):
     n = len(values)
     n_intervals = math.ceil(math.sqrt(n))
     kept = np.isfinite(values) & ~replaced
+    of_all = np.nan
     for interval in range(n_intervals):
         first, end = _bounds(interval, n, n_intervals)
         if not replaced[first:end].any():
             continue
         own = values[first:end][kept[first:end]]
-        median = np.median(own if len(own) else values[kept])
+        if len(own):
+            median = np.median(own)
+        else:
+            if np.isnan(of_all):
+                of_all = np.median(values[kept])
+            median = of_all
         for i in range(first, end):
             if replaced[i]:
                 values[i] = median

@@ -2,6 +2,9 @@
 
 import numpy as np
 
+# Intervals taken together: each takes as much memory as there are sums times events.
+_AT_ONCE = 1024
+
 
 def hold_sums(counts, variance, sums):
     """Move estimates as little as their certainty allows until known sums hold.
@@ -35,8 +38,14 @@ def hold_sums(counts, variance, sums):
         row[[counts.columns.get_loc(part) for part in parts]] = -1
     members = signs.any(axis=0)
     held = counts.copy()
-    held.loc[:, members] = _project(
-        counts.loc[:, members].to_numpy(), variance.loc[:, members].to_numpy(), signs[:, members]
+    estimates, variances = counts.loc[:, members].to_numpy(), variance.loc[:, members].to_numpy()
+    held.loc[:, members] = np.vstack(
+        [
+            _project(
+                estimates[first : first + _AT_ONCE], variances[first : first + _AT_ONCE], signs[:, members]
+            )
+            for first in range(0, max(len(counts), 1), _AT_ONCE)
+        ]
     )
     return held
 
