@@ -12,6 +12,7 @@ from cmlib.study.collection import counting_events, ipc, machines, recordings, r
 from cmlib.study.colocation import colocated, leading_units, movement, say_movement
 from cmlib.study.data import Matrix, cleaned_runs, matrix, open_database, programs
 from cmlib.study.interactions import compare_pairs, pairs, planted_pairs
+from cmlib.study.many import clean_into, merge_files
 from cmlib.study.merging import (
     merged,
     merged_shape,
@@ -30,6 +31,7 @@ __all__ = [
     "BothWays",
     "Matrix",
     "both_ways",
+    "clean_into",
     "cleaned_runs",
     "colocated",
     "common_events",
@@ -46,6 +48,7 @@ __all__ = [
     "likeness",
     "machines",
     "matrix",
+    "merge_files",
     "merged",
     "merged_shape",
     "mixed",
