@@ -1,5 +1,6 @@
 """The same results in this process, in worker processes and on a cluster, whatever becomes of the workers."""
 
+import contextlib
 import functools
 import itertools
 import os
@@ -17,6 +18,7 @@ from distributed import Client
 import cmlib
 from cmlib import fanout
 from cmlib.fanout import Workers, WorkersLostError, fan_out
+from tests import tasks
 
 ROOT = Path(__file__).parents[1]
 
@@ -52,42 +54,24 @@ list(fan_out(work, range(50), Workers(2)))
 """
 
 
-def square(n):
-    return n * n
-
-
-def fail_on_three(n):
-    if n == 3:
-        raise ArithmeticError("three")
-    return n
-
-
-def die_once(n, *, folder):
-    """Kill this process at item 2, the first time."""
-    if n == 2 and not (folder / "died").exists():
-        (folder / "died").touch()
-        os.kill(os.getpid(), signal.SIGKILL)
-    return n
-
-
-def die(n):
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-def nested(n):
-    return os.getpid(), list(fan_out(_pid, range(3), Workers(2)))
-
-
-def _pid(_):
-    return os.getpid()
-
-
-def until(condition, seconds=60):
+def until(condition, seconds=120):
     deadline = time.monotonic() + seconds
     while not (found := condition()):
         assert time.monotonic() < deadline, "waited in vain"
         time.sleep(0.05)
     return found
+
+
+@contextlib.contextmanager
+def as_from_a_terminal(*command, **options):
+    """A Python process in a group of its own, which gets Ctrl-C with all it has started; killed at the end."""
+    piped = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "cwd": ROOT}
+    command = [sys.executable, *map(str, command)]
+    with subprocess.Popen(command, start_new_session=True, **piped, **options) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def alive(pid):
@@ -154,29 +138,29 @@ def test_workers_that_do_not_go_together_are_refused(given, says):
 
 @pytest.mark.parametrize("jobs", [1, 2, -1])
 def test_results_keep_the_order(jobs):
-    assert list(fan_out(square, range(7), Workers(jobs))) == [0, 1, 4, 9, 16, 25, 36]
+    assert list(fan_out(tasks.square, range(7), Workers(jobs))) == [0, 1, 4, 9, 16, 25, 36]
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_an_error_in_a_worker_comes_back(jobs):
     with pytest.raises(ArithmeticError, match="three"):
-        list(fan_out(fail_on_three, range(5), Workers(jobs)))
+        list(fan_out(tasks.fail_on_three, range(5), Workers(jobs)))
 
 
 def test_nothing_to_do_is_no_error():
-    assert list(fan_out(square, [])) == []
+    assert list(fan_out(tasks.square, [])) == []
 
 
 def test_results_come_before_all_items_are_taken():
     numbers = itertools.count()
-    results = fan_out(square, numbers, Workers(2))
+    results = fan_out(tasks.square, numbers, Workers(2))
     assert [next(results) for _ in range(40)] == [n * n for n in range(40)]
     results.close()
     assert next(numbers) < 40 + 2 * fanout._AHEAD * 4**3
 
 
 def test_what_is_done_in_a_worker_stays_there():
-    for own, inner in fan_out(nested, range(4), Workers(2)):
+    for own, inner in fan_out(tasks.own_and_nested_pids, range(4), Workers(2)):
         assert inner == [own] * 3 and own != os.getpid()
 
 
@@ -197,19 +181,19 @@ def test_small_items_go_in_chunks_and_large_ones_alone(seconds, at_most):
 
 
 def test_a_killed_process_costs_nothing_but_time(tmp_path):
-    once = functools.partial(die_once, folder=tmp_path)
+    once = functools.partial(tasks.die_once, folder=tmp_path)
     assert list(fan_out(once, range(20), Workers(2))) == list(range(20))
     assert (tmp_path / "died").exists()
 
 
 def test_an_item_that_kills_every_worker_is_named():
     with pytest.raises(WorkersLostError, match="died 3 times over the same 1 item.*the first of them 'x'"):
-        list(fan_out(die, ["x", "y"], Workers(2)))
+        list(fan_out(tasks.die, ["x", "y"], Workers(2)))
 
 
 def test_no_scheduler_is_said():
     with pytest.raises(ValueError, match="no Dask scheduler answers at tcp://127.0.0.1:9"):
-        list(fan_out(square, [1], Workers(executor="dask", scheduler="tcp://127.0.0.1:9")))
+        list(fan_out(tasks.square, [1], Workers(executor="dask", scheduler="tcp://127.0.0.1:9")))
 
 
 def test_a_cluster_gives_the_same_results_and_errors(cluster):
@@ -226,14 +210,10 @@ def test_interrupted_a_script_leaves_no_process_and_no_task(where, tmp_path, req
         told = ["dask", client.scheduler.address]
     script = tmp_path / "script.py"
     script.write_text(SCRIPT.replace("600", "600" if where == "processes" else "1"))
-    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "cwd": ROOT}
-    # As from a terminal: Ctrl-C goes to the script and to all it has started.
-    with subprocess.Popen(
-        [sys.executable, script, tmp_path, *told], start_new_session=True, **streams
-    ) as running:
+    with as_from_a_terminal(script, tmp_path, *told) as running:
         assert [running.stdout.readline() for _ in range(3)] == ["0\n", "1\n", "2\n"]
         os.killpg(running.pid, signal.SIGINT)
-        _, said = running.communicate(timeout=60)
+        _, said = running.communicate(timeout=120)
     assert (running.returncode, said) == (1, "interrupted\n")
     if client is None:
         until(lambda: not any(map(alive, pids(tmp_path))))
@@ -244,10 +224,8 @@ def test_interrupted_a_script_leaves_no_process_and_no_task(where, tmp_path, req
 def test_processes_end_with_a_parent_that_was_killed(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": ROOT}
-    with subprocess.Popen([sys.executable, script, tmp_path], **quiet) as running:
+    with as_from_a_terminal(script, tmp_path):
         workers = until(lambda: pids(tmp_path))
-        running.kill()
     until(lambda: not any(map(alive, workers)))
 
 
@@ -266,18 +244,10 @@ def test_an_interrupted_run_leaves_nothing_half_written(tmp_path):
         "places.notebooks_dir = lambda: folder; places.params_dir = lambda: folder / 'params'; cli.main()"
     )
     environment = os.environ | {"CMLIB_RESULTS": str(tmp_path / "results")}
-    with subprocess.Popen(
-        [sys.executable, "-c", command, tmp_path, "run", "tiny"],
-        cwd=ROOT,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    ) as running:
+    with as_from_a_terminal("-c", command, tmp_path, "run", "tiny", env=environment) as running:
         until(lambda: len(pids(tmp_path)) == 3 or running.poll() is not None)
         os.killpg(running.pid, signal.SIGINT)
-        said, complained = running.communicate(timeout=60)
+        said, complained = running.communicate(timeout=120)
     assert (running.returncode, said) == (1, ""), complained
     assert complained.strip().endswith("Aborted!") and "Traceback" not in complained
     until(lambda: not any(map(alive, pids(tmp_path))))
@@ -286,7 +256,7 @@ def test_an_interrupted_run_leaves_nothing_half_written(tmp_path):
 
 def test_a_worker_killed_at_work_costs_a_cluster_nothing_but_time(cluster, tmp_path):
     _, workers = cluster
-    once = functools.partial(die_once, folder=tmp_path)
+    once = functools.partial(tasks.die_once, folder=tmp_path)
     assert list(fan_out(once, range(20), on(cluster))) == list(range(20))
     until(lambda: any(worker.poll() is not None for worker in workers))
 
