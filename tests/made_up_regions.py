@@ -5,7 +5,6 @@ with counters, from `cmlib.anomaly.planted`. Nothing was measured; the machine i
 """
 
 import dataclasses
-import functools
 import zlib
 from pathlib import Path
 from unittest import mock
@@ -42,11 +41,11 @@ _LIKE = {
     "ret_ops": "micro_ops",
     "cond": "branches",
 }
-# Lines an instruction that the bad form takes from the other processor; others 0.003.
-_SEVERITY = {"spinlock_pool": 0.0005, "row_counters": 0.0008, "ticket_dispenser": 0.001}
+# Lines an instruction that the bad form takes from the other processor; others 0.001.
+_SEVERITY = {"spinlock_pool": 0.0001, "row_counters": 0.0002, "ticket_dispenser": 0.0005}
 
 
-def make(folder, names=None, *, runs=None, diluted_runs=10, n_samples=20):
+def make(folder, names=None, *, runs=None, diluted_runs=10, n_samples=20, good_counters=5):
     """Record what `python -m cmlib.workloads.kernels --record` would, with made-up counts.
 
     Parameters
@@ -59,6 +58,8 @@ def make(folder, names=None, *, runs=None, diluted_runs=10, n_samples=20):
     diluted_runs : int
     n_samples : int
         Of each run.
+    good_counters : int
+        The fewer, the more executions a run takes.
 
     Returns
     -------
@@ -69,8 +70,8 @@ def make(folder, names=None, *, runs=None, diluted_runs=10, n_samples=20):
     if runs:
         chosen = [dataclasses.replace(program, runs=runs) for program in chosen]
     listed = recording.raw_events(events.table("amd_zen5"))
-    todo = recording.plan(chosen, listed, good_counters=5, diluted_runs=diluted_runs)
-    stand_in = functools.partial(_execute, n_samples=n_samples)
+    todo = recording.plan(chosen, listed, good_counters=good_counters, diluted_runs=diluted_runs)
+    stand_in = _StandIn(n_samples)
     with mock.patch.object(recording, "execute", stand_in), mock.patch.object(overhead, "execute", stand_in):
         for item in todo:
             recording.record(item, BINARIES, folder, MACHINE)
@@ -79,41 +80,43 @@ def make(folder, names=None, *, runs=None, diluted_runs=10, n_samples=20):
     return Path(folder)
 
 
-def _execute(argv, *, regions=None, events=(), n_samples):
-    """Stand in for a program: (checksum, seconds); with `regions`, also the file."""
-    program, form, threads, sharing = Path(argv[0]).name, argv[1], int(argv[2]), float(argv[5])
-    seconds = 0.2 * int(argv[3]) / 1e6
-    if regions is None:
-        return 7, seconds
-    severity = sharing * _SEVERITY.get(program, 0.003) if form == "bad" else 0.0
-    rates = _rates(tuple(argv), program, severity, n_samples)
-    rng = np.random.default_rng(zlib.crc32(repr((argv, events)).encode()))
-    instructions = np.round(1e6 * rng.uniform(0.99, 1.01, n_samples))
-    frame = pd.DataFrame(
-        {
-            "function": program,
-            "location": f"{program}.cpp:10",
-            "thread": 1,
-            "threads": threads,
-            "seconds": seconds / n_samples,
-            "running": 1.0,
-            "instructions": instructions.astype(int),
-        }
-    )
-    for name, _ in events:
-        like = next(planted for part, planted in _LIKE.items() if part in name)
-        noise = rng.lognormal(0, 0.02, n_samples)
-        frame[name] = rng.poisson(rates[like] * instructions * threads * noise)
-    frame.to_csv(regions, index=False)
-    return 7, seconds * rng.lognormal(0.02, 0.02)
+class _StandIn:
+    """Stands in for programs; a run begins with an uncounted execution, and its parts share their rates."""
 
+    def __init__(self, n_samples):
+        self.n_samples, self.run = n_samples, 0
 
-@functools.lru_cache(maxsize=64)
-def _rates(argv, program, severity, n_samples):
-    """Planted rates of one run: the same, whichever of its parts is counted."""
-    rng = np.random.default_rng(zlib.crc32(repr(argv).encode()))
-    frame = planted_run(rng, severity=severity, functions=(program,), n_samples=n_samples, spread=0.7)
-    counters = list(frame.columns[2:])
-    own = np.random.default_rng(zlib.crc32(program.encode())).normal(0, 0.3, len(counters))
-    frame[counters] *= np.exp(own)
-    return frame
+    def __call__(self, argv, *, regions=None, events=()):
+        seconds = 0.2 * int(argv[3]) / 1e6
+        if regions is None:
+            self.run, self.rates = self.run + 1, {}
+            return 7, seconds
+        rng = np.random.default_rng([self.run, zlib.crc32(repr((argv, events)).encode())])
+        frame = self._invocations(argv, rng)
+        for name, _ in events:
+            like = next(planted for part, planted in _LIKE.items() if part in name)
+            expected = self._rates(argv)[like].to_numpy() * frame["instructions"] * frame["threads"]
+            frame[name] = rng.poisson(expected * rng.lognormal(0, 0.02, self.n_samples))
+        frame.to_csv(regions, index=False)
+        return 7, seconds * rng.lognormal(0.02, 0.02)
+
+    def _invocations(self, argv, rng):
+        program = Path(argv[0]).name
+        about = {"function": program, "location": f"{program}.cpp:10", "thread": 1, "threads": int(argv[2])}
+        instructions = np.round(1e6 * rng.uniform(0.99, 1.01, self.n_samples)).astype(int)
+        return pd.DataFrame({**about, "seconds": 0.01, "running": 1.0, "instructions": instructions})
+
+    def _rates(self, argv):
+        """Planted rates of a run: the same, whichever of its parts is counted."""
+        key = tuple(argv)
+        if key not in self.rates:
+            program, bad, sharing = Path(argv[0]).name, argv[1] == "bad", float(argv[5])
+            own = np.random.default_rng(zlib.crc32(program.encode()))
+            frame = planted_run(
+                np.random.default_rng([self.run, zlib.crc32(program.encode())]),
+                severity=bad * sharing * _SEVERITY.get(program, 0.001),
+                n_samples=self.n_samples,
+                spread=0.7,
+            ).iloc[:, 2:]
+            self.rates[key] = frame * np.exp(own.normal(0, 0.3, frame.shape[1]))
+        return self.rates[key]

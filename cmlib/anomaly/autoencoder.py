@@ -229,6 +229,8 @@ class Autoencoder(BaseEstimator):
         if self.topologies is None:
             return search_space(n_features)
         for topology in self.topologies:
+            if tuple(topology) in search_space(n_features):
+                continue
             widths = (n_features, *topology)
             if len(widths) < 2 or widths[-1] < 1 or any(b >= a for a, b in itertools.pairwise(widths)):
                 raise ValueError(

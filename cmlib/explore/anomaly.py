@@ -6,7 +6,7 @@ from cmlib.explore.controls import dropdown, slider
 from cmlib.explore.panel import Panel
 from cmlib.study.anomaly import RECORD
 
-_COUNTERS = 10
+_COUNTERS = 6
 _KINDS = (("learned from", "training"), ("good, new", "good"), ("anomalous", "bad"))
 
 

@@ -100,9 +100,13 @@ def curves(frame, *, x, ys, xlabel, ylabel, by=None, log=False, level=None):
         ax.plot(across, up, "o-", color=colour, label=label, ms=4, lw=1.3)
     if level:
         ax.axhline(level[1], color="#444444", ls="--", lw=1, label=level[0])
-    ax.set(xlabel=xlabel, ylabel=ylabel, ylim=(0, None))
+    ax.axhline(0, color="#999999", lw=0.8)
+    ax.set(xlabel=xlabel, ylabel=ylabel)
     if log:
         ax.set_xscale("log")
+    ax.set_xticks(sorted(set(frame[x])))
+    ax.xaxis.set_major_formatter("{x:g}")
+    ax.minorticks_off()
     ax.legend(loc="upper left", bbox_to_anchor=(1, 1))
     return figure, ax
 
@@ -129,7 +133,7 @@ def topologies(frame):
 
 @styled
 def sample_and_counters(samples, counters, *, threshold, chosen, title):
-    """Left, every sample's error against the threshold, one ringed; right, the counters behind that one.
+    """Above, every sample's error against the threshold, one ringed; below, the counters behind that one.
 
     Parameters
     ----------
@@ -142,18 +146,18 @@ def sample_and_counters(samples, counters, *, threshold, chosen, title):
         Row of `samples`.
     title : str
     """
-    figure, axes = blank(3.4, columns=2, width_ratios=(3, 2))
-    ax, right = axes[0]
+    figure, axes = blank(5.2, rows=2, height_ratios=(3, 2))
+    ax, below = axes[:, 0]
     _scatter(ax, samples, threshold)
     ax.plot(
         chosen, samples["error"].iloc[chosen], "o", ms=10, mfc="none", mec="#111111", mew=1.6, label="chosen"
     )
     ax.set(title=title, xlabel="sample", ylabel="reconstruction error")
-    ax.legend(loc="upper left", fontsize=8)
-    right.barh(range(len(counters)), counters.to_numpy(), color=palette(4)[3])
-    right.set(yticks=range(len(counters)), xlabel="share of the chosen sample's error [%]", xlim=(0, 100))
-    right.set_yticklabels(counters.index, fontsize=7.5)
-    right.invert_yaxis()
+    ax.legend(loc="upper left", bbox_to_anchor=(1, 1))
+    below.barh(range(len(counters)), counters.to_numpy(), color=palette(4)[3])
+    below.set(yticks=range(len(counters)), xlabel="share of the chosen sample's error [%]", xlim=(0, 100))
+    below.set_yticklabels(counters.index, fontsize=7.5)
+    below.invert_yaxis()
     return figure, ax
 
 

@@ -136,20 +136,21 @@ def recorded_subjects(folder="", wanted="all"):
     return found
 
 
-def judge_subject(subject, *, step=2, seed=0):
+def judge_subject(subject, *, points=20, seed=0):
     """Learn a program's good runs, and judge its other runs by AutoPerf and by the baselines.
 
     Parameters
     ----------
     subject : Subject
-    step : int, default 2
-        Runs added at a time in Fig. 4.
+    points : int, default 20
+        Numbers of training runs that are tried at most for Fig. 4.
     seed : int
 
     Returns
     -------
     Judged
     """
+    step = -(-len(subject.training) // points)
     began = time.monotonic()
     detector = AutoPerf(random_state=seed).fit(subject.training)
     seconds = time.monotonic() - began
@@ -192,27 +193,37 @@ def judge_by_tree(subjects, *, seed=0):
     return pd.Series(scores, name="tree", dtype=float)
 
 
-def topology_scores(judged, *, seed=0):
-    """Reconstruction error and F1 of each topology (Fig. 10).
+def searched_topologies(judged):
+    """Topologies that were tried for a program, with the error of their best start.
 
     Parameters
     ----------
     judged : Judged
-        Its search has the errors.
+
+    Returns
+    -------
+    Series
+        Index topology, the smallest error first.
+    """
+    found = judged.detector.experts_[0].autoencoder.search_
+    return found.groupby("topology", sort=False)["error"].min().sort_values()
+
+
+def score_topology(topology, judged, *, seed=0):
+    """F1 of a program with one topology (Fig. 10).
+
+    Parameters
+    ----------
+    topology : tuple of int
+    judged : Judged
     seed : int
 
     Returns
     -------
-    DataFrame
-        Columns topology, error, f1, in the order of the errors.
+    float
     """
-    found = judged.detector.experts_[0].autoencoder.search_
-    best = found.groupby("topology", sort=False)["error"].min().sort_values()
-    rows = []
-    for topology, error in best.items():
-        detector = AutoPerf(autoencoder=_fixed(topology), max_clusters=1, random_state=seed)
-        rows.append((show_topology(topology), error, _f1(detector, judged.subject)))
-    return pd.DataFrame(rows, columns=["topology", "error", "f1"])
+    detector = AutoPerf(autoencoder=_fixed(topology), max_clusters=1, random_state=seed)
+    return _f1(detector, judged.subject)
 
 
 def show_topology(topology, n_counters=None):

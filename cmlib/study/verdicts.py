@@ -192,7 +192,7 @@ def numbers(judged, told, diluted, overhead, printed):
         ("rank of the cause, worst program", rows["cause_rank"].max(), "", 2.0, "median run of each program"),
         ("false alarms between recordings of one version", 100 * np.mean([alarm for _, alarm in told]), "%", None,
          f"of {len(told)} pairs, drawn from the good runs"),
-        ("training with topology search", rows["seconds"].sum(), "s", None, "all programs, sum of the processors' times"),
+        ("training with topology search", rows["seconds"].sum(), "s", None, "all programs, added"),
     ]  # fmt: skip
     here = overhead.loc[overhead["where"] == "here", "overhead"]
     found.append(("profiling overhead, mean", here.mean(), "%", 3.7, f"{len(here)} programs"))
@@ -226,5 +226,34 @@ def say_verdict(table, told, diluted):
         f"Of {bad} anomalous runs of {len(table)} programs {bad - missed} are found by a detector that never saw one; of {good} "
         f"good ones {alarms} are called anomalous. Two recordings of the same version are told apart in {of_same} of {len(told)} comparisons."
     )
-    found = diluted.loc[diluted["found"].astype(bool), "slowdown"].dropna()
-    return said + (f" The smallest slowdown found is {found.min():.1f} %." if len(found) else "")
+    least = least_found(diluted)
+    if np.isnan(least["sharing"]):
+        return said
+    return said + (
+        f" Sharing is found in every program down to {least['sharing']:g} % of the updates, where the hardest one takes "
+        f"{least['slowdown']:.1f} % more cycles."
+    )
+
+
+def least_found(diluted):
+    """The smallest share of sharing that is found, with all larger ones, in the program where it is largest.
+
+    Parameters
+    ----------
+    diluted : DataFrame
+        From `dilution`.
+
+    Returns
+    -------
+    Series
+        sharing and slowdown [%]; NaN where nothing was diluted, or a program's largest share is missed.
+    """
+    rows = []
+    for _, group in diluted.groupby("program"):
+        unbroken = group.sort_values("sharing", ascending=False)
+        unbroken = unbroken[unbroken["found"].astype(bool).cummin()]
+        rows.append(unbroken[["sharing", "slowdown"]].iloc[-1] if len(unbroken) else [np.nan, np.nan])
+    frame = pd.DataFrame(np.array(rows, dtype=float).reshape(-1, 2), columns=["sharing", "slowdown"])
+    if frame.empty or frame["sharing"].isna().any():
+        return pd.Series({"sharing": np.nan, "slowdown": np.nan})
+    return frame.loc[frame["sharing"].idxmax()]
