@@ -27,6 +27,7 @@ method = "joint"  # cleaning that is set beside what perf prints {interpolate, c
 jobs = -1  # worker processes; -1: one a processor [-1, 1024]
 executor = "processes"  # where the workers are: on this machine, or on a cluster {processes, dask}
 scheduler = ""  # address of a running Dask scheduler, such as tcp://127.0.0.1:8786; needs executor dask
+interactive = True  # widgets at the end; False: a figure in their place
 profile = "paper"  # folder of the results under data/results
 results_folder = ""  # where results go instead of data/results
 database = ""  # SQLAlchemy URL of the store; empty: an SQLite file among the results
@@ -36,7 +37,7 @@ from functools import partial
 
 import pandas as pd
 
-from cmlib import accuracy, events, plot, study
+from cmlib import accuracy, events, explore, plot, study
 from cmlib.fanout import Workers, fan_out
 from cmlib.report import Results, paper
 
@@ -139,6 +140,19 @@ long_tails = kinds[kinds["kind"].str.startswith("long")]
 results.number("long-tailed series that GEV fits best", 100 * (long_tails["best"] == "gev").mean(), "%", note="the paper: GEV fits best")
 overall = methods.groupby("method")["distance_ratio"].mean()
 results.finding(f"Multiplexed counts are {overall['scaling']:.2f} times as far from the truth as two true runs are from each other; after *{method}* cleaning {overall[method]:.2f} times, after CounterMiner's {overall['counterminer']:.2f} times.")
+
+# %% [markdown]
+# ## Turn the knobs
+#
+# Any event in any program, cleaned in any of the four ways: what was counted all the time, what perf printed, and what is left of the difference.
+# For CounterMiner's way, *n* is how many standard deviations above the mean an outlier begins (Eq. 6), *k* how many neighbours fill a gap (Eq. 8).
+
+# %%
+both = dict(zip(programs, fan_out(partial(study.both_ways, url), programs, workers=workers)))
+panel = explore.cleaning(both, table, event=event, method=method)
+caption = (f"**Figure.** The first event and program of the panel that JupyterLab shows here: OCOE, what perf prints, and cleaned by *{method}*. "
+           "Two runs are no two copies: curves differ in timing as well.")
+panel if interactive else results.figure(panel.figure(), "explore", caption)
 
 # %% [markdown]
 # ## What this doesn't show

@@ -32,6 +32,7 @@ seed = 0  # of the random share and of the models [0, 1000000]
 jobs = -1  # worker processes; -1: one a processor [-1, 1024]
 executor = "processes"  # where the workers are: on this machine, or on a cluster {processes, dask}
 scheduler = ""  # address of a running Dask scheduler, such as tcp://127.0.0.1:8786; needs executor dask
+interactive = True  # widgets at the end; False: a figure in their place
 profile = "paper"  # folder of the results under data/results
 results_folder = ""  # where results go instead of data/results
 database = ""  # SQLAlchemy URL of the store; empty: an SQLite file among the results
@@ -41,7 +42,7 @@ from functools import partial
 
 import pandas as pd
 
-from cmlib import events, plot, stability, study
+from cmlib import events, explore, plot, stability, study
 from cmlib.fanout import Workers, fan_out
 from cmlib.report import Results, paper
 
@@ -136,6 +137,17 @@ results.finding(f"IPC can be told from a few events: with {best['n_events'].mean
 for name in programs:
     display(results.finding(study.say_events(matrices[name], refined[name], draws[name], table), program=name))
 results.numbers()
+
+# %% [markdown]
+# ## Turn the knobs
+#
+# A program's ranking beside another's, from any step of the refinement, with more or fewer seeds behind the lines. Nothing is fitted anew: these are the models above.
+
+# %%
+panel = explore.ranking(refined, draws, table, top=top)
+caption = ("**Figure.** The first setting of the panel that JupyterLab shows here. Blue: events that are in both lists, tied by a line; lines on the bars: nine of ten resampled models. "
+           "A program by itself has the error of its models beside it.")
+panel if interactive else results.figure(panel.figure(), "explore", caption)
 
 # %% [markdown]
 # ## What this doesn't show

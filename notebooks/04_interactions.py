@@ -30,6 +30,7 @@ seed = 0  # of the models [0, 1000000]
 jobs = -1  # worker processes; -1: one a processor [-1, 1024]
 executor = "processes"  # where the workers are: on this machine, or on a cluster {processes, dask}
 scheduler = ""  # address of a running Dask scheduler, such as tcp://127.0.0.1:8786; needs executor dask
+interactive = True  # widgets at the end; False: a figure in their place
 profile = "paper"  # folder of the results under data/results
 results_folder = ""  # where results go instead of data/results
 database = ""  # SQLAlchemy URL of the store; empty: an SQLite file among the results
@@ -39,7 +40,7 @@ from functools import partial
 
 import pandas as pd
 
-from cmlib import events, plot, study
+from cmlib import events, explore, plot, study
 from cmlib.fanout import Workers, fan_out
 from cmlib.report import Results, paper
 
@@ -103,6 +104,17 @@ results.number("planted pairs found by Eq. 12", planted.set_index("measure").loc
 for name in programs:
     display(results.finding(study.say_pairs(ranked[name]), program=name))
 results.numbers()
+
+# %% [markdown]
+# ## Turn the knobs
+#
+# All pairs of a program as a matrix, and what the model says of one of them: IPC at the pair's values, averaged over everything else; the sum of what each event does alone; and what is left, which is their interaction.
+
+# %%
+panel = explore.interactions(ranked, refined, matrices, table)
+caption = ("**Figure.** The first setting of the panel that JupyterLab shows here: importance of pairs by Friedman's H, and for the first pair the partial dependence of IPC on both events, "
+           "the sum of the two single ones in the same colours, and the difference. Axes run by quantiles; dots: the program's rows, outside of which the model extrapolates.")
+panel if interactive else results.figure(panel.figure(), "explore", caption)
 
 # %% [markdown]
 # ## What this doesn't show

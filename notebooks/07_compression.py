@@ -121,7 +121,7 @@ peers = compression.peers_of_streams(samples, event, workers)
 picked = {name: samples[name] for name in list(samples)[:: max(1, -(-len(samples) // curve_cases))]}
 curves = compression.size_against_error(picked, event, workers)
 figure, _ = plot.size_against_error(curves, errors={"largest": "largest distance [share of the count]", "rms": "rms distance [share of the count]"})
-results.figure(figure, "peers", f"**Figure.** Size against error, median of {len(picked)} cases: lines by three rules, swinging door, bottom-up segmentation (offline, by squares), and every n-th sample under zstd, which at the right end keeps all of them. Further down and left is better. {source.capitalize()}.")
+results.figure(figure, "peers", f"**Figure.** Size against error, median of {len(picked)} cases: lines as printed, with the drift test and with the bound, swinging door, bottom-up segmentation (offline, by squares), and every n-th sample under zstd, which at the right end keeps all of them. A curve goes as far as its method does on most cases. Further down and left is better. {source.capitalize()}.")
 
 # %%
 url = study.open_database(database)
@@ -150,7 +150,7 @@ results.table(nearness, "cleaning", "**Table.** Multiplexed runs, as recorded an
 
 # %%
 whole = compression.fits_of_all_events(samples, alpha=alpha, n_sigma=n_sigma, drift=drift, bound=bound).groupby("method")
-results.number("reduction, median", reduction.median(), "x", paper="10-100", note=about)
+results.number("reduction, median", reduction.median(), "x", note=f"{about} The paper: 10 to 100 x.")
 results.number("reduction, least", reduction.min(), "x", paper=printed["reduction"]["min"])
 results.number("reduction, greatest", reduction.max(), "x", paper=printed["reduction"]["max"])
 for method, group in whole:

@@ -10,7 +10,6 @@ from pathlib import Path
 from unittest import mock
 
 import numpy as np
-import pandas as pd
 
 from cmlib import events
 from cmlib.anomaly.planted import CONTENTION, planted_run
@@ -92,19 +91,16 @@ class _StandIn:
             self.run, self.rates = self.run + 1, {}
             return 7, seconds
         rng = np.random.default_rng([self.run, zlib.crc32(repr((argv, events)).encode())])
-        frame = self._invocations(argv, rng)
-        for name, _ in events:
-            like = next(planted for part, planted in _LIKE.items() if part in name)
-            expected = self._rates(argv)[like].to_numpy() * frame["instructions"] * frame["threads"]
-            frame[name] = rng.poisson(expected * rng.lognormal(0, 0.02, self.n_samples))
-        frame.to_csv(regions, index=False)
-        return 7, seconds * rng.lognormal(0.02, 0.02)
-
-    def _invocations(self, argv, rng):
-        program = Path(argv[0]).name
-        about = {"function": program, "location": f"{program}.cpp:10", "thread": 1, "threads": int(argv[2])}
+        program, threads, shape = Path(argv[0]).name, int(argv[2]), (self.n_samples, len(events))
         instructions = np.round(1e6 * rng.uniform(0.99, 1.01, self.n_samples)).astype(int)
-        return pd.DataFrame({**about, "seconds": 0.01, "running": 1.0, "instructions": instructions})
+        like = [next(planted for part, planted in _LIKE.items() if part in name) for name, _ in events]
+        expected = self._rates(argv)[like].to_numpy() * threads * instructions[:, None]
+        counts = rng.poisson(expected * rng.lognormal(0, 0.02, shape))
+        head = ",".join(["function,location,thread,threads,seconds,running,instructions", *dict(events)])
+        about = f"{program},{program}.cpp:10,1,{threads},0.010000000,1.0000"
+        rows = [f"{about},{n},{','.join(map(str, row))}" for n, row in zip(instructions, counts, strict=True)]
+        regions.write_text("\n".join([head, *rows, ""]))
+        return 7, seconds * rng.lognormal(0.02, 0.02)
 
     def _rates(self, argv):
         """Planted rates of a run: the same, whichever of its parts is counted."""

@@ -1,8 +1,11 @@
 """Widgets for the ends of the notebooks: turn a knob, see what changes."""
 
+from cmlib.explore.anomaly import anomaly
 from cmlib.explore.cleaning import cleaning
 from cmlib.explore.compression import compression
 from cmlib.explore.fingerprint import fingerprint
+from cmlib.explore.interactions import interactions
 from cmlib.explore.panel import Panel
+from cmlib.explore.ranking import ranking
 
-__all__ = ["Panel", "cleaning", "compression", "fingerprint"]
+__all__ = ["Panel", "anomaly", "cleaning", "compression", "fingerprint", "interactions", "ranking"]

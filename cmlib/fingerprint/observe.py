@@ -38,7 +38,6 @@ def observe(command, trained, *, keep_in=None, name="own", note="", wait=False):
         If this is another kind of processor than the one trained on, or no hardware event can be counted; and as
         :func:`cmlib.record.record`.
     """
-    _check_machine(trained["machine"]["microarchitecture"])
     plan = Plan(
         trained["set"],
         trained["mode"],
@@ -53,6 +52,8 @@ def observe(command, trained, *, keep_in=None, name="own", note="", wait=False):
         tempfile.TemporaryDirectory(prefix=".diagnose-", dir=places.results_dir()) as scratch,
         machine.counters_lock(places.recordings_dir(), "cmlib diagnose", wait=wait) as lock,
     ):
+        counters = _counters(trained["counters"])
+        _check_machine(trained["machine"]["microarchitecture"])
         folder = Path(keep_in or scratch)
         folder.mkdir(parents=True, exist_ok=True)
         done = existing_runs(folder / name)
@@ -61,7 +62,6 @@ def observe(command, trained, *, keep_in=None, name="own", note="", wait=False):
                 f"{name!r} has been recorded: show it again with `cmlib diagnose --recorded {name.partition('-')[2]}`, "
                 f"or keep the new run under another name."
             )
-        counters = _counters(trained["counters"])
         record(
             name,
             command,

@@ -1,8 +1,9 @@
 """Figures: each takes results and returns ``(figure, axes)``; nothing is computed here."""
 
+from cmlib.plot.anomaly import clusters, curves, sample_and_counters, sample_errors, settling, topologies
 from cmlib.plot.comparing import bars_by_program, counts, heat, shares
 from cmlib.plot.compression import agreement, by_case, fits, size_against_error
-from cmlib.plot.exploring import cleaned_series
+from cmlib.plot.exploring import cleaned_series, interactions, ranking_beside_errors, two_rankings
 from cmlib.plot.merging import matrices, run_times
 from cmlib.plot.ranking import ranking, refinement
 from cmlib.plot.series import series, series_by_program
@@ -12,15 +13,24 @@ __all__ = [
     "bars_by_program",
     "by_case",
     "cleaned_series",
+    "clusters",
     "counts",
+    "curves",
     "fits",
     "heat",
     "matrices",
+    "interactions",
     "ranking",
+    "ranking_beside_errors",
     "refinement",
     "run_times",
+    "sample_and_counters",
+    "sample_errors",
     "series",
     "series_by_program",
+    "settling",
     "shares",
     "size_against_error",
+    "topologies",
+    "two_rankings",
 ]

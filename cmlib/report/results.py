@@ -108,6 +108,7 @@ class Results:
                 f"{self._record['notebook']}: number {name!r} is {value}; record only what was measured, "
                 "and say in a finding why it could not be."
             )
+        paper = None if paper is None else float(paper)
         entry = {"name": name, "value": value, "unit": unit, "paper": paper, "note": note}
         self._add("numbers", name, entry)
 

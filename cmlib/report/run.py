@@ -22,6 +22,9 @@ from cmlib.report.parameter_file import read_parameters
 from cmlib.report.parameters import check_parameters, declared_parameters, unknown_parameter
 
 
+_PAGE = Path(__file__).with_name("notebook.html.j2")
+
+
 class NotebookError(CmlibError):
     """A cell of a notebook failed."""
 
@@ -176,7 +179,8 @@ def _execute(notebook, given, folder):
             f"{notebook.name} ended without saving its results; its last cell calls results.save()."
         )
     os.replace(draft, target)
-    page, _ = HTMLExporter(exclude_input_prompt=True).from_notebook_node(nbformat.read(target, as_version=4))
+    exporter = HTMLExporter(exclude_input_prompt=True, template_file=str(_PAGE))
+    page, _ = exporter.from_notebook_node(nbformat.read(target, as_version=4))
     target.with_suffix(".html").write_text(page, encoding="utf-8")
     (folder / f"{notebook.stem}.failed.ipynb").unlink(missing_ok=True)
 

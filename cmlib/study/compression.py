@@ -315,7 +315,7 @@ def _curves(pair):
     every = np.unique(np.geomspace(1, len(x) / 3, 16).astype(int))[::-1]
     methods = {
         "printed, 1 to 30 sigma": [_lined(x, y, n_sigma=n) for n in np.geomspace(30, 1, 10)],
-        "drift, 1 to 100": [_lined(x, y, drift=limit) for limit in np.geomspace(100, 1, 10)],
+        "drift test, 1 to 30 sigma": [_lined(x, y, n_sigma=n, drift=20.0) for n in np.geomspace(30, 1, 10)],
         "bounded": [_lined(x, y, bound=distance) for distance in distances],
         "swinging door": [_swung(x, y, distance) for distance in distances],
         "bottom-up (offline)": [_merged(x, y, n) for n in sorted(set(lines))],

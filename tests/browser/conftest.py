@@ -19,7 +19,7 @@ FLAGS = [
     "--disable-sync",
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # what needs the network must show here
 ]
-ACTION = 30_000  # milliseconds; generous, for a machine that does other things
+ACTION = 60_000  # milliseconds; generous, for a machine that does other things
 
 
 @pytest.fixture(scope="package")
@@ -52,39 +52,49 @@ def lab(tmp_path_factory, data):
 
 @pytest.fixture
 def new_page(chromium):
-    """Opens pages, each in a context of its own; ``page.strangers`` lists requests that left this machine."""
+    """Opens pages, each in a context of its own, so that none knows what another has loaded."""
     contexts = []
 
-    def open_page(*, width=1280, height=900, dark=False):
-        context = chromium.new_context(
-            viewport={"width": width, "height": height},
-            color_scheme="dark" if dark else "light",
-            reduced_motion="reduce",
-            device_scale_factor=1,
-        )
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(ACTION)
-        page.strangers = []
-        page.on("request", lambda request: _note_stranger(page, request.url))
-        return page
+    def open_page(**looks):
+        contexts.append(open_context(chromium, **looks))
+        return contexts[-1].new_page()
 
     yield open_page
+    strangers = [url for context in contexts for url in context.strangers]
     for context in contexts:
         context.close()
+    assert not strangers, "a page asked for something outside this machine"
 
 
 @pytest.fixture(scope="module")
 def pictures(request):
     """Folder for screenshots: `data/results/browser/<module>`, emptied first."""
-    folder = (
-        places.results_dir() / "browser" / request.module.__name__.rpartition(".")[2].removeprefix("test_")
-    )
+    name = request.module.__name__.rpartition(".")[2].removeprefix("test_")
+    folder = places.results_dir() / "browser" / name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     return folder
 
 
-def _note_stranger(page, url):
-    if re.match(r"(https?|wss?):", url) and not re.match(r"\w+://127\.0\.0\.1[:/]", url):
-        page.strangers.append(url)
+@pytest.fixture(autouse=True)
+def told(request, record_property):
+    """The summary says where the pictures are."""
+    if "pictures" in request.fixturenames:
+        record_property("pictures", str(request.getfixturevalue("pictures")))
+
+
+def open_context(browser, *, width=1280, height=900, dark=False):
+    """A browser's context; its `strangers` are the requests of its pages that left this machine."""
+    context = browser.new_context(
+        viewport={"width": width, "height": height},
+        color_scheme="dark" if dark else "light",
+        reduced_motion="reduce",
+    )
+    context.set_default_timeout(ACTION)
+    context.strangers = []
+    context.on("request", lambda request: context.strangers.extend(_outside(request.url)))
+    return context
+
+
+def _outside(url):
+    return [url] if re.match(r"(https?|wss?)://(?!127\.0\.0\.1[:/])", url) else []

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 PANEL = ".cmlib-explore"
-REDRAW = 30_000  # milliseconds: far above what a redraw may take, so that only a dead one fails
 
 # What a user can take hold of.
 _SLIDER, _SELECT = ".noUi-handle", "select"
@@ -29,6 +28,17 @@ _ARM = """panel => {
         requestAnimationFrame(frame);
     };
     requestAnimationFrame(frame);
+    const kernel = jupyterapp.shell.currentWidget.sessionContext.session.kernel;
+    watch.sent = 0;
+    watch.open = new Set();  // moves that the kernel has been told of and is not yet done with
+    kernel.anyMessage.connect((_, {direction, msg}) => {
+        if (direction === 'send' && msg.header.msg_type === 'comm_msg') {
+            watch.sent += 1;
+            watch.open.add(msg.header.msg_id);
+        } else if (msg.header.msg_type === 'status' && msg.content.execution_state === 'idle') {
+            watch.open.delete(msg.parent_header.msg_id);
+        }
+    });
 }"""
 
 
@@ -50,16 +60,12 @@ class Move:
 
 
 def movable(panel):
-    """Locators of a panel's controls that have more than one place to stand."""
-    found = []
+    """Yield the controls of a panel that can be moved when their turn comes: a move may disable others."""
     for widget in panel.locator(".jupyter-widgets.widget-inline-hbox, .widget-toggle-buttons").all():
-        if not widget.is_visible() or widget.locator("[disabled], .mod-disabled").count():
-            continue
-        options = widget.locator("select option").count()
-        buttons = widget.locator("button").count()
-        if options > 1 or buttons > 1 or widget.locator(_SLIDER).count() or widget.locator("input").count():
-            found.append(widget)
-    return found
+        choices = widget.locator("select option").count() + widget.locator("button").count()
+        handles = widget.locator(f"{_SLIDER}, input").count()
+        if widget.is_visible() and not widget.locator("[disabled]").count() and (choices > 1 or handles):
+            yield widget
 
 
 def move(page, panel, widget):
@@ -81,21 +87,12 @@ def move(page, panel, widget):
         widget.locator(_MARK).first.click()
     else:
         raise AssertionError(f"no way is known to move the control {label!r}: {widget.inner_html()}")
-    page.wait_for_function("() => cmlibWatch.picture !== null || cmlibWatch.text !== null", timeout=REDRAW)
-    settle(page)
-    watch = page.evaluate("() => cmlibWatch")
-    return Move(label, watch["picture"], watch["text"])
+    page.wait_for_function("() => cmlibWatch.sent > 0 && cmlibWatch.open.size === 0")
+    page.evaluate("() => new Promise(done => setTimeout(() => requestAnimationFrame(done), 100))")
+    times = page.evaluate("() => [cmlibWatch.picture, cmlibWatch.text]")
+    return Move(label, *times)
 
 
 def _label(widget):
     texts = (text.strip(" \n\u200b") for text in widget.locator("label, .widget-label").all_inner_texts())
     return next(filter(None, texts), "without a label")
-
-
-def settle(page):
-    """Wait until the kernel has nothing more to do and the page has had two frames to show it."""
-    page.wait_for_function(
-        "() => jupyterapp.shell.currentWidget.sessionContext.session?.kernel?.status === 'idle'",
-        timeout=REDRAW,
-    )
-    page.evaluate("() => new Promise(done => setTimeout(() => requestAnimationFrame(done), 150))")

@@ -7,7 +7,6 @@ import secrets
 import subprocess
 import sys
 import time
-import urllib.error
 import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,9 +37,10 @@ class Lab:
             body = answer.read()
         return json.loads(body) if body else None
 
-    def end_kernels(self):
+    def end_kernel(self, notebook):
+        """End the kernel of a notebook, if it has one."""
         for session in self.ask("api/sessions"):
-            with contextlib.suppress(urllib.error.HTTPError):  # a kernel may just have ended by itself
+            if session["path"] == notebook:
                 self.ask(f"api/sessions/{session['id']}", "DELETE")
 
 

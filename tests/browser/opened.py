@@ -27,7 +27,6 @@ _CELLS = """() => [...jupyterapp.shell.currentWidget.content.model.cells].map((c
             index, source: cell.sharedModel.getSource(), count: cell.executionCount,
             error: error ? [error.ename, error.evalue] : null,
             stderr: outputs.filter(o => o.name === 'stderr').map(o => text(o.text)).join(''),
-            kinds: outputs.flatMap(o => Object.keys(o.data ?? {})),
         };
     })"""
 
@@ -41,21 +40,18 @@ class Cell:
     count: int | None
     error: tuple | None
     stderr: str
-    kinds: list
 
 
-def run_notebook(page, lab, name):
-    """Open a notebook of the lab's folder, choose *Run All Cells* from the menu, and wait for the end.
-
-    Returns
-    -------
-    list of Cell
-        The code cells.
-    """
+def begin(page, lab, name):
+    """Open a notebook of the lab's folder and choose *Run All Cells* from the menu."""
     page.goto(lab.address(name))
     page.wait_for_function(_READY)
     page.get_by_role("menuitem", name="Run", exact=True).click()
     page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
+
+
+def finish(page):
+    """Wait for the end of the run; return the code cells, as a list of :class:`Cell`."""
     page.wait_for_function(_OVER, timeout=RUN, polling=200)
     return [Cell(**found) for found in page.evaluate(_CELLS)]
 
@@ -63,9 +59,3 @@ def run_notebook(page, lab, name):
 def scroll_to(page, index):
     """Bring a cell into view: JupyterLab keeps those far away out of the page."""
     page.evaluate("index => jupyterapp.shell.currentWidget.content.scrollToItem(index, 'start')", index)
-
-
-def save(page):
-    """Save by keyboard, and wait until the file is written."""
-    page.keyboard.press("Control+s")
-    page.wait_for_function("() => !jupyterapp.shell.currentWidget.context.model.dirty")

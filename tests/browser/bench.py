@@ -1,0 +1,38 @@
+"""Notebooks at work in JupyterLab, each in a page of its own: one may run while another is looked at."""
+
+import contextlib
+
+from tests.browser.opened import begin, finish
+
+
+class Bench:
+    """Pages of one browser context, and what runs in them.
+
+    Parameters
+    ----------
+    lab : Lab
+    context : BrowserContext
+    pictures : Path
+        Folder for screenshots.
+    """
+
+    def __init__(self, lab, context, pictures):
+        self.lab, self.context, self.pictures = lab, context, pictures
+        self._pages = {}
+
+    def begin(self, name):
+        """Open a notebook of the lab's folder and let it run, unless it already does."""
+        if name not in self._pages:
+            page = self._pages[name] = self.context.new_page()
+            begin(page, self.lab, name)
+
+    @contextlib.contextmanager
+    def finished(self, name):
+        """The page and the code cells of a notebook, at its end; a last look at it is kept, whatever happens."""
+        page = self._pages[name]
+        try:
+            yield page, finish(page)
+        finally:
+            page.screenshot(path=(self.pictures / name).with_suffix(".png"))
+            page.close()
+            self.lab.end_kernel(name)

@@ -1,0 +1,144 @@
+"""The report as its reader has it: opened as a file, on a phone and a desk, light and dark, and printed."""
+
+import json
+import os
+import re
+import sys
+from pathlib import Path
+from urllib.parse import unquote, urlparse
+
+import pytest
+
+from tests.browser.lab import guarded
+
+pytestmark = pytest.mark.needs("chromium")
+
+NOTEBOOK = "02_cleaning"  # ends in a panel, and is done soon
+COMMAND = ["run", "smoke", NOTEBOOK, "10_summary", "-p", "method=interpolate", "--jobs", "1"]
+SIZES = {"phone": (390, 844), "desk": (1280, 900)}
+
+A4 = {"width": 718, "height": 1047}  # what margins of 1 cm leave of it, at 96 dots an inch
+
+_CUT_OFF = """() => [...document.querySelectorAll('.scroll')].filter(e => e.scrollWidth > e.clientWidth)
+    .map(e => e.innerText.slice(0, 100))"""
+_LINKS = "() => [...document.querySelectorAll('a[href]')].map(a => [a.href, a.hasAttribute('download')])"
+_TOO_WIDE = """() => [...document.querySelectorAll('html, p, li, summary, figure, figcaption, h1, h2, h3')]
+    .filter(e => !e.closest('.scroll') && e.clientWidth && e.scrollWidth > e.clientWidth)
+    .map(e => e.tagName + ': ' + e.innerText.slice(0, 100))"""
+# Contrast of text with what is behind it, as WCAG 2.2 defines it, for every element that holds text itself.
+_FAINT = """() => {
+    const canvas = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
+    const rgba = colour => { canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1);
+        return canvas.getImageData(0, 0, 1, 1).data; };
+    const light = colour => { const [r, g, b] = [...rgba(colour)].slice(0, 3).map(v => v / 255)
+        .map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4); return .2126 * r + .7152 * g + .0722 * b; };
+    const behind = e => { for (; e; e = e.parentElement) { const c = getComputedStyle(e).backgroundColor;
+        if (rgba(c)[3] > 0) return c; } return 'white'; };
+    const faint = new Set();
+    for (const e of document.querySelectorAll('body *')) {
+        if (![...e.childNodes].some(n => n.nodeType === 3 && n.data.trim())) continue;
+        const [low, high] = [light(getComputedStyle(e).color), light(behind(e))].sort((a, b) => a - b);
+        if ((high + .05) / (low + .05) < 4.5) faint.add(e.tagName + '.' + e.className);
+    }
+    return [...faint];
+}"""
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory, data):
+    """Folder of a small run of the command line, as a user gives it."""
+    log = tmp_path_factory.mktemp("run") / "log.txt"
+    env = os.environ | {"CMLIB_DATA": str(data)}
+    with guarded(
+        [sys.executable, "-c", "from cmlib.cli import main; main()", *COMMAND], env=env, log=log
+    ) as process:
+        code = process.wait(timeout=300)
+    assert code == 0, log.read_text(encoding="utf-8", errors="replace")
+    return data / "results/smoke"
+
+
+@pytest.fixture(
+    params=[(size, dark) for size in SIZES for dark in (False, True)],
+    ids=lambda p: f"{p[0]}-{'dark' if p[1] else 'light'}",
+)
+def page(request, new_page, report):
+    size, dark = request.param
+    width, height = SIZES[size]
+    page = new_page(width=width, height=height, dark=dark)
+    page.goto((report / "index.html").as_uri())
+    return page
+
+
+def test_the_page_fits_is_legible_and_shows_its_figures(page, pictures, request):
+    assert page.evaluate(_TOO_WIDE) == [], "sticks out of its place"
+    assert page.evaluate(_FAINT) == [], "too little contrast"
+    _load_images(page)
+    page.screenshot(path=pictures / f"{request.node.callspec.id}.png", full_page=True)
+    dark = page.evaluate("() => matchMedia('(prefers-color-scheme: dark)').matches")
+    red = int(re.search(r"\d+", page.evaluate("() => getComputedStyle(document.body).backgroundColor"))[0])
+    assert red < 60 if dark else red > 200
+
+
+def test_the_contents_lead_to_every_section(page):
+    entries = page.locator("nav a")
+    assert entries.count() == page.locator("section h2").count() >= 2
+    for entry in entries.all():
+        page.evaluate("() => scrollTo(0, 0)")
+        target = entry.get_attribute("href")
+        entry.click()
+        heading = page.locator(f"[id='{target[1:]}']")
+        assert heading.inner_text() == entry.inner_text()
+        assert heading.evaluate(
+            "e => { const b = e.getBoundingClientRect(); return b.top >= -1 && b.bottom <= innerHeight; }"
+        )
+
+
+def test_every_link_leads_to_a_file_or_a_place_on_the_page(new_page, report):
+    page = new_page()
+    page.goto((report / "index.html").as_uri())
+    links = page.evaluate(_LINKS)
+    assert sum(download for _, download in links) >= 10
+    for link, _ in links:
+        parts = urlparse(link)
+        file = Path(unquote(parts.path))
+        assert parts.scheme == "file" and file.is_file() and file.stat().st_size, link
+        assert not parts.fragment or page.locator(f"[id='{parts.fragment}']").count() == 1, link
+
+
+def test_the_page_prints(new_page, report, pictures):
+    page = new_page(dark=True)
+    page.goto((report / "index.html").as_uri())
+    _load_images(page)
+    pdf = page.pdf(path=pictures / "print.pdf", format="A4", print_background=True)
+    sheets = len(re.findall(rb"/Type\s*/Page\b", pdf))
+    assert pdf.startswith(b"%PDF-") and page.locator("section").count() < sheets < 60
+    page.emulate_media(media="print", color_scheme="dark")
+    assert page.evaluate("() => getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert page.evaluate(_FAINT) == []
+    assert not page.locator("nav").is_visible() and not page.locator(".links").first.is_visible()
+    page.set_viewport_size(A4)
+    assert page.evaluate(_CUT_OFF) == [], "tables that the paper's edge cuts"
+    page.screenshot(path=pictures / "print.png", full_page=True)
+
+
+def test_the_notebook_page_shows_a_picture_where_the_widgets_are(new_page, report, pictures):
+    manifest = json.loads((report / NOTEBOOK / "manifest.json").read_text(encoding="utf-8"))
+    caption = next(f["caption"] for f in manifest["figures"] if f["name"] == "explore")
+    page = new_page()
+    page.goto((report / NOTEBOOK / f"{NOTEBOOK}.html").as_uri(), wait_until="domcontentloaded")
+    page.get_by_role("heading", name="Turn the knobs").scroll_into_view_if_needed()
+    picture = page.get_by_role("img", name=re.sub(r"[*`]", "", caption))
+    assert picture.evaluate("image => image.complete && image.naturalWidth") > 300
+    page.screenshot(path=pictures / "notebook.png")
+    assert page.locator(".jupyter-widgets, [data-mime-type*='widget']").count() == 0
+
+
+def _load_images(page):
+    """Scroll to each picture, as they load when they come into view."""
+    images = page.locator("main img")
+    assert images.count() >= 5
+    for image in images.all():
+        image.scroll_into_view_if_needed()
+        image.evaluate("image => image.decode()")
+        assert image.evaluate("image => image.naturalWidth") > 100
+    page.evaluate("() => scrollTo(0, 0)")

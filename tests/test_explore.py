@@ -1,0 +1,364 @@
+"""Panels: every control changes the picture, and the text says what the library computes."""
+
+import base64
+import html
+import re
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+from scipy.stats import spearmanr
+
+from cmlib import accuracy, clean, events, explore, rank, stability, study
+from cmlib.boosting import Boosting
+from cmlib.dependence import pair_surface
+from cmlib.errors import NothingRecordedError
+from cmlib.explore.controls import dropdown, event_options, offer, slider
+from cmlib.synthetic import multiplexed_run, product_pair_data
+
+TABLE = events.table()
+PNG = b"\x89PNG"
+SMALL = Boosting(trees=15, leaves=5, rows_per_leaf=2)
+SPIKED = "group_0_event_0"
+
+
+def words(panel):
+    """The text below the picture, without its tags."""
+    return html.unescape(re.sub(r"<[^>]+>", " ", panel.text))
+
+
+def alt(panel):
+    picture = panel.children[1].value
+    return html.unescape(re.search(r'alt="([^"]*)"', picture)[1])
+
+
+def numbers(panel, row):
+    """What a row of the table says, as numbers."""
+    line = re.search(rf"<tr>(?:(?!</tr>).)*{re.escape(html.escape(row))}.*?</tr>", panel.text)[0]
+    return [float(cell.replace(",", "")) for cell in re.findall(r">(-?[\d.,]+)(?: [^<]*)?</td>", line)]
+
+
+def other_value(control):
+    if hasattr(control, "options"):
+        values = [option[1] if isinstance(option, tuple) else option for option in control.options]
+        return next(value for value in values if value != control.value)
+    return control.max if control.value != control.max else control.min
+
+
+def recorded(seed):
+    """A run with spikes and gaps in one event, and two passes that counted it all the time."""
+    planted = multiplexed_run(80, n_groups=2, seed=seed)
+    counts = planted.counts.copy()
+    counts.iloc[[20, 50], counts.columns.get_loc(SPIKED)] *= 30
+    counts.iloc[[10, 35, 36, 60], counts.columns.get_loc(SPIKED)] = np.nan
+    interval_s = pd.Series(0.1, counts.index)
+    run = SimpleNamespace(counts=counts, running=planted.running, interval_s=interval_s)
+    ocoe = []
+    for number in range(2):
+        noisy = planted.truth * np.random.default_rng(number).normal(1, 0.05, planted.truth.shape)
+        ocoe.append(SimpleNamespace(counts=noisy, running=noisy * 0 + 1))
+    return ocoe, run
+
+
+@pytest.fixture(scope="module")
+def runs():
+    return {"one": recorded(0), "two": recorded(1)}
+
+
+@pytest.fixture(scope="module")
+def both(runs):
+    return {
+        name: study.BothWays(
+            accuracy.references(ocoe, [run]),
+            [run],
+            [clean.clean_run(run.counts, run.running, method="joint")[0]],
+        )
+        for name, (ocoe, run) in runs.items()
+    }
+
+
+@pytest.fixture(scope="module")
+def modelled():
+    """Matrices, refinements, draws and pairs of two made-up programs."""
+    matrices, refined, draws, ranked = {}, {}, {}, {}
+    for seed, name in enumerate(("one", "two")):
+        data = product_pair_data(n_steps=60, n_events=12, seed=seed)
+        matrices[name] = study.Matrix(data.X, data.ipc, None)
+        refined[name] = rank.refine(data.X, data.ipc, step=3, n_folds=2, boosting=SMALL, seed=seed)
+        kept = data.X[refined[name].events]
+        draws[name] = stability.draw_importances(kept, data.ipc, seeds=range(3), boosting=SMALL)
+        ranked[name] = study.pairs((matrices[name], refined[name]), table=TABLE, n_events=5)
+    return SimpleNamespace(matrices=matrices, refined=refined, draws=draws, ranked=ranked)
+
+
+@pytest.fixture
+def cleaning(both):
+    return explore.cleaning(both, TABLE, event=SPIKED, method="counterminer")
+
+
+@pytest.fixture
+def ranking(modelled):
+    return explore.ranking(modelled.refined, modelled.draws, TABLE, top=4)
+
+
+@pytest.fixture
+def interactions(modelled):
+    return explore.interactions(modelled.ranked, modelled.refined, modelled.matrices, TABLE, threshold=5.0)
+
+
+@pytest.fixture(params=["cleaning", "ranking", "interactions"])
+def panel(request):
+    return request.getfixturevalue(request.param)
+
+
+def test_every_control_is_labelled_and_changes_the_picture_and_what_it_is_called(panel):
+    assert "cmlib-explore" in panel._dom_classes
+    for name, control in panel.controls.items():
+        assert control.description and control.style.description_width == "initial"
+        assert control.description in alt(panel) and not getattr(control, "continuous_update", False)
+        before, called, start = panel.png, alt(panel), control.value
+        control.value = other_value(control)
+        assert panel.png.startswith(PNG) and panel.png != before, name
+        assert alt(panel) != called, name
+        control.value = start
+    assert panel.png == before and "alert" not in panel.text
+
+
+def test_a_static_page_gets_the_picture(panel):
+    bundle = panel._repr_mimebundle_()
+    assert base64.b64decode(bundle["image/png"]) == panel.png
+    assert "application/vnd.jupyter.widget-view+json" in bundle
+    assert isinstance(panel.figure(), Figure)
+
+
+@pytest.mark.parametrize(
+    "empty",
+    [
+        lambda: explore.cleaning({}, TABLE),
+        lambda: explore.ranking({}, {}, TABLE),
+        lambda: explore.interactions({}, {}, {}, TABLE),
+    ],
+    ids=["cleaning", "ranking", "interactions"],
+)
+def test_without_data_the_panel_says_what_to_run(empty):
+    panel = empty()
+    assert "nothing recorded yet: run" in words(panel) and "<code>cmlib record" in panel.text
+    assert panel.png == b"" and panel.children[1].value == ""
+    assert "image/png" not in panel._repr_mimebundle_()
+    with pytest.raises(NothingRecordedError, match="nothing recorded yet: run `cmlib record"):
+        panel.figure()
+
+
+# Cleaning
+
+
+@pytest.mark.parametrize("method", ["joint", "counterminer", "interpolate", "scaling"])
+def test_cleaning_says_the_errors_of_the_comparison(cleaning, runs, method):
+    cleaning.controls["method"].value = method
+    cleaning.controls["program"].value = "two"
+    cleaning.controls["n"].value, cleaning.controls["k"].value = 3.0, 2
+    ocoe, run = runs["two"]
+    options = {"n_gaussian": 3.0, "n_long_tail": 3.0, "k": 2}
+    compared = accuracy.compare_methods(ocoe, [run], ["scaling", method], events=[SPIKED], **options)
+    for row, label in ((0, "before: what perf prints"), (-1, f"after: {method}")):
+        expected = compared.iloc[row][list(accuracy.MEASURES)]
+        assert numbers(cleaning, label) == pytest.approx(list(expected), abs=0.0051), label
+
+
+def test_cleaning_rings_what_was_changed(cleaning, runs):
+    _, run = runs["one"]
+    values, running = run.counts[SPIKED], run.running[SPIKED]
+    for n, k in ((1.0, 5), (3.0, 5), (3.0, 1)):
+        cleaning.controls["n"].value, cleaning.controls["k"].value = n, k
+        cleaned, changed = clean.clean_series(values, running, n_gaussian=n, n_long_tail=n, k=k)
+        rings = cleaning.figure().axes[0].lines[-1]
+        np.testing.assert_array_equal(rings.get_xdata(), values.index[changed])
+        np.testing.assert_array_equal(rings.get_ydata(), cleaned[changed])
+        assert f"{changed.sum()} of {len(values)} samples changed, 4 of them gaps" in words(cleaning)
+
+
+def test_only_counterminers_method_has_n_and_k(cleaning):
+    knobs = cleaning.controls["n"], cleaning.controls["k"]
+    assert not any(knob.disabled for knob in knobs)
+    cleaning.controls["method"].value = "joint"
+    assert all(knob.disabled for knob in knobs)
+    assert cleaning.controls["event"].options == tuple((name, name) for name in sorted(run_events()))
+
+
+def run_events():
+    return [f"group_{group}_event_{event}" for group in range(2) for event in range(3)]
+
+
+def test_a_series_that_cannot_be_cleaned_is_a_message(runs):
+    ocoe, run = recorded(2)
+    joint = [run.counts.copy()]
+    run.counts.loc[run.counts.index[2:], SPIKED] = np.nan
+    both = study.BothWays(accuracy.references(ocoe, [run]), [run], joint)
+    panel = explore.cleaning({"sparse": both}, TABLE, event=SPIKED, method="counterminer")
+    assert "event 'group_0_event_0' has 2 finite samples of 80" in words(panel) and panel.png == b""
+    assert "role='alert'" in panel.text
+    panel.controls["event"].value = "group_1_event_0"
+    assert panel.png.startswith(PNG) and "alert" not in panel.text
+
+
+# Ranking
+
+
+def test_a_ranking_alone_says_what_the_draws_say(ranking, modelled):
+    ranking.controls["beside"].value = ""
+    for seeds in (3, 2):
+        ranking.controls["seeds"].value = seeds
+        spread = stability.importance_spread(modelled.draws["one"].iloc[:seeds]).head(4)
+        bars = ranking.figure().axes[0].patches
+        assert [bar.get_width() for bar in bars] == pytest.approx(list(spread["mean"]))
+        for event, row in spread.iterrows():
+            assert numbers(ranking, event)[0] == pytest.approx(row["mean"], abs=0.051)
+            assert f"{row['rank_low']:.0f}–{row['rank_high']:.0f}" in ranking.text
+    errors = modelled.refined["one"].errors
+    assert f"errs by {errors['error']:.1f} % on a random quarter" in words(ranking)
+
+
+def test_a_step_of_the_refinement_shows_its_own_model(ranking, modelled):
+    ranking.controls["beside"].value = ""
+    refined = modelled.refined["one"]
+    for step, n_events in enumerate(refined.history["n_events"]):
+        ranking.controls["n_events"].value = n_events
+        bars = ranking.figure().axes[0].patches
+        expected = refined.rankings[step].head(4)
+        assert [bar.get_width() for bar in bars] == pytest.approx(list(expected))
+        assert ranking.controls["seeds"].disabled and "One model: no spread" in words(ranking)
+    ranking.controls["n_events"].value = 0
+    assert not ranking.controls["seeds"].disabled
+
+
+def test_two_rankings_are_tied_where_events_are_in_both(ranking, modelled):
+    means = {name: draws.mean() for name, draws in modelled.draws.items()}
+    first, second = (
+        list(mean.sort_values(ascending=False, kind="stable").index[:4]) for mean in means.values()
+    )
+    common, either = set(first) & set(second), list(dict.fromkeys(first + second))
+    expected = spearmanr(*(mean.reindex(either, fill_value=0.0) for mean in means.values())).statistic
+    assert f"{len(common)} of the first 4 events are in both" in words(ranking)
+    assert f"{len(either)} events that are in either: {expected:.2f}" in words(ranking)
+    ties = ranking.figure().axes[1].lines
+    assert {tuple(line.get_ydata()) for line in ties} == {(first.index(e), second.index(e)) for e in common}
+
+
+def test_no_program_is_set_beside_itself(ranking):
+    ranking.controls["program"].value = "two"
+    assert [value for _, value in ranking.controls["beside"].options] == ["", "one"]
+    assert ranking.png.startswith(PNG) and "alert" not in ranking.text
+
+
+def test_one_program_alone_can_be_explored(modelled):
+    one = {"one": modelled.refined["one"]}
+    panel = explore.ranking(one, {"one": modelled.draws["one"]}, TABLE)
+    assert panel.png.startswith(PNG) and panel.controls["beside"].options == (("no other program", ""),)
+
+
+# Interactions
+
+
+@pytest.mark.parametrize("measure", ["h_statistic", "residual_variance"])
+def test_the_matrix_holds_the_pairs_from_the_threshold_on(interactions, modelled, measure):
+    pairs = modelled.ranked["one"][measure]
+    interactions.controls["measure"].value = measure
+    for threshold in (0.0, 7.5):
+        interactions.controls["threshold"].value = threshold
+        shown = pairs[pairs["importance"] >= threshold]["importance"]
+        cells = interactions.figure().axes[0].images[0].get_array()
+        assert sorted(cells.compressed()) == pytest.approx(sorted(shown))
+        assert f"{len(shown)} of 10 pairs reach {threshold:g} %" in words(interactions)
+        assert f"make up {shown.sum():.1f} %" in words(interactions)
+
+
+def test_a_pair_shows_its_surface_and_its_places(interactions, modelled):
+    both = modelled.ranked["one"]
+    for pair in [value for _, value in interactions.controls["pair"].options][:3]:
+        interactions.controls["pair"].value = pair
+        surface = pair_surface(modelled.refined["one"].model, modelled.matrices["one"].X, *pair)
+        shown = [ax.images[0].get_array() for ax in interactions.figure().axes[1:4]]
+        for picture, part in zip(shown, (surface.joint, surface.summed, surface.beyond), strict=True):
+            np.testing.assert_allclose(picture, part)
+        beyond = surface.beyond.to_numpy()
+        assert f"alone by {beyond.min():.3f} to {beyond.max():.3f}" in words(interactions)
+        for label, measure in (
+            ("Friedman's H", "h_statistic"),
+            ("residual variance (Eq. 12)", "residual_variance"),
+        ):
+            row = both[measure].set_index(["event_a", "event_b"]).loc[pair]
+            place = list(both[measure]["importance"]).index(row["importance"]) + 1
+            assert numbers(interactions, label) == pytest.approx([place, row["importance"]], abs=0.051)
+
+
+def test_pairs_follow_the_program_the_strongest_first(interactions, modelled):
+    interactions.controls["program"].value = "two"
+    offered = [pair for _, pair in interactions.controls["pair"].options]
+    ordered = modelled.ranked["two"]["h_statistic"]
+    assert offered == list(zip(ordered["event_a"], ordered["event_b"], strict=True))
+    assert interactions.png.startswith(PNG) and "alert" not in interactions.text
+
+
+# The panel itself
+
+
+def drawing(values):
+    """A panel of two controls that keeps what it was asked to draw."""
+
+    def draw(letter, n):
+        values.append((letter, n))
+        if n == 3:
+            raise ValueError("n is 3 <b>;\ntake `another`")
+        figure = Figure(figsize=(2, 1))
+        figure.subplots().set_title(f"{letter}{n}")
+        return figure, f"{letter} {n}"
+
+    return explore.Panel(draw, {"letter": dropdown("letter", ["a", "b"]), "n": slider("n", 1, 4, value=2)})
+
+
+def test_a_panel_draws_once_a_move():
+    drawn = []
+    panel = drawing(drawn)
+    panel.controls["letter"].value = "b"
+    panel.controls["n"].value = 4
+    panel.controls["n"].value = 4
+    assert drawn == [("a", 2), ("b", 2), ("b", 4)]
+    assert alt(panel) == "Figure: b4; letter: b; n: 4" and words(panel).strip() == "b 4"
+    assert 'width="192" height="96"' in panel.children[1].value
+
+
+def test_a_control_may_change_others_before_one_redraw():
+    drawn = []
+    panel = drawing(drawn)
+    panel.before_redraw("n", lambda n: offer(panel.controls["letter"], ["a", "c"] if n > 2 else ["b", "a"]))
+    panel.controls["n"].value = 4
+    panel.controls["letter"].value = "c"
+    panel.controls["n"].value = 1
+    assert drawn == [("a", 2), ("a", 4), ("c", 4), ("b", 1)]
+
+
+def test_what_cannot_be_drawn_is_told_in_its_place():
+    panel = drawing([])
+    panel.controls["n"].value = 3
+    assert panel.text == "<p role='alert'>n is 3 &lt;b&gt;;<br>take <code>another</code></p>"
+    assert panel.png == b"" and panel.text in panel._repr_mimebundle_()["text/html"]
+    panel.controls["n"].value = 1
+    assert panel.png.startswith(PNG) and "alert" not in panel.text
+
+
+def test_an_error_of_the_program_itself_is_no_message():
+    def draw(n):
+        raise KeyError(n)
+
+    with pytest.raises(KeyError):
+        explore.Panel(draw, {"n": slider("n", 1, 4, value=2)})
+
+
+def test_events_are_offered_by_their_abbreviations():
+    names = ["ls_l1_d_tlb_miss.all", "ic_tag_hit_miss.instruction_cache_miss", "page-faults"]
+    offered = event_options(names, TABLE)
+    shorts = events.abbreviate(names[:2], TABLE)
+    assert sorted(offered) == offered and ("page-faults", "page-faults") in offered
+    assert {(f"{short} · {name}", name) for short, name in zip(shorts, names, strict=False)} < set(offered)

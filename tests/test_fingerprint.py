@@ -1,0 +1,350 @@
+"""Notebook 05, its figures and panel, and `cmlib diagnose`, on made-up recordings in the real format."""
+
+import json
+import os
+import re
+
+import numpy as np
+import numpy.testing as npt
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from cmlib import machine, report
+from cmlib.cli import main
+from cmlib.errors import NothingRecordedError
+from cmlib.explore import fingerprint as explore
+from cmlib.fingerprint.diagnosis import advice, label_shares
+from cmlib.plot import fingerprint as plot
+from cmlib.study import diagnosis, fingerprint
+from cmlib.workloads.micro.selection import FOLDER
+from tests import planted_recordings
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("made up")
+    planted_recordings.make(folder, others=3)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def found(data):
+    return fingerprint.load(data / "recordings")
+
+
+@pytest.fixture(scope="module")
+def micro(found):
+    return fingerprint.slices(found.key["micro"])
+
+
+@pytest.fixture(scope="module")
+def model(micro):
+    return fingerprint.train(*micro)
+
+
+@pytest.fixture
+def in_data(data, monkeypatch):
+    monkeypatch.setenv("CMLIB_DATA", str(data))
+
+
+def cmlib(*arguments):
+    return CliRunner().invoke(main, ["diagnose", *map(str, arguments)])
+
+
+# --- what is asked of the recordings ------------------------------------------
+
+
+def test_everything_that_was_recorded_is_read(found, micro):
+    X, about = micro
+    assert X.index.equals(about.index) and X.shape[1] == 1 + 10
+    assert found.unmultiplexed == 3
+    assert "made up" in found.caveat
+    counted = {kind: len({one.program for one in series}) for kind, series in found.key.items()}
+    assert counted == {"micro": 44, "unseen": 22, "CPU": 3, "parallel": 3, "own": 0}
+    assert len(found.all) == 44
+    runs = fingerprint.run_of(X)
+    assert runs.nunique() == 88 and runs[0] == "micro-array-N-L2-1/0"
+    assert about.groupby(runs)["time_s"].is_monotonic_increasing.all()
+
+
+def test_table_1_has_every_program_with_as_many_slices_of_both_forms(micro):
+    table = fingerprint.table_1(micro[1])
+    assert table["Table 1"].tolist() == ["Array", "LL", "Pointer", "BranchMis", "RS", "RS", "FPU"]
+    assert (table["P"] == table["N"]).all() and table[["P", "N"]].to_numpy().sum() == len(micro[0])
+    sizes = fingerprint.chosen_sizes(micro[1])
+    assert list(sizes) == ["L2", "L3", "M"] and max(sizes["L2"]) < min(sizes["L3"]) < max(sizes["L3"]) < min(
+        sizes["M"]
+    )
+
+
+def test_the_planted_classes_are_told_apart_and_noise_is_eliminated_first(found, micro):
+    X, about = fingerprint.slices(found.all)
+    elimination, curves = fingerprint.key_event_curve(X, about, [99, 5, 1])
+    assert set(elimination.index[:3]) == {
+        "ic_tag_hit_miss.instruction_cache_miss", "ex_div_busy", "ls_l1_d_tlb_miss.all",
+    }  # fmt: skip
+    assert curves["10-fold"]["n_events"].tolist() == [16, 5, 1]
+    assert curves["10-fold"]["accuracy"].iloc[0] > 98 > curves["10-fold"]["accuracy"].iloc[-1]
+    table = fingerprint.table_2(*micro, "micro").set_index("folds")
+    assert table.loc["10-fold", "accuracy"] > 99
+    assert table.loc["by size", ["correct", "incorrect"]].sum() == micro[1]["size"].notna().sum()
+
+
+def test_programs_never_trained_on_are_scored_by_their_class(found, model):
+    unseen = fingerprint.slices(found.key["unseen"])
+    labels, scores = fingerprint.score(model, *unseen)
+    assert scores.loc["unseen-filter-P", "right"] == 100
+    shown = fingerprint.shares_by_program(labels, *unseen)
+    assert shown.loc["filter P (P_CPU)", "P_CPU"] == 100
+    npt.assert_allclose(shown.sum(axis=1), 100)
+    npt.assert_allclose(label_shares(["a", "a", "b"], ["x", "x", "x"]).loc["x"], [200 / 3, 100 / 3])
+
+
+def test_longer_slices_are_fewer(found):
+    lengths = fingerprint.slice_lengths(found.key["micro"], [0.1, 0.2, 0.4, 100.0])
+    assert set(lengths) == {"10-fold", "by run"}
+    assert lengths["by run"]["slice_s"].tolist() == [0.2, 0.4]
+    assert lengths["by run"]["n_slices"].is_monotonic_decreasing
+
+
+def test_a_profile_has_the_phases_that_were_planted(found, model):
+    profiles = diagnosis.profiles(model, found.key["unseen"])
+    loader = profiles["unseen-netlist-P-M-2"]
+    assert loader.labelled.index.equals(loader.ipc.index)
+    npt.assert_allclose(loader.shares.sum(), 100)
+    told = diagnosis.explain(loader)
+    assert told["meaning"].tolist() == [advice(label)[0] for label in told["label"]]
+    assert told["end_s"].iloc[-1] == loader.labelled.index[-1]
+    assert loader.labelled["label"].iloc[-1] == "P_Mem_M"
+    assert diagnosis.choose(profiles, "unseen-filter-P") == "unseen-filter-P"
+    assert diagnosis.choose(profiles, "filter-P") == "unseen-filter-P"
+    most = diagnosis.choose(profiles)
+    assert len(profiles[most].shares) == max(len(one.shares) for one in profiles.values())
+    with pytest.raises(NothingRecordedError, match=r"key events of 'gcc': run `cmlib diagnose --keep gcc"):
+        diagnosis.choose(profiles, "gcc")
+
+
+def test_a_run_without_a_key_event_is_refused_by_name(found, model):
+    one = found.key["unseen"][0]
+    with pytest.raises(ValueError, match="1 of the 11 key events, the first is ex_ret_brn:"):
+        diagnosis.profile(
+            model, one.counts.drop(columns="ex_ret_brn"), one.running.drop(columns="ex_ret_brn")
+        )
+
+
+# --- figures ------------------------------------------------------------------
+
+
+def planted_tree(n, number=0):
+    """A lopsided tree of n leaves: the deepest there is."""
+    leaf = {"node": 2 * number, "label": ["P_CPU", "N_Mem_M"][n % 2], "n": 1000 + n, "wrong": n % 3}
+    if n == 1:
+        return leaf
+    inner = {"event": "ls_dmnd_fills_from_sys.dram_io_near", "threshold": n / 7, "n": 1, "wrong": 0}
+    return {
+        "node": 2 * number + 1,
+        "label": "P_CPU",
+        **inner,
+        "left": leaf,
+        "right": planted_tree(n - 1, number + 1),
+    }
+
+
+@pytest.mark.parametrize("n", [1, 2, 10, 30])
+def test_no_node_of_a_drawn_tree_covers_another(n):
+    figure, ax = plot.decision_tree(planted_tree(n))
+    figure.draw_without_rendering()
+    boxes = [text.get_bbox_patch().get_window_extent() for text in ax.texts]
+    assert len(boxes) == 2 * n - 1
+    assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
+    assert all(figure.bbox.x0 <= box.x0 and box.x1 <= figure.bbox.x1 for box in boxes)
+    shown = [text.get_text() for text in ax.texts]
+    assert any(text.startswith("N_Mem_M   1,001 (1 of other") for text in shown)
+    assert sum(text.startswith("ls_dmnd_fills_from_sys.dram_io_near ≤ ") for text in shown) == n - 1
+
+
+def test_the_drawn_tree_is_the_tree(model):
+    figure, ax = plot.decision_tree(model.classifier_.to_dict())
+    shown = [text.get_text() for text in ax.texts]
+    for rule in model.classifier_.rules().itertuples():
+        assert any(text.startswith(f"{rule.label}   {rule.n:,}") for text in shown)
+
+
+def test_a_timeline_shows_every_slice_in_its_lane_and_the_shares():
+    labels = ["P_CPU", "P_CPU", "unknown", "N_Mem_M"]
+    index = pd.Index([0.4, 0.8, 1.2, 2.0], name="time_s")
+    labelled = pd.DataFrame({"label": labels}, index=index)
+    _, (band, share, line) = plot.phase_timeline(labelled, pd.Series([1.0, 2, 3, 4], index=index), marked=1.2)
+    assert [tick.get_text() for tick in band.get_yticklabels()] == ["P_CPU", "N_Mem_M", "unknown"]
+    assert [text.get_text() for text in share.texts] == ["50.0 %", "25.0 %", "25.0 %"]
+    assert (line.get_xlabel(), line.get_ylabel()) == ("time [s]", "IPC")
+    npt.assert_allclose(line.lines[0].get_ydata(), [1, 2, 3, 4])
+    spans = [[path.vertices[:, 0].min() for path in lane.get_paths()] for lane in band.collections]
+    npt.assert_allclose(np.concatenate(spans), [0.0, 0.4, 1.6, 0.8], atol=1e-9)
+
+
+def test_colours_of_pathology_and_health_differ_in_lightness_alone():
+    def lightness(label):
+        return np.dot([0.3, 0.59, 0.11], [int(plot.COLOURS[label][i : i + 2], 16) for i in (1, 3, 5)])
+
+    for bound in ("Mem_L2", "Mem_L3", "Mem_M", "CPU"):
+        assert lightness(f"N_{bound}") - lightness(f"P_{bound}") > 60
+    red, green, blue = (int(plot.COLOURS["unknown"][i : i + 2], 16) for i in (1, 3, 5))
+    assert max(red, green, blue) - min(red, green, blue) < 20
+
+
+def test_the_sweep_names_its_levels(found, micro):
+    levels = fingerprint.levels(found.sweep)
+    _, ax = plot.latency(found.sweep, levels, fingerprint.chosen_sizes(micro[1]))
+    assert [text.get_text().split("\n")[0] for text in ax.texts] == ["L1", "L2", "L3", "M"]
+    assert ax.get_xlabel() == "working set [KiB]" and ax.get_ylabel() == "ns a load"
+
+
+# --- the panel ----------------------------------------------------------------
+
+
+def test_the_panel_explains_the_slice_that_is_chosen(found, model):
+    by_length = {
+        length: diagnosis.profiles(model, found.key["unseen"], slice_s=length) for length in (0.4, 0.8)
+    }
+    names = ["unseen-filter-P", "unseen-netlist-P-M-2"]
+    panel = explore({name: {length: by_length[length][name] for length in by_length} for name in names})
+    rule = by_length[0.4]["unseen-filter-P"].labelled["rule"].iloc[0]
+    assert "<strong>P_CPU</strong>" in panel.text and "Slice 1 of 12" in panel.text
+    assert rule.replace("<", "&lt;").replace(">", "&gt;") in panel.text
+    panel.controls["program"].value = "unseen-netlist-P-M-2"
+    panel.controls["number"].value = 12
+    assert "<strong>P_Mem_M</strong>" in panel.text and "Slice 12 of 12" in panel.text
+    panel.controls["slice_s"].value = 0.8
+    assert "Slice 6 of 6" in panel.text and panel.png.startswith(b"\x89PNG")
+
+
+def test_the_panel_without_recordings_says_what_to_run():
+    assert "<code>python -m cmlib.workloads.micro --record</code>" in explore({}).text
+
+
+# --- the command --------------------------------------------------------------
+
+
+def test_a_recorded_program_is_diagnosed(in_data, tmp_path):
+    page = tmp_path / "page.html"
+    done = cmlib("--recorded", "filter-P", "--html", page)
+    assert done.exit_code == 0, done.output
+    meaning, remedy = advice("P_CPU")
+    assert f"P_CPU  100.0 % of slices: {meaning}" in done.stdout
+    assert remedy[:40] in done.stdout and re.search(r"^  if \w+", done.stdout, re.M)
+    assert re.search(r"0\.2 +5\.0  P_CPU", done.stdout)
+    text = page.read_text(encoding="utf-8")
+    golden = [
+        "<h1>filter-P</h1>",
+        "<svg",
+        "P_CPU: 100.0 % of slices",
+        remedy[:40],
+        "trained on 88 runs",
+        "made up",
+    ]
+    assert all(part in text for part in golden)
+    assert not re.search(r'(?:src|href)="(?!#)', re.sub(r"<svg.*?</svg>", "", text, flags=re.S))
+    assert "{{" not in text and "nan" not in re.sub(r"<svg.*?</svg>", "", text, flags=re.S)
+
+
+def test_a_command_is_recorded_with_the_key_events_and_kept(in_data, data, fake_perf, monkeypatch, tmp_path):
+    monkeypatch.setenv("FAKE_PLANTED", "yes")
+    monkeypatch.setenv("FAKE_SECONDS", "3.1")
+    described = {**machine.describe(), "microarchitecture": "made_up"}
+    monkeypatch.setattr(machine, "describe", lambda: described)
+    monkeypatch.setattr(machine, "census", lambda: machine.Census(6, 5))
+    monkeypatch.setenv("PATH", f"{data / 'results/micro'}:{os.environ['PATH']}")
+    command = ["--", "filter", "--form", "P", "--seconds", "3"]
+    done = cmlib(*command)
+    assert done.exit_code == 0, done.output
+    assert done.stdout.startswith("filter --form P --seconds 3: 7 slices") and "P_CPU  100.0 %" in done.stdout
+    folder = data / "recordings" / FOLDER
+    assert not list(folder.glob("own-*")) and not list((data / "results").glob(".diagnose-*"))
+    assert cmlib("--keep", "mine", *command).exit_code == 0
+    assert (folder / "own-mine/key-p0-00.json").is_file()
+    assert "P_CPU  100.0 %" in cmlib("--recorded", "mine").stdout
+    again = cmlib("--keep", "mine", *command)
+    assert again.exit_code == 1 and "cmlib diagnose --recorded mine" in again.stderr
+    few = cmlib("--slice", "4", *command)
+    assert few.exit_code == 1 and "hold no slice" in few.stderr
+    monkeypatch.setattr(machine, "census", lambda: machine.Census(6, 4))
+    lost = cmlib(*command)
+    assert lost.exit_code == 1 and "4 counters are good here" in lost.stderr
+    for file in (folder / "own-mine").iterdir():
+        file.unlink()
+    (folder / "own-mine").rmdir()
+
+
+def test_without_counters_it_refuses_and_says_why(in_data, monkeypatch):
+    none = machine.Census(0, 0, complaint="branches:u was not counted")
+    monkeypatch.setattr(machine, "census", lambda: none)
+    done = cmlib("--", "true")
+    assert done.exit_code == 1 and "Traceback" not in done.stderr
+    assert "no hardware event can be counted here: branches:u was not counted" in done.stderr
+    assert "cmlib diagnose --recorded NAME" in done.stderr
+
+
+def test_on_another_processor_it_refuses(in_data, monkeypatch):
+    monkeypatch.setattr(machine, "census", lambda: machine.Census(6, 5))
+    done = cmlib("--", "true")
+    assert done.exit_code == 1 and "trained on made_up" in done.stderr
+
+
+def test_without_recordings_it_says_what_to_run(tmp_path, monkeypatch):
+    monkeypatch.setenv("CMLIB_DATA", str(tmp_path))
+    done = cmlib("--", "true")
+    assert done.exit_code == 1
+    assert "nothing recorded yet: run `python -m cmlib.workloads.micro --record`" in done.stderr
+
+
+def test_an_unknown_recording_is_told_with_those_there_are(in_data):
+    done = cmlib("--recorded", "gcc")
+    assert (
+        done.exit_code == 1
+        and "cmlib diagnose --keep gcc" in done.stderr
+        and "unseen-filter-P" in done.stderr
+    )
+
+
+@pytest.mark.parametrize("wrong", [[], ["--recorded", "a", "--", "true"], ["--recorded", "a", "--keep", "b"]])
+def test_wrong_usage_ends_with_2(wrong):
+    assert cmlib(*wrong).exit_code == 2
+
+
+# --- the notebook -------------------------------------------------------------
+
+
+def test_the_notebook_runs_to_its_end(in_data, tmp_path):
+    page = report.run_profile("smoke", ["05"], results=tmp_path)
+    folder = page.parent / "05_fingerprinting"
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    numbers = {number["name"]: number["value"] for number in manifest["numbers"]}
+    assert numbers["accuracy on the micro-benchmarks, 10-fold"] > 99
+    captions = [one["caption"] for one in manifest["figures"] + manifest["tables"]]
+    assert len(captions) > 12 and all("Synthetic data" in caption for caption in captions)
+    folds = pd.read_csv(folder / "table2.csv")
+    assert folds["benchmarks"].value_counts().to_dict() == {
+        "Micro-benchmarks": 3,
+        "CPU programs": 2,
+        "Parallel programs": 2,
+    }
+    assert folds.set_index(["benchmarks", "folds"]).loc[("CPU programs", "10-fold"), "paper"] == 97.74
+    figures = {one["name"] for one in manifest["figures"]}
+    assert {
+        "sweep",
+        "key-events",
+        "fig02",
+        "slice-length",
+        "profile",
+        "canneal",
+        "unseen",
+        "explore",
+    } == figures
+
+
+def test_without_recordings_the_notebook_is_left_out(tmp_path, monkeypatch):
+    monkeypatch.setenv("CMLIB_DATA", str(tmp_path))
+    with pytest.raises(NothingRecordedError, match=r"run `python -m cmlib\.workloads\.micro --record`"):
+        report.run_profile("smoke", ["05"], results=tmp_path)
