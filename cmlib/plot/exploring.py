@@ -122,7 +122,7 @@ def interactions(matrix, joint, summed, beyond, *, pair, rows, title):
     figure, axes = blank(5.6, rows=2, columns=2)
     # Laid out by hand: to find the room for seven axes anew takes longer than to draw them.
     figure.set_layout_engine(None)
-    figure.subplots_adjust(left=0.075, right=0.955, bottom=0.085, top=0.95, wspace=0.3, hspace=0.34)
+    figure.subplots_adjust(left=0.1, right=0.955, bottom=0.085, top=0.95, wspace=0.33, hspace=0.34)
     (all_pairs, together), (alone, left) = axes
     _matrix(all_pairs, matrix, pair, title)
     low, high = joint.to_numpy().min(), joint.to_numpy().max()
