@@ -1,4 +1,7 @@
-"""The smoke profile, run as a user runs it: every notebook to its end, with its numbers checked."""
+"""The smoke profile's notebooks, run as a user runs them, with their numbers checked.
+
+Left out are those with a module of tests to themselves.
+"""
 
 import json
 
@@ -10,9 +13,10 @@ from cmlib import report
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
+    notebooks = ["01", "02", "03", "03a", "04", "10"]
     folder = tmp_path_factory.mktemp("results with a space")
     database = {"database": f"sqlite:///{folder / 'store.sqlite'}"}
-    page = report.run_profile("smoke", parameters=database, results=folder)
+    page = report.run_profile("smoke", notebooks, parameters=database, results=folder)
     return page.parent
 
 
@@ -54,8 +58,10 @@ def test_ranking_explains_ipc_far_better_than_the_mean(results):
 
 
 def test_aligned_runs_explain_more_than_stacked_ones(results):
-    fusions = pd.read_csv(results / "03a_merging_runs/fusions.csv").set_index("fusion")
-    assert fusions.at["aligned", "error"] < fusions.at["stacked", "error"]
+    errors = pd.read_csv(results / "03a_merging_runs/fusions.csv").pivot(
+        index="program", columns="fusion", values="error"
+    )
+    assert (errors["aligned"] < errors["stacked"]).all()
     shape = pd.read_csv(results / "03a_merging_runs/shape.csv")
     assert (shape["filled, stacked [%]"] < 100 / shape["runs"] + 5).all()
     errors = pd.read_csv(results / "03a_merging_runs/mixed.csv").set_index("program")

@@ -1,20 +1,26 @@
-"""Run the notebooks, keep what they find, and lay it out as pages."""
+"""Run the notebooks, keep what they find, and lay it out as pages.
 
-from cmlib.report.page import build_index
-from cmlib.report.parameter_file import parse_value, read_parameters
-from cmlib.report.parameters import check_parameters, declared_parameters
-from cmlib.report.results import Results, paper, read_results
-from cmlib.report.run import NotebookError, run_profile
+Names are loaded when they are asked for: a notebook that keeps its results needn't load what runs notebooks.
+"""
 
-__all__ = [
-    "NotebookError",
-    "Results",
-    "build_index",
-    "check_parameters",
-    "declared_parameters",
-    "paper",
-    "parse_value",
-    "read_parameters",
-    "read_results",
-    "run_profile",
-]
+import importlib
+
+_HOMES = {
+    "NotebookError": "run",
+    "Results": "results",
+    "build_index": "page",
+    "check_parameters": "parameters",
+    "declared_parameters": "parameters",
+    "paper": "results",
+    "parse_value": "parameter_file",
+    "read_parameters": "parameter_file",
+    "read_results": "results",
+    "run_profile": "run",
+}
+__all__ = list(_HOMES)
+
+
+def __getattr__(name):
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
