@@ -31,6 +31,11 @@ PACKAGE_OF = {"cc": "gcc libc6-dev", "c++": "g++ libboost-dev", "perf": "linux-p
 TOLD = {"redraw", "pictures"}  # properties of tests that the summary shows
 
 
+def pytest_xdist_auto_num_workers(config):
+    """One more than there are processors: many tests wait for the programs they start."""
+    return os.cpu_count() + 1
+
+
 def pytest_configure(config):
     config.addinivalue_line("markers", "needs(*commands): what the test runs beside Python")
 

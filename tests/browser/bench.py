@@ -31,7 +31,9 @@ class Bench:
         """The page and the code cells of a notebook, at its end; a last look at it is kept, whatever happens."""
         page = self._pages[name]
         try:
-            yield page, finish(page)
+            cells = finish(page)
+            page.bring_to_front()  # browsers let pages that nobody looks at wait
+            yield page, cells
         finally:
             page.screenshot(path=(self.pictures / name).with_suffix(".png"))
             page.close()
