@@ -127,7 +127,8 @@ def resident(pid):
 
 def in_fresh_process(n_values, *also):
     given = [sys.executable, __file__, *sys.argv[1:], "--one", str(n_values), *also]
-    return json.loads(subprocess.run(given, check=True, stdout=subprocess.PIPE, text=True).stdout)
+    env = os.environ | {"OMP_NUM_THREADS": "1"}  # one worker is to be one thread
+    return json.loads(subprocess.run(given, check=True, stdout=subprocess.PIPE, text=True, env=env).stdout)
 
 
 def show(title, rows):

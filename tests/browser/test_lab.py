@@ -7,7 +7,7 @@ import pytest
 
 from cmlib import places, study
 from tests.browser.bench import Bench
-from tests.browser.conftest import open_context
+from tests.browser.chromium import open_context
 from tests.browser.copies import copy_notebook
 from tests.browser.knobs import PANEL, movable, move
 from tests.browser.opened import scroll_to
