@@ -106,7 +106,7 @@ together = sums.query("`same group`")["difference [%]"].abs()
 results.number("sums measured in one group", len(together), "sums")
 results.number("runs in the store", len(runs), "runs")
 results.number("events that counted in some program", int(counting.query("counts > 0").index.nunique()), "events", paper=229)
-results.finding(f"{len(runs)} runs of {len(programs)} programs are in the store; {counting.query('counts > 0').index.nunique()} events counted in at least one of them.")
+results.finding(f"{len(runs)} runs of {', '.join(programs)} are in the store; {counting.query('counts > 0').index.nunique()} events counted in at least one of them.")
 
 # %% [markdown]
 # ## What this doesn't show

@@ -63,12 +63,12 @@ def build_index(folder):
 
 
 def _by_program(manifests):
-    """What concerns all programs first, under an empty name, then a group a program."""
-    groups = {"": []}
+    """A group a program, then what concerns all of them, under an empty name."""
+    groups = {}
     for manifest in manifests:
         for finding in manifest["findings"]:
             groups.setdefault(finding["program"], []).append((manifest["notebook"], finding["text"]))
-    return {program: groups[program] for program in sorted(groups) if groups[program]}
+    return {program: groups[program] for program in sorted(groups, key=lambda name: (not name, name))}
 
 
 def _table_html(file):

@@ -34,7 +34,7 @@ def photograph_panel(browser, scratch):
     copy_notebook(
         places.notebooks_dir() / NOTEBOOK,
         scratch / "notebooks" / NOTEBOOK,
-        {"program": "gcc,bzip2", "step": 40, "n_seeds": 6},
+        {"program": "gcc,bzip2", "step": 40, "n_seeds": 6, "interactive": True},
     )
     context = open_context(browser, width=1200, height=1000)
     with jupyterlab(scratch / "notebooks", scratch / "private", data) as lab:
