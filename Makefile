@@ -6,7 +6,7 @@ VENV ?= .venv
 PROFILE ?= paper
 BIN := $(VENV)/bin
 
-.PHONY: setup run test lab lock clean
+.PHONY: setup run test lab lock pictures clean
 
 setup: $(VENV)/ready
 
@@ -32,6 +32,9 @@ lab: setup
 
 lock:
 	uv pip compile --quiet --universal --python-version 3.11 --extra dev --extra cluster --no-emit-index-url --no-annotate --no-header pyproject.toml -o requirements.lock
+
+pictures: setup  # of the README; needs chromium
+	$(BIN)/python -m tests.browser.pictures
 
 clean:
 	rm -rf $(VENV) data/results

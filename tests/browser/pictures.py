@@ -36,7 +36,7 @@ def photograph_panel(browser, scratch):
         scratch / "notebooks" / NOTEBOOK,
         {"program": "gcc,bzip2", "step": 40, "n_seeds": 6, "interactive": True},
     )
-    context = open_context(browser, width=1200, height=1000)
+    context = open_context(browser, width=1200, height=1400)
     with jupyterlab(scratch / "notebooks", scratch / "private", data) as lab:
         bench = Bench(lab, context, scratch)
         bench.begin(NOTEBOOK)
