@@ -130,7 +130,7 @@ results.table(winner, "winners", "**Table.** Ratio of distances by program and e
 # %%
 errors = followed.groupby(["program", "method"])["eq4_percent"].mean().unstack()
 mean = errors.mean()
-results.number("error before cleaning, mean", mean["scaling"], "%", paper=counterminer["raw_error_percent"]["mean"], note=f"{len(errors)} programs, {event}, 12 events on 3 free counters")
+results.number("error before cleaning, mean", mean["scaling"], "%", paper=counterminer["raw_error_percent"]["mean"], note=f"{', '.join(errors.index)}; {event}, 12 events on 3 free counters")
 results.number("error after cleaning as the paper does, mean", mean["counterminer"], "%", paper=counterminer["cleaned_error_percent"]["mean"])
 results.number(f"error after cleaning, {method}, mean", mean[method], "%", note="no such method in the paper")
 results.number("series of an event that are Gaussian", 100 * (kinds["kind"] == "gaussian").mean(), "%", paper=100 * 100 / 229, note="of all series, constant ones included")

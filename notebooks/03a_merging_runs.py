@@ -60,7 +60,7 @@ programs = study.programs(url, program, modes=["ocoe", "mlpx"])
 # %%
 times = study.run_times(url, programs)
 figure, _ = plot.run_times(times, ylabel="run time [s]")
-results.figure(figure, "fig02", f"**GBRT paper, Figure 2.** Time of every run, {len(times)} runs of {len(programs)} program(s), in the order of their names (unmultiplexed, multiplexed, sweep). What to see: how far points of one colour lie apart.")
+results.figure(figure, "fig02", f"**GBRT paper, Figure 2.** Time of every run, {len(times)} runs of {', '.join(programs)}, in the order of their names (unmultiplexed, multiplexed, sweep). What to see: how far points of one colour lie apart.")
 
 # %%
 spread = study.run_time_spread(times)
