@@ -45,7 +45,7 @@ results = Results("01_collection", title="Collection: what was counted, and how"
 # %%
 url = study.open_database(database)
 programs = study.programs(url, program)
-runs = store.runs(url).query("program in @programs")
+runs = store.runs(url).query("program in @programs and mode != 'lines'")  # lines: notebook 07
 results.table(study.machines(url, programs), "machines", "**Table.** Machines and counters behind the recordings.")
 
 # %%

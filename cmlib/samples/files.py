@@ -59,7 +59,9 @@ def read_metadata(table):
     if not description.exists():
         return None
     meta = json.loads(description.read_text(encoding="utf-8"))
-    if not table.exists() or _digest(table) != meta["sha256"]:
+    if not table.exists():
+        raise SampleError(f"{table} does not exist, and {description.name} describes it.")
+    if _digest(table) != meta["sha256"]:
         raise SampleError(
             f"{table} is not the file that was written: its checksum is not the one in {description}."
         )

@@ -11,10 +11,12 @@ import numpy as np
 from cmlib import machine
 from cmlib.compress import BoundedRegression, OnlineRegression
 from cmlib.record.execute import resolve
-from cmlib.samples.files import LINES, SAMPLES, SampleError, draft
+from cmlib.samples.files import LINES, SAMPLES, SampleError, draft, read_metadata
 from cmlib.samples.parser import SampleParser
 from cmlib.samples.process import sampled
 from cmlib.samples.reading import parsed, stored_counts
+
+_OF_THE_RUN = ("command", "period", "machine", "date", "duration_s")
 
 
 def record_lines(
@@ -111,7 +113,8 @@ def compress_samples(source, out, events=None, *, alpha=0.01, n_sigma=3.0, drift
     -------
     dict
         The metadata: kind, source (the file's name), events, method, n_samples,
-        n_lines, n_lost, n_backwards, n_unreadable.
+        n_lines, n_lost, n_backwards, n_unreadable; and what the source's tell of the run: command,
+        period, machine, date, duration_s.
     """
     with draft(out, LINES) as (file, metadata):
         with stored_counts(source, events) as (names, blocks, parser):
@@ -120,6 +123,8 @@ def compress_samples(source, out, events=None, *, alpha=0.01, n_sigma=3.0, drift
             n_samples = _store(blocks, sink)
         if not n_samples:
             raise SampleError(f"{source} holds no sample of {', '.join(names)}.")
+        told = read_metadata(source) or {}
+        metadata |= {key: told[key] for key in _OF_THE_RUN if key in told}
         metadata |= {"kind": "lines", "source": Path(source).name, "events": names, "method": method}
         metadata |= {"n_samples": n_samples, "n_lines": sink.n_rows, **_losses(parser)}
     return metadata

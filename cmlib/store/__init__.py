@@ -1,7 +1,17 @@
-"""The recordings as tables: made from the raw files by one call, in SQLite or PostgreSQL."""
+"""The recordings, in intervals and as lines, as tables: made from the files by one call, in SQLite or PostgreSQL."""
 
 from cmlib.store.building import rebuild
 from cmlib.store.database import SCHEMA, StoreError, default_url
-from cmlib.store.reading import Run, is_current, load, runs
+from cmlib.store.reading import Run, is_current, load, load_lines, runs
 
-__all__ = ["SCHEMA", "Run", "StoreError", "default_url", "is_current", "load", "rebuild", "runs"]
+__all__ = [
+    "SCHEMA",
+    "Run",
+    "StoreError",
+    "default_url",
+    "is_current",
+    "load",
+    "load_lines",
+    "rebuild",
+    "runs",
+]

@@ -13,7 +13,7 @@ from cmlib import places
 from cmlib.errors import CmlibError
 
 # Changes with the tables below; a store of another one is refused.
-SCHEMA = 1
+SCHEMA = 2
 
 # A row of PostgreSQL fits into one page of 8 kB, which is 1019 numbers at most.
 MOST_EVENTS = 480
@@ -29,7 +29,8 @@ _METADATA = sa.MetaData()
 VERSION = sa.Table("store_version", _METADATA, sa.Column("version", sa.Integer, nullable=False))
 
 # First level: a row a run. `events` is a JSON array: event k has the columns count_k and running_k
-# of the second level, the run's own series table.
+# of the second level, the run's own series table; in a run of mode "lines", slope_k and intercept_k of its
+# own table of lines, and event 0, which timed the sampling, is x.
 RUNS = sa.Table(
     "runs",
     _METADATA,
@@ -68,6 +69,16 @@ def series_table(name, n_events):
     numbers += [f"count_{k:03d}" for k in range(n_events)]
     numbers += [f"running_{k:03d}" for k in range(n_events)]
     return sa.Table(name, sa.MetaData(), *(sa.Column(number, sa.Double) for number in numbers))
+
+
+def lines_table(name, n_events):
+    """Second level of what was kept as lines: a row a line, with a slope and an intercept for all events but the timer."""
+    numbers = ["x_start", "x_end"]
+    for k in range(1, n_events):
+        numbers += [f"slope_{k:03d}", f"intercept_{k:03d}"]
+    return sa.Table(
+        name, sa.MetaData(), *(sa.Column(number, sa.Double, nullable=False) for number in numbers)
+    )
 
 
 @contextlib.contextmanager

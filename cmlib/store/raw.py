@@ -2,11 +2,11 @@
 
 import gzip
 import hashlib
-import json
 import zlib
 from pathlib import Path
 
 from cmlib import perf, places
+from cmlib.store.checking import first_problem, is_count, is_int, is_measure, is_text, read_object
 from cmlib.store.database import MOST_EVENTS, StoreError
 
 _RECORDING_SCHEMA = 1
@@ -14,7 +14,6 @@ _MODES = ("ocoe", "mlpx")
 _TEXTS = ("program", "set", "mode", "run", "command", "sha256")
 _WHOLE_NUMBERS = ("pass", "part")
 _MEASURES = ("interval_ms", "duration_s")
-_MOST = 2**31
 _HOW = (
     "Such files are written by `cmlib record` and `cmlib import`; move anything else out of the recordings."
 )
@@ -87,10 +86,7 @@ def read_counts(file, meta):
 
 
 def _read_metadata(file):
-    try:
-        meta = json.loads(file.read_bytes(), parse_constant=_refuse_constant)
-    except (OSError, ValueError, RecursionError) as error:
-        raise StoreError(f"{file} is not JSON: {error}. {_HOW}") from error
+    meta = read_object(file, "the metadata of a run", _HOW)
     problem = _problem(meta, file)
     if problem:
         raise StoreError(f"{file} is not the metadata of a run: {problem}. {_HOW}")
@@ -98,48 +94,19 @@ def _read_metadata(file):
 
 
 def _problem(meta, file):
-    """What is wrong with metadata; None if nothing is."""
-    if not isinstance(meta, dict):
-        return f"it holds {type(meta).__name__} instead of an object"
     if meta.get("schema") != _RECORDING_SCHEMA:
         return f"schema is {meta.get('schema')!r}, and this cmlib reads {_RECORDING_SCHEMA}"
     checks = [
-        *((key, _is_text, "text") for key in _TEXTS),
-        *((key, _is_count, "a whole number") for key in _WHOLE_NUMBERS),
-        *((key, _is_measure, "a number, at least 0") for key in _MEASURES),
-        ("date", lambda date: date is None or _is_text(date), "text or null"),
-        ("exit_code", lambda code: code is None or _is_int(code), "a whole number or null"),
+        *((key, is_text, "text") for key in _TEXTS),
+        *((key, is_count, "a whole number") for key in _WHOLE_NUMBERS),
+        *((key, is_measure, "a number, at least 0") for key in _MEASURES),
+        ("date", lambda date: date is None or is_text(date), "text or null"),
+        ("exit_code", lambda code: code is None or is_int(code), "a whole number or null"),
         ("mode", lambda mode: mode in _MODES, " or ".join(_MODES)),
         ("program", lambda program: program == file.parent.name, f"the folder's name, {file.parent.name!r}"),
         ("run", lambda run: run == file.stem, f"the file's name, {file.stem!r}"),
     ]
-    for key, is_right, expected in checks:
-        if key not in meta:
-            return f"it has no {key!r}"
-        if not is_right(meta[key]):
-            return f"{key} is {meta[key]!r} instead of {expected}"
-    return None
-
-
-def _is_text(value):
-    """Whether it is text that any database keeps: without NUL and lone surrogates."""
-    return isinstance(value, str) and not any(c == "\0" or "\ud800" <= c <= "\udfff" for c in value)
-
-
-def _is_int(value):
-    return type(value) is int and abs(value) < _MOST
-
-
-def _is_count(value):
-    return _is_int(value) and value >= 0
-
-
-def _is_measure(value):
-    return type(value) in {int, float} and 0 <= value < float("inf")
-
-
-def _refuse_constant(name):
-    raise ValueError(f"{name} is no number")
+    return first_problem(meta, checks)
 
 
 def _place(meta):

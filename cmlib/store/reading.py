@@ -8,7 +8,10 @@ import numpy as np
 import pandas as pd
 import sqlalchemy as sa
 
-from cmlib.store.database import RUNS, StoreError, reading, series_table
+from cmlib.compress.intervals import intervals
+from cmlib.store.database import RUNS, StoreError, lines_table, reading, series_table
+from cmlib.store.lines import MODE as LINES
+from cmlib.store.lines import find_lines
 from cmlib.store.raw import find_recordings
 
 
@@ -19,7 +22,8 @@ class Run:
     Attributes
     ----------
     meta : dict
-        What was recorded, how and where, as in the recording's metadata file.
+        What was recorded, how and where, as in the recording's metadata file;
+        of lines completed by what :func:`load` says.
     counts : DataFrame, shape (n_intervals, n_events)
         Events per interval as perf prints them, NaN where not counted. The
         index `time_s` is the interval's end [s]; columns are events.
@@ -82,30 +86,64 @@ def load(url, run_id):
     Returns
     -------
     Run
+        Of lines, the counts between equal steps of the timer, read back by
+        :func:`cmlib.compress.intervals`: as many as there are lines, because
+        finer ones would repeat a line's rate and tell nothing new. The timer is
+        the first column. Lines don't keep the clock: `time_s` gives each
+        step an equal part of the run's duration. All events were counted all the time.
 
     Raises
     ------
     StoreError
         If there is no store, or no such run in it; names the nearest.
     """
-    with reading(url) as connection:
-        row = connection.execute(sa.select(RUNS).where(RUNS.c.run_id == run_id)).mappings().first()
-        if row is None:
-            raise StoreError(_unknown(run_id, connection.execute(sa.select(RUNS.c.run_id)).scalars().all()))
-        table = series_table(row["series_table"], row["n_events"])
-        cells = connection.execute(sa.select(table).order_by(table.c.time_s)).all()
-    events, n = json.loads(row["events"]), row["n_events"]
+    row, cells = _fetch(url, run_id)
+    events, meta = json.loads(row["events"]), json.loads(row["meta"])
+    if row["mode"] == LINES:
+        return _from_lines(meta, _as_lines(events, cells), events[0])
+    n = row["n_events"]
     values = np.array(cells, dtype=float)
     index = pd.Index(values[:, 0], name="time_s")
     return Run(
-        meta=json.loads(row["meta"]),
+        meta=meta,
         counts=pd.DataFrame(values[:, 2 : 2 + n], index, events),
         running=pd.DataFrame(values[:, 2 + n :], index, events),
         interval_s=pd.Series(values[:, 1], index, name="interval_s"),
     )
 
 
-def is_current(recordings_dir=None, url=None):
+def load_lines(url, run_id):
+    """Load the lines themselves of a run that was kept as lines.
+
+    Parameters
+    ----------
+    url, run_id
+        As of :func:`load`; a run of mode ``lines``.
+
+    Returns
+    -------
+    lines : DataFrame
+        Columns x_start, x_end, and ``slope:EVENT`` and ``intercept:EVENT`` of each event: what
+        :func:`cmlib.compress.intervals` and :func:`cmlib.compress.reconstruct` read.
+    timer : str
+        The event that timed the sampling, which x counts.
+
+    Raises
+    ------
+    StoreError
+        As of :func:`load`, or if the run was recorded in intervals.
+    """
+    row, cells = _fetch(url, run_id)
+    if row["mode"] != LINES:
+        raise StoreError(
+            f"run {run_id!r} was recorded in intervals (mode {row['mode']}) and has no lines; "
+            f'runs that have are listed by `cmlib.store.runs(mode="{LINES}")`.'
+        )
+    events = json.loads(row["events"])
+    return _as_lines(events, cells), events[0]
+
+
+def is_current(recordings_dir=None, url=None, *, samples_dir=None):
     """Whether the store holds exactly the recordings that there are.
 
     Parameters
@@ -114,6 +152,8 @@ def is_current(recordings_dir=None, url=None):
         `data/recordings` by default.
     url : str, optional
         Of the store; the SQLite file among the results by default.
+    samples_dir : path, optional
+        `samples` beside the recordings by default.
 
     Returns
     -------
@@ -125,13 +165,47 @@ def is_current(recordings_dir=None, url=None):
     StoreError
         If a recording's metadata can't be read.
     """
-    recorded = {f"{meta['program']}/{meta['run']}": meta for meta in find_recordings(recordings_dir).values()}
+    found = find_recordings(recordings_dir) | find_lines(samples_dir, recordings_dir)
+    recorded = {id_of(meta): meta for meta in found.values()}
     try:
         with reading(url) as connection:
             stored = connection.execute(sa.select(RUNS.c.run_id, RUNS.c.meta)).all()
     except StoreError:
         return False
-    return recorded == {run_id: json.loads(meta) for run_id, meta in stored}
+    return recorded == {name: json.loads(meta) for name, meta in stored}
+
+
+def id_of(meta):
+    """Name of a run in the store, such as ``gcc/ocoe-p0-00``."""
+    return f"{meta['program']}/{meta['run']}"
+
+
+def _fetch(url, run_id):
+    """A run's row of the first level and all rows of its second."""
+    with reading(url) as connection:
+        row = connection.execute(sa.select(RUNS).where(RUNS.c.run_id == run_id)).mappings().first()
+        if row is None:
+            raise StoreError(_unknown(run_id, connection.execute(sa.select(RUNS.c.run_id)).scalars().all()))
+        shape = lines_table if row["mode"] == LINES else series_table
+        table = shape(row["series_table"], row["n_events"])
+        return row, connection.execute(sa.select(table).order_by(*list(table.c)[:2])).all()
+
+
+def _as_lines(events, cells):
+    fitted = [f"{what}:{event}" for event in events[1:] for what in ("slope", "intercept")]
+    return pd.DataFrame(np.array(cells, dtype=float), columns=["x_start", "x_end", *fitted])
+
+
+def _from_lines(meta, lines, timer):
+    n, duration = len(lines), meta["duration_s"]
+    index = pd.Index(duration * np.arange(1, n + 1) / n, name="time_s")
+    counts = intervals(lines, timer, n=n).set_axis(index)
+    return Run(
+        meta=meta,
+        counts=counts,
+        running=pd.DataFrame(1.0, index, counts.columns),
+        interval_s=pd.Series(duration / n, index, name="interval_s"),
+    )
 
 
 def _unknown(run_id, known):

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 
 from cmlib import events, store
+from cmlib.study.data import interval_runs
 
 _KIND = {"ocoe": "OCOE", "mlpx": "MLPX"}
 
@@ -50,7 +51,7 @@ def recordings(url, programs):
         A row a program and set: passes, runs, events, intervals, seconds, and
         the mean running share of the events that are not pinned.
     """
-    runs = store.runs(url).query("program in @programs")
+    runs = interval_runs(url, programs)
     rows = []
     for (program, name), group in runs.groupby(["program", "set"], sort=False):
         loaded = [store.load(url, run_id) for run_id in group["run_id"]]
@@ -165,7 +166,7 @@ def sum_checks(url, programs):
 
 
 def _runs(url, programs):
-    for run_id in store.runs(url).query("program in @programs")["run_id"]:
+    for run_id in interval_runs(url, programs)["run_id"]:
         yield store.load(url, run_id)
 
 

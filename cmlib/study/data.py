@@ -12,14 +12,15 @@ from cmlib.fanout import fan_out
 
 
 def open_database(url="", recordings=None):
-    """The store over the recordings, made anew where they have changed.
+    """The store over the recordings and the lines beside them, made anew where they have changed.
 
     Parameters
     ----------
     url : str, optional
         SQLAlchemy URL; empty means an SQLite file among the results.
     recordings : path, optional
-        Folder of the raw recordings; `data/recordings` by default.
+        Folder of the raw recordings; `data/recordings` by default. Lines are taken
+        from the folder `samples` beside it.
 
     Returns
     -------
@@ -39,16 +40,17 @@ def open_database(url="", recordings=None):
 
 
 def programs(url, wanted="all", *, modes=()):
-    """Names of the recorded programs, in order of the alphabet.
+    """Names of the programs recorded in intervals, or as lines where asked for, in order of the alphabet.
 
     Parameters
     ----------
     url : str
     wanted : str, default "all"
         Names separated by commas, or ``all``.
-    modes : sequence of "ocoe" and "mlpx", optional
+    modes : sequence of "ocoe", "mlpx" and "lines", optional
         Ways of counting that a program must have been recorded in. ``all`` leaves
-        out programs that lack one.
+        out programs that lack one. Programs that were kept as lines only are not
+        there unless lines are asked for.
 
     Returns
     -------
@@ -62,13 +64,14 @@ def programs(url, wanted="all", *, modes=()):
     ValueError
         If `wanted` names none.
     """
-    modes_of = store.runs(url).groupby("program")["mode"].agg(set)
-    recorded = sorted(modes_of.index)
+    runs = store.runs(url) if "lines" in modes else _in_intervals(store.runs(url))
+    modes_of = runs.groupby("program")["mode"].agg(set)
+    recorded, how = sorted(modes_of.index), "--samples --compress " if "lines" in modes else ""
     complete = [name for name in recorded if set(modes) <= modes_of[name]]
     if wanted == "all":
         if not complete:
             raise NothingRecordedError(
-                f"no program is recorded {' and '.join(modes)}. Record one: cmlib record NAME -- COMMAND"
+                f"no program is recorded {' and '.join(modes) or 'in intervals'}. Record one: cmlib record NAME {how}-- COMMAND"
             )
         return complete
     names = [name.strip() for name in wanted.split(",") if name.strip()]
@@ -78,14 +81,19 @@ def programs(url, wanted="all", *, modes=()):
         if name not in recorded:
             raise NothingRecordedError(
                 f"program {name!r} is not recorded; recorded: {', '.join(recorded) or 'none'}. "
-                f"Record it: cmlib record {name} -- COMMAND"
+                f"Record it: cmlib record {name} {how}-- COMMAND"
             )
         if name not in complete:
             lacking = " and ".join(sorted(set(modes) - modes_of[name]))
             raise NothingRecordedError(
-                f"program {name!r} has no {lacking} runs. Record them: cmlib record {name} -- COMMAND"
+                f"program {name!r} has no {lacking} runs. Record them: cmlib record {name} {how}-- COMMAND"
             )
     return names
+
+
+def interval_runs(url, programs):
+    """Runs of some programs as :func:`cmlib.store.runs` lists them, without those that were kept as lines."""
+    return _in_intervals(store.runs(url)).query("program in @programs")
 
 
 @dataclass(frozen=True)
@@ -119,7 +127,7 @@ def cleaned_runs(url, program, sets, *, method="joint", workers=None):
     url : str
     program : str
     sets : list of str
-        Such as ``["ocoe", "sweep"]``.
+        Such as ``["ocoe", "sweep"]``, or ``["hardware-lines"]`` of what was kept as lines.
     method : str, default "joint"
         A method of :func:`cmlib.clean.clean_run`.
     workers : cmlib.fanout.Workers, optional
@@ -180,6 +188,10 @@ def whole_intervals(run):
 def known_sums():
     """The sums between events that cleaning may rely on."""
     return events.umask_sums(events.table())
+
+
+def _in_intervals(runs):
+    return runs[runs["mode"] != "lines"]
 
 
 def _cleaned(url, run_id, *, method):

@@ -2,9 +2,9 @@
 
 import pandas as pd
 
-from cmlib import fuse, rank, store
+from cmlib import fuse, rank
 from cmlib.boosting import Boosting, regressor
-from cmlib.study.data import Matrix
+from cmlib.study.data import Matrix, interval_runs
 
 # A tree must find the run before it can look at the run's events. Half the trees of cmlib.study.ranking at a higher
 # rate err alike, in half the time: here a model is fitted at every number of events.
@@ -24,7 +24,7 @@ def run_times(url, programs):
     DataFrame
         A row a run: program, set, run, seconds.
     """
-    found = store.runs(url).query("program in @programs")
+    found = interval_runs(url, programs)
     return found[["program", "set", "run", "duration_s"]].rename(columns={"duration_s": "seconds"})
 
 
