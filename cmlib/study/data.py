@@ -93,7 +93,7 @@ def programs(url, wanted="all", *, modes=()):
 
 def interval_runs(url, programs):
     """Runs of some programs as :func:`cmlib.store.runs` lists them, without those that were kept as lines."""
-    return _in_intervals(store.runs(url)).query("program in @programs")
+    return _in_intervals(store.runs(url)).query("program in @programs").reset_index(drop=True)
 
 
 @dataclass(frozen=True)
