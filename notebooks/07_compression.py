@@ -90,9 +90,7 @@ reduction, mnesd, largest = (by_method[name]["printed"].sort_values() for name i
 ends = {"least reduced": reduction.index[0], "most reduced": reduction.index[-1]}
 as_printed = partial(compression.drawn, event=event, alpha=alpha, n_sigma=n_sigma)
 figure, _ = plot.fits({f"{name}, {what}: {reduction[name]:.0f} x": as_printed(samples[name]) for what, name in ends.items()}, xlabel=one.timer, ylabel=event)
-results.figure(figure, "fig03-fig04", f"**Figures 3 and 4.** Fits at the least and at the greatest reduction, as printed. The paper's: {printed['least_reduced']} ({printed['reduction']['min']} x) and {printed['most_reduced']} (about {printed['reduction']['max']} x). {source.capitalize()}.")
-
-# %%
+display(results.figure(figure, "fig03-fig04", f"**Figures 3 and 4.** Fits at the least and at the greatest reduction, as printed. The paper's: {printed['least_reduced']} ({printed['reduction']['min']} x) and {printed['most_reduced']} (about {printed['reduction']['max']} x). {source.capitalize()}."))
 worst, best = mnesd.index[::-1][:2], mnesd.index[:2]
 figure, _ = plot.fits({f"{name}: MNESD {mnesd[name]:.4f}": as_printed(samples[name]) for name in [*worst, *best]}, xlabel=one.timer, ylabel=event)
 results.figure(figure, "fig06-fig09", f"**Figures 6 to 9.** The two worst fits (above) and the two best (below), as printed. The paper's: {', '.join(printed['worst_fits'])}; {', '.join(printed['best_fits'])}. In the worst, a long line drifts away from its samples. {source.capitalize()}.")
@@ -134,7 +132,14 @@ results.table(table, "intervals", f"**Table.** A second body of cases, of hardwa
 # %% [markdown]
 # ## Lines as a series again
 #
-# Read back between equal steps of the timer (`cmlib.compress.intervals`), lines are a frame of counts like any recording. So the recorded runs are kept as lines, each event by itself, read back, and ranked; multiplexed runs are read back at their own intervals and cleaned.
+# Read back between equal steps of the timer (`cmlib.compress.intervals`), lines are a frame of counts like any recording. Lines that were recorded while programs ran are in the store, and `cmlib.store.load` gives them back like any run, in as many steps as there are lines.
+# The recorded runs of the other notebooks are kept as lines here, each event by itself, read back, and ranked; multiplexed runs are read back at their own intervals and cleaned.
+
+# %%
+stored = compression.stored_beside_samples(url, {name: samples[name] for name in shown}, event)
+figure, _ = plot.steps(stored, ylabel=f"{event} in a step")
+alike = {name: f"{name} {len(steps)} steps, {steps.corr().iloc[0, 1]:.2f}" for name, steps in stored.items()}
+results.figure(figure, "stored", f"**Figure.** `{event}` read back from lines in the store, beside the samples, in equal steps of `{one.timer}`. They were kept in two runs of each program, so what differs are the runs, too. Correlation: {'; '.join(alike.values())}. {source.capitalize()}.")
 
 # %%
 changes = list(fan_out(partial(lines_in_use.ranking_change, url, drift=drift, n_seeds=n_seeds), programs, workers))

@@ -2,6 +2,7 @@
 
 import json
 
+import matplotlib.pyplot as plt
 import numpy as np
 import numpy.testing as npt
 import pandas as pd
@@ -9,9 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cmlib import explore, report
+from cmlib import explore, plot, report, store
 from cmlib.compress import compress, intervals
 from cmlib.errors import NothingRecordedError
+from cmlib.samples import read_lines
+from cmlib.samples.files import samples_dir
 from cmlib.study import compression, lines_in_use
 
 
@@ -49,6 +52,7 @@ def test_every_figure_of_the_paper_is_there_and_says_what_was_counted(made):
     assert wanted <= set(figures)
     for name in figures.keys() - {"ranking", "explore"}:
         assert "vents that the kernel counts, not hardware events" in figures[name], name
+    assert "two runs of each program" in figures["stored"] and "perl-2 105 steps" in figures["stored"]
     assert "vents that the kernel counts" in figures["explore"] and "Hardware events" in figures["ranking"]
 
 
@@ -105,6 +109,33 @@ def test_a_series_kept_as_lines_keeps_its_totals_and_shape():
     npt.assert_array_equal(kept.index, counts.index)
     npt.assert_allclose(even.sum(), counts.sum(), rtol=0.01)
     assert np.corrcoef(kept["loads"], counts["loads"])[0, 1] > 0.95
+
+
+def test_lines_in_the_store_are_the_same_work_as_samples_of_another_run(perl, tmp_path):
+    url = f"sqlite:///{tmp_path / 'store.sqlite'}"
+    store.rebuild(tmp_path / "recordings", url, samples_dir=samples_dir())
+    found = compression.stored_beside_samples(url, perl)["perl-2"]
+    lines, _ = read_lines(samples_dir() / "perl-2" / "software-lines-00")
+    x, y = perl["perl-2"].series()
+    assert len(found) == len(lines)
+    npt.assert_allclose(found["samples of another run"].sum(), y.iloc[-1])
+    npt.assert_array_equal(found["lines from the store"], intervals(lines, "t", n=len(lines))["page-faults"])
+    npt.assert_allclose(*found.sum(), rtol=0.05)
+    figure, axes = plot.steps({"perl-2": found}, ylabel="page-faults in a step")
+    assert axes[0].get_title(loc="left") == "perl-2" and axes[0].get_ylabel() == "page-faults in a step"
+    drawn = {line.get_label(): line.get_ydata() for line in axes[0].get_lines()}
+    for column in found:
+        npt.assert_array_equal(drawn[column], found[column])
+    plt.close(figure)
+
+
+def test_cases_without_lines_of_the_event_are_left_out_and_the_figure_says_so(perl, tmp_path):
+    url = f"sqlite:///{tmp_path / 'store.sqlite'}"
+    store.rebuild(tmp_path / "recordings", url, samples_dir=samples_dir())
+    assert compression.stored_beside_samples(url, perl, "context-switches") == {}
+    figure, axes = plot.steps({}, ylabel="x")
+    assert "no lines of these cases" in axes[0].get_title(loc="left")
+    plt.close(figure)
 
 
 # --- cases and curves ---------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from cmlib.plot.anomaly import clusters, curves, sample_and_counters, sample_errors, settling, topologies
 from cmlib.plot.comparing import bars_by_program, counts, heat, shares
-from cmlib.plot.compression import agreement, by_case, fits, size_against_error
+from cmlib.plot.compression import agreement, by_case, fits, size_against_error, steps
 from cmlib.plot.exploring import cleaned_series, interactions, ranking_beside_errors, two_rankings
 from cmlib.plot.merging import matrices, run_times
 from cmlib.plot.ranking import ranking, refinement
@@ -31,6 +31,7 @@ __all__ = [
     "settling",
     "shares",
     "size_against_error",
+    "steps",
     "topologies",
     "two_rankings",
 ]

@@ -64,6 +64,34 @@ def fits(cases, *, xlabel, ylabel, columns=2):
 
 
 @styled
+def steps(cases, *, ylabel, columns=3):
+    """Counts by progress, a colour a column, a panel a case; without a case an empty panel that says so.
+
+    Heights are linear up to 1 and logarithmic above.
+
+    Parameters
+    ----------
+    cases : dict of str to DataFrame
+        Title to the counts of each step; index: progress [0 to 1].
+    ylabel : str
+    """
+    figure, axes = panels(list(cases) or [""], columns=columns, height=2.9)
+    for ax, (title, frame) in zip(axes, cases.items(), strict=False):
+        for column, colour, width in zip(frame, palette(frame.shape[1]), (2.2, 1.0), strict=False):
+            ax.step(frame.index, frame[column], where="mid", color=colour, lw=width, label=column)
+        ax.set_yscale("symlog", linthresh=1)
+        ax.set(title=title, ylim=(0, None), xlim=(0, 1))
+    axes[0].set_ylabel(ylabel)
+    for ax in axes:
+        ax.set_xlabel("progress [share of the timer's count]")
+    if cases:
+        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    else:
+        axes[0].set_title("no lines of these cases are in the store")
+    return figure, axes
+
+
+@styled
 def size_against_error(frame, *, errors):
     """Error against size, a curve a method, a panel a measure of error.
 
