@@ -80,7 +80,12 @@ def test_the_page_shows_every_figure_number_and_table(tmp_path):
         "Cleaning <em>helps</em>",
     ):
         assert shown in page, shown
-    order = ["<h3>gcc</h3>", "IPC follows <code>", "<h3>Recordings and methods</h3>", "Cleaning <em>helps</em>"]
+    order = [
+        "<h3>gcc</h3>",
+        "IPC follows <code>",
+        "<h3>Recordings and methods</h3>",
+        "Cleaning <em>helps</em>",
+    ]
     assert [page.index(text) for text in order] == sorted(page.index(text) for text in order)
 
 

@@ -6,6 +6,8 @@ import yaml
 
 from cmlib import places
 from cmlib.report import declared_parameters
+from cmlib.workloads.micro.selection import FOLDER
+from tests import made_up_regions, planted_recordings
 
 # Below the smoke profile's values: what a browser shows does not depend on how well a model was fitted.
 QUICK = {
@@ -13,6 +15,7 @@ QUICK = {
     "03_ranking": {"method": "interpolate", "step": 100, "n_seeds": 2},
     "03a_merging_runs": {"program": "wordcount", "method": "interpolate", "step": 100, "n_seeds": 2},
     "04_interactions": {"method": "interpolate", "n_events": 3, "top": 3},
+    "06_anomaly_detection": {"program": "parallel_scalar_sum,histogram", "points": 2, "n_pairs": 2},
 }
 
 
@@ -47,8 +50,17 @@ def copy_notebook(notebook, target, given):
 
 def data_folder(folder):
     """A data folder whose results go to `folder`, with everything else the checkout's own."""
-    folder.mkdir()
-    for kept in places.data_dir().iterdir():
-        if kept.name != "results":
-            (folder / kept.name).symlink_to(kept)
+    (folder / "recordings").mkdir(parents=True)
+    kept = [path for path in places.data_dir().iterdir() if path.name not in {"results", "recordings"}]
+    for path in [*kept, *places.recordings_dir().iterdir()]:
+        (folder / path.relative_to(places.data_dir())).symlink_to(path)
     return folder
+
+
+def make_up(folder):
+    """Fill a data folder with made-up recordings, in the real format, of what nobody has recorded yet."""
+    if not (folder / "recordings" / FOLDER).exists():
+        planted_recordings.make(folder, others=3)
+    if not (folder / "regions").exists():
+        few = {"runs": (10, 5, 4), "diluted_runs": 2, "n_samples": 8, "good_counters": 12}
+        made_up_regions.make(folder / "regions", ("parallel_scalar_sum", "histogram"), **few)

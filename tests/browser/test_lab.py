@@ -8,7 +8,7 @@ import pytest
 from cmlib import places, study
 from tests.browser.bench import Bench
 from tests.browser.chromium import open_context
-from tests.browser.copies import copy_notebook
+from tests.browser.copies import copy_notebook, make_up
 from tests.browser.knobs import PANEL, movable, move
 from tests.browser.opened import scroll_to
 
@@ -38,7 +38,8 @@ CELL = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": N
 
 @pytest.fixture(scope="module")
 def database(data):
-    """A store that all notebooks share."""
+    """A store that all notebooks share; where nothing is recorded, they find what is made up."""
+    make_up(data)
     return study.open_database(f"sqlite:///{data / 'store.sqlite'}")
 
 
