@@ -33,8 +33,8 @@ def anomaly(judged):
 
     controls = {
         "program": dropdown("program", list(about)),
-        "n_sd": slider("threshold: mean + n standard deviations, n", 0.0, 10.0, step=0.5, value=2.0),
-        "place": slider("anomalous sample, by its error [%]", 0, 100, step=5, value=50),
+        "n_sd": slider("n (std. deviations)", 0.0, 10.0, step=0.5, value=2.0),
+        "place": slider("sample, by error [%]", 0, 100, step=5, value=50),
     }
     return Panel(draw, controls)
 

@@ -4,6 +4,8 @@ import ipywidgets as widgets
 
 from cmlib.events import abbreviate
 
+_LETTER, _TRACK_AND_VALUE = 0.55, 14.0  # widths [em]
+
 
 def dropdown(label, options, value=None):
     """One of several options, as a list that opens; type a letter to get to the next that begins with it.
@@ -38,7 +40,7 @@ def slider(label, low, high, *, step=1, value):
         step=step,
         value=value,
         continuous_update=False,
-        layout=widgets.Layout(width="22em", max_width="100%"),
+        layout=widgets.Layout(width=f"{_TRACK_AND_VALUE + _LETTER * len(label):.0f}em", max_width="100%"),
     )
 
 

@@ -1,6 +1,6 @@
 """Reconstruction errors of runs, and how well they tell good from bad."""
 
-from cmlib.plot.style import blank, palette, panels, styled
+from cmlib.plot.style import blank, palette, panels, stacked, styled
 
 _KINDS = {"training": "learned from", "good": "good, new", "bad": "anomalous"}
 
@@ -146,8 +146,7 @@ def sample_and_counters(samples, counters, *, threshold, chosen, title):
         Row of `samples`.
     title : str
     """
-    figure, axes = blank(5.2, rows=2, height_ratios=(3, 2))
-    ax, below = axes[:, 0]
+    figure, (ax, below) = stacked(3.1, 2.1)
     _scatter(ax, samples, threshold)
     ax.plot(
         chosen, samples["error"].iloc[chosen], "o", ms=10, mfc="none", mec="#111111", mew=1.6, label="chosen"
