@@ -21,7 +21,6 @@ from cmlib.report.page import build_index
 from cmlib.report.parameter_file import read_parameters
 from cmlib.report.parameters import check_parameters, declared_parameters, unknown_parameter
 
-
 _PAGE = Path(__file__).with_name("notebook.html.j2")
 
 
