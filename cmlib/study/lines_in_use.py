@@ -66,7 +66,7 @@ def ranking_change(url, program, *, drift=20.0, n_seeds=10):
     reduction : float
         Numbers recorded for each number that the lines take.
     """
-    recorded = cleaned_runs(url, program, _SETS, method="scaling", workers=Workers(1))
+    recorded = cleaned_runs(url, program, _SETS, method="interpolate", workers=Workers(1))
     read, n_numbers = zip(*(through_lines(run, drift=drift) for run in recorded["counts"]), strict=True)
     data, lined = matrix(recorded), matrix(recorded.assign(counts=list(read)))
     seeds, others = range(n_seeds), range(n_seeds, 2 * n_seeds)
