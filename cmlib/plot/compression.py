@@ -4,7 +4,7 @@ from matplotlib.collections import LineCollection
 
 from cmlib.plot.style import blank, palette, panels, styled
 
-_MARKS = "os^Dvx"
+_MARKS = "os^DvP"
 
 
 @styled
@@ -107,7 +107,7 @@ def size_against_error(frame, *, errors):
     for ax, (column, label) in zip(axes[0], errors.items(), strict=True):
         for method, colour, mark in zip(methods, palette(len(methods)), _MARKS, strict=False):
             curve = frame[frame["method"] == method]
-            ax.plot(curve["size"], curve[column], marker=mark, ms=3.5, lw=1.2, color=colour, label=method)
+            ax.plot(curve["size"], curve[column], marker=mark, ms=5.5, lw=1.2, color=colour, label=method)
         ax.set(xlabel="size [share of the samples]", ylabel=label, xscale="log", yscale="log")
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     return figure, axes[0]
