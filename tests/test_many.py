@@ -5,6 +5,7 @@ import pandas.testing as pdt
 import pytest
 
 from cmlib import fuse, study
+from cmlib.errors import NothingRecordedError
 from cmlib.fanout import Workers
 from tests import made_up
 
@@ -35,3 +36,12 @@ def test_files_hold_what_memory_would(url, tmp_path):
 def test_no_files_is_said():
     with pytest.raises(ValueError, match="no files"):
         study.merge_files([])
+
+
+@pytest.mark.parametrize(
+    ("program", "command"),
+    [("sort", "cmlib record --program sort$"), ("mine", "cmlib record mine -- COMMAND$")],
+)
+def test_a_program_that_is_not_recorded_is_told_with_its_own_command(url, program, command):
+    with pytest.raises(NothingRecordedError, match=command):
+        study.programs(url, program, modes=["ocoe"])

@@ -66,12 +66,12 @@ def programs(url, wanted="all", *, modes=()):
     """
     runs = store.runs(url) if "lines" in modes else _in_intervals(store.runs(url))
     modes_of = runs.groupby("program")["mode"].agg(set)
-    recorded, how = sorted(modes_of.index), "--samples --compress " if "lines" in modes else ""
+    recorded = sorted(modes_of.index)
     complete = [name for name in recorded if set(modes) <= modes_of[name]]
     if wanted == "all":
         if not complete:
             raise NothingRecordedError(
-                f"no program is recorded {' and '.join(modes) or 'in intervals'}. Record one: cmlib record NAME {how}-- COMMAND"
+                f"no program is recorded {' and '.join(modes) or 'in intervals'}. Record one: {_how('NAME', modes)}"
             )
         return complete
     names = [name.strip() for name in wanted.split(",") if name.strip()]
@@ -81,14 +81,23 @@ def programs(url, wanted="all", *, modes=()):
         if name not in recorded:
             raise NothingRecordedError(
                 f"program {name!r} is not recorded; recorded: {', '.join(recorded) or 'none'}. "
-                f"Record it: cmlib record {name} {how}-- COMMAND"
+                f"Record it: {_how(name, modes)}"
             )
         if name not in complete:
             lacking = " and ".join(sorted(set(modes) - modes_of[name]))
             raise NothingRecordedError(
-                f"program {name!r} has no {lacking} runs. Record them: cmlib record {name} {how}-- COMMAND"
+                f"program {name!r} has no {lacking} runs. Record them: {_how(name, modes)}"
             )
     return names
+
+
+def _how(name, modes):
+    """The command that records a program: its own recipe's, if there is one."""
+    from cmlib.workloads.programs import programs as recipes  # only here: few callers get so far
+
+    if "lines" in modes:
+        return f"cmlib record {name} --samples --compress -- COMMAND"
+    return f"cmlib record --program {name}" if name in recipes() else f"cmlib record {name} -- COMMAND"
 
 
 def interval_runs(url, programs):
