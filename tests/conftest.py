@@ -6,6 +6,7 @@ Hypothesis profiles: `fast` is the suite's; `HYPOTHESIS_PROFILE=fuzz` tries very
 import functools
 import os
 import shutil
+import signal
 import subprocess
 from pathlib import Path
 
@@ -26,6 +27,10 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
 # The suite keeps all processors busy by itself. And without lscpu, as on a bare system, scikit-learn
 # can't count physical cores and warns, unless it is told how many threads to use.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# A shell that starts the suite in the background makes it deaf to Ctrl-C, and with it what tests interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 PACKAGE_OF = {"cc": "gcc libc6-dev", "c++": "g++ libboost-dev", "perf": "linux-perf"}
 TOLD = {"redraw", "pictures"}  # properties of tests that the summary shows
