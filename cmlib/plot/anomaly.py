@@ -1,8 +1,9 @@
 """Reconstruction errors of runs, and how well they tell good from bad."""
 
-from cmlib.plot.style import blank, palette, panels, stacked, styled
+from cmlib.plot.style import blank, palette, panels, styled
 
 _KINDS = {"training": "learned from", "good": "good, new", "bad": "anomalous"}
+_LETTER = 0.0066  # of a counter's name, as a share of the figure's width
 
 
 @styled
@@ -146,7 +147,13 @@ def sample_and_counters(samples, counters, *, threshold, chosen, title):
         Row of `samples`.
     title : str
     """
-    figure, (ax, below) = stacked(3.1, 2.1)
+    figure, axes = blank(5.2, rows=2)
+    # Laid out by hand: to find the room for the labels takes longer than to draw the figure.
+    figure.set_layout_engine(None)
+    ax, below = axes[:, 0]
+    names = 0.02 + _LETTER * max(map(len, counters.index))
+    ax.set_position([0.08, 0.49, 0.76, 0.46])
+    below.set_position([names, 0.09, 0.98 - names, 0.29])
     _scatter(ax, samples, threshold)
     ax.plot(
         chosen, samples["error"].iloc[chosen], "o", ms=10, mfc="none", mec="#111111", mew=1.6, label="chosen"

@@ -45,13 +45,6 @@ def blank(height, *, rows=1, columns=1, **sharing):
     return figure, figure.subplots(rows, columns, squeeze=False, **sharing)
 
 
-def stacked(*heights):
-    """Axes one above the other, of these heights, each as wide as its own labels leave room for."""
-    figure = Figure(figsize=(_WIDTH, sum(heights)), layout="constrained")
-    parts = figure.subfigures(len(heights), height_ratios=heights)
-    return figure, [part.subplots() for part in parts]
-
-
 def panels(names, *, columns=2, height=2.3, **sharing):
     """One small axes a name, row by row; the left-over ones are taken away."""
     columns = min(columns, max(1, len(names)))
