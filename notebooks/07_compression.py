@@ -48,14 +48,14 @@ import pandas as pd
 from cmlib import explore, plot, study
 from cmlib.fanout import Workers, fan_out
 from cmlib.report import Results, paper
-from cmlib.study import compression, lines_in_use
+from cmlib.study import compression, lines_in_use, other_ways, sample_streams
 
 # %%
 results = Results("07_compression", title="Compression: straight lines instead of samples",
                   question="How much smaller do sample streams get as straight lines found while the program runs, and what is lost?",
                   profile=profile, folder=results_folder or None)
 workers, printed = Workers(jobs, executor, scheduler), paper("online_linear_regression")
-samples = compression.load_streams(kind=streams, wanted=cases)
+samples = sample_streams.load(kind=streams, wanted=cases)
 one = next(iter(samples.values()))
 event, source = event or one.totals.columns[1], {"hardware": "hardware events", "software": "events that the kernel counts, not hardware events"}[one.kind]
 about = f"{len(samples)} cases, `{event}` by `{one.timer}`; {source}."
@@ -66,9 +66,9 @@ about = f"{len(samples)} cases, `{event}` by `{one.timer}`; {source}."
 # A case is a program with an input, as the paper's 57 are. Three of them show what there is: the most even one, one in the middle, and the one that happens most at once. Points are samples, lines are what is kept of them.
 
 # %%
-evenness = compression.constancy(samples, event)
+evenness = sample_streams.constancy(samples, event)
 shown = evenness.index[[0, len(evenness) // 2, -1]]
-figure, _ = plot.fits({name: compression.drawn(samples[name], event, drift=drift) for name in shown}, xlabel=one.timer, ylabel=event, columns=3)
+figure, _ = plot.fits({name: sample_streams.drawn(samples[name], event, drift=drift) for name in shown}, xlabel=one.timer, ylabel=event, columns=3)
 results.figure(figure, "streams", f"**Figure.** Cumulated `{event}` and its lines, with the drift test: {', '.join(f'{name} ({evenness[name]:.2f})' for name in shown)}; in brackets the largest distance from a constant rate, as a share of the count. {source.capitalize()}.")
 
 # %%
@@ -88,7 +88,7 @@ results.figure(figure, "fig05", f"**Figure 5.** Largest standard deviation of an
 # %%
 reduction, mnesd, largest = (by_method[name]["printed"].sort_values() for name in ("reduction", "mnesd", "largest"))
 ends = {"least reduced": reduction.index[0], "most reduced": reduction.index[-1]}
-as_printed = partial(compression.drawn, event=event, alpha=alpha, n_sigma=n_sigma)
+as_printed = partial(sample_streams.drawn, event=event, alpha=alpha, n_sigma=n_sigma)
 figure, _ = plot.fits({f"{name}, {what}: {reduction[name]:.0f} x": as_printed(samples[name]) for what, name in ends.items()}, xlabel=one.timer, ylabel=event)
 display(results.figure(figure, "fig03-fig04", f"**Figures 3 and 4.** Fits at the least and at the greatest reduction, as printed. The paper's: {printed['least_reduced']} ({printed['reduction']['min']} x) and {printed['most_reduced']} (about {printed['reduction']['max']} x). {source.capitalize()}."))
 worst, best = mnesd.index[::-1][:2], mnesd.index[:2]
@@ -115,9 +115,9 @@ figure, _ = plot.fits({f"{name}, {how}": as_printed(samples[name], **options) fo
 results.figure(figure, "drift-fits", f"**Figure.** The cases in which the printed method strays furthest, and what the drift test makes of them. {source.capitalize()}.")
 
 # %%
-peers = compression.peers_of_streams(samples, event, workers)
+peers = other_ways.at_equal_size(samples, event, workers)
 picked = {name: samples[name] for name in list(samples)[:: max(1, -(-len(samples) // curve_cases))]}
-curves = compression.size_against_error(picked, event, workers)
+curves = other_ways.size_against_error(picked, event, workers)
 figure, _ = plot.size_against_error(curves, errors={"largest": "largest distance [share of the count]", "rms": "rms distance [share of the count]"})
 results.figure(figure, "peers", f"**Figure.** Size against error, median of {len(picked)} cases: lines as printed, with the drift test and with the bound, swinging door, bottom-up segmentation (offline, by squares), and every n-th sample under zstd, which at the right end keeps all of them. A curve goes as far as its method does on most cases. Further down and left is better. {source.capitalize()}.")
 
@@ -136,7 +136,7 @@ results.table(table, "intervals", f"**Table.** A second body of cases, of hardwa
 # The recorded runs of the other notebooks are kept as lines here, each event by itself, read back, and ranked; multiplexed runs are read back at their own intervals and cleaned.
 
 # %%
-stored = compression.stored_beside_samples(url, {name: samples[name] for name in shown}, event)
+stored = lines_in_use.stored_beside_samples(url, {name: samples[name] for name in shown}, event)
 figure, _ = plot.steps(stored, ylabel=f"{event} in a step")
 alike = {name: f"{name} {len(steps)} steps, {steps.corr().iloc[0, 1]:.2f}" for name, steps in stored.items()}
 results.figure(figure, "stored", f"**Figure.** `{event}` read back from lines in the store, beside the samples, in equal steps of `{one.timer}`. They were kept in two runs of each program, so what differs are the runs, too. Correlation: {'; '.join(alike.values())}. {source.capitalize()}.")
@@ -163,7 +163,7 @@ for method, group in whole:
 results.number("greatest MNESD of interval series, drift", series.loc[series["method"] == "drift", "mnesd"].max(), note="hardware events")
 
 # %%
-won, won_series = compression.smaller_errors(peers, case=["case"]), compression.smaller_errors(series, case=["run", "event"])
+won, won_series = other_ways.smaller_errors(peers, case=["case"]), other_ways.smaller_errors(series, case=["run", "event"])
 results.number("cases with a smaller error than swinging door at equal size", won["largest"], "%", note=f"lines with a bound, largest distance; {won['rms']:.0f} % by rms; {won['cases']:.0f} cases")
 results.number("interval series with a smaller error than swinging door at equal size", won_series["largest"], "%", note=f"the same; {won_series['rms']:.0f} % by rms; {won_series['cases']:.0f} series of hardware events")
 results.number("overhead of the regression, greatest", overhead["regression"].max(), "%", paper=printed["overhead_percent_below"], note="processor time, 2,000 samples a second")

@@ -15,7 +15,7 @@ from cmlib.compress import compress, intervals
 from cmlib.errors import NothingRecordedError
 from cmlib.samples import read_lines
 from cmlib.samples.files import samples_dir
-from cmlib.study import compression, lines_in_use
+from cmlib.study import lines_in_use, other_ways, sample_streams
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def made(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def perl():
-    return compression.load_streams(kind="software", wanted="perl-2")
+    return sample_streams.load(kind="software", wanted="perl-2")
 
 
 # --- the notebook -------------------------------------------------------------------------------
@@ -114,7 +114,7 @@ def test_a_series_kept_as_lines_keeps_its_totals_and_shape():
 def test_lines_in_the_store_are_the_same_work_as_samples_of_another_run(perl, tmp_path):
     url = f"sqlite:///{tmp_path / 'store.sqlite'}"
     store.rebuild(tmp_path / "recordings", url, samples_dir=samples_dir())
-    found = compression.stored_beside_samples(url, perl)["perl-2"]
+    found = lines_in_use.stored_beside_samples(url, perl)["perl-2"]
     lines, _ = read_lines(samples_dir() / "perl-2" / "software-lines-00")
     x, y = perl["perl-2"].series()
     assert len(found) == len(lines)
@@ -132,7 +132,7 @@ def test_lines_in_the_store_are_the_same_work_as_samples_of_another_run(perl, tm
 def test_cases_without_lines_of_the_event_are_left_out_and_the_figure_says_so(perl, tmp_path):
     url = f"sqlite:///{tmp_path / 'store.sqlite'}"
     store.rebuild(tmp_path / "recordings", url, samples_dir=samples_dir())
-    assert compression.stored_beside_samples(url, perl, "context-switches") == {}
+    assert lines_in_use.stored_beside_samples(url, perl, "context-switches") == {}
     figure, axes = plot.steps({}, ylabel="x")
     assert "no lines of these cases" in axes[0].get_title(loc="left")
     plt.close(figure)
@@ -143,9 +143,9 @@ def test_cases_without_lines_of_the_event_are_left_out_and_the_figure_says_so(pe
 
 def test_a_case_that_is_not_there_is_named():
     with pytest.raises(ValueError, match="no sample stream 'nothing'; there are bzip2-1"):
-        compression.load_streams(wanted="nothing")
+        sample_streams.load(wanted="nothing")
     with pytest.raises(NothingRecordedError, match=r"python -m cmlib\.samples --record"):
-        compression.load_streams(kind="hardware")
+        sample_streams.load(kind="hardware")
 
 
 def test_errors_that_are_equal_count_as_half():
@@ -158,14 +158,14 @@ def test_errors_that_are_equal_count_as_half():
         ],
         columns=["case", "method", "largest", "rms"],
     )
-    assert compression.smaller_errors(table, case=["case"]).tolist() == [50, 75, 2]
+    assert other_ways.smaller_errors(table, case=["case"]).tolist() == [50, 75, 2]
 
 
 def test_constancy_is_the_largest_distance_from_a_constant_rate(perl):
     x, y = perl["perl-2"].series("page-faults")
     slope = (y.iloc[-1] - y.iloc[0]) / (x.iloc[-1] - x.iloc[0])
     off = max(abs(b - y.iloc[0] - slope * (a - x.iloc[0])) for a, b in zip(x, y, strict=True))
-    assert compression.constancy(perl, "page-faults").item() == pytest.approx(off / (y.iloc[-1] - y.iloc[0]))
+    assert sample_streams.constancy(perl, "page-faults").item() == pytest.approx(off / (y.iloc[-1] - y.iloc[0]))
 
 
 # --- the widgets --------------------------------------------------------------------------------

@@ -1,11 +1,13 @@
 """Straight lines instead of samples (Wu and Mencer, "Online Linear Regression of Sampling Data")."""
 
-from cmlib.compress.accuracy import fit_quality
+from cmlib.compress.accuracy import SAMPLE_BYTES, fit_quality
 from cmlib.compress.bounded import BoundedRegression
+from cmlib.compress.curves import error_curves
+from cmlib.compress.equal_size import at_equal_size, at_size_of_lines
 from cmlib.compress.intervals import intervals
-from cmlib.compress.lines import compress, of_event, reconstruct
+from cmlib.compress.lines import compress, line_ends, of_event, reconstruct
 from cmlib.compress.online import OnlineRegression
-from cmlib.compress.peers import at_equal_size, bottom_up, swinging_door, zstd_samples
+from cmlib.compress.peers import bottom_up, swinging_door, zstd_samples
 from cmlib.compress.stream import Line
 from cmlib.compress.survey import survey
 
@@ -13,11 +15,15 @@ __all__ = [
     "BoundedRegression",
     "Line",
     "OnlineRegression",
+    "SAMPLE_BYTES",
     "at_equal_size",
+    "at_size_of_lines",
     "bottom_up",
     "compress",
+    "error_curves",
     "fit_quality",
     "intervals",
+    "line_ends",
     "of_event",
     "reconstruct",
     "survey",

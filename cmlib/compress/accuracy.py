@@ -5,8 +5,8 @@ import pandas as pd
 
 from cmlib.compress.lines import reconstruct
 
-_BYTES = 8  # a float64
-_NUMBERS_A_LINE = 3  # x_start, slope, intercept: §3.1
+SAMPLE_BYTES = 16  # x and y, as float64
+LINE_BYTES = 24  # x_start, slope, intercept: §3.1
 
 
 def fit_quality(lines, x, y):
@@ -31,20 +31,23 @@ def fit_quality(lines, x, y):
     x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     finite = np.isfinite(x) & np.isfinite(y)
     x, y = x[finite], y[finite]
-    off = np.abs(y - reconstruct(lines, x).to_numpy())
     span = np.ptp(y)
+    largest, rms = error_shares(y - reconstruct(lines, x).to_numpy(), span)
     return pd.Series(
         {
             "n_samples": len(x),
             "n_lines": len(lines),
             "reduction": len(x) / len(lines),
-            "n_bytes": _BYTES * _NUMBERS_A_LINE * len(lines),
-            "mnesd": _share(lines["sigma"].max(), span),
-            "largest": _share(off.max(), span),
-            "rms": _share(np.sqrt(np.mean(off**2)), span),
+            "n_bytes": LINE_BYTES * len(lines),
+            "mnesd": lines["sigma"].max() / span if span > 0 else 0.0,
+            "largest": largest,
+            "rms": rms,
         }
     )
 
 
-def _share(distance, span):
-    return distance / span if span > 0 else 0.0
+def error_shares(off, span):
+    """Largest and root mean square of some distances [counts], as shares of a span; 0 of a span of 0."""
+    if not span > 0:
+        return 0.0, 0.0
+    return np.abs(off).max() / span, np.sqrt(np.mean(np.square(off))) / span

@@ -107,6 +107,23 @@ def of_event(lines, event):
     return lines[["x_start", "x_end", *own, "n"]].rename(columns=own)
 
 
+def line_ends(lines):
+    """Where one event's lines begin and end, to be drawn.
+
+    Parameters
+    ----------
+    lines : DataFrame
+        Of :func:`compress` for a single series.
+
+    Returns
+    -------
+    DataFrame, shape (n_lines, 4)
+        x_start, x_end, y_start, y_end.
+    """
+    ends = {f"y_{end}": lines["slope"] * lines[f"x_{end}"] + lines["intercept"] for end in ("start", "end")}
+    return lines[["x_start", "x_end"]].assign(**ends)
+
+
 def _read(lines, suffix, at, x):
     slope, intercept = lines[f"slope{suffix}"].to_numpy(), lines[f"intercept{suffix}"].to_numpy()
     return slope[at] * x + intercept[at]

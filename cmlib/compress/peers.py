@@ -4,58 +4,7 @@ Two of them need `ruptures` and `zstandard`, which come with ``cmlib[dev]``.
 """
 
 import numpy as np
-import pandas as pd
 from numba import njit
-
-from cmlib.compress.lines import compress, reconstruct
-
-_BYTES = 8  # a float64, or an int64 count
-_SAMPLE = 2 * _BYTES  # x, y
-_LINE = 3 * _BYTES  # x_start, slope, intercept
-
-
-def at_equal_size(x, y, n_bytes):
-    """Errors of the peers, and of lines with a bound, when none may take more than `n_bytes`.
-
-    Each takes its finest setting that is small enough. A line counts 24 bytes,
-    a kept sample 16.
-
-    Parameters
-    ----------
-    x, y : array of float, shape (n,)
-        Cumulated counts; `x` strictly increasing.
-    n_bytes : int >= 32
-
-    Returns
-    -------
-    DataFrame, index method
-        n_bytes really taken; largest and rms distance of the samples from what
-        is read back, as shares of ``max(y) - min(y)``. NaN where even the
-        coarsest setting is larger.
-
-    Raises
-    ------
-    ValueError
-        If fewer than 32 bytes are allowed, or `y` never moves: then one line says all.
-    """
-    x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
-    span = np.ptp(y)
-    if n_bytes < 2 * _SAMPLE or not span > 0:
-        raise ValueError(f"nothing to compare in {n_bytes} bytes (at least 32) when y moves by {span:g}")
-    deviations = np.geomspace(span, 1e-9 * span, 1000)
-    n_lines = min(n_bytes // _LINE, len(x) // 2)
-    settings = {
-        "bounded": (_bounded, deviations),
-        "swinging door": (_swung, deviations),
-        "bottom-up": (_merged, [n_lines]),
-        "zstd": (_packed, np.arange(len(x) - 1, 0, -1)),
-    }
-    rows = {}
-    for method, (attempt, coarse_to_fine) in settings.items():
-        size, off = _finest(attempt, coarse_to_fine, x, y, n_bytes)
-        rows[method] = (size, np.abs(off).max() / span, np.sqrt(np.mean(off**2)) / span)
-    frame = pd.DataFrame.from_dict(rows, orient="index", columns=["n_bytes", "largest", "rms"])
-    return frame.rename_axis("method")
 
 
 def swinging_door(x, y, deviation):
@@ -119,42 +68,6 @@ def zstd_samples(x, y, *, every=1, level=19):
     counts = np.stack([np.asarray(x)[kept], np.asarray(y)[kept]]).astype(np.int64)
     steps = np.diff(counts, axis=1, prepend=0)
     return zstandard.ZstdCompressor(level=level).compress(steps.tobytes()), kept
-
-
-def _finest(attempt, coarse_to_fine, x, y, n_bytes):
-    """Size and distances at the last setting that is small enough; sizes grow along the settings."""
-    best = np.nan, np.full(len(y), np.nan)
-    low, high = 0, len(coarse_to_fine)
-    while low < high:
-        middle = (low + high) // 2
-        size, off = attempt(x, y, coarse_to_fine[middle])
-        if size <= n_bytes:
-            best, low = (size, off), middle + 1
-        else:
-            high = middle
-    return best
-
-
-def _bounded(x, y, deviation):
-    lines = compress(x, y, bound=deviation)
-    return _LINE * len(lines), y - reconstruct(lines, x).to_numpy()
-
-
-def _swung(x, y, deviation):
-    kept = swinging_door(x, y, deviation)
-    return _SAMPLE * len(kept), y - np.interp(x, x[kept], y[kept])
-
-
-def _merged(x, y, n_lines):
-    ends = bottom_up(x, y, n_lines)
-    pieces = zip([0, *ends[:-1]], ends, strict=True)
-    off = [y[a:b] - np.polynomial.Polynomial.fit(x[a:b], y[a:b], 1)(x[a:b]) for a, b in pieces]
-    return _LINE * len(ends), np.concatenate(off)
-
-
-def _packed(x, y, every):
-    packed, kept = zstd_samples(x, y, every=int(every))
-    return len(packed), y - np.interp(x, x[kept], y[kept])
 
 
 def _standard(values):

@@ -3,8 +3,8 @@
 import pandas as pd
 
 from cmlib.compress.accuracy import fit_quality
+from cmlib.compress.equal_size import at_size_of_lines
 from cmlib.compress.lines import compress
-from cmlib.compress.peers import at_equal_size
 
 
 def survey(counts, x, *, drift=20.0):
@@ -27,6 +27,11 @@ def survey(counts, x, *, drift=20.0):
         Methods printed and drift with the figures of :func:`fit_quality`, and
         those of :func:`at_equal_size`, which may take the bytes that printed
         takes. Events that never happen are not in it.
+
+    Raises
+    ------
+    ValueError
+        If no event but `x` ever happens.
     """
     frames = {}
     for event in counts.columns.drop(x):
@@ -42,5 +47,4 @@ def survey(counts, x, *, drift=20.0):
 def _methods(x, y, drift):
     lines = {"printed": compress(x, y), "drift": compress(x, y, drift=drift)}
     ours = pd.DataFrame({name: fit_quality(of, x, y) for name, of in lines.items()}).T
-    peers = at_equal_size(x, y, max(48, int(ours.loc["printed", "n_bytes"])))
-    return pd.concat([ours, peers])
+    return pd.concat([ours, at_size_of_lines(lines["printed"], x, y)])

@@ -3,7 +3,7 @@
 import numpy as np
 
 from cmlib import plot
-from cmlib.compress import compress, fit_quality
+from cmlib.compress import compress, fit_quality, line_ends
 from cmlib.explore import text
 from cmlib.explore.controls import dropdown, offer, slider
 from cmlib.explore.panel import Panel
@@ -20,7 +20,7 @@ def compression(streams, *, stream="", event=""):
 
     Parameters
     ----------
-    streams : dict of str to cmlib.study.compression.Stream
+    streams : dict of str to cmlib.study.sample_streams.Stream
         Empty where nothing is recorded.
     stream, event : str, optional
         Shown at first.
@@ -55,10 +55,9 @@ def _draw(stream, event, alpha, n_sigma, drift):
     lines = compress(x, y, alpha=alpha, n_sigma=n_sigma, drift=drift or None)
     quality = fit_quality(lines, x, y)
     shown = y.set_axis(x.to_numpy()).iloc[:: max(1, len(y) // _MOST_DRAWN)]
-    ends = {f"y_{end}": lines["slope"] * lines[f"x_{end}"] + lines["intercept"] for end in ("start", "end")}
     title = f"{stream.name}: {event} ({stream.kind} events)"
     figure, _ = plot.fits(
-        {title: (shown, lines.assign(**ends))},
+        {title: (shown, line_ends(lines))},
         xlabel=f"{stream.timer}, cumulated",
         ylabel=f"{event},\ncumulated",
         columns=1,

@@ -1,7 +1,8 @@
-"""Cleaning and ranking on series that were kept as lines."""
+"""Series that were kept as lines: cleaned, ranked, and beside samples of another run."""
 
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 
 from cmlib import accuracy, stability, store
@@ -98,6 +99,44 @@ def cleaning_change(url, program, *, drift=20.0):
     methods = ("scaling", "counterminer")
     tables = {name: accuracy.compare_methods(ocoe, runs, methods) for name, runs in kept.items()}
     return pd.concat(tables, names=["kept"]).reset_index("kept").assign(program=program)
+
+
+def stored_beside_samples(url, streams, event=""):
+    """Series that the store reads back from lines, beside samples of the same cases.
+
+    Lines were kept while the program ran and samples were not, so these are two runs of each program.
+
+    Parameters
+    ----------
+    url : str
+        Of the store.
+    streams : dict of str to Stream
+    event : str, optional
+        By default the first one counted along.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        By case, for cases with such lines in the store. Index ``progress``: middle of the
+        step, share of the timer's counts [0 to 1]; columns ``lines from the store`` and
+        ``samples of another run``: counts of the event in each of as many equal steps of
+        the run's own timer. A run that takes more of the timer for the same work
+        counts the same in a step.
+    """
+    listed = store.runs(url, mode="lines")
+    found = {}
+    for name, stream in streams.items():
+        x, y = stream.series(event)
+        kept = listed[(listed["program"] == name) & (listed["set"] == f"{stream.kind}-lines")]
+        kept = kept[[{stream.timer, y.name} <= set(events) for events in kept["events"]]]
+        if kept.empty:
+            continue
+        counts = store.load(url, kept["run_id"].iloc[0]).counts
+        edges = np.linspace(0.0, 1.0, len(counts) + 1)
+        sampled = np.diff(np.interp(edges * x.iloc[-1], np.append(0.0, x), np.append(0.0, y)))
+        columns = {"samples of another run": sampled, "lines from the store": counts[y.name].to_numpy()}
+        found[name] = pd.DataFrame(columns, pd.Index((edges[:-1] + edges[1:]) / 2, name="progress"))
+    return found
 
 
 def _lined(run, drift) -> store.Run:
