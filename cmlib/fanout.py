@@ -3,7 +3,7 @@
 import contextlib
 import contextvars
 import itertools
-import multiprocessing
+import multiprocessing.resource_tracker
 import operator
 import os
 import signal
@@ -14,7 +14,7 @@ from concurrent.futures import BrokenExecutor, CancelledError, Future
 from dataclasses import dataclass
 
 import joblib
-from joblib.externals.loky import get_reusable_executor
+from joblib.externals import loky
 
 import cmlib
 from cmlib.errors import CmlibError
@@ -127,7 +127,7 @@ def _in_processes(function, items, n):
     one_thread = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
     def pool():
-        return get_reusable_executor(
+        return loky.get_reusable_executor(
             n, timeout=_IDLE_S, env=one_thread, initializer=_end_with, initargs=(os.getpid(),)
         )
 
@@ -149,9 +149,11 @@ def _in_processes(function, items, n):
 def _on_cluster(function, items, scheduler):
     with _client(scheduler) as client:
         n = _check_workers(client, scheduler)
+        # Its futures are Python's own: Dask's print a traceback if Ctrl-C comes just when they begin to wait.
+        executor = client.get_executor(pure=False)
 
         def submit(chunk):
-            return client.submit(_each, function, chunk, pure=False)
+            return executor.submit(_each, function, chunk)
 
         # Closing the client makes the scheduler forget, and so cancel, what nobody waits for any more.
         yield from _in_order(submit, lambda future: _wait(future, client, scheduler), items, n, deque())
@@ -223,6 +225,9 @@ def _failed(error):
 @contextlib.contextmanager
 def _no_interrupts_inherited():
     """Processes started here never see Ctrl-C, which a terminal sends to all: their parent ends them."""
+    # loky starts both trackers with the first worker, which in many versions lets Ctrl-C through again (gh-127586).
+    multiprocessing.resource_tracker.ensure_running()
+    loky.backend.resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     try:
         yield
