@@ -2,7 +2,6 @@
 
 import contextlib
 import sqlite3
-import uuid
 from pathlib import Path
 from urllib.parse import quote
 
@@ -11,6 +10,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from cmlib import places
 from cmlib.errors import CmlibError
+from cmlib.store.drafts import draft_of
 
 # Changes with the tables below; a store of another one is refused.
 SCHEMA = 2
@@ -130,19 +130,14 @@ def replacing(url):
 @contextlib.contextmanager
 def _replacing_file(url):
     target = Path(url.database)
-    draft = target.with_name(f"{target.name}.{uuid.uuid4().hex[:8]}.partial")
     _check_is_ours(url)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        draft.touch()
-        try:
+        with draft_of(target) as draft:
             engine = sa.create_engine(url.set(database=str(draft)), poolclass=sa.NullPool)
             with _connection(url, engine) as connection:
                 connection.exec_driver_sql(f"PRAGMA application_id = {_MARK}")
                 yield connection
-            draft.replace(target)
-        finally:
-            draft.unlink(missing_ok=True)
     except OSError as error:
         raise StoreError(
             f"the store can't be written to {target}: {error.strerror}. Give another place with --url, "
