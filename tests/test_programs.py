@@ -5,7 +5,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +20,7 @@ from cmlib.workloads.server import Server, ServerError, descendants
 from cmlib.workloads.servers import datacaching, pairs, web
 from cmlib.workloads.spark import TABLE_IV
 from cmlib.workloads.trial import run_once
+from tests.processes import wait_until
 
 HIBENCH = {"wordcount", "sort", "pagerank", "aggregation", "join", "scan", "bayes", "kmeans"}
 CLOUDSUITE = {
@@ -61,13 +61,6 @@ def listener(tmp_path, port, **options):
 
 def alive(pid):
     return Path(f"/proc/{pid}").exists()
-
-
-def wait_until(happened):
-    end = time.monotonic() + 10
-    while not happened() and time.monotonic() < end:
-        time.sleep(0.02)
-    return happened()
 
 
 def test_the_papers_programs_and_pairs_have_recipes():

@@ -13,6 +13,7 @@ from cmlib import perf, record
 from cmlib.record import Counted, Program, archive
 from cmlib.schedule import plan_mlpx
 from cmlib.workloads.server import Server, ServerError
+from tests.processes import processes, wait_until
 
 TOUCH = "import time, mmap\nwhile True: mmap.mmap(-1, 1 << 22).write(b'x' * (1 << 22)); time.sleep(0.002)"
 PLANS = plan_mlpx(["page-faults"], 0, set_name="soft", pinned=("task-clock",), interval_ms=20)
@@ -117,8 +118,6 @@ t.make(folder, t.Program("x", lambda: t.idle_server(folder / "log", ["sh", "-c",
 
 
 def test_killed_it_leaves_neither_server_nor_load(best_perf, tmp_path):
-    from tests.test_record import processes, wait_until
-
     root = Path(__file__).parents[1]
     command = [sys.executable, "-c", KILLED, str(root), str(tmp_path)]
     with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.DEVNULL) as recorder:

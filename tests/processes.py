@@ -1,0 +1,23 @@
+"""Processes that tests look for, and wait for."""
+
+import contextlib
+import os
+import time
+from pathlib import Path
+
+
+def processes(marker):
+    """Processes whose command line holds `marker`, but for this one."""
+    found = []
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            if marker.encode() in file.read_bytes() and int(file.parent.name) != os.getpid():
+                found.append(int(file.parent.name))
+    return found
+
+
+def wait_until(condition, seconds=10.0):
+    end = time.monotonic() + seconds
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.02)
+    return condition()

@@ -1,0 +1,115 @@
+"""Files that perf wrote elsewhere are taken in as they are, and nothing else is."""
+
+import gzip
+
+import pytest
+
+from cmlib import record
+from cmlib.record import archive
+from tests.soft_recordings import ROOT, runs
+
+
+def committed(program, set_name):
+    folder = ROOT / "data/recordings" / program
+    return {
+        run: meta for run, meta in record.existing_runs(folder).items() if meta["set"] == set_name
+    }, folder
+
+
+@pytest.mark.parametrize("program, set_name", [("gcc", "ocoe"), ("wordcount", "mlpx12")])
+def test_imported_files_fall_into_their_places(tmp_path, program, set_name):
+    known, folder = committed(program, set_name)
+    files = [folder / f"{run}.csv.gz" for run in known]
+    made = record.import_files("again", files, folder=tmp_path, command="gcc", note="from there")
+    assert [file.stem for file in made] == list(known)
+    for run, meta in runs(tmp_path, "again").items():
+        keys = (
+            "set",
+            "mode",
+            "pass",
+            "part",
+            "pinned",
+            "groups",
+            "interval_ms",
+            "modifier",
+            "date",
+            "duration_s",
+            "sha256",
+        )
+        assert {key: meta[key] for key in keys} == {key: known[run][key] for key in keys}
+        assert meta["imported"] and meta["command"] == "gcc" and set(meta["machine"].values()) == {None}
+        assert (tmp_path / "again" / f"{run}.csv.gz").read_bytes() == (folder / f"{run}.csv.gz").read_bytes()
+
+
+def test_a_plain_file_is_kept_byte_for_byte_and_never_twice(tmp_path):
+    raw = archive.read_raw(ROOT / "data/recordings/gcc", "ocoe-p0-00")
+    (tmp_path / "plain.csv").write_bytes(raw)
+    record.import_files("app", [tmp_path / "plain.csv"], folder=tmp_path)
+    assert archive.read_raw(tmp_path / "app", "ocoe-p0-00") == raw
+    with pytest.raises(record.RecordError, match="plain.csv is app/ocoe-p0-00 already"):
+        record.import_files("app", [tmp_path / "plain.csv"], folder=tmp_path)
+    assert len(runs(tmp_path, "app")) == 1
+
+
+def test_what_the_doctor_said_there_comes_along(tmp_path):
+    about = {"machine": {"model_name": "there"}, "offered_counters": 6, "good_counters": 5, "findings": []}
+    files = [ROOT / "data/recordings/gcc/ocoe-p0-00.csv.gz"]
+    record.import_files("app", files, about=about, folder=tmp_path)
+    (meta,) = runs(tmp_path, "app").values()
+    assert (
+        meta["machine"]["model_name"] == "there"
+        and meta["machine"]["perf"] is None
+        and meta["counters"] == {"offered": 6, "good": 5}
+    )
+    with pytest.raises(record.RecordError, match="another model_name"):
+        record.import_files("app", [files[0].with_name("ocoe-p0-01.csv.gz")], folder=tmp_path)
+    with pytest.raises(record.RecordError, match="not the output of `cmlib doctor --json`"):
+        record.import_files("other", files, about=["nonsense"], folder=tmp_path)
+
+
+def test_a_start_in_words_nobody_reads_is_unknown(tmp_path):
+    raw = archive.read_raw(ROOT / "data/recordings/gcc", "ocoe-p0-00")
+    (tmp_path / "plain.csv").write_bytes(raw.replace(b"Sat Nov 21", b"Sa. 21. Nov."))
+    record.import_files("app", [tmp_path / "plain.csv"], folder=tmp_path)
+    (meta,) = runs(tmp_path, "app").values()
+    assert meta["date"] is None and meta["duration_s"] > 18
+
+
+@pytest.mark.parametrize(
+    "content, told",
+    [
+        (b"1.0,5,,cycles,10,100.00,,\n\x00nonsense\n", "is not interval output of one run of perf stat"),
+        (b"# started on Sat Nov 21 03:00:46 2026\n\n", "holds no interval"),
+        (gzip.compress(b"1.0,5,,cycles,10,100.00,,\n", mtime=0)[:-9], "can't be read"),
+        (b"\x1f\x8b\x08\0garbage garbage", "can't be read"),
+        (b"PERFILE2h\0\0\0", "is perf's own format.*perf stat -I 100 -x, -o FILE"),
+        (b"\xfd7zXZ\0\0\x04", "is compressed: unpack it with unxz"),
+        (b"\xef\xbb\xbf# started on", "was saved by a program that put a byte order mark"),
+        (
+            b"sleep 26786 [001]  9218.512996:     250000 task-clock:u:   7f75ea01ef38 check\n",
+            "is output of `perf script`",
+        ),
+        (
+            b"# perf script\n 7663  2750.793695886:      18878        cpu-clock: \n",
+            "is output of `perf script`",
+        ),
+        (
+            b"# started\n\n     0.05     0.56 msec task-clock   #    0.011 CPUs utilized\n",
+            "is not .* table for people",
+        ),
+        (b"5,,cycles,10,100.00,,\n", "is not .* record with an interval"),
+    ],
+)
+def test_what_is_not_perfs_output_is_not_imported(tmp_path, content, told):
+    good = ROOT / "data/recordings/gcc/ocoe-p0-00.csv.gz"
+    (tmp_path / "bad.csv").write_bytes(content)
+    with pytest.raises(record.RecordError, match=f"bad.csv {told}"):
+        record.import_files("app", [good, tmp_path / "bad.csv"], folder=tmp_path)
+    assert runs(tmp_path, "app") == {}
+
+
+def test_what_is_given_goes_before_what_is_seen(tmp_path):
+    files = [ROOT / "data/recordings/gcc/ocoe-p0-00.csv.gz"]
+    record.import_files("app", files, mode="mlpx", set_name="mine", interval_ms=99, folder=tmp_path)
+    (meta,) = runs(tmp_path, "app").values()
+    assert (meta["run"], meta["mode"], meta["interval_ms"]) == ("mine-p0-00", "mlpx", 99)

@@ -1,0 +1,129 @@
+"""From a request to its runs: which events, sets and counters are recorded without wishes and with them."""
+
+import dataclasses
+
+import pytest
+
+from cmlib import events, machine, record
+from cmlib.record import protocol
+from tests.soft_recordings import PROGRAM, runs
+
+
+@pytest.fixture
+def zen5(monkeypatch, fake_perf):
+    """A Zen 5 with six counters, five of them good, and a table of its core events and twelve others."""
+    about = machine.describe() | {
+        "vendor": "AuthenticAMD",
+        "family": 26,
+        "model": 2,
+        "microarchitecture": "amd_zen5",
+    }
+    monkeypatch.setattr(machine, "describe", lambda: about)
+    whole = events.table()
+    core = events.core_events(whole)
+    others = [event for event in whole.index if event not in core][:12]
+    table = whole.loc[[*core, *others]].rename(index={others[3]: "ls_some.never", others[7]: "fp_some.never"})
+    monkeypatch.setattr(events, "table", lambda name="amd_zen5": table)
+    return table
+
+
+QUICK = ["sleep", "0.03"]
+
+
+def test_without_wishes_all_that_the_notebooks_read_is_recorded(zen5, tmp_path):
+    made = record.record_program("app", QUICK, record.Request(passes=1, interval_ms=20), folder=tmp_path)
+    assert {name: len(files) for name, files in made.items()} == {
+        "ocoe": 4,
+        "mlpx12": 1,
+        "probe": 1,
+        "sweep": 2,
+    }
+    found = runs(tmp_path, "app")
+    core = events.core_events(zen5)
+    assert [e for part in range(4) for e in found[f"ocoe-p0-0{part}"]["groups"][0]] == core
+    assert all(meta["counters"] == {"offered": 6, "good": 5} for meta in found.values())
+    assert all(len(group) <= 3 for meta in found.values() for group in meta["groups"])
+    counting = [event for event in zen5.index if not event.endswith(".never")]
+    swept = [found[f"sweep-p0-0{part}"] for part in (0, 1)]
+    assert [e for meta in swept for group in meta["groups"] for e in group] == counting
+    assert all(meta["counting"] == counting for meta in swept)
+    again = record.record_program("app", QUICK, record.Request(passes=1, interval_ms=20), folder=tmp_path)
+    assert not any(again.values())
+
+
+@pytest.mark.parametrize(
+    "wishes, sets",
+    [
+        ({"mode": "ocoe", "events": "ls_stlf"}, {"ocoe": 3}),
+        ({"mode": "mlpx"}, {"mlpx12": 3}),
+        ({"mode": "mlpx", "per_run": 6, "passes": 1}, {"mlpx6": 2}),
+        ({"events": "ex_ret_brn,ls_stlf", "passes": 1}, {"ocoe": 1, "mlpx12": 1}),
+        (
+            {"mode": "ocoe", "events": "cpu/event=0xc2,umask=0x0,name=mine/,page-faults", "passes": 1},
+            {"ocoe": 1},
+        ),
+        ({"events": "all"}, {"probe": 1, "sweep": 4}),
+        ({"mode": "ocoe", "counters": 4, "passes": 1, "set_name": "narrow"}, {"narrow": 6}),
+    ],
+)
+def test_wishes_choose_the_sets(zen5, tmp_path, wishes, sets):
+    request = record.Request(**{"interval_ms": 20, "counters": 5} | wishes)
+    made = record.record_program("app", QUICK, request, folder=tmp_path)
+    assert {name: len(files) for name, files in made.items()} == sets
+
+
+def test_one_name_for_two_sets_is_refused(zen5, tmp_path):
+    with pytest.raises(record.RecordError, match="2 sets would be recorded, and --set names one"):
+        record.record_program("app", QUICK, record.Request(events="core", set_name="mine"), folder=tmp_path)
+
+
+def test_counters_are_counted_once_and_then_remembered(zen5, tmp_path, monkeypatch):
+    record.record_program("app", QUICK, record.Request("ocoe", passes=1, interval_ms=20), folder=tmp_path)
+    monkeypatch.setattr(machine, "census", lambda: pytest.fail("counted again"))
+    for passes, counters in ((1, None), (2, 5)):
+        request = record.Request("mlpx", passes=passes, interval_ms=20, counters=counters)
+        made = record.record_program("app", QUICK, request, folder=tmp_path)
+        assert len(made["mlpx12"]) == 1
+    with pytest.raises(record.RecordError, match="another counters"):
+        record.record_program("app", QUICK, dataclasses.replace(request, counters=4), folder=tmp_path)
+
+
+def test_where_nothing_can_be_counted_what_can_is_told(zen5, tmp_path, monkeypatch):
+    monkeypatch.setenv("FAKE_OFFERED", "0")
+    with pytest.raises(
+        record.RecordError, match=r"no hardware event can be counted here(.|\n)*--pinned task-clock"
+    ):
+        record.record_program("app", QUICK, record.Request("ocoe"), folder=tmp_path)
+
+
+def test_software_events_are_recorded_without_any_counter(any_perf, tmp_path):
+    request = record.Request(
+        events="page-faults,context-switches", pinned=("task-clock",), passes=1, interval_ms=20
+    )
+    made = record.record_program("app", PROGRAM, request, folder=tmp_path)
+    assert set(made) == {"ocoe", "mlpx12"}
+    (first, second) = runs(tmp_path, "app").values()
+    assert first["groups"] == second["groups"] == [["page-faults", "context-switches"]]
+    assert first["counters"] == {"offered": 0, "good": 0}
+
+
+def test_a_processor_nobody_knows_is_told_what_to_name(fake_perf, tmp_path, monkeypatch):
+    about = machine.describe() | {"vendor": "Nobody", "family": 1, "model": 1}
+    monkeypatch.setattr(machine, "describe", lambda: about)
+    with pytest.raises(record.RecordError, match="name those to count"):
+        record.record_program("app", QUICK, record.Request(events="all"), folder=tmp_path)
+    made = record.record_program(
+        "app", QUICK, record.Request("ocoe", passes=1, interval_ms=20), folder=tmp_path
+    )
+    names = [e for meta in runs(tmp_path, "app").values() for group in meta["groups"] for e in group]
+    assert len(made["ocoe"]) == 3 and names[:2] == ["branches", "branch-misses"]
+
+
+def test_a_program_under_which_nothing_counts_is_told(zen5, tmp_path, monkeypatch):
+    never = zen5.rename(index=lambda event: f"{event}.never")
+    monkeypatch.setattr(events, "table", lambda name="amd_zen5": never)
+    with pytest.raises(record.RecordError, match="no event ever counted"):
+        record.record_program(
+            "app", QUICK, record.Request(events="all", interval_ms=20, counters=5), folder=tmp_path
+        )
+    assert protocol._remembered(runs(tmp_path, "app"), "sweep") is None
