@@ -3,7 +3,7 @@
 Names are loaded when they are asked for: a program that only counts its regions needn't load what learns from them.
 """
 
-import importlib
+from cmlib.lazy import loader
 
 _HOMES = {
     "AutoPerf": "detector",
@@ -25,9 +25,4 @@ _HOMES = {
     "stopping_run": "training",
 }
 __all__ = list(_HOMES)
-
-
-def __getattr__(name):
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+__getattr__ = loader(__name__, _HOMES)

@@ -3,7 +3,7 @@
 Names are loaded when they are asked for: a notebook that keeps its results needn't load what runs notebooks.
 """
 
-import importlib
+from cmlib.lazy import loader
 
 _HOMES = {
     "NotebookError": "run",
@@ -18,9 +18,4 @@ _HOMES = {
     "run_profile": "run",
 }
 __all__ = list(_HOMES)
-
-
-def __getattr__(name):
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+__getattr__ = loader(__name__, _HOMES)
