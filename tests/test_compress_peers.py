@@ -1,0 +1,117 @@
+"""How well lines fit, beside what else makes a series smaller, on planted and on recorded counts."""
+
+import gzip
+import math
+
+import numpy as np
+import numpy.testing as npt
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cmlib import perf
+from cmlib.compress import (
+    bottom_up,
+    compress,
+    fit_quality,
+    of_event,
+    reconstruct,
+    survey,
+    swinging_door,
+    zstd_samples,
+)
+from cmlib.places import recordings_dir
+from tests.naive import compression as naive
+from tests.planted_counters import counters
+
+
+def test_quality_is_reckoned_as_printed():
+    x = np.arange(1.0, 101.0)
+    y = np.where(x <= 50, x, 50 + 10 * (x - 50)) + np.where(np.arange(100) % 2, 0.2, -0.2)
+    lines = compress(x, y)
+    quality = fit_quality(lines, x, y)
+    off = y - reconstruct(lines, x).to_numpy()
+    assert quality["reduction"] == 100 / len(lines) and quality["n_bytes"] == 24 * len(lines)
+    assert quality["mnesd"] == pytest.approx(lines["sigma"].max() / np.ptp(y))
+    assert quality["largest"] == pytest.approx(np.abs(off).max() / np.ptp(y))
+    assert quality["rms"] == pytest.approx(math.sqrt(np.mean(off**2)) / np.ptp(y))
+
+
+@settings(deadline=None, max_examples=60)
+@given(counters(), st.sampled_from([0.5, 3.0, 1000.0]))
+def test_the_swinging_door_is_its_definition_and_keeps_its_promise(samples, deviation):
+    x, y = samples
+    kept = swinging_door(x, y, deviation)
+    assert kept.tolist() == naive.swinging_door(x, y, deviation)
+    assert np.abs(np.interp(x, x[kept], y[kept]) - y).max() <= deviation * (1 + 1e-9)
+
+
+def test_bottom_up_finds_planted_breaks():
+    x = np.arange(1, 301) * 1e6
+    y = np.cumsum(np.repeat([100.0, 900.0, 20.0], 100))
+    ends = bottom_up(x, y, 3)
+    assert len(ends) == 3 and np.abs(ends - [100, 200, 300]).max() <= 1
+
+
+@settings(deadline=None, max_examples=30)
+@given(counters(), st.integers(1, 5))
+def test_packed_samples_come_back(samples, every):
+    import zstandard
+
+    x, y = samples
+    packed, kept = zstd_samples(x, y, every=every)
+    steps = np.frombuffer(zstandard.ZstdDecompressor().decompress(packed), np.int64).reshape(2, -1)
+    npt.assert_array_equal(steps.cumsum(axis=1), [x[kept], y[kept]])
+    assert kept[0] == 0 and kept[-1] == len(x) - 1 and (np.diff(kept) <= every).all()
+
+
+def recorded_counts(programs):
+    """Counts per interval of every one-counter-one-event run of these programs."""
+    for program in programs:
+        for path in sorted((recordings_dir() / program).glob("ocoe-p*.csv.gz")):
+            yield perf.series(perf.parse_stat(gzip.decompress(path.read_bytes()).decode()))[0]
+
+
+def test_recorded_counts_fit_their_lines_as_well_as_the_paper_asks():
+    qualities = []
+    for counts in recorded_counts(["bzip2", "gcc", "kmeans", "wordcount"]):
+        totals = counts.dropna().cumsum()
+        lines = compress(totals["cycles"], totals.drop(columns="cycles"))
+        qualities += [
+            fit_quality(of_event(lines, e), totals["cycles"], totals[e]) for e in totals if e != "cycles"
+        ]
+    qualities = pd.DataFrame(qualities)
+    assert len(qualities) >= 100 and (qualities["n_samples"] > 50).all()
+    assert qualities["mnesd"].max() < 0.1
+    assert qualities["reduction"].median() > 1.5
+
+
+def test_on_recorded_counts_lines_with_a_bound_beat_the_swinging_door_at_equal_size():
+    runs = list(recorded_counts(["gcc", "wordcount"]))[::2]
+    result = pd.concat({i: survey(counts, "cycles") for i, counts in enumerate(runs)}).dropna(
+        subset="largest"
+    )
+    errors = result[["largest", "rms"]].unstack("method")
+    assert len(errors) >= 15
+    for error in ("largest", "rms"):
+        assert (errors[error, "bounded"] <= errors[error, "swinging door"]).mean() > 0.8
+        assert errors[error, "drift"].median() <= errors[error, "printed"].median()
+
+
+def test_a_survey_leaves_out_what_never_happens_and_samples_that_were_not_counted():
+    rng = np.random.default_rng(8)
+    counts = pd.DataFrame(
+        rng.poisson([1000, 30, 5], (60, 3)).astype(float), columns=["cycles", "loads", "stalls"]
+    )
+    counts["never"] = 0.0
+    counts.loc[[3, 17], "stalls"] = np.nan
+    result = survey(counts, "cycles")
+    assert result.index.unique("event").tolist() == ["loads", "stalls"]
+    whole = counts[["cycles", "stalls"]].dropna().cumsum()
+    expected = fit_quality(compress(whole["cycles"], whole["stalls"]), whole["cycles"], whole["stalls"])
+    npt.assert_array_equal(result.loc[("stalls", "printed"), expected.index], expected)
+    peers = result.loc["loads"].drop(["printed", "drift"])
+    assert (peers["n_bytes"] <= result.loc[("loads", "printed"), "n_bytes"]).all()
+    with pytest.raises(ValueError, match="no event but 'cycles' ever happens"):
+        survey(counts[["cycles", "never"]], "cycles")
