@@ -1,4 +1,4 @@
-"""Which perf a test runs, the real one or one whose faults are known; and how hard Hypothesis tries.
+"""Which perf a test runs, the real one or one whose faults are known; what several files test with; and how hard Hypothesis tries.
 
 Hypothesis profiles: `fast` is the suite's; `HYPOTHESIS_PROFILE=fuzz` tries very much more.
 """
@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests import databases, small_runs
 
 FAKE = Path(__file__).parent / "fake"
 
@@ -100,3 +102,33 @@ def best_perf(request):
 def no_perf(monkeypatch):
     """Nothing on the PATH."""
     monkeypatch.setenv("PATH", "/nowhere")
+
+
+@pytest.fixture(scope="module", params=databases.KINDS)
+def new_database(request, tmp_path_factory):
+    """A function that gives the URL of a new, empty database."""
+    with databases.server(request.param, tmp_path_factory.mktemp("stores")) as create:
+        yield create
+
+
+@pytest.fixture
+def url(new_database):
+    """The URL of a new, empty database."""
+    return new_database()
+
+
+@pytest.fixture
+def recordings(tmp_path):
+    """Two small runs of two programs."""
+    folder = tmp_path / "recordings"
+    small_runs.add_run(folder, "alpha", "ocoe", 0, 0, [("x", 3.0), ("y", None)])
+    small_runs.add_run(folder, "beta", "mlpx12", 1, 0, [("x", 5.0), ("z", 7.0)], mode="mlpx")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def micro_binaries(tmp_path_factory):
+    """The folder in which the micro-benchmarks are built."""
+    from cmlib.workloads.micro import build
+
+    return build(tmp_path_factory.mktemp("micro"))

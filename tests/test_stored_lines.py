@@ -19,20 +19,9 @@ from cmlib.fanout import Workers
 from cmlib.samples import SampleError
 from cmlib.samples.files import LINES, draft, samples_dir
 from cmlib.store import StoreError, database
-from tests import databases, made_up
+from tests import made_up
 
 EVENTS = ["event_0", "event_1", "event_2"]
-
-
-@pytest.fixture(scope="module", params=databases.KINDS)
-def server(request, tmp_path_factory):
-    with databases.server(request.param, tmp_path_factory.mktemp("stores")) as create:
-        yield create
-
-
-@pytest.fixture
-def url(server):
-    return server()
 
 
 @pytest.fixture
@@ -290,8 +279,8 @@ def test_a_store_of_lines_alone_has_no_program_in_intervals(tmp_path, url):
         study.programs(url)
 
 
-def test_lines_of_a_program_change_nothing_in_what_is_told_of_its_recordings(recordings, server):
-    beside, alone = server(), server()
+def test_lines_of_a_program_change_nothing_in_what_is_told_of_its_recordings(recordings, new_database):
+    beside, alone = new_database(), new_database()
     store.rebuild(recordings, beside)
     store.rebuild(recordings, alone, samples_dir=recordings.parent / "nothing")
     for told in (study.recordings, study.running_shares, study.counting_events, study.run_times):

@@ -1,0 +1,43 @@
+"""Small recorded runs, as they lie in a folder of recordings."""
+
+import gzip
+import hashlib
+import json
+
+from cmlib import perf
+
+
+def add_run(folder, program, set_name, pass_number, part, events, /, *, mode="ocoe", text=None, **changes):
+    """Write one run, of three intervals with these (event, count or None); returns the file of its metadata."""
+    run = f"{set_name}-p{pass_number}-{part:02d}"
+    lines = (
+        f"{time},{'<not counted>' if value is None else value},,{event},9,50.00,,"
+        for time in ("0.100000000", "0.200000000", "0.230000000")
+        for event, value in events
+    )
+    compressed = gzip.compress(("\n".join(lines) + "\n" if text is None else text).encode())
+    meta = {
+        "schema": 1,
+        "program": program,
+        "set": set_name,
+        "pass": pass_number,
+        "part": part,
+        "mode": mode,
+        "run": run,
+        "command": f"./{program}",
+        "interval_ms": 100,
+        "date": "2026-11-21T03:00:46",
+        "duration_s": 0.23,
+        "exit_code": 0,
+        "sha256": hashlib.sha256(compressed).hexdigest(),
+    }
+    (folder / program).mkdir(parents=True, exist_ok=True)
+    (folder / program / f"{run}.csv.gz").write_bytes(compressed)
+    (folder / program / f"{run}.json").write_text(json.dumps(meta | changes), encoding="utf-8")
+    return folder / program / f"{run}.json"
+
+
+def series_in(file):
+    """Counts and shares of the run whose metadata are in `file`."""
+    raw = gzip.decompress(file.with_suffix(".csv.gz").read_bytes())
+    return perf.series(perf.parse_stat(raw.decode()))

@@ -1,0 +1,115 @@
+"""Recordings that can't be stored are refused and named, whatever is wrong with them."""
+
+import gzip
+import hashlib
+import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cmlib import store
+from cmlib.store import StoreError
+from tests.small_runs import add_run
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("# started\n", "0 events"),
+        ("what?\n", "line 1, 'what"),
+        ("5,,x,9,100.00,,\n", "record with an interval"),
+        ("2.000000000,5,,x,9,100.00,,\n1.000000000,5,,x,9,100.00,,\n", "more than one run"),
+        ("".join(f"1.000000000,5,,e{k},9,100.00,,\n" for k in range(481)), "481 events; a run has 1 to 480"),
+    ],
+)
+def test_output_that_is_no_run_is_named(tmp_path, text, told):
+    add_run(tmp_path, "p", "ocoe", 0, 0, [], text=text)
+    with pytest.raises(StoreError, match=rf"ocoe-p0-00\.csv\.gz .*{told}"):
+        store.rebuild(tmp_path, f"sqlite:///{tmp_path}/s.sqlite")
+
+
+@pytest.mark.parametrize(
+    "compressed",
+    [b"plain text", gzip.compress(b"cut off" * 99, mtime=0)[:-9], b"\x1f\x8b\x08\x00" + b"\xff" * 40],
+)
+def test_raw_files_that_do_not_unpack_are_named(tmp_path, compressed):
+    file = add_run(tmp_path, "p", "ocoe", 0, 0, [("x", 1.0)], sha256=hashlib.sha256(compressed).hexdigest())
+    file.with_suffix(".csv.gz").write_bytes(compressed)
+    with pytest.raises(StoreError, match=r"ocoe-p0-00\.csv\.gz can't be stored"):
+        store.rebuild(tmp_path, f"sqlite:///{tmp_path}/s.sqlite")
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"schema": 2}, "schema is 2"),
+        ({"pass": True}, "pass is True instead of a whole number"),
+        ({"part": -1}, "part is -1"),
+        ({"program": "other"}, "the folder's name, 'p'"),
+        ({"run": "other"}, "the file's name"),
+        ({"mode": "both"}, "ocoe or mlpx"),
+        ({"duration_s": None}, "duration_s is None"),
+        ({"duration_s": float("nan")}, "NaN is no number"),
+        ({"command": "\0"}, "instead of text"),
+        ({"exit_code": "0"}, "exit_code is '0'"),
+    ],
+)
+def test_metadata_that_is_wrong_is_named(tmp_path, changes, told):
+    add_run(tmp_path, "p", "ocoe", 0, 0, [("x", 1.0)], **changes)
+    with pytest.raises(StoreError, match=rf"ocoe-p0-00\.json is not .*{told}"):
+        store.rebuild(tmp_path, f"sqlite:///{tmp_path}/s.sqlite")
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(exclude_categories=())),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+KEYS = [
+    "schema",
+    "program",
+    "set",
+    "pass",
+    "part",
+    "mode",
+    "run",
+    "command",
+    "interval_ms",
+    "date",
+    "duration_s",
+]
+
+
+@given(
+    changes=st.dictionaries(
+        st.sampled_from([*KEYS, "exit_code", "sha256", "note", "events", "meta"]), values, max_size=3
+    )
+)
+def test_any_metadata_is_stored_as_it_is_or_refused(changes):
+    with TemporaryDirectory() as folder:
+        check_stored_or_refused(Path(folder), changes)
+
+
+def check_stored_or_refused(folder, changes):
+    url, folder = f"sqlite:///{folder}/store.sqlite", folder / "recordings"
+    file = add_run(folder, "p", "ocoe", 0, 0, [("x", 1.0)], **changes)
+    try:
+        store.rebuild(folder, url)
+    except StoreError as error:
+        assert "ocoe-p0-00" in str(error)
+    else:
+        assert store.load(url, "p/ocoe-p0-00").meta == json.loads(file.read_text(encoding="utf-8"))
+        assert np.isfinite(store.runs(url)["duration_s"]).all()
+
+
+@given(content=st.binary(max_size=200) | st.text(max_size=200).map(str.encode))
+def test_any_file_in_place_of_metadata_is_refused(content):
+    with TemporaryDirectory() as folder:
+        recordings = Path(folder) / "recordings"
+        add_run(recordings, "p", "ocoe", 0, 0, [("x", 1.0)]).write_bytes(content)
+        with pytest.raises(StoreError, match=r"ocoe-p0-00\.json is not"):
+            store.rebuild(recordings, f"sqlite:///{folder}/store.sqlite")
