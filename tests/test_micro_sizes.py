@@ -1,0 +1,86 @@
+"""The sizes of working sets, chosen from a sweep of latencies."""
+
+import numpy as np
+import numpy.testing as npt
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cmlib.errors import CmlibError
+from cmlib.workloads.micro import plateaus, selection, sweep, working_sets
+from cmlib.workloads.micro.__main__ import main
+from tests.planted_recordings import made_up_sweep
+
+
+@pytest.mark.needs("cc")
+def test_a_sweep_has_four_sizes_an_octave(micro_binaries):
+    frame = sweep(micro_binaries, smallest=8192, largest=32768, loads=2000, repeats=2)
+    assert frame["size"].tolist() == [8192, 10240, 12288, 14336, 16384, 20480, 24576, 28672, 32768]
+    assert frame["ns"].between(0.05, 1000).all()
+
+
+@st.composite
+def planted_hierarchies(draw):
+    """Four levels that end at planted sizes, a size of transition after each, and noise."""
+    sizes = np.array([2**octave * quarter // 4 for octave in range(13, 28) for quarter in (4, 5, 6, 7)])
+    ends = np.cumsum([draw(st.integers(6, 12)), draw(st.integers(8, 14)), draw(st.integers(10, 14))])
+    ns = np.array([1.0, 4.0, 20.0, 120.0])[np.searchsorted(ends, np.arange(len(sizes)), side="right")]
+    ns[ends] = np.sqrt(ns[ends] * ns[ends - 1])
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    return pd.DataFrame({"size": sizes, "ns": ns * rng.uniform(0.9, 1.2, len(sizes))}), sizes[ends - 1]
+
+
+@settings(max_examples=30, deadline=None)
+@given(planted_hierarchies())
+def test_planted_levels_are_found_and_working_sets_lie_inside(planted):
+    frame, ends = planted
+    shuffled = frame.sample(frac=1, random_state=0)
+    levels = plateaus(shuffled)
+    assert levels["largest"].iloc[:3].tolist() == ends.tolist()
+    npt.assert_allclose(levels["ns"], [1, 4, 20, 120], rtol=0.2)
+    sets = working_sets(levels)
+    for level, before, holds in (("L2", ends[0], ends[1]), ("L3", ends[1], ends[2])):
+        assert all(before < size < holds and size % 4096 == 0 for size in sets[level])
+    assert min(sets["M"]) >= 8 * ends[2] - 4096
+    assert all(np.diff(sizes).min() > 0 for sizes in sets.values())
+
+
+def test_too_few_sizes_and_latencies_that_fall_are_refused():
+    frame = pd.DataFrame({"size": 1024 * 2 ** np.arange(16), "ns": np.repeat([4.0, 3.0, 2.0, 1.0], 4)})
+    with pytest.raises(CmlibError, match="don't rise"):
+        plateaus(frame)
+    with pytest.raises(CmlibError, match="too few"):
+        plateaus(frame.iloc[:8])
+
+
+def test_sizes_are_measured_once_and_kept_with_the_recordings(tmp_path, monkeypatch):
+    measured = []
+
+    def measure(folder):
+        measured.append(folder)
+        return made_up_sweep()
+
+    monkeypatch.setattr(selection, "sweep", measure)
+    fresh = selection.recorded_sweep(tmp_path, tmp_path, keep=False)
+    assert list(tmp_path.iterdir()) == []
+    kept = selection.recorded_sweep(tmp_path, tmp_path, keep=True)
+    again = selection.recorded_sweep(tmp_path, tmp_path, keep=True)
+    assert len(measured) == 2
+    pd.testing.assert_frame_equal(kept, fresh)
+    pd.testing.assert_frame_equal(again, fresh)
+
+
+def test_a_sweep_is_drawn_and_kept_among_the_results(tmp_path, monkeypatch):
+    monkeypatch.setenv("CMLIB_DATA", str(tmp_path))
+    monkeypatch.setattr(
+        "cmlib.workloads.micro.__main__.build", lambda place: place.mkdir(parents=True) or place
+    )
+    measured = made_up_sweep()
+    monkeypatch.setattr("cmlib.workloads.micro.__main__.sweep", lambda _: measured)
+    done = CliRunner().invoke(main, ["--sweep"])
+    assert done.exit_code == 0, done.output
+    assert "working sets [bytes]" in done.output
+    assert (tmp_path / "results/micro/sweep.png").stat().st_size > 10_000
+    pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "results/micro/sweep.csv"), measured)
