@@ -132,3 +132,20 @@ def micro_binaries(tmp_path_factory):
     from cmlib.workloads.micro import build
 
     return build(tmp_path_factory.mktemp("micro"))
+
+
+@pytest.fixture(scope="module")
+def product_pair():
+    """Few rows of four events, two of which act by their product."""
+    from cmlib.synthetic import product_pair_data
+
+    return product_pair_data(n_steps=24, n_events=4, n_pairs=1, seed=2)
+
+
+@pytest.fixture(scope="module", params=["lightgbm", "sklearn"])
+def fitted(request, product_pair):
+    """A small model of `product_pair`, by either library."""
+    from cmlib.boosting import Boosting, regressor
+
+    small = Boosting(trees=15, leaves=5, rows_per_leaf=2)
+    return regressor(request.param, boosting=small).fit(product_pair.X, product_pair.ipc)

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LinearRegression
 
-from cmlib.boosting import Boosting, regressor
+from cmlib.boosting import Boosting
 from cmlib.interact import involved_share, rank_pairs
 from cmlib.rank import refine
 from cmlib.synthetic import product_pair_data
@@ -18,28 +18,18 @@ SMALL = Boosting(trees=15, leaves=5, rows_per_leaf=2)
 METHODS = pytest.mark.parametrize("method", ["residual_variance", "h_statistic"])
 
 
-@pytest.fixture(scope="module")
-def small():
-    return product_pair_data(n_steps=24, n_events=4, n_pairs=1, seed=2)
-
-
-@pytest.fixture(scope="module", params=["lightgbm", "sklearn"])
-def fitted(request, small):
-    return regressor(request.param, boosting=SMALL).fit(small.X, small.ipc)
-
-
-def test_residual_variance_is_its_definition(small, fitted):
-    pairs = rank_pairs(small.X, small.ipc, list(small.X), fitted=fitted)
+def test_residual_variance_is_its_definition(product_pair, fitted):
+    pairs = rank_pairs(product_pair.X, product_pair.ipc, list(product_pair.X), fitted=fitted)
     expected = [
-        naive.residual_variance(fitted, small.X, a, b)
+        naive.residual_variance(fitted, product_pair.X, a, b)
         for a, b in zip(pairs["event_a"], pairs["event_b"], strict=True)
     ]
     npt.assert_allclose(pairs["intensity"], expected, rtol=1e-6)
 
 
-def test_h_is_its_definition(small, fitted):
-    X = small.X.iloc[:10]
-    pairs = rank_pairs(X, small.ipc.iloc[:10], list(X), fitted=fitted, method="h_statistic").head(2)
+def test_h_is_its_definition(product_pair, fitted):
+    X = product_pair.X.iloc[:10]
+    pairs = rank_pairs(X, product_pair.ipc.iloc[:10], list(X), fitted=fitted, method="h_statistic").head(2)
     for _, pair in pairs.iterrows():
         beyond, h = naive.h_statistic(fitted, X, pair["event_a"], pair["event_b"])
         assert (pair["intensity"], pair["h"]) == pytest.approx((beyond, h))
@@ -63,16 +53,16 @@ def test_the_residual_variance_misses_planted_pairs():
 
 
 @METHODS
-def test_a_linear_model_has_no_interactions(small, method):
-    linear = LinearRegression().fit(small.X, small.ipc)
-    pairs = rank_pairs(small.X, small.ipc, list(small.X), fitted=linear, method=method)
+def test_a_linear_model_has_no_interactions(product_pair, method):
+    linear = LinearRegression().fit(product_pair.X, product_pair.ipc)
+    pairs = rank_pairs(product_pair.X, product_pair.ipc, list(product_pair.X), fitted=linear, method=method)
     assert (pairs[["intensity", "importance"]] == 0).all(axis=None)
 
 
 @METHODS
-def test_importances_are_percent_in_order(small, fitted, method):
-    pairs = rank_pairs(small.X, small.ipc, list(small.X), fitted=fitted, method=method)
-    assert set(pairs["pair"]) == {f"{a} × {b}" for a, b in combinations(sorted(small.X), 2)}
+def test_importances_are_percent_in_order(product_pair, fitted, method):
+    pairs = rank_pairs(product_pair.X, product_pair.ipc, list(product_pair.X), fitted=fitted, method=method)
+    assert set(pairs["pair"]) == {f"{a} × {b}" for a, b in combinations(sorted(product_pair.X), 2)}
     assert pairs["importance"].sum() == pytest.approx(100)
     assert pairs["intensity"].is_monotonic_decreasing
     if method == "h_statistic":
@@ -80,17 +70,20 @@ def test_importances_are_percent_in_order(small, fitted, method):
 
 
 @METHODS
-def test_the_order_of_events_and_columns_does_not_matter(small, method):
-    names = list(small.X)
-    one = rank_pairs(small.X, small.ipc, names, method=method, boosting=SMALL)
-    other = rank_pairs(small.X[names[::-1]], small.ipc, names[::-1], method=method, boosting=SMALL)
+def test_the_order_of_events_and_columns_does_not_matter(product_pair, method):
+    names = list(product_pair.X)
+    one = rank_pairs(product_pair.X, product_pair.ipc, names, method=method, boosting=SMALL)
+    other = rank_pairs(
+        product_pair.X[names[::-1]], product_pair.ipc, names[::-1], method=method, boosting=SMALL
+    )
     pd.testing.assert_frame_equal(one, other)
 
 
 @METHODS
-def test_the_unit_of_events_does_not_matter(small, method):
+def test_the_unit_of_events_does_not_matter(product_pair, method):
     one, other = (
-        rank_pairs(X, small.ipc, list(X), method=method, boosting=SMALL) for X in (small.X, small.X * 1024)
+        rank_pairs(X, product_pair.ipc, list(X), method=method, boosting=SMALL)
+        for X in (product_pair.X, product_pair.X * 1024)
     )
     npt.assert_allclose(one["importance"], other["importance"], rtol=1e-6)
 
@@ -102,11 +95,13 @@ def test_few_of_many_columns_by_the_refined_model():
     assert len(pairs) == 3 and set(pairs["event_a"]) <= set(refined.events[:3])
 
 
-def test_a_share_of_the_rows_is_drawn_by_seed(small):
+def test_a_share_of_the_rows_is_drawn_by_seed(product_pair):
     options = {"method": "h_statistic", "boosting": SMALL, "n_points": 12}
-    one, again = (rank_pairs(small.X, small.ipc, list(small.X), **options) for _ in range(2))
+    one, again = (
+        rank_pairs(product_pair.X, product_pair.ipc, list(product_pair.X), **options) for _ in range(2)
+    )
     pd.testing.assert_frame_equal(one, again)
-    every = rank_pairs(small.X, small.ipc, list(small.X), **options | {"n_points": 24})
+    every = rank_pairs(product_pair.X, product_pair.ipc, list(product_pair.X), **options | {"n_points": 24})
     assert not np.allclose(every["intensity"], one["intensity"])
 
 
@@ -124,6 +119,6 @@ def test_shares_of_pairs_with_given_events():
         (["event_0", "event_1"], "anova", "method is 'anova'"),
     ],
 )
-def test_what_cannot_be_paired_is_named(small, events, method, message):
+def test_what_cannot_be_paired_is_named(product_pair, events, method, message):
     with pytest.raises(ValueError, match=message):
-        rank_pairs(small.X, small.ipc, events, method=method, boosting=SMALL)
+        rank_pairs(product_pair.X, product_pair.ipc, events, method=method, boosting=SMALL)
