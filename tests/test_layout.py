@@ -12,6 +12,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 MODULES = sorted((ROOT / "cmlib").rglob("*.py"))
+TESTS = sorted((ROOT / "tests").rglob("*.py"))
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 # What only some may import: package -> the modules of cmlib that may.
@@ -89,7 +90,7 @@ def test_plots_compute_nothing():
             )
 
 
-@pytest.mark.parametrize("path", MODULES, ids=module_name)
+@pytest.mark.parametrize("path", [*MODULES, *TESTS], ids=lambda path: str(path.relative_to(ROOT)))
 def test_modules_are_small_and_named_for_what_they_do(path):
     assert len(path.read_text(encoding="utf-8").splitlines()) <= 450
     assert path.stem not in {"utils", "core", "helpers", "common", "misc"}
