@@ -217,7 +217,7 @@ def test_a_ranking_alone_says_what_the_draws_say(ranking, modelled):
             assert numbers(ranking, event)[0] == pytest.approx(row["mean"], abs=0.051)
             assert f"{row['rank_low']:.0f}–{row['rank_high']:.0f}" in ranking.text
     errors = modelled.refined["one"].errors
-    assert f"errs by {errors['error']:.1f} % on a random quarter" in words(ranking)
+    assert f"errs by {errors['error']:.1f} % on random rows" in words(ranking)
 
 
 def test_a_step_of_the_refinement_shows_its_own_model(ranking, modelled):

@@ -123,7 +123,7 @@ def _model(program, shown):
     )
     return text.paragraph(
         f"{text.name(program)}: the model of {errors['n_events']:.0f} events errs by "
-        f"{text.number(errors['error'], 1, '%')} on a random quarter, {text.number(errors['blocks_error'], 1, '%')} "
+        f"{text.number(errors['error'], 1, '%')} on random rows, {text.number(errors['blocks_error'], 1, '%')} "
         f"on blocks; predicting the mean by {text.number(errors['trivial'], 1, '%')}.",
         spread,
     )

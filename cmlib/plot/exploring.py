@@ -56,7 +56,7 @@ def ranking_beside_errors(rows, history, *, n_events, title):
     _bars(left, rows, [palette(1)[0]] * len(rows))
     left.set(title=title, xlabel="importance [%]")
     named = {
-        "error": "random quarter",
+        "error": "random rows",
         "blocks_error": "blocks of progress",
         "trivial": "predicting the mean",
     }
