@@ -130,7 +130,7 @@ results.table(winner, "winners", "**Table.** Ratio of distances by program and e
 # %%
 errors = followed.groupby(["program", "method"])["eq4_percent"].mean().unstack()
 mean = errors.mean()
-results.number("error before cleaning, mean", mean["scaling"], "%", paper=counterminer["raw_error_percent"]["mean"], note=f"{', '.join(errors.index)}; {event}, 12 events on 3 free counters")
+results.number("error before cleaning, mean", mean["scaling"], "%", paper=counterminer["raw_error_percent"]["mean"], note=f"{event} in {', '.join(errors.index)}; the paper: 16 programs")
 results.number("error after cleaning as the paper does, mean", mean["counterminer"], "%", paper=counterminer["cleaned_error_percent"]["mean"])
 results.number(f"error after cleaning, {method}, mean", mean[method], "%", note="no such method in the paper")
 results.number("series of an event that are Gaussian", 100 * (kinds["kind"] == "gaussian").mean(), "%", paper=100 * 100 / 229, note="of all series, constant ones included")
@@ -157,7 +157,7 @@ panel if interactive else results.figure(panel.figure(), "explore", caption)
 # %% [markdown]
 # ## What this doesn't show
 #
-# In the committed recordings: four programs, 12 events at a time, 100 ms intervals; the paper's Figures 3 and 7, and the GBRT paper's Figure 1 (6 to 36 events at once), need recordings that are not there yet.
+# In the committed recordings 12 events take turns on 3 free counters, in intervals of 100 ms; the paper's Figures 3 and 7, and the GBRT paper's Figure 1 (6 to 36 events at once), need recordings that are not there yet.
 # The multiplexing error of instruction-cache misses is small in them to begin with: a group comes round every 16 ms, six times an interval. Where perf's own number already is as near to OCOE as OCOE is to itself, no cleaning can show.
 #
 # **References.** Lv et al., *CounterMiner*, MICRO 2018, §II-B, §III-B, §V-A. Mathur and Cook, *Improved estimation for software multiplexing of performance counters*, MASCOTS 2005.

@@ -80,7 +80,7 @@ refined = dict(zip(programs, fan_out(partial(study.refine, step=step, test_share
 lines = {"error": "random quarter (as the paper)", "blocks_error": "blocks of progress", "holdout_error": "another pass", "trivial": "predicting the mean"}
 figure, _ = plot.refinement({name: r.history for name, r in refined.items()}, lines=lines,
                             marked={name: int(r.errors["n_events"]) for name, r in refined.items()}, paper=counterminer["model_error_percent"])
-results.figure(figure, "fig08", "**Figure 8.** Error of the IPC model against the number of events left, dropping the least important ten at a time. "
+results.figure(figure, "fig08", f"**Figure 8.** Error of the IPC model against the number of events left, dropping the least important {step} at a time. "
                "Crosses: the paper's mean over HiBench. The curve is flat over most of its length: most events add nothing.")
 
 # %%
@@ -129,7 +129,7 @@ everything = pd.DataFrame({name: r.history.iloc[0] for name, r in refined.items(
 results.number("model error, all events", everything["error"].mean(), "%", paper=14.0, note="random quarter, mean of the programs; aligned by progress here")
 results.number("model error, events kept", best["error"].mean(), "%", paper=6.3, note="random quarter, mean of the programs")
 results.number("model error on blocks, events kept", best["blocks_error"].mean(), "%", note="neighbouring rows held out together")
-results.number("events kept, mean", best["n_events"].mean(), "events", paper=150)
+results.number("events kept, mean", best["n_events"].mean(), "events", paper=150, note=f"mean of {', '.join(programs)}; the paper has 16 programs")
 results.number("programs where one to three events stand out", smi["holds"].astype(int).sum(), "programs", note=f"of {len(smi)}; the paper: all")
 
 # %%
@@ -155,7 +155,7 @@ panel if interactive else results.figure(panel.figure(), "explore", caption)
 # *Joint* cleaning predicts events from instructions and cycles among others, and a model of IPC then ranks the events: partly a circle. On the twelve core events, which were also counted all the time, cleaning brought their correlation with IPC nearer to the true one, and not above it on average; set `method` to `counterminer` to see a ranking without it.
 #
 # Importance in a model is no cause: an event may only go along with IPC. Per cycle, kinds of instructions (branches, fused pairs) follow IPC because they are instructions; the papers' rankings, made of counts per interval, share this.
-# The full sweep was recorded once a program, so the model of all events has no other pass to be tested on: the error on blocks stands in. Four programs, not sixteen.
+# The full sweep was recorded once a program, so the model of all events has no other pass to be tested on: the error on blocks stands in.
 #
 # **References.** Lv et al., *CounterMiner*, MICRO 2018, §III-C and §V-B. Lv, Sun, Yu, on gradient boosting and processor events, 2018, §3. Friedman, *Greedy function approximation*, Annals of Statistics 2001.
 

@@ -31,6 +31,7 @@ seed = 0  # of the random share and of the models [0, 1000000]
 jobs = -1  # worker processes; -1: one a processor [-1, 1024]
 executor = "processes"  # where the workers are: on this machine, or on a cluster {processes, dask}
 scheduler = ""  # address of a running Dask scheduler, such as tcp://127.0.0.1:8786; needs executor dask
+interactive = True  # widgets at the end; False: a figure in their place
 profile = "paper"  # folder of the results under data/results
 results_folder = ""  # where results go instead of data/results
 database = ""  # SQLAlchemy URL of the store; empty: an SQLite file among the results
@@ -40,7 +41,7 @@ from functools import partial
 
 import pandas as pd
 
-from cmlib import events, plot, stability, study
+from cmlib import events, explore, plot, stability, study
 from cmlib.fanout import Workers, fan_out
 from cmlib.report import Results, paper
 
@@ -86,9 +87,7 @@ results.table(shape.convert_dtypes(), "shape", "**Table.** Eq. 1 and 2 on these 
 
 # %%
 fusions = pd.concat(dict(zip(programs, fan_out(partial(study.compare_fusions, test_share=test_share, seed=seed), runs.values(), workers=workers))), names=["program"]).reset_index()
-results.table(fusions, "fusions", "**Table.** Error of a model of all events [%] on a random share of rows, and on blocks of neighbouring rows that it never saw; *trivial* predicts the mean.")
-
-# %%
+display(results.table(fusions, "fusions", "**Table.** Error of a model of all events [%] on a random share of rows, and on blocks of neighbouring rows that it never saw; *trivial* predicts the mean."))
 shown = fusions.melt(["program", "fusion"], ["error", "blocks_error"], "held out", "value")
 shown["model"] = shown["fusion"] + ", " + shown["held out"].map({"error": "random rows", "blocks_error": "blocks"})
 figure, _ = plot.bars_by_program(shown, value="value", hue="model", ylabel="IPC error [%]")
@@ -137,11 +136,10 @@ results.table(named, "table1", "**GBRT paper, Table 1.** The events of Figure 6:
 own = {name: draws[name] for name in programs}
 suite_of = study.suites(programs)
 common = study.common_events(own, suite_of).assign(abbr=lambda f: events.abbreviate(f.index, table))
-results.table(common.reset_index(), "common", "**Table.** Events among the first ten of some program: of how many programs, by suite; importance: mean over all programs [%].", rows=40)
-
-# %%
+display(results.table(common.reset_index(), "common", "**Table.** Events among the first ten of some program: of how many programs, by suite; importance: mean over all programs [%].", rows=40))
 alike = study.likeness(own, suite_of, seed=seed)
-results.table(alike, "likeness", "**Table.** Share of the first ten events that two programs have in common, with its 90 % interval over resampled models.")
+results.table(alike, "likeness", "**Table.** Share of the first ten events that two programs have in common, with its 90 % interval over resampled models; "
+              f"pairs: {len(alike)}, inside one suite: {int((alike['suites'] != 'across').sum())}. One or two pairs cannot say how alike a suite is.")
 
 # %%
 lowest = pd.DataFrame({name: h.min() for name, h in histories.items()}).T
@@ -161,11 +159,19 @@ if len(programs) > 1:
 results.numbers()
 
 # %% [markdown]
+# ## Turn the knobs
+#
+# The ranking of all programs together beside a single one's, or any two beside each other, from any step of the refinement. Nothing is fitted anew: these are the models above.
+
+# %%
+panel = explore.ranking({"Mix": refined["Mix"]} | refined, draws, table, top=top)
+panel if interactive else results.figure(panel.figure(), "explore", "**Figure.** The first setting of the panel that JupyterLab shows here: Mix beside one program. Blue: events that are in both lists, tied by a line.")
+
+# %% [markdown]
 # ## What this doesn't show
 #
 # The paper's Figure 1, the error of multiplexing from 10 to 36 events at a time, which it finds to grow by 46 %: the committed runs were multiplexed at 12 only. Its Figure 4 is a flow chart; its Table 2 and Eq. 9 are about tuning Spark, which no notebook does yet.
 # Aligned rows are means over runs of one place in the program, and so vary less than a single run's: part of their lower error is that there is less to err about. The mixed model's events were chosen with all rows; the errors on blocks are a little too good for it.
-# Four programs of two suites cannot say how alike suites are: one pair inside each.
 #
 # **References.** Lv, Sun, Yu, *Mining CPU performance data based on gradient boosting regression tree*, 2018 (in Chinese), §3 and §4. Lv et al., *CounterMiner*, MICRO 2018, §V-B.
 

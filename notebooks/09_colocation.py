@@ -30,6 +30,7 @@ seed = 0  # of the models [0, 1000000]
 jobs = -1  # worker processes; -1: one a processor [-1, 1024]
 executor = "processes"  # where the workers are: on this machine, or on a cluster {processes, dask}
 scheduler = ""  # address of a running Dask scheduler, such as tcp://127.0.0.1:8786; needs executor dask
+interactive = True  # widgets at the end; False: a figure in their place
 profile = "paper"  # folder of the results under data/results
 results_folder = ""  # where results go instead of data/results
 database = ""  # SQLAlchemy URL of the store; empty: an SQLite file among the results
@@ -39,7 +40,7 @@ from functools import partial
 
 import pandas as pd
 
-from cmlib import events, plot, stability, study
+from cmlib import events, explore, plot, stability, study
 from cmlib.fanout import Workers, fan_out
 from cmlib.report import Results, paper
 
@@ -103,6 +104,15 @@ for row in moved.to_dict("records"):
 # %%
 results.finding(study.say_movement(moved))
 results.numbers()
+
+# %% [markdown]
+# ## Turn the knobs
+#
+# A program's ranking alone beside a pair's, from any step of the refinement, with more or fewer seeds behind the lines. Nothing is fitted anew: these are the models above.
+
+# %%
+panel = explore.ranking(refined, draws, table, top=top)
+panel if interactive else results.figure(panel.figure(), "explore", "**Figure.** The first setting of the panel that JupyterLab shows here. Blue: events that are in both lists, tied by a line; lines on the bars: nine of ten resampled models.")
 
 # %% [markdown]
 # ## What this doesn't show

@@ -4,10 +4,12 @@ import json
 
 import yaml
 
-from cmlib import places
+from cmlib import events, places
 from cmlib.report import declared_parameters
 from cmlib.workloads.micro.selection import FOLDER
-from tests import made_up_regions, planted_recordings
+from tests import made_up, made_up_regions, planted_recordings
+
+_EVENTS = list(events.table().index[:6])
 
 # Below the smoke profile's values: what a browser shows does not depend on how well a model was fitted.
 QUICK = {
@@ -16,6 +18,7 @@ QUICK = {
     "03a_merging_runs": {"program": "wordcount", "method": "interpolate", "step": 100, "n_seeds": 2},
     "04_interactions": {"method": "interpolate", "n_events": 3, "top": 3},
     "06_anomaly_detection": {"program": "parallel_scalar_sum,histogram", "points": 2, "n_pairs": 2},
+    "09_colocation": {"method": "scaling", "step": 100, "n_seeds": 2},
 }
 
 
@@ -61,6 +64,9 @@ def make_up(folder):
     """Fill a data folder with made-up recordings, in the real format, of what nobody has recorded yet."""
     if not (folder / "recordings" / FOLDER).exists():
         planted_recordings.make(folder, others=3)
+    for seed, program in enumerate(("datacaching", "datacaching-datacaching")):
+        if not (folder / "recordings" / program).exists():
+            made_up.record(folder / "recordings", program, _EVENTS, _EVENTS[seed], seed=seed, n_intervals=30)
     if not (folder / "regions").exists():
         few = {"runs": (10, 5, 4), "diluted_runs": 2, "n_samples": 8, "good_counters": 12}
         made_up_regions.make(folder / "regions", ("parallel_scalar_sum", "histogram"), **few)
