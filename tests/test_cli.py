@@ -5,7 +5,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from click.testing import CliRunner
 from cmlib import record, report
 from cmlib.cli import main
 from cmlib.workloads.servers import datacaching
+from tests.processes import wait_until
 
 ROOT = Path(__file__).parents[1]
 SOFTWARE = [
@@ -154,8 +154,7 @@ def test_interrupted_it_ends_cleanly_and_keeps_what_was_made(best_perf, data):
         [sys.executable, *command], cwd=ROOT, stderr=subprocess.PIPE, text=True
     ) as recorder:
         folder = data / "recordings/app"
-        while len(record.existing_runs(folder)) < 2 and recorder.poll() is None:
-            time.sleep(0.02)
+        assert wait_until(lambda: len(record.existing_runs(folder)) >= 2, 60)
         recorder.send_signal(signal.SIGINT)
         _, told = recorder.communicate()
     assert recorder.returncode == 1 and told.strip().endswith("Aborted!") and "Traceback" not in told

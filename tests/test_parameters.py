@@ -123,7 +123,7 @@ def test_wrong_parameters_are_refused_with_what_is_right(notebook, wrong, says):
 
 
 def test_right_parameters_pass(notebook):
-    report.check_parameters(notebook, RIGHT | {"share": 0.5, "anything": [1, None]}, "x.yaml")
+    assert report.check_parameters(notebook, RIGHT | {"share": 0.5, "anything": [1, None]}, "x.yaml") is None
 
 
 numbers = st.one_of(
