@@ -1,6 +1,7 @@
 """Notebook 06 and what it asks, on made-up counts in recordings written by the code that records real ones."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -52,6 +53,17 @@ def test_without_recordings_the_command_to_run_is_told(tmp_path, folder):
         with pytest.raises(NothingRecordedError, match="python -m cmlib.workloads.kernels --record"):
             study.recorded_subjects(where, wanted)
     assert "python -m cmlib.workloads.kernels --record" in explore.anomaly({}).text
+
+
+def test_a_program_that_is_none_is_told_from_one_that_is_not_recorded(folder):
+    with pytest.raises(ValueError, match="no program 'histogramm'; there are .*histogram"):
+        study.recorded_subjects(folder, "histogram, histogramm")
+
+
+def test_overhead_that_was_not_measured_is_left_out(subjects):
+    name, subject = next(iter(subjects.items()))
+    found = verdicts.overhead_table({name: replace(subject, overhead=[])}, {subject.stands_for: 1.05})
+    assert found["where"].tolist() == ["paper"] and found["overhead"].round(6).tolist() == [5.0]
 
 
 def test_a_planted_anomaly_is_found_with_its_cause(judged):

@@ -17,13 +17,14 @@ from cmlib.anomaly.profiles import PLACE
 from cmlib.anomaly.recordings import load_recording
 from cmlib.anomaly.training import error_variances, stopping_run
 from cmlib.errors import NothingRecordedError
+from cmlib.study.data import listed
 from cmlib.workloads.kernels.overhead import FILE as OVERHEAD
 from cmlib.workloads.kernels.recipe import programs
 from cmlib.workloads.kernels.recording import CONTENTION, DILUTED
 
 RECORD = "python -m cmlib.workloads.kernels --record"
 FIXED = (0.1, 0.2, 0.4)
-CYCLES = "ls_not_halted_cyc"
+_CYCLES = "ls_not_halted_cyc"
 _TREE_LEARNS = (
     "parallel_scalar_sum",
     "parallel_vector_sum",
@@ -123,13 +124,19 @@ def recorded_subjects(folder="", wanted="all"):
     ------
     NothingRecordedError
         If there is none, with the command to run.
+    ValueError
+        If `wanted` names something else.
     """
     folder = Path(folder or places.data_dir() / "regions")
-    names = None if wanted == "all" else {name.strip() for name in wanted.split(",")}
+    known = [program.name for program in programs()]
+    names = known if wanted == "all" else listed(wanted)
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise ValueError(f"there is no program {unknown[0]!r}; there are {', '.join(known)}.")
     found = {}
     for program in programs():
         both = [folder / program.name / f"{form}.json" for form in ("good", "bad")]
-        if (names is None or program.name in names) and all(file.is_file() for file in both):
+        if program.name in names and all(file.is_file() for file in both):
             found[program.name] = _subject(program, folder / program.name)
     if not found:
         raise NothingRecordedError(f"nothing recorded yet: run `{RECORD}`")
@@ -159,7 +166,7 @@ def judge_subject(subject, *, points=20, seed=0):
     others = {name: _f1(baseline(name, random_state=seed), subject) for name in ("pca", "isolation_forest")}
     row = pd.concat([row, pd.Series(others)])
     row["training_runs"] = len(subject.training)
-    row["slowdown"] = _slowdown(subject.good, subject.bad)
+    row["slowdown"] = slowdown(subject.good, subject.bad)
     row["seconds"] = seconds
     row["stopping_run"] = _stop(settling, step)
     thresholds = {f"{100 * share:.0f} %": _f1(_counting(detector, share, seed), subject) for share in FIXED}
@@ -226,6 +233,25 @@ def score_topology(topology, judged, *, seed=0):
     return _f1(detector, judged.subject)
 
 
+def slowdown(good, bad):
+    """Cycles per instruction and thread of the median bad run, as a multiple of the median good one's.
+
+    Parameters
+    ----------
+    good, bad : list of DataFrame
+        Normalized samples of runs.
+
+    Returns
+    -------
+    float
+        NaN where cycles weren't counted.
+    """
+    if _CYCLES not in good[0]:
+        return np.nan
+    usual, now = (np.median([run[_CYCLES].median() for run in runs]) for runs in (good, bad))
+    return now / usual
+
+
 def show_topology(topology, n_counters=None):
     """Write a topology as the paper does: 32 → 10 → 6 → 10 → 32, or its encoding half without the counters."""
     if n_counters is None:
@@ -278,14 +304,6 @@ def _counting(detector, threshold, seed):
 
 def _f1(detector, subject):
     return evaluate(detector.fit(subject.training), subject.good, subject.bad)["f1"]
-
-
-def _slowdown(good, bad):
-    """Cycles per instruction and thread of the median bad run, as a multiple of the median good one's."""
-    if CYCLES not in good[0]:
-        return np.nan
-    usual, now = (np.median([run[CYCLES].median() for run in runs]) for runs in (good, bad))
-    return now / usual
 
 
 def _settling(subject, detector, step, seed):

@@ -5,7 +5,7 @@ import pandas as pd
 
 from cmlib import stability, store
 from cmlib.errors import NothingRecordedError
-from cmlib.study.data import Matrix
+from cmlib.study.data import Matrix, listed
 
 CASES = {
     "datacaching-datacaching": ("datacaching",),
@@ -37,7 +37,7 @@ def colocated(url, wanted="all", *, sets=("ocoe", "sweep")):
         If there is no such pair.
     """
     sets_of = store.runs(url).groupby("program")["set"].agg(set).to_dict()
-    chosen = list(CASES) if wanted == "all" else [name.strip() for name in wanted.split(",")]
+    chosen = list(CASES) if wanted == "all" else listed(wanted)
     unknown = [name for name in chosen if name not in CASES]
     if unknown:
         raise ValueError(f"there is no pair {unknown[0]!r}; there are {', '.join(CASES)}.")

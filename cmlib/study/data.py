@@ -9,6 +9,7 @@ import pandas as pd
 from cmlib import clean, events, fuse, places, store
 from cmlib.errors import NothingRecordedError
 from cmlib.fanout import fan_out
+from cmlib.workloads.programs import programs as recipes
 
 
 def open_database(url="", recordings=None):
@@ -74,7 +75,7 @@ def programs(url, wanted="all", *, modes=()):
                 f"no program is recorded {' and '.join(modes) or 'in intervals'}. Record one: {_how('NAME', modes)}"
             )
         return complete
-    names = [name.strip() for name in wanted.split(",") if name.strip()]
+    names = listed(wanted)
     if not names:
         raise ValueError(f"program = {wanted!r} names no program; write all, or names separated by commas.")
     for name in names:
@@ -91,10 +92,13 @@ def programs(url, wanted="all", *, modes=()):
     return names
 
 
+def listed(text):
+    """Names that are separated by commas."""
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
 def _how(name, modes):
     """The command that records a program: its own recipe's, if there is one."""
-    from cmlib.workloads.programs import programs as recipes  # only here: few callers get so far
-
     if "lines" in modes:
         return f"cmlib record {name} --samples --compress -- COMMAND"
     return f"cmlib record --program {name}" if name in recipes() else f"cmlib record {name} -- COMMAND"
@@ -157,7 +161,7 @@ def cleaned_runs(url, program, sets, *, method="joint", workers=None):
     if runs.empty:
         raise NothingRecordedError(
             f"program {program!r} has no recording of {' or '.join(sets)}; notebook 01 lists what it has. "
-            f"Record it: cmlib record {program} -- COMMAND"
+            f"Record it: {_how(program, [])}"
         )
     job = functools.partial(_cleaned, url, method=method)
     return runs[["set", "pass"]].assign(counts=list(fan_out(job, runs["run_id"], workers)))

@@ -135,9 +135,8 @@ def overhead_table(subjects, printed):
     """
     rows = []
     for subject in subjects.values():
-        rows += [(subject.stands_for, "here", 100 * (np.median(subject.overhead) - 1))] * bool(
-            subject.overhead
-        )
+        if subject.overhead:
+            rows.append((subject.stands_for, "here", 100 * (np.median(subject.overhead) - 1)))
         rows.append((subject.stands_for, "paper", 100 * (printed[subject.stands_for] - 1)))
     return pd.DataFrame(rows, columns=["program", "where", "overhead"])
 

@@ -6,7 +6,7 @@ import pandas as pd
 from cmlib.anomaly.autoencoder import Autoencoder
 from cmlib.anomaly.compare import compare_versions
 from cmlib.anomaly.detector import AutoPerf
-from cmlib.study.anomaly import CYCLES
+from cmlib.study.anomaly import slowdown
 
 _MOST_OLD, _MOST_NEW = 20, 10
 
@@ -54,12 +54,9 @@ def dilution(judged, *, seed=0):
     rows = []
     for sharing, (control, diluted) in judged.subject.diluted.items():
         verdict = _compared(control, diluted, judged.topology, seed)
-        slowdown = np.nan
-        if CYCLES in control[0]:
-            usual, now = (np.median([run[CYCLES].median() for run in runs]) for runs in (control, diluted))
-            slowdown = 100 * (now / usual - 1)
+        slower = 100 * (slowdown(control, diluted) - 1)
         rows.append(
-            (judged.subject.stands_for, 100 * sharing, slowdown, verdict.chance, bool(verdict.anomalous))
+            (judged.subject.stands_for, 100 * sharing, slower, verdict.chance, bool(verdict.anomalous))
         )
     return pd.DataFrame(rows, columns=["program", "sharing", "slowdown", "chance", "found"])
 
