@@ -17,7 +17,7 @@ def anomaly(judged):
 
     Parameters
     ----------
-    judged : dict of str to cmlib.study.Judged
+    judged : dict of str to cmlib.study.anomaly.Judged
         Empty where nothing is recorded.
 
     Returns

@@ -8,7 +8,6 @@ from cmlib.explore import text
 from cmlib.explore.controls import dropdown, event_options, offer, slider
 from cmlib.explore.panel import Panel
 
-_RECORD = "cmlib record NAME -- COMMAND"
 _METHODS = [
     ("joint: from what was counted at the same time", "joint"),
     ("counterminer: outliers and gaps (Eq. 6–8)", "counterminer"),
@@ -37,7 +36,7 @@ def cleaning(programs, table, *, event="", method="joint"):
     Panel
     """
     if not programs:
-        return Panel.empty(_RECORD)
+        return Panel.empty()
 
     def draw(program, event, method, n, k):
         return _draw(programs[program], program, event, method, n, k)

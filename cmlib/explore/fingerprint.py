@@ -7,8 +7,7 @@ from cmlib.explore.controls import dropdown, offer, slider
 from cmlib.explore.panel import Panel
 from cmlib.fingerprint.diagnosis import advice
 from cmlib.plot.fingerprint import phase_timeline
-
-_RECORD = "python -m cmlib.workloads.micro --record"
+from cmlib.workloads.micro.selection import COMMAND
 
 
 def fingerprint(profiles, *, program=""):
@@ -18,7 +17,7 @@ def fingerprint(profiles, *, program=""):
 
     Parameters
     ----------
-    profiles : dict of str to dict of float to cmlib.study.fingerprint.Profile
+    profiles : dict of str to dict of float to cmlib.study.diagnosis.Profile
         By program and length of a slice [s]; empty where nothing is recorded.
     program : str
         Shown at first; else the first one.
@@ -28,7 +27,7 @@ def fingerprint(profiles, *, program=""):
     Panel
     """
     if not profiles:
-        return Panel.empty(_RECORD)
+        return Panel.empty(COMMAND)
     first = program if program in profiles else next(iter(profiles))
     controls = {
         "program": dropdown("program", list(profiles), first),

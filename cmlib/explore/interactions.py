@@ -12,7 +12,6 @@ from cmlib.explore import text
 from cmlib.explore.controls import dropdown, offer, slider
 from cmlib.explore.panel import Panel
 
-_RECORD = "cmlib record NAME -- COMMAND"
 _MEASURES = [("Friedman's H", "h_statistic"), ("residual variance (Eq. 12)", "residual_variance")]
 
 
@@ -42,7 +41,7 @@ def interactions(ranked, refined, matrices, table, *, threshold=2.0):
     Panel
     """
     if not ranked:
-        return Panel.empty(_RECORD)
+        return Panel.empty()
 
     @functools.cache
     def surface(program, pair):

@@ -54,13 +54,12 @@ class Panel(widgets.VBox):
         self._redraw()
 
     @classmethod
-    def empty(cls, command):
+    def empty(cls, command="cmlib record NAME -- COMMAND"):
         """A panel over no data: says which command records some.
 
         Parameters
         ----------
-        command : str
-            Such as ``cmlib record NAME -- COMMAND``.
+        command : str, default "cmlib record NAME -- COMMAND"
         """
 
         def draw():

@@ -8,7 +8,6 @@ from cmlib.explore import text
 from cmlib.explore.controls import dropdown, offer, slider
 from cmlib.explore.panel import Panel
 
-_RECORD = "cmlib record NAME -- COMMAND"
 _KEPT = 0
 
 
@@ -35,7 +34,7 @@ def ranking(refined, draws, table, *, top=10):
     Panel
     """
     if not refined:
-        return Panel.empty(_RECORD)
+        return Panel.empty()
 
     def draw(program, beside, n_events, top, seeds):
         shown = {
