@@ -75,5 +75,12 @@ def is_measure(value):
     return type(value) in {int, float} and 0 <= value < float("inf")
 
 
+# Checks of what is unknown of a run that was recorded elsewhere.
+MAY_BE_UNKNOWN = (
+    ("date", lambda date: date is None or is_text(date), "text or null"),
+    ("exit_code", lambda code: code is None or is_int(code), "a whole number or null"),
+)
+
+
 def _refuse_constant(name):
     raise ValueError(f"{name} is no number")

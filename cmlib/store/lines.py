@@ -7,14 +7,13 @@ import numpy as np
 
 from cmlib import places
 from cmlib.samples.files import SCHEMA, SampleError, read_lines
-from cmlib.store.checking import first_problem, is_count, is_int, is_measure, is_text, read_object
+from cmlib.store.checking import MAY_BE_UNKNOWN, first_problem, is_count, is_measure, is_text, read_object
 from cmlib.store.database import MOST_EVENTS, StoreError
 
 MODE = "lines"
 
 _NAME = re.compile(r"(.+-lines)-([0-9]+)")
 _ALWAYS_COUNTED = ("instructions", "cycles")
-_OPTIONAL = {"date": None, "exit_code": None}
 _HOW = "Such files are written by `cmlib record NAME --samples --compress`; move anything else out of the samples."
 
 
@@ -110,10 +109,10 @@ def _read_metadata(file):
         ("events", _are_events, f"the names of 2 to {MOST_EVENTS} events"),
         ("n_lines", lambda n: is_count(n) and n > 0, "a whole number, at least 1"),
         ("duration_s", lambda seconds: is_measure(seconds) and seconds > 0, "a number above 0"),
-        ("date", lambda date: date is None or is_text(date), "text or null"),
-        ("exit_code", lambda code: code is None or is_int(code), "a whole number or null"),
+        *MAY_BE_UNKNOWN,
     ]
-    problem = first_problem(_OPTIONAL | told | {"program": file.parent.name}, checks)
+    unknown = dict.fromkeys(key for key, _, _ in MAY_BE_UNKNOWN)
+    problem = first_problem(unknown | told | {"program": file.parent.name}, checks)
     if problem:
         raise StoreError(f"{file} is not the metadata of lines: {problem}. {_HOW}")
     return told

@@ -6,7 +6,7 @@ import zlib
 from pathlib import Path
 
 from cmlib import perf, places
-from cmlib.store.checking import first_problem, is_count, is_int, is_measure, is_text, read_object
+from cmlib.store.checking import MAY_BE_UNKNOWN, first_problem, is_count, is_measure, is_text, read_object
 from cmlib.store.database import MOST_EVENTS, StoreError
 
 _RECORDING_SCHEMA = 1
@@ -100,8 +100,7 @@ def _problem(meta, file):
         *((key, is_text, "text") for key in _TEXTS),
         *((key, is_count, "a whole number") for key in _WHOLE_NUMBERS),
         *((key, is_measure, "a number, at least 0") for key in _MEASURES),
-        ("date", lambda date: date is None or is_text(date), "text or null"),
-        ("exit_code", lambda code: code is None or is_int(code), "a whole number or null"),
+        *MAY_BE_UNKNOWN,
         ("mode", lambda mode: mode in _MODES, " or ".join(_MODES)),
         ("program", lambda program: program == file.parent.name, f"the folder's name, {file.parent.name!r}"),
         ("run", lambda run: run == file.stem, f"the file's name, {file.stem!r}"),
