@@ -13,7 +13,7 @@ def render(title, profile, explained, figure, *, about, caveat=""):
     ----------
     title : str
         The program, or its command.
-    profile : cmlib.study.fingerprint.Profile
+    profile : cmlib.study.diagnosis.Profile
     explained : DataFrame
         A row a phase: ``start_s``, ``end_s``, ``label``, ``rule``, ``meaning``, ``remedy``.
     figure : matplotlib figure

@@ -45,7 +45,7 @@ def profile(model, counts, running, *, slice_s=SLICE_S):
     Parameters
     ----------
     model : UnknownRejector
-        From `train`.
+        From :func:`cmlib.study.fingerprint.train`.
     counts, running : DataFrame
         As from :func:`cmlib.perf.series`.
     slice_s : float, default 0.4
@@ -103,9 +103,9 @@ def choose(found, program="all"):
     NothingRecordedError
         If nothing is recorded, or not this program.
     """
-    named = [name for name in found if program in (name, name.partition("-")[2])]
-    if named:
-        return named[0]
+    named = _find(program, found)
+    if named is not None:
+        return named
     if program != "all" or not found:
         wanted = f"the key events of {program!r}" if program != "all" else "a program's key events"
         todo = f"cmlib diagnose --keep {program} -- COMMAND" if program != "all" else recorded.COMMAND
@@ -149,7 +149,7 @@ def recorded_run(name, folder=None):
     """
     place = Path(folder or places.recordings_dir()) / recorded.FOLDER
     known = sorted(path.name for path in place.glob("*/"))
-    found = next((path for path in known if name in (path, path.partition("-")[2])), None)
+    found = _find(name, known)
     if found is not None:
         for one in recorded.read_series(place, recorded.KEY, found.partition("-")[0], only=found):
             return one.counts, one.running
@@ -205,3 +205,8 @@ def page(title, found, trained):
     figure, _ = phase_timeline(found.labelled, found.ipc)
     caveat = trained.caveat.replace("**", "").strip()
     return render(title, found, explain(found), figure, about=about, caveat=caveat)
+
+
+def _find(name, recordings):
+    """The recording of this name, or of this name behind its first hyphen; None if there is none."""
+    return next((known for known in recordings if name in (known, known.partition("-")[2])), None)

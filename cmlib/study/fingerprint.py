@@ -180,8 +180,9 @@ def table_2(X, about, kind, *, seed=0):
         ``benchmarks``, ``folds`` and what :func:`cmlib.fingerprint.validate.validate` gives.
     """
     sizes = about["size"] if kind == "micro" else None
-    found = validate(C45Classifier(), X, about["label"], runs=run_of(X), sizes=sizes, seed=seed)
-    return found.reset_index().assign(benchmarks=_NAMES[kind])[["benchmarks", *found.reset_index().columns]]
+    found = validate(C45Classifier(), X, about["label"], runs=run_of(X), sizes=sizes, seed=seed).reset_index()
+    found.insert(0, "benchmarks", _NAMES[kind])
+    return found
 
 
 def train(X, about, *, quantile=0.99, margin=1.0):
