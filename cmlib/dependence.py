@@ -28,7 +28,8 @@ class Surface:
     def summed(self):
         """The sum of the two single effects around the mean: the surface if neither heeded the other."""
         one, other = self.single[self.joint.index.name], self.single[self.joint.columns.name]
-        return self.joint * 0 + np.add.outer(one.to_numpy(), other.to_numpy()) - self.mean
+        both = np.add.outer(one.to_numpy(), other.to_numpy()) - self.mean
+        return pd.DataFrame(both, self.joint.index, self.joint.columns)
 
     @property
     def beyond(self):

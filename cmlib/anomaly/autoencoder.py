@@ -229,6 +229,7 @@ class Autoencoder(BaseEstimator):
         if self.topologies is None:
             return search_space(n_features)
         for topology in self.topologies:
+            # One counter's can't be narrower than it.
             if tuple(topology) in search_space(n_features):
                 continue
             widths = (n_features, *topology)
