@@ -4,7 +4,7 @@ from cmlib.plot.style import palette, panels, styled
 
 
 @styled
-def refinement(histories, *, lines, marked, paper=None, paper_label="paper, mean of 16 programs"):
+def refinement(histories, *, lines, marked, paper=None, paper_label="paper, mean of HiBench"):
     """Model error against the number of events left, a panel a program.
 
     Parameters
@@ -17,6 +17,8 @@ def refinement(histories, *, lines, marked, paper=None, paper_label="paper, mean
         Program to the number of events of the model that is kept.
     paper : dict of int to float, optional
         The paper's mean error [%] by number of events.
+    paper_label : str
+        Whose mean it is.
     """
     figure, axes = panels(list(histories), height=2.5, sharex=True)
     colours = palette(len(lines) + 1)
