@@ -82,6 +82,8 @@ class SampleParser:
             task, time, count, name = line.split()
             count, column = int(count), self._column(name)
         except ValueError:
+            column = None
+        if column is None:
             self._read_other(line)
             return ()
         if count >= _NEGATIVE:
@@ -105,9 +107,7 @@ class SampleParser:
 
     def _column(self, name):
         if name not in self._columns:
-            printed = name.decode(errors="replace").removesuffix(":")
-            bare = _MODIFIERS.sub("", printed)
-            self._columns[name] = self.events.index(printed if printed in self.events else bare)
+            self._columns[name] = column_of(name.removesuffix(b":"), self.events)
         return self._columns[name]
 
     def _read_other(self, line):
@@ -118,3 +118,10 @@ class SampleParser:
 
     def _table(self, samples):
         return np.array(samples, dtype=np.int64).reshape(-1, len(self.events))
+
+
+def column_of(name, events):
+    """Which of the events perf means by a name (bytes), with or without modifiers; None if none of them."""
+    printed = name.decode(errors="replace")
+    bare = _MODIFIERS.sub("", printed)
+    return next((events.index(each) for each in (printed, bare) if each in events), None)

@@ -1,4 +1,4 @@
-"""perf's processes: one that samples a program, one that prints what was sampled."""
+"""perf's processes: one that samples a program, one that prints what is in a file of samples."""
 
 import contextlib
 import functools
@@ -12,14 +12,14 @@ from pathlib import Path
 from cmlib.samples.files import SampleError
 from cmlib.samples.parser import FIELDS
 
-_PIECE = 1 << 16
+_PIECE = 1 << 18  # bytes that are waited for: handling a piece costs more than what is in it
 _PRINT = ["perf", "script", "-F", FIELDS, "--ns", "--show-lost-events", "-i"]
 _LINES_SHOWN = 10
 
 
 @contextlib.contextmanager
 def sampled(command, encodings, period, *, buffer_pages):
-    """Run a program, and read its samples as perf prints them, while it runs.
+    """Run a program, and read perf's stream of its samples, while it runs.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def sampled(command, encodings, period, *, buffer_pages):
     Yields
     ------
     iterator of bytes
-        Pieces of text, cut anywhere.
+        Pieces of what ``perf record -o -`` writes, cut anywhere.
 
     Raises
     ------
@@ -45,47 +45,45 @@ def sampled(command, encodings, period, *, buffer_pages):
         Nothing is left running then, nor after any other exception.
     """
     with tempfile.TemporaryDirectory(prefix="cmlib-") as folder:
-        program_said, recorder_said, printer_said = (
-            Path(folder, name) for name in ("program", "record", "script")
-        )
+        program_said, recorder_said = Path(folder, "program"), Path(folder, "record")
         quiet = f'exec "$@" >/dev/null 2>{shlex.quote(str(program_said))}'
         group = f"{{{','.join(encodings)}}}:S"
-        record = ["perf", "record", "-B", "-m", str(buffer_pages), "-e", group, "-c", str(period), "-o", "-"]
-        with recorder_said.open("wb") as record_errors, printer_said.open("wb") as print_errors:
+        record = [
+            "perf",
+            "record",
+            "-B",
+            "--no-inherit",
+            "-m",
+            str(buffer_pages),
+            "-e",
+            group,
+            "-c",
+            str(period),
+        ]
+        with recorder_said.open("wb") as errors:
             recorder = subprocess.Popen(
-                [*record, "--", "/bin/sh", "-c", quiet, "cmlib", *command],
+                [*record, "-o", "-", "--", "/bin/sh", "-c", quiet, "cmlib", *command],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
-                stderr=record_errors,
+                stderr=errors,
                 process_group=0,
             )
-            printer = subprocess.Popen(
-                [*_PRINT, "-"],
-                stdin=recorder.stdout,
-                stdout=subprocess.PIPE,
-                stderr=print_errors,
-                process_group=recorder.pid,
-            )
-            recorder.stdout.close()
             try:
-                yield _pieces(printer)
-                printer.wait()
+                yield _pieces(recorder)
                 recorder.wait()
             finally:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(recorder.pid, signal.SIGKILL)
-                for process in (printer, recorder):
-                    process.wait()
-                printer.stdout.close()
-        if recorder.returncode and program_said.exists() and printer.returncode == 0:
+                recorder.wait()
+                recorder.stdout.close()
+        if recorder.returncode and program_said.exists():
             raise SampleError(
                 f"`{shlex.join(command)}` failed with {_ending(recorder.returncode)}. The end of its standard error:\n"
                 f"{_end_of(program_said)}\nSamples are kept only of a program that succeeds."
             )
-        if recorder.returncode or printer.returncode:
+        if recorder.returncode:
             raise SampleError(
-                f"perf could not sample {group} under `{shlex.join(command)}`:\n"
-                f"{_end_of(recorder_said)}\n{_end_of(printer_said)}"
+                f"perf could not sample {group} under `{shlex.join(command)}`:\n{_end_of(recorder_said)}"
             )
 
 
@@ -106,7 +104,7 @@ def printed(source):
 
 
 def _pieces(process):
-    return iter(functools.partial(os.read, process.stdout.fileno(), _PIECE), b"")
+    return iter(functools.partial(process.stdout.read, _PIECE), b"")
 
 
 def _ending(code):

@@ -75,7 +75,7 @@ def stored_counts(source, events):
 
 
 def parsed(pieces, parser):
-    """Counts of all samples in pieces of text, block by block."""
+    """Counts of all samples in pieces of text, or of perf's stream, block by block."""
     for piece in pieces:
         yield parser.feed(piece)
     yield parser.finish()

@@ -1,6 +1,8 @@
 """Sample a program with a group of counters, and keep the samples, or only their lines."""
 
+import csv
 import shlex
+import tempfile
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -11,9 +13,9 @@ import numpy as np
 from cmlib import machine
 from cmlib.compress import BoundedRegression, OnlineRegression
 from cmlib.record.execute import resolve
+from cmlib.samples.binary import SampleReader
 from cmlib.samples.files import LINES, SAMPLES, SampleError, draft, read_metadata
-from cmlib.samples.parser import SampleParser
-from cmlib.samples.process import sampled
+from cmlib.samples.process import printed, sampled
 from cmlib.samples.reading import parsed, stored_counts
 
 _OF_THE_RUN = ("command", "period", "machine", "date", "duration_s")
@@ -65,7 +67,7 @@ def record_lines(
     -------
     dict
         The metadata: kind, command, events, period, method, n_samples, n_lines,
-        n_lost, n_backwards, n_unreadable (see :class:`SampleParser`), machine,
+        n_lost, n_backwards, n_unreadable (see :class:`SampleReader`), machine,
         date, duration_s, and own_s, the processor time of this process meanwhile.
 
     Raises
@@ -89,13 +91,17 @@ def record_lines(
 def record_samples(command, events, period, out, *, label=None, buffer_pages=32, progress=None):
     """Sample a program, and store what perf prints of it, as it is, compressed: ``<out>.txt.gz``.
 
+    perf prints when the program has ended; until then its stream is in a temporary file beside `out`.
     Parameters, metadata and errors are those of :func:`record_lines`, but for the method.
     """
     encodings = _encodings(events)
-    with draft(out, SAMPLES) as (file, metadata):
+    with draft(out, SAMPLES) as (file, metadata), tempfile.NamedTemporaryFile(dir=Path(out).parent) as stream:
         sink = _Tally()
-        metadata |= _sample(command, encodings, period, sink, label, buffer_pages, progress, copy=file)
+        metadata |= _sample(command, encodings, period, sink, label, buffer_pages, progress, copy=stream)
         metadata |= {"kind": "samples"}
+        stream.flush()
+        with printed(stream.name) as pieces:
+            file.writelines(pieces)
     return metadata
 
 
@@ -135,6 +141,7 @@ class _LineWriter:
 
     def __init__(self, regression, file):
         self._regression, self._file = regression, file
+        self._table = csv.writer(file, lineterminator="\n")
         self._so_far = 0
         self.n_rows = 0
 
@@ -148,13 +155,15 @@ class _LineWriter:
 
     def _write(self, lines):
         if len(lines):
-            lines.to_csv(self._file, header=self.n_rows == 0, index=False)
+            if self.n_rows == 0:
+                self._table.writerow(lines)
+            self._table.writerows(zip(*(lines[column].tolist() for column in lines), strict=True))
             self._file.flush()
             self.n_rows += len(lines)
 
 
 class _Tally:
-    """Counts the samples that it is given; perf's text of them is kept elsewhere."""
+    """Counts the samples that it is given; perf's stream of them is kept elsewhere."""
 
     def __init__(self):
         self.n_rows = 0
@@ -167,22 +176,23 @@ class _Tally:
 
 
 def _sample(command, encodings, period, sink, label, buffer_pages, progress, copy=None):
-    """Run the program, let the sink take its samples, and tell what happened; `copy` gets perf's text."""
+    """Run the program, let the sink take its samples, and tell what happened; `copy` gets perf's stream."""
     if period != int(period) or period < 1:
         raise SampleError(
             f"period must be a whole number of {next(iter(encodings))}, at least 1; got {period}."
         )
     command = resolve(command)
-    parser = SampleParser(encodings)
+    reader = SampleReader(encodings)
     date, began, own = datetime.now(UTC), time.monotonic(), time.process_time()
     with sampled(command, list(encodings.values()), int(period), buffer_pages=buffer_pages) as pieces:
-        text = pieces if copy is None else _copied(pieces, copy)
-        n_samples = _store(parsed(text, parser), sink, progress)
+        stream = pieces if copy is None else _copied(pieces, copy)
+        n_samples = _store(parsed(stream, reader), sink, progress)
+    duration, own = time.monotonic() - began, time.process_time() - own
     if not n_samples:
         names = ", ".join(encodings)
         raise SampleError(
-            f"perf printed {parser.n_unreadable} lines, but no sample of {names}: does it print other names for them?"
-            if parser.n_unreadable
+            f"perf told {reader.n_unreadable} counts, but no sample of {names}: does it have other names for them?"
+            if reader.n_unreadable
             else f"`{shlex.join(command)}` ended before the first sample: give it more work, or take a shorter period "
             f"than {period} {next(iter(encodings))}."
         )
@@ -191,11 +201,11 @@ def _sample(command, encodings, period, sink, label, buffer_pages, progress, cop
         "events": encodings,
         "period": int(period),
         "n_samples": n_samples,
-        **_losses(parser),
+        **_losses(reader),
         "machine": machine.describe(),
         "date": date.strftime("%Y-%m-%dT%H:%M:%S"),
-        "duration_s": time.monotonic() - began,
-        "own_s": time.process_time() - own,
+        "duration_s": duration,
+        "own_s": own,
     }
 
 
