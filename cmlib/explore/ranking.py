@@ -104,7 +104,7 @@ def _two(shown, table, top):
     )
     correlation = means.corr(method="spearman").iloc[0, 1]
     said = text.paragraph(
-        f"{len(common)} of the first {top} events are in both lists.",
+        f"{len(common)} of the first {max(len(first), len(second))} events are in both lists.",
         f"Rank correlation (Spearman) over the {len(either)} events that are in either: "
         f"{text.number(correlation, 2)} (1: the same order, -1: the reverse).",
         "An event that a model has dropped counts as 0 %, so that lists with little in common come out below 0.",
