@@ -1,6 +1,6 @@
 """Rank pairs of events by how strongly they act on IPC together."""
 
-from itertools import combinations
+from itertools import chain, combinations, product
 
 import numpy as np
 import pandas as pd
@@ -17,6 +17,7 @@ def rank_pairs(
     y,
     events,
     *,
+    beside=None,
     method="residual_variance",
     fitted=None,
     model="lightgbm",
@@ -41,6 +42,9 @@ def rank_pairs(
         IPC; used only to fit a model where none is given.
     events : sequence of str
         Events to pair, such as the ten most important.
+    beside : sequence of str, optional
+        Columns that each event is paired with, such as a program's parameters, instead
+        of the other events.
     method : "residual_variance" or "h_statistic", default "residual_variance"
     fitted : fitted estimator, optional
         A model of some columns of X, such as that of :func:`cmlib.rank.refine`.
@@ -55,7 +59,7 @@ def rank_pairs(
     -------
     DataFrame
         A row a pair, the strongest first: ``pair`` ("a × b"), ``event_a`` and
-        ``event_b`` (in order of their names), ``intensity`` (Eq. 12 [IPC²]; for
+        ``event_b`` (in order of their names, or event and column beside it), ``intensity`` (Eq. 12 [IPC²]; for
         ``h_statistic`` the same sum over the part beyond both events [IPC²]) and
         ``importance`` [%]. ``h_statistic`` adds ``h``: that part as a share of the
         pair's partial dependence (0: none, 1: the pair acts only together).
@@ -63,7 +67,7 @@ def rank_pairs(
     Raises
     ------
     ValueError
-        If the method is unknown, fewer than two events are given, or one is not a
+        If the method is unknown, there is nothing to pair, or an event is not a
         column of the model.
 
     Notes
@@ -76,24 +80,26 @@ def rank_pairs(
     pairs that hardly matter.
     """
     events = sorted(dict.fromkeys(events))
-    if len(events) < 2:
-        raise ValueError(f"{len(events)} event(s) given; pairs need at least 2.")
+    pairs = list(combinations(events, 2) if beside is None else product(events, sorted(set(beside))))
+    if not pairs:
+        raise ValueError(f"{len(events)} event(s) given; pairs need at least 2, or columns to stand beside.")
     if fitted is None:
         X = X[sorted(X.columns)]
         fitted = regressor(model, boosting=boosting, seed=seed).fit(X, y)
-    unknown = [event for event in events if event not in fitted.feature_names_in_]
+    members = list(dict.fromkeys(chain.from_iterable(pairs)))
+    unknown = [event for event in members if event not in fitted.feature_names_in_]
     if unknown:
         raise ValueError(
             f"event {unknown[0]!r} is no column of the model, which has {len(fitted.feature_names_in_)}."
         )
     X = X[fitted.feature_names_in_]
     if method == "residual_variance":
-        found = _residual_variances(fitted, X, events)
+        found = _residual_variances(fitted, X, pairs)
     elif method == "h_statistic":
-        found = _h_statistics(fitted, _sample(X, n_points, seed), events)
+        found = _h_statistics(fitted, _sample(X, n_points, seed), pairs)
     else:
         raise ValueError(f"method is {method!r}; it can be 'residual_variance' or 'h_statistic'.")
-    return _ranked(events, found, negligible=_ROUNDING * np.sum(fitted.predict(X) ** 2))
+    return _ranked(pairs, found, negligible=_ROUNDING * np.sum(fitted.predict(X) ** 2))
 
 
 def involved_share(pairs, events, n=10):
@@ -124,9 +130,9 @@ def involved_share(pairs, events, n=10):
     )
 
 
-def _residual_variances(fitted, X, events):
+def _residual_variances(fitted, X, pairs):
     means = np.tile(X.mean().to_numpy(), (len(X), 1))
-    for a, b in combinations(events, 2):
+    for a, b in pairs:
         places = X.columns.get_indexer([a, b])
         rows = means.copy()
         rows[:, places] = X[[a, b]].to_numpy()
@@ -144,9 +150,9 @@ def _standardized(values):
     return centred / np.where(spread > 0, spread, 1.0)
 
 
-def _h_statistics(fitted, X, events):
-    single = {event: _partial_dependence(fitted, X, [event]) for event in events}
-    for a, b in combinations(events, 2):
+def _h_statistics(fitted, X, pairs):
+    single = {event: _partial_dependence(fitted, X, [event]) for event in set(chain.from_iterable(pairs))}
+    for a, b in pairs:
         joint = _partial_dependence(fitted, X, [a, b])
         beyond = np.sum((joint - single[a] - single[b]) ** 2)
         whole = np.sum(joint**2)
@@ -165,8 +171,8 @@ def _sample(X, n_points, seed):
     return X.iloc[np.sort(np.random.default_rng(seed).choice(len(X), n_points, replace=False))]
 
 
-def _ranked(events, found, negligible):
-    pairs = pd.DataFrame(list(combinations(events, 2)), columns=["event_a", "event_b"])
+def _ranked(pairs, found, negligible):
+    pairs = pd.DataFrame(pairs, columns=["event_a", "event_b"])
     pairs.insert(0, "pair", pairs["event_a"] + " × " + pairs["event_b"])
     measures = pd.DataFrame(list(found))
     pairs = pairs.join(measures.mask(measures["intensity"] < negligible, 0.0))
