@@ -61,7 +61,7 @@ class LineStream:
         ValueError
             If `x` has not grown. The sample is not taken; the stream can go on.
         """
-        rows = self._feed(np.array([x]), np.array([y], dtype=float))
+        rows = self.feed(np.array([x]), np.array([y], dtype=float))
         return self._as_line(rows[0]) if len(rows) else None
 
     def extend(self, x, y):
@@ -84,7 +84,7 @@ class LineStream:
         ValueError
             If `x` does not increase. No sample is taken then.
         """
-        return self._as_frame(self._feed(x, y))
+        return self._as_frame(self.feed(x, y))
 
     def finish(self):
         """End the last line.
@@ -95,19 +95,16 @@ class LineStream:
             The last line, or no row if there was no sample. What is added
             later begins a new stream.
         """
-        rows = np.empty((int(running.load_span(self._span).n > 0), 3 + 3 * len(self._fits)))
-        if len(rows):
-            self._write(rows)
-        self._span[:] = 0.0
-        return self._as_frame(rows)
+        return self._as_frame(self.end())
 
-    def _write(self, rows):
-        span = running.load_span(self._span)
-        running.write_span(span, rows, 0)
-        for j in range(len(self._fits)):
-            running.write_fit(span, running.load_fit(self._fits, j), rows, 0, j)
+    def feed(self, x, y):
+        """Take many samples, as `extend` does; the finished lines come as plain rows.
 
-    def _feed(self, x, y):
+        Returns
+        -------
+        ndarray, shape (n_lines, 3 + 3 * n_events)
+            x_start, x_end, n, and an event after the other slope, intercept, sigma.
+        """
         x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
         table = y[:, np.newaxis] if y.ndim == 1 else y
         if table.shape != (*x.shape, len(self._fits)):
@@ -121,6 +118,20 @@ class LineStream:
         self._check_growth(x)
         rows = np.empty((x.size, 3 + 3 * len(self._fits)))
         return rows[: self._advance(x, table, rows)]
+
+    def end(self):
+        """End the last line, as `finish` does; it comes as rows of the same form as `feed`'s."""
+        rows = np.empty((int(running.load_span(self._span).n > 0), 3 + 3 * len(self._fits)))
+        if len(rows):
+            self._write(rows)
+        self._span[:] = 0.0
+        return rows
+
+    def _write(self, rows):
+        span = running.load_span(self._span)
+        running.write_span(span, rows, 0)
+        for j in range(len(self._fits)):
+            running.write_fit(span, running.load_fit(self._fits, j), rows, 0, j)
 
     def _check_growth(self, x):
         span = running.load_span(self._span)

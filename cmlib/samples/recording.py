@@ -142,24 +142,22 @@ class _LineWriter:
     def __init__(self, regression, file):
         self._regression, self._file = regression, file
         self._table = csv.writer(file, lineterminator="\n")
+        self._table.writerow(regression.finish())
         self._so_far = 0
         self.n_rows = 0
 
     def take(self, counts):
         totals = self._so_far + counts.cumsum(axis=0)
         self._so_far = totals[-1]
-        self._write(self._regression.extend(totals[:, 0], totals[:, 1:]))
+        self._write(self._regression.feed(totals[:, 0], totals[:, 1:]))
 
     def finish(self):
-        self._write(self._regression.finish())
+        self._write(self._regression.end())
 
-    def _write(self, lines):
-        if len(lines):
-            if self.n_rows == 0:
-                self._table.writerow(lines)
-            self._table.writerows(zip(*(lines[column].tolist() for column in lines), strict=True))
-            self._file.flush()
-            self.n_rows += len(lines)
+    def _write(self, rows):
+        self._table.writerows([start, end, *fitted, int(n)] for start, end, n, *fitted in rows.tolist())
+        self._file.flush()
+        self.n_rows += len(rows)
 
 
 class _Tally:
