@@ -9,30 +9,21 @@ import math
 import resource
 import statistics
 import subprocess
-import sys
 import tempfile
-import time
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from interleave import ratio
 
-from cmlib import perf, places
+from cmlib import machine, perf, places
 from cmlib.compress import BoundedRegression, OnlineRegression, survey
-from cmlib.samples import record_lines
+from cmlib.samples import read_lines, record_lines
+from cmlib.samples.cases import cases
 
-EVENTS = ["cpu-clock", "page-faults", "context-switches"]
+EVENTS = ["task-clock", "page-faults", "context-switches"]
 PERIOD = 500_000  # ns: 2,000 samples a second, the paper's rate
-SPIN = """
-import sys, time
-n, x = 30_000_000, 0
-while n:
-    n -= 1
-    x += n & 3
-with open(sys.argv[1], "w") as file:
-    file.write(str(time.process_time()))
-"""
+PROGRAMS = ["bzip2-4", "gnugo-1", "perl-4", "x264-1", "glpk-3", "hmmer-3", "octave-1"]
 
 
 def plain_python(x, y, alpha=0.01, n_sigma=3.0):
@@ -108,45 +99,48 @@ def fits():
 
 
 def overhead(rounds):
-    """What recording lines at 2,000 samples a second costs, as shares of the program's own processor time."""
-    costs = []
-    with tempfile.TemporaryDirectory() as folder:
-        spent, data = Path(folder, "spent"), Path(folder, "perf.data")
-        program = [sys.executable, "-S", "-c", SPIN, str(spent)]
-        group = f"{{{','.join(EVENTS)}}}:S"
-        sample = ["perf", "record", "-q", "-e", group, "-c", str(PERIOD), "-o", str(data), "--", *program]
-        for number in range(rounds):
-            alone = _seconds_of(program, spent)
-            only_sampled = _seconds_of(sample, spent)
-            children, own = _children(), time.process_time()
-            told = record_lines(program, EVENTS, PERIOD, Path(folder, str(number)))
-            recorded = float(spent.read_text())
-            own, children = time.process_time() - own, _children() - children
-            began = time.thread_time()
-            OnlineRegression(EVENTS[1:]).extend(np.arange(told["n_samples"]), np.ones((told["n_samples"], 2)))
-            regression = time.thread_time() - began
-            costs.append(
-                {
-                    "the program is slower, recorded": recorded / alone - 1,
-                    "the program is slower, only sampled by perf": only_sampled / alone - 1,
-                    "perf record and perf script beside it": (children - recorded) / recorded,
-                    "reading, regression and storing beside it": own / recorded,
-                    "the regression in that": regression / recorded,
-                }
-            )
-    for name in costs[0]:
-        shares = [100 * cost[name] for cost in costs]
-        print(f"{name}: {statistics.median(shares):.3f} % ({min(shares):.3f} to {max(shares):.3f})")
+    """What recording lines at 2,000 samples a second costs real programs, with and without turn by turn."""
+    chosen = [case for case in cases() if case.name in PROGRAMS]
+    with machine.counters_lock(places.recordings_dir(), "benchmarks/compress.py overhead", wait=True):
+        told = _children(machine.describe)
+        costs = {case.name: [_cost(case, told) for _ in range(rounds)] for case in chosen}
+    costs["all"] = [cost for several in costs.values() for cost in several]
+    for name, several in costs.items():
+        print(name)
+        for what in several[0]:
+            values = [cost[what] for cost in several]
+            print(f"  {what}: {statistics.median(values):.3f} ({min(values):.3f} to {max(values):.3f})")
 
 
-def _seconds_of(command, spent):
-    subprocess.run(command, check=True)
-    return float(spent.read_text())
+def _cost(case, describing):
+    """Processor time without and with; `describing` is that of describing the machine, which is no part of it."""
+    with tempfile.TemporaryDirectory() as folder, case.to_record().prepare() as counted:
+        settings = [f"{key}={value}" for key, value in counted.environment.items()]
+        command = ["env", *settings, *counted.command]
+        quiet = {name: subprocess.DEVNULL for name in ("stdin", "stdout", "stderr")}
+        alone = _children(lambda: subprocess.run(command, check=True, **quiet))
+        told = {}
+        both = _children(
+            lambda: told.update(record_lines(command, EVENTS, PERIOD, Path(folder, "lines"), drift=20.0))
+        )
+        program = 1e-9 * read_lines(Path(folder, "lines"))[0]["x_end"].iloc[-1]
+    return {
+        "program alone [s]": alone,
+        "reading, regression and storing [% of the program]": 100 * told["own_s"] / program,
+        "of that, a sample [µs]": 1e6 * told["own_s"] / told["n_samples"],
+        "perf record beside it [s]": both - describing - program,
+        "perf record beside it [% of the program]": 100 * (both - describing - program) / program,
+        "the program itself is slower [%]": 100 * (program / alone - 1),
+        "samples a second of it": told["n_samples"] / program,
+    }
 
 
-def _children():
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+def _children(run):
+    """Processor time of the processes that this starts and waits for."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    run()
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def main():
