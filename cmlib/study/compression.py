@@ -1,10 +1,8 @@
 """What lines make of sample streams and of recorded runs: sizes, fits and costs."""
 
 import gzip
-import tempfile
 import time
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,7 +10,7 @@ import pandas as pd
 from cmlib import store
 from cmlib.compress import SAMPLE_BYTES, OnlineRegression, compress, fit_quality, survey
 from cmlib.fanout import fan_out
-from cmlib.samples import compress_samples, find_lines
+from cmlib.samples import find_lines
 from cmlib.study.data import whole_intervals
 
 _RATE = 2000  # samples a second: the paper's
@@ -53,7 +51,13 @@ def fits(streams, event="", *, alpha=0.01, n_sigma=3.0, drift=20.0, bound=0.01):
         for method, options in methods.items():
             quality = fit_quality(compress(x, y, **options), x, y)
             rows.append(
-                {"case": name, "method": method, **quality, "perf's text": text, "samples": SAMPLE_BYTES * len(x)}
+                {
+                    "case": name,
+                    "method": method,
+                    **quality,
+                    "perf's text": text,
+                    "samples": SAMPLE_BYTES * len(x),
+                }
             )
     return pd.DataFrame(rows)
 
@@ -96,16 +100,18 @@ def costs(streams, repeats=3):
     Returns
     -------
     DataFrame
-        Index case; the shares [%] of the regression alone, which is what the paper counts; of the whole way from
-        perf's text to lines of all events of the group on the disk; and, where lines were recorded while the
-        program ran, of the recording process then.
+        Index case; the shares [%] of the regression alone, which is what the paper counts; and, where lines were
+        recorded while the program ran, of all that the recording process did then: reading perf's stream,
+        regression and storing.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        rows = [_cost(stream, repeats, Path(folder)) for stream in streams.values()]
     one = next(iter(streams.values()))
     live = find_lines(one.path.parent.parent, one.kind).drop_duplicates("name").set_index("name")
-    frame = pd.DataFrame(rows).set_index("case")
-    return frame.assign(**{"live recording of lines": 100 * _RATE * live["own_s"] / live["n_samples"]})
+    regression = pd.Series({name: _regression(stream, repeats) for name, stream in streams.items()})
+    shares = {
+        "regression": regression,
+        "recording process": 100 * _RATE * live["own_s"] / live["n_samples"],
+    }
+    return pd.DataFrame(shares).reindex(regression.index).rename_axis("case")
 
 
 def _survey(url, run_id, *, drift):
@@ -113,23 +119,11 @@ def _survey(url, run_id, *, drift):
     return survey(counts, "cycles", drift=drift)
 
 
-def _cost(stream, repeats, folder):
+def _regression(stream, repeats):
     x, y = (values.to_numpy(dtype=float) for values in stream.series())
-    regression = _least(lambda n: OnlineRegression().extend(x, y), repeats)
-    everything = _least(lambda n: compress_samples(stream.path, folder / f"{stream.name}-{n}"), repeats)
-    share = 100 * _RATE / len(x)
-    return {
-        "case": stream.name,
-        "regression": share * regression,
-        "from perf's text to stored lines": share * everything,
-    }
-
-
-def _least(run, repeats):
-    run(-1)
     spent = []
-    for number in range(repeats):
+    for _ in range(repeats + 1):
         began = time.thread_time()
-        run(number)
+        OnlineRegression().extend(x, y)
         spent.append(time.thread_time() - began)
-    return min(spent)
+    return 100 * _RATE * min(spent) / len(x)
