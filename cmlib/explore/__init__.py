@@ -7,5 +7,6 @@ from cmlib.explore.fingerprint import fingerprint
 from cmlib.explore.interactions import interactions
 from cmlib.explore.panel import Panel
 from cmlib.explore.ranking import ranking
+from cmlib.explore.tuning import tuning
 
-__all__ = ["Panel", "anomaly", "cleaning", "compression", "fingerprint", "interactions", "ranking"]
+__all__ = ["Panel", "anomaly", "cleaning", "compression", "fingerprint", "interactions", "ranking", "tuning"]

@@ -7,17 +7,20 @@ from cmlib.plot.exploring import cleaned_series, interactions, ranking_beside_er
 from cmlib.plot.merging import matrices, run_times
 from cmlib.plot.ranking import ranking, refinement
 from cmlib.plot.series import series, series_by_program
+from cmlib.plot.tuning import by_runs, levels, setting
 
 __all__ = [
     "agreement",
     "bars_by_program",
     "by_case",
+    "by_runs",
     "cleaned_series",
     "clusters",
     "counts",
     "curves",
     "fits",
     "heat",
+    "levels",
     "matrices",
     "interactions",
     "ranking",
@@ -28,6 +31,7 @@ __all__ = [
     "sample_errors",
     "series",
     "series_by_program",
+    "setting",
     "settling",
     "shares",
     "size_against_error",

@@ -132,6 +132,32 @@ def label(name, *, scale=1.0, options: Mapping[str, str] | None = None):
     return f"cmlib record --program {name} --scale {scale:g}{given}"
 
 
+def read_label(text):
+    """Take a label apart.
+
+    Parameters
+    ----------
+    text : str
+        As :func:`label` writes it.
+
+    Returns
+    -------
+    name : str
+    scale : float
+    options : dict of str to str
+
+    Raises
+    ------
+    CmlibError
+        If it is no label.
+    """
+    words = text.split()
+    begins, pairs = words[:3] == ["cmlib", "record", "--program"], words[6:]
+    if not begins or words[4:5] != ["--scale"] or pairs[::2] != ["--option"] * len(pairs[1::2]):
+        raise CmlibError(f"{text!r} is not the command of a program that cmlib gets ready")
+    return words[3], float(words[5]), dict(pair.split("=", 1) for pair in pairs[1::2])
+
+
 def _takes(found, key):
     return any(key == name or (name.endswith(".") and key.startswith(name)) for name in found.options)
 

@@ -10,7 +10,7 @@ from cmlib.workloads.spark.installation import environment, generated, home, jar
 
 
 @contextmanager
-def prepare(name, main_class, inputs, scale, options):
+def prepare(name, main_class, inputs, scale, options, *, cluster=None):
     """Get a job on Spark ready.
 
     Parameters
@@ -25,6 +25,8 @@ def prepare(name, main_class, inputs, scale, options):
     options : mapping of str to str
         Spark's settings; and ``master``: ``local[2]``, which is usual, another ``local[…]``, or
         ``standalone``, where the worker and its executors are counted and the driver is not.
+    cluster : Cluster, optional
+        One that is up, for ``standalone``; by default one is started for this job alone.
 
     Yields
     ------
@@ -39,7 +41,7 @@ def prepare(name, main_class, inputs, scale, options):
         folder, pids = stack.enter_context(scratch(name)), ()
         settings.setdefault("spark.local.dir", str(folder))
         if master == "standalone":
-            cluster = stack.enter_context(standalone(folder))
+            cluster = cluster or stack.enter_context(standalone(folder))
             master, pids = cluster.url, cluster.pids
         arguments = [name, str(folder / "output"), *folders]
         yield Counted(submit(main_class, arguments, master=master, settings=settings), pids, environment())

@@ -40,7 +40,7 @@ TABLE_IV = {
     "kbf": Setting("spark.kryoserializer.buffer", "4k", "64k", "4m", "local", _KRYO),
     "kbm": Setting("spark.kryoserializer.buffer.max", "8m", "64m", "512m", "local", _KRYO),
     "mmf": Setting("spark.memory.fraction", "0.2", "0.6", "0.85", "local", {}),
-    "nwt": Setting("spark.network.timeout", "30s", "120s", "600s", "executors", _REMOTE),
+    "nwt": Setting("spark.network.timeout", "60s", "120s", "600s", "executors", _REMOTE),
     "rdm": Setting("spark.reducer.maxSizeInFlight", "1m", "48m", "128m", "executors", _REMOTE),
     "sfb": Setting("spark.shuffle.file.buffer", "4k", "32k", "1m", "local", {}),
     "ssb": Setting("spark.shuffle.sort.bypassMergeThreshold", "1", "200", "400", "local", {}),

@@ -1,0 +1,92 @@
+"""Programs under other settings: what is learned from how many runs, and what a setting does to the time."""
+
+from cmlib.plot.style import blank, palette, panels, styled
+
+
+@styled
+def by_runs(frame, *, value, by, ylabel, band=None, trivial=None):
+    """A quantity against the number of runs, a line each of `by`, a panel a program.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Columns ``program``, ``runs``, and those named below.
+    value, by : str
+        Columns with the quantity and with what a line is.
+    ylabel : str
+    band : tuple of str, optional
+        Columns with the ends of a shaded band.
+    trivial : str, optional
+        Column of a dashed line, the same for all of `by`.
+    """
+    programs, lines = (list(dict.fromkeys(frame[name])) for name in ("program", by))
+    figure, axes = panels(programs, height=3.0, sharey=True)
+    for ax, program in zip(axes, programs, strict=True):
+        own = frame[frame["program"] == program]
+        for line, colour, mark in zip(lines, palette(len(lines)), "os^Dv", strict=False):
+            rows = own[own[by] == line]
+            ax.plot(rows["runs"], rows[value], marker=mark, ms=4.5, lw=1.3, color=colour, label=line)
+            if band:
+                ax.fill_between(rows["runs"], *(rows[end] for end in band), color=colour, alpha=0.12, lw=0)
+        if trivial:
+            rows = own[own[by] == lines[0]]
+            ax.plot(rows["runs"], rows[trivial], ls="--", lw=1, color="#444444", label="mean of the runs")
+        ax.set(title=program, xlabel="runs", ylim=(0, None))
+    axes[0].set_ylabel(ylabel)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    return figure, axes
+
+
+@styled
+def levels(frame, *, ylabel):
+    """Each run's time by the level of one parameter, with the mean of each level, a panel a program and parameter.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Columns ``program``, ``parameter``, ``level`` (``low``, ``default``, ``high``) and ``seconds``.
+    ylabel : str
+    """
+    groups = list(dict.fromkeys(zip(frame["program"], frame["parameter"], strict=True)))
+    figure, axes = panels(groups, columns=4, height=2.7)
+    order = ["low", "default", "high"]
+    for ax, (program, parameter) in zip(axes, groups, strict=True):
+        own = frame[(frame["program"] == program) & (frame["parameter"] == parameter)]
+        for place, level in enumerate(order):
+            seconds = own.loc[own["level"] == level, "seconds"]
+            ax.plot([place] * len(seconds), seconds, "o", ms=4, mfc="none", color=palette(1)[0])
+            ax.hlines(seconds.mean(), place - 0.25, place + 0.25, color="#222222", lw=2)
+        ax.set(title=f"{program}: {parameter}", ylim=(0, None), xlim=(-0.5, 2.5))
+        ax.set_xticks(range(3), order)
+    axes[0].set_ylabel(ylabel)
+    return figure, axes
+
+
+@styled
+def setting(parameters, ranked, *, x, y, xlabel, ylabel, title, chosen):
+    """Left, the importance of every parameter, one of them in another colour; right, the time of each run by that one.
+
+    Parameters
+    ----------
+    parameters : sequence of str
+        In the order of their importance.
+    ranked : sequence of float
+        Importances [%].
+    x, y : sequence of float
+        Value of the chosen parameter and time of each run.
+    xlabel, ylabel, title : str
+    chosen : str
+    """
+    figure, axes = blank(3.4, columns=2)
+    left, right = axes[0]
+    plain, marked = palette(2)
+    places = range(len(parameters))
+    left.barh(places, ranked, color=[marked if name == chosen else plain for name in parameters], height=0.7)
+    left.set_yticks(places, parameters)
+    left.invert_yaxis()
+    left.grid(True, axis="x")
+    left.grid(False, axis="y")
+    left.set(title=title, xlabel="importance for the time [%]")
+    right.plot(x, y, "o", ms=4, mfc="none", color=marked)
+    right.set(title=chosen, xlabel=xlabel, ylabel=ylabel, xscale="log", ylim=(0, None))
+    return figure, axes[0]

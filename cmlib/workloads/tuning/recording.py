@@ -1,0 +1,120 @@
+"""Recording runs of Spark programs under different settings, on one cluster that stays up."""
+
+from functools import partial
+from pathlib import Path
+
+from cmlib import events, machine
+from cmlib.errors import CmlibError
+from cmlib.record import Program, record
+from cmlib.schedule import Plan, plan_mlpx
+from cmlib.workloads.inputs import scratch
+from cmlib.workloads.micro.countable import encodings, known_events
+from cmlib.workloads.programs import label, recipe
+from cmlib.workloads.recipe import check_installed
+from cmlib.workloads.spark import standalone
+
+FOLDER = "tuning"
+_SET = "tuning"
+_INTERVAL_MS = 1000  # the GBRT study's
+# What the kernel counts, where the processor's counters can't be read: memory, files, network, threads.
+KERNEL_EVENTS = (
+    "page-faults",
+    "context-switches",
+    "cpu-migrations",
+    "raw_syscalls:sys_enter",
+    "syscalls:sys_enter_futex",
+    "syscalls:sys_enter_read",
+    "syscalls:sys_enter_write",
+    "syscalls:sys_enter_openat",
+    "syscalls:sys_enter_close",
+    "syscalls:sys_enter_lseek",
+    "syscalls:sys_enter_mmap",
+    "syscalls:sys_enter_munmap",
+    "syscalls:sys_enter_madvise",
+    "syscalls:sys_enter_mprotect",
+    "syscalls:sys_enter_epoll_wait",
+    "syscalls:sys_enter_sendfile64",
+    "sched:sched_wakeup",
+    "sched:sched_process_fork",
+    "kmem:mm_page_alloc",
+    "kmem:mm_page_free",
+    "filemap:mm_filemap_add_to_page_cache",
+    "writeback:writeback_dirty_folio",
+    "net:net_dev_queue",
+    "sock:inet_sock_set_state",
+    "irq:softirq_entry",
+)
+
+
+def record_all(runs, folder, *, scale=1.0, passes=1, counters):
+    """Make the recordings that are not there yet, each run once before any is made twice.
+
+    The cluster's worker and its executors are counted; the driver is outside.
+
+    Parameters
+    ----------
+    runs : mapping of str to sequence of Run
+        By program.
+    folder : path-like
+        Of the tuning recordings, in that of all recordings.
+    scale : float, default 1.0
+        Multiplies each program's work.
+    passes : int, default 1
+        Recordings of each run that exist afterwards.
+    counters : dict
+        ``offered`` and ``good``; with no counter offered, what the kernel counts is recorded.
+
+    Returns
+    -------
+    list of pathlib.Path
+        Metadata files of the recordings made now.
+
+    Raises
+    ------
+    CmlibError
+        As :func:`cmlib.record.record`; before anything is run, if a program is not one on Spark or can't run here.
+    """
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    for program in runs:
+        _check(program)
+    plans, codes = _to_count(counters)
+    made = []
+    with (
+        machine.counters_lock(folder.parent, "Spark under other settings") as lock,
+        scratch("cluster") as place,
+        standalone(place) as cluster,
+    ):
+        how = {"encodings": codes, "counters": counters, "folder": folder, "lock": lock}
+        for number in range(1, passes + 1):
+            for program, run in ((program, run) for program, listed in runs.items() for run in listed):
+                prepare = partial(recipe(program).prepare, scale, run.options, cluster=cluster)
+                told = Program(label(program, scale=scale, options=run.options), prepare)
+                made += record(run.name, told, plans, passes=number, **how)
+    return made
+
+
+def _check(program):
+    found = recipe(program)
+    if "spark." not in found.options or "master" not in found.options:
+        raise CmlibError(f"program {program!r} does not run on a cluster of Spark: it has no settings to try")
+    check_installed(found)
+
+
+def _to_count(counters):
+    """The plan, and how perf is told its events: the core events, or what the kernel counts."""
+    if not counters["offered"]:
+        plan = Plan(_SET, "ocoe", 0, ("task-clock",), (KERNEL_EVENTS,), _INTERVAL_MS, modifier="")
+        return [plan], {event: event for event in KERNEL_EVENTS}
+    known = known_events()
+    core = events.core_events(known)
+    codes, counters_of = encodings(core, known)
+    plans = plan_mlpx(
+        core,
+        counters["good"],
+        counters_of=counters_of,
+        per_run=len(core),
+        set_name=_SET,
+        interval_ms=_INTERVAL_MS,
+    )
+    return plans, codes

@@ -1,0 +1,133 @@
+"""Settings of Spark's runs: how they are drawn, and read back from recordings."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cmlib.errors import CmlibError, NothingRecordedError
+from cmlib.study import tuning as study
+from cmlib.workloads.programs import label, read_label
+from cmlib.workloads.spark import TABLE_IV
+from cmlib.workloads.tuning import at_levels, at_random, record_all, settings_of
+from cmlib.workloads.tuning.design import quantity
+from tests.small_runs import add_run
+
+MACHINE = {"model_name": "one", "kernel": "Linux", "processors": 2}
+
+
+def test_settings_lie_within_table_iv_and_reach_its_ends():
+    drawn = [settings_of(run.options) for run in at_random("sort", 300)]
+    for abbr, setting in TABLE_IV.items():
+        low, high = quantity(setting.low), quantity(setting.high)
+        values = [settings[abbr] for settings in drawn]
+        assert low * 0.99 <= min(values) and max(values) <= high * 1.01
+        assert min(values) < low * (high / low) ** 0.1 and max(values) > high / (high / low) ** 0.1
+
+
+def test_more_runs_begin_with_the_same_ones():
+    assert at_random("sort", 20)[:7] == at_random("sort", 7)
+    assert len({tuple(run.options.items()) for run in at_random("sort", 20)}) == 20
+    assert at_random("sort", 3, seed=1) != at_random("sort", 3)
+
+
+def test_one_parameter_moves_at_a_time():
+    default, *ends = at_levels("sort", ["bbs", "rdm"])
+    assert [run.name for run in ends] == ["sort-bbs-low", "sort-bbs-high", "sort-rdm-low", "sort-rdm-high"]
+    base = settings_of(default.options)
+    for run in ends:
+        moved = {abbr for abbr, value in settings_of(run.options).items() if value != base[abbr]}
+        assert moved == {run.name.split("-")[1]}
+    with pytest.raises(ValueError, match="'xyz' is no parameter of Table IV; there are bbs, dpl"):
+        at_levels("sort", ["xyz"])
+
+
+@pytest.mark.parametrize(("text", "value"), [("64k", 65536), ("2g", 2 << 30), ("120s", 120), ("0.6", 0.6)])
+def test_quantities(text, value):
+    assert quantity(text) == value
+
+
+@pytest.mark.parametrize("text", ["", "k", "64kb", "-1", "1,5"])
+def test_what_is_no_quantity_is_refused(text):
+    with pytest.raises(ValueError):
+        quantity(text)
+
+
+words = st.text("abcdefgh.012", min_size=1, max_size=12)
+
+
+@given(words, st.floats(1e-3, 1e3), st.dictionaries(words, words, max_size=4))
+def test_a_label_is_read_as_it_was_written(name, scale, options):
+    scale = float(f"{scale:g}")
+    assert read_label(label(name, scale=scale, options=options)) == (name, scale, options)
+
+
+@pytest.mark.parametrize("text", ["./sort", "cmlib record --program sort", f"{label('sort')} --option", ""])
+def test_what_is_no_label_is_refused(text):
+    with pytest.raises(CmlibError, match="is not the command of a program"):
+        read_label(text)
+
+
+def test_only_programs_on_a_cluster_are_recorded(tmp_path):
+    with pytest.raises(CmlibError, match="'bzip2' does not run on a cluster of Spark"):
+        record_all({"bzip2": []}, tmp_path / "tuning", counters={"offered": 0, "good": 0})
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(run, counts, *, seconds=10.0, scale=1.0, machine=MACHINE):
+        told = label(run.name.split("-")[0], scale=scale, options=run.options)
+        changes = {"command": told, "duration_s": seconds, "machine": machine}
+        return add_run(tmp_path, run.name, "tuning", 0, 0, counts.items(), **changes)
+
+    return write
+
+
+def test_without_cycles_events_are_rates_of_processor_time_and_a_run_is_an_example(write, tmp_path):
+    for number, run in enumerate(at_random("sort", 3)):
+        write(run, {"task-clock": 50, "page-faults": 100 * (number + 1)}, seconds=10.0 + number)
+    tuned = study.load_tuned(tmp_path)["sort"]
+    assert tuned.per == "task-clock" and tuned.scale == 1 and tuned.machine == MACHINE
+    assert tuned.runs.rates["page-faults"].tolist() == [2, 4, 6]
+    assert tuned.runs.seconds.tolist() == tuned.runs.performance.tolist() == [10, 11, 12]
+    assert tuned.runs.parameters.loc["sort-001"].to_dict() == settings_of(at_random("sort", 2)[1].options)
+    assert tuned.levels.empty and study.variations({"sort": tuned}).empty
+    assert "not hardware events" in study.say_source({"sort": tuned})
+
+
+def test_with_cycles_every_whole_interval_is_an_example_of_ipc(write, tmp_path):
+    for run in at_random("sort", 2):
+        write(run, {"instructions:uD": 300, "cycles:uD": 200, "page-faults": 20})
+    runs = study.load_tuned(tmp_path)["sort"].runs
+    assert runs.examples.index.tolist() == ["sort-000"] * 2 + ["sort-001"] * 2
+    assert runs.performance.tolist() == [1.5] * 4 and runs.examples["page-faults"].tolist() == [0.1] * 4
+    assert list(runs.rates) == ["page-faults"]
+
+
+def test_levels_stand_beside_the_defaults(write, tmp_path):
+    for run, seconds in zip(at_levels("sort", ["bbs", "dpl"]), (10, 12, 11, 20, 9), strict=True):
+        write(run, {"task-clock": 50, "page-faults": 1}, seconds=float(seconds))
+    write(at_random("sort", 1)[0], {"task-clock": 50, "page-faults": 1})
+    tuned = study.load_tuned(tmp_path)
+    varied = study.variations(tuned).set_index("parameter")["variation"]
+    assert varied.round(6).to_dict() == {"bbs": 20.0, "dpl": round(100 * (20 / 9 - 1), 6)}
+    assert study.levels(tuned).groupby("parameter")["seconds"].apply(sorted).to_dict() == {
+        "bbs": [10, 11, 12],
+        "dpl": [9, 10, 20],
+    }
+
+
+@pytest.mark.parametrize("change", [{"scale": 2.0}, {"machine": MACHINE | {"model_name": "other"}}])
+def test_times_that_cannot_be_compared_are_refused(write, tmp_path, change):
+    one, other = at_random("sort", 2)
+    write(one, {"task-clock": 50, "page-faults": 1})
+    write(other, {"task-clock": 50, "page-faults": 1}, **change)
+    with pytest.raises(CmlibError, match="sort at scale .* times can't be compared"):
+        study.load_tuned(tmp_path)
+
+
+def test_what_is_not_recorded_is_told_with_its_command(write, tmp_path):
+    with pytest.raises(NothingRecordedError, match=r"run `python -m cmlib\.workloads\.tuning --record`"):
+        study.load_tuned(tmp_path)
+    write(at_random("sort", 1)[0], {"task-clock": 50, "page-faults": 1})
+    with pytest.raises(NothingRecordedError, match="--record --program pagerank"):
+        study.load_tuned(tmp_path, "sort, pagerank")
