@@ -2,8 +2,10 @@
 
 import gzip
 import os
+import signal
 import subprocess
 import sys
+import time
 import tracemalloc
 from pathlib import Path
 
@@ -278,4 +280,33 @@ def test_a_perf_that_writes_something_else_is_told_and_leaves_nothing(tmp_path, 
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
     with pytest.raises(SampleError, match="not what `perf record -o -` writes"):
         record_lines(["true"], EVENTS, 20_000, tmp_path / "out/run")
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+@pytest.mark.needs("perf")
+def test_ctrl_c_while_nothing_comes_ends_the_program_too(tmp_path):
+    endless = (
+        "import os, sys, time; open(sys.argv[1], 'w').write(str(os.getpid()))\nwhile True: time.sleep(1)"
+    )
+    script = (
+        "import sys; from cmlib.samples import record_lines\n"
+        f"record_lines([sys.executable, '-S', '-c', {endless!r}, sys.argv[1]], {EVENTS}, 10**6, sys.argv[2])"
+    )
+    command = [sys.executable, "-c", script, str(tmp_path / "pid"), str(tmp_path / "out/run")]
+    recorder = subprocess.Popen(command, stderr=subprocess.PIPE)
+    try:
+        end = time.monotonic() + 30
+        while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
+            assert time.monotonic() < end
+            time.sleep(0.02)
+        recorder.send_signal(signal.SIGINT)
+        assert b"KeyboardInterrupt" in recorder.communicate(timeout=20)[1]
+    finally:
+        recorder.kill()
+        recorder.wait()
+    assert recorder.returncode == -signal.SIGINT
+    process = Path("/proc", (tmp_path / "pid").read_text())
+    while process.exists() and "Z" not in (process / "stat").read_text().split()[2]:
+        assert time.monotonic() < end
+        time.sleep(0.02)
     assert list((tmp_path / "out").iterdir()) == []
