@@ -1,8 +1,10 @@
 """Stochastic gradient boosting of regression trees, with the same settings for two libraries."""
 
+import re
 from dataclasses import dataclass
 
 import lightgbm
+import numpy as np
 import sklearn.base
 from sklearn.ensemble import GradientBoostingRegressor
 
@@ -72,8 +74,31 @@ def regressor(model="lightgbm", *, boosting=None, seed=0):
     return _lightgbm(settings, seed) if model == "lightgbm" else _sklearn(settings, seed)
 
 
+class _Regressor(lightgbm.LGBMRegressor):
+    """LightGBM's, with events of any name: it refuses those with `:` or `,`, which tracepoints and codes have."""
+
+    def fit(self, X, y):
+        self._events = list(X.columns)
+        return super().fit(_renamed(X), y)
+
+    def predict(self, X, **options):
+        return super().predict(_renamed(X), **options)
+
+    @property
+    def feature_name_(self):
+        return self._events
+
+    @property
+    def feature_names_in_(self):
+        return np.array(self._events, dtype=object)
+
+
+def _renamed(X):
+    return X.rename(columns=lambda name: re.sub(r'[%:,{}"\[\]]', lambda found: f"%{ord(found[0]):x}", name))
+
+
 def _lightgbm(settings, seed):
-    return lightgbm.LGBMRegressor(
+    return _Regressor(
         n_estimators=settings.trees,
         learning_rate=settings.learning_rate,
         num_leaves=settings.leaves,

@@ -6,10 +6,13 @@ import numpy as np
 import pandas as pd
 from sklearn.model_selection import KFold, cross_val_predict
 
-from cmlib.boosting import regressor
+from cmlib.boosting import Boosting, regressor
 from cmlib.importance import influence
 from cmlib.interact import rank_pairs
 from cmlib.rank import relative_error
+
+# A run is a row, and there are tens of them: with five to a leaf, half of them drawn, ten runs would never be split.
+FEW_ROWS = Boosting(leaves=4, rows_per_leaf=2, row_share=0.8)
 
 
 @dataclass(frozen=True)
@@ -91,7 +94,9 @@ def learning_curve(X, y, sizes, *, draws=20, test_share=0.25, seed=0):
         test, rest = order[:n_test], order[n_test:]
         for size in sizes:
             train = rest[:size]
-            predicted = regressor(seed=draw).fit(X.loc[train], y.loc[train]).predict(X.loc[test])
+            predicted = (
+                regressor(boosting=FEW_ROWS, seed=draw).fit(X.loc[train], y.loc[train]).predict(X.loc[test])
+            )
             measured, mean = y.loc[test], y.loc[train].mean()
             rows.append((size, relative_error(measured, predicted), relative_error(measured, mean)))
     drawn = pd.DataFrame(rows, columns=["runs", "error", "trivial"]).groupby("runs")
@@ -114,10 +119,10 @@ def rank_directly(runs, *, seed=0):
     Series of float
         Percent by parameter, descending.
     """
-    return influence(regressor(seed=seed).fit(runs.parameters, runs.seconds))
+    return influence(regressor(boosting=FEW_ROWS, seed=seed).fit(runs.parameters, runs.seconds))
 
 
-def couple(runs, *, n_events=10, method="h_statistic", n_points=30, seed=0):
+def couple(runs, *, n_events=10, method="h_statistic", n_points=20, seed=0):
     """Pairs of an important event and a parameter, by how strongly they act on the time together.
 
     A model of the performance by the events ranks them; the first `n_events` stand beside all parameters in a
@@ -144,6 +149,7 @@ def couple(runs, *, n_events=10, method="h_statistic", n_points=30, seed=0):
         important,
         beside=runs.parameters.columns,
         method=method,
+        boosting=FEW_ROWS,
         n_points=n_points,
         seed=seed,
     )
@@ -157,7 +163,7 @@ def important_events(runs, *, seed=0):
     Series of float
         Percent by event, descending.
     """
-    return influence(regressor(seed=seed).fit(runs.examples, runs.performance))
+    return influence(regressor(boosting=FEW_ROWS, seed=seed).fit(runs.examples, runs.performance))
 
 
 def rank_by_pairs(runs, *, n_events=10, seed=0):
@@ -184,9 +190,9 @@ def rank_by_effect(runs, *, n_events=10, seed=0):
     """
     important = important_events(runs, seed=seed).iloc[:n_events]
     score = pd.Series(0.0, index=runs.parameters.columns)
-    folds = KFold(5, shuffle=True, random_state=seed)
+    folds = KFold(3, shuffle=True, random_state=seed)
     for event, weight in important.items():
-        y, blank = runs.rates[event], regressor(seed=seed)
+        y, blank = runs.rates[event], regressor(boosting=FEW_ROWS, seed=seed)
         if not y.std() > 0:
             continue
         off = y - cross_val_predict(blank, runs.parameters, y, cv=folds)

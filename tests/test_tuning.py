@@ -54,8 +54,8 @@ def test_pairs_are_of_an_event_and_a_parameter_and_as_the_mixed_model_ranks_them
     assert set(zip(found["event_a"], found["event_b"], strict=True)) == set(product(important, PARAMETERS))
     assert found["importance"].sum() == pytest.approx(100)
     X = pd.concat([runs.rates[important], runs.parameters], axis=1)
-    model = regressor().fit(X[sorted(X)], runs.seconds)
-    every = rank_pairs(X, runs.seconds, X.columns, fitted=model, method="h_statistic", n_points=30)
+    model = regressor(boosting=tuning.FEW_ROWS).fit(X[sorted(X)], runs.seconds)
+    every = rank_pairs(X, runs.seconds, X.columns, fitted=model, method="h_statistic", n_points=20)
     intensity = every.set_index(["event_a", "event_b"])["intensity"]
     for row in found.itertuples():
         assert row.intensity == pytest.approx(intensity[row.event_a, row.event_b])
@@ -79,7 +79,9 @@ def test_the_error_falls_with_runs_and_is_that_of_the_definition(runs):
     for draw in range(4):
         order = np.random.default_rng([0, draw]).permutation(list(runs.seconds.index))
         test, train = order[:20], order[20:80]
-        fitted = regressor(seed=draw).fit(runs.parameters.loc[train], runs.seconds[train])
+        fitted = regressor(boosting=tuning.FEW_ROWS, seed=draw).fit(
+            runs.parameters.loc[train], runs.seconds[train]
+        )
         measured = runs.seconds[test].tolist()
         mean = sum(runs.seconds[train]) / 60
         for predicted, into in ((fitted.predict(runs.parameters.loc[test]), errors), ([mean] * 20, trivial)):

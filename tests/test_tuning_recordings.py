@@ -1,14 +1,16 @@
 """Settings of Spark's runs: how they are drawn, and read back from recordings."""
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cmlib.errors import CmlibError, NothingRecordedError
-from cmlib.study import tuning as study
+from cmlib.study import asking, tuned_runs
 from cmlib.workloads.programs import label, read_label
 from cmlib.workloads.spark import TABLE_IV
 from cmlib.workloads.tuning import at_levels, at_random, record_all, settings_of
+from cmlib.workloads.tuning.__main__ import main
 from cmlib.workloads.tuning.design import quantity
 from tests.small_runs import add_run
 
@@ -67,6 +69,14 @@ def test_what_is_no_label_is_refused(text):
         read_label(text)
 
 
+def test_the_list_names_every_run_and_what_it_tries():
+    done = CliRunner().invoke(main, ["--program", "sort", "--tune", "sfb", "--passes", "3"])
+    assert done.exit_code == 0 and "3 runs, 3 times each" in done.output
+    assert "spark.shuffle.file.buffer=4k" in done.output and "sort-sfb-high" in done.output
+    refused = CliRunner().invoke(main, ["--tune", "sbf"])
+    assert refused.exit_code == 1 and "'sbf' is no parameter of Table IV" in refused.output
+
+
 def test_only_programs_on_a_cluster_are_recorded(tmp_path):
     with pytest.raises(CmlibError, match="'bzip2' does not run on a cluster of Spark"):
         record_all({"bzip2": []}, tmp_path / "tuning", counters={"offered": 0, "good": 0})
@@ -85,19 +95,19 @@ def write(tmp_path):
 def test_without_cycles_events_are_rates_of_processor_time_and_a_run_is_an_example(write, tmp_path):
     for number, run in enumerate(at_random("sort", 3)):
         write(run, {"task-clock": 50, "page-faults": 100 * (number + 1)}, seconds=10.0 + number)
-    tuned = study.load_tuned(tmp_path)["sort"]
+    tuned = tuned_runs.load_tuned(tmp_path)["sort"]
     assert tuned.per == "task-clock" and tuned.scale == 1 and tuned.machine == MACHINE
     assert tuned.runs.rates["page-faults"].tolist() == [2, 4, 6]
     assert tuned.runs.seconds.tolist() == tuned.runs.performance.tolist() == [10, 11, 12]
     assert tuned.runs.parameters.loc["sort-001"].to_dict() == settings_of(at_random("sort", 2)[1].options)
-    assert tuned.levels.empty and study.variations({"sort": tuned}).empty
-    assert "not hardware events" in study.say_source({"sort": tuned})
+    assert tuned.levels.empty and asking.variations(tuned_runs.levels({"sort": tuned})).empty
+    assert "not hardware events" in tuned_runs.say_source({"sort": tuned})
 
 
 def test_with_cycles_every_whole_interval_is_an_example_of_ipc(write, tmp_path):
     for run in at_random("sort", 2):
         write(run, {"instructions:uD": 300, "cycles:uD": 200, "page-faults": 20})
-    runs = study.load_tuned(tmp_path)["sort"].runs
+    runs = tuned_runs.load_tuned(tmp_path)["sort"].runs
     assert runs.examples.index.tolist() == ["sort-000"] * 2 + ["sort-001"] * 2
     assert runs.performance.tolist() == [1.5] * 4 and runs.examples["page-faults"].tolist() == [0.1] * 4
     assert list(runs.rates) == ["page-faults"]
@@ -107,10 +117,10 @@ def test_levels_stand_beside_the_defaults(write, tmp_path):
     for run, seconds in zip(at_levels("sort", ["bbs", "dpl"]), (10, 12, 11, 20, 9), strict=True):
         write(run, {"task-clock": 50, "page-faults": 1}, seconds=float(seconds))
     write(at_random("sort", 1)[0], {"task-clock": 50, "page-faults": 1})
-    tuned = study.load_tuned(tmp_path)
-    varied = study.variations(tuned).set_index("parameter")["variation"]
+    tuned = tuned_runs.load_tuned(tmp_path)
+    varied = asking.variations(tuned_runs.levels(tuned)).set_index("parameter")["variation"]
     assert varied.round(6).to_dict() == {"bbs": 20.0, "dpl": round(100 * (20 / 9 - 1), 6)}
-    assert study.levels(tuned).groupby("parameter")["seconds"].apply(sorted).to_dict() == {
+    assert tuned_runs.levels(tuned).groupby("parameter")["seconds"].apply(sorted).to_dict() == {
         "bbs": [10, 11, 12],
         "dpl": [9, 10, 20],
     }
@@ -122,12 +132,12 @@ def test_times_that_cannot_be_compared_are_refused(write, tmp_path, change):
     write(one, {"task-clock": 50, "page-faults": 1})
     write(other, {"task-clock": 50, "page-faults": 1}, **change)
     with pytest.raises(CmlibError, match="sort at scale .* times can't be compared"):
-        study.load_tuned(tmp_path)
+        tuned_runs.load_tuned(tmp_path)
 
 
 def test_what_is_not_recorded_is_told_with_its_command(write, tmp_path):
     with pytest.raises(NothingRecordedError, match=r"run `python -m cmlib\.workloads\.tuning --record`"):
-        study.load_tuned(tmp_path)
+        tuned_runs.load_tuned(tmp_path)
     write(at_random("sort", 1)[0], {"task-clock": 50, "page-faults": 1})
     with pytest.raises(NothingRecordedError, match="--record --program pagerank"):
-        study.load_tuned(tmp_path, "sort, pagerank")
+        tuned_runs.load_tuned(tmp_path, "sort, pagerank")

@@ -1,10 +1,10 @@
-"""Turn the knobs of a program's settings: how many runs, which way of asking, which parameter."""
+"""Turn the knobs of a program's settings: how many runs, and which parameter."""
 
 from cmlib import plot
 from cmlib.explore import text
 from cmlib.explore.controls import dropdown, slider
 from cmlib.explore.panel import Panel
-from cmlib.study.tuning import RANKINGS
+from cmlib.tuning import rank_directly
 from cmlib.workloads.spark import TABLE_IV
 
 _LEAST_RUNS = 20
@@ -13,11 +13,11 @@ _LEAST_RUNS = 20
 def tuning(tuned):
     """What the first runs of a program say of its parameters, and each run's time by one of them.
 
-    Controls: program, the way of asking, the number of runs, and the parameter.
+    Controls: program, the number of runs, and the parameter.
 
     Parameters
     ----------
-    tuned : dict of str to cmlib.study.tuning.Tuned
+    tuned : dict of str to cmlib.study.tuned_runs.Tuned
         Empty where nothing is recorded.
 
     Returns
@@ -27,9 +27,9 @@ def tuning(tuned):
     if not tuned:
         return Panel.empty("python -m cmlib.workloads.tuning --record")
 
-    def draw(program, way, runs, parameter):
+    def draw(program, runs, parameter):
         first = tuned[program].runs.take(range(min(runs, len(tuned[program].runs))))
-        ranked = RANKINGS[way](first)
+        ranked = rank_directly(first)
         setting = TABLE_IV[parameter]
         figure, _ = plot.setting(
             list(ranked.index),
@@ -38,17 +38,15 @@ def tuning(tuned):
             y=first.seconds,
             xlabel=f"{setting.name} [{_unit(setting)}]",
             ylabel="execution time [s]",
-            title=f"{program}: {way}, {len(first)} runs",
+            title=f"{program}, {len(first)} runs",
             chosen=parameter,
         )
         return figure, _said(first, ranked, parameter, setting)
 
     name, one = next(iter(tuned.items()))
-    ways = [way for way in RANKINGS if way != "events first, by effect"]
     most = max(len(each.runs) for each in tuned.values())
     controls = {
         "program": dropdown("program", list(tuned), name),
-        "way": dropdown("asking", ways),
         "runs": slider("runs", min(_LEAST_RUNS, most), most, value=len(one.runs)),
         "parameter": dropdown(
             "parameter", [(f"{abbr} · {TABLE_IV[abbr].name}", abbr) for abbr in one.runs.parameters]

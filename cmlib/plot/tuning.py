@@ -39,7 +39,9 @@ def by_runs(frame, *, value, by, ylabel, band=None, trivial=None):
 
 @styled
 def levels(frame, *, ylabel):
-    """Each run's time by the level of one parameter, with the mean of each level, a panel a program and parameter.
+    """Each run's time by the level of one parameter, with the level's mean, a panel a program and parameter.
+
+    Without a row, an empty panel that says so.
 
     Parameters
     ----------
@@ -48,7 +50,11 @@ def levels(frame, *, ylabel):
     ylabel : str
     """
     groups = list(dict.fromkeys(zip(frame["program"], frame["parameter"], strict=True)))
-    figure, axes = panels(groups, columns=4, height=2.7)
+    if not groups:
+        figure, axes = panels([""])
+        axes[0].set(title="no runs with one parameter changed", xticks=[], yticks=[])
+        return figure, axes
+    figure, axes = panels(groups, columns=3, height=2.5)
     order = ["low", "default", "high"]
     for ax, (program, parameter) in zip(axes, groups, strict=True):
         own = frame[(frame["program"] == program) & (frame["parameter"] == parameter)]
@@ -56,7 +62,7 @@ def levels(frame, *, ylabel):
             seconds = own.loc[own["level"] == level, "seconds"]
             ax.plot([place] * len(seconds), seconds, "o", ms=4, mfc="none", color=palette(1)[0])
             ax.hlines(seconds.mean(), place - 0.25, place + 0.25, color="#222222", lw=2)
-        ax.set(title=f"{program}: {parameter}", ylim=(0, None), xlim=(-0.5, 2.5))
+        ax.set(title=f"{program}: {parameter}", ylim=(0, 1.1 * own["seconds"].max()), xlim=(-0.5, 2.5))
         ax.set_xticks(range(3), order)
     axes[0].set_ylabel(ylabel)
     return figure, axes

@@ -1,0 +1,69 @@
+"""Notebook 08 on the committed runs: its numbers are those of the recordings, and its widgets tell them."""
+
+import html
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cmlib import explore, report, tuning
+from cmlib.study import tuned_runs
+
+
+@pytest.fixture(scope="module")
+def tuned():
+    return tuned_runs.load_tuned()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    page = report.run_profile("smoke", ["08"], results=tmp_path_factory.mktemp("results"))
+    return page.parent / "08_tuning"
+
+
+def test_every_table_and_figure_of_the_papers_is_there(folder):
+    made = {file.name for file in folder.iterdir()}
+    figures = ["times", "parameters", "fig13", "learning", "fig15", "fig14", "explore"]
+    assert {f"{name}.{kind}" for name in figures for kind in ("png", "svg")} <= made
+    assert {f"{name}.csv" for name in ("table4", "pairs", "table2", "variation", "causes")} <= made
+    said = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    assert all(
+        "not hardware events" in figure["caption"] for figure in said["figures"] if "fig13" in figure["name"]
+    )
+
+
+def test_its_numbers_are_those_of_the_recordings(folder, tuned):
+    numbers = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["numbers"]
+    found = {number["name"]: number["value"] for number in numbers}
+    assert np.isfinite(list(found.values())).all()
+    for name, one in tuned.items():
+        assert 0 < found[f"error of the model by parameters, {name}"] < 50
+        for parameter, own in one.levels.groupby("parameter"):
+            means = own.groupby("level")["seconds"].mean()
+            expected = 100 * (means.max() / means.min() - 1)
+            assert found[f"variation of the time of {name} by {parameter}"] == pytest.approx(expected)
+
+
+def test_pairs_of_the_table_are_ranked_by_both_measures(folder):
+    pairs = pd.read_csv(folder / "pairs.csv")
+    for _, own in pairs.groupby("program"):
+        assert own["H [%]"].is_monotonic_decreasing and own["H [%]"].sum() == pytest.approx(100)
+        assert sorted(own["place by Eq. 12"]) == list(range(1, len(own) + 1))
+
+
+def test_the_panel_tells_what_the_first_runs_say(tuned):
+    panel = explore.tuning(tuned)
+    name = panel.controls["program"].value
+    panel.controls["runs"].value = 30
+    panel.controls["parameter"].value = "nwt"
+    ranked = tuning.rank_directly(tuned[name].runs.take(range(30)))
+    place = list(ranked.index).index("nwt") + 1
+    said = html.unescape(re.sub(r"<[^>]+>", " ", panel.text))
+    assert f"{ranked['nwt']:.1f} % of the importance, place {place} of 13" in said
+    assert "spark.network.timeout" in said and panel.png.startswith(b"\x89PNG")
+
+
+def test_a_panel_without_runs_says_how_to_record_some():
+    assert "python -m cmlib.workloads.tuning --record" in explore.tuning({}).text
