@@ -93,13 +93,9 @@ def _judged(runs, model, event, knob, draws, seed):
     low, high = (ranks.index[third] for third in (ranks <= 1 / 3, ranks > 2 / 3))
     performance = runs.performance.groupby(level=0).mean()
     rng = np.random.default_rng(seed)
-    observed = _change(performance[low].mean(), performance[high].mean())
-    drawn = [
-        _change(
-            *(performance[side].sample(frac=1, replace=True, random_state=rng).mean() for side in (low, high))
-        )
-        for _ in range(draws)
-    ]
+    sides = [performance[side].to_numpy() for side in (low, high)]
+    observed = _change(*(side.mean() for side in sides))
+    drawn = _change(*(rng.choice(side, (draws, len(side))).mean(axis=1) for side in sides))
     ends = np.quantile(drawn, [0.025, 0.975])
     at = pd.DataFrame({event: [runs.rates.loc[side, event].mean() for side in (low, high)]})
     expected = _change(*partial_dependence(model, runs.examples, at))

@@ -44,12 +44,13 @@ def tuning(tuned):
         return figure, _said(first, ranked, parameter, setting)
 
     name, one = next(iter(tuned.items()))
+    first = rank_directly(one.runs).index[0]
     most = max(len(each.runs) for each in tuned.values())
     controls = {
         "program": dropdown("program", list(tuned), name),
         "runs": slider("runs", min(_LEAST_RUNS, most), most, value=len(one.runs)),
         "parameter": dropdown(
-            "parameter", [(f"{abbr} · {TABLE_IV[abbr].name}", abbr) for abbr in one.runs.parameters]
+            "parameter", [(f"{abbr} · {TABLE_IV[abbr].name}", abbr) for abbr in one.runs.parameters], first
         ),
     }
     return Panel(draw, controls)
