@@ -1,5 +1,7 @@
 """Programs under other settings: what is learned from how many runs, and what a setting does to the time."""
 
+from matplotlib.ticker import LogLocator, NullFormatter
+
 from cmlib.plot.style import blank, palette, panels, styled
 
 
@@ -94,5 +96,17 @@ def setting(parameters, ranked, *, x, y, xlabel, ylabel, title, chosen):
     left.grid(False, axis="y")
     left.set(title=title, xlabel="importance for the time [%]")
     right.plot(x, y, "o", ms=4, mfc="none", color=marked)
-    right.set(title=chosen, xlabel=xlabel, ylabel=ylabel, xscale="log", ylim=(0, None))
+    right.set(title=chosen, xlabel=xlabel, ylabel=ylabel, ylim=(0, None))
+    right.set_xscale("log", base=2)
+    right.xaxis.set_major_locator(LogLocator(base=2, numticks=7))
+    right.xaxis.set_major_formatter(_binary)
+    right.xaxis.set_minor_formatter(NullFormatter())
     return figure, axes[0]
+
+
+def _binary(value, _place):
+    """65536 as 64k."""
+    for unit, size in (("g", 1 << 30), ("m", 1 << 20), ("k", 1 << 10)):
+        if value >= size:
+            return f"{value / size:g}{unit}"
+    return f"{value:g}"

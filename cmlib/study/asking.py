@@ -184,7 +184,7 @@ def say_tuning(program, ranked, varied, needed):
             f"Between its ends {TABLE_IV[row['parameter']].name} changes it by {row['variation']:.0f} % "
             f"({row['low']:.0f} to {row['high']:.0f}, {_chance(row['p'])})."
         )
-    runs = ", ".join(
+    runs = "; ".join(
         f"{way} {'more than were made' if pd.isna(count) else f'{count:.0f}'}"
         for way, count in needed.items()
     )
