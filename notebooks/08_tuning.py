@@ -22,7 +22,7 @@
 # Method B asks directly: a model of the execution time by the parameters, one row a run. Method A asks the events first: which events matter for the time, and which parameters act together with those (CounterMiner, §V-D). The papers say that A needs fewer runs; here both are counted.
 
 # %% tags=["parameters"]
-programs = "all"  # programs to study, separated by commas, or all that are recorded
+program = "all"  # programs to study, separated by commas, or all that are recorded
 n_sizes = 6  # numbers of runs that models are trained on, from 10 to three quarters of all [1, 20]
 draws = 20  # times that runs are drawn for each number [2, 1000]
 n_events = 10  # important events that are paired with the parameters [2, 30]
@@ -51,7 +51,7 @@ results = Results("08_tuning", title="Tuning: which parameters of Spark to turn,
                   question="Which of Spark's parameters does a program's time depend on, and how many runs does it take to know?",
                   profile=profile, folder=results_folder or None)
 workers, counterminer, gbrt = Workers(jobs, executor, scheduler), paper("counterminer")["tuning"], paper("gbrt")["tuning"]
-tuned = tuned_runs.load_tuned(wanted=programs)
+tuned = tuned_runs.load_tuned(wanted=program)
 source, table = tuned_runs.say_source(tuned), events.table()
 
 # %% [markdown]

@@ -67,9 +67,11 @@ def load_tuned(folder="", wanted="all"):
     names = list(rows) if wanted == "all" else listed(wanted)
     missing = [name for name in names if name not in rows]
     if missing or not names:
+        of = f" of {', '.join(missing)} under other settings" if missing else ""
         which = "".join(f" --program {name}" for name in missing)
         raise NothingRecordedError(
-            f"nothing recorded yet: run `python -m cmlib.workloads.tuning --record{which}`"
+            f"nothing recorded yet{of}: run `python -m cmlib.workloads.tuning --record{which}`, which takes programs "
+            "on Spark"
         )
     return {name: _tuned(name, rows[name]) for name in names}
 
