@@ -48,8 +48,8 @@ def moves(runs, events, *, level=0.05):
 def judge_events(runs, events, *, level=0.05, draws=1000, seed=0):
     """Say of each event whether it causes the performance, goes along with it, or neither is shown.
 
-    The parameter is taken that moves the event, and none of the others, most. Runs in its highest third are
-    compared with those in its lowest: how far the performance of a run moves, and how far it should if the
+    The parameter is taken that moves the event, and none of the others, most. Runs with the highest third of its
+    values are compared with those with the lowest: how far the performance of a run moves, and how far it should if the
     model of the performance by the events told what causes it (partial dependence, Friedman 2001).
 
     Parameters
@@ -63,10 +63,11 @@ def judge_events(runs, events, *, level=0.05, draws=1000, seed=0):
     Returns
     -------
     DataFrame
-        Index: event. ``moved_by``, all parameters that move it; ``verdict``: causes (the performance moves as the model says, its 95 % interval without 0),
-        goes along with (the interval holds 0 and not what the model says), or not shown (no parameter moves
-        the event alone, the interval is too wide, or the performance moves against the model); ``parameter``,
-        and of the performance [%] ``expected``, ``observed``, ``low`` and ``high``.
+        Index: event. ``moved_by``, all parameters that move it; ``verdict``: causes (the performance moves as
+        the model says, its 95 % interval without 0), goes along with (the interval holds 0 and not what the
+        model says), or not shown (no parameter moves the event alone, the interval is too wide, or the
+        performance moves against the model); ``parameter``, the one that moves it alone; and of the
+        performance [%] ``expected``, ``observed``, ``low`` and ``high``.
 
     Notes
     -----
@@ -89,8 +90,11 @@ def judge_events(runs, events, *, level=0.05, draws=1000, seed=0):
 def _judged(runs, model, event, knob, draws, seed):
     if knob is None:
         return NOT_SHOWN, "", *[np.nan] * 4
-    ranks = runs.parameters[knob].rank(pct=True)
-    low, high = (ranks.index[third] for third in (ranks <= 1 / 3, ranks > 2 / 3))
+    # Places among the different values: also of two values, however often each was drawn, one is low and one is high.
+    places = runs.parameters[knob].rank(method="dense") - 1
+    low, high = (
+        places.index[third] for third in (places <= places.max() / 3, places >= 2 * places.max() / 3)
+    )
     performance = runs.performance.groupby(level=0).mean()
     rng = np.random.default_rng(seed)
     sides = [performance[side].to_numpy() for side in (low, high)]

@@ -38,6 +38,19 @@ def test_an_event_that_causes_is_told_from_one_that_goes_along(seed):
     assert judged["moved_by"].tolist() == ["p0", "p1", ""]
 
 
+@pytest.mark.parametrize("share", [0.2, 0.8])
+def test_a_knob_of_two_values_may_be_drawn_unequally(share):
+    runs = experiment(0, n=200)
+    runs.parameters["p0"] = 1.0 + (np.arange(200) % 10 >= 10 * share)
+    runs.rates["cause"] = runs.parameters["p0"] + 0.2 * runs.rates["untouched"]
+    hidden = runs.rates["along"] - 0.8 * runs.parameters["p1"]
+    runs.seconds[:] = 10 + 4 * runs.rates["cause"] + 4 * hidden
+    judged = knobs.judge_events(runs, EVENTS)
+    low, high = (runs.seconds[runs.parameters["p0"] == value].mean() for value in (1, 2))
+    assert judged.loc["cause", ["verdict", "parameter"]].tolist() == [knobs.CAUSES, "p0"]
+    assert judged.loc["cause", "observed"] == pytest.approx(100 * (high / low - 1))
+
+
 def test_most_events_that_go_along_are_shown_to():
     verdicts = [knobs.judge_events(experiment(seed, n=240), EVENTS)["verdict"]["along"] for seed in range(5)]
     assert verdicts.count(knobs.ALONG) >= 3

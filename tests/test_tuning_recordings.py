@@ -143,3 +143,8 @@ def test_what_is_not_recorded_is_told_with_its_command(write, tmp_path):
         NothingRecordedError, match="yet of pagerank under other settings: run .*--record --program pagerank`"
     ):
         tuned_runs.load_tuned(tmp_path, "sort, pagerank")
+    write(at_levels("kmeans", ["dpl"])[1], {"task-clock": 50, "page-faults": 1})
+    with pytest.raises(
+        NothingRecordedError, match="of kmeans under settings drawn at random: run .*--scale 1`"
+    ):
+        tuned_runs.load_tuned(tmp_path, "kmeans")

@@ -55,7 +55,7 @@ def load_tuned(folder="", wanted="all"):
     Raises
     ------
     NothingRecordedError
-        If there is none, or none of a program that is named.
+        If there is none, none of a program that is named, or none under settings drawn at random.
     CmlibError
         If a program was recorded with work of different sizes, or on several machines.
     """
@@ -121,7 +121,9 @@ def say_source(tuned):
     counted = (
         "hardware events" if one.per == "cycles" else "events that the kernel counts, not hardware events"
     )
-    sizes = ", ".join(f"{len(each.runs)} runs of {name}" for name, each in tuned.items())
+    sizes = ", ".join(
+        f"{len(each.runs)} runs of {name} (scale {each.scale:g})" for name, each in tuned.items()
+    )
     return f"{sizes}; {counted}; {one.machine['model_name']}, {one.machine['processors']} processors."
 
 
@@ -142,6 +144,11 @@ def _tuned(name, recorded):
                 ends.append((parameter, level, meta["duration_s"]))
             case _:
                 random.append((file, meta, options))
+    if not random:
+        raise NothingRecordedError(
+            f"nothing recorded yet of {name} under settings drawn at random: run `python -m cmlib.workloads.tuning "
+            f"--record --program {name} --scale {scale:g}`"
+        )
     tried = dict.fromkeys(parameter for parameter, _, _ in ends)
     ends += [(parameter, "default", seconds) for parameter in tried for seconds in defaults]
     counts = {meta["program"]: read_counts(file, meta)[0] for file, meta, _ in random}
