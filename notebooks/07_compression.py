@@ -97,7 +97,7 @@ results.figure(figure, "fig06-fig09", f"**Figures 6 to 9.** The two worst fits (
 
 # %%
 overhead = compression.costs(samples)
-figure, _ = plot.by_case(overhead, ylabel="share of the program's\nprocessor time [%]", levels={"paper, below": printed["overhead_percent_below"], "wanted, below": 0.5})
+figure, _ = plot.by_case(overhead, ylabel="share of the program's\nprocessor time [%]", levels={"paper, below": printed["overhead_percent_below"], "our aim, below": 0.5})
 results.figure(figure, "fig10", "**Figure 10.** Overhead at 2,000 samples a second, in processor time, which other programs on the machine don't change: of the regression alone, as the paper counts it; and of the whole recording process while the program ran, which read perf's binary stream of two events, ran the regression with the drift test and stored the lines. "
                f"Where the program ran for less than a second, starting takes most of the latter. perf record's own work is not in it. {source.capitalize()}.")
 
