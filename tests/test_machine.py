@@ -41,6 +41,18 @@ INTEL_HYBRID = {
 }
 
 
+ARM_IN_QEMU = {
+    "proc/cpuinfo": "processor\t: 0\nBogoMIPS\t: 125.00\nFeatures\t: fp asimd aes cpuid\nCPU implementer\t: 0x41\n"
+    "CPU architecture: 8\nCPU variant\t: 0x4\nCPU part\t: 0xd0c\nCPU revision\t: 1\n\nprocessor\t: 1\n",
+    "proc/device-tree/compatible": "linux,dummy-virt\0",
+    "sys/bus/event_source/devices/armv8_pmuv3_0/type": "8\n",
+    "sys/bus/event_source/devices/armv8_pmuv3_0/cpus": "0-1\n",
+    "sys/bus/event_source/devices/armv8_pmuv3_0/perf_event_mux_interval_ms": "4\n",
+    "sys/bus/event_source/devices/arm_cmn_0/type": "9\n",
+    "sys/bus/event_source/devices/arm_cmn_0/cpumask": "0\n",
+}
+
+
 def tree(folder, files):
     for name, text in files.items():
         file = folder / name
@@ -113,8 +125,13 @@ def test_a_census_without_perf_counts_nothing_and_says_why(no_perf):
 
 
 def test_what_perf_complains_of_is_passed_on(fake_perf):
-    found = machine.census(event="refused:u")
+    found = machine.census(events=("refused:u",))
     assert found.offered == 0 and "event syntax error: 'refused:u'" in found.complaint
+
+
+def test_where_branches_cannot_be_counted_the_census_counts_instructions(fake_perf):
+    found = machine.census(events=("refused:u", "instructions:u"))
+    assert (found.offered, found.good, found.complaint) == (6, 5, "")
 
 
 # --- the host ---------------------------------------------------------------
@@ -149,6 +166,37 @@ def test_a_hybrid_processor_is_described(tmp_path):
     assert found["microarchitecture"] == "GenuineIntel-6-97"
     assert host.core_pmus(tmp_path) == ["cpu_atom", "cpu_core"]
     assert host.is_privileged(tmp_path) and host.has_watchdog(tmp_path) and host.paranoid_level(tmp_path) == 4
+
+
+def test_an_arm_processor_is_described_by_its_numbers_and_its_counters_are_found(tmp_path, no_perf):
+    found = machine.describe(tree(tmp_path, ARM_IN_QEMU))
+    names = ("vendor", "model_name", "family", "model", "microarchitecture", "processors", "virtual")
+    assert [found[name] for name in names] == ["ARM", "Neoverse-N1", 8, 0xD0C, "ARM-8-D0C", 2, "kvm"]
+    assert host.core_pmus(tmp_path) == ["armv8_pmuv3_0"] and found["mux_interval_ms"] == 4
+
+
+@pytest.mark.parametrize(
+    "cpu, files, expected",
+    [
+        ("CPU implementer: 0xc0\nCPU part: 0xac3\n", {}, ("Ampere", None, "Ampere-8-AC3", None)),
+        ("CPU implementer: 0x99\nCPU part: 0x1\n", {}, ("0x99", None, "0x99-8-1", None)),
+        (
+            "CPU implementer: 0x41\nCPU part: 0xd40\n",
+            {"sys_vendor": "Amazon EC2", "product_name": "c7g.metal"},
+            ("ARM", "Neoverse-V1", "ARM-8-D40", None),
+        ),
+        (
+            "CPU implementer: 0x41\nCPU part: 0xd40\n",
+            {"sys_vendor": "Amazon EC2", "product_name": "c7g.large"},
+            ("ARM", "Neoverse-V1", "ARM-8-D40", "kvm"),
+        ),
+    ],
+)
+def test_other_arm_processors_are_told_apart(tmp_path, cpu, files, expected):
+    shown = {f"sys/class/dmi/id/{name}": text for name, text in files.items()}
+    found = machine.describe(tree(tmp_path, {"proc/cpuinfo": f"processor: 0\n{cpu}"} | shown))
+    names = ("vendor", "model_name", "microarchitecture", "virtual")
+    assert tuple(found[name] for name in names) == expected
 
 
 def test_of_an_empty_host_nothing_is_known(tmp_path, no_perf):

@@ -12,6 +12,8 @@ from cmlib import perf
 
 _MOST = 16
 _REPEATS = 2
+# Events of no counter in particular; many ARM processors count no branches.
+_EVENTS = ("branches:u", "instructions:u")
 _SPIN = [sys.executable, "-I", "-S", "-c", "for _ in range(500_000): pass"]
 
 
@@ -37,7 +39,7 @@ class Census:
     complaint: str = ""
 
 
-def census(*, event="branches:u"):
+def census(*, events=_EVENTS):
     """Count one event in groups of one copy, two copies, … while a loop spins, and compare the copies.
 
     Takes about two seconds, and needs the counters for itself
@@ -45,10 +47,10 @@ def census(*, event="branches:u"):
 
     Parameters
     ----------
-    event : str, default "branches:u"
-        An event that any counter can count, and no fixed one: where
-        ``instructions`` and ``cycles`` have counters of their own, the census
-        says what is left beside them.
+    events : sequence of str, default branches:u, then instructions:u
+        The first that counts is used. It should be one that any counter can
+        count, and no fixed one: where ``instructions`` and ``cycles`` have
+        counters of their own, the census says what is left beside them.
 
     Returns
     -------
@@ -57,6 +59,15 @@ def census(*, event="branches:u"):
     """
     if shutil.which("perf") is None:
         return Census(0, 0, complaint="perf is not installed")
+    found = {}
+    for event in events:
+        found[event] = _census_of(event)
+        if found[event].offered:
+            return found[event]
+    return found[events[0]]
+
+
+def _census_of(event):
     groups, complaint = [], ""
     for n_copies in range(1, _MOST + 1):
         for _ in range(_REPEATS):

@@ -256,13 +256,16 @@ def _rotation(facts):
         "warning",
         "groups of events take turns rarely: at 100 ms many intervals would stay empty",
         numbers,
-        "as root, write 4 to /sys/bus/event_source/devices/cpu/perf_event_mux_interval_ms, or use longer intervals",
+        f"as root, write 4 to /sys/bus/event_source/devices/{(facts.pmus or ('cpu',))[0]}/perf_event_mux_interval_ms, "
+        "or use longer intervals",
     )
 
 
 def _virtual(facts):
     if not facts.machine["virtual"]:
-        return Finding("virtual", "ok", "this is no virtual machine", "no hypervisor flag in /proc/cpuinfo")
+        return Finding(
+            "virtual", "ok", "this is no virtual machine", "no hypervisor shows in /proc/cpuinfo or /sys"
+        )
     return Finding(
         "virtual",
         "note",

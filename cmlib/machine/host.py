@@ -7,10 +7,13 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from cmlib.machine import arm
+
 _CAP_SYS_ADMIN, _CAP_PERFMON = 21, 38
 _RAW_PMU = 4  # PERF_TYPE_RAW: the type of a processor's own counters
 _HYPERVISORS = {
     "kvm": "kvm",
+    "linux,dummy-virt": "kvm",
     "qemu": "kvm",
     "vmware": "vmware",
     "xen": "xen",
@@ -46,7 +49,7 @@ def describe(root="/"):
     root = Path(root)
     cpu = _first_processor(root)
     family, model = _integer(cpu.get("cpu family")), _integer(cpu.get("model"))
-    vendor = cpu.get("vendor_id") or cpu.get("CPU implementer")
+    vendor = cpu.get("vendor_id")
     release = _read(root / "proc/sys/kernel/osrelease")
     return {
         "vendor": vendor,
@@ -55,12 +58,12 @@ def describe(root="/"):
         "model": model,
         "microarchitecture": _microarchitecture(vendor, family, model),
         "processors": len(re.findall(r"^processor\s*:", _read(root / "proc/cpuinfo") or "", re.M)) or None,
-        "virtual": _hypervisor(root, cpu.get("flags", "").split()),
+        "virtual": _hypervisor(root, cpu),
         "kernel": f"Linux {release}" if release else None,
         "perf": perf_version()[0],
         "mux_interval_ms": _mux_interval_ms(root),
         "load_1min": load_1min(root),
-    }
+    } | arm.identity(cpu)
 
 
 def load_1min(root="/"):
@@ -107,13 +110,15 @@ def perf_list():
 
 
 def core_pmus(root="/"):
-    """Names of the PMUs whose counters belong to the processor's cores, such as ``cpu`` or ``cpu_core``."""
+    """Names of the PMUs whose counters belong to the processor's cores: ``cpu``, ``cpu_core``, ``armv8_pmuv3_0``."""
     devices = Path(root) / "sys/bus/event_source/devices"
     named = ("cpu", "cpu_core", "cpu_atom")
     return sorted(
         device.parent.name
         for device in devices.glob("*/type")
-        if device.parent.name in named or _integer(_read(device)) == _RAW_PMU
+        if device.parent.name in named
+        or _integer(_read(device)) == _RAW_PMU
+        or (device.parent / "cpus").exists()  # on ARM, where types are given out in turn
     )
 
 
@@ -178,13 +183,19 @@ def _microarchitecture(vendor, family, model):
     return f"{vendor}-{family}-{model:X}"
 
 
-def _hypervisor(root, flags):
-    if "hypervisor" not in flags:
+def _hypervisor(root, cpu):
+    flags = cpu.get("flags")
+    if flags is not None and "hypervisor" not in flags.split():
         return None
     clocks = _read(root / "sys/devices/system/clocksource/clocksource0/available_clocksource") or ""
     dmi = root / "sys/class/dmi/id"
-    hints = " ".join([_read(dmi / "sys_vendor") or "", _read(dmi / "product_name") or "", clocks]).lower()
-    return next((name for hint, name in _HYPERVISORS.items() if hint in hints), "unknown")
+    tree = root / "proc/device-tree/compatible"
+    told = (dmi / "sys_vendor", dmi / "product_name", tree)
+    hints = " ".join([*(_read(file) or "" for file in told), clocks]).lower()
+    if flags is None and ".metal" in hints:
+        return None
+    unknown = None if flags is None else "unknown"
+    return next((name for hint, name in _HYPERVISORS.items() if hint in hints), unknown)
 
 
 def _mux_interval_ms(root):
