@@ -18,7 +18,7 @@
 #
 # *Reads* the recordings of the kernels under `data/regions`. *Writes* the tables and figures of AutoPerf's §5, and how often a verdict is wrong.
 #
-# Each changed function is counted from its beginning to its end: a sample is one invocation, its counts divided by its instructions and threads. An autoencoder learns the samples of good runs and gives a sample back; what it can't give back, the reconstruction error,
+# Each changed function is counted from its beginning to its end: a sample is one invocation, its counts divided by its instructions and threads. Where the machine has no PMU, what the kernel counts is taken instead (the processor's time, page faults, system calls, …), divided by the work that the program says it does. An autoencoder learns the samples of good runs and gives a sample back; what it can't give back, the reconstruction error,
 # tells how far the sample is from all that is known. Every program comes in two forms that execute the same instructions on the same data and print the same result; in the bad form threads contend for a cache line or a lock.
 
 # %% tags=["parameters"]
@@ -71,24 +71,23 @@ results.figure(figure, "algorithm1", "**Figure.** Algorithm 1 on the paper's var
 
 # %%
 subjects = study.recorded_subjects(folder, program)
-synthetic = any(subject.synthetic for subject in subjects.values())
-made_up = "**Synthetic counts, nothing was measured.** " if synthetic else ""
+source = verdicts.say_source(subjects)
 largest_first = sorted(subjects, key=lambda name: -len(subjects[name].training))
 found = dict(zip(largest_first, fan_out(partial(study.judge_subject, points=points, seed=seed), [subjects[name] for name in largest_first], workers)))
 judged = {name: found[name] for name in subjects}
-results.table(verdicts.recorded_table(subjects), "recorded", made_up + "**Table.** The fifteen programs of Table 2. Where the code is no original, its pattern of sharing was rebuilt.")
+results.table(verdicts.recorded_table(subjects), "recorded", source + "**Table.** The fifteen programs of Table 2. Where the code is no original, its pattern of sharing was rebuilt.")
 
 # %%
 shown = {name: judged[name] for name in ("hash_table_lock", "row_counters") if name in judged} or judged
 figure, _ = plot.sample_errors({one.subject.stands_for: one.samples for one in shown.values()}, thresholds={one.subject.stands_for: one.threshold for one in shown.values()})
-results.figure(figure, "fig05", made_up + "**Figure 5.** Reconstruction error of every sample, run after run (logarithmic). Dashed: mean + 2 standard deviations of the samples learned. "
+results.figure(figure, "fig05", source + "**Figure 5.** Reconstruction error of every sample, run after run (logarithmic). Dashed: mean + 2 standard deviations of the samples learned. "
                f"The paper's mean errors are {autoperf['mean_error']['dedup']:g} (dedup) and {autoperf['mean_error']['MySQL']:g} (MySQL): no one threshold serves two programs.")
 
 # %%
 settling = {one.subject.stands_for: one for one in sorted(judged.values(), key=lambda one: -one.settling.index[-1])[:2]}
 figure, _ = plot.settling({name: one.settling["mean"] for name, one in settling.items()},
                           stops={name: int(one.row["stopping_run"]) for name, one in settling.items()}, ylabel="mean reconstruction error")
-results.figure(figure, "fig04", made_up + "**Figure 4.** Mean reconstruction error against the number of training runs, of the programs with the most. Errors of another scale need another ε: 0.6 % of the mean variance, which 0.05 is in the paper's MySQL series. The paper stops there at run 58.")
+results.figure(figure, "fig04", source + "**Figure 4.** Mean reconstruction error against the number of training runs, of the programs with the most. Errors of another scale need another ε: 0.6 % of the mean variance, which 0.05 is in the paper's MySQL series. The paper stops there at run 58.")
 
 # %% [markdown]
 # ## Who finds what
@@ -99,18 +98,18 @@ results.figure(figure, "fig04", made_up + "**Figure 4.** Mean reconstruction err
 # %%
 tree = study.judge_by_tree(subjects, seed=seed)
 table = verdicts.table2(judged, tree, autoperf["table2"])
-display(results.table(table, "table2", made_up + "**Table 2.** Every test run judged by a detector that knows good runs only. fs: false sharing, ts: true sharing, np: NUMA. "
-                      "*Rank of the cause*: place of the counter that plays HITM's part (lines from another core complex's cache), in the median run found."))
-results.table(verdicts.table3(judged, autoperf["table3"]), "table3", made_up + "**Table 3.** The topology with the smallest mean reconstruction error. Errors are sums over the counters, scaled to 0.1–0.9 here; the paper doesn't say how it scales.", decimals=5)
+display(results.table(table, "table2", source + "**Table 2.** Every test run judged by a detector that knows good runs only. fs: false sharing, ts: true sharing, np: NUMA. "
+                      "*Named first*: the counter behind most of the runs found; *rank of the cause*: place of the counter that plays HITM's part (lines that another core has changed), in the median run found. *Time*: cycles an instruction, or processor's time a unit of work."))
+results.table(verdicts.table3(judged, autoperf["table3"]), "table3", source + "**Table 3.** The topology with the smallest mean reconstruction error. Errors are sums over the counters, scaled to 0.1–0.9 here; the paper doesn't say how it scales.", decimals=5)
 
 # %%
 one = judged.get("row_counters", list(judged.values())[-1])
 errors = study.searched_topologies(one)
 scores = pd.DataFrame({"topology": [study.show_topology(t) for t in errors.index], "error": errors.to_numpy(), "f1": fan_out(partial(study.score_topology, judged=one, seed=seed), errors.index, workers)})
 figure, _ = plot.topologies(scores)
-display(results.figure(figure, "fig10", made_up + f"**Figure 10.** {one.subject.stands_for}: reconstruction error (above) and F1 (below) of every topology, by its encoding layers, the smallest error first. The paper finds that F1 grows as the error shrinks."))
+display(results.figure(figure, "fig10", source + f"**Figure 10.** {one.subject.stands_for}: reconstruction error (above) and F1 (below) of every topology, by its encoding layers, the smallest error first. The paper finds that F1 grows as the error shrinks."))
 figure, _ = plot.bars_by_program(verdicts.thresholds_table(judged), value="f1", hue="threshold", ylabel="F1", levels={"paper, mean + 2 sd": autoperf["f1_by_threshold"]["mean + 2 sd"], "paper, best fixed": max(autoperf["f1_by_threshold"][f"{share} %"] for share in (10, 20, 40))})
-results.figure(figure, "fig11", made_up + "**Figure 11.** F1 by threshold. Fixed ones: share by which the length of a sample's vector changes. *By distance* asks also how far beyond the threshold the samples are, the others only how many are.")
+results.figure(figure, "fig11", source + "**Figure 11.** F1 by threshold. Fixed ones: share by which the length of a sample's vector changes. *By distance* asks also how far beyond the threshold the samples are, the others only how many are.")
 
 # %% [markdown]
 # ## How many autoencoders
@@ -123,20 +122,20 @@ ks = [*range(1, min(k_max, len(together.functions)) + 1)]
 scored = dict(zip(["each", *ks], fan_out(partial(grouping.score_clusters, together=together, seed=seed), ["each", *ks], workers)))
 best = max(ks, key=lambda k: (scored[k]["f1"], -k))
 figure, _ = plot.bars_by_program(verdicts.functions_table(scored["each"], scored[best], scored[1]), value="f1", hue="autoencoders", ylabel="F1", levels={"paper, one for all": autoperf["f1_by_function"]["whole program"], "paper, lowest of one each": 0.73})
-results.figure(figure, "fig06", made_up + "**Figure 6.** F1 for each function when it alone is bad: with an autoencoder of its own, with one a cluster, and with one for the whole program. False alarms are the program's.")
+results.figure(figure, "fig06", source + "**Figure 6.** F1 for each function when it alone is bad: with an autoencoder of its own, with one a cluster, and with one for the whole program. False alarms are the program's.")
 
 # %%
 places = grouping.samples_in_plane(together)
 figure, _ = plot.clusters(places, {f"K = {k}: F1 {scored[k]['f1']:.2f}": scored[k]["clusters"] for k in ks[1:4]})
-results.figure(figure, "fig07", made_up + f"**Figure 7.** Functions by their mean training sample, coloured by cluster. The paper's F1 by cluster: K = 2 {autoperf['f1_by_cluster'][2]}, K = 3 {autoperf['f1_by_cluster'][3]}, K = 4 {autoperf['f1_by_cluster'][4]}.")
+results.figure(figure, "fig07", source + f"**Figure 7.** Functions by their mean training sample, coloured by cluster. The paper's F1 by cluster: K = 2 {autoperf['f1_by_cluster'][2]}, K = 3 {autoperf['f1_by_cluster'][3]}, K = 4 {autoperf['f1_by_cluster'][4]}.")
 
 # %%
 labels = {"false_positive_rate": "false positives, samples learned", "run_false_positive_rate": "false alarms, good test runs", "f1": "F1"}
 by_k = pd.DataFrame([scored[k] for k in ks])[["k", "autoencoders", *labels]].rename(columns=labels)
 by_k = by_k.join(pd.DataFrame(autoperf["false_positive_rate_by_k"], index=range(1, 11)).add_prefix("paper, "), on="k")
 figure, _ = plot.curves(by_k, x="k", ys={name: name for name in [*labels.values(), "paper, Apache", "paper, MySQL"]}, xlabel="K, clusters of samples", ylabel="rate, or F1")
-display(results.table(by_k, "clusters", made_up + "**Table.** Clusters, autoencoders that they take, false positives and F1; beside them the paper's rates (Fig. 8). Its Sqlite (Fig. 9): F1 0.91 with one and two clusters, 1.0 with three."))
-results.figure(figure, "fig08-fig09", made_up + "**Figures 8 and 9.** False positives and F1 against the number of clusters.")
+display(results.table(by_k, "clusters", source + "**Table.** Clusters, autoencoders that they take, false positives and F1; beside them the paper's rates (Fig. 8). Its Sqlite (Fig. 9): F1 0.91 with one and two clusters, 1.0 with three."))
+results.figure(figure, "fig08-fig09", source + "**Figures 8 and 9.** False positives and F1 against the number of clusters.")
 
 # %% [markdown]
 # ## How wrong, how small, how dear
@@ -146,19 +145,19 @@ results.figure(figure, "fig08-fig09", made_up + "**Figures 8 and 9.** False posi
 # %%
 told = sum(fan_out(partial(versions.same_version_alarms, n_pairs=-(-n_pairs // len(judged)), seed=seed), judged.values(), workers), [])
 diluted = pd.concat([versions.dilution(one, seed=seed) for one in judged.values()], ignore_index=True)
-display(results.table(diluted, "dilution", made_up + "**Table.** Ten runs with diluted sharing against twenty of the good form with the same path through the code: slowdown [%], chance of a false alarm, verdict.", decimals=4))
-figure, _ = plot.curves(diluted, x="sharing", ys={"slowdown": "slowdown"}, by="program", xlabel="share of the updates at the contended place [%]", ylabel="cycles an instruction,\nabove the good form's [%]", log=True)
-results.figure(figure, "dilution", made_up + "**Figure.** What diluted sharing costs (median runs); which of it is found is in the table.")
+display(results.table(diluted, "dilution", source + "**Table.** Ten runs with diluted sharing against twenty of the good form with the same path through the code: slowdown [%], chance of a false alarm, verdict.", decimals=4))
+figure, _ = plot.curves(diluted, x="sharing", ys={"slowdown": "slowdown"}, by="program", xlabel="share of the updates at the contended place [%]", ylabel="time, above\nthe good form's [%]", log=True)
+results.figure(figure, "dilution", source + "**Figure.** What diluted sharing costs (median runs); which of it is found is in the table.")
 
 # %%
 overhead = verdicts.overhead_table(subjects, autoperf["overhead"])
 figure, _ = plot.bars_by_program(overhead, value="overhead", hue="where", ylabel="time, counted\nabove uncounted [%]", levels={"paper, mean": 100 * (autoperf["overhead"]["mean"] - 1)})
-results.figure(figure, "fig12", made_up + "**Figure 12.** Overhead of counting the regions, median of ten pairs of executions that took turns.")
+results.figure(figure, "fig12", source + "**Figure 12.** Overhead of counting the regions, median of ten pairs of executions that took turns.")
 
 # %%
 for name, value, unit, printed, note in verdicts.numbers(judged, told, diluted, overhead, autoperf):
-    results.number(name, value, unit, paper=printed, note=note + ("; synthetic counts" if synthetic else ""))
-display(results.finding(made_up + verdicts.say_verdict(table, told, diluted)))
+    results.number(name, value, unit, paper=printed, note=f"{note} {source}".strip())
+display(results.finding(source + verdicts.say_verdict(table, told, diluted)))
 results.numbers()
 
 # %% [markdown]
@@ -166,7 +165,7 @@ results.numbers()
 
 # %%
 panel = explore.anomaly(judged)
-panel if interactive else results.figure(panel.figure(), "explore", made_up + "**Figure.** Every sample's error against the threshold, and the counters behind one anomalous sample.")
+panel if interactive else results.figure(panel.figure(), "explore", source + "**Figure.** Every sample's error against the threshold, and the counters behind one anomalous sample.")
 
 # %% [markdown]
 # ## What this doesn't show

@@ -11,7 +11,7 @@ from unittest import mock
 
 import numpy as np
 
-from cmlib import events
+from cmlib.anomaly.counters import events_for
 from cmlib.anomaly.planted import CONTENTION, planted_run
 from cmlib.workloads.kernels import overhead, programs, recording
 
@@ -68,7 +68,7 @@ def make(folder, names=None, *, runs=None, diluted_runs=10, n_samples=20, good_c
     chosen = [p for p in programs() if names is None or p.name in names]
     if runs:
         chosen = [dataclasses.replace(program, runs=runs) for program in chosen]
-    listed = recording.raw_events(events.table("amd_zen5"))
+    listed = events_for("amd_zen5")
     todo = recording.plan(chosen, listed, good_counters=good_counters, diluted_runs=diluted_runs)
     stand_in = _StandIn(n_samples)
     with mock.patch.object(recording, "execute", stand_in), mock.patch.object(overhead, "execute", stand_in):
@@ -96,8 +96,8 @@ class _StandIn:
         like = [next(planted for part, planted in _LIKE.items() if part in name) for name, _ in events]
         expected = self._rates(argv)[like].to_numpy() * threads * instructions[:, None]
         counts = rng.poisson(expected * rng.lognormal(0, 0.02, shape))
-        head = ",".join(["function,location,thread,threads,seconds,running,instructions", *dict(events)])
-        about = f"{program},{program}.cpp:10,1,{threads},0.010000000,1.0000"
+        head = ",".join(["function,location,thread,threads,work,seconds,running,instructions", *dict(events)])
+        about = f"{program},{program}.cpp:10,1,{threads},1,0.010000000,1.0000"
         rows = [f"{about},{n},{','.join(map(str, row))}" for n, row in zip(instructions, counts, strict=True)]
         regions.write_text("\n".join([head, *rows, ""]))
         return 7, seconds * rng.lognormal(0.02, 0.02)

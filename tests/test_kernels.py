@@ -8,16 +8,20 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
+from cmlib.anomaly import counters
+from cmlib.anomaly.countable import countable
+from cmlib.anomaly.counters import events_for, playing, usual_events
 from cmlib.anomaly.profiles import read_regions
 from cmlib.anomaly.recordings import load_recording
 from cmlib.errors import CmlibError
+from cmlib.machine import Census
 from cmlib.workloads.kernels import __main__ as command
 from cmlib.workloads.kernels import build, execute, overhead, programs, recording
 
 pytestmark = pytest.mark.needs("c++")
 
 SMALL = {"parallel_matrix_mult": 1e-2, "parallel_matrix_comp": 1e-2}
-EVENTS = (("a", "0x1"), ("b", "0x2"), ("c", "0x3"))
+EVENTS = countable("a=0x1,b=0x2,c=0x3")
 
 
 @pytest.fixture(scope="module")
@@ -89,18 +93,29 @@ def test_boost_locks_are_boosts_own(binaries):
     assert "boost::detail::spinlock_pool<0>::pool_" in symbols.stdout
 
 
-def test_events_are_encoded_as_the_kernel_has_them():
-    table = pd.DataFrame({"code": [0x43, 0x1C7], "umask": [0x4, 0x0]}, index=["near", "dir"])
-    assert recording.raw_events(table, ["near", "dir"]) == (("near", "0x443"), ("dir", "0x1000000c7"))
-    with pytest.raises(CmlibError, match="far"):
-        recording.raw_events(table, ["far"])
+def test_every_list_of_events_can_be_counted_and_has_a_clock(monkeypatch):
+    for table in ("amd_zen5", "generic"):
+        listed = events_for(table)
+        assert all(event.hardware for event in listed)
+        assert playing("cycles", [event.name for event in listed])
+    near = next(event for event in events_for("amd_zen5") if event.name.endswith("sys.near_cache"))
+    assert near.config == "0x443" and near.name in playing("contention", ["ex_ret_ops", near.name])
+    known = {"vendor": "AuthenticAMD", "family": 26, "model": 2}
+    monkeypatch.setattr(counters, "core_pmus", lambda: ["cpu"])
+    assert usual_events(known) == events_for("amd_zen5")
+    assert usual_events({"vendor": "0x41", "family": None, "model": None}) == events_for("generic")
+    monkeypatch.setattr(counters, "core_pmus", list)
+    monkeypatch.setattr(counters.machine, "tracepoint_id", lambda name: None)
+    told = usual_events(known)
+    assert told[0].name == "task-clock" and not any(event.hardware or ":" in event.name for event in told)
 
 
 def test_plan_covers_every_event_in_every_run():
     todo = recording.plan(programs(), EVENTS, good_counters=3)
     assert {item.program.name for item in todo} == {p.name for p in programs() if p.nodes == 1}
     for item in todo:
-        assert sum(item.parts, ()) == EVENTS and max(map(len, item.parts)) == 2
+        assert sum(item.parts, ()) == (("a", "0x1"), ("b", "0x2"), ("c", "0x3"))
+        assert max(map(len, item.parts)) == 2 and item.per == "instructions"
         assert len({name for name, _, _ in item.runs}) == len(item.runs)
         assert {threads for _, threads, _ in item.runs} == {2, 3, 4}
     assert sum(len(item.runs) for item in todo if item.form == "good") == 440 - 20 + 8 * 20 + 5 * 10
@@ -122,6 +137,7 @@ def pretend(instructions, *, running=1.0, checksum=7):
                 "location": "f.cpp:1",
                 "thread": 1,
                 "threads": 2,
+                "work": 1,
                 "seconds": 0.1,
                 "running": running,
             }
@@ -195,21 +211,21 @@ def test_overhead_compares_counted_with_uncounted(binaries, tmp_path):
 
 def test_without_a_pmu_software_events_are_recorded_for_real(binaries, tmp_path):
     program = replace(programs()[9], runs=(2, 1, 1), size=1000)
-    events = (("page-faults", "1:2"), ("context-switches", "1:3"), ("task-clock", "1:1"))
-    todo = recording.plan([program], events, good_counters=9, per="task-clock")
-    assert todo[0].parts == ((events[2], *events[:2]),)
+    events = countable("task-clock,page-faults,context-switches")
+    todo = recording.plan([program], events)
+    assert todo[0].parts == (tuple((event.name, event.config) for event in events),)
     about, runs = load_recording(recording.record(todo[0], binaries, tmp_path, {"processors": 2}))
-    assert about["per"] == "task-clock" and len(runs) == 3
-    assert set(runs["good-000"]) == {"function", "location", "page-faults", "context-switches"}
-    # A switch or more when the workers are waited for, in milliseconds of processor time
-    assert 0 < runs["good-000"]["context-switches"].median() < 1e-3
-    with pytest.raises(CmlibError, match="not among the events"):
-        recording.plan([program], events[:2], good_counters=9, per="task-clock")
+    assert about["per"] == "work" and len(runs) == 3
+    assert set(runs["good-000"]) == {"function", "location", "task-clock", "page-faults", "context-switches"}
+    # A switch or more when the workers are waited for, of 1000 items; and a pixel takes some nanoseconds
+    assert 0.5e-3 < runs["good-000"]["context-switches"].median() < 1
+    assert 1 < runs["good-000"]["task-clock"].median() < 1e6
 
 
 def test_the_command_lists_and_only_lists(tmp_path, monkeypatch):
     monkeypatch.setenv("CMLIB_DATA", str(tmp_path))
-    arguments = ["--program", "histogram", "--events", "a=0x1,b=0x2", "--good-counters", "2"]
+    monkeypatch.setattr(command, "census", lambda: Census(2, 2))
+    arguments = ["--program", "histogram", "--events", "a=0x1,b=0x2"]
     listed = CliRunner().invoke(command.main, arguments)
     assert listed.exit_code == 0, listed.output
     assert "120 executions" in listed.output and "minutes" in listed.output
@@ -222,7 +238,8 @@ def test_the_command_records_what_it_listed(tmp_path, monkeypatch):
     monkeypatch.setenv("CMLIB_DATA", str(tmp_path))
     for module in (recording, overhead):
         monkeypatch.setattr(module, "execute", pretend(1000))
-    arguments = ["--record", "--program", "histogram", "--events", "a=0x1,b=0x2", "--good-counters", "3"]
+    monkeypatch.setattr(command, "census", lambda: Census(3, 3))
+    arguments = ["--record", "--program", "histogram", "--events", "a=0x1,b=0x2"]
     for _ in range(2):  # the second time all is there
         done = CliRunner().invoke(command.main, arguments)
         assert done.exit_code == 0, done.output

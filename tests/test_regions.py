@@ -39,6 +39,7 @@ int main(void) {
     CMLIB_REGION_BEGIN("a<b, \\"c\\">"); touch(&two); CMLIB_REGION_END("a<b, \\"c\\">");
     CMLIB_REGION_END("outer");
     cmlib_region_threads(2);
+    cmlib_region_work(500);
     CMLIB_REGION_BEGIN("parallel");
     for (int i = 0; i < 2; i++) pthread_create(&threads[i], 0, touch, &one);
     for (int i = 0; i < 2; i++) pthread_join(threads[i], 0);
@@ -61,7 +62,7 @@ def touch(pages):
         for i in range(pages):
             memory[i * 4096] = 1
 for factor in (1, 2):
-    with region("touch", threads=factor):
+    with region("touch", threads=factor, work=7):
         touch(factor * {PAGES})
 try:
     with region("raises"):
@@ -133,6 +134,7 @@ def test_page_faults_are_counted_region_by_region(c_program, tmp_path):
     assert faults["second file"] <= 2
     assert (frame["running"] == 1).all()
     npt.assert_array_equal(frame["threads"], [1, 1, 1, 2, 2])
+    npt.assert_array_equal(frame["work"], [1, 1, 1, 500, 500])
     assert frame["location"].str.fullmatch(r"(main|second)\.c:\d+").all()
     npt.assert_array_equal(frame["minor"], faults)
 
@@ -144,6 +146,7 @@ def test_python_regions_count_as_the_header_does(tmp_path):
     assert list(frame["function"]) == ["touch", "touch", "raises"]
     assert 0 <= frame["page_faults"][0] - PAGES < 40 and 0 <= frame["page_faults"][1] - 2 * PAGES < 40
     npt.assert_array_equal(frame["threads"], [1, 2, 1])
+    npt.assert_array_equal(frame["work"], [7, 7, 1])
     assert frame["location"].str.fullmatch(r"<string>:\d+").all()
 
 
@@ -172,7 +175,14 @@ def test_the_header_serves_cpp(tmp_path):
 
 def regions(counts, *, threads=1, functions="f", running=1.0):
     counts = pd.DataFrame(counts)
-    about = {"function": functions, "location": "x.c:1", "thread": 1.0, "threads": threads, "seconds": 0.1}
+    about = {
+        "function": functions,
+        "location": "x.c:1",
+        "thread": 1.0,
+        "threads": threads,
+        "work": 4.0,
+        "seconds": 0.1,
+    }
     return pd.concat([pd.DataFrame(about, index=counts.index).assign(running=running), counts], axis=1)
 
 
@@ -184,6 +194,11 @@ def test_longer_input_and_more_threads_change_no_rate(factor, threads):
     large = normalize(regions(counts, threads=threads))
     npt.assert_allclose(large["misses"] * threads, small["misses"], rtol=1e-12)
     npt.assert_allclose(small["misses"], [1e-5, 2e-5], rtol=1e-12)
+
+
+def test_without_instructions_counts_are_divided_by_the_work():
+    rates = normalize(regions({"instructions": [np.nan], "faults": [10.0]}, threads=3), per="work")
+    npt.assert_array_equal(rates["faults"], [2.5])
 
 
 def test_samples_off_the_counters_are_refused():

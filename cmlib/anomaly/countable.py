@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from cmlib import events
+from cmlib import events, machine
 from cmlib.errors import CmlibError
 
 # perf_event_open's type and number (linux/perf_event.h) of the events perf knows by a name of its own.
@@ -18,7 +18,6 @@ _SOFTWARE = (
     "alignment-faults",
     "emulation-faults",
 )
-SOFTWARE = "page-faults,context-switches,cpu-migrations"
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,6 @@ class Countable:
 
 
 INSTRUCTIONS = Countable("instructions", "0:1", "instructions:u", True)
-TASK_CLOCK = Countable("task-clock", "1:1", "task-clock", False)
 
 
 def countable(text, table=None):
@@ -52,8 +50,8 @@ def countable(text, table=None):
     Parameters
     ----------
     text : str
-        With commas between: names of software events, generic names such as branch-misses, names of the event
-        table, or NAME=CONFIG with a raw code.
+        With commas between: names of software events, tracepoints such as sched:sched_wakeup, generic names such as
+        branch-misses, names of the event table, or NAME=CONFIG with a raw code.
     table : DataFrame, optional
         Event table of this processor.
 
@@ -81,6 +79,8 @@ def _one(item, table):
         return Countable(name, f"1:{_SOFTWARE.index(name)}", name, False)
     if name in _HARDWARE:
         return Countable(name, f"0:{_HARDWARE.index(name)}", f"{name}:u", True)
+    if ":" in name:
+        return _tracepoint(name)
     if table is not None and name in table.index:
         code, umask = int(table.at[name, "code"]), int(table.at[name, "umask"])
         raw = hex(code & 0xFF | (code >> 8) << 32 | umask << 8)
@@ -90,6 +90,16 @@ def _one(item, table):
         f"({', '.join(_HARDWARE)}), nor in the event table of this processor. Any event can be given as NAME=CODE, "
         "such as near_cache=0x443."
     )
+
+
+def _tracepoint(name):
+    number = machine.tracepoint_id(name)
+    if number is None:
+        raise CmlibError(
+            f"event {name!r}: this kernel has no such tracepoint, or hides it from this user (root may look): "
+            "`perf list tracepoint` tells what there is"
+        )
+    return Countable(name, f"2:{number}", name, False)
 
 
 def _by_code(name, config, item):

@@ -242,8 +242,8 @@ class AutoPerf(BaseEstimator):
         -------
         DataFrame
             A row a counter, the cause first: counter, votes (samples where it comes first), share (of the
-            error, mean), times_usual (its median, as a multiple of the good samples'), and function and location
-            of most of the samples where it comes first. Empty if no sample is anomalous.
+            error, mean), times_usual (its median, as a multiple of the good samples'; infinite where that is 0),
+            and function and location of most of the samples where it comes first. Empty if no sample is anomalous.
         """
         found = run[self.exceeding(run)]
         if found.empty:
@@ -255,7 +255,8 @@ class AutoPerf(BaseEstimator):
             if (cluster == number).any():
                 errors[cluster == number] = expert.autoencoder.squared_errors(values[cluster == number])
         usual = np.array([self.experts_[number].usual for number in cluster])
-        times_usual = np.median(values / np.maximum(usual, np.finfo(float).tiny), axis=0)
+        unseen = np.where(values > 0, np.inf, 0.0)
+        times_usual = np.median(np.divide(values, usual, out=unseen, where=usual > 0), axis=0)
         shares = (errors / errors.sum(axis=1, keepdims=True)).mean(axis=0)
         ranked = np.argsort(-errors, axis=1, kind="stable")
         rows = []

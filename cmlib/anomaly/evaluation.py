@@ -12,24 +12,26 @@ def evaluate(detector, good_runs, bad_runs, *, cause=()):
         Fitted to other runs.
     good_runs, bad_runs : sequence of DataFrame
     cause : collection of str
-        Counters any of which is the true cause (for contention, those that play HITM's part).
+        Counters any of which is the true cause (for contention, those that play HITM's part); of the detector's.
 
     Returns
     -------
     Series
         good, bad (runs judged), false_negatives, false_positives, precision, recall, f1 (§5.3; 0 where nothing
-        was found), and cause_rank: the best rank of a true cause among the counters, in the median bad run that
-        was found (1 is first; NaN if none was, or no cause is asked for).
+        was found), cause_rank: the best rank of a true cause among the counters, in the median bad run that
+        was found (1 is first; NaN if none was, or no cause is asked for), and named: the counter that is first in
+        most of these runs (empty if none was found, or the detector names none).
     """
     positives = [run for run in bad_runs if detector.predict(run)]
     false_positives = sum(detector.predict(run) for run in good_runs)
     found = len(positives)
     precision = found / (found + false_positives) if found else 0.0
     recall = found / len(bad_runs) if bad_runs else 0.0
-    ranks = []
-    for run in positives if cause else ():
-        counters = list(detector.causes(run)["counter"])
-        ranks += [1 + min(counters.index(name) for name in cause if name in counters)] if counters else []
+    causes = (
+        [list(detector.causes(run)["counter"]) for run in positives] if hasattr(detector, "causes") else []
+    )
+    firsts = pd.Series([counters[0] for counters in causes if counters], dtype=object)
+    ranks = [1 + min(map(counters.index, cause)) for counters in causes if counters and cause]
     return pd.Series(
         {
             "good": len(good_runs),
@@ -40,5 +42,6 @@ def evaluate(detector, good_runs, bad_runs, *, cause=()):
             "recall": recall,
             "f1": 2 * precision * recall / (precision + recall) if found else 0.0,
             "cause_rank": pd.Series(ranks, dtype=float).median(),
+            "named": "" if firsts.empty else firsts.mode()[0],
         }
     )

@@ -5,7 +5,7 @@ import io
 import numpy as np
 import pandas as pd
 
-ABOUT = ("function", "location", "thread", "threads", "seconds", "running", "instructions")
+ABOUT = ("function", "location", "thread", "threads", "work", "seconds", "running", "instructions")
 PLACE = ("function", "location")
 
 
@@ -20,8 +20,8 @@ def read_regions(path):
     Returns
     -------
     DataFrame
-        A row a dynamic invocation, in the order of their ends: function, location, thread, threads, seconds,
-        running (0-1), instructions, and a column a counter [events]. NaN where nothing was counted.
+        A row a dynamic invocation, in the order of their ends: function, location, thread, threads, work,
+        seconds, running (0-1), instructions, and a column a counter [events]. NaN where nothing was counted.
 
     Raises
     ------
@@ -42,29 +42,31 @@ def read_regions(path):
 
 
 def normalize(regions, *, per="instructions"):
-    """Counts per instruction and thread.
+    """Counts per instruction and thread, or per unit of work.
 
     Parameters
     ----------
     regions : DataFrame
         As from `read_regions`.
-    per : str, default "instructions"
-        Counter by which the others are divided. Where there is no PMU, ``task-clock`` [ns] stands in.
+    per : {"instructions", "work"}, default "instructions"
+        What counts are divided by. Where there is no PMU, and so no instructions, the work that the program says it
+        does stands in.
 
     Returns
     -------
     DataFrame
         Columns function, location, and a counter each [events per instruction of this sample, divided by the
-        number of threads].
+        number of threads; or events per unit of work].
 
     Raises
     ------
     ValueError
-        If `per` or a counter weren't counted, or a row's group was off the counters for a while.
+        If the instructions or a counter weren't counted, or a row's group was off the counters for a while.
     """
-    counters = [column for column in regions if column not in (*ABOUT, per)]
-    uncounted = [c for c in (per, *counters) if c not in regions or not np.isfinite(regions[c]).all()]
-    if uncounted or not (regions[per] > 0).all():
+    divisor = {"instructions": regions["instructions"] * regions["threads"], "work": regions["work"]}[per]
+    counters = [column for column in regions if column not in ABOUT]
+    uncounted = [c for c in (per, *counters) if not np.isfinite(regions[c]).all()]
+    if uncounted or not (divisor > 0).all():
         raise ValueError(
             f"{', '.join(uncounted) or per} were not counted in every sample: record on a machine whose "
             "`cmlib doctor` finds good counters, with fewer events at a time"
@@ -74,8 +76,7 @@ def normalize(regions, *, per="instructions"):
             f"{(regions['running'] < 1).sum()} of {len(regions)} samples were not counted all the time "
             "(running < 1): another perf took counters away; record this run again"
         )
-    rates = regions[counters].div(regions[per] * regions["threads"], axis=0)
-    return pd.concat([regions[list(PLACE)], rates], axis=1)
+    return pd.concat([regions[list(PLACE)], regions[counters].div(divisor, axis=0)], axis=1)
 
 
 def merge_runs(parts):
@@ -125,7 +126,7 @@ def read_runs(text, *, per="instructions"):
     text : str
         Files of regions, one after the other, each headed by ``# run=NAME key=value …``; those of the same name
         are parts of one run.
-    per : str, default "instructions"
+    per : {"instructions", "work"}, default "instructions"
         As for `normalize`.
 
     Returns

@@ -14,7 +14,7 @@ import warnings
 from pathlib import Path
 
 INSTRUCTIONS = ("instructions", 0, 1)
-SOFTWARE, RAW = 1, 4
+SOFTWARE, TRACEPOINT, RAW = 1, 2, 4
 _SYSTEM_CALLS = {"x86_64": 298, "aarch64": 241}
 _ENABLED_AND_RUNNING_OF_A_GROUP = 0b1011
 _CLOSE_ON_EXEC = 8
@@ -40,13 +40,14 @@ def include_dir():
 
 
 @contextlib.contextmanager
-def region(name, *, threads=1):
+def region(name, *, threads=1, work=1):
     """Count what happens inside of a ``with`` block, a row each time it is passed.
 
     Reads the environment of `cmlib_region.h`: ``CMLIB_REGIONS`` names the file to append to (without it nothing
     happens), ``CMLIB_EVENTS`` the events, ``NAME=CONFIG,…``. Counted are the calling thread and those it
-    starts after its first region, in user space (software events in the kernel as well, where permitted). Without a PMU or permission the block runs all the same,
-    its row has empty counts, and one warning says so.
+    starts after its first region, in user space (software events and tracepoints in the kernel as well, where
+    permitted). Without a PMU or permission the block runs all the same, its row has empty counts, and one warning
+    says so.
 
     Parameters
     ----------
@@ -54,6 +55,9 @@ def region(name, *, threads=1):
         Of the function or place.
     threads : int >= 1, default 1
         Threads the sample is a sum of.
+    work : int >= 1, default 1
+        What the block does, in units of your own (items, requests): what counts are divided by where there are no
+        instructions to divide them by.
 
     Yields
     ------
@@ -72,7 +76,7 @@ def region(name, *, threads=1):
     finally:
         after, seconds = group.read(), time.monotonic() - began
         output.write(
-            [name, location, threading.get_native_id(), threads, f"{seconds:.9f}"], group, before, after
+            [name, location, threading.get_native_id(), threads, work, f"{seconds:.9f}"], group, before, after
         )
 
 
@@ -108,7 +112,9 @@ class _Output:
         self._file = open(path, "a", buffering=1, encoding="utf-8", newline="")  # noqa: SIM115
         self._rows = csv.writer(self._file, lineterminator="\n")
         names = [name for name, _, _ in events]
-        self._rows.writerow(["function", "location", "thread", "threads", "seconds", "running", *names])
+        self._rows.writerow(
+            ["function", "location", "thread", "threads", "work", "seconds", "running", *names]
+        )
         self._warned = False
 
     def group(self):
@@ -165,11 +171,13 @@ class _Group:
 def _perf_event_open(kind, config, leader):
     """Open a counter on the calling thread and those it will start: (descriptor or -1, errno).
 
-    In user space; software events in the kernel as well where that is permitted.
+    In user space; what happens in the kernel there as well, where that is permitted.
     """
     inherit, pinned, exclude_kernel, exclude_hypervisor = 1 << 1, 1 << 2, 1 << 5, 1 << 6
     flags = inherit | exclude_hypervisor | (pinned if leader < 0 else 0)
-    descriptor, error = _system_call(kind, config, leader, flags) if kind == SOFTWARE else (-1, 0)
+    descriptor, error = (
+        _system_call(kind, config, leader, flags) if kind in (SOFTWARE, TRACEPOINT) else (-1, 0)
+    )
     if descriptor >= 0:
         return descriptor, error
     return _system_call(kind, config, leader, flags | exclude_kernel)

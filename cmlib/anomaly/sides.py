@@ -5,14 +5,13 @@ from pathlib import Path
 
 from cmlib import events, places
 from cmlib.anomaly.countable import countable
+from cmlib.anomaly.counters import usual_events
 from cmlib.anomaly.profiles import read_runs
 from cmlib.anomaly.recordings import load_recording, save_recording
 from cmlib.anomaly.versions import find_version, plan_parts, record_in_turns
 from cmlib.errors import CmlibError
 from cmlib.machine import census, counters_lock, describe
 from cmlib.machine.host import core_pmus
-
-_GENERIC = "cycles,branches,branch-misses,cache-references,cache-misses"
 
 
 @dataclass(frozen=True)
@@ -42,8 +41,8 @@ def open_sides(old, new, *, asked=None, n_runs=20, keep=None, progress=lambda: N
     old, new : str
         The ``.json`` of a recording, or a command in quotes.
     asked : str, optional
-        Events with commas between. Default: those of the recording on the other side, else those of the kernels
-        where the processor has a table, else generic ones.
+        Events with commas between. Default: those of the recording on the other side, else those of
+        :func:`cmlib.anomaly.counters.usual_events`.
     n_runs : int, default 20
         Runs of a command.
     keep : path-like, optional
@@ -108,18 +107,14 @@ def _recorded(commands, asked, recorded, n_runs, keep, progress):
     return sides
 
 
-def _wanted(asked, recorded, machine):
-    name = None
-    if machine["vendor"] and machine["family"] is not None:
-        name = events.table_for(machine["vendor"], machine["family"], machine["model"])
-    table = events.table(name) if name else None
+def _wanted(asked, recorded, about):
     if asked:
-        return countable(asked, table)
+        known = about["vendor"] and about["family"] is not None
+        name = events.table_for(about["vendor"], about["family"], about["model"]) if known else None
+        return countable(asked, events.table(name) if name else None)
     if recorded:
         pairs = {event: config for part in recorded.about["events"] for event, config in part.items()}
-        return countable(",".join(f"{event}={config}" for event, config in pairs.items()))
-    if table is not None:
-        from cmlib.workloads.kernels.recording import COUNTERS
-
-        return countable(",".join(COUNTERS), table)
-    return countable(_GENERIC)
+        # a tracepoint's number is another one on another kernel
+        told = (event if ":" in event else f"{event}={config}" for event, config in pairs.items())
+        return countable(",".join(told))
+    return usual_events(about)

@@ -12,12 +12,13 @@ from pathlib import Path
 import pandas as pd
 
 from cmlib import perf
-from cmlib.anomaly.countable import INSTRUCTIONS, TASK_CLOCK
+from cmlib.anomaly.countable import INSTRUCTIONS
 from cmlib.anomaly.profiles import read_regions
 from cmlib.errors import CmlibError
 
 WHOLE = "whole program"
 _ATTEMPTS = 3
+_MOST_AT_ONCE = 16  # of a region's header
 
 
 @dataclass(frozen=True)
@@ -79,10 +80,10 @@ def plan_parts(events, good_counters):
 
     Returns
     -------
-    per : str
-        What counts will be divided by: instructions, or task-clock where all events are software's.
+    per : {"instructions", "work"}
+        What counts will be divided by: work where no event is the processor's.
     parts : list of list of Countable
-        Events of each execution of a run, `per` first.
+        Events of each execution of a run, the instructions first.
 
     Raises
     ------
@@ -93,19 +94,26 @@ def plan_parts(events, good_counters):
     if hardware and good_counters < 2:
         raise CmlibError(
             f"{', '.join(event.name for event in hardware)}: {good_counters} good counters on this machine, and it "
-            "takes two, for instructions and one event at a time (`cmlib doctor` tells what there is). Software events "
-            "count everywhere: --events page-faults,context-switches,cpu-migrations"
+            "takes two, for instructions and one event at a time (`cmlib doctor` tells what there is). What the kernel "
+            "counts can be counted everywhere: --events task-clock,page-faults,context-switches,cpu-migrations"
         )
-    always = INSTRUCTIONS if hardware else TASK_CLOCK
-    software = [event for event in events if not event.hardware and event != always]
-    hardware = [event for event in hardware if event != always]
-    if not hardware and not software:
+    software = [event for event in events if not event.hardware]
+    if not hardware:
+        return "work", _portions(software, _MOST_AT_ONCE)
+    others = [event for event in hardware if event != INSTRUCTIONS]
+    if not others and not software:
         raise CmlibError(
-            f"{always.name} alone can't be compared: counts are divided by it. Give more --events."
+            "instructions alone can't be compared: counts are divided by them. Give more --events."
         )
-    width = max(1, good_counters - 1)
-    groups = [hardware[i : i + width] for i in range(0, len(hardware), width)] or [[]]
-    return always.name, [[always, *group, *(software if not i else [])] for i, group in enumerate(groups)]
+    width = max(1, min(good_counters - 1, _MOST_AT_ONCE - len(software)))
+    groups = _portions(others, width) or [[]]
+    return "instructions", [
+        [INSTRUCTIONS, *group, *(() if number else software)] for number, group in enumerate(groups)
+    ]
+
+
+def _portions(events, width):
+    return [events[i : i + width] for i in range(0, len(events), width)]
 
 
 def record_in_turns(versions, parts, per, *, n_runs, progress=lambda: None):
@@ -187,6 +195,7 @@ def _count_whole(argv, events, folder):
         "location": os.path.basename(argv[0]),
         "thread": 0,
         "threads": 1,
+        "work": 1,
         "seconds": f"{seconds:.9f}",
         "running": counts["running"].min(),
         "instructions": "",

@@ -9,6 +9,7 @@ COLUMNS = ("event", "code", "umask", "bits", "counters", "unit", "abbr", "core",
 _NUMBERS = ("code", "umask", "bits", "counters", "core")
 _FILLED = ("event", "code", "umask", "counters", "unit", "description")
 _PROCESSORS = "processors"
+_NO_TABLES = (_PROCESSORS, "autoperf")
 
 
 class EventError(CmlibError, ValueError):
@@ -85,7 +86,7 @@ def read_table(path):
 
 def known_tables():
     """Names of the event tables that come with the package, sorted."""
-    return sorted(path.stem for path in events_dir().glob("*.csv") if path.stem != _PROCESSORS)
+    return sorted(path.stem for path in events_dir().glob("*.csv") if path.stem not in _NO_TABLES)
 
 
 def table_for(vendor, family, model):

@@ -2,7 +2,7 @@
 
 from cmlib.machine.counters import Census, census, judge_census
 from cmlib.machine.doctor import Examination, Facts, Finding, examine, find
-from cmlib.machine.host import describe, load_1min, perf_list, perf_version
+from cmlib.machine.host import describe, load_1min, perf_list, perf_version, tracepoint_id
 from cmlib.machine.lock import CountersBusy, counters_lock
 
 __all__ = [
@@ -20,4 +20,5 @@ __all__ = [
     "load_1min",
     "perf_list",
     "perf_version",
+    "tracepoint_id",
 ]

@@ -122,6 +122,13 @@ def core_pmus(root="/"):
     )
 
 
+def tracepoint_id(name, root="/"):
+    """The kernel's number of a tracepoint, such as ``sched:sched_wakeup``; None if it has none, or doesn't tell."""
+    folders = [Path(root) / "sys/kernel" / place / "events" for place in ("tracing", "debug/tracing")]
+    known = (_integer(_read(folder.joinpath(*name.split(":")) / "id")) for folder in folders)
+    return next((number for number in known if number is not None), None)
+
+
 def paranoid_level(root="/"):
     """The kernel's perf_event_paranoid setting; None if the kernel has no perf events at all."""
     return _integer(_read(Path(root) / "proc/sys/kernel/perf_event_paranoid"))

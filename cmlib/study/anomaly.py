@@ -11,6 +11,7 @@ import pandas as pd
 from cmlib import places
 from cmlib.anomaly.autoencoder import Autoencoder
 from cmlib.anomaly.baselines import EventRatioTree, baseline
+from cmlib.anomaly.counters import CONTENTION, CYCLES, playing
 from cmlib.anomaly.detector import AutoPerf
 from cmlib.anomaly.evaluation import evaluate
 from cmlib.anomaly.profiles import PLACE
@@ -20,11 +21,10 @@ from cmlib.errors import NothingRecordedError
 from cmlib.study.data import listed
 from cmlib.workloads.kernels.overhead import FILE as OVERHEAD
 from cmlib.workloads.kernels.recipe import programs
-from cmlib.workloads.kernels.recording import CONTENTION, DILUTED
+from cmlib.workloads.kernels.recording import DILUTED
 
 RECORD = "python -m cmlib.workloads.kernels --record"
 FIXED = (0.1, 0.2, 0.4)
-_CYCLES = "ls_not_halted_cyc"
 _TREE_LEARNS = (
     "parallel_scalar_sum",
     "parallel_vector_sum",
@@ -44,6 +44,8 @@ class Subject:
         As in :class:`cmlib.workloads.kernels.Program`.
     original : bool
     machine : dict
+    per : {"instructions", "work"}
+        What counts are divided by.
     training, good, bad : list of DataFrame
         Normalized samples of runs: the first good ones, the rest of them, and the bad ones.
     diluted : dict of float to (list of DataFrame, list of DataFrame)
@@ -57,6 +59,7 @@ class Subject:
     type: str
     original: bool
     machine: dict
+    per: str
     training: list
     good: list
     bad: list
@@ -161,7 +164,8 @@ def judge_subject(subject, *, points=20, seed=0):
     began = time.monotonic()
     detector = AutoPerf(random_state=seed).fit(subject.training)
     seconds = time.monotonic() - began
-    row = evaluate(detector, subject.good, subject.bad, cause=CONTENTION if subject.type != "np" else ())
+    cause = playing(CONTENTION, detector.counters_) if subject.type != "np" else ()
+    row = evaluate(detector, subject.good, subject.bad, cause=cause)
     settling = _settling(subject, detector, step, seed)
     others = {name: _f1(baseline(name, random_state=seed), subject) for name in ("pca", "isolation_forest")}
     row = pd.concat([row, pd.Series(others)])
@@ -234,7 +238,8 @@ def score_topology(topology, judged, *, seed=0):
 
 
 def slowdown(good, bad):
-    """Cycles per instruction and thread of the median bad run, as a multiple of the median good one's.
+    """Time of the median bad run, as a multiple of the median good one's: cycles per instruction and thread, or the
+    processor's time per unit of work where that is what counts are divided by.
 
     Parameters
     ----------
@@ -244,11 +249,12 @@ def slowdown(good, bad):
     Returns
     -------
     float
-        NaN where cycles weren't counted.
+        NaN where neither was counted.
     """
-    if _CYCLES not in good[0]:
+    counted = playing(CYCLES, good[0])
+    if not counted:
         return np.nan
-    usual, now = (np.median([run[_CYCLES].median() for run in runs]) for runs in (good, bad))
+    usual, now = (np.median([run[counted[0]].median() for run in runs]) for runs in (good, bad))
     return now / usual
 
 
@@ -278,6 +284,7 @@ def _subject(program, folder):
         type=program.type,
         original=program.original,
         machine=about["machine"],
+        per=about["per"],
         training=good[:n_training],
         good=good[n_training:],
         bad=_runs(folder / "bad.json"),

@@ -9,6 +9,25 @@ from cmlib.workloads.kernels.recipe import programs
 _TYPES = {"fs": "false sharing", "ts": "true sharing", "np": "NUMA"}
 
 
+def say_source(subjects):
+    """What was counted, for captions.
+
+    Parameters
+    ----------
+    subjects : dict of str to Subject
+
+    Returns
+    -------
+    str
+        Markdown that ends in a space; empty where the processor's counters were counted.
+    """
+    if any(subject.synthetic for subject in subjects.values()):
+        return "**Synthetic counts, nothing was measured.** "
+    if any(subject.per == "work" for subject in subjects.values()):
+        return "**Counted by the kernel, per unit of work: the machine had no PMU.** "
+    return ""
+
+
 def recorded_table(subjects):
     """What is recorded of each of the fifteen programs.
 
@@ -71,8 +90,9 @@ def table2(judged, tree, printed):
                 "isolation forest, F1": row["isolation_forest"],
                 "decision tree, F1": tree[name],
                 "paper, tree finds it": {True: "yes", False: "no", None: "–"}[paper[7]],
+                "named first": row["named"],
                 "rank of the cause": row["cause_rank"],
-                "cycles, bad / good": row["slowdown"],
+                "time, bad / good": row["slowdown"],
             }
         )
     return pd.DataFrame(rows)
@@ -196,9 +216,7 @@ def numbers(judged, told, diluted, overhead, printed):
     here = overhead.loc[overhead["where"] == "here", "overhead"]
     found.append(("profiling overhead, mean", here.mean(), "%", 3.7, f"{len(here)} programs"))
     hits = diluted.loc[diluted["found"].astype(bool), "slowdown"]
-    found.append(
-        ("smallest slowdown found", hits.min(), "%", None, "cycles per instruction, diluted sharing")
-    )
+    found.append(("smallest slowdown found", hits.min(), "%", None, "time, diluted sharing"))
     return [row for row in found if np.isfinite(row[1])]
 
 
@@ -229,8 +247,8 @@ def say_verdict(table, told, diluted):
     if np.isnan(least["sharing"]):
         return said
     return said + (
-        f" Sharing is found in every program down to {least['sharing']:g} % of the updates, where the hardest one takes "
-        f"{least['slowdown']:.1f} % more cycles."
+        f" Sharing is found in every program down to {least['sharing']:g} % of the updates, where the hardest one is "
+        f"{least['slowdown']:.1f} % slower."
     )
 
 

@@ -48,8 +48,8 @@ def dilution(judged, *, seed=0):
     Returns
     -------
     DataFrame
-        A row a share of updates at the contended place, in per cent: program, sharing, slowdown (cycles per
-        instruction [%] above the control's, median runs), chance, found. Empty without diluted runs.
+        A row a share of updates at the contended place, in per cent: program, sharing, slowdown (time, as :func:`cmlib.study.anomaly.slowdown` has it,
+        above the control's [%]), chance, found. Empty without diluted runs.
     """
     rows = []
     for sharing, (control, diluted) in judged.subject.diluted.items():

@@ -8,22 +8,24 @@
  * Environment
  *   CMLIB_REGIONS  file to append to; without it the regions do nothing at all.
  *   CMLIB_EVENTS   NAME=CONFIG,NAME=CONFIG,...: CONFIG is the raw number the processor's manual gives (0x443), or
- *                  TYPE:CONFIG with a perf_event_open type (1:2 = software, page faults). As many as the
- *                  machine has good counters, less one: instructions are always counted with them.
+ *                  TYPE:CONFIG with a perf_event_open type (1:2 = software, page faults; 2:ID = tracepoint).
+ *                  As many as the machine has good counters, less one: instructions are always counted with them.
  *
  * What is counted
  *   User space only, in one pinned group led by `instructions`, so that all counts are of the same moments.
- *   Software events happen in the kernel, a context switch always, and so are counted there too where that is
- *   permitted (root, or kernel.perf_event_paranoid at 1 or less); elsewhere only page faults are left of them.
+ *   Software events and tracepoints happen in the kernel, a context switch always, and so are counted there too
+ *   where that is permitted (root, or kernel.perf_event_paranoid at 1 or less); elsewhere only page faults are left.
  *   Each thread that begins a region opens its own group (perf_event_open on itself) with `inherit` set: it
  *   counts that thread and every thread it starts afterwards. Around a parallel section, in the thread that
  *   starts the workers, a sample is therefore the sum over the workers; inside a worker it is the worker alone.
  *   Do not do both in one program: a worker would need two groups at once and the pinned one would fail.
  *   Threads that run before the first BEGIN aren't counted: call cmlib_region_start() at the top of main then.
- *   cmlib_region_threads(n) says how many threads the samples from here on are sums of.
+ *   cmlib_region_threads(n) says how many threads the samples from here on are sums of, cmlib_region_work(n) how
+ *   much work each of them does, in units of your own (items, requests): what counts are divided by where there
+ *   are no instructions to divide them by. Unsaid, an invocation is one unit.
  *
- * Output: CSV, a row each time a region ends: function, location, thread, threads, seconds, running (share of
- * the time the group was on counters; below 1 the row is worthless), instructions, the events. A field is
+ * Output: CSV, a row each time a region ends: function, location, thread, threads, work, seconds, running (share
+ * of the time the group was on counters; below 1 the row is worthless), instructions, the events. A field is
  * empty where nothing was counted. No PMU or no permission: the program runs on, rows have empty counts, and
  * one line on stderr says so.
  *
@@ -66,6 +68,7 @@ typedef struct {
     FILE *out; /* NULL: regions do nothing */
     int warned;
     int threads;
+    uint64_t work;
     int n_events;
     cmlib_event events[CMLIB_MAX_EVENTS];
 } cmlib_process;
@@ -86,7 +89,7 @@ typedef struct {
 } cmlib_thread;
 
 CMLIB_SHARED_DEFINITION cmlib_process cmlib_the_process = {
-    PTHREAD_ONCE_INIT, PTHREAD_MUTEX_INITIALIZER, 0, NULL, 0, 1, 0, {{"", 0, 0}}};
+    PTHREAD_ONCE_INIT, PTHREAD_MUTEX_INITIALIZER, 0, NULL, 0, 1, 1, 0, {{"", 0, 0}}};
 CMLIB_SHARED_DEFINITION __thread cmlib_thread cmlib_the_thread;
 
 CMLIB_SHARED_DEFINITION void cmlib_warn_once(const char *what, const char *detail) {
@@ -157,13 +160,13 @@ CMLIB_SHARED_DEFINITION void cmlib_open_output(void) {
     }
     setvbuf(process->out, NULL, _IOLBF, 1 << 14);
     cmlib_parse_events(getenv("CMLIB_EVENTS"));
-    fprintf(process->out, "function,location,thread,threads,seconds,running");
+    fprintf(process->out, "function,location,thread,threads,work,seconds,running");
     for (int i = 0; i < process->n_events; i++)
         fprintf(process->out, ",%s", process->events[i].name);
     fputc('\n', process->out);
 }
 
-/* Opens an event on the calling thread: in user space, software events in the kernel as well where permitted. */
+/* Opens an event on the calling thread: in user space, what happens in the kernel there as well where permitted. */
 CMLIB_SHARED_DEFINITION int cmlib_open_event(const cmlib_event *event, int leader) {
     struct perf_event_attr attr;
     int fd = -1;
@@ -175,7 +178,7 @@ CMLIB_SHARED_DEFINITION int cmlib_open_event(const cmlib_event *event, int leade
     attr.exclude_hv = 1;
     attr.pinned = leader < 0;
     attr.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
-    if (event->type == PERF_TYPE_SOFTWARE)
+    if (event->type == PERF_TYPE_SOFTWARE || event->type == PERF_TYPE_TRACEPOINT)
         fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, leader, PERF_FLAG_FD_CLOEXEC);
     attr.exclude_kernel = 1;
     return fd >= 0 ? fd : (int)syscall(SYS_perf_event_open, &attr, 0, -1, leader, PERF_FLAG_FD_CLOEXEC);
@@ -241,8 +244,8 @@ CMLIB_SHARED_DEFINITION void cmlib_write_row(const cmlib_frame *begin, const cml
     int counted = begin->counted && end->counted && end->enabled > begin->enabled;
     pthread_mutex_lock(&process->lock);
     cmlib_write_text(process->out, begin->id);
-    fprintf(process->out, ",\"%s:%d\",%ld,%d,%.9f,", slash ? slash + 1 : begin->file, begin->line,
-            syscall(SYS_gettid), process->threads, seconds);
+    fprintf(process->out, ",\"%s:%d\",%ld,%d,%llu,%.9f,", slash ? slash + 1 : begin->file, begin->line,
+            syscall(SYS_gettid), process->threads, (unsigned long long)process->work, seconds);
     if (counted)
         fprintf(process->out, "%.4f",
                 (double)(end->running - begin->running) / (double)(end->enabled - begin->enabled));
@@ -264,6 +267,8 @@ CMLIB_SHARED_DEFINITION void cmlib_region_start(void) {
 }
 
 CMLIB_SHARED_DEFINITION void cmlib_region_threads(int n) { cmlib_the_process.threads = n; }
+
+CMLIB_SHARED_DEFINITION void cmlib_region_work(uint64_t units) { cmlib_the_process.work = units; }
 
 CMLIB_SHARED_DEFINITION void cmlib_region_begin(const char *id, const char *file, int line) {
     cmlib_thread *own = &cmlib_the_thread;

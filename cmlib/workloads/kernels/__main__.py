@@ -3,12 +3,13 @@
 from pathlib import Path
 
 import click
-import pandas as pd
 from tqdm import tqdm
 
 from cmlib import places
+from cmlib.anomaly.countable import countable
+from cmlib.anomaly.counters import usual_events
 from cmlib.errors import CmlibError
-from cmlib.machine import counters_lock, describe
+from cmlib.machine import census, counters_lock, describe
 from cmlib.workloads.kernels import recording
 from cmlib.workloads.kernels.overhead import record_overhead
 from cmlib.workloads.kernels.recipe import build, programs
@@ -20,25 +21,20 @@ from cmlib.workloads.kernels.recipe import build, programs
 )
 @click.option("--program", "names", multiple=True, help="Only this program (repeat for more).")
 @click.option(
-    "--good-counters", default=5, show_default=True, help="Counters that count, as `cmlib doctor` says."
+    "--events",
+    "asked",
+    metavar="LIST",
+    help="With commas between, instead of those usual for this machine; NAME=CODE for raw ones.",
 )
-@click.option("--table", default="amd_zen5", show_default=True, help="Event table of this machine.")
-@click.option("--events", default="", help="NAME=CONFIG,… instead of those of the table.")
-@click.option("--per", default="instructions", show_default=True, help="Counter that counts are divided by.")
 @click.option("--max-threads", default=4, show_default=True)
 @click.option("--folder", type=click.Path(path_type=Path), help="Where recordings go [data/regions].")
-def main(do_record, names, good_counters, table, events, per, max_threads, folder):
+def main(do_record, names, asked, max_threads, folder):
     try:
         chosen = _chosen(names)
         binaries = build(places.results_dir() / "kernels", [program.name for program in chosen])
-        todo = recording.plan(
-            chosen,
-            _events(events, table),
-            good_counters=good_counters,
-            nodes=_nodes(),
-            max_threads=max_threads,
-            per=per,
-        )
+        events = countable(asked) if asked else usual_events(describe())
+        good = census().good if any(event.hardware for event in events) else 0
+        todo = recording.plan(chosen, events, good_counters=good, nodes=_nodes(), max_threads=max_threads)
         minutes = recording.estimate_minutes(todo, binaries)
         for item, expected in zip(todo, minutes, strict=True):
             click.echo(f"{item.program.name:22} {item.form:13} {len(item.runs):4} runs {item.executions:5} executions "
@@ -62,18 +58,6 @@ def _chosen(names):
     if unknown:
         raise CmlibError(f"no program {', '.join(sorted(unknown))}; there are {', '.join(known)}")
     return [known[name] for name in names] or list(known.values())
-
-
-def _events(text, table):
-    if text:
-        return tuple(tuple(item.split("=", 1)) for item in text.split(","))
-    file = places.events_dir() / f"{table}.csv"
-    codes = pd.read_csv(file, index_col="event", converters={"code": _number, "umask": _number})
-    return recording.raw_events(codes)
-
-
-def _number(text):
-    return int(text, 0)
 
 
 def _nodes():

@@ -7,56 +7,16 @@ import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from cmlib.anomaly.countable import INSTRUCTIONS
 from cmlib.anomaly.profiles import read_regions
 from cmlib.anomaly.recordings import save_recording
+from cmlib.anomaly.versions import plan_parts
 from cmlib.errors import CmlibError
 from cmlib.workloads.kernels.recipe import Program, execute
 
-# On AMD's family 1Ah: 22 of caches and memory, 10 of the rest, as the paper has 22 and 11. The part of HITM is played
-# by fills from another core complex's cache.
-COUNTERS = (
-    "ls_not_halted_cyc",
-    "ls_dmnd_fills_from_sys.near_cache",
-    "ls_dmnd_fills_from_sys.local_l2",
-    "ls_dmnd_fills_from_sys.local_ccx",
-    "ls_dmnd_fills_from_sys.dram_io_near",
-    "ls_dmnd_fills_from_sys.far_all",
-    "ls_any_fills_from_sys.near_cache",
-    "ls_hw_pf_dc_fills.local_l2",
-    "ls_hw_pf_dc_fills.local_ccx",
-    "ls_mab_alloc.load_store_allocations",
-    "ls_mab_alloc.hardware_prefetcher_allocations",
-    "ls_alloc_mab_count",
-    "l2_request_g1.rd_blk_x",
-    "l2_request_g1.rd_blk_l",
-    "l2_request_g1.ls_rd_blk_c_s",
-    "l2_cache_req_stat.ls_rd_blk_c",
-    "l2_cache_req_stat.ls_rd_blk_x",
-    "l2_cache_req_stat.dc_hit_in_l2",
-    "l2_fill_rsp_src.local_ccx",
-    "l2_fill_rsp_src.near_cache",
-    "l2_pf_miss_l2_hit_l3.l2_hwpf",
-    "ls_l1_d_tlb_miss.all",
-    "ls_bad_status2.stli_other",
-    "ls_locks.all",
-    "ls_dispatch.ld_dispatch",
-    "ls_dispatch.store_dispatch",
-    "ex_ret_ops",
-    "ex_ret_cond",
-    "ex_ret_brn_tkn_misp",
-    "ex_no_retire.load_not_complete",
-    "ex_no_retire.all",
-    "de_dispatch_stall_cycle_dynamic_tokens_part1.store_queue_rsrc_stall",
-)
 SHARING = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01)
 DILUTED = ("parallel_scalar_sum", "ticket_dispenser", "row_counters")
 ATTEMPTS = 3
-# What HITM is on Intel: a line taken from another core's cache. On AMD it is seen where the other core has another L3.
-CONTENTION = (
-    "ls_dmnd_fills_from_sys.near_cache",
-    "ls_any_fills_from_sys.near_cache",
-    "l2_fill_rsp_src.near_cache",
-)
 
 
 @dataclass(frozen=True)
@@ -74,8 +34,8 @@ class Recording:
         Name, threads and scale of each run.
     parts : tuple of tuple of (str, str)
         Name and configuration of the events of each execution of a run.
-    per : str
-        Counter by which the others will be divided; in every part, if it isn't the instructions.
+    per : {"instructions", "work"}
+        What the counts will be divided by.
     """
 
     program: Program
@@ -90,62 +50,37 @@ class Recording:
         return len(self.runs) * len(self.parts)
 
 
-def raw_events(table, counters=COUNTERS):
-    """Encode events of a table as perf_event_open's raw configuration.
-
-    Parameters
-    ----------
-    table : DataFrame
-        Index event; columns code and umask [integers].
-    counters : sequence of str
-
-    Returns
-    -------
-    tuple of (str, str)
-        Name and hexadecimal configuration: bits 0-7 and 32-35 the code, 8-15 the umask.
-    """
-    missing = [name for name in counters if name not in table.index]
-    if missing:
-        raise CmlibError(f"events {missing} are not in the table of this machine: pass others as NAME=CONFIG")
-    codes = table.loc[list(counters), ["code", "umask"]].itertuples()
-    return tuple((name, hex(code & 0xFF | (code >> 8) << 32 | umask << 8)) for name, code, umask in codes)
-
-
-def plan(programs, events, *, good_counters, nodes=1, max_threads=4, diluted_runs=10, per="instructions"):
+def plan(programs, events, *, good_counters=0, nodes=1, max_threads=4, diluted_runs=10):
     """List the recordings of Table 2 and of the dilution curve.
 
-    Runs differ in threads (2 to `max_threads`) and in scale (1 to 2.6); each is executed once for every
-    `good_counters` - 1 events, as one counter always holds the instructions.
+    Runs differ in threads (2 to `max_threads`) and in scale (1 to 2.6); each is executed as often as
+    the events need counters (:func:`cmlib.anomaly.versions.plan_parts`).
 
     Parameters
     ----------
     programs : sequence of Program
-    events : sequence of (str, str)
-    good_counters : int >= 2
-        What `cmlib doctor` found good, not what is offered.
+    events : sequence of Countable
+    good_counters : int, default 0
+        What `cmlib doctor` found good, not what is offered; 0 is enough for what the kernel counts.
     nodes : int, default 1
         NUMA nodes here; programs that need more are left out.
     max_threads : int, default 4
     diluted_runs : int, default 10
         Bad runs at each share of the dilution curve, beside twice as many good ones; 0 for none.
-    per : str, default "instructions"
-        Counter by which the others are divided; another must be among the events, and is counted in every
-        execution: ``task-clock`` where there is no PMU.
 
     Returns
     -------
     list of Recording
+
+    Raises
+    ------
+    CmlibError
+        If the events can't be counted with so many counters.
     """
-    if good_counters < 2:
-        raise CmlibError(
-            f"{good_counters} good counters: it takes two, for instructions and one event at a time"
-        )
-    always = tuple(event for event in events if event[0] == per)
-    if per != "instructions" and not always:
-        raise CmlibError(f"counts can't be divided by {per}: it is not among the events")
-    others = [event for event in events if event[0] != per]
-    width = good_counters - 1
-    parts = tuple(always + tuple(others[i : i + width]) for i in range(0, len(others), width))
+    per, groups = plan_parts(events, good_counters)
+    parts = tuple(
+        tuple((event.name, event.config) for event in group if event != INSTRUCTIONS) for group in groups
+    )
 
     def recording(program, form, n_runs, sharing=1.0, shift=0):
         runs = tuple(
@@ -267,7 +202,7 @@ def _record_run(recording, binaries, name, threads, scale):
             raise CmlibError(
                 f"`{' '.join(argv)}`: {', '.join(name for name, _ in events)} were not counted all the time in "
                 f"{ATTEMPTS} attempts, or not at all. `cmlib doctor` tells which counters are good; let no other perf "
-                "run. Without a PMU only software events count: --events task-clock=1:1,… --per task-clock."
+                "run."
             )
         texts.append(f"# run={name} part={number} threads={threads} scale={scale:g}\n{text}")
     return texts, repeated

@@ -30,7 +30,8 @@ struct Settings {
     long shared_of_1024() const { return static_cast<long>(sharing * 1024 + 0.5); }
 };
 
-inline Settings settings(int argc, char **argv) {
+// The work of an invocation is `size` items to the power of `exponent`.
+inline Settings settings(int argc, char **argv, int exponent = 1) {
     bool named = argc == 6 && (!std::strcmp(argv[1], "good") || !std::strcmp(argv[1], "bad"));
     Settings s{};
     if (named)
@@ -40,6 +41,10 @@ inline Settings settings(int argc, char **argv) {
         std::exit(2);
     }
     cmlib_region_threads(s.threads);
+    uint64_t work = 1;
+    for (int i = 0; i < exponent; i++)
+        work *= static_cast<uint64_t>(s.size);
+    cmlib_region_work(work);
     return s;
 }
 

@@ -16,7 +16,7 @@ static int64_t matrix_comp(const std::vector<int32_t> &a, const std::vector<int3
 }
 
 int main(int argc, char **argv) {
-    Settings s = settings(argc, argv);
+    Settings s = settings(argc, argv, 2);
     auto a = numbers<int32_t>(s.size * s.size, 7, 3), b = numbers<int32_t>(s.size * s.size, 8, 3);
     return repeat(s, [&](int) { return matrix_comp(a, b, s); });
 }

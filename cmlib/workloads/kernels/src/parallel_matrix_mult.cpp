@@ -26,7 +26,7 @@ static int64_t matrix_mult(const std::vector<int32_t> &a, const std::vector<int3
 }
 
 int main(int argc, char **argv) {
-    Settings s = settings(argc, argv);
+    Settings s = settings(argc, argv, 3);
     auto a = numbers<int32_t>(s.size * s.size, 5, 100), b = numbers<int32_t>(s.size * s.size, 6, 100);
     std::vector<int64_t> c(a.size());
     return repeat(s, [&](int) { return matrix_mult(a, b, c, s); });
