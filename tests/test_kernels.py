@@ -169,6 +169,8 @@ def test_a_recording_is_written_once_and_reads_back(tmp_path, monkeypatch):
     assert runs["bad-000"]["a"].tolist() == pytest.approx([5 / 1000 / 2] * 3)
     assert recording.record(item, tmp_path, tmp_path / "out", {}) is None
     assert sorted(p.name for p in made.parent.iterdir()) == ["bad.csv.gz", "bad.json"]
+    with pytest.raises(CmlibError, match=r"counts other events: c, .*--folder"):
+        recording.record(replace(item, parts=item.parts[:1]), tmp_path, tmp_path / "out", {})
     made.with_name("bad.csv.gz").write_bytes(b"")
     with pytest.raises(ValueError, match="changed since"):
         load_recording(made)

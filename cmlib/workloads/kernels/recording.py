@@ -9,7 +9,7 @@ from pathlib import Path
 
 from cmlib.anomaly.countable import INSTRUCTIONS
 from cmlib.anomaly.profiles import read_regions
-from cmlib.anomaly.recordings import save_recording
+from cmlib.anomaly.recordings import read_about, save_recording
 from cmlib.anomaly.versions import plan_parts
 from cmlib.errors import CmlibError
 from cmlib.workloads.kernels.recipe import Program, execute
@@ -149,10 +149,11 @@ def record(recording, binaries, folder, machine, *, progress=lambda run: None):
     Raises
     ------
     CmlibError
-        If nothing can be counted here, or the forms disagree in their result.
+        If nothing can be counted here, the forms disagree in their result, or what is there counted other events.
     """
     target = Path(folder) / recording.program.name / f"{recording.form}.json"
     if target.exists():
+        _check_same_events(recording, target)
         return None
     pieces, rejected = [], 0
     for name, threads, scale in recording.runs:
@@ -175,6 +176,16 @@ def record(recording, binaries, folder, machine, *, progress=lambda run: None):
         "machine": machine,
     }
     return save_recording(target, pieces, about)
+
+
+def _check_same_events(recording, target):
+    there = {name for part in read_about(target)["events"] for name in part}
+    wanted = {name for part in recording.parts for name, _ in part}
+    if there != wanted:
+        raise CmlibError(
+            f"{target} is there already and counts other events: {', '.join(sorted(there ^ wanted)[:5])}, … are in "
+            "one of both only. Record into another --folder, or delete that one first."
+        )
 
 
 def _argv(recording, binaries, threads, scale):
