@@ -116,7 +116,19 @@ def test_a_processor_nobody_knows_is_told_what_to_name(fake_perf, tmp_path, monk
         "app", QUICK, record.Request("ocoe", passes=1, interval_ms=20), folder=tmp_path
     )
     names = [e for meta in runs(tmp_path, "app").values() for group in meta["groups"] for e in group]
-    assert len(made["ocoe"]) == 3 and names[:2] == ["branches", "branch-misses"]
+    assert len(made["ocoe"]) == 4 and names[:2] == ["branches", "branch-misses"]
+
+
+def test_general_events_that_a_processor_lacks_are_left_out(fake_perf, tmp_path, monkeypatch):
+    about = machine.describe() | {"vendor": "ARM", "family": 8, "model": 0xD0C}
+    monkeypatch.setattr(machine, "describe", lambda: about)
+    monkeypatch.setenv("FAKE_LACKS", ",".join(protocol._GENERAL[:-2]))
+    record.record_program("app", QUICK, record.Request("ocoe", passes=1, interval_ms=20), folder=tmp_path)
+    (meta,) = runs(tmp_path, "app").values()
+    assert meta["groups"] == [list(protocol._GENERAL[-2:])] and meta["counters"]["good"] == 5
+    monkeypatch.setenv("FAKE_LACKS", ",".join(protocol._GENERAL))
+    with pytest.raises(record.RecordError, match="counts none of the general events"):
+        record.record_program("other", QUICK, record.Request("ocoe"), folder=tmp_path)
 
 
 def test_a_program_under_which_nothing_counts_is_told(zen5, tmp_path, monkeypatch):

@@ -116,5 +116,6 @@ def _unknown(name, table):
     hint = f"Did you mean {' or '.join(near)}?" if near else "The table's names are in its first column."
     return (
         f"event {name!r} is in neither the event table nor among perf's own names. {hint}\n"
-        "Any event can be given by its code: cpu/event=0xc2,umask=0x0,name=NAME/."
+        "Any event can be given by its code: cpu/event=0xc2,umask=0x0,name=NAME/, where the processor's PMU is cpu "
+        "in /sys/bus/event_source/devices; as armv8_pmuv3/event=0x8,name=NAME/ on ARM."
     )

@@ -1,9 +1,10 @@
 """The machine that counts: what it is, how many of its counters tell the truth, who may use them."""
 
-from cmlib.machine.counters import Census, census, judge_census
+from cmlib.machine.counters import Census, census, judge_census, supported
 from cmlib.machine.doctor import Examination, Facts, Finding, examine, find
 from cmlib.machine.host import describe, load_1min, perf_list, perf_version, tracepoint_id
 from cmlib.machine.lock import CountersBusy, counters_lock
+from cmlib.machine.names import known_events
 
 __all__ = [
     "Census",
@@ -17,8 +18,10 @@ __all__ = [
     "examine",
     "find",
     "judge_census",
+    "known_events",
     "load_1min",
     "perf_list",
     "perf_version",
+    "supported",
     "tracepoint_id",
 ]

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cmlib import perf
+from cmlib.events import base_name
 
 _MOST = 16
 _REPEATS = 2
@@ -67,6 +68,32 @@ def census(*, events=_EVENTS):
     return found[events[0]]
 
 
+def supported(events):
+    """Leave out the events that this machine can't count.
+
+    Many processors have not all of the generic ones, and perf ends when the first of a group is none of theirs.
+
+    Parameters
+    ----------
+    events : sequence of str
+        As perf takes them, see :func:`cmlib.events.encode`.
+
+    Returns
+    -------
+    list of str
+        In the order given. All of them where perf does not answer: it then says why when they are counted.
+    """
+    if shutil.which("perf") is None:
+        return list(events)
+    text, _ = _perf_stat([argument for event in events for argument in ("-e", event)], ["true"])
+    try:
+        frame = perf.parse_stat(text)
+    except perf.ParseError:
+        return list(events)
+    refused = set(map(base_name, frame.loc[~frame["supported"], "event"]))
+    return [event for event in events if base_name(event) not in refused]
+
+
 def _census_of(event):
     groups, complaint = [], ""
     for n_copies in range(1, _MOST + 1):
@@ -118,14 +145,18 @@ def _agree(group, tolerance):
 
 def _count_copies(event, n_copies):
     """Return (count, running) of each copy, nothing if perf refuses; and perf's first line on stderr."""
-    group = "{" + ",".join([event] * n_copies) + "}"
-    with tempfile.TemporaryDirectory() as folder:
-        output = Path(folder) / "census.csv"
-        once = ["perf", "stat", "-x", ",", "-I", "60000", "-o", str(output), "-e", group, "--", *_SPIN]
-        done = subprocess.run(once, stdin=subprocess.DEVNULL, capture_output=True, text=True)
-        text = output.read_text(encoding="utf-8") if done.returncode == 0 else ""
-    said = " ".join(line.strip() for line in done.stderr.strip().splitlines()[:2])
+    text, said = _perf_stat(["-e", "{" + ",".join([event] * n_copies) + "}"], _SPIN)
     if not text.strip():
         return [], said
     frame = perf.parse_stat(text)
     return list(zip(frame["value"], frame["running"], strict=True)), said
+
+
+def _perf_stat(selected, command):
+    """Return what perf counted, as text, empty if it refuses; and its first lines on stderr."""
+    with tempfile.TemporaryDirectory() as folder:
+        output = Path(folder) / "census.csv"
+        once = ["perf", "stat", "-x", ",", "-I", "60000", "-o", str(output), *selected, "--", *command]
+        done = subprocess.run(once, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        text = output.read_text(encoding="utf-8") if done.returncode == 0 else ""
+    return text, " ".join(line.strip() for line in done.stderr.strip().splitlines()[:2])

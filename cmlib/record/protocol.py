@@ -14,7 +14,7 @@ from cmlib.schedule import PINNED, PROBE, needs_counter, plan_mlpx, plan_ocoe, p
 
 _PASSES, _SWEEP_PASSES = 3, 2
 
-# What stands in for core events on a processor without a table of its own.
+# What stands in for core events on a processor without a table of its own: those of them that it can count.
 _GENERAL = (
     "branches",
     "branch-misses",
@@ -24,6 +24,8 @@ _GENERAL = (
     "L1-icache-load-misses",
     "dTLB-load-misses",
     "iTLB-load-misses",
+    "stalled-cycles-frontend",
+    "stalled-cycles-backend",
 )
 
 
@@ -91,7 +93,7 @@ def record_program(name, command, request, *, folder=None, wait=False, note=""):
     sets = _sets(request)
     check_names(name, sets[0].name)
     program = as_program(command)
-    table = _table(machine.describe())
+    table = machine.known_events(machine.describe())
     with machine.counters_lock(recordings, f"cmlib record {name}", wait=wait) as lock:
         counters = _counters(request, existing_runs(target))
         save = functools.partial(
@@ -109,7 +111,8 @@ def record_program(name, command, request, *, folder=None, wait=False, note=""):
             codes = _encodings(wanted.events, table, request.modifier)
             counting = _remembered(existing_runs(target), wanted.name)
             if wanted.events == "all" and counting is None:
-                probe = plan_probe(list(codes), **options)
+                here = set(machine.supported(list(codes.values())))
+                probe = plan_probe([name for name, told in codes.items() if told in here], **options)
                 made["probe"] = save(probe, encodings=codes)
                 counting = _counting_events(target)
             plans = wanted.plan(counting or list(codes), **options)
@@ -150,23 +153,12 @@ def _set_name(mode, chosen, per_run):
     return "ocoe" if mode == "ocoe" else f"mlpx{per_run}"
 
 
-def _table(about):
-    """The events of this processor, from the package, else from perf, else none."""
-    name = events.table_for(about["vendor"], about["family"], about["model"])
-    if name is not None:
-        return events.table(name)
-    try:
-        return events.from_perf_list(machine.perf_list())
-    except events.EventError:
-        return events.table().iloc[:0]
-
-
 def _encodings(chosen, table, modifier):
     """How perf is told each event asked for, by the name it has in perf's output."""
     if chosen == "all":
         names = table.index.to_list()
     elif chosen == "core":
-        names = events.core_events(table) or _GENERAL
+        names = events.core_events(table) or _general(modifier)
     else:
         names = _split(chosen)
     if not names:
@@ -175,6 +167,17 @@ def _encodings(chosen, table, modifier):
             "--events branches,branch-misses. `cmlib doctor` tells what it knows of this machine."
         )
     return {events.base_name(name): events.encode(name, table, modifier) for name in names}
+
+
+def _general(modifier):
+    told = {events.encode(name, events.table().iloc[:0], modifier): name for name in _GENERAL}
+    found = [told[event] for event in machine.supported(list(told))]
+    if not found:
+        raise RecordError(
+            "this processor counts none of the general events: name those to count, as in --events NAME,NAME. "
+            "`perf list --details` shows what perf knows of it; --events all finds out which of these count."
+        )
+    return found
 
 
 def _split(names):

@@ -66,7 +66,8 @@ def record_stream(
         If another recording is being made.
     """
     check_names(name, "samples")
-    encodings = {events.base_name(event): events.encode(event, _table(), modifier) for event in group}
+    table = machine.known_events(machine.describe())
+    encodings = {events.base_name(event): events.encode(event, table, modifier) for event in group}
     program = as_program(command)
     target = Path(folder or samples_dir()) / name
     with (
@@ -88,12 +89,6 @@ def record_stream(
             return out, record_lines(command, encodings, period, out, **options, **compress)
         except SampleError as error:
             raise SampleError(_explained(error, encodings)) from error
-
-
-def _table():
-    about = machine.describe()
-    name = events.table_for(about["vendor"], about["family"], about["model"])
-    return events.table(name) if name else events.table().iloc[:0]
 
 
 def _next(target, stem):
