@@ -199,6 +199,15 @@ def test_other_arm_processors_are_told_apart(tmp_path, cpu, files, expected):
     assert tuple(found[name] for name in names) == expected
 
 
+def test_an_arm_processor_s_events_are_those_of_perf_s_own_list(monkeypatch):
+    listed = (Path(__file__).parent / "golden/arm64-perf-list.txt").read_text(encoding="utf-8")
+    monkeypatch.setattr("cmlib.machine.names.perf_list", lambda: listed)
+    known = machine.known_events({"vendor": "ARM", "family": 8, "model": 0xD0C})
+    assert known.loc["br_pred", ["code", "umask", "named"]].tolist() == [0x12, 0, True] and len(known) == 7
+    monkeypatch.setattr("cmlib.machine.names.perf_list", lambda: "")
+    assert machine.known_events({"vendor": "ARM", "family": 8, "model": 0xD0C}).empty
+
+
 def test_of_an_empty_host_nothing_is_known(tmp_path, no_perf):
     assert set(machine.describe(tmp_path).values()) == {None}
     assert host.core_pmus(tmp_path) == [] and host.paranoid_level(tmp_path) is None
