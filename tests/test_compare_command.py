@@ -209,7 +209,7 @@ def test_events_are_told_to_regions_and_to_perf():
     assert (faults.config, faults.told, faults.hardware) == ("1:2", "page-faults", False)
     assert (branches.config, branches.told, branches.hardware) == ("0:4", "branches:u", True)
     assert near.config == mine.config == "0x443" and "event=0x43,umask=0x4" in near.told
-    assert mine.told == "cpu/config=0x443,name=mine/u" and soft.told == "context-switches"
+    assert mine.told == "r443/name=mine/u" and soft.told == "context-switches"
     per, parts = plan_parts([faults, branches, near, mine], 3)
     assert per == "instructions" and [[e.name for e in part][0] for part in parts] == ["instructions"] * 2
     assert sorted(e.name for part in parts for e in part[1:]) == sorted(

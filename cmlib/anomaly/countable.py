@@ -6,7 +6,18 @@ from cmlib import events, machine
 from cmlib.errors import CmlibError
 
 # perf_event_open's type and number (linux/perf_event.h) of the events perf knows by a name of its own.
-_HARDWARE = ("cycles", "instructions", "cache-references", "cache-misses", "branches", "branch-misses")
+_HARDWARE = (
+    "cycles",
+    "instructions",
+    "cache-references",
+    "cache-misses",
+    "branches",
+    "branch-misses",
+    "bus-cycles",
+    "stalled-cycles-frontend",
+    "stalled-cycles-backend",
+    "ref-cycles",
+)
 _SOFTWARE = (
     "cpu-clock",
     "task-clock",
@@ -117,4 +128,4 @@ def _by_code(name, config, item):
         raise CmlibError(
             f"event {item!r}: of perf's types 0 (generic), 1 (software) and 4 (raw) are known here"
         )
-    return Countable(name, config, f"cpu/config={number:#x},name={name}/u", True)
+    return Countable(name, config, f"r{number:x}/name={name}/u", True)
