@@ -131,7 +131,8 @@ def test_what_perf_complains_of_is_passed_on(fake_perf):
 
 def test_where_branches_cannot_be_counted_the_census_counts_instructions(fake_perf):
     found = machine.census(events=("refused:u", "instructions:u"))
-    assert (found.offered, found.good, found.complaint) == (6, 5, "")
+    assert (found.offered, found.good, found.complaint, found.without) == (6, 5, "", "refused")
+    assert "counts no refused" in changed(census=found)["counters"].numbers
 
 
 # --- the host ---------------------------------------------------------------

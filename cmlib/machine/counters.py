@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from cmlib import perf
@@ -32,12 +32,15 @@ class Census:
         Counts of the copies in each group counted, NaN where nothing was counted.
     complaint : str
         What perf said if not a single event could be counted; else empty.
+    without : str
+        The event that should have been counted, where this processor counts none of its kind; else empty.
     """
 
     offered: int
     good: int
     copies: tuple[tuple[float, ...], ...] = field(default=(), repr=False)
     complaint: str = ""
+    without: str = ""
 
 
 def census(*, events=_EVENTS):
@@ -64,7 +67,8 @@ def census(*, events=_EVENTS):
     for event in events:
         found[event] = _census_of(event)
         if found[event].offered:
-            return found[event]
+            without = events[0].partition(":")[0] if event != events[0] else ""
+            return replace(found[event], without=without)
     return found[events[0]]
 
 

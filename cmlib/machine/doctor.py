@@ -196,6 +196,8 @@ def _counters(facts):
     if not counted.offered:
         return finding("error", "no counter counts", counted.complaint, "see the findings above")
     numbers = f"{counted.offered} offered, {counted.good} good"
+    if counted.without:
+        numbers += f"; found with another event, as this processor counts no {counted.without}"
     if counted.good == counted.offered:
         return finding("ok", "all counters agree", numbers)
     broken = next(group for group in counted.copies if len(group) > counted.good)

@@ -13,6 +13,7 @@ _FEWEST = 3
 _WITHIN = 1.5
 _MEMORY = 64 << 20
 _PAGE = 4096
+_BY_HAND = "Where caches are as they are said to be, or one is missing, give the sizes: --sizes 'L2=64,128;L3=1024;M=131072'."
 
 
 def sweep(folder, *, smallest=8 << 10, largest=128 << 20, loads=400_000, repeats=3):
@@ -79,7 +80,7 @@ def plateaus(latencies, levels=LEVELS):
     found = pd.DataFrame(rows, index=pd.Index(levels, name="level"), columns=["smallest", "largest", "ns"])
     if not found["ns"].is_monotonic_increasing:
         raise CmlibError(
-            f"latencies don't rise from level to level, something else ran beside the sweep:\n{found}"
+            f"latencies don't rise from level to level, something else ran beside the sweep:\n{found}\n{_BY_HAND}"
         )
     return found
 
@@ -108,7 +109,9 @@ def working_sets(levels, n=3):
     }
     for level, (low, high) in bounds.items():
         if low > high:
-            raise CmlibError(f"no working set fits {level} without fitting the level before:\n{levels}")
+            raise CmlibError(
+                f"no working set fits {level} without fitting the level before:\n{levels}\n{_BY_HAND}"
+            )
     return {
         level: [int(size) // _PAGE * _PAGE for size in np.geomspace(low, high, n)]
         for level, (low, high) in bounds.items()
