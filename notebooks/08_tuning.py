@@ -41,10 +41,10 @@ from functools import partial
 
 import pandas as pd
 
-from cmlib import events, explore, knobs, plot, stability, tuning
+from cmlib import events, explore, plot, stability, tuning
 from cmlib.fanout import Workers, fan_out
 from cmlib.report import Results, paper
-from cmlib.study import asking, tuned_runs
+from cmlib.study import asking, causes, tuned_runs
 
 # %%
 results = Results("08_tuning", title="Tuning: which parameters of Spark to turn, asked directly and through events",
@@ -122,11 +122,16 @@ results.table(varied, "variation", "**Table.** How much longer the slowest level
 # %% [markdown]
 # ## Cause, or company?
 #
-# A parameter that was drawn by itself can be moved by nothing. Where it moves one important event and no other, the runs are an experiment on that event: if the time moves as the model says, the event causes it (or something nobody counted, moved along with it); if the time stays, the event only goes along with it.
+# What was drawn at random can be moved by nothing. Where it moves one important event and no other, the runs are an experiment on that event: if the time moves as the model says, the event causes it (or something nobody counted, moved along with it); if the time stays, the event only goes along with it.
+# Spark's parameters, drawn for the runs above, are one such experiment, but they mostly move many events at once. In the other a small program beside the executors makes one kind of event each, at rates drawn by themselves up to what the slowest runs have, at one setting of Spark (in brackets), and is counted with them.
 
 # %%
-judged = pd.concat({name: knobs.judge_events(one.runs, list(tuning.important_events(one.runs).index[:n_events]), seed=seed) for name, one in tuned.items()}, names=["program"]).reset_index()
-results.table(judged, "causes", f"**Table.** The important events, the parameters that move each, the one that moves it alone, and what the performance does between the lowest and the highest third of its values [%]: as the model of the performance says, and as it was, with its 95 % interval. {source}", rows=30)
+judged = pd.concat({name: causes.judged(one, n_events=n_events, seed=seed) for name, one in tuned.items()}, names=["program"]).reset_index()
+shown = judged.assign(event=asking.short(judged["event"], table)).dropna(subset="expected")
+figure, _ = plot.verdicts(shown, programs=list(tuned), xlabel="change of the performance [%]")
+display(results.figure(figure, "causes", "**Figure.** What the performance (the time of a run, or IPC where cycles are counted) does when one event is moved alone, from none or the lowest third of a knob's values to the highest third: cross, as the model by events says; circle with its 95 % interval, as it was. A cross far from an interval that holds 0: the event goes along with the performance and does not cause it."))
+emitting = ", ".join(f"{len(runs)} of {name} ({at})" for name, one in tuned.items() for at, runs in one.emitted.items()) or "none"
+results.table(judged, "causes", f"**Table.** The important events, the knobs that move each, the one that moves it alone, and what that brings along; the event's mean rate with the knob low and high, and how many of these runs lie beyond what the model has seen [%]; and what the performance does in between [%]: as the model of the performance says, and as it was, with its 95 % interval and how often chance does as much (p). Runs with emitted events: {emitting}. {source}", rows=30)
 
 # %%
 same = {"parameters": "spark_model", "events": "most_accurate_model", "events and parameters": "coupled_model"}
@@ -140,7 +145,9 @@ results.numbers()
 # %%
 needed = asking.enough(found, share=share)
 for name in tuned:
-    display(results.finding(asking.say_tuning(name, direct[name], varied, needed.loc[name]), program=name))
+    said = asking.say_tuning(name, direct[name], varied, needed.loc[name])
+    why = causes.say_causes(name, judged[judged["program"] == name].set_index("event"), emitted=tuned[name].emitted)
+    display(results.finding(f"{said} {why}", program=name))
 
 # %% [markdown]
 # ## Turn the knobs
@@ -154,7 +161,8 @@ panel if interactive else results.figure(panel.figure(), "explore", f"**Figure.*
 #
 # The paper's method A is quick because each interval of a run is an example for its model of IPC: 60 runs give thousands. Where cycles and instructions were not counted there is no IPC, and events are asked for the time of a run, one example each; then that advantage is not shown here.
 # Ranges decide what is important: a parameter whose ends are near each other for a program is unimportant by construction. The cluster is one machine of two processors, and programs last seconds; start-up is part of every run.
-# Importance is of a model, not a cause. An event that is part of another one, or that every parameter moves along with the others, is not shown to cause anything here: it would take a program written to move it alone.
+# Importance is of a model, not a cause. An event that no knob moves alone is not shown to cause anything here, nor is one that the knob could not move as far as the model would need to say something.
+# An emitted event is like the program's own only as the kernel counts it: a call that does as little as it can, in a process beside the program's. That it goes along with the time says that the event does not cost it; what the program does when it makes that event may.
 #
 # **References.** Lv et al., *CounterMiner*, MICRO 2018, §V-D. Lv, Sun, Yu, on gradient boosting and processor events, 2018, §4.3. Friedman and Popescu, *Predictive learning via rule ensembles*, 2008.
 

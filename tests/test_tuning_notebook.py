@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from cmlib import explore, report, tuning
-from cmlib.study import tuned_runs
+from cmlib.study import causes, tuned_runs
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +25,7 @@ def folder(tmp_path_factory):
 
 def test_every_table_and_figure_of_the_papers_is_there(folder):
     made = {file.name for file in folder.iterdir()}
-    figures = ["times", "parameters", "fig13", "learning", "fig15", "fig14", "explore"]
+    figures = ["times", "parameters", "fig13", "learning", "fig15", "fig14", "causes", "explore"]
     assert {f"{name}.{kind}" for name in figures for kind in ("png", "svg")} <= made
     assert {f"{name}.csv" for name in ("table4", "pairs", "table2", "variation", "causes")} <= made
     said = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
@@ -43,6 +43,14 @@ def test_its_numbers_are_those_of_the_recordings(folder, tuned):
         means = own.groupby("level")["seconds"].mean()
         expected = 100 * (means.max() / means.min() - 1)
         assert found[f"variation of the time of sort by {parameter}"] == pytest.approx(expected)
+
+
+def test_every_important_event_has_its_verdict_and_the_finding_counts_them(folder):
+    judged = pd.read_csv(folder / "causes.csv")
+    said = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["findings"][0]["text"]
+    assert len(judged) == 3 and set(judged["verdict"]) <= set(causes.WORDS)
+    assert (judged["verdict"][judged["knob"].isna()] == causes.WORDS[-1]).all()
+    assert "Of the 3 events that matter most for sort's performance, with" in said
 
 
 def test_pairs_of_the_table_are_ranked_by_both_measures(folder):

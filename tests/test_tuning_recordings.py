@@ -1,15 +1,16 @@
 """Settings of Spark's runs: how they are drawn, and read back from recordings."""
 
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cmlib.errors import CmlibError, NothingRecordedError
-from cmlib.study import asking, tuned_runs
+from cmlib.study import asking, causes, tuned_runs
 from cmlib.workloads.programs import label, read_label
 from cmlib.workloads.spark import TABLE_IV
-from cmlib.workloads.tuning import at_levels, at_random, record_all, settings_of
+from cmlib.workloads.tuning import Run, at_levels, at_random, at_rates, emitted_of, record_all, settings_of
 from cmlib.workloads.tuning.__main__ import main
 from cmlib.workloads.tuning.design import quantity
 from tests.small_runs import add_run
@@ -41,6 +42,23 @@ def test_one_parameter_moves_at_a_time():
         assert moved == {run.name.split("-")[1]}
     with pytest.raises(ValueError, match="'xyz' is no parameter of Table IV; there are bbs, dpl"):
         at_levels("sort", ["xyz"])
+
+
+def test_rates_are_drawn_by_themselves_a_third_of_them_none():
+    runs = at_rates("sort", {"page-faults": 500.0, "cpu-migrations": 20.0}, 300, at="exc-high")
+    level = next(run for run in at_levels("sort", ["exc"]) if run.name == "sort-exc-high")
+    assert runs[7].name == "sort-emit-exc-high-007" and all(run.options == level.options for run in runs)
+    rates = pd.DataFrame([emitted_of(run.noted) for run in runs])
+    assert (rates == 0).mean().between(0.25, 0.42).all()
+    assert abs(rates.corr(method="spearman").iloc[0, 1]) < 0.15
+    for event, top in (("page-faults", 500.0), ("cpu-migrations", 20.0)):
+        some = rates.loc[rates[event] > 0, event]
+        assert 0.1 * top <= some.min() < 0.11 * top and 0.98 * top < some.max() <= top
+        assert some.median() == pytest.approx(top * 0.1**0.5, rel=0.2)
+    alone = at_rates("sort", {"page-faults": 500.0}, 20, at="exc-high")
+    assert [run.emitted["page-faults"] for run in runs[:20]] == [run.emitted["page-faults"] for run in alone]
+    with pytest.raises(ValueError, match="'exc' is no setting; there are default, bbs-low"):
+        at_rates("sort", {}, 1, at="exc")
 
 
 @pytest.mark.parametrize(("text", "value"), [("64k", 65536), ("2g", 2 << 30), ("120s", 120), ("0.6", 0.6)])
@@ -85,7 +103,7 @@ def test_only_programs_on_a_cluster_are_recorded(tmp_path):
 @pytest.fixture
 def write(tmp_path):
     def write(run, counts, *, seconds=10.0, scale=1.0, machine=MACHINE):
-        told = label(run.name.split("-")[0], scale=scale, options=run.options)
+        told = label(run.name.split("-")[0], scale=scale, options=run.noted)
         changes = {"command": told, "duration_s": seconds, "machine": machine}
         return add_run(tmp_path, run.name, "tuning", 0, 0, counts.items(), **changes)
 
@@ -124,6 +142,42 @@ def test_levels_stand_beside_the_defaults(write, tmp_path):
         "bbs": [10, 11, 12],
         "dpl": [9, 10, 20],
     }
+
+
+def test_runs_with_emitted_events_are_an_experiment_of_their_own(write, tmp_path):
+    for number, run in enumerate(at_random("sort", 5)):
+        write(run, {"task-clock": 500, "page-faults": 500 + 1000 * number, "cpu-migrations": 5}, seconds=10.0)
+    for run in at_levels("sort", ["exc"])[::2]:
+        write(run, {"task-clock": 500, "page-faults": 1500, "cpu-migrations": 5}, seconds=9.0)
+    one = tuned_runs.load_tuned(tmp_path)["sort"]
+    assert one.emitted == {} and list(one.usual) == ["default", "exc-high"] and (one.pace == 150).all()
+    highest = tuned_runs.rates_to_emit(one, ["page-faults", "cpu-migrations"], at="exc-high")
+    assert highest == pytest.approx({"page-faults": 150 * (9 - 3), "cpu-migrations": 0})
+
+    for run in at_rates("sort", {"page-faults": 900.0}, 30, at="exc-high"):
+        faults = 1500 + float(run.emitted["page-faults"])
+        write(run, {"task-clock": 500, "page-faults": faults, "cpu-migrations": 5}, seconds=9.0)
+    tuned = tuned_runs.load_tuned(tmp_path)["sort"]
+    emitted = tuned.emitted["exc-high"]
+    assert len(tuned.runs) == 5 and len(emitted) == 30 and tuned.levels.equals(one.levels)
+    expected = 3 + emitted.parameters["page-faults"] / 500
+    assert emitted.rates["page-faults"].to_numpy() == pytest.approx(expected.to_numpy())
+    judged = causes.judged(tuned)
+    knob = "page-faults emitted (exc-high)"
+    assert judged.loc["page-faults", ["moved_by", "knob"]].tolist() == [knob, knob]
+    assert judged.loc["cpu-migrations", "knob"] == ""
+    said = causes.say_causes("sort", judged, emitted=tuned.emitted)
+    assert said.startswith(
+        "Of the 2 events that matter most for sort's performance, with 30 runs in which events"
+    )
+
+
+def test_what_cannot_be_emitted_is_refused_before_anything_runs(tmp_path):
+    runs = {"sort": [Run("sort-emit-default-000", {}, {"context-switches": "5"})]}
+    with pytest.raises(
+        CmlibError, match="there is no emitter for context-switches; there is one for each of raw_"
+    ):
+        record_all(runs, tmp_path / "tuning", counters={"offered": 0, "good": 0})
 
 
 @pytest.mark.parametrize("change", [{"scale": 2.0}, {"machine": MACHINE | {"model_name": "other"}}])

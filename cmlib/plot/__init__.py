@@ -7,7 +7,7 @@ from cmlib.plot.exploring import cleaned_series, interactions, ranking_beside_er
 from cmlib.plot.merging import matrices, run_times
 from cmlib.plot.ranking import ranking, refinement
 from cmlib.plot.series import series, series_by_program
-from cmlib.plot.tuning import by_runs, levels, setting
+from cmlib.plot.tuning import by_runs, levels, setting, verdicts
 
 __all__ = [
     "agreement",
@@ -38,4 +38,5 @@ __all__ = [
     "steps",
     "topologies",
     "two_rankings",
+    "verdicts",
 ]

@@ -71,6 +71,38 @@ def levels(frame, *, ylabel):
 
 
 @styled
+def verdicts(frame, *, programs, xlabel):
+    """What a model expects when an event is moved alone, and what was observed, a panel a program.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Columns ``program``, ``event``, ``verdict``, and in one unit ``expected``, ``observed``, ``low``, ``high``.
+    programs : sequence of str
+        One without a row has a panel that says so.
+    xlabel : str
+    """
+    most = max([1, *(len(frame[frame["program"] == program]) for program in programs)])
+    figure, axes = panels(programs, columns=1, height=0.9 + 0.24 * most, sharex=True)
+    expects, observes = palette(2)
+    for ax, program in zip(axes, programs, strict=True):
+        own = frame[frame["program"] == program]
+        places = range(len(own))
+        ax.axvline(0, color="#777777", lw=0.8)
+        ax.hlines(places, own["low"], own["high"], color=observes, lw=1.6)
+        ax.plot(own["observed"], places, "o", ms=5, color=observes, label="observed, 95 %")
+        ax.plot(own["expected"], places, "X", ms=6, color=expects, label="the model says")
+        rows = zip(own["event"], own["verdict"], strict=True)
+        ax.set_yticks(places, [f"{event}: {verdict}" for event, verdict in rows])
+        ax.set_ylim(max(len(own), 1) - 0.5, -0.5)
+        ax.grid(True, axis="x")
+        ax.grid(False, axis="y")
+        ax.set(title=program if len(own) else f"{program}: no event was moved alone", xlabel=xlabel)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    return figure, axes
+
+
+@styled
 def setting(parameters, ranked, *, x, y, xlabel, ylabel, title, chosen):
     """Left, the importance of every parameter, one of them in another colour; right, the time of each run by that one.
 

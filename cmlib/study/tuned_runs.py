@@ -1,6 +1,6 @@
 """Runs of Spark programs under different settings, read from their recordings."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pandas as pd
 
@@ -10,7 +10,7 @@ from cmlib.store.raw import find_recordings, read_counts
 from cmlib.study.data import listed
 from cmlib.workloads.programs import read_label
 from cmlib.workloads.spark import TABLE_IV
-from cmlib.workloads.tuning import FOLDER, settings_of
+from cmlib.workloads.tuning import FOLDER, HIGHEST, emitted_of, settings_of
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,12 @@ class Tuned:
         What events are divided by.
     machine : dict
     scale : float
+    pace : Series
+        What events are divided by [1/s], of each of `runs`.
+    usual : dict of str to Series
+        Rates of the events with one parameter at either end (``exc-high``), or all at their ``default``.
+    emitted : dict of str to cmlib.tuning.Runs
+        Runs at one of those settings with events emitted beside them; its parameters are the emitted rates [1/s].
     """
 
     runs: tuning.Runs
@@ -36,6 +42,9 @@ class Tuned:
     per: str
     machine: dict
     scale: float
+    pace: pd.Series
+    usual: dict = field(default_factory=dict)
+    emitted: dict = field(default_factory=dict)
 
 
 def load_tuned(folder="", wanted="all"):
@@ -110,6 +119,28 @@ def levels(tuned):
     return pd.concat(frames)[["program", "parameter", "level", "seconds"]]
 
 
+def rates_to_emit(one, events, *, at="default"):
+    """Highest rate at which each event is emitted: so that the program's own and it reach what the model has seen.
+
+    Parameters
+    ----------
+    one : Tuned
+    events : sequence of str
+    at : str, default "default"
+        Setting it is emitted at; where that was not recorded, the middle of the random runs stands for it.
+
+    Returns
+    -------
+    dict of str to float
+        Events a second: what the setting lacks to the highest rate among the random runs, but at least a tenth of
+        those runs' range, and no more than the emitter can.
+    """
+    seen, pace = one.runs.rates, one.pace.median()
+    lacking = seen.max() - one.usual.get(at, seen.median())
+    tops = pace * lacking.clip(lower=0.1 * (seen.max() - seen.min()))
+    return {event: min(float(tops[event]), HIGHEST.get(event, float("inf"))) for event in events}
+
+
 def say_source(tuned):
     """In one sentence, what was counted and where.
 
@@ -135,15 +166,20 @@ def _tuned(name, recorded):
                 f"{file}: {name} at scale {other:g} on {' '.join(_where(meta))}, others at {scale:g} on "
                 f"{' '.join(_where(first))}: times can't be compared. Move one kind out of the recordings."
             )
-    random, ends, defaults = [], [], []
+    random, ends, defaults, settings, emitted = [], [], [], {}, {}
     for file, meta, _, options in recorded:
-        match meta["program"].removeprefix(f"{name}-").split("-"):
+        kind = meta["program"].removeprefix(f"{name}-")
+        match kind.split("-"):
+            case ["emit", *at, _]:
+                emitted.setdefault("-".join(at), []).append((file, meta, emitted_of(options)))
             case ["default"]:
                 defaults.append(meta["duration_s"])
+                settings.setdefault(kind, []).append((file, meta))
             case [parameter, level]:
                 ends.append((parameter, level, meta["duration_s"]))
+                settings.setdefault(kind, []).append((file, meta))
             case _:
-                random.append((file, meta, options))
+                random.append((file, meta, settings_of(options)))
     if not random:
         raise NothingRecordedError(
             f"nothing recorded yet of {name} under settings drawn at random: run `python -m cmlib.workloads.tuning "
@@ -151,28 +187,43 @@ def _tuned(name, recorded):
         )
     tried = dict.fromkeys(parameter for parameter, _, _ in ends)
     ends += [(parameter, "default", seconds) for parameter in tried for seconds in defaults]
-    counts = {meta["program"]: read_counts(file, meta)[0] for file, meta, _ in random}
-    runs, per = _runs(
-        counts,
-        pd.DataFrame({meta["program"]: settings_of(options) for _, meta, options in random}).T,
-        pd.Series({meta["program"]: meta["duration_s"] for _, meta, _ in random}, name="seconds"),
-    )
     levels = pd.DataFrame(ends, columns=["parameter", "level", "seconds"])
-    return Tuned(runs, levels, per, first["machine"], scale)
+    runs, per, pace = _runs(random)
+    beside = {at: _runs(some)[0] for at, some in emitted.items()}
+    usual = {kind: _usual(some, per) for kind, some in settings.items()}
+    return Tuned(runs, levels, per, first["machine"], scale, pace, usual, beside)
 
 
-def _runs(counts, parameters, seconds):
-    totals = pd.DataFrame({name: each.sum() for name, each in counts.items()}).T
+def _runs(recorded):
+    """Runs with these parameters, what events are divided by, and how much of that there is in a second."""
+    names = [
+        meta["program"] if meta["pass"] == 0 else f"{meta['program']}/{meta['run']}"
+        for _, meta, _ in recorded
+    ]
+    counts = {name: read_counts(file, meta)[0] for name, (file, meta, _) in zip(names, recorded, strict=True)}
+    parameters = pd.DataFrame([values for *_, values in recorded], names).fillna(0.0)
+    seconds = pd.Series([meta["duration_s"] for _, meta, _ in recorded], names, name="seconds")
+    totals = _totals(counts)
     if "cycles" not in totals:
-        rates = totals.drop(columns="task-clock").div(totals["task-clock"], axis=0)
-        return tuning.Runs(parameters, rates, seconds, rates, seconds), "task-clock"
+        rates, pace = _rates(totals, "task-clock"), totals["task-clock"] / seconds
+        return tuning.Runs(parameters, rates, seconds, rates, seconds), "task-clock", pace
     intervals = pd.concat({name: each.iloc[:-1] for name, each in counts.items()}).droplevel(1)
-    examples, rates = (
-        each.drop(columns=["cycles", "instructions"]).div(each["cycles"], axis=0)
-        for each in (intervals, totals)
-    )
+    examples, rates = _rates(intervals, "cycles"), _rates(totals, "cycles")
     ipc = intervals["instructions"] / intervals["cycles"]
-    return tuning.Runs(parameters, rates, seconds, examples, ipc.rename("IPC")), "cycles"
+    runs = tuning.Runs(parameters, rates, seconds, examples, ipc.rename("IPC"))
+    return runs, "cycles", totals["cycles"] / seconds
+
+
+def _usual(recorded, per):
+    return _rates(_totals({file: read_counts(file, meta)[0] for file, meta in recorded}), per).mean()
+
+
+def _totals(counts):
+    return pd.DataFrame({name: each.sum() for name, each in counts.items()}).T
+
+
+def _rates(totals, per):
+    return totals.drop(columns=[per, "instructions"], errors="ignore").div(totals[per], axis=0)
 
 
 def _where(meta):

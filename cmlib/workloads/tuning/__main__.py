@@ -1,13 +1,19 @@
 """Record Spark programs under other settings: ``python -m cmlib.workloads.tuning`` lists the runs, ``--record`` makes them."""
 
+from itertools import groupby
 from pathlib import Path
 
 import click
 
 from cmlib import machine, places
 from cmlib.errors import CmlibError
-from cmlib.workloads.tuning.design import at_levels, at_random
+from cmlib.study.tuned_runs import load_tuned, rates_to_emit
+from cmlib.tuning import important_events
+from cmlib.workloads.tuning.design import at_levels, at_random, at_rates
+from cmlib.workloads.tuning.emitters import EMITTERS, check_emitters
 from cmlib.workloads.tuning.recording import FOLDER, record_all
+
+_RUNS, _RUNS_EMITTING, _IMPORTANT = 100, 36, 10
 
 
 @click.command(help=__doc__)
@@ -22,7 +28,7 @@ from cmlib.workloads.tuning.recording import FOLDER, record_all
     show_default=True,
     help="A program on Spark.",
 )
-@click.option("--runs", default=100, show_default=True, help="Under settings drawn at random.")
+@click.option("--runs", type=int, help="Drawn at random [100, or 36 with --emit].")
 @click.option(
     "--tune",
     "tuned",
@@ -30,24 +36,74 @@ from cmlib.workloads.tuning.recording import FOLDER, record_all
     metavar="ABBR",
     help="Instead: this parameter of Table IV at its ends, and all at their defaults.",
 )
+@click.option(
+    "--emit",
+    "emitted",
+    multiple=True,
+    metavar="EVENT",
+    help="Instead: this event of the kernel made beside the program, at rates drawn at random; `important`: the ten "
+    "that matter most in the runs recorded so far.",
+)
+@click.option(
+    "--at",
+    default="default",
+    show_default=True,
+    metavar="LEVEL",
+    help="With --emit: all parameters at their defaults, or one at an end, such as exc-high.",
+)
 @click.option("--passes", default=1, show_default=True, help="Recordings of each run.")
-@click.option("--scale", default=1.0, show_default=True, help="Multiplies each program's work.")
+@click.option(
+    "--scale", type=float, help="Multiplies each program's work [1, or with --emit as in the runs so far]."
+)
 @click.option("--folder", type=click.Path(path_type=Path), help="Of all recordings [data/recordings].")
-def main(do_record, programs, runs, tuned, passes, scale, folder):
+def main(do_record, programs, runs, tuned, emitted, at, passes, scale, folder):
     try:
-        listed = {name: at_levels(name, tuned) if tuned else at_random(name, runs) for name in programs}
+        target, scales = (folder or places.recordings_dir()) / FOLDER, dict.fromkeys(programs, scale or 1.0)
+        if emitted:
+            known = {name: load_tuned(target, name)[name] for name in programs}
+            scales = {name: scale or one.scale for name, one in known.items()}
+            listed = {
+                name: at_rates(name, _highest(name, one, emitted, at), runs or _RUNS_EMITTING, at=at)
+                for name, one in known.items()
+            }
+        elif tuned:
+            listed = {name: at_levels(name, tuned) for name in programs}
+        else:
+            listed = {name: at_random(name, runs or _RUNS) for name in programs}
         for name, run in ((name, run) for name, of in listed.items() for run in of):
-            chosen = " ".join(f"{key}={value}" for key, value in run.options.items())
+            chosen = " ".join(f"{key}={value}" for key, value in run.noted.items())
             click.echo(f"{name:10} {run.name:20} {chosen}")
         click.echo(f"{sum(map(len, listed.values()))} runs, {passes} times each")
         if do_record:
             found = machine.census()
             counters = {"offered": found.offered, "good": found.good}
-            target = (folder or places.recordings_dir()) / FOLDER
-            made = record_all(listed, target, scale=scale, passes=passes, counters=counters)
+            made = [
+                file
+                for scale, group in groupby(listed, scales.get)
+                for file in record_all(
+                    {name: listed[name] for name in group},
+                    target,
+                    scale=scale,
+                    passes=passes,
+                    counters=counters,
+                )
+            ]
             click.echo(f"{len(made)} new recordings under {target}")
     except (CmlibError, ValueError) as error:
         raise click.ClickException(str(error)) from error
+
+
+def _highest(program, one, emitted, at):
+    """The highest rate of each event to emit, told from what was recorded of the program."""
+    ranked = important_events(one.runs).index[:_IMPORTANT]
+    events = dict.fromkeys(
+        event for given in emitted for event in (ranked if given == "important" else [given])
+    )
+    can = [event for event in events if event in EMITTERS or event in emitted]
+    if left := [event for event in events if event not in can]:
+        click.echo(f"{program}: there is no emitter for {', '.join(left)}")
+    check_emitters(can)
+    return rates_to_emit(one, can, at=at)
 
 
 if __name__ == "__main__":

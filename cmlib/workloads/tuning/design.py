@@ -2,7 +2,8 @@
 
 import math
 import re
-from dataclasses import dataclass
+import zlib
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -12,6 +13,9 @@ from cmlib.workloads.spark import TABLE_IV
 _ALWAYS = {name: value for setting in TABLE_IV.values() for name, value in setting.needs.items()}
 _UNITS = {"": 1, "s": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 _QUANTITY = re.compile(r"([0-9.]+)([skmg]?)")
+_EMIT = "emit."
+_SILENT = 1 / 3  # of the runs, for each event
+_LEAST = 0.1  # of its highest rate, where it is emitted at all
 
 
 @dataclass(frozen=True)
@@ -24,10 +28,18 @@ class Run:
         Of the recording.
     options : dict of str to str
         Of the program's recipe.
+    emitted : dict of str to str
+        Events a second that are made beside it, by event.
     """
 
     name: str
     options: dict
+    emitted: dict = field(default_factory=dict)
+
+    @property
+    def noted(self):
+        """Options as they are noted with the recording: also the emitted rates, as ``emit.EVENT``."""
+        return self.options | {f"{_EMIT}{event}": rate for event, rate in self.emitted.items()}
 
 
 def at_random(program, n, *, seed=0):
@@ -86,6 +98,56 @@ def at_levels(program, parameters):
     return runs
 
 
+def at_rates(program, highest, n, *, at="default", seed=0):
+    """One setting, and events emitted beside the program at rates drawn at random.
+
+    Each event's rate is drawn by itself: none in a third of the runs, else uniformly in the logarithm between a tenth
+    of its highest and its highest. More runs begin with the same ones, and so do runs with more events.
+
+    Parameters
+    ----------
+    program : str
+    highest : mapping of str to float
+        Events a second, by event.
+    n : int
+    at : str, default "default"
+        The setting, named as by :func:`at_levels`: ``default``, ``exc-high``.
+    seed : int, default 0
+
+    Returns
+    -------
+    list of Run
+        ``sort-emit-default-000``, ``sort-emit-default-001``, ….
+
+    Raises
+    ------
+    ValueError
+        If there is no such setting.
+    """
+    options = _setting(program, at).options
+    drawn = {event: _rates(event, top, n, seed) for event, top in highest.items()}
+    return [
+        Run(f"{program}-emit-{at}-{number:03d}", options, {event: of[number] for event, of in drawn.items()})
+        for number in range(n)
+    ]
+
+
+def emitted_of(options):
+    """Rates of the events that were emitted beside a run [1/s].
+
+    Parameters
+    ----------
+    options : mapping of str to str
+        As they were noted.
+
+    Returns
+    -------
+    dict of str to float
+        By event; empty for a run without.
+    """
+    return {key.removeprefix(_EMIT): float(rate) for key, rate in options.items() if key.startswith(_EMIT)}
+
+
 def settings_of(options):
     """Values of Table IV's parameters as numbers.
 
@@ -116,6 +178,19 @@ def quantity(text):
         raise ValueError(f"{text!r} is no number with one of the units k, m, g, s, or none.")
     number, unit = found.groups()
     return float(number) * _UNITS[unit]
+
+
+def _setting(program, at):
+    known = {run.name.removeprefix(f"{program}-"): run for run in at_levels(program, TABLE_IV)}
+    if at not in known:
+        raise ValueError(f"{at!r} is no setting; there are {', '.join(known)}.")
+    return known[at]
+
+
+def _rates(event, highest, n, seed):
+    """As they are given to the emitter; an event's draws don't depend on which others are emitted."""
+    drawn = np.random.default_rng([seed, zlib.crc32(event.encode())]).random((n, 2))
+    return ["0" if silent < _SILENT else f"{highest * _LEAST ** (1 - share):.4g}" for silent, share in drawn]
 
 
 def _shares(rng):

@@ -12,6 +12,7 @@ from cmlib.workloads.micro.countable import encodings, known_events
 from cmlib.workloads.programs import label, recipe
 from cmlib.workloads.recipe import check_installed
 from cmlib.workloads.spark import standalone
+from cmlib.workloads.tuning.emitters import beside, build_emitter, check_emitters
 
 FOLDER = "tuning"
 _SET = "tuning"
@@ -49,7 +50,7 @@ KERNEL_EVENTS = (
 def record_all(runs, folder, *, scale=1.0, passes=1, counters):
     """Make the recordings that are not there yet, each run once before any is made twice.
 
-    The cluster's worker and its executors are counted; the driver is outside.
+    The cluster's worker and its executors are counted, and what emits events beside them; the driver is outside.
 
     Parameters
     ----------
@@ -72,12 +73,16 @@ def record_all(runs, folder, *, scale=1.0, passes=1, counters):
     Raises
     ------
     CmlibError
-        As :func:`cmlib.record.record`; before anything is run, if a program is not one on Spark or can't run here.
+        As :func:`cmlib.record.record`; before anything is run, if a program is not one on Spark or can't run here,
+        or an event can't be emitted.
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    for program in runs:
+    for program, listed in runs.items():
         _check(program)
+        if emitted := {event for run in listed for event in run.emitted}:
+            check_emitters(emitted)
+            build_emitter()
     plans, codes = _to_count(counters)
     made = []
     with (
@@ -88,10 +93,17 @@ def record_all(runs, folder, *, scale=1.0, passes=1, counters):
         how = {"encodings": codes, "counters": counters, "folder": folder, "lock": lock}
         for number in range(1, passes + 1):
             for program, run in ((program, run) for program, listed in runs.items() for run in listed):
-                prepare = partial(recipe(program).prepare, scale, run.options, cluster=cluster)
-                told = Program(label(program, scale=scale, options=run.options), prepare)
+                told = Program(
+                    label(program, scale=scale, options=run.noted),
+                    partial(_prepare, program, scale, run, cluster),
+                )
                 made += record(run.name, told, plans, passes=number, **how)
     return made
+
+
+def _prepare(program, scale, run, cluster):
+    prepared = recipe(program).prepare(scale, run.options, cluster=cluster)
+    return beside(prepared, run.emitted) if run.emitted else prepared
 
 
 def _check(program):

@@ -1,0 +1,68 @@
+"""The emitter makes the events that it was asked for, as perf counts them, and nothing else that it doesn't say."""
+
+import os
+import subprocess
+from contextlib import nullcontext
+
+import pytest
+
+from cmlib.errors import CmlibError
+from cmlib.record import Counted
+from cmlib.workloads.tuning import EMITTERS, KERNEL_EVENTS
+from cmlib.workloads.tuning.emitters import beside, build_emitter
+from tests.processes import processes, wait_until
+
+RATES = {event: 400.0 + 40 * number for number, event in enumerate(EMITTERS)} | {
+    "cpu-migrations": 40.0,
+    "sched:sched_wakeup": 700.0,
+    "sched:sched_process_fork": 80.0,
+    "page-faults": 3000.0,
+    "kmem:mm_page_alloc": 30000.0,
+}
+SECONDS = 0.5
+IN_KERNEL = os.access("/sys/kernel/tracing/events/syscalls", os.R_OK)  # else perf may not count tracepoints
+
+
+def counted(rates):
+    events = [event for event in KERNEL_EVENTS if IN_KERNEL or ":" not in event]
+    options = [word for event in events for word in ("-e", event)]
+    with beside(nullcontext(Counted(["sleep", str(SECONDS)])), rates) as program:
+        pids = ",".join(map(str, program.pids))
+        command = ["perf", "stat", "-x", ",", *options, "-p", pids, "--", *program.command]
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=True, env=os.environ | {"LC_ALL": "C"}
+        )
+        assert processes("/emit-")
+    rows = (line.split(",") for line in done.stderr.splitlines())
+    return {row[2]: float(row[0]) / SECONDS for row in rows}
+
+
+def test_every_event_is_made_at_its_rate_and_brings_along_what_is_declared():
+    made = counted(RATES)
+    assert set(EMITTERS) <= set(KERNEL_EVENTS) and len(made) == (len(KERNEL_EVENTS) if IN_KERNEL else 3)
+    for event, rate in made.items():
+        own = RATES.get(event, 0.0)
+        brought = sum(RATES[other] for other, company in EMITTERS.items() if event in company)
+        # Bursts at either end; a wake-up takes two calls, and threads sleep 75 times a second whatever the rates.
+        assert 0.75 * own - 30 < rate < 1.5 * (own + brought) + 200, event
+    if IN_KERNEL:
+        assert (
+            made["irq:softirq_entry"] > 1.5 * made["net:net_dev_queue"]
+        )  # one each, and one for each datagram
+
+
+def test_nothing_is_left_of_it_when_it_is_killed_or_refuses():
+    before = processes("/emit-")
+    with (
+        pytest.raises(CmlibError, match="emit: page-faults=-1 is not EVENT=RATE"),
+        beside(nullcontext(Counted(["true"])), {"page-faults": -1}),
+    ):
+        pass
+    assert wait_until(lambda: processes("/emit-") == before)
+
+
+def test_without_a_compiler_it_says_what_to_install(monkeypatch, tmp_path):
+    monkeypatch.setenv("CC", "no-such-compiler")
+    monkeypatch.setattr("cmlib.workloads.inputs.folder", lambda: tmp_path)
+    with pytest.raises(CmlibError, match=r"no C compiler \(no-such-compiler\) .* install one \(Debian: gcc"):
+        build_emitter()
