@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from cmlib import anomaly
 from cmlib.anomaly.profiles import merge_runs, normalize, read_regions, read_runs
-from cmlib.anomaly.regions import include_dir
+from cmlib.anomaly.regions import _Group, include_dir
 
 PAGES = 200
 C_PROGRAM = """
@@ -244,3 +244,11 @@ def test_several_headers_must_agree():
         read_regions(io.StringIO(rows + rows.replace(",a\n", ",b\n")))
     with pytest.raises(ValueError, match="missing"):
         read_regions(io.StringIO("function,a\nf,1\n"))
+
+
+def test_what_was_not_counted_is_told_by_what_is_left():
+    faults, none = ("faults", 1, 2), ("none", 1, 999)
+    assert _Group([faults]).trouble == ""
+    assert _Group([faults, none]).trouble.startswith("some events were not counted")
+    assert _Group([none, faults]).trouble.startswith("instructions were not counted")
+    assert _Group([none]).trouble.startswith("nothing was counted")

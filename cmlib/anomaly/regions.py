@@ -26,7 +26,8 @@ _NO_COUNTER = (
     "nothing was counted, for lack of a PMU (`perf stat -e instructions true` tells) or of permission "
     "(sysctl kernel.perf_event_paranoid must be 2 or less)"
 )
-_SOME_LOST = "some events were not counted, and without instructions nothing can be compared"
+_FIRST_LOST = "instructions were not counted, so nothing can be compared"
+_SOME_LOST = "some events were not counted: this machine lacks them, or has counters for fewer at once"
 
 
 def include_dir():
@@ -154,7 +155,8 @@ class _Group:
                 self.places[event] = len(self._files)
                 self._files.append(descriptor)
         lost = ", ".join(f"{name}: {error}" for name, error in errors.items())
-        self.trouble = f"{_NO_COUNTER if not self._files else _SOME_LOST} ({lost})" if errors else ""
+        reason = _NO_COUNTER if not self._files else _SOME_LOST if 0 in self.places else _FIRST_LOST
+        self.trouble = f"{reason} ({lost})" if errors else ""
 
     def read(self):
         if not self._files:
