@@ -18,9 +18,9 @@ class Autoencoder(BaseEstimator):
     """Sigmoid autoencoder with tied weights whose topology is searched (AutoPerf, §4.2, §5.5, Table 3).
 
     All topologies are trained from several starts in one pass; the model with the smallest mean reconstruction
-    error is kept. Samples are scaled by the range of
-    each counter in training, to 0.1-0.9, as a sigmoid never reaches 0 or 1; a value outside of it is not cut
-    off and so can't be reconstructed.
+    error is kept. Samples are scaled by the range that nine tenths of each counter's values in training lie in, to
+    0.1-0.9, as a sigmoid never reaches 0 or 1: by that of all, a single cold start would hide what doubles. A value
+    outside is not cut off, and far outside can't be reconstructed.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class Autoencoder(BaseEstimator):
     learning_rate : float, default 0.01
         Of Adam. Plain gradient descent at this rate learns nothing in 100 epochs.
     smallest_range : float >= 0, default 1e-6
-        Counters that varied less in training are scaled by this instead of their range [their own unit]: one
+        Counters that varied less in training are scaled by this instead of that range [their own unit]: one
         event in a million instructions is no difference that costs time.
     random_state : int, RandomState or None
 
@@ -83,8 +83,8 @@ class Autoencoder(BaseEstimator):
             If X holds NaN, or a topology isn't strictly falling from below n_features.
         """
         X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
-        self.low_ = X.min(axis=0)
-        self.range_ = np.maximum(X.max(axis=0) - self.low_, self.smallest_range or np.finfo(float).tiny)
+        self.low_, high = np.quantile(X, [0.05, 0.95], axis=0)
+        self.range_ = np.maximum(high - self.low_, self.smallest_range or np.finfo(float).tiny)
         candidates = [
             (topology, start)
             for topology in self._checked_topologies(X.shape[1])

@@ -121,8 +121,8 @@ class PrincipalComponents(BaseEstimator):
         self
         """
         X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
-        self.low_ = X.min(axis=0)
-        self.range_ = np.maximum(X.max(axis=0) - self.low_, self.smallest_range or np.finfo(float).tiny)
+        self.low_, high = np.quantile(X, [0.05, 0.95], axis=0)
+        self.range_ = np.maximum(high - self.low_, self.smallest_range or np.finfo(float).tiny)
         self.pca_ = PCA(self.share, svd_solver="full").fit((X - self.low_) / self.range_)
         return self
 

@@ -94,7 +94,7 @@ def judge_runs(detector, new_runs, *, alpha=0.01):
         for part in ("half", "tenth"):
             p = stats.mannwhitneyu(of_new[part], of_good[part], alternative="greater").pvalue
             if p < chance:
-                chance, matters = float(p), bool(of_new[part].median() > 0)
+                chance, matters = float(p), bool(of_new[part].median() > 1)
         chance = min(1.0, chance * 2 * len(names))
         shares = (part["exceeding"].sum() / part["samples"].sum() for part in (of_new, of_good))
         rows.append((function, chance, matters and chance <= alpha, *shares))

@@ -72,8 +72,8 @@ class AutoPerf(BaseEstimator):
     history_ : DataFrame
         k, autoencoders, false_positive_rate for each number of clusters tried (Fig. 8).
     held_out_ : DataFrame
-        Columns run, function, exceeding, samples (counts above the threshold and in all), half and tenth (log
-        of error / threshold that half, and a tenth, of the samples exceed): good runs as autoencoders see them
+        Columns run, function, exceeding, samples (counts above the threshold and in all), half and tenth
+        (distance that half, and a tenth, of the samples exceed): good runs as autoencoders see them
         that learned only the others.
     """
 
@@ -155,7 +155,7 @@ class AutoPerf(BaseEstimator):
         ValueError
             If a counter or a function wasn't there in the good runs, or a value isn't finite.
         """
-        return self.distances(run) > 0
+        return self.distances(run) > 1
 
     def distances(self, run):
         """How far each sample is from what was learned.
@@ -167,7 +167,8 @@ class AutoPerf(BaseEstimator):
         Returns
         -------
         ndarray of float, shape (n_samples,)
-            Logarithm of reconstruction error / threshold; above 0 the sample is anomalous.
+            Length of what could not be reconstructed, as a multiple of the length at the threshold (the square root of
+            reconstruction error / threshold); above 1 the sample is anomalous.
 
         Raises
         ------
@@ -292,7 +293,7 @@ class AutoPerf(BaseEstimator):
                 autoencoder.set_params(topologies=[found[cluster].autoencoder.topology_])
             errors = -autoencoder.fit(own).score_samples(own)
             experts.append(Expert(autoencoder, errors.mean() + 2 * errors.std(), np.median(own, axis=0)))
-        return experts, (self._distances(samples, clusters, experts) > 0).mean()
+        return experts, (self._distances(samples, clusters, experts) > 1).mean()
 
     def _distances(self, samples, clusters, experts):
         distances = np.empty(len(samples))
@@ -301,10 +302,10 @@ class AutoPerf(BaseEstimator):
         for number in np.unique(cluster):
             own, expert = cluster == number, experts[number]
             if self.threshold == "2sd":
-                ratio = -expert.autoencoder.score_samples(values[own]) / expert.threshold
+                errors = -expert.autoencoder.score_samples(values[own])
+                distances[own] = np.sqrt(errors / expert.threshold)
             else:
-                ratio = expert.autoencoder.length_change(values[own]) / self.threshold
-            distances[own] = np.log(np.maximum(ratio, np.finfo(float).tiny))
+                distances[own] = expert.autoencoder.length_change(values[own]) / self.threshold
         return distances
 
     def _held_out(self, samples, folds):
@@ -350,5 +351,5 @@ def _summary(functions, distances):
     for function in dict.fromkeys(functions):
         own = distances[functions == function]
         half, tenth = np.quantile(own, [0.5, 0.9])
-        rows.append((function, int((own > 0).sum()), len(own), half, tenth))
+        rows.append((function, int((own > 1).sum()), len(own), half, tenth))
     return pd.DataFrame(rows, columns=["function", "exceeding", "samples", "half", "tenth"])

@@ -3,7 +3,7 @@
 import pandas as pd
 
 
-def evaluate(detector, good_runs, bad_runs, *, cause=()):
+def evaluate(detector, good_runs, bad_runs, *, cause=None):
     """Judge good and bad runs one by one.
 
     Parameters
@@ -12,7 +12,8 @@ def evaluate(detector, good_runs, bad_runs, *, cause=()):
         Fitted to other runs.
     good_runs, bad_runs : sequence of DataFrame
     cause : collection of str
-        Counters any of which is the true cause (for contention, those that play HITM's part); of the detector's.
+        Counters of the detector any of which is the true cause (for contention, those that play HITM's part). None:
+        causes are not asked for.
 
     Returns
     -------
@@ -20,16 +21,14 @@ def evaluate(detector, good_runs, bad_runs, *, cause=()):
         good, bad (runs judged), false_negatives, false_positives, precision, recall, f1 (§5.3; 0 where nothing
         was found), cause_rank: the best rank of a true cause among the counters, in the median bad run that
         was found (1 is first; NaN if none was, or no cause is asked for), and named: the counter that is first in
-        most of these runs (empty if none was found, or the detector names none).
+        most of these runs (empty if none was, or causes are not asked for).
     """
     positives = [run for run in bad_runs if detector.predict(run)]
     false_positives = sum(detector.predict(run) for run in good_runs)
     found = len(positives)
     precision = found / (found + false_positives) if found else 0.0
     recall = found / len(bad_runs) if bad_runs else 0.0
-    causes = (
-        [list(detector.causes(run)["counter"]) for run in positives] if hasattr(detector, "causes") else []
-    )
+    causes = [] if cause is None else [list(detector.causes(run)["counter"]) for run in positives]
     firsts = pd.Series([counters[0] for counters in causes if counters], dtype=object)
     ranks = [1 + min(map(counters.index, cause)) for counters in causes if counters and cause]
     return pd.Series(

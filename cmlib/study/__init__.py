@@ -10,7 +10,7 @@ from cmlib.study.cleaning import (
 )
 from cmlib.study.collection import counting_events, ipc, machines, recordings, running_shares, sum_checks
 from cmlib.study.colocation import colocated, leading_units, movement, say_movement
-from cmlib.study.data import Matrix, cleaned_runs, matrix, open_database, programs
+from cmlib.study.data import Matrix, cleaned_runs, event_table, matrix, open_database, programs
 from cmlib.study.interactions import compare_pairs, pairs, planted_pairs
 from cmlib.study.many import clean_into, merge_files
 from cmlib.study.merging import (
@@ -41,6 +41,7 @@ __all__ = [
     "core_errors",
     "counting_events",
     "distributions",
+    "event_table",
     "example",
     "ipc",
     "largest_outliers",

@@ -29,7 +29,7 @@ def compare_cleaning(url, program, *, floor=False):
         If no event was recorded both ways, twice without multiplexing.
     """
     ocoe, multiplexed = _comparable(url, program)
-    parts = [accuracy.compare_methods(ocoe, multiplexed, sums=known_sums())]
+    parts = [accuracy.compare_methods(ocoe, multiplexed, sums=known_sums(multiplexed[0]))]
     if floor:
         parts.append(accuracy.noise_floor(ocoe, multiplexed))
     return pd.concat(parts, ignore_index=True).assign(program=program)
@@ -68,7 +68,8 @@ def both_ways(url, program):
     """
     ocoe, multiplexed = _comparable(url, program)
     joint = [
-        clean.clean_run(run.counts, run.running, method="joint", sums=known_sums())[0] for run in multiplexed
+        clean.clean_run(run.counts, run.running, method="joint", sums=known_sums(run))[0]
+        for run in multiplexed
     ]
     return BothWays(accuracy.references(ocoe, multiplexed), multiplexed, joint)
 
@@ -95,7 +96,7 @@ def example(url, program, event, method="counterminer"):
             f"program {program!r} has not recorded {event!r} both with and without multiplexing."
         )
     counts, running = whole_intervals(mlpx[0])
-    cleaned, changed = clean.clean_run(counts, running, method=method, sums=known_sums())
+    cleaned, changed = clean.clean_run(counts, running, method=method, sums=known_sums(mlpx[0]))
     lines = {"OCOE": whole_intervals(ocoe[0])[0][event], "MLPX": counts[event], "MLPX-CLN": cleaned[event]}
     return lines, cleaned[event][changed[event]]
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from cmlib import events, store
-from cmlib.study.data import interval_runs
+from cmlib import store
+from cmlib.study.data import event_table, interval_runs, known_sums
 
 _KIND = {"ocoe": "OCOE", "mlpx": "MLPX"}
 
@@ -112,7 +112,7 @@ def counting_events(url, programs):
         Index: event. Columns: program, unit, ``counts`` and ``always zero``
         (0 or 1 each), ``per 1000 instructions`` (mean over the program's runs).
     """
-    units = events.table()["unit"]
+    units = event_table(url)["unit"]
     totals = {}
     for run in _runs(url, programs):
         sums = run.counts.sum()
@@ -147,10 +147,9 @@ def sum_checks(url, programs):
         the same time on the counters), and the difference of the totals [%].
     """
     rows = []
-    sums = events.umask_sums(events.table())
     for run in _runs(url, programs):
         totals = run.counts.sum()
-        for whole, parts in sums:
+        for whole, parts in known_sums(run):
             if {whole, *parts} <= set(totals.index) and totals[whole] > 0:
                 rows.append(
                     {

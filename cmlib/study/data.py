@@ -198,9 +198,40 @@ def whole_intervals(run):
     return run.counts[whole], run.running[whole]
 
 
-def known_sums():
-    """The sums between events that cleaning may rely on."""
-    return events.umask_sums(events.table())
+def event_table(url):
+    """Units, short names and descriptions of what was recorded, from the tables of the machines it was recorded on.
+
+    Parameters
+    ----------
+    url : str
+
+    Returns
+    -------
+    DataFrame
+        As :func:`cmlib.events.table` gives it, without rows where the package has no table. Of several machines'
+        tables the first one's events and short names hold.
+    """
+    names = dict.fromkeys(_table_of(machine) for machine in store.machines(url))
+    tables = [events.table(name) for name in names if name]
+    joined = pd.concat(tables) if tables else events.table().iloc[:0]
+    joined = joined[~joined.index.duplicated()]
+    return joined.assign(abbr=joined["abbr"].mask(joined["abbr"].duplicated(), ""))
+
+
+def known_sums(run):
+    """The sums between events that cleaning a run may rely on: those of the machine it was recorded on."""
+    name = _table_of(run.meta.get("machine") or {})
+    return _sums(name) if name else []
+
+
+def _table_of(machine):
+    told = [machine.get(key) for key in ("vendor", "family", "model")]
+    return None if None in told else events.table_for(*told)
+
+
+@functools.cache
+def _sums(name):
+    return events.umask_sums(events.table(name))
 
 
 def _in_intervals(runs):
@@ -208,5 +239,6 @@ def _in_intervals(runs):
 
 
 def _cleaned(url, run_id, *, method):
-    counts, running = whole_intervals(store.load(url, run_id))
-    return clean.clean_run(counts, running, method=method, sums=known_sums(), run=f"run {run_id!r}")[0]
+    run = store.load(url, run_id)
+    counts, running = whole_intervals(run)
+    return clean.clean_run(counts, running, method=method, sums=known_sums(run), run=f"run {run_id!r}")[0]

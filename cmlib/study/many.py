@@ -75,8 +75,9 @@ def merge_files(files, n_steps=200, *, per="cycles", workers=None):
 
 
 def _clean_into(folder, url, method, run_id):
-    counts, running = whole_intervals(store.load(url, run_id))
-    cleaned, _ = clean.clean_run(counts, running, method=method, sums=known_sums(), run=f"run {run_id!r}")
+    run = store.load(url, run_id)
+    counts, running = whole_intervals(run)
+    cleaned, _ = clean.clean_run(counts, running, method=method, sums=known_sums(run), run=f"run {run_id!r}")
     file = folder / f"{run_id}.parquet"
     file.parent.mkdir(parents=True, exist_ok=True)
     draft = file.with_name(f".{file.name}.{os.getpid()}.partial")
