@@ -46,8 +46,8 @@ results = Results("02_cleaning", title="Cleaning: what multiplexing did to the c
                   question="How far are multiplexed counts from the truth, and which way of cleaning brings them nearer?",
                   profile=profile, folder=results_folder or None)
 workers = Workers(jobs, executor, scheduler)
-counterminer, table = paper("counterminer"), events.table()
-url = study.open_database(database)
+counterminer, url = paper("counterminer"), study.open_database(database)
+table = study.event_table(url)
 programs = study.programs(url, program, modes=["ocoe", "mlpx"])
 
 # %% [markdown]

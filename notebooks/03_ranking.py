@@ -51,7 +51,7 @@ results = Results("03_ranking", title="Ranking: which events explain IPC",
                   question="Which few of the two hundred events tell how fast a program runs, and how sure is that?",
                   profile=profile, folder=results_folder or None)
 workers = Workers(jobs, executor, scheduler)
-counterminer, table = paper("counterminer"), events.table()
+counterminer = paper("counterminer")
 
 # %% [markdown]
 # ## One matrix a program
@@ -60,6 +60,7 @@ counterminer, table = paper("counterminer"), events.table()
 
 # %%
 url = study.open_database(database)
+table = study.event_table(url)
 programs = study.programs(url, program, modes=["ocoe", "mlpx"])
 runs = {name: study.cleaned_runs(url, name, ["ocoe", "sweep"], method=method, workers=workers) for name in programs}
 matrices = {name: study.matrix(group) for name, group in runs.items()}

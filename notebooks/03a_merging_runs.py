@@ -49,8 +49,8 @@ from cmlib.report import Results, paper
 results = Results("03a_merging_runs", title="Merging runs: from many runs to one matrix, from many programs to one model",
                   question="How are runs that counted different events put together, and which events matter across programs?",
                   profile=profile, folder=results_folder or None)
-workers, gbrt, table = Workers(jobs, executor, scheduler), paper("gbrt"), events.table()
-url = study.open_database(database)
+workers, gbrt, url = Workers(jobs, executor, scheduler), paper("gbrt"), study.open_database(database)
+table = study.event_table(url)
 programs = study.programs(url, program, modes=["ocoe", "mlpx"])
 
 # %% [markdown]

@@ -41,7 +41,7 @@ from functools import partial
 
 import pandas as pd
 
-from cmlib import events, explore, plot, study
+from cmlib import explore, plot, study
 from cmlib.fanout import Workers, fan_out
 from cmlib.report import Results, paper
 
@@ -50,7 +50,7 @@ results = Results("04_interactions", title="Interactions: which pairs of events 
                   question="Which two events change IPC together in a way that neither does alone?",
                   profile=profile, folder=results_folder or None)
 workers = Workers(jobs, executor, scheduler)
-counterminer, table = paper("counterminer")["interactions"], events.table()
+counterminer = paper("counterminer")["interactions"]
 
 # %% [markdown]
 # ## Can the two measures find a pair that is there?
@@ -68,6 +68,7 @@ results.table(planted, "planted", f"**Table, synthetic data.** In how many of {n
 
 # %%
 url = study.open_database(database)
+table = study.event_table(url)
 programs = study.programs(url, program, modes=["ocoe", "mlpx"])
 matrices = {name: study.matrix(study.cleaned_runs(url, name, ["ocoe", "sweep"], method=method, workers=workers)) for name in programs}
 refined = dict(zip(programs, fan_out(partial(study.refine, seed=seed), matrices.values(), workers=workers)))

@@ -50,7 +50,7 @@ cases = study.colocated(url, pairs)
 results = Results("09_colocation", title="Co-location: what two programs on one machine do to each other's ranking",
                   question="Do the same events matter when a program shares the machine with itself, and with another?",
                   profile=profile, folder=results_folder or None)
-workers, counterminer, table = Workers(jobs, executor, scheduler), paper("counterminer"), events.table()
+workers, counterminer, table = Workers(jobs, executor, scheduler), paper("counterminer"), study.event_table(url)
 
 # %% [markdown]
 # ## The runs

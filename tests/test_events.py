@@ -12,13 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cmlib import events, machine, places
+from cmlib import events
 from tests.naive import events as naive
 
 RECORDINGS = Path(__file__).resolve().parents[1] / "data/recordings"
 ZEN5 = events.table()
 ENCODED = re.compile(r"cpu/event=(0x[0-9a-f]+),umask=(0x[0-9a-f]+),name=([^,/]+)/(\w*)")
-every_table = pytest.mark.parametrize("name", events.known_tables())
 HEADER = "event,code,umask,bits,counters,unit,abbr,core,description\n"
 
 
@@ -49,55 +48,6 @@ def tables(draw):
     drawn = draw(st.lists(pairs, min_size=1, max_size=9))
     names = [f"e{i}" for i in range(len(drawn))]
     return pd.DataFrame(drawn, columns=["code", "bits"], index=pd.Index(names, name="event"))
-
-
-# --- every table --------------------------------------------------------------------------------
-
-
-@every_table
-def test_every_event_has_a_unique_abbreviation_and_code(name):
-    table = events.table(name)
-    assert len(table) == {"amd_zen5": 355}.get(name, len(table)) >= 130
-    assert table["abbr"].is_unique
-    assert table["abbr"].str.fullmatch("[A-Z0-9]{3}").all()
-    assert not table.duplicated(["code", "umask"]).any()
-    assert table.index.str.fullmatch(r"[a-z0-9_]+(\.[a-z0-9_]+)*").all()
-
-
-@every_table
-def test_every_event_is_described_in_a_sentence_of_its_own(name):
-    description = events.table(name)["description"]
-    assert description.is_unique
-    assert description.str.len().between(10, 110).all()
-    assert description.str.fullmatch(r"[A-Z0-9].*\.").all()
-
-
-@every_table
-def test_a_dozen_core_events_are_numbered_and_take_a_counter_each(name):
-    table = events.table(name)
-    core = events.core_events(table)
-    assert table.loc[core, "core"].to_list() == list(range(1, 13))
-    assert (table.loc[core, "counters"] == 1).all()
-
-
-@every_table
-def test_no_bit_is_claimed_that_the_umask_has_not(name):
-    claimed = events.table(name).query("bits > 0 and umask > 0")
-    assert ((claimed["bits"] & claimed["umask"]) == claimed["bits"]).all()
-
-
-@every_table
-def test_only_amd_s_floating_point_operations_take_two_counters(name):
-    table = events.table(name)
-    paired = table["code"] == 0x03 if name.startswith("amd") else table["code"] < 0
-    assert (table["counters"] == paired + 1).all()
-
-
-@every_table
-def test_branch_events_are_told_by_their_unit_or_name(name):
-    table = events.table(name)
-    told = (table["unit"] == "branch-prediction") | table.index.str.contains("_br")
-    assert told[table.index.str.startswith(("br_", "ex_ret_brn", "baclears"))].all()
 
 
 # --- the table of Zen 5 -------------------------------------------------------------------------
@@ -289,51 +239,6 @@ def test_abbreviations_come_from_the_table_and_else_from_the_name():
 # --- tables as files ----------------------------------------------------------------------------
 
 
-def test_every_table_is_that_of_some_processor():
-    processors = pd.read_csv(places.events_dir() / "processors.csv")
-    assert sorted(set(processors["table"])) == events.known_tables()
-    assert (processors["first_model"] <= processors["last_model"]).all()
-    for _, ranges in processors.sort_values("first_model").groupby(["vendor", "family"]):
-        assert (ranges["first_model"].iloc[1:].to_numpy() > ranges["last_model"].iloc[:-1].to_numpy()).all()
-
-
-def test_amd_s_tables_go_to_the_microarchitectures_that_are_named_so(tmp_path):
-    cpuinfo = tmp_path / "proc/cpuinfo"
-    cpuinfo.parent.mkdir()
-    processors = pd.read_csv(places.events_dir() / "processors.csv").query("vendor == 'AuthenticAMD'")
-    for row in processors.itertuples():
-        for model in (row.first_model, row.last_model):
-            cpuinfo.write_text(f"vendor_id : {row.vendor}\ncpu family : {row.family}\nmodel : {model}\n")
-            assert machine.describe(tmp_path)["microarchitecture"] == row.table
-
-
-@pytest.mark.parametrize(
-    ("processor", "name"),
-    [
-        (("AuthenticAMD", 26, 2), "amd_zen5"),
-        (("AuthenticAMD", 26, 0x44), "amd_zen5"),
-        (("AuthenticAMD", 26, 0x50), None),
-        (("AuthenticAMD", 25, 0x01), "amd_zen3"),
-        (("AuthenticAMD", 25, 0x11), "amd_zen4"),
-        (("AuthenticAMD", 25, 0x21), "amd_zen3"),
-        (("AuthenticAMD", 25, 0x61), "amd_zen4"),
-        (("AuthenticAMD", 25, 0xA0), "amd_zen4"),
-        (("AuthenticAMD", 23, 0x31), None),
-        (("GenuineIntel", 6, 0x55), "intel_skylake"),
-        (("GenuineIntel", 6, 0x9E), "intel_skylake"),
-        (("GenuineIntel", 6, 0x6A), "intel_icelake"),
-        (("GenuineIntel", 6, 0x8F), "intel_sapphirerapids"),
-        (("GenuineIntel", 6, 0xCF), "intel_sapphirerapids"),
-        (("GenuineIntel", 6, 0xAD), "intel_sapphirerapids"),
-        (("GenuineIntel", 6, 0x97), None),
-        (("GenuineIntel", 6, 0xAF), None),
-        (("GenuineIntel", 26, 2), None),
-    ],
-)
-def test_a_processor_finds_its_table(processor, name):
-    assert events.table_for(*processor) == name
-
-
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
@@ -361,16 +266,6 @@ def test_a_table_without_abbreviations_is_read(tmp_path):
     assert events.encode("a", table, "") == "cpu/event=0x1d6,umask=0x1f,name=a/"
     assert events.abbreviate(["a", "b"], table) == ["a", "b"]
     assert events.core_events(table) == events.umask_sums(table) == []
-
-
-@every_table
-def test_autoperf_counts_events_of_the_table_with_time_and_contention_among_them(name):
-    listed = pd.read_csv(places.events_dir() / "autoperf.csv", keep_default_na=False).query("table == @name")
-    assert len(listed) == 32
-    assert listed["event"].is_unique
-    assert set(listed["event"]) <= set(events.table(name).index)
-    assert listed["role"].value_counts()["cycles"] == 1
-    assert 2 <= listed["role"].value_counts()["contention"] <= 3
 
 
 def test_a_missing_table_is_named_with_those_there_are():

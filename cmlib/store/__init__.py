@@ -2,7 +2,7 @@
 
 from cmlib.store.building import rebuild
 from cmlib.store.database import SCHEMA, StoreError, default_url
-from cmlib.store.reading import Run, is_current, load, load_lines, runs
+from cmlib.store.reading import Run, is_current, load, load_lines, machines, runs
 
 __all__ = [
     "SCHEMA",
@@ -12,6 +12,7 @@ __all__ = [
     "is_current",
     "load",
     "load_lines",
+    "machines",
     "rebuild",
     "runs",
 ]

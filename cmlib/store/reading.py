@@ -73,6 +73,29 @@ def runs(url=None, *, program=None, set=None, mode=None):
     return frame.astype({"exit_code": "Int64"})
 
 
+def machines(url=None):
+    """Where the runs in the store were recorded.
+
+    Parameters
+    ----------
+    url : str, optional
+        Of the store; the SQLite file among the results by default.
+
+    Returns
+    -------
+    dict of str to dict
+        Run to machine, as :func:`cmlib.machine.describe` gives it; empty for runs that don't say.
+
+    Raises
+    ------
+    StoreError
+        As of :func:`runs`.
+    """
+    with reading(url) as connection:
+        stored = connection.execute(sa.select(RUNS.c.run_id, RUNS.c.meta).order_by(RUNS.c.run_id)).all()
+    return {run_id: json.loads(meta).get("machine") or {} for run_id, meta in stored}
+
+
 def load(url, run_id):
     """Load one run.
 

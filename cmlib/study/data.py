@@ -208,12 +208,18 @@ def event_table(url):
     Returns
     -------
     DataFrame
-        As :func:`cmlib.events.table` gives it, without rows where the package has no table. Of several machines'
-        tables the first one's events and short names hold.
+        As :func:`cmlib.events.table` gives it, without rows where the package has no table. Machines none of whose
+        own events were recorded have no part in it. Where several have, events and short names are those of the
+        machine of which most events were recorded.
     """
-    names = dict.fromkeys(_table_of(machine) for machine in store.machines(url))
-    tables = [events.table(name) for name in names if name]
-    joined = pd.concat(tables) if tables else events.table().iloc[:0]
+    machines, recorded = store.machines(url), {}
+    for run in store.runs(url).itertuples():
+        recorded.setdefault(_table_of(machines[run.run_id]), set()).update(run.events)
+    tables = [(events.table(name), seen) for name, seen in recorded.items() if name]
+    by_use = sorted(tables, key=lambda both: -both[0].index.isin(both[1]).sum())
+    joined = pd.concat(
+        [events.table().iloc[:0], *(table for table, seen in by_use if table.index.isin(seen).any())]
+    )
     joined = joined[~joined.index.duplicated()]
     return joined.assign(abbr=joined["abbr"].mask(joined["abbr"].duplicated(), ""))
 

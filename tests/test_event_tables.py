@@ -1,0 +1,161 @@
+"""What holds for every event table, whose it is, and which one recordings are read with."""
+
+import pandas as pd
+import pytest
+
+from cmlib import events, machine, places, store, study
+from cmlib.study.data import known_sums
+from tests.small_runs import add_run
+
+every_table = pytest.mark.parametrize("name", events.known_tables())
+
+
+@every_table
+def test_every_event_has_a_unique_abbreviation_and_code(name):
+    table = events.table(name)
+    assert len(table) == {"amd_zen5": 355}.get(name, len(table)) >= 130
+    assert table["abbr"].is_unique
+    assert table["abbr"].str.fullmatch("[A-Z0-9]{3}").all()
+    assert not table.duplicated(["code", "umask"]).any()
+    assert table.index.str.fullmatch(r"[a-z0-9_]+(\.[a-z0-9_]+)*").all()
+
+
+@every_table
+def test_every_event_is_described_in_a_sentence_of_its_own(name):
+    description = events.table(name)["description"]
+    assert description.is_unique
+    assert description.str.len().between(10, 110).all()
+    assert description.str.fullmatch(r"[A-Z0-9].*\.").all()
+
+
+@every_table
+def test_a_dozen_core_events_are_numbered_and_take_a_counter_each(name):
+    table = events.table(name)
+    core = events.core_events(table)
+    assert table.loc[core, "core"].to_list() == list(range(1, 13))
+    assert (table.loc[core, "counters"] == 1).all()
+
+
+@every_table
+def test_no_bit_is_claimed_that_the_umask_has_not(name):
+    claimed = events.table(name).query("bits > 0 and umask > 0")
+    assert ((claimed["bits"] & claimed["umask"]) == claimed["bits"]).all()
+
+
+@every_table
+def test_only_amd_s_floating_point_operations_take_two_counters(name):
+    table = events.table(name)
+    paired = table["code"] == 0x03 if name.startswith("amd") else table["code"] < 0
+    assert (table["counters"] == paired + 1).all()
+
+
+@every_table
+def test_branch_events_are_told_by_their_unit_or_name(name):
+    table = events.table(name)
+    told = (table["unit"] == "branch-prediction") | table.index.str.contains("_br")
+    assert told[table.index.str.startswith(("br_", "ex_ret_brn", "baclears"))].all()
+
+
+@every_table
+def test_autoperf_counts_events_of_the_table_with_time_and_contention_among_them(name):
+    listed = pd.read_csv(places.events_dir() / "autoperf.csv", keep_default_na=False).query("table == @name")
+    assert len(listed) == 32
+    assert listed["event"].is_unique
+    assert set(listed["event"]) <= set(events.table(name).index)
+    assert listed["role"].value_counts()["cycles"] == 1
+    assert 2 <= listed["role"].value_counts()["contention"] <= 3
+
+
+# --- whose table ---------------------------------------------------------------------------------
+
+
+def test_every_table_is_that_of_some_processor():
+    processors = pd.read_csv(places.events_dir() / "processors.csv")
+    assert sorted(set(processors["table"])) == events.known_tables()
+    assert (processors["first_model"] <= processors["last_model"]).all()
+    for _, ranges in processors.sort_values("first_model").groupby(["vendor", "family"]):
+        assert (ranges["first_model"].iloc[1:].to_numpy() > ranges["last_model"].iloc[:-1].to_numpy()).all()
+
+
+def test_amd_s_tables_go_to_the_microarchitectures_that_are_named_so(tmp_path):
+    cpuinfo = tmp_path / "proc/cpuinfo"
+    cpuinfo.parent.mkdir()
+    processors = pd.read_csv(places.events_dir() / "processors.csv").query("vendor == 'AuthenticAMD'")
+    for row in processors.itertuples():
+        for model in (row.first_model, row.last_model):
+            cpuinfo.write_text(f"vendor_id : {row.vendor}\ncpu family : {row.family}\nmodel : {model}\n")
+            assert machine.describe(tmp_path)["microarchitecture"] == row.table
+
+
+@pytest.mark.parametrize(
+    ("processor", "name"),
+    [
+        (("AuthenticAMD", 26, 2), "amd_zen5"),
+        (("AuthenticAMD", 26, 0x44), "amd_zen5"),
+        (("AuthenticAMD", 26, 0x50), None),
+        (("AuthenticAMD", 25, 0x01), "amd_zen3"),
+        (("AuthenticAMD", 25, 0x11), "amd_zen4"),
+        (("AuthenticAMD", 25, 0x21), "amd_zen3"),
+        (("AuthenticAMD", 25, 0x61), "amd_zen4"),
+        (("AuthenticAMD", 25, 0xA0), "amd_zen4"),
+        (("AuthenticAMD", 23, 0x31), None),
+        (("GenuineIntel", 6, 0x55), "intel_skylake"),
+        (("GenuineIntel", 6, 0x9E), "intel_skylake"),
+        (("GenuineIntel", 6, 0x6A), "intel_icelake"),
+        (("GenuineIntel", 6, 0x8F), "intel_sapphirerapids"),
+        (("GenuineIntel", 6, 0xCF), "intel_sapphirerapids"),
+        (("GenuineIntel", 6, 0xAD), "intel_sapphirerapids"),
+        (("GenuineIntel", 6, 0x97), None),
+        (("GenuineIntel", 6, 0xAF), None),
+        (("GenuineIntel", 26, 2), None),
+    ],
+)
+def test_a_processor_finds_its_table(processor, name):
+    assert events.table_for(*processor) == name
+
+
+# --- the table of recordings -----------------------------------------------------------------------
+
+ZEN5 = {"vendor": "AuthenticAMD", "family": 26, "model": 2}
+SKYLAKE = {"vendor": "GenuineIntel", "family": 6, "model": 85}
+OTHER = {"vendor": "GenuineIntel", "family": 6, "model": 1}
+ARM = {"vendor": None, "family": None, "model": None}
+
+
+def recorded_on(folder, *machines, counted=("ex_ret_brn", "ex_ret_cond", "baclears.any")):
+    for number, about in enumerate(machines):
+        changes = {} if about is None else {"machine": about}
+        rows = [(event, 5) for event in ("cycles:u", *counted)]
+        add_run(folder, "app", "ocoe", number, 0, rows, pinned=["cycles"], groups=[], **changes)
+    return study.open_database(f"sqlite:///{folder / 'store.sqlite'}", folder)
+
+
+@pytest.mark.parametrize("name, about", [("amd_zen5", ZEN5), ("intel_skylake", SKYLAKE)])
+def test_recordings_are_read_with_the_table_of_their_machine(tmp_path, name, about):
+    url = recorded_on(tmp_path, about, about)
+    pd.testing.assert_frame_equal(study.event_table(url), events.table(name))
+    assert known_sums(store.load(url, "app/ocoe-p1-00")) == events.umask_sums(events.table(name))
+
+
+@pytest.mark.parametrize("about", [OTHER, ARM, None])
+def test_recordings_of_a_machine_without_a_table_have_one_without_rows(tmp_path, about):
+    url = recorded_on(tmp_path, about)
+    table = study.event_table(url)
+    assert table.empty and list(table.columns) == list(events.table().columns)
+    assert known_sums(store.load(url, "app/ocoe-p0-00")) == []
+    assert events.abbreviate(["ex_ret_brn"], table) == ["ex_ret_brn"]
+
+
+def test_recordings_of_two_machines_are_read_with_both_tables(tmp_path):
+    url = recorded_on(tmp_path, SKYLAKE, ZEN5, OTHER)
+    table = study.event_table(url)
+    zen5, skylake = events.table("amd_zen5"), events.table("intel_skylake")
+    assert set(table.index) == set(zen5.index) | set(skylake.index)
+    assert table.loc[zen5.index, "abbr"].equals(zen5["abbr"])
+    assert table.loc[table["abbr"] != "", "abbr"].is_unique
+    assert known_sums(store.load(url, "app/ocoe-p0-00")) == events.umask_sums(skylake)
+
+
+def test_a_machine_that_counted_none_of_its_own_events_gives_no_table(tmp_path):
+    url = recorded_on(tmp_path, SKYLAKE, counted=["page-faults"])
+    assert study.event_table(url).empty
