@@ -103,7 +103,13 @@ def test_every_list_of_events_can_be_counted_and_has_a_clock(monkeypatch):
     known = {"vendor": "AuthenticAMD", "family": 26, "model": 2}
     monkeypatch.setattr(counters, "core_pmus", lambda: ["cpu"])
     assert usual_events(known) == events_for("amd_zen5")
-    assert usual_events({"vendor": "0x41", "family": None, "model": None}) == events_for("generic")
+    arm = {"vendor": "ARM", "family": 8, "model": 0xD0C}
+    monkeypatch.setattr(counters.machine, "supported", lambda told: told)
+    assert usual_events(arm) == events_for("generic")
+    monkeypatch.setattr(
+        counters.machine, "supported", lambda told: [one for one in told if "branch" not in one]
+    )
+    assert [event.name for event in usual_events(arm)] == ["cycles", "cache-references", "cache-misses"]
     monkeypatch.setattr(counters, "core_pmus", list)
     monkeypatch.setattr(counters.machine, "tracepoint_id", lambda name: None)
     told = usual_events(known)

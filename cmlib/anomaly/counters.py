@@ -14,8 +14,8 @@ GENERIC, KERNEL = "generic", "kernel"
 def usual_events(about):
     """Events to count on a machine where nothing else is asked for.
 
-    About 32 as in the paper (§4.1) where the processor has an event table; generic ones where it has none; and what
-    the kernel counts, as far as it tells, where there is no PMU.
+    About 32 as in the paper (§4.1) where the processor has an event table; where it has none, those of the generic
+    ones that it counts; and what the kernel counts, as far as it tells, where there is no PMU.
 
     Parameters
     ----------
@@ -31,7 +31,11 @@ def usual_events(about):
         return countable(",".join(told))
     known = about["vendor"] and about["family"] is not None
     name = events.table_for(about["vendor"], about["family"], about["model"]) if known else None
-    return events_for(name if _listed(name) else GENERIC)
+    if _listed(name):
+        return events_for(name)
+    generic = events_for(GENERIC)
+    here = machine.supported([event.told for event in generic])
+    return [event for event in generic if event.told in here]
 
 
 def events_for(table):
