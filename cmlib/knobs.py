@@ -17,9 +17,10 @@ from cmlib.dependence import partial_dependence
 from cmlib.tuning import FEW_ROWS, Runs
 
 CAUSES, ALONG, NOT_SHOWN = "causes", "goes along with", "not shown"
-_SHARED = (
-    1 / 6
-)  # of the runs at one lowest value, such as that of nothing emitted, are enough to be compared with
+_MEASURES = ("before", "after", "beyond", "expected", "observed", "low", "high", "p")
+_NOTHING = 1e-3  # percent: a model that says less says nothing
+# Of the runs at one lowest value, such as that of nothing emitted, so many are enough to be compared with.
+_SHARED = 1 / 6
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ def judge_events(runs, events, experiments=(), *, level=0.05, draws=1000, seed=0
     In each experiment the knob is taken that moves the event, and none of the others, most. Runs with the highest
     third of its values are compared with those with the lowest third, or with the lowest value alone where many share
     it: how far the performance of a run moves, and how far it should if the model of the performance by the events told
-    what causes it (partial dependence, Friedman 2001). Of several experiments on an event that one speaks in which the
+    what causes it (partial dependence, Friedman 2001, at the rate of each run). Of several experiments on an event that one speaks in which the
     model says most; what was observed has no say in it.
 
     Parameters
@@ -115,19 +116,7 @@ def judge_events(runs, events, experiments=(), *, level=0.05, draws=1000, seed=0
             measured = _measured(runs, model, experiment.runs, event, knob, draws, seed)
             if abs(measured["expected"]) >= abs(rows[event].get("expected", 0.0)):
                 rows[event] |= {"knob": knob, "with": ", ".join(company)} | measured
-    columns = [
-        "verdict",
-        "knob",
-        "with",
-        "before",
-        "after",
-        "beyond",
-        "expected",
-        "observed",
-        "low",
-        "high",
-        "p",
-    ]
+    columns = ["verdict", "knob", "with", *_MEASURES]
     judged = pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("event")
     differs = _held(judged["p"].dropna(), level)
     for event, row in judged.loc[differs.index].iterrows():
@@ -157,12 +146,13 @@ def _measured(runs, model, tried, event, knob, draws, seed):
     drawn = _change(*(rng.choice(side, (draws, len(side))).mean(axis=1) for side in sides))
     ends = np.quantile(drawn, [0.025, 0.975])
     rates, seen = tried.rates[event], runs.examples[event]
-    reached = [rates[side].mean() for side in (low, high)]
+    says = partial_dependence(model, runs.examples, rates.to_frame())
+    said = pd.Series(says, rates.index).groupby(level=0).mean()
     return {
-        "before": reached[0],
-        "after": reached[1],
+        "before": rates[low].mean(),
+        "after": rates[high].mean(),
         "beyond": 100 * (1 - rates[low.union(high)].between(seen.min(), seen.max()).mean()),
-        "expected": _change(*partial_dependence(model, runs.examples, pd.DataFrame({event: reached}))),
+        "expected": _change(said[low].mean(), said[high].mean()),
         "observed": observed,
         "low": ends[0],
         "high": ends[1],
@@ -197,7 +187,7 @@ def _verdict(expected, low, high, differs):
         expected, low, high = -expected, -high, -low
     if not differs:
         return ALONG if expected > high else NOT_SHOWN
-    if low + high < 0 or not expected:
+    if low + high < 0 or expected < _NOTHING:
         return NOT_SHOWN
     return CAUSES if high >= expected / 2 else ALONG
 

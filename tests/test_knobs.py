@@ -155,6 +155,7 @@ def test_the_experiment_in_which_the_model_says_most_speaks():
         (10, 1, 11, False, knobs.NOT_SHOWN),
         (10, -4, -1, True, knobs.NOT_SHOWN),
         (0, 1, 2, True, knobs.NOT_SHOWN),
+        (-1e-14, -2, -1, True, knobs.NOT_SHOWN),
     ],
 )
 def test_what_was_observed_is_held_against_what_the_model_says(expected, low, high, differs, verdict):
