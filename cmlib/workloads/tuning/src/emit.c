@@ -41,6 +41,7 @@
 static int zero, null, itself, polled, receiver, sender, looped, listener, home;
 static char *page, *guarded, *untouched;
 static long page_bytes;
+static struct timespec begun;
 
 static void need(int good, const char *what)
 {
@@ -58,9 +59,9 @@ static void *mapped(size_t bytes, int protection, int flags, void *at)
     return memory;
 }
 
-static void sleep_until(struct timespec *next)
+static void sleep_until(struct timespec *next, long later)
 {
-    next->tv_nsec += PAUSE_NS;
+    next->tv_nsec += later;
     next->tv_sec += next->tv_nsec / 1000000000L;
     next->tv_nsec %= 1000000000L;
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, next, NULL) == EINTR) {
@@ -194,13 +195,13 @@ static int processors[2];
 static void *walk(void *ready)
 {
     static int n;
-    struct timespec next;
+    struct timespec next = begun;
 
+    sleep_until(&next, PAUSE_NS / 2); /* halfway between the bursts, so that it is woken once between any two */
     walkers[__atomic_fetch_add(&n, 1, __ATOMIC_SEQ_CST)] = gettid();
     pthread_barrier_wait(ready);
-    clock_gettime(CLOCK_MONOTONIC, &next);
     for (;;)
-        sleep_until(&next);
+        sleep_until(&next, PAUSE_NS);
     return NULL;
 }
 
@@ -406,6 +407,7 @@ int main(int argc, char **argv)
 {
     struct timespec next, now, last;
 
+    clock_gettime(CLOCK_MONOTONIC, &begun);
     for (int kind = 0; kind < KINDS; kind++)
         kinds[kind].rate = -1;
     for (int number = 1; number < argc; number++)
@@ -413,9 +415,9 @@ int main(int argc, char **argv)
     prepare();
     puts("ready");
     fflush(stdout);
-    clock_gettime(CLOCK_MONOTONIC, &next);
+    next = begun;
     for (last = next;; last = now) {
-        sleep_until(&next);
+        sleep_until(&next, PAUSE_NS);
         clock_gettime(CLOCK_MONOTONIC, &now);
         double seconds = now.tv_sec - last.tv_sec + 1e-9 * (now.tv_nsec - last.tv_nsec);
 
