@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cmlib import explore, report, tuning
+from cmlib import explore, plot, report, tuning
 from cmlib.study import causes, tuned_runs
 
 
@@ -51,6 +51,17 @@ def test_every_important_event_has_its_verdict_and_the_finding_counts_them(folde
     assert len(judged) == 3 and set(judged["verdict"]) <= set(causes.WORDS)
     assert (judged["verdict"][judged["knob"].isna()] == causes.WORDS[-1]).all()
     assert "Of the 3 events that matter most for sort's performance, with" in said
+
+
+def test_a_verdict_is_drawn_with_its_interval_and_what_the_model_says():
+    row = {"program": "sort", "event": "close", "verdict": "goes along with", "expected": -8.0}
+    frame = pd.DataFrame([row | {"observed": -1.0, "low": -2.5, "high": 0.5}])
+    _, (ax, empty) = plot.verdicts(frame, programs=["sort", "join"], xlabel="change [%]")
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["close: goes along with"]
+    drawn = {line.get_label(): list(line.get_xdata()) for line in ax.lines}
+    assert drawn["observed, 95 %"] == [-1.0] and drawn["the model says"] == [-8.0]
+    assert ax.collections[0].get_segments()[0][:, 0].tolist() == [-2.5, 0.5]
+    assert empty.get_title(loc="left") == "join: no event was moved alone"
 
 
 def test_pairs_of_the_table_are_ranked_by_both_measures(folder):
