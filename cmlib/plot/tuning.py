@@ -98,6 +98,8 @@ def verdicts(frame, *, programs, xlabel):
         ax.grid(True, axis="x")
         ax.grid(False, axis="y")
         ax.set(title=program if len(own) else f"{program}: no event was moved alone", xlabel=xlabel)
+    if not len(frame):
+        axes[0].set_xticks([])
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     return figure, axes
 
