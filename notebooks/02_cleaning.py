@@ -22,7 +22,7 @@
 
 # %% tags=["parameters"]
 program = "all"  # programs to study, separated by commas, or all
-event = "ic_tag_hit_miss.instruction_cache_miss"  # event that the figures follow
+event = ""  # event that the figures follow; empty: instruction-cache misses where they were counted, else the first
 method = "joint"  # cleaning that is set beside what perf prints {interpolate, counterminer, joint}
 jobs = -1  # worker processes; -1: one a processor [-1, 1024]
 executor = "processes"  # where the workers are: on this machine, or on a cluster {processes, dask}
@@ -49,6 +49,7 @@ workers = Workers(jobs, executor, scheduler)
 counterminer, url = paper("counterminer"), study.open_database(database)
 table = study.event_table(url)
 programs = study.programs(url, program, modes=["ocoe", "mlpx"])
+event = event or study.followed_event(url, programs)
 
 # %% [markdown]
 # ## What multiplexing does to one event

@@ -6,6 +6,7 @@ from cmlib.study.cleaning import (
     compare_cleaning,
     distributions,
     example,
+    followed_event,
     largest_outliers,
 )
 from cmlib.study.collection import counting_events, ipc, machines, recordings, running_shares, sum_checks
@@ -44,6 +45,7 @@ __all__ = [
     "event_table",
     "example",
     "ipc",
+    "followed_event",
     "largest_outliers",
     "leading_units",
     "likeness",

@@ -4,8 +4,11 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from cmlib import accuracy, clean
+from cmlib import accuracy, clean, store
+from cmlib.schedule import PINNED
 from cmlib.study.data import known_sums, load_all, whole_intervals
+
+_ICACHE_MISSES = ("ic_tag_hit_miss.instruction_cache_miss", "L1-icache-load-misses")
 
 
 def compare_cleaning(url, program, *, floor=False):
@@ -72,6 +75,37 @@ def both_ways(url, program):
         for run in multiplexed
     ]
     return BothWays(accuracy.references(ocoe, multiplexed), multiplexed, joint)
+
+
+def followed_event(url, programs):
+    """The event whose error is shown: instruction-cache misses as in the paper, where they were recorded.
+
+    Parameters
+    ----------
+    url : str
+    programs : sequence of str
+
+    Returns
+    -------
+    str
+        Recorded both with and without multiplexing in all programs; where instruction-cache misses were not, on
+        processors that don't count them, the first in alphabetical order.
+
+    Raises
+    ------
+    ValueError
+        If no event was recorded both ways in all programs.
+    """
+    runs = store.runs(url)
+    seen = runs[runs["program"].isin(programs) & runs["mode"].isin(["ocoe", "mlpx"])].explode("events")
+    ways = seen.drop_duplicates(["program", "mode", "events"]).groupby("events").size()
+    both = sorted(set(ways.index[ways == 2 * len(programs)]) - set(PINNED))
+    if not both:
+        raise ValueError(
+            f"no event was counted both with and without multiplexing in all of {', '.join(programs)}: name one "
+            "program, or record the same events in both ways with `cmlib record PROGRAM -- COMMAND`."
+        )
+    return next((event for event in _ICACHE_MISSES if event in both), both[0])
 
 
 def example(url, program, event, method="counterminer"):
