@@ -242,7 +242,7 @@ def _names(facts):
         "warning",
         "perf has no event names for this processor, and cmlib has no table of them",
         numbers,
-        "use a perf newer than the processor, or record general events by name: --events branches,branch-misses,…",
+        "use a perf newer than the processor; until then `cmlib record` takes those of the general events that count",
     )
 
 
