@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cmlib import machine
-from cmlib.machine import host
+from cmlib.machine import counters, host
 
 NAN = float("nan")
 
@@ -117,6 +117,17 @@ def test_a_census_through_perf_finds_what_the_machine_is(fake_perf, monkeypatch,
     found = machine.census()
     assert (found.offered, found.good) == (offered, good)
     assert max(map(len, found.copies)) == offered + 1
+
+
+@pytest.mark.parametrize(
+    ("branches", "loads", "found"),
+    [((8, 8), (4, 4), (4, 4)), ((6, 5), (6, 5), (6, 5)), ((8, 8), (0, 0), (8, 8)), ((4, 4), None, (4, 4))],
+)
+def test_counters_that_cannot_count_loads_are_left_out(fake_perf, monkeypatch, branches, loads, found):
+    told = {"branches:u": branches, "L1-dcache-loads:u": loads}
+    monkeypatch.setattr(counters, "_census_of", lambda event: machine.Census(*told[event]))
+    seen = machine.census()
+    assert (seen.offered, seen.good, seen.without) == (*found, "")
 
 
 def test_a_census_without_perf_counts_nothing_and_says_why(no_perf):

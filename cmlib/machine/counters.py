@@ -15,6 +15,8 @@ _MOST = 16
 _REPEATS = 2
 # Events of no counter in particular; many ARM processors count no branches.
 _EVENTS = ("branches:u", "instructions:u")
+# Of an Intel core's eight counters, the events of its caches and memory take the first four only, loads among them.
+_NARROW, _ALL_TAKE = "L1-dcache-loads:u", 4
 _SPIN = [sys.executable, "-I", "-S", "-c", "for _ in range(500_000): pass"]
 
 
@@ -47,7 +49,8 @@ def census(*, events=_EVENTS):
     """Count one event in groups of one copy, two copies, … while a loop spins, and compare the copies.
 
     Takes about two seconds, and needs the counters for itself
-    (:func:`cmlib.machine.counters_lock`).
+    (:func:`cmlib.machine.counters_lock`). Where more than four are offered, loads
+    are counted as well: counters that can't count them are left out.
 
     Parameters
     ----------
@@ -68,7 +71,7 @@ def census(*, events=_EVENTS):
         found[event] = _census_of(event)
         if found[event].offered:
             without = events[0].partition(":")[0] if event != events[0] else ""
-            return replace(found[event], without=without)
+            return replace(_narrowed(found[event]), without=without)
     return found[events[0]]
 
 
@@ -109,6 +112,12 @@ def _census_of(event):
             break
     found = judge_census(groups)
     return found if found.offered else Census(0, 0, complaint=complaint or f"{event} was not counted")
+
+
+def _narrowed(found):
+    """The census of an event that fewer counters can count, if there is one: a group may be of nothing else."""
+    narrow = _census_of(_NARROW) if found.offered > _ALL_TAKE else found
+    return narrow if 0 < narrow.offered < found.offered else found
 
 
 def judge_census(groups, *, tolerance=0.01):
