@@ -8,7 +8,12 @@ from cmlib import accuracy, clean, store
 from cmlib.schedule import PINNED
 from cmlib.study.data import known_sums, load_all, whole_intervals
 
-_ICACHE_MISSES = ("ic_tag_hit_miss.instruction_cache_miss", "L1-icache-load-misses")
+_ICACHE_MISSES = (
+    "ic_tag_hit_miss.instruction_cache_miss",
+    "icache_64b.iftag_miss",
+    "l2_rqsts.all_code_rd",
+    "L1-icache-load-misses",
+)
 
 
 def compare_cleaning(url, program, *, floor=False):
