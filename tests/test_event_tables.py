@@ -1,5 +1,7 @@
 """What holds for every event table, whose it is, and which one recordings are read with."""
 
+import json
+
 import pandas as pd
 import pytest
 
@@ -7,6 +9,10 @@ from cmlib import events, machine, places, store, study
 from cmlib.study.data import known_sums
 from tests.small_runs import add_run
 
+ZEN5 = {"vendor": "AuthenticAMD", "family": 26, "model": 2}
+SKYLAKE = {"vendor": "GenuineIntel", "family": 6, "model": 85}
+OTHER = {"vendor": "GenuineIntel", "family": 6, "model": 1}
+ARM = {"vendor": None, "family": None, "model": None}
 every_table = pytest.mark.parametrize("name", events.known_tables())
 
 
@@ -114,12 +120,21 @@ def test_a_processor_finds_its_table(processor, name):
     assert events.table_for(*processor) == name
 
 
-# --- the table of recordings -----------------------------------------------------------------------
+def test_what_only_perf_names_is_known_beside_the_table(monkeypatch):
+    listed = [
+        {"Unit": "cpu", "Topic": "branch", "EventName": name, "Encoding": f"cpu/event={code}/"}
+        for name, code in (("ex_ret_brn", "0xc2"), ("stalls.of_some_kind", "0xa3,cmask=5"))
+    ]
+    monkeypatch.setattr("cmlib.machine.names.perf_list", lambda: json.dumps(listed))
+    known, zen5 = machine.known_events(ZEN5), events.table("amd_zen5")
+    pd.testing.assert_frame_equal(known[~known["named"]], zen5)
+    assert list(known.index[known["named"]]) == ["stalls.of_some_kind"]
+    assert events.encode("stalls.of_some_kind", known) == "stalls.of_some_kind:u"
+    assert events.encode("ex_ret_brn", known) == events.encode("ex_ret_brn", zen5)
+    assert events.core_events(known) == events.core_events(zen5)
 
-ZEN5 = {"vendor": "AuthenticAMD", "family": 26, "model": 2}
-SKYLAKE = {"vendor": "GenuineIntel", "family": 6, "model": 85}
-OTHER = {"vendor": "GenuineIntel", "family": 6, "model": 1}
-ARM = {"vendor": None, "family": None, "model": None}
+
+# --- the table of recordings -----------------------------------------------------------------------
 
 
 def recorded_on(folder, *machines, counted=("ex_ret_brn", "ex_ret_cond", "baclears.any")):

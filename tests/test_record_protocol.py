@@ -2,6 +2,7 @@
 
 import dataclasses
 
+import pandas as pd
 import pytest
 
 from cmlib import events, machine, record
@@ -129,6 +130,20 @@ def test_general_events_that_a_processor_lacks_are_left_out(fake_perf, tmp_path,
     monkeypatch.setenv("FAKE_LACKS", ",".join(protocol._GENERAL))
     with pytest.raises(record.RecordError, match="counts none of the general events"):
         record.record_program("other", QUICK, record.Request("ocoe"), folder=tmp_path)
+
+
+def test_what_only_perf_names_is_recorded_by_name_and_not_among_all(zen5, tmp_path, monkeypatch):
+    listed = zen5.iloc[:1].rename(index=lambda _: "stalls.of_some_kind").assign(named=True, abbr="")
+    monkeypatch.setattr(machine, "known_events", lambda about: pd.concat([zen5, listed]))
+    options = {"counters": 5, "passes": 1, "interval_ms": 20}
+    record.record_program("app", QUICK, record.Request("mlpx", events="all", **options), folder=tmp_path)
+    record.record_program(
+        "named", QUICK, record.Request("ocoe", events="stalls.of_some_kind", **options), folder=tmp_path
+    )
+    swept = {event for meta in runs(tmp_path, "app").values() for group in meta["groups"] for event in group}
+    assert "stalls.of_some_kind" not in swept and "ls_stlf" in swept
+    (meta,) = runs(tmp_path, "named").values()
+    assert meta["encodings"] == {"stalls.of_some_kind": "stalls.of_some_kind:u"}
 
 
 def test_a_program_under_which_nothing_counts_is_told(zen5, tmp_path, monkeypatch):

@@ -156,7 +156,8 @@ def _set_name(mode, chosen, per_run):
 def _encodings(chosen, table, modifier):
     """How perf is told each event asked for, by the name it has in perf's output."""
     if chosen == "all":
-        names = table.index.to_list()
+        # of the package's table, if there is one: perf names many events twice, and some that other cores cause
+        names = table.index[table["named"] == table["named"].min()].to_list()
     elif chosen == "core":
         names = events.core_events(table) or _general(modifier)
     else:
