@@ -169,12 +169,8 @@ def smi_test(draws, *, most=3, n_events=20, level=0.05, share=0.95):
         last of them to that of the next), ``p_value`` (of so wide a gap between
         shares broken at random), ``p_power_law`` (in a decline by a power law), ``stays``
         (share of draws led by the same events) and ``holds`` (`p_value` and ``stays``
-        pass; `p_power_law` is for the reader).
-
-    Raises
-    ------
-    ValueError
-        If fewer than `most` + 3 events have any importance.
+        pass; `p_power_law` is for the reader). With fewer than `most` + 3 events of any importance nothing can be
+        tested: NaN, and `holds` False.
 
     Notes
     -----
@@ -187,7 +183,8 @@ def smi_test(draws, *, most=3, n_events=20, level=0.05, share=0.95):
     mean = draws.mean().sort_values(ascending=False, kind="stable")
     mean = mean[mean > 0].iloc[:n_events]
     if len(mean) < most + 3:
-        raise ValueError(f"{len(mean)} events have any importance; the test needs at least {most + 3}.")
+        untested = dict.fromkeys(("n_standing_out", "ratio", "p_value", "p_power_law", "stays"), np.nan)
+        return pd.Series({**untested, "holds": False})
     values, places = mean.to_numpy(), np.arange(1, len(mean))
     gaps = places * (values[:-1] - values[1:])
     standing_out = int(np.argmax(gaps[:most])) + 1

@@ -13,6 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cmlib import events
+from cmlib.anomaly.countable import countable
+from cmlib.errors import CmlibError
 from tests.naive import events as naive
 
 RECORDINGS = Path(__file__).resolve().parents[1] / "data/recordings"
@@ -349,6 +351,19 @@ def test_a_name_that_hybrid_processors_list_twice_is_taken_once():
         for pmu in ("cpu_atom", "cpu_core", "cpu_core")
     ]
     assert list(events.from_perf_list(json.dumps(entries)).index) == ["inst_retired.any"]
+
+
+@pytest.mark.parametrize("more", ["cmask=0x4", "edge", "ldlat=0x3"])
+def test_an_event_of_more_than_code_and_umask_is_told_from_the_others(more):
+    entries = [
+        {"Topic": "t", "EventName": name, "Encoding": f"cpu/event=0xa3,umask=0x4,period=9{terms}/"}
+        for name, terms in (("all.of_it", ""), ("some.of_it", f",{more}"))
+    ]
+    table = events.from_perf_list(json.dumps(entries))
+    assert table["whole"].to_dict() == {"all.of_it": True, "some.of_it": False}
+    assert countable("all.of_it", table)[0].config == "0x4a3"
+    with pytest.raises(CmlibError, match="NAME=CODE"):
+        countable("some.of_it", table)
 
 
 @given(st.lists(st.from_regex(r"[a-z][a-z0-9]{0,5}([_.][a-z0-9]{1,5}){0,3}", fullmatch=True), unique=True))

@@ -10,6 +10,8 @@ from scipy import stats
 from cmlib.anomaly.detector import AutoPerf
 from cmlib.anomaly.profiles import PLACE
 
+FEWEST_GOOD = 5
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -132,9 +134,9 @@ def _reasons(good_runs, new_runs, alpha, good_machine, new_machine):
     if differing:
         named = (f"{key} {one.get(key)} and {other.get(key)}" for key in differing)
         reasons.append(f"recorded on different machines ({', '.join(named)}): record both versions on one")
-    if len(good_runs) < 5 or not len(new_runs):
+    if len(good_runs) < FEWEST_GOOD or not len(new_runs):
         reasons.append(
-            f"{len(good_runs)} good and {len(new_runs)} new runs: at least 5 good ones and 1 new are needed"
+            f"{len(good_runs)} good and {len(new_runs)} new runs: at least {FEWEST_GOOD} good ones and 1 new are needed"
         )
         return tuple(reasons)
     events = [{column for column in run if column not in PLACE} for run in (*good_runs, *new_runs)]

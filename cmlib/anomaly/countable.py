@@ -93,14 +93,22 @@ def _one(item, table):
     if ":" in name:
         return _tracepoint(name)
     if table is not None and name in table.index:
-        code, umask = int(table.at[name, "code"]), int(table.at[name, "umask"])
-        raw = hex(code & 0xFF | (code >> 8) << 32 | umask << 8)
-        return Countable(name, raw, events.encode(name, table), True)
+        return _of_table(name, table)
     raise CmlibError(
         f"event {name!r} is neither a software event ({', '.join(_SOFTWARE)}), nor a generic one "
         f"({', '.join(_HARDWARE)}), nor in the event table of this processor. Any event can be given as NAME=CODE, "
         "such as near_cache=0x443."
     )
+
+
+def _of_table(name, table):
+    if not table.at[name, "whole"]:
+        raise CmlibError(
+            f"event {name!r} takes more than a code and a umask (`perf list --details` tells what): give the whole "
+            "number as NAME=CODE"
+        )
+    raw = machine.raw_config(int(table.at[name, "code"]), int(table.at[name, "umask"]))
+    return Countable(name, hex(raw), events.encode(name, table), True)
 
 
 def _tracepoint(name):

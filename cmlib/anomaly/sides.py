@@ -3,14 +3,15 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from cmlib import events, places
+from cmlib import places
+from cmlib.anomaly.compare import FEWEST_GOOD
 from cmlib.anomaly.countable import countable
 from cmlib.anomaly.counters import usual_events
 from cmlib.anomaly.profiles import read_runs
 from cmlib.anomaly.recordings import load_recording, save_recording
 from cmlib.anomaly.versions import find_version, plan_parts, record_in_turns
 from cmlib.errors import CmlibError
-from cmlib.machine import census, counters_lock, describe
+from cmlib.machine import census, counters_lock, describe, known_events
 from cmlib.machine.host import core_pmus
 
 
@@ -64,6 +65,10 @@ def open_sides(old, new, *, asked=None, n_runs=20, keep=None, progress=lambda: N
     commands = {form: name for form, name in given.items() if form not in sides}
     if asked and not commands:
         raise CmlibError("--events is for commands: recordings have the events they were made with")
+    if "old" in commands and n_runs < FEWEST_GOOD:
+        raise CmlibError(
+            f"{n_runs} runs of each command: at least {FEWEST_GOOD} good ones are needed to tell what differs between good runs"
+        )
     if commands:
         recorded = next(iter(sides.values()), None)
         sides |= _recorded(commands, asked, recorded, n_runs, keep, progress)
@@ -109,9 +114,7 @@ def _recorded(commands, asked, recorded, n_runs, keep, progress):
 
 def _wanted(asked, recorded, about):
     if asked:
-        known = about["vendor"] and about["family"] is not None
-        name = events.table_for(about["vendor"], about["family"], about["model"]) if known else None
-        return countable(asked, events.table(name) if name else None)
+        return countable(asked, known_events(about))
     if recorded:
         pairs = {event: config for part in recorded.about["events"] for event, config in part.items()}
         # a tracepoint's number is another one on another kernel

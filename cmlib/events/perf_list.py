@@ -14,6 +14,7 @@ _ENTRY = re.compile(
     r"^ {2}(?P<event>\S+) *\n {7}\[(?P<description>(?:(?!\n {2}\S).)*?)\]\n {8}(?P<encoding>\w+/\S*)",
     re.MULTILINE | re.DOTALL,
 )
+_WHOLE = {"event", "umask", "name", "period"}
 _CORE_PMU = re.compile(r"(?:cpu|cpu_core|armv\d\w*)/(?P<terms>[^/]*\bevent=[^/]*)/")
 
 
@@ -30,7 +31,7 @@ def from_perf_list(text):
     DataFrame
         Columns as of :func:`read_table`, with ``named`` True, ``counters``
         1, and ``bits`` and ``core`` 0 throughout: perf does not list what would
-        tell more. Events of the cores only: nothing else can be counted for one
+        tell more; ``whole`` where perf tells a code and a umask only. Events of the cores only: nothing else can be counted for one
         process. Short names are made up from the events' names and are the same
         each time.
 
@@ -43,15 +44,16 @@ def from_perf_list(text):
     rows = {}
     for event, encoding, unit, description in listed:
         if found := _CORE_PMU.match(encoding):
-            terms = dict(term.split("=") for term in found["terms"].split(",") if "=" in term)
+            terms = dict(term.partition("=")[::2] for term in found["terms"].split(","))
             code, umask = (int(terms.get(key, "0"), 0) for key in ("event", "umask"))
-            rows.setdefault(event, (code, umask, 0, 1, unit, "", 0, description, True))
+            whole = terms.keys() <= _WHOLE
+            rows.setdefault(event, (code, umask, 0, 1, unit, "", 0, description, True, whole))
     if not rows:
         raise EventError(
             f"perf lists no named event of the cores ({len(text.splitlines())} lines read).\n"
             "A newer perf may know this processor; or add a table as data/events/README.md says."
         )
-    columns = [*COLUMNS[1:], "named"]
+    columns = [*COLUMNS[1:], "named", "whole"]
     frame = pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("event")
     return frame.assign(abbr=_short_names(frame.index))
 

@@ -59,7 +59,8 @@ def read_table(path):
         takes), ``unit`` (part of the processor), ``abbr`` (three characters),
         ``core`` (int, place among the core events; 0 for all others),
         ``description``, ``named`` (bool, whether perf knows the event by this
-        name; False throughout).
+        name; False throughout), ``whole`` (bool, whether code and umask are all
+        that describes it; True throughout).
 
     Raises
     ------
@@ -81,7 +82,7 @@ def read_table(path):
         frame[column] = _integers(frame[column], path)
     _refuse_repeated(frame["event"], path)
     _refuse_repeated(frame.loc[frame["abbr"] != "", "abbr"], path)
-    return frame.assign(named=False).set_index("event")
+    return frame.assign(named=False, whole=True).set_index("event")
 
 
 def known_tables():

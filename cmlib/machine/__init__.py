@@ -2,7 +2,8 @@
 
 from cmlib.machine.counters import Census, census, judge_census, supported
 from cmlib.machine.doctor import Examination, Facts, Finding, examine, find
-from cmlib.machine.host import describe, load_1min, perf_list, perf_version, tracepoint_id
+from cmlib.machine.host import describe, load_1min, perf_list, perf_version, raw_config, tracepoint_id
+from cmlib.machine.interference import processor_times, taken_by_others
 from cmlib.machine.lock import CountersBusy, counters_lock
 from cmlib.machine.names import known_events
 
@@ -22,6 +23,9 @@ __all__ = [
     "load_1min",
     "perf_list",
     "perf_version",
+    "processor_times",
+    "raw_config",
     "supported",
+    "taken_by_others",
     "tracepoint_id",
 ]

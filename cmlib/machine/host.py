@@ -122,6 +122,38 @@ def core_pmus(root="/"):
     )
 
 
+def raw_config(code, umask, root="/"):
+    """The number by which perf_event_open is told an event of the cores.
+
+    Parameters
+    ----------
+    code, umask : int
+    root : path, default "/"
+        Folder that holds `sys`, where the PMU says which bits are whose; where it doesn't, AMD's are taken, which
+        are Intel's as well.
+
+    Returns
+    -------
+    int
+    """
+    folders = [Path(root) / "sys/bus/event_source/devices" / name / "format" for name in core_pmus(root)]
+    parts = {"event": (code, "config:0-7,32-35"), "umask": (umask, "config:8-15")}
+    return sum(
+        _placed(value, next(filter(None, (_read(folder / term) for folder in folders)), usual))
+        for term, (value, usual) in parts.items()
+    )
+
+
+def _placed(value, layout):
+    """Put a value's bits where ``config:0-7,32-35`` says, the lowest first."""
+    config = 0
+    for low, high in re.findall(r"(\d+)(?:-(\d+))?", layout.partition(":")[2]):
+        width = int(high or low) - int(low) + 1
+        config |= (value & (1 << width) - 1) << int(low)
+        value >>= width
+    return config
+
+
 def tracepoint_id(name, root="/"):
     """The kernel's number of a tracepoint, such as ``sched:sched_wakeup``; None if it has none, or doesn't tell."""
     folders = [Path(root) / "sys/kernel" / place / "events" for place in ("tracing", "debug/tracing")]

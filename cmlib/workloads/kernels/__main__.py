@@ -1,5 +1,6 @@
 """Record the fifteen programs: ``python -m cmlib.workloads.kernels`` lists what it would do, ``--record`` does it."""
 
+import os
 from pathlib import Path
 
 import click
@@ -65,7 +66,8 @@ def _nodes():
 
 
 def _record(todo, binaries, folder):
-    machine = {**describe(), "numa_nodes": _nodes()}
+    real_time = os.sched_getscheduler(0) in (os.SCHED_FIFO, os.SCHED_RR)
+    machine = {**describe(), "numa_nodes": _nodes(), "real_time": real_time}
     purpose = "recording the kernels"
     with (
         counters_lock(places.recordings_dir(), purpose),
