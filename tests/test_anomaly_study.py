@@ -48,6 +48,14 @@ def test_recordings_become_subjects(subjects):
     assert not subjects["histogram"].diluted
 
 
+def test_the_committed_recordings_tell_the_forms_apart_and_name_the_lock():
+    one = study.recorded_subjects(wanted="hash_table_lock")["hash_table_lock"]
+    assert one.per == "work" and not one.synthetic
+    row = study.judge_subject(one, points=2).row
+    assert row["f1"] == 1 and row["slowdown"] > 2
+    assert row["named"] in ("syscalls:sys_enter_futex", "raw_syscalls:sys_enter")
+
+
 def test_without_recordings_the_command_to_run_is_told(tmp_path, folder):
     for where, wanted in ((tmp_path, "all"), (folder, "row_counters")):
         with pytest.raises(NothingRecordedError, match="python -m cmlib.workloads.kernels --record"):

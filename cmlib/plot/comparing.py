@@ -4,6 +4,8 @@ import seaborn as sns
 
 from cmlib.plot.style import blank, palette, styled
 
+_LETTERS_IN_A_ROW = 70
+
 
 @styled
 def bars_by_program(frame, *, value, hue, ylabel, levels=None):
@@ -36,6 +38,8 @@ def bars_by_program(frame, *, value, hue, ylabel, levels=None):
     for (label, level), grey in zip((levels or {}).items(), ("#222222", "#8a8f94"), strict=False):
         ax.axhline(level, color=grey, linestyle="--", linewidth=1, label=f"{label}: {level:g}")
     ax.set(xlabel="", ylabel=ylabel, ylim=(0, None))
+    if sum(map(len, frame["program"].unique())) > _LETTERS_IN_A_ROW:
+        ax.set_xticks(ax.get_xticks(), [label.get_text() for label in ax.get_xticklabels()], rotation=40, ha="right")
     ax.legend(loc="upper left", bbox_to_anchor=(1, 1), title="")
     return figure, ax
 

@@ -243,6 +243,12 @@ def say_verdict(table, told, diluted):
         f"Of {bad} anomalous runs of {len(table)} programs {bad - missed} are found by a detector that never saw one; of {good} "
         f"good ones {alarms} are called anomalous. Two recordings of the same version are told apart in {of_same} of {len(told)} comparisons."
     )
+    hidden = table.loc[2 * table["missed"] > table["bad"], "time, bad / good"].dropna()
+    if len(hidden):
+        said += (
+            f" In {len(hidden)} programs more than half of them are missed; there the bad form takes {hidden.min():.1f} to "
+            f"{hidden.max():.1f} times as long."
+        )
     least = least_found(diluted)
     if np.isnan(least["sharing"]):
         return said
