@@ -126,7 +126,7 @@ results.figure(figure, "fig06", source + "**Figure 6.** F1 for each function whe
 
 # %%
 places = grouping.samples_in_plane(together)
-figure, _ = plot.clusters(places, {f"K = {k}: F1 {scored[k]['f1']:.2f}": scored[k]["clusters"] for k in ks[1:4]})
+figure, _ = plot.clusters(places, {f"K = {k}: F1 {scored[k]['f1']:.2f}": scored[k]["clusters"] for k in ks[1:4] or ks})
 results.figure(figure, "fig07", source + f"**Figure 7.** Functions by their mean training sample, coloured by cluster. The paper's F1 by cluster: K = 2 {autoperf['f1_by_cluster'][2]}, K = 3 {autoperf['f1_by_cluster'][3]}, K = 4 {autoperf['f1_by_cluster'][4]}.")
 
 # %%

@@ -49,13 +49,13 @@ def put_together(subjects, names=SEVEN):
     ----------
     subjects : dict of str to Subject
     names : sequence of str
-        Those that aren't there are left out.
+        Those that aren't there are left out; where none is, all subjects are taken.
 
     Returns
     -------
     Together
     """
-    chosen = {name: subjects[name] for name in names if name in subjects}
+    chosen = {name: subjects[name] for name in names if name in subjects} or subjects
     training = _joined([[_named(run, name) for run in s.training] for name, s in chosen.items()])
     good = _joined([[_named(run, name) for run in s.good] for name, s in chosen.items()])
     bad = {}
