@@ -79,9 +79,10 @@ def record_all(runs, folder, *, scale=1.0, passes=1, counters):
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     for program, listed in runs.items():
+        emitted = {event for run in listed for event in run.emitted}
+        check_emitters(emitted)
         _check(program)
-        if emitted := {event for run in listed for event in run.emitted}:
-            check_emitters(emitted)
+        if emitted:
             build_emitter()
     plans, codes = _to_count(counters)
     made = []
