@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from cmlib.anomaly import batched
+from cmlib.anomaly.scaling import usual_range
 
 LAYER_SHARES = (1 / 2, 3 / 8, 1 / 4, 1 / 8)
 
@@ -19,8 +20,8 @@ class Autoencoder(BaseEstimator):
 
     All topologies are trained from several starts in one pass; the model with the smallest mean reconstruction
     error is kept. Samples are scaled by the range that nine tenths of each counter's values in training lie in, to
-    0.1-0.9, as a sigmoid never reaches 0 or 1: by that of all, a single cold start would hide what doubles. A value
-    outside is not cut off, and far outside can't be reconstructed.
+    0.1-0.9, as a sigmoid never reaches 0 or 1. A value outside is not cut off, and far outside can't be
+    reconstructed.
 
     Parameters
     ----------
@@ -83,8 +84,7 @@ class Autoencoder(BaseEstimator):
             If X holds NaN, or a topology isn't strictly falling from below n_features.
         """
         X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
-        self.low_, high = np.quantile(X, [0.05, 0.95], axis=0)
-        self.range_ = np.maximum(high - self.low_, self.smallest_range or np.finfo(float).tiny)
+        self.low_, self.range_ = usual_range(X, self.smallest_range)
         candidates = [
             (topology, start)
             for topology in self._checked_topologies(X.shape[1])

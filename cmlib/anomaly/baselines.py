@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from cmlib.anomaly.detector import AutoPerf
 from cmlib.anomaly.profiles import PLACE
+from cmlib.anomaly.scaling import usual_range
 
 
 class EventRatioTree(BaseEstimator):
@@ -121,8 +122,7 @@ class PrincipalComponents(BaseEstimator):
         self
         """
         X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
-        self.low_, high = np.quantile(X, [0.05, 0.95], axis=0)
-        self.range_ = np.maximum(high - self.low_, self.smallest_range or np.finfo(float).tiny)
+        self.low_, self.range_ = usual_range(X, self.smallest_range)
         self.pca_ = PCA(self.share, svd_solver="full").fit((X - self.low_) / self.range_)
         return self
 

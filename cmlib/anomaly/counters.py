@@ -29,8 +29,7 @@ def usual_events(about):
     if not core_pmus():
         told = [name for name in _listed(KERNEL) if ":" not in name or machine.tracepoint_id(name)]
         return countable(",".join(told))
-    known = about["vendor"] and about["family"] is not None
-    name = events.table_for(about["vendor"], about["family"], about["model"]) if known else None
+    name = events.table_for(about["vendor"], about["family"], about["model"])
     if _listed(name):
         return events_for(name)
     generic = events_for(GENERIC)

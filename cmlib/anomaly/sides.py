@@ -67,7 +67,8 @@ def open_sides(old, new, *, asked=None, n_runs=20, keep=None, progress=lambda: N
         raise CmlibError("--events is for commands: recordings have the events they were made with")
     if "old" in commands and n_runs < FEWEST_GOOD:
         raise CmlibError(
-            f"{n_runs} runs of each command: at least {FEWEST_GOOD} good ones are needed to tell what differs between good runs"
+            f"{n_runs} runs of each command: at least {FEWEST_GOOD} good ones are needed to tell what differs between "
+            "good runs"
         )
     if commands:
         recorded = next(iter(sides.values()), None)

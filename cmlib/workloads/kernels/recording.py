@@ -206,22 +206,25 @@ def _record_run(recording, binaries, name, threads, scale):
     checksum, _ = execute(_argv(good, binaries, threads, scale))
     texts, repeated = [], 0
     for number, events in enumerate(recording.parts):
-        tries = []
-        while len(tries) < ATTEMPTS and not (tries and min(tries)[0] <= QUIET):
+        quietest = math.inf, None
+        for attempt in range(ATTEMPTS):
+            repeated += attempt > 0
             text, result, others = _counted(argv, events, recording.per)
             if result != checksum:
                 raise CmlibError(
                     f"`{' '.join(argv)}` gave {result}, the good form {checksum}: they must agree"
                 )
-            tries.append((others, len(tries), text) if text is not None else (math.inf, len(tries), ""))
-        others, _, text = min(tries)
-        if others == math.inf:
+            if text is not None and others < quietest[0]:
+                quietest = others, text
+            if quietest[0] <= QUIET:
+                break
+        others, text = quietest
+        if text is None:
             raise CmlibError(
                 f"`{' '.join(argv)}`: {', '.join(name for name, _ in events)} were not counted all the time in "
                 f"{ATTEMPTS} attempts, or not at all. `cmlib doctor` tells which counters are good; let no other perf "
                 "run."
             )
-        repeated += len(tries) - 1
         texts.append(
             f"# run={name} part={number} threads={threads} scale={scale:g} others={others:.3f}\n{text}"
         )
