@@ -16,6 +16,14 @@ from cmlib.machine import counters, host
 
 NAN = float("nan")
 
+
+@pytest.fixture(autouse=True)
+def own_counters(tmp_path, monkeypatch):
+    """Another test's doctor, beside this one, does not hold the counters."""
+    monkeypatch.setenv("CMLIB_DATA", str(tmp_path / "data"))
+    (tmp_path / "data/recordings").mkdir(parents=True)
+
+
 ZEN5_IN_KVM = {
     "proc/cpuinfo": "processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: 26\nmodel\t\t: 2\nmodel name\t: AMD EPYC\n"
     "flags\t\t: fpu vme perfctr_core hypervisor\n\nprocessor\t: 1\nvendor_id\t: AuthenticAMD\n",

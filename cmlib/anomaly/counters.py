@@ -33,8 +33,7 @@ def usual_events(about):
     if _listed(name):
         return events_for(name)
     generic = events_for(GENERIC)
-    here = machine.supported([event.told for event in generic])
-    return [event for event in generic if event.told in here]
+    return machine.supported({event: event.told for event in generic})
 
 
 def events_for(table):

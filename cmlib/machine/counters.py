@@ -15,7 +15,7 @@ _MOST = 16
 _REPEATS = 2
 # Events of no counter in particular; many ARM processors count no branches.
 _EVENTS = ("branches:u", "instructions:u")
-# Of an Intel core's eight counters, the events of its caches and memory take the first four only, loads among them.
+# Of an Intel core's eight counters, events of its caches and memory take the first four only; loads are one.
 _NARROW, _ALL_TAKE = "L1-dcache-loads:u", 4
 _SPIN = [sys.executable, "-I", "-S", "-c", "for _ in range(500_000): pass"]
 
@@ -75,30 +75,32 @@ def census(*, events=_EVENTS):
     return found[events[0]]
 
 
-def supported(events):
+def supported(encodings):
     """Leave out the events that this machine can't count.
 
-    Many processors have not all of the generic ones, and perf ends when the first of a group is none of theirs.
+    Many processors have not all of the generic ones, and perf ends when the first
+    of a group is none of theirs.
 
     Parameters
     ----------
-    events : sequence of str
-        As perf takes them, see :func:`cmlib.events.encode`.
+    encodings : dict of hashable to str
+        Events, to how perf is told them: see :func:`cmlib.events.encode`.
 
     Returns
     -------
-    list of str
-        In the order given. All of them where perf does not answer: it then says why when they are counted.
+    list
+        Keys of `encodings`, in the order given. All of them where perf does not
+        answer: it then says why when they are counted.
     """
     if shutil.which("perf") is None:
-        return list(events)
-    text, _ = _perf_stat([argument for event in events for argument in ("-e", event)], ["true"])
+        return list(encodings)
+    text, _ = _perf_stat([argument for told in encodings.values() for argument in ("-e", told)], ["true"])
     try:
         frame = perf.parse_stat(text)
     except perf.ParseError:
-        return list(events)
+        return list(encodings)
     refused = set(map(base_name, frame.loc[~frame["supported"], "event"]))
-    return [event for event in events if base_name(event) not in refused]
+    return [event for event, told in encodings.items() if base_name(told) not in refused]
 
 
 def _census_of(event):
@@ -115,7 +117,7 @@ def _census_of(event):
 
 
 def _narrowed(found):
-    """The census of an event that fewer counters can count, if there is one: a group may be of nothing else."""
+    """The census of an event that fewer counters can count, if any: a group may be of nothing else."""
     narrow = _census_of(_NARROW) if found.offered > _ALL_TAKE else found
     return narrow if 0 < narrow.offered < found.offered else found
 
@@ -168,7 +170,7 @@ def _count_copies(event, n_copies):
 def _perf_stat(selected, command):
     """Return what perf counted, as text, empty if it refuses; and its first lines on stderr."""
     with tempfile.TemporaryDirectory() as folder:
-        output = Path(folder) / "census.csv"
+        output = Path(folder) / "counts.csv"
         once = ["perf", "stat", "-x", ",", "-I", "60000", "-o", str(output), *selected, "--", *command]
         done = subprocess.run(once, stdin=subprocess.DEVNULL, capture_output=True, text=True)
         text = output.read_text(encoding="utf-8") if done.returncode == 0 else ""

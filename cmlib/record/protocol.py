@@ -111,8 +111,7 @@ def record_program(name, command, request, *, folder=None, wait=False, note=""):
             codes = _encodings(wanted.events, table, request.modifier)
             counting = _remembered(existing_runs(target), wanted.name)
             if wanted.events == "all" and counting is None:
-                here = set(machine.supported(list(codes.values())))
-                probe = plan_probe([name for name, told in codes.items() if told in here], **options)
+                probe = plan_probe(machine.supported(codes), **options)
                 made["probe"] = save(probe, encodings=codes)
                 counting = _counting_events(target)
             plans = wanted.plan(counting or list(codes), **options)
@@ -159,7 +158,7 @@ def _encodings(chosen, table, modifier):
         # of the package's table, if there is one: perf names many events twice, and some that other cores cause
         names = table.index[table["named"] == table["named"].min()].to_list()
     elif chosen == "core":
-        names = events.core_events(table) or _general(modifier)
+        names = events.core_events(table) or _general(table, modifier)
     else:
         names = _split(chosen)
     if not names:
@@ -170,9 +169,8 @@ def _encodings(chosen, table, modifier):
     return {events.base_name(name): events.encode(name, table, modifier) for name in names}
 
 
-def _general(modifier):
-    told = {events.encode(name, events.table().iloc[:0], modifier): name for name in _GENERAL}
-    found = [told[event] for event in machine.supported(list(told))]
+def _general(table, modifier):
+    found = machine.supported({name: events.encode(name, table, modifier) for name in _GENERAL})
     if not found:
         raise RecordError(
             "this processor counts none of the general events: name those to count, as in --events NAME,NAME. "

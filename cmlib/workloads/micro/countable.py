@@ -96,8 +96,7 @@ def probe(case, known, programs_folder, folder, *, seconds, counters, lock):
     """
     codes, counters_of = encodings(list(known.index), known)
     width = counters["good"] - 2
-    here = set(machine.supported(list(codes.values())))
-    fitting = [name for name, told in codes.items() if told in here and counters_of.get(name, 1) <= width]
+    fitting = [name for name in machine.supported(codes) if counters_of.get(name, 1) <= width]
     plans = plan_probe(fitting, counters["good"], counters_of=counters_of)
     record(
         case.name,
