@@ -1,7 +1,7 @@
 """Exact dynamic time warping against NumPy and SciPy. By hand: python benchmarks/dtw.py
 
-Two plain versions: the recurrence in loops over SciPy's table of local costs, as it is usually written; and the
-fastest we could write in NumPy alone, diagonal by diagonal.
+Two plain versions: the recurrence in loops over SciPy's table of local costs, as it is usually written; and
+the fastest we could write in NumPy alone, diagonal by diagonal.
 """
 
 import argparse

@@ -1,4 +1,5 @@
-"""How long two million rows of perf output take to read, in each form perf writes; with the memory at its highest.
+"""How long two million rows of perf output take to read, in each form perf writes; with the memory at its
+highest.
 
 python benchmarks/parse.py [--rows 2000000] [FORM…]
 """

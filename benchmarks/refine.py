@@ -1,7 +1,7 @@
 """Refinement against the one that pandas and scikit-learn make. By hand: python benchmarks/refine.py
 
-Both refine the same matrices of real recordings with the same settings, on a random quarter and on all rows. The
-stacked matrices are of the papers' size (3277 × 229), the last one is the smallest that is ever refined.
+Both refine the same matrices of real recordings with the same settings, on a random quarter and on all rows.
+The stacked matrices are of the papers' size (3277 × 229), the last one is the smallest that is ever refined.
 """
 
 import argparse

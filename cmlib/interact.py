@@ -59,8 +59,8 @@ def rank_pairs(
     -------
     DataFrame
         A row a pair, the strongest first: ``pair`` ("a × b"), ``event_a`` and
-        ``event_b`` (in order of their names, or event and column beside it), ``intensity`` (Eq. 12 [IPC²]; for
-        ``h_statistic`` the same sum over the part beyond both events [IPC²]) and
+        ``event_b`` (in order of their names, or event and column beside it), ``intensity`` (Eq. 12 [IPC²];
+        for ``h_statistic`` the same sum over the part beyond both events [IPC²]) and
         ``importance`` [%]. ``h_statistic`` adds ``h``: that part as a share of the
         pair's partial dependence (0: none, 1: the pair acts only together).
 

@@ -1,8 +1,8 @@
 """Does an event cause what it goes along with? Runs in which something was drawn at random are an experiment.
 
-What was drawn by itself, a parameter of the program or the rate of an event made beside it, can't be moved by anything
-else. Where it moves one of the important events and no other, what the performance does then is due to that event, or
-to what nobody counted.
+What was drawn by itself, a parameter of the program or the rate of an event made beside it, can't be moved by
+anything else. Where it moves one of the important events and no other, what the performance does then is due
+to that event, or to what nobody counted.
 """
 
 from collections.abc import Mapping
@@ -32,8 +32,9 @@ class Experiment:
     runs : cmlib.tuning.Runs
         Its parameters are the knobs.
     aims : mapping of str to sequence of str
-        Knob to the event it is for, and then those that this one brings along by its nature: the whole it is a part of
-        (system calls), or what the kernel does about it. A knob that is not named may move any one event.
+        Knob to the event it is for, and then those that this one brings along by its nature: the whole it is
+        a part of (system calls), or what the kernel does about it. A knob that is not named may move any one
+        event.
     """
 
     runs: Runs
@@ -55,8 +56,8 @@ def moves(runs, events, *, level=0.05):
     Returns
     -------
     DataFrame
-        A row a parameter and event: ``parameter``, ``event``, ``correlation`` (Spearman, -1 to 1), ``p`` [0-1],
-        ``moved`` (bool).
+        A row a parameter and event: ``parameter``, ``event``, ``correlation`` (Spearman, -1 to 1), ``p``
+        [0-1], ``moved`` (bool).
     """
     rows = [
         (parameter, event, *spearmanr(runs.parameters[parameter], runs.rates[event]))
@@ -71,11 +72,12 @@ def moves(runs, events, *, level=0.05):
 def judge_events(runs, events, experiments=(), *, level=0.05, draws=1000, seed=0):
     """Say of each event whether it causes the performance, goes along with it, or neither is shown.
 
-    In each experiment the knob is taken that moves the event, and none of the others, most. Runs with the highest
-    third of its values are compared with those with the lowest third, or with the lowest value alone where many share
-    it: how far the performance of a run moves, and how far it should if the model of the performance by the events told
-    what causes it (partial dependence, Friedman 2001, at the rate of each run). Of several experiments on an event that one speaks in which the
-    model says most; what was observed has no say in it.
+    In each experiment the knob is taken that moves the event, and none of the others, most. Runs with the
+    highest third of its values are compared with those with the lowest third, or with the lowest value alone
+    where many share it: how far the performance of a run moves, and how far it should if the model of the
+    performance by the events told what causes it (partial dependence, Friedman 2001, at the rate of each
+    run). Of several experiments on an event that one speaks in which the model says most; what was observed
+    has no say in it.
 
     Parameters
     ----------
@@ -86,25 +88,26 @@ def judge_events(runs, events, experiments=(), *, level=0.05, draws=1000, seed=0
     experiments : sequence of Experiment, optional
         By default, `runs` are it.
     level, draws, seed
-        Chance of a wrong move in an experiment (:func:`moves`), and of performance that is wrongly said to move;
-        draws behind the interval and behind p, and their seed.
+        Chance of a wrong move in an experiment (:func:`moves`), and of performance that is wrongly said to
+        move; draws behind the interval and behind p, and their seed.
 
     Returns
     -------
     DataFrame
-        Index: event. ``moved_by``, all knobs that move it; ``verdict``: causes (the performance moves as the model says
-        and, by its interval, half as far or more), goes along with (the performance doesn't move, and its interval does
-        not hold what the model says; or it moves less than half as far), or not shown (no knob moves the event alone,
-        the interval is too wide, or the performance moves against the model); ``knob``, the one that moves it alone;
-        ``with``, what that brings along; of the rate of the event its means ``before`` and ``after``, and ``beyond``,
-        how many of these runs lie outside of what the model has seen [%]; and of the performance [%] ``expected``,
-        ``observed``, its 95 % interval ``low`` to ``high``, and ``p``, how often the same runs exchanged at random
-        differ as much: it moves where this holds for all events together (Holm).
+        Index: event. ``moved_by``, all knobs that move it; ``verdict``: causes (the performance moves as the
+        model says and, by its interval, half as far or more), goes along with (the performance doesn't move,
+        and its interval does not hold what the model says; or it moves less than half as far), or not shown
+        (no knob moves the event alone, the interval is too wide, or the performance moves against the model);
+        ``knob``, the one that moves it alone; ``with``, what that brings along; of the rate of the event its
+        means ``before`` and ``after``, and ``beyond``, how many of these runs lie outside of what the model
+        has seen [%]; and of the performance [%] ``expected``, ``observed``, its 95 % interval ``low`` to
+        ``high``, and ``p``, how often the same runs exchanged at random differ as much: it moves where this
+        holds for all events together (Holm).
 
     Notes
     -----
-    An event that is part of another one (system calls, and reads among them) is moved alone only by a knob whose aim
-    says so.
+    An event that is part of another one (system calls, and reads among them) is moved alone only by a knob
+    whose aim says so.
     """
     experiments = [*experiments] or [Experiment(runs)]
     model = regressor(boosting=FEW_ROWS, seed=seed).fit(runs.examples, runs.performance)

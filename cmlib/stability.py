@@ -169,8 +169,8 @@ def smi_test(draws, *, most=3, n_events=20, level=0.05, share=0.95):
         last of them to that of the next), ``p_value`` (of so wide a gap between
         shares broken at random), ``p_power_law`` (in a decline by a power law), ``stays``
         (share of draws led by the same events) and ``holds`` (`p_value` and ``stays``
-        pass; `p_power_law` is for the reader). With fewer than `most` + 3 events of any importance nothing can be
-        tested: NaN, and `holds` False.
+        pass; `p_power_law` is for the reader). With fewer than `most` + 3 events of any importance nothing
+        can be tested: NaN, and `holds` False.
 
     Notes
     -----

@@ -180,8 +180,8 @@ def rank_by_pairs(runs, *, n_events=10, seed=0):
 def rank_by_effect(runs, *, n_events=10, seed=0):
     """Each parameter by what it does to the important events: ours, beside the paper's pairs.
 
-    An event's importance for the performance is shared out among the parameters as a model of the event by the
-    parameters has it, and only as far as that model predicts runs it has not seen (its R²).
+    An event's importance for the performance is shared out among the parameters as a model of the event by
+    the parameters has it, and only as far as that model predicts runs it has not seen (its R²).
 
     Returns
     -------

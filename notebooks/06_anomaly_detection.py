@@ -43,7 +43,7 @@ import pandas as pd
 from cmlib import anomaly, explore, plot
 from cmlib.fanout import Workers, fan_out
 from cmlib.report import Results, paper
-from cmlib.study import anomaly as study, grouping, verdicts, versions
+from cmlib.study import anomaly as study, anomaly_tables, grouping, versions
 
 # %%
 results = Results("06_anomaly_detection", title="Anomaly detection: has the new version become slow?",
@@ -71,11 +71,11 @@ results.figure(figure, "algorithm1", "**Figure.** Algorithm 1 on the paper's var
 
 # %%
 subjects = study.recorded_subjects(folder, program)
-source = verdicts.say_source(subjects)
+source = anomaly_tables.say_source(subjects)
 largest_first = sorted(subjects, key=lambda name: -len(subjects[name].training))
 found = dict(zip(largest_first, fan_out(partial(study.judge_subject, points=points, seed=seed), [subjects[name] for name in largest_first], workers)))
 judged = {name: found[name] for name in subjects}
-results.table(verdicts.recorded_table(subjects), "recorded", source + "**Table.** The fifteen programs of Table 2. Where the code is no original, its pattern of sharing was rebuilt.")
+results.table(anomaly_tables.recorded_table(subjects), "recorded", source + "**Table.** The fifteen programs of Table 2. Where the code is no original, its pattern of sharing was rebuilt.")
 
 # %%
 shown = {name: judged[name] for name in ("hash_table_lock", "row_counters") if name in judged} or judged
@@ -97,10 +97,10 @@ results.figure(figure, "fig04", source + "**Figure 4.** Mean reconstruction erro
 
 # %%
 tree = study.judge_by_tree(subjects, seed=seed)
-table = verdicts.table2(judged, tree, autoperf["table2"])
+table = anomaly_tables.table2(judged, tree, autoperf["table2"])
 display(results.table(table, "table2", source + "**Table 2.** Every test run judged by a detector that knows good runs only. fs: false sharing, ts: true sharing, np: NUMA. "
                       "*Named first*: the counter behind most of the runs found; *rank of the cause*: place of the counter that plays HITM's part (lines that another core has changed), in the median run found. *Time*: cycles an instruction, or processor's time a unit of work."))
-results.table(verdicts.table3(judged, autoperf["table3"]), "table3", source + "**Table 3.** The topology with the smallest mean reconstruction error. Errors are sums over the counters, scaled to 0.1–0.9 here; the paper doesn't say how it scales.", decimals=5)
+results.table(anomaly_tables.table3(judged, autoperf["table3"]), "table3", source + "**Table 3.** The topology with the smallest mean reconstruction error. Errors are sums over the counters, scaled to 0.1–0.9 here; the paper doesn't say how it scales.", decimals=5)
 
 # %%
 one = judged.get("row_counters", list(judged.values())[-1])
@@ -108,7 +108,7 @@ errors = study.searched_topologies(one)
 scores = pd.DataFrame({"topology": [study.show_topology(t) for t in errors.index], "error": errors.to_numpy(), "f1": fan_out(partial(study.score_topology, judged=one, seed=seed), errors.index, workers)})
 figure, _ = plot.topologies(scores)
 display(results.figure(figure, "fig10", source + f"**Figure 10.** {one.subject.stands_for}: reconstruction error (above) and F1 (below) of every topology, by its encoding layers, the smallest error first. The paper finds that F1 grows as the error shrinks."))
-figure, _ = plot.bars_by_program(verdicts.thresholds_table(judged), value="f1", hue="threshold", ylabel="F1", levels={"paper, mean + 2 sd": autoperf["f1_by_threshold"]["mean + 2 sd"], "paper, best fixed": max(autoperf["f1_by_threshold"][f"{share} %"] for share in (10, 20, 40))})
+figure, _ = plot.bars_by_program(anomaly_tables.thresholds_table(judged), value="f1", hue="threshold", ylabel="F1", levels={"paper, mean + 2 sd": autoperf["f1_by_threshold"]["mean + 2 sd"], "paper, best fixed": max(autoperf["f1_by_threshold"][f"{share} %"] for share in (10, 20, 40))})
 results.figure(figure, "fig11", source + "**Figure 11.** F1 by threshold. Fixed ones: share by which the length of a sample's vector changes. *By distance* asks also how far beyond the threshold the samples are, the others only how many are.")
 
 # %% [markdown]
@@ -121,7 +121,7 @@ together = grouping.put_together(subjects)
 ks = [*range(1, min(k_max, len(together.functions)) + 1)]
 scored = dict(zip(["each", *ks], fan_out(partial(grouping.score_clusters, together=together, seed=seed), ["each", *ks], workers)))
 best = max(ks, key=lambda k: (scored[k]["f1"], -k))
-figure, _ = plot.bars_by_program(verdicts.functions_table(scored["each"], scored[best], scored[1]), value="f1", hue="autoencoders", ylabel="F1", levels={"paper, one for all": autoperf["f1_by_function"]["whole program"], "paper, lowest of one each": 0.73})
+figure, _ = plot.bars_by_program(anomaly_tables.functions_table(scored["each"], scored[best], scored[1]), value="f1", hue="autoencoders", ylabel="F1", levels={"paper, one for all": autoperf["f1_by_function"]["whole program"], "paper, lowest of one each": 0.73})
 results.figure(figure, "fig06", source + "**Figure 6.** F1 for each function when it alone is bad: with an autoencoder of its own, with one a cluster, and with one for the whole program. False alarms are the program's.")
 
 # %%
@@ -140,7 +140,8 @@ results.figure(figure, "fig08-fig09", source + "**Figures 8 and 9.** False posit
 # %% [markdown]
 # ## How wrong, how small, how dear
 #
-# Two recordings of one version must not differ; a slowdown must be found while it is small; and counting must not cost what it looks for. Sharing is diluted by letting only a part of the updates go to the contended place.
+# Two recordings of one version must not differ; a slowdown must be found while it is small; and counting must not cost what it looks for. Versions are compared by some twenty runs of the old and ten of the new: an anomaly is a difference that is no chance (1 %), and that matters: the median new run lies farther off than any old one, as judged by autoencoders that have not seen it.
+# The good forms were recorded once more, at another time, and either recording is taken for the new version. Sharing is diluted by letting only a part of the updates go to the contended place.
 
 # %%
 told = sum(fan_out(partial(versions.same_version_alarms, n_pairs=-(-n_pairs // len(judged)), seed=seed), judged.values(), workers), [])
@@ -150,14 +151,14 @@ figure, _ = plot.curves(diluted, x="sharing", ys={"slowdown": "slowdown"}, by="p
 results.figure(figure, "dilution", source + "**Figure.** What diluted sharing costs (median runs); which of it is found is in the table.")
 
 # %%
-overhead = verdicts.overhead_table(subjects, autoperf["overhead"])
+overhead = anomaly_tables.overhead_table(subjects, autoperf["overhead"])
 figure, _ = plot.bars_by_program(overhead, value="overhead", hue="where", ylabel="time, counted\nabove uncounted [%]", levels={"paper, mean": 100 * (autoperf["overhead"]["mean"] - 1)})
 results.figure(figure, "fig12", source + "**Figure 12.** Overhead of counting the regions, median of ten pairs of executions that took turns.")
 
 # %%
-for name, value, unit, printed, note in verdicts.numbers(judged, told, diluted, overhead, autoperf):
+for name, value, unit, printed, note in anomaly_tables.numbers(judged, told, diluted, overhead, autoperf):
     results.number(name, value, unit, paper=printed, note=f"{note} {source.strip('* ')}".strip())
-display(results.finding(source + verdicts.say_verdict(table, told, diluted)))
+display(results.finding(source + anomaly_tables.say_verdict(table, told, diluted)))
 results.numbers()
 
 # %% [markdown]

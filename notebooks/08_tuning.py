@@ -52,7 +52,7 @@ results = Results("08_tuning", title="Tuning: which parameters of Spark to turn,
                   profile=profile, folder=results_folder or None)
 workers, counterminer, gbrt = Workers(jobs, executor, scheduler), paper("counterminer")["tuning"], paper("gbrt")["tuning"]
 tuned = tuned_runs.load_tuned(wanted=program)
-source, table = tuned_runs.say_source(tuned), events.table()
+source, table = tuned_runs.say_source(tuned), events.table_of(next(iter(tuned.values())).machine)
 
 # %% [markdown]
 # ## The runs

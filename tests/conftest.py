@@ -1,4 +1,5 @@
-"""Which perf a test runs, the real one or one whose faults are known; what several files test with; and how hard Hypothesis tries.
+"""Which perf a test runs, the real one or one whose faults are known; what several files test with; and how
+hard Hypothesis tries.
 
 Hypothesis profiles: `fast` is the suite's; `HYPOTHESIS_PROFILE=fuzz` tries very much more.
 """

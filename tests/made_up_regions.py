@@ -1,7 +1,8 @@
 """Recordings of the fifteen programs with made-up counts, written by the code that records real ones.
 
-Only the program itself is stood in for: `execute` writes the file that the regions of a program would write on a machine
-with counters, from `cmlib.anomaly.planted`. Nothing was measured; the machine is called synthetic in every file.
+Only the program itself is stood in for: `execute` writes the file that the regions of a program would write
+on a machine with counters, from `cmlib.anomaly.planted`. Nothing was measured; the machine is called
+synthetic in every file.
 """
 
 import dataclasses
@@ -13,7 +14,7 @@ import numpy as np
 
 from cmlib.anomaly.counters import events_for
 from cmlib.anomaly.planted import CONTENTION, planted_run
-from cmlib.workloads.kernels import overhead, programs, recording
+from cmlib.workloads.kernels import overhead, pace, programs, recording
 
 MACHINE = {"synthetic": True, "model_name": "none: made-up counts", "processors": 2, "numa_nodes": 1}
 BINARIES = "binaries"
@@ -44,7 +45,7 @@ _LIKE = {
 _SEVERITY = {"spinlock_pool": 0.0001, "row_counters": 0.0002, "ticket_dispenser": 0.0005}
 
 
-def make(folder, names=None, *, runs=None, diluted_runs=10, n_samples=20, good_counters=5):
+def make(folder, names=None, *, runs=None, diluted_runs=10, runs_again=0, n_samples=20, good_counters=5):
     """Record what `python -m cmlib.workloads.kernels --record` would, with made-up counts.
 
     Parameters
@@ -54,7 +55,7 @@ def make(folder, names=None, *, runs=None, diluted_runs=10, n_samples=20, good_c
         Programs; default all that run on one NUMA node.
     runs : (int, int, int), optional
         Training, good and bad runs instead of those of Table 2.
-    diluted_runs : int
+    diluted_runs, runs_again : int
     n_samples : int
         Of each run.
     good_counters : int
@@ -69,10 +70,12 @@ def make(folder, names=None, *, runs=None, diluted_runs=10, n_samples=20, good_c
     if runs:
         chosen = [dataclasses.replace(program, runs=runs) for program in chosen]
     listed = events_for("amd_zen5")
-    todo = recording.plan(chosen, listed, good_counters=good_counters, diluted_runs=diluted_runs)
+    numbers = {"diluted_runs": diluted_runs, "runs_again": runs_again}
+    todo = recording.plan(chosen, listed, good_counters=good_counters, **numbers)
     stand_in = _StandIn(n_samples)
     with (
         mock.patch.multiple(recording, execute=stand_in, taken_by_others=lambda *times: 0.0),
+        mock.patch.object(pace, "execute", stand_in),
         mock.patch.object(overhead, "execute", stand_in),
     ):
         for item in todo:
@@ -83,16 +86,18 @@ def make(folder, names=None, *, runs=None, diluted_runs=10, n_samples=20, good_c
 
 
 class _StandIn:
-    """Stands in for programs; a run begins with an uncounted execution, and its parts share their rates."""
+    """Stands in for programs; a run begins with the first of its parts, and they share their rates."""
 
     def __init__(self, n_samples):
-        self.n_samples, self.run = n_samples, 0
+        self.n_samples, self.run, self.first = n_samples, 0, None
 
     def __call__(self, argv, *, regions=None, events=()):
         seconds = 0.2 * int(argv[3]) / 1e6
         if regions is None:
-            self.run, self.rates = self.run + 1, {}
             return 7, seconds
+        self.first = self.first or events
+        if events == self.first:
+            self.run, self.rates = self.run + 1, {}
         rng = np.random.default_rng([self.run, zlib.crc32(repr((argv, events)).encode())])
         program, threads, shape = Path(argv[0]).name, int(argv[2]), (self.n_samples, len(events))
         instructions = np.round(1e6 * rng.uniform(0.99, 1.01, self.n_samples)).astype(int)

@@ -1,4 +1,5 @@
-"""Made-up recordings of the micro-benchmarks, in the real format, by the real recording code over what the fake perf says.
+"""Made-up recordings of the micro-benchmarks, in the real format, by the real recording code over what the
+fake perf says.
 
 Its rows are taken without starting its process: hundreds of runs.
 

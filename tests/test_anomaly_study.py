@@ -13,7 +13,7 @@ from cmlib import explore, plot
 from cmlib.errors import NothingRecordedError
 from cmlib.report import paper
 from cmlib.study import anomaly as study
-from cmlib.study import grouping, verdicts, versions
+from cmlib.study import anomaly_tables, grouping, versions
 from tests.made_up_regions import make
 
 ROOT = Path(__file__).parents[1]
@@ -22,7 +22,7 @@ NAMES = ("parallel_scalar_sum", "histogram")
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    few = {"runs": (10, 5, 4), "diluted_runs": 2, "n_samples": 8, "good_counters": 12}
+    few = {"runs": (10, 5, 4), "diluted_runs": 2, "runs_again": 5, "n_samples": 8, "good_counters": 12}
     return make(tmp_path_factory.mktemp("data") / "regions", NAMES, **few)
 
 
@@ -40,7 +40,7 @@ def test_recordings_become_subjects(subjects):
     assert list(subjects) == list(NAMES)
     one = subjects["parallel_scalar_sum"]
     # 15 good runs are split as Table 2 splits its 53
-    assert (len(one.training), len(one.good), len(one.bad)) == (9, 6, 4)
+    assert (len(one.training), len(one.good), len(one.bad), len(one.again)) == (9, 6, 4, 5)
     assert one.synthetic and one.original and len(one.overhead) == 10
     assert list(one.diluted) == sorted(one.diluted, reverse=True) and len(one.diluted) == 6
     assert [len(runs) for runs in one.diluted[0.5]] == [4, 2]
@@ -70,7 +70,7 @@ def test_a_program_that_is_none_is_told_from_one_that_is_not_recorded(folder):
 
 def test_overhead_that_was_not_measured_is_left_out(subjects):
     name, subject = next(iter(subjects.items()))
-    found = verdicts.overhead_table({name: replace(subject, overhead=[])}, {subject.stands_for: 1.05})
+    found = anomaly_tables.overhead_table({name: replace(subject, overhead=[])}, {subject.stands_for: 1.05})
     assert found["where"].tolist() == ["paper"] and found["overhead"].round(6).tolist() == [5.0]
 
 
@@ -100,14 +100,16 @@ def test_the_tree_learns_from_other_kernels_only(subjects):
 
 def test_tables_have_the_papers_values_beside(subjects, judged):
     printed = paper("autoperf")
-    table = verdicts.table2(judged, study.judge_by_tree(subjects), printed["table2"]).set_index("program")
+    table = anomaly_tables.table2(judged, study.judge_by_tree(subjects), printed["table2"]).set_index(
+        "program"
+    )
     assert (
         table.at["histogram", "paper, runs"] == 20 and table.at["histogram", "paper, tree finds it"] == "no"
     )
-    topologies = verdicts.table3(judged, printed["table3"])
+    topologies = anomaly_tables.table3(judged, printed["table3"])
     assert topologies["paper, topology"].iloc[0] == "32 → 10 → 6 → 10 → 32"
     assert topologies["topology"].str.startswith("32 → ").all()
-    recorded = verdicts.recorded_table(subjects).set_index("program here")
+    recorded = anomaly_tables.recorded_table(subjects).set_index("program here")
     assert len(recorded) == 15 and recorded.at["streamcluster", "why not"] == "needs 2 NUMA nodes"
     assert recorded.at["histogram", "samples"] == 19 * 8
     assert len(printed["variances"]["MySQL"]) == len(printed["variances"]["Boost"]) == 100
@@ -117,14 +119,23 @@ def test_the_least_that_is_found_is_the_hardest_programs():
     rows = [("a", 50, 9.0, True), ("a", 10, 4.0, True), ("a", 1, 0.1, True), ("b", 50, 20.0, True),
             ("b", 10, 7.0, True), ("b", 5, 3.0, False), ("b", 1, 1.0, True)]  # fmt: skip
     frame = pd.DataFrame(rows, columns=["program", "sharing", "slowdown", "found"])
-    assert verdicts.least_found(frame).to_dict() == {"sharing": 10, "slowdown": 7}
+    assert anomaly_tables.least_found(frame).to_dict() == {"sharing": 10, "slowdown": 7}
     missed = frame.assign(found=frame["program"] == "a")
-    assert verdicts.least_found(missed).isna().all() and verdicts.least_found(frame.iloc[:0]).isna().all()
+    assert (
+        anomaly_tables.least_found(missed).isna().all()
+        and anomaly_tables.least_found(frame.iloc[:0]).isna().all()
+    )
 
 
 def test_versions_are_compared_with_themselves_and_diluted(judged):
-    told = versions.same_version_alarms(judged["histogram"], n_pairs=2)
-    assert len(told) == 2 and all(0 < chance <= 1 for chance, _ in told)
+    one = judged["histogram"]
+    for again in (one.subject.again, []):
+        same = replace(one, subject=replace(one.subject, again=again))
+        told = versions.same_version_alarms(same, n_pairs=2)
+        assert len(told) == 2 and not any(alarm for _, alarm in told) and all(0 < p <= 1 for p, _ in told)
+    other = replace(one, subject=replace(one.subject, again=one.subject.bad))
+    # Either is the new version in turn; to have become faster is no anomaly
+    assert [alarm for _, alarm in versions.same_version_alarms(other, n_pairs=2)] == [True, False]
     diluted = versions.dilution(judged["parallel_scalar_sum"])
     assert diluted["sharing"].tolist() == [50, 20, 10, 5, 2, 1]
     assert diluted["slowdown"].iloc[0] > diluted["slowdown"].iloc[-1]

@@ -114,10 +114,13 @@ def test_amd_s_tables_go_to_the_microarchitectures_that_are_named_so(tmp_path):
         (("GenuineIntel", 6, 0x97), None),
         (("GenuineIntel", 6, 0xAF), None),
         (("GenuineIntel", 26, 2), None),
+        ((None, None, None), None),
     ],
 )
 def test_a_processor_finds_its_table(processor, name):
-    assert events.table_for(*processor) == name
+    about = dict(zip(("vendor", "family", "model"), processor, strict=True))
+    assert events.table_for(about) == name
+    assert events.table_of(about).equals(events.table(name) if name else events.table().iloc[:0])
 
 
 def test_what_only_perf_names_is_known_beside_the_table(monkeypatch):

@@ -18,7 +18,7 @@ from cmlib.anomaly.recordings import load_recording
 from cmlib.errors import CmlibError
 from cmlib.machine import Census
 from cmlib.workloads.kernels import __main__ as command
-from cmlib.workloads.kernels import build, execute, overhead, programs, recording
+from cmlib.workloads.kernels import build, execute, overhead, pace, programs, recording
 
 pytestmark = pytest.mark.needs("c++")
 
@@ -136,6 +136,7 @@ def test_plan_covers_every_event_in_every_run():
         assert {threads for _, threads, _ in item.runs} == {2, 3, 4}
     assert sum(len(item.runs) for item in todo if item.form == "good") == 440 - 20 + 8 * 20 + 5 * 10
     assert len([item for item in todo if item.form.startswith("diluted")]) == 18
+    assert [(item.form, len(item.runs)) for item in todo[-13:]] == [("again", 20)] * 13
     assert "blackscholes" in {
         item.program.name for item in recording.plan(programs(), EVENTS, good_counters=3, nodes=2)
     }
@@ -171,7 +172,13 @@ def one_recording(form="bad"):
     )
 
 
-def test_a_recording_is_written_once_and_reads_back(tmp_path, monkeypatch):
+@pytest.fixture
+def steady(monkeypatch):
+    """Executions that tell the machine's pace take as long each time."""
+    monkeypatch.setattr(pace, "execute", pretend(1000))
+
+
+def test_a_recording_is_written_once_and_reads_back(steady, tmp_path, monkeypatch):
     monkeypatch.setattr(recording, "execute", pretend(1000))
     item = one_recording()
     finished = []
@@ -192,17 +199,29 @@ def test_a_recording_is_written_once_and_reads_back(tmp_path, monkeypatch):
         load_recording(made)
 
 
-def test_disturbed_executions_are_repeated_and_the_quietest_is_kept(tmp_path, monkeypatch):
+def test_disturbed_executions_are_repeated_and_the_quietest_is_kept(steady, tmp_path, monkeypatch):
     monkeypatch.setattr(recording, "execute", pretend(1000))
-    shares = iter([0.5, 0.2, 0.01, *[0.9, 0.4, 0.3, 0.6, 0.7], *[0.0] * 100])
+    shares = iter([0.5, 0.2, 0.01, *[0.9, 0.4, 0.3, *[0.6] * 7], *[0.0] * 100])
     monkeypatch.setattr(recording, "taken_by_others", lambda *times: next(shares))
     made = recording.record(one_recording(), tmp_path, tmp_path / "out", {})
     told = re.findall(r"others=(\S+)", gzip.decompress(made.with_name("bad.csv.gz").read_bytes()).decode())
     assert told[:3] == ["0.010", "0.300", "0.000"]
-    assert json.loads(made.read_text())["rejected_executions"] == 2 + 4
+    assert json.loads(made.read_text())["rejected_executions"] == 2 + 9
 
 
-def test_shares_of_the_dilution_curve_have_files_of_their_own(tmp_path, monkeypatch):
+def test_executions_beside_a_slow_machine_are_repeated(tmp_path, monkeypatch):
+    """Of one kind each time as quick as usual; but the machine is slow after the first run's first two."""
+    beside = iter([0.1] * 9 + [0.15, 0.12, 0.1, 0.1] + [0.1] * 100)
+    monkeypatch.setattr(recording, "execute", pretend(1000))
+    monkeypatch.setattr(recording, "taken_by_others", lambda *times: 0.0)
+    monkeypatch.setattr(pace, "execute", lambda argv: (7, next(beside)))
+    made = recording.record(one_recording(), tmp_path, tmp_path / "out", {})
+    told = re.findall(r"behind=(\S+)", gzip.decompress(made.with_name("bad.csv.gz").read_bytes()).decode())
+    assert told[:2] == ["0.000", "0.000"]
+    assert json.loads(made.read_text())["rejected_executions"] == 3
+
+
+def test_shares_of_the_dilution_curve_have_files_of_their_own(steady, tmp_path, monkeypatch):
     monkeypatch.setattr(recording, "execute", pretend(1000))
     program = next(p for p in programs() if p.name in recording.DILUTED)
     todo = recording.plan([program], EVENTS, good_counters=4, diluted_runs=1)
@@ -221,7 +240,7 @@ def test_shares_of_the_dilution_curve_have_files_of_their_own(tmp_path, monkeypa
         (pretend(1000, checksum=8), "must agree"),
     ],
 )
-def test_bad_counting_leaves_nothing_behind(tmp_path, monkeypatch, stand_in, complaint):
+def test_bad_counting_leaves_nothing_behind(steady, tmp_path, monkeypatch, stand_in, complaint):
     monkeypatch.setattr(recording, "execute", stand_in)
     with pytest.raises(CmlibError, match=complaint):
         recording.record(one_recording(), tmp_path, tmp_path / "out", {})
@@ -256,7 +275,7 @@ def test_the_command_lists_and_only_lists(tmp_path, monkeypatch):
     arguments = ["--program", "histogram", "--events", "a=0x1,b=0x2"]
     listed = CliRunner().invoke(command.main, arguments)
     assert listed.exit_code == 0, listed.output
-    assert "120 executions" in listed.output and "minutes" in listed.output
+    assert "160 executions" in listed.output and "minutes" in listed.output
     assert not list(tmp_path.rglob("*.json"))
     refused = CliRunner().invoke(command.main, ["--program", "nonesuch"])
     assert refused.exit_code == 1 and "parallel_scalar_sum" in refused.output
@@ -264,7 +283,7 @@ def test_the_command_lists_and_only_lists(tmp_path, monkeypatch):
 
 def test_the_command_records_what_it_listed(tmp_path, monkeypatch):
     monkeypatch.setenv("CMLIB_DATA", str(tmp_path))
-    for module in (recording, overhead):
+    for module in (recording, overhead, pace):
         monkeypatch.setattr(module, "execute", pretend(1000))
     monkeypatch.setattr(command, "census", lambda: Census(3, 3))
     arguments = ["--record", "--program", "histogram", "--events", "a=0x1,b=0x2"]
@@ -272,6 +291,14 @@ def test_the_command_records_what_it_listed(tmp_path, monkeypatch):
         done = CliRunner().invoke(command.main, arguments)
         assert done.exit_code == 0, done.output
     made = sorted(path.name for path in (tmp_path / "regions" / "histogram").iterdir())
-    assert made == ["bad.csv.gz", "bad.json", "good.csv.gz", "good.json", "overhead.json"]
+    assert made == [
+        "again.csv.gz",
+        "again.json",
+        "bad.csv.gz",
+        "bad.json",
+        "good.csv.gz",
+        "good.json",
+        "overhead.json",
+    ]
     about, runs = load_recording(tmp_path / "regions" / "histogram" / "good.json")
     assert len(runs) == 40 and about["machine"]["numa_nodes"] == command._nodes()

@@ -72,7 +72,8 @@ CALL = "any call"
 
 
 def emitted(seed, n=60):
-    """One parameter moves two events at once, and something else that is not counted the time and one of them.
+    """One parameter moves two events at once, and something else that is not counted the time and one of
+    them.
 
     Beside them, runs in which each event is made by itself, and one of a whole with it.
     """

@@ -6,6 +6,8 @@ import pandas as pd
 import pytest
 
 from cmlib import events, machine, record
+from cmlib.errors import CmlibError
+from cmlib.machine.names import GENERAL
 from cmlib.record import protocol
 from tests.soft_recordings import PROGRAM, runs
 
@@ -123,12 +125,12 @@ def test_a_processor_nobody_knows_is_told_what_to_name(fake_perf, tmp_path, monk
 def test_general_events_that_a_processor_lacks_are_left_out(fake_perf, tmp_path, monkeypatch):
     about = machine.describe() | {"vendor": "ARM", "family": 8, "model": 0xD0C}
     monkeypatch.setattr(machine, "describe", lambda: about)
-    monkeypatch.setenv("FAKE_LACKS", ",".join(protocol._GENERAL[:-2]))
+    monkeypatch.setenv("FAKE_LACKS", ",".join(GENERAL[:-2]))
     record.record_program("app", QUICK, record.Request("ocoe", passes=1, interval_ms=20), folder=tmp_path)
     (meta,) = runs(tmp_path, "app").values()
-    assert meta["groups"] == [list(protocol._GENERAL[-2:])] and meta["counters"]["good"] == 5
-    monkeypatch.setenv("FAKE_LACKS", ",".join(protocol._GENERAL))
-    with pytest.raises(record.RecordError, match="counts none of the general events"):
+    assert meta["groups"] == [list(GENERAL[-2:])] and meta["counters"]["good"] == 5
+    monkeypatch.setenv("FAKE_LACKS", ",".join(GENERAL))
+    with pytest.raises(CmlibError, match="counts none of the general events"):
         record.record_program("other", QUICK, record.Request("ocoe"), folder=tmp_path)
 
 

@@ -1,6 +1,7 @@
 """Find performance anomalies of a new version without ever having seen one (AutoPerf).
 
-Names are loaded when they are asked for: a program that only counts its regions needn't load what learns from them.
+Names are loaded when they are asked for: a program that only counts its regions needn't load what learns from
+them.
 """
 
 from cmlib.lazy import loader

@@ -18,10 +18,10 @@ LAYER_SHARES = (1 / 2, 3 / 8, 1 / 4, 1 / 8)
 class Autoencoder(BaseEstimator):
     """Sigmoid autoencoder with tied weights whose topology is searched (AutoPerf, §4.2, §5.5, Table 3).
 
-    All topologies are trained from several starts in one pass; the model with the smallest mean reconstruction
-    error is kept. Samples are scaled by the range that nine tenths of each counter's values in training lie in, to
-    0.1-0.9, as a sigmoid never reaches 0 or 1. A value outside is not cut off, and far outside can't be
-    reconstructed.
+    All topologies are trained from several starts in one pass; the model with the smallest mean
+    reconstruction error is kept. Samples are scaled by the range that nine tenths of each counter's values in
+    training lie in, to 0.1-0.9, as a sigmoid never reaches 0 or 1. A value outside is not cut off, and far
+    outside can't be reconstructed.
 
     Parameters
     ----------
@@ -33,9 +33,10 @@ class Autoencoder(BaseEstimator):
     epochs, batch_size : int, default 100
     learning_rate : float, default 0.01
         Of Adam. Plain gradient descent at this rate learns nothing in 100 epochs.
-    smallest_range : float >= 0, default 1e-6
-        Counters that varied less in training are scaled by this instead of that range [their own unit]: one
-        event in a million instructions is no difference that costs time.
+    smallest_range : float >= 0, optional
+        Counters that varied less in training are scaled by this instead of that range [their own unit].
+        Default: 1e-6, an event in a million instructions; within `AutoPerf`, what the samples say
+        (:func:`cmlib.anomaly.scaling.smallest_range`).
     random_state : int, RandomState or None
 
     Attributes
@@ -55,7 +56,7 @@ class Autoencoder(BaseEstimator):
         epochs=100,
         batch_size=100,
         learning_rate=0.01,
-        smallest_range=1e-6,
+        smallest_range=None,
         random_state=None,
     ):
         self.topologies = topologies
@@ -118,7 +119,8 @@ class Autoencoder(BaseEstimator):
         Returns
         -------
         ndarray of float, shape (n_samples, n_features)
-            The sum over a row is the sample's reconstruction error |X - X'|² (§3.3), a single one RE_i (§3.5).
+            The sum over a row is the sample's reconstruction error |X - X'|² (§3.3), a single one RE_i
+            (§3.5).
         """
         x = self._scaled(X)
         return (x - self._through(x)) ** 2

@@ -16,8 +16,8 @@ from cmlib.anomaly.scaling import usual_range
 class EventRatioTree(BaseEstimator):
     """Decision tree on the ratio of each event to the instructions (Jayasena et al. 2013).
 
-    It has to be shown anomalies: it learns from small programs that are good and bad on purpose, and is asked about
-    others. A run is anomalous if most of its samples are.
+    It has to be shown anomalies: it learns from small programs that are good and bad on purpose, and is asked
+    about others. A run is anomalous if most of its samples are.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ class PrincipalComponents(BaseEstimator):
     ----------
     share : float in (0, 1), default 0.95
         Of the variance, that the components kept explain.
-    smallest_range : float >= 0, default 1e-6
+    smallest_range : float >= 0, optional
         As for `Autoencoder`.
     random_state : ignored
 
@@ -104,7 +104,7 @@ class PrincipalComponents(BaseEstimator):
     pca_ : PCA
     """
 
-    def __init__(self, *, share=0.95, smallest_range=1e-6, random_state=None):
+    def __init__(self, *, share=0.95, smallest_range=None, random_state=None):
         self.share = share
         self.smallest_range = smallest_range
         self.random_state = random_state

@@ -56,7 +56,8 @@ def reconstruct(parameters, x):
     Parameters
     ----------
     parameters : list of ndarray
-        ``[weight, bias, back_bias]`` of each layer in turn, shapes (n_i, in, out), (n_i, 1, out), (n_i, 1, in).
+        ``[weight, bias, back_bias]`` of each layer in turn, shapes (n_i, in, out), (n_i, 1, out), (n_i, 1,
+        in).
     x : ndarray, shape (n_samples, n_features)
 
     Returns

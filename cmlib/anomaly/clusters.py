@@ -39,7 +39,8 @@ def raise_clusters(samples, functions, fit, *, max_clusters, random_state=0):
     samples : ndarray of float, shape (n_samples, n_counters)
     functions : array of str, shape (n_samples,)
     fit : callable of dict
-        Fits a model for each cluster of functions, gives (models, share of the samples falsely found anomalous).
+        Fits a model for each cluster of functions, gives (models, share of the samples falsely found
+        anomalous).
     max_clusters : int
         Never more than there are functions.
     random_state : int

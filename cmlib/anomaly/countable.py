@@ -61,8 +61,8 @@ def countable(text, table=None):
     Parameters
     ----------
     text : str
-        With commas between: names of software events, tracepoints such as sched:sched_wakeup, generic names such as
-        branch-misses, names of the event table, or NAME=CONFIG with a raw code.
+        With commas between: names of software events, tracepoints such as sched:sched_wakeup, generic names
+        such as branch-misses, names of the event table, or NAME=CONFIG with a raw code.
     table : DataFrame, optional
         Event table of this processor.
 

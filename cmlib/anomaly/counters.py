@@ -14,8 +14,8 @@ GENERIC, KERNEL = "generic", "kernel"
 def usual_events(about):
     """Events to count on a machine where nothing else is asked for.
 
-    About 32 as in the paper (§4.1) where the processor has an event table; where it has none, those of the generic
-    ones that it counts; and what the kernel counts, as far as it tells, where there is no PMU.
+    About 32 as in the paper (§4.1) where the processor has an event table; where it has none, those of the
+    generic ones that it counts; and what the kernel counts, as far as it tells, where there is no PMU.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def usual_events(about):
     if not core_pmus():
         told = [name for name in _listed(KERNEL) if ":" not in name or machine.tracepoint_id(name)]
         return countable(",".join(told))
-    name = events.table_for(about["vendor"], about["family"], about["model"])
+    name = events.table_for(about)
     if _listed(name):
         return events_for(name)
     generic = events_for(GENERIC)
@@ -57,8 +57,8 @@ def playing(role, counters):
     Parameters
     ----------
     role : {"cycles", "contention"}
-        Time of the processor (where there is no PMU, as the kernel tells it); or loads of a line that another core has
-        changed (the paper's HITM).
+        Time of the processor (where there is no PMU, as the kernel tells it); or loads of a line that another
+        core has changed (the paper's HITM).
     counters : sequence of str
 
     Returns

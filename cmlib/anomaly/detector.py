@@ -12,6 +12,7 @@ from cmlib.anomaly.autoencoder import Autoencoder
 from cmlib.anomaly.chance import chance_of_count, chance_of_distance
 from cmlib.anomaly.clusters import raise_clusters
 from cmlib.anomaly.profiles import PLACE
+from cmlib.anomaly.scaling import smallest_range
 
 
 @dataclass(frozen=True)
@@ -36,17 +37,18 @@ class AutoPerf(BaseEstimator):
     """Zero-positive detector of performance anomalies.
 
     A sample is anomalous if its reconstruction error exceeds mean + 2 standard deviations of the errors in
-    training (§3.3.2). By that alone some samples of every good run are; how many make a *run* anomalous the paper
-    leaves open. Here the good runs say: each is judged by autoencoders that learned only the others (`folds`), and
-    noted is how far above the threshold half of its samples lie, and how far a tenth of them. A run is anomalous if
-    half, or a tenth, of a function's samples lie farther off than good runs' do but for a chance of `alpha`
-    (Bonferroni over the two and over functions; see `chance_of_distance`).
+    training (§3.3.2). By that alone some samples of every good run are; how many make a *run* anomalous the
+    paper leaves open. Here the good runs say: each is judged by autoencoders that learned only the others
+    (`folds`), and noted is how far above the threshold half of its samples lie, and how far a tenth of them.
+    A run is anomalous if half, or a tenth, of a function's samples lie farther off than good runs' do but for
+    a chance of `alpha` (Bonferroni over the two and over functions; see `chance_of_distance`).
 
     Parameters
     ----------
     autoencoder : estimator, default Autoencoder()
-        Cloned for each cluster, its random_state set from this one's. Another with score_samples (the higher the
-        more normal, never above 0) and squared_errors may stand in; without the latter there are no causes.
+        Cloned for each cluster, its random_state set from this one's. Another with score_samples (the higher
+        the more normal, never above 0) and squared_errors may stand in; without the latter there are no
+        causes.
     threshold : "2sd" or float, default "2sd"
         A float is the paper's fixed threshold instead (Fig. 11): the share by which the length of a sample's
         vector changes in reconstruction. It goes with rule "count" only.
@@ -113,8 +115,8 @@ class AutoPerf(BaseEstimator):
         Raises
         ------
         ValueError
-            If there are fewer than 2 runs, they differ in their counters, or hold values that aren't finite, or
-            the settings don't go together.
+            If there are fewer than 2 runs, they differ in their counters, or hold values that aren't finite,
+            or the settings don't go together.
         """
         runs = list(runs)
         if len(runs) < 2:
@@ -128,6 +130,7 @@ class AutoPerf(BaseEstimator):
             )
         self.counters_ = [column for column in runs[0] if column not in PLACE]
         self._seed = int(check_random_state(self.random_state).randint(2**31))
+        self._smallest = smallest_range(pd.concat(runs))
         samples = pd.concat([self._checked(run) for run in runs], keys=range(len(runs)), names=["run", None])
         self.clusters_, self.experts_, self.history_ = raise_clusters(
             samples[self.counters_].to_numpy(),
@@ -167,8 +170,8 @@ class AutoPerf(BaseEstimator):
         Returns
         -------
         ndarray of float, shape (n_samples,)
-            Length of what could not be reconstructed, as a multiple of the length at the threshold (the square root of
-            reconstruction error / threshold); above 1 the sample is anomalous.
+            Length of what could not be reconstructed, as a multiple of the length at the threshold (the
+            square root of reconstruction error / threshold); above 1 the sample is anomalous.
 
         Raises
         ------
@@ -229,24 +232,26 @@ class AutoPerf(BaseEstimator):
         chances = self.chances(run)["chance"]
         return bool(chances.min() * len(chances) <= self.alpha)
 
-    def causes(self, run):
+    def causes(self, run, *, beyond=1.0):
         """Counters that make samples anomalous, by majority vote (§3.5).
 
-        Each anomalous sample ranks the counters by their part of its reconstruction error; they are listed by how
-        often they come first, then second, and so on.
+        Each anomalous sample ranks the counters by their part of its reconstruction error; they are listed by
+        how often they come first, then second, and so on.
 
         Parameters
         ----------
         run : DataFrame
+        beyond : float, default 1.0
+            Distance from which a sample votes; 1 is the threshold, see `distances`.
 
         Returns
         -------
         DataFrame
             A row a counter, the cause first: counter, votes (samples where it comes first), share (of the
-            error, mean), times_usual (its median, as a multiple of the good samples'; infinite where that is 0),
-            and function and location of most of the samples where it comes first. Empty if no sample is anomalous.
+            error, mean), times_usual (its median, as a multiple of the good samples'; infinite where that is
+            0), and function and location of most of the samples where it comes first. Empty if no sample votes.
         """
-        found = run[self.exceeding(run)]
+        found = run[self.distances(run) > beyond]
         if found.empty:
             return pd.DataFrame(columns=["counter", "votes", "share", "times_usual", *PLACE])
         values = found[self.counters_].to_numpy()
@@ -289,6 +294,8 @@ class AutoPerf(BaseEstimator):
             ].to_numpy()
             settings = Autoencoder() if self.autoencoder is None else self.autoencoder
             autoencoder = clone(settings).set_params(random_state=self._seed)
+            if autoencoder.get_params().get("smallest_range", 0) is None:
+                autoencoder.set_params(smallest_range=self._smallest)
             if found and isinstance(autoencoder, Autoencoder):
                 autoencoder.set_params(topologies=[found[cluster].autoencoder.topology_])
             errors = -autoencoder.fit(own).score_samples(own)

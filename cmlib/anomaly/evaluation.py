@@ -12,16 +12,16 @@ def evaluate(detector, good_runs, bad_runs, *, cause=None):
         Fitted to other runs.
     good_runs, bad_runs : sequence of DataFrame
     cause : collection of str
-        Counters of the detector any of which is the true cause (for contention, those that play HITM's part). None:
-        causes are not asked for.
+        Counters of the detector any of which is the true cause (for contention, those that play HITM's part).
+        None: causes are not asked for.
 
     Returns
     -------
     Series
-        good, bad (runs judged), false_negatives, false_positives, precision, recall, f1 (§5.3; 0 where nothing
-        was found), cause_rank: the best rank of a true cause among the counters, in the median bad run that
-        was found (1 is first; NaN if none was, or no cause is asked for), and named: the counter that is first in
-        most of these runs (empty if none was, or causes are not asked for).
+        good, bad (runs judged), false_negatives, false_positives, precision, recall, f1 (§5.3; 0 where
+        nothing was found), cause_rank: the best rank of a true cause among the counters, in the median bad
+        run that was found (1 is first; NaN if none was, or no cause is asked for), and named: the counter
+        that is first in most of these runs (empty if none was, or causes are not asked for).
     """
     positives = [run for run in bad_runs if detector.predict(run)]
     false_positives = sum(detector.predict(run) for run in good_runs)

@@ -49,8 +49,8 @@ def normalize(regions, *, per="instructions"):
     regions : DataFrame
         As from `read_regions`.
     per : {"instructions", "work"}, default "instructions"
-        What counts are divided by. Where there is no PMU, and so no instructions, the work that the program says it
-        does stands in.
+        What counts are divided by. Where there is no PMU, and so no instructions, the work that the program
+        says it does stands in.
 
     Returns
     -------
@@ -124,8 +124,8 @@ def read_runs(text, *, per="instructions"):
     Parameters
     ----------
     text : str
-        Files of regions, one after the other, each headed by ``# run=NAME key=value …``; those of the same name
-        are parts of one run.
+        Files of regions, one after the other, each headed by ``# run=NAME key=value …``; those of the same
+        name are parts of one run.
     per : {"instructions", "work"}, default "instructions"
         As for `normalize`.
 

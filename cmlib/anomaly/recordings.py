@@ -15,7 +15,8 @@ _NEEDED = ("schema", "program", "events", "machine", "sha256")
 
 
 def load_recording(file):
-    """Read a recording of many runs, as ``python -m cmlib.workloads.kernels --record`` and `cmlib compare` make it.
+    """Read a recording of many runs, as ``python -m cmlib.workloads.kernels --record`` and `cmlib compare`
+    make it.
 
     Parameters
     ----------

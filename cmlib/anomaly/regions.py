@@ -44,11 +44,11 @@ def include_dir():
 def region(name, *, threads=1, work=1):
     """Count what happens inside of a ``with`` block, a row each time it is passed.
 
-    Reads the environment of `cmlib_region.h`: ``CMLIB_REGIONS`` names the file to append to (without it nothing
-    happens), ``CMLIB_EVENTS`` the events, ``NAME=CONFIG,…``. Counted are the calling thread and those it
-    starts after its first region, in user space (software events and tracepoints in the kernel as well, where
-    permitted). Without a PMU or permission the block runs all the same, its row has empty counts, and one warning
-    says so.
+    Reads the environment of `cmlib_region.h`: ``CMLIB_REGIONS`` names the file to append to (without it
+    nothing happens), ``CMLIB_EVENTS`` the events, ``NAME=CONFIG,…``. Counted are the calling thread and those
+    it starts after its first region, in user space (software events and tracepoints in the kernel as well,
+    where permitted). Without a PMU or permission the block runs all the same, its row has empty counts, and
+    one warning says so.
 
     Parameters
     ----------
@@ -57,8 +57,8 @@ def region(name, *, threads=1, work=1):
     threads : int >= 1, default 1
         Threads the sample is a sum of.
     work : int >= 1, default 1
-        What the block does, in units of your own (items, requests): what counts are divided by where there are no
-        instructions to divide them by.
+        What the block does, in units of your own (items, requests): what counts are divided by where there
+        are no instructions to divide them by.
 
     Yields
     ------

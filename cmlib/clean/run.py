@@ -29,7 +29,8 @@ def clean_run(
     run : str
         Names the run in messages, e.g. ``run 'kmeans-03'``.
     **options
-        For the other methods: `n_gaussian`, `n_long_tail`, `k`, `true_zero_max` of :func:`cmlib.clean.clean_series`.
+        For the other methods: `n_gaussian`, `n_long_tail`, `k`, `true_zero_max` of
+        :func:`cmlib.clean.clean_series`.
 
     Returns
     -------

@@ -36,11 +36,12 @@ class _Refused(click.ClickException):
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 @click.pass_context
 def compare(context, old, new, asked, n_runs, alpha, keep, seed, as_json):
-    """Compare the NEW version of a program with the OLD one: is its performance anomalous, where, by which counter?
+    """Compare the NEW version of a program with the OLD one: is its performance anomalous, where, by which
+    counter?
 
-    OLD and NEW are recordings (a .json file), or commands in quotes, which are run here in turns, {run} in them
-    standing for the number of the run. Programs that use cmlib_region.h or cmlib.anomaly.region are compared region by
-    region, any other as a whole.
+    OLD and NEW are recordings (a .json file), or commands in quotes, which are run here in turns, {run} in
+    them standing for the number of the run. Programs that use cmlib_region.h or cmlib.anomaly.region are
+    compared region by region, any other as a whole.
 
     Exit code 0: no anomaly. 1: an anomaly. 2: refused, with the reason.
     """

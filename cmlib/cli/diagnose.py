@@ -18,8 +18,8 @@ import click
 def diagnose(command, recorded, keep, html, slice_s, wait):
     """Tell where COMMAND loses its time: phases, their class, the rule that decided, and what to do about it.
 
-    COMMAND is run once, under perf, with the key events of the micro-benchmarks; a decision tree that was trained
-    on them labels each slice of the run. A slice unlike all training data is labelled unknown.
+    COMMAND is run once, under perf, with the key events of the micro-benchmarks; a decision tree that was
+    trained on them labels each slice of the run. A slice unlike all training data is labelled unknown.
     """
     if bool(command) == bool(recorded):
         raise click.UsageError("give either a command after --, or --recorded NAME.")

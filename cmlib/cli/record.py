@@ -46,19 +46,21 @@ from cmlib.cli.sampling import sample, sampling_options
 def record(name, command, program, scale, options, note, wait, pinned, sampling, **wanted):
     """Record program NAME: run COMMAND under perf, once for each handful of events and each pass.
 
-    With --program, one of those that cmlib knows how to get ready (input, servers, load) is recorded instead, under
-    its own name unless NAME is given; servers are counted alone. `cmlib doctor` tells what each of them lacks here.
+    With --program, one of those that cmlib knows how to get ready (input, servers, load) is recorded instead,
+    under its own name unless NAME is given; servers are counted alone. `cmlib doctor` tells what each of them
+    lacks here.
 
     Without --mode and --events, all that the notebooks read is recorded: the core events without and with
     multiplexing, and a sweep over all events that count.
 
-    What exists is kept: repeated after a break, or with more --runs, the command makes the runs that are missing.
+    What exists is kept: repeated after a break, or with more --runs, the command makes the runs that are
+    missing.
 
-    With --samples, one run is sampled instead: every --period counts of the first event, with the counts of the
-    others, only of the process itself; each call adds a stream. Notebook 07 reads them.
+    With --samples, one run is sampled instead: every --period counts of the first event, with the counts of
+    the others, only of the process itself; each call adds a stream. Notebook 07 reads them.
 
-    COMMAND gets no input, its output is discarded, its standard error is shown if it fails. When it ends, whatever
-    it left running is ended too.
+    COMMAND gets no input, its output is discarded, its standard error is shown if it fails. When it ends,
+    whatever it left running is ended too.
     """
     from cmlib.record import Request, record_program
 

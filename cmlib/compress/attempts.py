@@ -1,6 +1,7 @@
 """What a series takes, and how far off it is when read back, by one way to make it smaller at one setting.
 
-Each gives the size [bytes] and the samples' distances from what is read back, ndarray of float, shape (n,) [counts].
+Each gives the size [bytes] and the samples' distances from what is read back, ndarray of float, shape (n,)
+[counts].
 """
 
 import numpy as np

@@ -8,7 +8,8 @@ from cmlib.compress.lines import compress
 
 
 def survey(counts, x, *, drift=20.0):
-    """Compress every event of a run by itself, as printed, with the drift test, and by the peers at equal size.
+    """Compress every event of a run by itself, as printed, with the drift test, and by the peers at equal
+    size.
 
     Parameters
     ----------

@@ -3,7 +3,7 @@
 from cmlib.events.naming import abbreviate, base_name, encode
 from cmlib.events.perf_list import from_perf_list
 from cmlib.events.sums import umask_sums
-from cmlib.events.tables import EventError, core_events, known_tables, read_table, table, table_for
+from cmlib.events.tables import EventError, core_events, known_tables, read_table, table, table_for, table_of
 
 __all__ = [
     "EventError",
@@ -16,5 +16,6 @@ __all__ = [
     "read_table",
     "table",
     "table_for",
+    "table_of",
     "umask_sums",
 ]

@@ -31,8 +31,8 @@ def from_perf_list(text):
     DataFrame
         Columns as of :func:`read_table`, with ``named`` True, ``counters``
         1, and ``bits`` and ``core`` 0 throughout: perf does not list what would
-        tell more; ``whole`` where perf tells a code and a umask only. Events of the cores only: nothing else can be counted for one
-        process. Short names are made up from the events' names and are the same
+        tell more; ``whole`` where perf tells a code and a umask only. Events of the cores only: nothing else
+        can be counted for one process. Short names are made up from the events' names and are the same
         each time.
 
     Raises

@@ -90,14 +90,13 @@ def known_tables():
     return sorted(path.stem for path in events_dir().glob("*.csv") if path.stem not in _NO_TABLES)
 
 
-def table_for(vendor, family, model):
-    """Name the event table that fits a processor.
+def table_for(machine):
+    """Name the event table that fits a machine.
 
     Parameters
     ----------
-    vendor : str
-        As in /proc/cpuinfo, such as ``"AuthenticAMD"``.
-    family, model : int
+    machine : dict
+        From :func:`cmlib.machine.describe`, there or here; vendor, family and model are looked at.
 
     Returns
     -------
@@ -105,11 +104,31 @@ def table_for(vendor, family, model):
         None where the package has no table: take perf's own list then, by
         :func:`from_perf_list`.
     """
+    vendor, family, model = (machine.get(key) for key in ("vendor", "family", "model"))
+    if None in (vendor, family, model):
+        return None
     processors = pd.read_csv(events_dir() / f"{_PROCESSORS}.csv")
     fits = processors.query(
         "vendor == @vendor and family == @family and first_model <= @model and last_model >= @model"
     )
     return None if fits.empty else fits["table"].iloc[0]
+
+
+def table_of(machine):
+    """Read the event table that fits a machine.
+
+    Parameters
+    ----------
+    machine : dict
+        As for `table_for`.
+
+    Returns
+    -------
+    DataFrame
+        As :func:`read_table` gives it; without a row where the package has no table.
+    """
+    name = table_for(machine)
+    return table(name) if name else table().iloc[:0]
 
 
 def core_events(table):

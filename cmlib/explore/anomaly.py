@@ -13,7 +13,8 @@ _KINDS = (("learned from", "training"), ("good, new", "good"), ("anomalous", "ba
 def anomaly(judged):
     """Reconstruction error of every sample against mean + n standard deviations.
 
-    Controls: program, n, and which anomalous sample the counters are shown of, from the smallest error to the largest.
+    Controls: program, n, and which anomalous sample the counters are shown of, from the smallest error to the
+    largest.
 
     Parameters
     ----------

@@ -59,8 +59,8 @@ def any_within(points, balls, radius):
     """Whether each point has a reference within `radius`.
 
     A ball farther away than its own radius and `radius` together holds none (triangle inequality), a sum of
-    squares that has grown beyond radius² is not taken to its end, and the reference found for the point before
-    is tried first: neighbours are alike.
+    squares that has grown beyond radius² is not taken to its end, and the reference found for the point
+    before is tried first: neighbours are alike.
 
     Parameters
     ----------

@@ -35,8 +35,8 @@ def observe(command, trained, *, keep_in=None, name="own", note="", wait=False):
     Raises
     ------
     CmlibError
-        If this is another kind of processor than the one trained on, or no hardware event can be counted; and as
-        :func:`cmlib.record.record`.
+        If this is another kind of processor than the one trained on, or no hardware event can be counted; and
+        as :func:`cmlib.record.record`.
     """
     plan = Plan(
         trained["set"],

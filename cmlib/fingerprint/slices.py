@@ -10,8 +10,8 @@ def slice_rates(counts, running=None, *, slice_s=0.4, cycles="cycles", on_missin
     """Cut one run into slices and divide its counts by the slices' cycles.
 
     Intervals before the first in which cycles were counted are left out (counting was switched on after
-    the program's initialization), as are slices in which the program did not run at all, and the last slice, which
-    is usually shorter (Yoo et al. 2012, §3.1).
+    the program's initialization), as are slices in which the program did not run at all, and the last slice,
+    which is usually shorter (Yoo et al. 2012, §3.1).
 
     Parameters
     ----------
@@ -25,8 +25,8 @@ def slice_rates(counts, running=None, *, slice_s=0.4, cycles="cycles", on_missin
     cycles : str, default "cycles"
         The column to divide by.
     on_missing : {"raise", "drop"}, default "raise"
-        What becomes of slices in which an event was not counted: an error, or they are left out, and so are events that
-        were not counted in any slice.
+        What becomes of slices in which an event was not counted: an error, or they are left out, and so are
+        events that were not counted in any slice.
 
     Returns
     -------
@@ -108,7 +108,8 @@ def join_parts(parts):
     Returns
     -------
     DataFrame
-        Index ``slice``, from 0 to the fewest slices of a part; of an event that several parts have, the first.
+        Index ``slice``, from 0 to the fewest slices of a part; of an event that several parts have, the
+        first.
     """
     n = min(map(len, parts))
     number = pd.RangeIndex(n, name="slice")

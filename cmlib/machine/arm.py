@@ -47,8 +47,8 @@ def identity(cpu):
     -------
     dict
         vendor, model_name, family (number of the architecture), model (part
-        number) and microarchitecture, such as ``ARM-8-D0C``; model_name is None for parts without a name here.
-        Empty for a processor that is none of ARM's.
+        number) and microarchitecture, such as ``ARM-8-D0C``; model_name is None for parts without a name
+        here. Empty for a processor that is none of ARM's.
     """
     try:
         implementer, part = (int(cpu[f"CPU {key}"], 16) for key in ("implementer", "part"))

@@ -96,7 +96,7 @@ def examine(root="/", *, lacking=None):
         watchdog=host.has_watchdog(root),
         others=others,
         names=_count_names(host.perf_list()),
-        table=events.table_for(machine["vendor"], machine["family"], machine["model"]),
+        table=events.table_for(machine),
         census=counted,
         busy=busy,
         lacking=lacking,

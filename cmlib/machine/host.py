@@ -129,8 +129,8 @@ def raw_config(code, umask, root="/"):
     ----------
     code, umask : int
     root : path, default "/"
-        Folder that holds `sys`, where the PMU says which bits are whose; where it doesn't, AMD's are taken, which
-        are Intel's as well.
+        Folder that holds `sys`, where the PMU says which bits are whose; where it doesn't, AMD's are taken,
+        which are Intel's as well.
 
     Returns
     -------

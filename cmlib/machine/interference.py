@@ -18,7 +18,8 @@ def processor_times(root="/"):
     Returns
     -------
     tuple of float
-        Seconds passed; processor seconds taken by anybody; those taken by this process and its ended children.
+        Seconds passed; processor seconds taken by anybody; those taken by this process and its ended
+        children.
     """
     first = (Path(root) / "proc/stat").read_text(encoding="utf-8").split("\n")[0].split()[1:]
     busy = sum(int(first[column]) for column in _BUSY) / os.sysconf("SC_CLK_TCK")

@@ -3,7 +3,23 @@
 import pandas as pd
 
 from cmlib import events
+from cmlib.errors import CmlibError
+from cmlib.machine.counters import supported
 from cmlib.machine.host import perf_list
+
+# What stands in for core events on a processor without a table of its own: those of them that it can count.
+GENERAL = (
+    "branches",
+    "branch-misses",
+    "cache-references",
+    "cache-misses",
+    "L1-dcache-load-misses",
+    "L1-icache-load-misses",
+    "dTLB-load-misses",
+    "iTLB-load-misses",
+    "stalled-cycles-frontend",
+    "stalled-cycles-backend",
+)
 
 
 def known_events(about):
@@ -19,8 +35,7 @@ def known_events(about):
     DataFrame
         As :func:`cmlib.events.table`; without a row where neither knows the processor.
     """
-    name = events.table_for(about["vendor"], about["family"], about["model"])
-    table = events.table(name) if name else events.table().iloc[:0]
+    table = events.table_of(about)
     try:
         listed = events.from_perf_list(perf_list())
     except events.EventError:
@@ -28,3 +43,50 @@ def known_events(about):
     if table.empty:
         return listed
     return pd.concat([table, listed[~listed.index.isin(table.index)].assign(abbr="")])
+
+
+def all_events(known):
+    """All events of a processor, each once: perf names many twice, and some that other cores cause.
+
+    Parameters
+    ----------
+    known : DataFrame
+        From `known_events`.
+
+    Returns
+    -------
+    list of str
+        Those of the package's table if it has one, else those of perf's list.
+    """
+    return known.index[known["named"] == known["named"].min()].to_list()
+
+
+def core_events(known, modifier="u"):
+    """The events to count of a processor when none are named.
+
+    Parameters
+    ----------
+    known : DataFrame
+        From `known_events`.
+    modifier : str, default "u"
+        perf's, as of :func:`cmlib.events.encode`.
+
+    Returns
+    -------
+    list of str
+        The core events of the package's table; without one, those general ones that this machine counts.
+
+    Raises
+    ------
+    CmlibError
+        If it counts none of them.
+    """
+    found = events.core_events(known) or supported(
+        {name: events.encode(name, known, modifier) for name in GENERAL}
+    )
+    if not found:
+        raise CmlibError(
+            "this processor counts none of the general events: name those to count, as in --events NAME,NAME. "
+            "`perf list --details` shows what perf knows of it; --events all finds out which of these count."
+        )
+    return found

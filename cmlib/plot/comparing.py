@@ -39,7 +39,9 @@ def bars_by_program(frame, *, value, hue, ylabel, levels=None):
         ax.axhline(level, color=grey, linestyle="--", linewidth=1, label=f"{label}: {level:g}")
     ax.set(xlabel="", ylabel=ylabel, ylim=(0, None))
     if sum(map(len, frame["program"].unique())) > _LETTERS_IN_A_ROW:
-        ax.set_xticks(ax.get_xticks(), [label.get_text() for label in ax.get_xticklabels()], rotation=40, ha="right")
+        ax.set_xticks(
+            ax.get_xticks(), [label.get_text() for label in ax.get_xticklabels()], rotation=40, ha="right"
+        )
     ax.legend(loc="upper left", bbox_to_anchor=(1, 1), title="")
     return figure, ax
 

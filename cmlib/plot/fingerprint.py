@@ -183,8 +183,8 @@ def program_scores(scores, *, goal, limit):
     Parameters
     ----------
     scores : DataFrame
-        From :func:`cmlib.fingerprint.diagnosis.label_shares`: index the program with its expected class, a column a
-        label [%].
+        From :func:`cmlib.fingerprint.diagnosis.label_shares`: index the program with its expected class, a
+        column a label [%].
     goal, limit : dict of str to float
         Label and place [%] of the dashed lines for pathological and healthy programs.
     """

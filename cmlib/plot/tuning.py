@@ -77,7 +77,8 @@ def verdicts(frame, *, programs, xlabel):
     Parameters
     ----------
     frame : DataFrame
-        Columns ``program``, ``event``, ``verdict``, and in one unit ``expected``, ``observed``, ``low``, ``high``.
+        Columns ``program``, ``event``, ``verdict``, and in one unit ``expected``, ``observed``, ``low``,
+        ``high``.
     programs : sequence of str
         One without a row has a panel that says so.
     xlabel : str
@@ -106,7 +107,8 @@ def verdicts(frame, *, programs, xlabel):
 
 @styled
 def setting(parameters, ranked, *, x, y, xlabel, ylabel, title, chosen):
-    """Left, the importance of every parameter, one of them in another colour; right, the time of each run by that one.
+    """Left, the importance of every parameter, one of them in another colour; right, the time of each run by
+    that one.
 
     Parameters
     ----------

@@ -89,8 +89,8 @@ def execute(plan, encodings, counted, folder, *, lock=None, on_demand=False):
     lock : int, optional
         Descriptor of the lock that this run must keep until its last process has ended.
     on_demand : bool, default False
-        Count only once the program says so, and until it says otherwise: it writes ``enable`` and ``disable`` to the
-        FIFO named by CMLIB_CONTROL, and reads perf's answer from CMLIB_ACK, as `cmlib_control.h` does.
+        Count only once the program says so, and until it says otherwise: it writes ``enable`` and ``disable``
+        to the FIFO named by CMLIB_CONTROL, and reads perf's answer from CMLIB_ACK, as `cmlib_control.h` does.
 
     Returns
     -------

@@ -14,20 +14,6 @@ from cmlib.schedule import PINNED, PROBE, needs_counter, plan_mlpx, plan_ocoe, p
 
 _PASSES, _SWEEP_PASSES = 3, 2
 
-# What stands in for core events on a processor without a table of its own: those of them that it can count.
-_GENERAL = (
-    "branches",
-    "branch-misses",
-    "cache-references",
-    "cache-misses",
-    "L1-dcache-load-misses",
-    "L1-icache-load-misses",
-    "dTLB-load-misses",
-    "iTLB-load-misses",
-    "stalled-cycles-frontend",
-    "stalled-cycles-backend",
-)
-
 
 @dataclass(frozen=True)
 class Request:
@@ -155,10 +141,9 @@ def _set_name(mode, chosen, per_run):
 def _encodings(chosen, table, modifier):
     """How perf is told each event asked for, by the name it has in perf's output."""
     if chosen == "all":
-        # of the package's table, if there is one: perf names many events twice, and some that other cores cause
-        names = table.index[table["named"] == table["named"].min()].to_list()
+        names = machine.all_events(table)
     elif chosen == "core":
-        names = events.core_events(table) or _general(table, modifier)
+        names = machine.core_events(table, modifier)
     else:
         names = _split(chosen)
     if not names:
@@ -167,16 +152,6 @@ def _encodings(chosen, table, modifier):
             "--events branches,branch-misses. `cmlib doctor` tells what it knows of this machine."
         )
     return {events.base_name(name): events.encode(name, table, modifier) for name in names}
-
-
-def _general(table, modifier):
-    found = machine.supported({name: events.encode(name, table, modifier) for name in _GENERAL})
-    if not found:
-        raise RecordError(
-            "this processor counts none of the general events: name those to count, as in --events NAME,NAME. "
-            "`perf list --details` shows what perf knows of it; --events all finds out which of these count."
-        )
-    return found
 
 
 def _split(names):

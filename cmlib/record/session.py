@@ -87,8 +87,8 @@ def record(
     ------
     RecordError
         If the command does not exist, fails, or ends before the first
-        interval (a program's own errors come as they are); if perf refuses an event; if a run is rejected `attempts`
-        times; if what exists was recorded otherwise. Runs made before stay.
+        interval (a program's own errors come as they are); if perf refuses an event; if a run is rejected
+        `attempts` times; if what exists was recorded otherwise. Runs made before stay.
     CountersBusy
         If another recording is being made.
     """

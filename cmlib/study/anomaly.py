@@ -48,6 +48,8 @@ class Subject:
         What counts are divided by.
     training, good, bad : list of DataFrame
         Normalized samples of runs: the first good ones, the rest of them, and the bad ones.
+    again : list of DataFrame
+        The good form, recorded once more; empty if it wasn't.
     diluted : dict of float to (list of DataFrame, list of DataFrame)
         Share of updates at the contended place to runs of the good form and of the bad one.
     overhead : list of float
@@ -63,6 +65,7 @@ class Subject:
     training: list
     good: list
     bad: list
+    again: list
     diluted: dict
     overhead: list
 
@@ -80,8 +83,8 @@ class Judged:
     subject : Subject
     detector : AutoPerf
     row : Series
-        Of Table 2: as `evaluate` gives it, with training_runs, stopping_run, slowdown, pca, isolation_forest (F1)
-        and seconds (of the training, topology search included).
+        Of Table 2: as `evaluate` gives it, with training_runs, stopping_run, slowdown, pca, isolation_forest
+        (F1) and seconds (of the training, topology search included).
     thresholds : Series
         F1 by threshold (Fig. 11).
     settling : DataFrame
@@ -238,8 +241,8 @@ def score_topology(topology, judged, *, seed=0):
 
 
 def slowdown(good, bad):
-    """Time of the median bad run, as a multiple of the median good one's: cycles per instruction and thread, or the
-    processor's time per unit of work where that is what counts are divided by.
+    """Time of the median bad run, as a multiple of the median good one's: cycles per instruction and thread,
+    or the processor's time per unit of work where that is what counts are divided by.
 
     Parameters
     ----------
@@ -277,7 +280,7 @@ def _subject(program, folder):
             if control.is_file():
                 told, runs = load_recording(file)
                 diluted[told["sharing"]] = (_runs(control), list(runs.values()))
-    overhead = folder / OVERHEAD
+    again, overhead = folder / "again.json", folder / OVERHEAD
     return Subject(
         name=program.name,
         stands_for=program.stands_for,
@@ -288,6 +291,7 @@ def _subject(program, folder):
         training=good[:n_training],
         good=good[n_training:],
         bad=_runs(folder / "bad.json"),
+        again=_runs(again) if again.is_file() else [],
         diluted=diluted,
         overhead=json.loads(overhead.read_text(encoding="utf-8"))["ratios"] if overhead.is_file() else [],
     )

@@ -137,7 +137,8 @@ def beside(one, other):
     Returns
     -------
     DataFrame
-        Columns ``event``, ``parameter``, ``H [%]``, ``Eq. 12 [%]``, ``place by Eq. 12``; in the order of the first.
+        Columns ``event``, ``parameter``, ``H [%]``, ``Eq. 12 [%]``, ``place by Eq. 12``; in the order of the
+        first.
     """
     places = other.assign(place=range(1, len(other) + 1)).set_index("pair")[["importance", "place"]]
     both = one.join(places, on="pair", rsuffix=" as printed")

@@ -13,8 +13,8 @@ def judged(one, *, n_events=10, seed=0):
     Parameters
     ----------
     one : cmlib.study.tuned_runs.Tuned
-        The model is that of its runs under random settings. Those are one experiment, by Spark's parameters; runs
-        with events emitted are one for each setting they were made at.
+        The model is that of its runs under random settings. Those are one experiment, by Spark's parameters;
+        runs with events emitted are one for each setting they were made at.
     n_events : int, default 10
     seed : int, default 0
 

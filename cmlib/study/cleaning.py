@@ -93,8 +93,8 @@ def followed_event(url, programs):
     Returns
     -------
     str
-        Recorded both with and without multiplexing in all programs; where instruction-cache misses were not, on
-        processors that don't count them, the first in alphabetical order.
+        Recorded both with and without multiplexing in all programs; where instruction-cache misses were not,
+        on processors that don't count them, the first in alphabetical order.
 
     Raises
     ------

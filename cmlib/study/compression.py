@@ -95,14 +95,15 @@ def interval_series(url, *, programs, n_runs=0, drift=20.0, workers=None):
 def costs(streams, repeats=3):
     """Processor time of the compressor, as a share of the program's at 2,000 samples a second.
 
-    Neither the number of samples nor other programs on the machine matter, only this process's own processor time.
+    Neither the number of samples nor other programs on the machine matter, only this process's own processor
+    time.
 
     Returns
     -------
     DataFrame
-        Index case; the shares [%] of the regression alone, which is what the paper counts; and, where lines were
-        recorded while the program ran, of all that the recording process did then: reading perf's stream,
-        regression and storing.
+        Index case; the shares [%] of the regression alone, which is what the paper counts; and, where lines
+        were recorded while the program ran, of all that the recording process did then: reading perf's
+        stream, regression and storing.
     """
     one = next(iter(streams.values()))
     live = find_lines(one.path.parent.parent, one.kind).drop_duplicates("name").set_index("name")

@@ -199,7 +199,8 @@ def whole_intervals(run):
 
 
 def event_table(url):
-    """Units, short names and descriptions of what was recorded, from the tables of the machines it was recorded on.
+    """Units, short names and descriptions of what was recorded, from the tables of the machines it was
+    recorded on.
 
     Parameters
     ----------
@@ -208,17 +209,17 @@ def event_table(url):
     Returns
     -------
     DataFrame
-        As :func:`cmlib.events.table` gives it, without rows where the package has no table. Machines none of whose
-        own events were recorded have no part in it. Where several have, events and short names are those of the
-        machine of which most events were recorded.
+        As :func:`cmlib.events.table` gives it, without rows where the package has no table. Machines none of
+        whose own events were recorded have no part in it. Where several have, events and short names are
+        those of the machine of which most events were recorded.
     """
     machines, recorded = store.machines(url), {}
     for run in store.runs(url).itertuples():
-        recorded.setdefault(_table_of(machines[run.run_id]), set()).update(run.events)
+        recorded.setdefault(events.table_for(machines[run.run_id]), set()).update(run.events)
     tables = [(events.table(name), seen) for name, seen in recorded.items() if name]
     by_use = sorted(tables, key=lambda both: -both[0].index.isin(both[1]).sum())
     joined = pd.concat(
-        [events.table().iloc[:0], *(table for table, seen in by_use if table.index.isin(seen).any())]
+        [events.table_of({}), *(table for table, seen in by_use if table.index.isin(seen).any())]
     )
     joined = joined[~joined.index.duplicated()]
     return joined.assign(abbr=joined["abbr"].mask(joined["abbr"].duplicated(), ""))
@@ -226,13 +227,8 @@ def event_table(url):
 
 def known_sums(run):
     """The sums between events that cleaning a run may rely on: those of the machine it was recorded on."""
-    name = _table_of(run.meta.get("machine") or {})
+    name = events.table_for(run.meta.get("machine") or {})
     return _sums(name) if name else []
-
-
-def _table_of(machine):
-    told = [machine.get(key) for key in ("vendor", "family", "model")]
-    return None if None in told else events.table_for(*told)
 
 
 @functools.cache

@@ -101,8 +101,8 @@ def table_1(about):
     Returns
     -------
     DataFrame
-        A row a program: its name in the paper's Table 1 (``Table 1``) and here (``program``), the pathology, the working
-        sets [KiB], and the slices of the pathological (``P``) and the healthy form (``N``).
+        A row a program: its name in the paper's Table 1 (``Table 1``) and here (``program``), the pathology,
+        the working sets [KiB], and the slices of the pathological (``P``) and the healthy form (``N``).
     """
     names = about.index.get_level_values("program").str.split("-")
     frame = about.assign(program=names.str[1], form=names.str[2])
@@ -152,7 +152,8 @@ def key_event_curve(X, about, sizes, *, seed=0):
     elimination : DataFrame
         From :func:`cmlib.fingerprint.key_events.eliminate`.
     curves : dict of str to DataFrame
-        ``10-fold`` as the paper's, and ``whole programs left out``: a form of a program at a size is in one fold.
+        ``10-fold`` as the paper's, and ``whole programs left out``: a form of a program at a size is in one
+        fold.
     """
     X = X.loc[:, X.nunique() > 1]
     elimination = eliminate(X, about["label"])

@@ -81,9 +81,9 @@ def score_clusters(k, together, *, seed=0):
     Returns
     -------
     dict
-        k, autoencoders, false_positive_rate (share of training samples above the threshold), f1 (over all good runs
-        and all runs with one bad function), run_false_positive_rate (of good test runs), clusters (function to
-        number) and f1_by_function.
+        k, autoencoders, false_positive_rate (share of training samples above the threshold), f1 (over all
+        good runs and all runs with one bad function), run_false_positive_rate (of good test runs), clusters
+        (function to number) and f1_by_function.
     """
     clusters = _clusters(k, together, seed)
     detectors = [

@@ -39,8 +39,8 @@ def run_time_spread(times):
     Returns
     -------
     DataFrame
-        A row a program: runs, mean [s], variance [s²], standard deviation as a share of the mean [%], least and
-        greatest [s].
+        A row a program: runs, mean [s], variance [s²], standard deviation as a share of the mean [%], least
+        and greatest [s].
     """
     seconds = times.groupby("program")["seconds"]
     spread = seconds.agg(["size", "mean", "var", "min", "max"])

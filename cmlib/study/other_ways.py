@@ -8,7 +8,8 @@ from cmlib.fanout import fan_out
 
 
 def at_equal_size(streams, event="", workers=None):
-    """The peers in the bytes of the printed method's lines: :func:`cmlib.compress.at_equal_size` of each case.
+    """The peers in the bytes of the printed method's lines: :func:`cmlib.compress.at_equal_size` of each
+    case.
 
     Parameters
     ----------

@@ -34,7 +34,8 @@ class Tuned:
     usual : dict of str to Series
         Rates of the events with one parameter at either end (``exc-high``), or all at their ``default``.
     emitted : dict of str to cmlib.tuning.Runs
-        Runs at one of those settings with events emitted beside them; its parameters are the emitted rates [1/s].
+        Runs at one of those settings with events emitted beside them; its parameters are the emitted rates
+        [1/s].
     """
 
     runs: tuning.Runs
@@ -120,7 +121,8 @@ def levels(tuned):
 
 
 def rates_to_emit(one, events, *, at="default"):
-    """Highest rate at which each event is emitted: so that the program's own and it reach what the model has seen.
+    """Highest rate at which each event is emitted: so that the program's own and it reach what the model has
+    seen.
 
     Parameters
     ----------
@@ -132,8 +134,8 @@ def rates_to_emit(one, events, *, at="default"):
     Returns
     -------
     dict of str to float
-        Events a second: what the setting lacks to the highest rate among the random runs, but at least a tenth of
-        those runs' range, and no more than the emitter can.
+        Events a second: what the setting lacks to the highest rate among the random runs, but at least a
+        tenth of those runs' range, and no more than the emitter can.
     """
     seen, pace = one.runs.rates, one.pace.median()
     lacking = seen.max() - one.usual.get(at, seen.median())

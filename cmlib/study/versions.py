@@ -12,7 +12,10 @@ _MOST_OLD, _MOST_NEW = 20, 10
 
 
 def same_version_alarms(judged, *, n_pairs, seed=0):
-    """Compare good runs with other good runs of the same version, drawn at random.
+    """Compare runs of two recordings of the same version, drawn at random; of one where there is but one.
+
+    Each of the two is the new version in every other pair: a machine that was slower while one of them was made
+    would otherwise go unnoticed, or be noticed always.
 
     Parameters
     ----------
@@ -25,14 +28,15 @@ def same_version_alarms(judged, *, n_pairs, seed=0):
     list of (float, bool)
         Of each pair the chance that was told, and whether it was called an anomaly.
     """
-    runs = [*judged.subject.training, *judged.subject.good]
-    rng = np.random.default_rng(seed)
-    n_new = min(_MOST_NEW, len(runs) // 3)
-    told = []
-    for _ in range(n_pairs):
-        order = rng.permutation(len(runs))
-        new, old = order[:n_new], order[n_new : n_new + _MOST_OLD]
-        verdict = _compared([runs[i] for i in old], [runs[i] for i in new], judged.topology, seed)
+    subject, rng, told = judged.subject, np.random.default_rng(seed), []
+    good, third = [*subject.training, *subject.good], (len(subject.training) + len(subject.good)) // 3
+    for number in range(n_pairs):
+        old, new = _shuffled(good, rng), _shuffled(subject.again, rng)
+        if not new:
+            old, new = old[third:], old[:third]
+        elif number % 2:
+            old, new = new, old
+        verdict = _compared(old[:_MOST_OLD], new[:_MOST_NEW], judged.topology, seed)
         told.append((verdict.chance, bool(verdict.anomalous)))
     return told
 
@@ -48,8 +52,9 @@ def dilution(judged, *, seed=0):
     Returns
     -------
     DataFrame
-        A row a share of updates at the contended place, in per cent: program, sharing, slowdown (time, as :func:`cmlib.study.anomaly.slowdown` has it,
-        above the control's [%]), chance, found. Empty without diluted runs.
+        A row a share of updates at the contended place, in per cent: program, sharing, slowdown (time, as
+        :func:`cmlib.study.anomaly.slowdown` has it, above the control's [%]), chance, found. Empty without
+        diluted runs.
     """
     rows = []
     for sharing, (control, diluted) in judged.subject.diluted.items():
@@ -59,6 +64,10 @@ def dilution(judged, *, seed=0):
             (judged.subject.stands_for, 100 * sharing, slower, verdict.chance, bool(verdict.anomalous))
         )
     return pd.DataFrame(rows, columns=["program", "sharing", "slowdown", "chance", "found"])
+
+
+def _shuffled(runs, rng):
+    return [runs[i] for i in rng.permutation(len(runs))]
 
 
 def _compared(old, new, topology, seed):

@@ -24,8 +24,8 @@ class ServerError(CmlibError):
 class Server:
     """One server process and all that it starts, for the length of a ``with``.
 
-    It runs below a process of its own that ends whatever descends from it when the ``with`` is left in any way,
-    or when this process is killed.
+    It runs below a process of its own that ends whatever descends from it when the ``with`` is left in any
+    way, or when this process is killed.
 
     Parameters
     ----------

@@ -1,6 +1,7 @@
 """Make the README's pictures anew: `make pictures`.
 
-Takes the ranking and the page of `cmlib run live -p program=gcc`, and the panel of notebook 03 as JupyterLab shows it.
+Takes the ranking and the page of `cmlib run live -p program=gcc`, and the panel of notebook 03 as JupyterLab
+shows it.
 """
 
 import shutil

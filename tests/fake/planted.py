@@ -1,8 +1,8 @@
 """What the fake perf counts where FAKE_PLANTED is set: rates that follow from which micro-benchmark runs.
 
-A made-up processor, and no measurement: caches of 1 MB and 16 MB, and for each class of the paper a handful of
-rates per cycle, from which every event of the table follows by its name; an event that names none of them is
-noise. A program that is no micro-benchmark goes through phases that follow from its name.
+A made-up processor, and no measurement: caches of 1 MB and 16 MB, and for each class of the paper a handful
+of rates per cycle, from which every event of the table follows by its name; an event that names none of them
+is noise. A program that is no micro-benchmark goes through phases that follow from its name.
 """
 
 import functools

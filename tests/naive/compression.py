@@ -55,7 +55,8 @@ def _too_big(members, x, y, alpha, n_sigma):
 
 
 def online_starts(x, y, number=int, alpha=(1, 100), n_sigma=3):
-    """The same procedure with running sums about zero; exact with ``number=int``, and fast enough for long runs.
+    """The same procedure with running sums about zero; exact with ``number=int``, and fast enough for long
+    runs.
 
     Both sides of each comparison are multiplied by their denominators. With
     ``number=float`` it is what one would write first: it loses its digits.

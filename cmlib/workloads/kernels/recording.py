@@ -13,12 +13,14 @@ from cmlib.anomaly.recordings import read_about, save_recording
 from cmlib.anomaly.versions import plan_parts
 from cmlib.errors import CmlibError
 from cmlib.machine import processor_times, taken_by_others
+from cmlib.workloads.kernels.pace import Pace
 from cmlib.workloads.kernels.recipe import Program, execute
 
 SHARING = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01)
 DILUTED = ("parallel_scalar_sum", "ticket_dispenser", "row_counters")
-ATTEMPTS = 5
+ATTEMPTS = 10
 QUIET = 0.03  # share of the processors that others may take in an execution
+STEADY = 0.1  # of its time, by which a program may take longer than usual just before and after
 
 
 @dataclass(frozen=True)
@@ -29,8 +31,9 @@ class Recording:
     ----------
     program : Program
     form : str
-        "good", "bad"; or "diluted-SHARE", the bad form with only that share of updates at the contended place,
-        and "control-SHARE", the good form with the same share (its own path through the code) to compare with.
+        "good", "bad"; "again", the good form once more, later; or "diluted-SHARE", the bad form with only
+        that share of updates at the contended place, and "control-SHARE", the good form with the same share
+        (its own path through the code) to compare with.
     sharing : float
     runs : tuple of (str, int, float)
         Name, threads and scale of each run.
@@ -52,8 +55,9 @@ class Recording:
         return len(self.runs) * len(self.parts)
 
 
-def plan(programs, events, *, good_counters=0, nodes=1, max_threads=4, diluted_runs=10):
-    """List the recordings of Table 2 and of the dilution curve.
+def plan(programs, events, *, good_counters=0, nodes=1, max_threads=4, diluted_runs=10, runs_again=20):
+    """List the recordings of Table 2, of the dilution curve, and of the good forms once more, after all
+    others.
 
     Runs differ in threads (2 to `max_threads`) and in scale (1 to 2.6); each is executed as often as
     the events need counters (:func:`cmlib.anomaly.versions.plan_parts`).
@@ -69,6 +73,8 @@ def plan(programs, events, *, good_counters=0, nodes=1, max_threads=4, diluted_r
     max_threads : int, default 4
     diluted_runs : int, default 10
         Bad runs at each share of the dilution curve, beside twice as many good ones; 0 for none.
+    runs_again : int, default 20
+        Of each good form, to compare the version with itself.
 
     Returns
     -------
@@ -91,17 +97,18 @@ def plan(programs, events, *, good_counters=0, nodes=1, max_threads=4, diluted_r
         )
         return Recording(program, form, sharing, runs, parts, per)
 
+    programs = [program for program in programs if program.nodes <= nodes]
     recordings = []
     for program in programs:
-        if program.nodes > nodes:
-            continue
         training, good, bad = program.runs
         recordings += [recording(program, "good", training + good), recording(program, "bad", bad, shift=1)]
         if program.name in DILUTED and diluted_runs:
             for share in SHARING:
                 recordings.append(recording(program, f"control-{share:g}", 2 * diluted_runs, share))
                 recordings.append(recording(program, f"diluted-{share:g}", diluted_runs, share, shift=2))
-    return recordings
+    return recordings + [
+        recording(program, "again", runs_again, shift=2) for program in programs if runs_again
+    ]
 
 
 def estimate_minutes(recordings, binaries):
@@ -131,8 +138,9 @@ def record(recording, binaries, folder, machine, *, progress=lambda run: None):
     """Make one recording, unless it is there already.
 
     Written are ``<folder>/<program>/<form>.csv.gz`` (what the regions wrote, unchanged, one execution after
-    the other under a line that names it) and then ``<form>.json``: a recording exists if this does. Executions
-    that were not counted all the time, or not undisturbed, are repeated. Whoever calls holds the counters (`cmlib.machine.counters_lock`).
+    the other under a line that names it) and then ``<form>.json``: a recording exists if this does.
+    Executions that were not counted all the time, or not undisturbed, are repeated. Whoever calls holds the
+    counters (`cmlib.machine.counters_lock`).
 
     Parameters
     ----------
@@ -151,15 +159,18 @@ def record(recording, binaries, folder, machine, *, progress=lambda run: None):
     Raises
     ------
     CmlibError
-        If nothing can be counted here, the forms disagree in their result, or what is there counted other events.
+        If nothing can be counted here, the forms disagree in their result, or what is there counted other
+        events.
     """
     target = Path(folder) / recording.program.name / f"{recording.form}.json"
     if target.exists():
         _check_same_events(recording, target)
         return None
-    pieces, rejected = [], 0
+    pieces, rejected, paces = [], 0, {}
     for name, threads, scale in recording.runs:
-        texts, repeated = _record_run(recording, binaries, name, threads, scale)
+        if threads not in paces:
+            paces[threads] = Pace(recording.program, binaries, threads)
+        texts, repeated = _record_run(recording, binaries, name, threads, scale, paces[threads])
         pieces, rejected = pieces + texts, rejected + repeated
         progress(f"{recording.program.name}/{name}")
     about = {
@@ -191,22 +202,22 @@ def _check_same_events(recording, target):
 
 
 def _argv(recording, binaries, threads, scale):
-    form = "good" if recording.form.startswith(("good", "control")) else "bad"
+    form = "good" if recording.form.startswith(("good", "again", "control")) else "bad"
     return recording.program.argv(binaries, form, threads=threads, scale=scale, sharing=recording.sharing)
 
 
-def _record_run(recording, binaries, name, threads, scale):
+def _record_run(recording, binaries, name, threads, scale, pace):
     """Execute a run once for each part: (texts, executions that had to be repeated).
 
-    Repeated are those that were not counted all the time, and those during which others took the processors; where the
-    machine is never quiet, the quietest is kept.
+    Repeated are those that were not counted all the time, and disturbed ones: others took the processors, or the
+    machine was slow just before or after. Where it is never quiet, the quietest is kept.
     """
     argv = _argv(recording, binaries, threads, scale)
     good = replace(recording, form="good")
     checksum, _ = execute(_argv(good, binaries, threads, scale))
-    texts, repeated = [], 0
+    texts, repeated, before = [], 0, pace.behind()
     for number, events in enumerate(recording.parts):
-        quietest = math.inf, None
+        quietest = math.inf, 0.0, 0.0, None
         for attempt in range(ATTEMPTS):
             repeated += attempt > 0
             text, result, others = _counted(argv, events, recording.per)
@@ -214,11 +225,14 @@ def _record_run(recording, binaries, name, threads, scale):
                 raise CmlibError(
                     f"`{' '.join(argv)}` gave {result}, the good form {checksum}: they must agree"
                 )
-            if text is not None and others < quietest[0]:
-                quietest = others, text
-            if quietest[0] <= QUIET:
+            after = pace.behind()
+            behind, before = max(before, after), after
+            disturbed = max(others / QUIET, behind / STEADY)
+            if text is not None and disturbed < quietest[0]:
+                quietest = disturbed, others, behind, text
+            if quietest[0] <= 1:
                 break
-        others, text = quietest
+        _, others, behind, text = quietest
         if text is None:
             raise CmlibError(
                 f"`{' '.join(argv)}`: {', '.join(name for name, _ in events)} were not counted all the time in "
@@ -226,7 +240,8 @@ def _record_run(recording, binaries, name, threads, scale):
                 "run."
             )
         texts.append(
-            f"# run={name} part={number} threads={threads} scale={scale:g} others={others:.3f}\n{text}"
+            f"# run={name} part={number} threads={threads} scale={scale:g} others={others:.3f} "
+            f"behind={behind:.3f}\n{text}"
         )
     return texts, repeated
 

@@ -60,7 +60,8 @@ def run(command, folder, environment=None):
     Returns
     -------
     dict of str to float
-        ``operations``, ``seconds``, ``ns_per_operation``, and ``phase_…_s`` for phases; ``checksum`` is an int.
+        ``operations``, ``seconds``, ``ns_per_operation``, and ``phase_…_s`` for phases; ``checksum`` is an
+        int.
 
     Raises
     ------

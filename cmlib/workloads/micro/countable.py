@@ -22,9 +22,12 @@ def known_events():
     CmlibError
         If neither knows this processor.
     """
-    about = machine.describe()
-    name = events.table_for(about["vendor"], about["family"], about["model"])
-    return events.from_perf_list(machine.perf_list()) if name is None else events.table(name)
+    known = machine.known_events(machine.describe())
+    if known.empty:
+        raise CmlibError(
+            "neither cmlib nor perf has a list of this processor's events: `cmlib doctor` tells more."
+        )
+    return known.loc[machine.all_events(known)]
 
 
 def encodings(names, known):

@@ -50,7 +50,8 @@ def plateaus(latencies, levels=LEVELS):
     """Find the levels of the memory in a sweep.
 
     The sweep is cut into as many pieces as there are levels, where the absolute deviations of log(ns) from
-    the pieces' medians add up to least; a level is then where its piece stays within a factor of 1.5 of its median.
+    the pieces' medians add up to least; a level is then where its piece stays within a factor of 1.5 of its
+    median.
 
     Parameters
     ----------

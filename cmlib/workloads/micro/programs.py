@@ -113,7 +113,8 @@ def programs():
     """All programs: those of Table 1 first, then those never trained on.
 
     Table 1 names twelve (three memory-bound ones at three levels, three CPU-bound ones), the text says
-    thirteen. Here RS is two, since the integer and the floating-point side have reservation stations of their own.
+    thirteen. Here RS is two, since the integer and the floating-point side have reservation stations of their
+    own.
 
     Returns
     -------

@@ -158,10 +158,11 @@ def cut(series, *, slice_s=0.4):
     Returns
     -------
     X : DataFrame of float, shape (n_slices, n_events)
-        Index ``program``, ``pass`` and ``slice``, events per cycle. The parts of a pass are joined slice by slice: the
-        programs do the same all the time.
+        Index ``program``, ``pass`` and ``slice``, events per cycle. The parts of a pass are joined slice by
+        slice: the programs do the same all the time.
     about : DataFrame
-        Index of X; columns ``label``, ``size`` [bytes, NaN for none] and ``time_s``, the end of the slice [s].
+        Index of X; columns ``label``, ``size`` [bytes, NaN for none] and ``time_s``, the end of the slice
+        [s].
 
     Raises
     ------

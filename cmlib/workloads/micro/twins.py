@@ -25,9 +25,9 @@ def compare_twins(working_sets, programs_folder, *, seconds=1.0, progress=lambda
     Returns
     -------
     DataFrame
-        A row a pair: ``program``, ``level``, ``size`` [bytes], ``operations``, ``P`` and ``N`` [ns an operation],
-        ``ratio``, and ``same_result``: whether both computed the same (in some programs they should, in others what
-        is computed depends on the order).
+        A row a pair: ``program``, ``level``, ``size`` [bytes], ``operations``, ``P`` and ``N`` [ns an
+        operation], ``ratio``, and ``same_result``: whether both computed the same (in some programs they
+        should, in others what is computed depends on the order).
 
     Raises
     ------

@@ -101,8 +101,9 @@ def at_levels(program, parameters):
 def at_rates(program, highest, n, *, at="default", seed=0):
     """One setting, and events emitted beside the program at rates drawn at random.
 
-    Each event's rate is drawn by itself: none in a third of the runs, else uniformly in the logarithm between a tenth
-    of its highest and its highest. More runs begin with the same ones, and so do runs with more events.
+    Each event's rate is drawn by itself: none in a third of the runs, else uniformly in the logarithm between
+    a tenth of its highest and its highest. More runs begin with the same ones, and so do runs with more
+    events.
 
     Parameters
     ----------

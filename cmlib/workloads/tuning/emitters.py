@@ -43,7 +43,8 @@ def beside(prepared, rates):
     prepared : context manager of Counted
         With processes to count, such as a program on a cluster.
     rates : mapping of str to float or str
-        Events a second, by event; also one of 0 a second has its place, so that runs differ in the rates alone.
+        Events a second, by event; also one of 0 a second has its place, so that runs differ in the rates
+        alone.
 
     Yields
     ------

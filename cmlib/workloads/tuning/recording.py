@@ -8,7 +8,6 @@ from cmlib.errors import CmlibError
 from cmlib.record import Program, record
 from cmlib.schedule import Plan, plan_mlpx
 from cmlib.workloads.inputs import scratch
-from cmlib.workloads.micro.countable import encodings, known_events
 from cmlib.workloads.programs import label, recipe
 from cmlib.workloads.recipe import check_installed
 from cmlib.workloads.spark import standalone
@@ -50,7 +49,8 @@ KERNEL_EVENTS = (
 def record_all(runs, folder, *, scale=1.0, passes=1, counters):
     """Make the recordings that are not there yet, each run once before any is made twice.
 
-    The cluster's worker and its executors are counted, and what emits events beside them; the driver is outside.
+    The cluster's worker and its executors are counted, and what emits events beside them; the driver is
+    outside.
 
     Parameters
     ----------
@@ -73,8 +73,8 @@ def record_all(runs, folder, *, scale=1.0, passes=1, counters):
     Raises
     ------
     CmlibError
-        As :func:`cmlib.record.record`; before anything is run, if a program is not one on Spark or can't run here,
-        or an event can't be emitted.
+        As :func:`cmlib.record.record`; before anything is run, if a program is not one on Spark or can't run
+        here, or an event can't be emitted.
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -119,15 +119,14 @@ def _to_count(counters):
     if not counters["offered"]:
         plan = Plan(_SET, "ocoe", 0, ("task-clock",), (KERNEL_EVENTS,), _INTERVAL_MS, modifier="")
         return [plan], {event: event for event in KERNEL_EVENTS}
-    known = known_events()
-    core = events.core_events(known)
-    codes, counters_of = encodings(core, known)
+    known = machine.known_events(machine.describe())
+    core = machine.core_events(known)
     plans = plan_mlpx(
         core,
         counters["good"],
-        counters_of=counters_of,
+        counters_of=known["counters"].to_dict(),
         per_run=len(core),
         set_name=_SET,
         interval_ms=_INTERVAL_MS,
     )
-    return plans, codes
+    return plans, {name: events.encode(name, known) for name in core}

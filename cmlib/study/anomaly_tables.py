@@ -204,13 +204,14 @@ def numbers(judged, told, diluted, overhead, printed):
         Name, value, unit, paper's value and note; what wasn't measured is left out.
     """
     rows = pd.DataFrame({name: one.row for name, one in judged.items()}).T
+    twice = all(one.subject.again for one in judged.values())
     paper_f1 = [printed["table2"][one.subject.stands_for][5] for one in judged.values()]
     found = [
         ("F1, mean", rows["f1"].mean(), "", float(np.mean(paper_f1)), f"{len(rows)} programs, the same in the paper"),
         ("F1, lowest", rows["f1"].min(), "", min(paper_f1), ""),
         ("rank of the cause, worst program", rows["cause_rank"].max(), "", 2.0, "median run of each program"),
         ("false alarms between recordings of one version", 100 * np.mean([alarm for _, alarm in told]), "%", None,
-         f"of {len(told)} pairs, drawn from the good runs"),
+         f"of {len(told)} pairs, drawn from {'two recordings' if twice else 'the good runs'} of each program"),
         ("training with topology search", rows["seconds"].sum(), "s", None, "all programs, added"),
     ]  # fmt: skip
     here = overhead.loc[overhead["where"] == "here", "overhead"]
