@@ -1,6 +1,6 @@
 """Is this run anomalous, where, and by which counter? Learned from good runs alone (AutoPerf, §3.3-3.5)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -76,7 +76,7 @@ class AutoPerf(BaseEstimator):
     held_out_ : DataFrame
         Columns run, function, exceeding, samples (counts above the threshold and in all), half and tenth
         (distance that half, and a tenth, of the samples exceed): good runs as autoencoders see them
-        that learned only the others.
+        that learned only the others, by the threshold of the one that learned all.
     """
 
     def __init__(
@@ -322,6 +322,8 @@ class AutoPerf(BaseEstimator):
         for fold in range(folds):
             left_out = run % folds == fold
             experts, _ = self._learned(samples[~left_out], self.clusters_, self.experts_)
+            both = zip(experts, self.experts_, strict=True)
+            experts = [replace(expert, threshold=final.threshold) for expert, final in both]
             distances = self._distances(samples[left_out], self.clusters_, experts)
             for name in run[left_out].unique():
                 one = run[left_out] == name
