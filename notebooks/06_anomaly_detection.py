@@ -173,7 +173,7 @@ panel if interactive else results.figure(panel.figure(), "explore", source + "**
 #
 # The paper's programs were large; here the changed function and its pattern of sharing stand alone, so a bad form is clearer than in a server with a thousand other functions. The seven programs of Table 1 without an anomaly (Apache, Mesos, Postgres, Sqlite) are not recorded: Figures 8 and 9 are drawn of the kernels instead.
 # The two NUMA programs need two nodes. A fixed good form may itself be imperfect: only a change is judged, not a program.
-# Where the kernel counts, a lock that threads wait for has an event of its own; false sharing is seen as time alone, and so would be any other way to be slower. To name it takes the counter that plays HITM's part, and a PMU. Those recordings ran with real-time priority; with the usual one the time of an invocation varies about twice as much, and fewer anomalies are found.
+# Where the kernel counts, a lock that threads wait for has an event of its own; false sharing is seen as time alone, and so would be any other way to be slower. To name it takes the counter that plays HITM's part, and a PMU. Those recordings ran with real-time priority, and executions beside a slow machine were repeated; without either the time of an invocation varies several times as much, and fewer anomalies are found.
 #
 # **References.** Alam, Gottschlich, Muzahid, *AutoPerf: A Generalized Zero-Positive Learning System to Detect Software Performance Anomalies*, §3–5. Jayasena et al., *Detection of false sharing using machine learning*, SC 2013.
 

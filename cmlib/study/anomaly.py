@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from sklearn.base import clone
 
 from cmlib import places
 from cmlib.anomaly.autoencoder import Autoencoder
@@ -318,7 +319,8 @@ def _f1(detector, subject):
 
 
 def _settling(subject, detector, step, seed):
-    model = _fixed(detector.experts_[0].autoencoder.topology_).set_params(random_state=seed)
+    found = detector.experts_[0].autoencoder
+    model = clone(found).set_params(topologies=[found.topology_], n_starts=1, random_state=seed)
     runs = [run.drop(columns=list(PLACE)) for run in subject.training]
     variances, means = error_variances(model, runs, step=step)
     return pd.DataFrame(
