@@ -211,7 +211,7 @@ def test_disturbed_executions_are_repeated_and_the_quietest_is_kept(steady, tmp_
 
 def test_executions_beside_a_slow_machine_are_repeated(tmp_path, monkeypatch):
     """Of one kind each time as quick as usual; but the machine is slow after the first run's first two."""
-    beside = iter([0.1] * 9 + [0.15, 0.12, 0.1, 0.1] + [0.1] * 100)
+    beside = iter([0.1] * 9 + [0.15, 0.12, 0.1, 0.1] + [0.1] * 100 + [0.2] * 100)
     monkeypatch.setattr(recording, "execute", pretend(1000))
     monkeypatch.setattr(recording, "taken_by_others", lambda *times: 0.0)
     monkeypatch.setattr(pace, "execute", lambda argv: (7, next(beside)))

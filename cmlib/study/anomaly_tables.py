@@ -247,8 +247,8 @@ def say_verdict(table, told, diluted):
     hidden = table.loc[2 * table["missed"] > table["bad"], "time, bad / good"].dropna()
     if len(hidden):
         said += (
-            f" In {len(hidden)} programs more than half of them are missed; there the bad form takes {hidden.min():.1f} to "
-            f"{hidden.max():.1f} times as long."
+            f" In {len(hidden)} programs more than half of them are missed; there the bad form takes {hidden.min():.2f} to "
+            f"{hidden.max():.2f} times as long."
         )
     least = least_found(diluted)
     if np.isnan(least["sharing"]):

@@ -73,8 +73,9 @@ def _record(todo, binaries, folder):
         counters_lock(places.recordings_dir(), purpose),
         tqdm(total=sum(len(item.runs) for item in todo), unit="run") as bar,
     ):
+        how = {"paces": {}, "progress": lambda run: bar.update()}
         for item in todo:
-            made = recording.record(item, binaries, folder, machine, progress=lambda run: bar.update())
+            made = recording.record(item, binaries, folder, machine, **how)
             if made is None:
                 bar.update(len(item.runs))
         for item in todo:

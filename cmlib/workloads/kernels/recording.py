@@ -134,7 +134,7 @@ def estimate_minutes(recordings, binaries):
     return minutes
 
 
-def record(recording, binaries, folder, machine, *, progress=lambda run: None):
+def record(recording, binaries, folder, machine, *, paces=None, progress=lambda run: None):
     """Make one recording, unless it is there already.
 
     Written are ``<folder>/<program>/<form>.csv.gz`` (what the regions wrote, unchanged, one execution after
@@ -148,6 +148,8 @@ def record(recording, binaries, folder, machine, *, progress=lambda run: None):
     binaries, folder : path-like
     machine : dict
         Where it was recorded.
+    paces : dict, optional
+        Filled here; the same for all recordings, so that a machine that has become slower is noticed.
     progress : callable of str
         Told the name of each finished run.
 
@@ -166,11 +168,12 @@ def record(recording, binaries, folder, machine, *, progress=lambda run: None):
     if target.exists():
         _check_same_events(recording, target)
         return None
-    pieces, rejected, paces = [], 0, {}
+    pieces, rejected, paces = [], 0, {} if paces is None else paces
     for name, threads, scale in recording.runs:
-        if threads not in paces:
-            paces[threads] = Pace(recording.program, binaries, threads)
-        texts, repeated = _record_run(recording, binaries, name, threads, scale, paces[threads])
+        known = recording.program.name, threads
+        if known not in paces:
+            paces[known] = Pace(recording.program, binaries, threads)
+        texts, repeated = _record_run(recording, binaries, name, threads, scale, paces[known])
         pieces, rejected = pieces + texts, rejected + repeated
         progress(f"{recording.program.name}/{name}")
     about = {
