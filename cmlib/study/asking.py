@@ -180,11 +180,13 @@ def say_tuning(program, ranked, varied, needed):
         f"The time depends most on {name}: {leading['mean']:.0f} % of the importance "
         f"({leading['low']:.0f} to {leading['high']:.0f})."
     ]
-    for row in varied[varied["program"] == program].to_dict("records"):
-        said.append(
-            f"Between its ends {TABLE_IV[row['parameter']].name} changes it by {row['variation']:.0f} % "
-            f"({row['low']:.0f} to {row['high']:.0f}, {_chance(row['p'])})."
-        )
+    changes = ", ".join(
+        f"{TABLE_IV[row['parameter']].name} by {row['variation']:.0f} % ({row['low']:.0f} to {row['high']:.0f}, "
+        f"{_chance(row['p'])})"
+        for row in varied[varied["program"] == program].to_dict("records")
+    )
+    if changes:
+        said.append(f"From end to end of their ranges it changes with {changes}.")
     runs = "; ".join(
         f"{way} {'more than were made' if pd.isna(count) else f'{count:.0f}'}"
         for way, count in needed.items()
