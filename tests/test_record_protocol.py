@@ -26,7 +26,7 @@ def zen5(monkeypatch, fake_perf):
     core = events.core_events(whole)
     others = [event for event in whole.index if event not in core][:12]
     table = whole.loc[[*core, *others]].rename(index={others[3]: "ls_some.never", others[7]: "fp_some.never"})
-    monkeypatch.setattr(events, "table", lambda name="amd_zen5": table)
+    monkeypatch.setattr(events, "table_of", lambda about: table)
     return table
 
 
@@ -150,7 +150,7 @@ def test_what_only_perf_names_is_recorded_by_name_and_not_among_all(zen5, tmp_pa
 
 def test_a_program_under_which_nothing_counts_is_told(zen5, tmp_path, monkeypatch):
     never = zen5.rename(index=lambda event: f"{event}.never")
-    monkeypatch.setattr(events, "table", lambda name="amd_zen5": never)
+    monkeypatch.setattr(events, "table_of", lambda about: never)
     with pytest.raises(record.RecordError, match="no event ever counted"):
         record.record_program(
             "app", QUICK, record.Request(events="all", interval_ms=20, counters=5), folder=tmp_path
