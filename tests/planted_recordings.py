@@ -95,7 +95,7 @@ def make(data, *, n_sizes=2, names=SOME_EVENTS, key_events=10, passes=2, seconds
         mock.patch("cmlib.record.session.execute", partial(_executed, seconds, itertools.count())),
         mock.patch("cmlib.record.execute.check_perf", lambda: None),
         mock.patch("cmlib.record.program.check_perf", lambda: None),
-        mock.patch.object(micro, "known_events", lambda: known),
+        mock.patch.object(micro, "listed_events", lambda: known),
         mock.patch.object(micro.machine, "describe", lambda: about),
         open(os.devnull, "w") as nowhere,
         contextlib.redirect_stderr(nowhere),

@@ -63,7 +63,7 @@ def written_by_perf(plan, label, *, seed, n=17):
 
 
 def test_all_recordings_are_made_in_one_go_and_only_once(recorder, micro_binaries, tmp_path, monkeypatch):
-    monkeypatch.setattr(recording, "known_events", lambda: None)
+    monkeypatch.setattr(recording, "listed_events", lambda: None)
     monkeypatch.setattr(recording, "encodings", lambda asked, _: ({name: name for name in asked}, {}))
     options = recording.Settings(seconds=1, passes=2, all_per_run=4, key_events=3)
     names = [

@@ -5,7 +5,7 @@ from cmlib.machine.doctor import Examination, Facts, Finding, examine, find
 from cmlib.machine.host import describe, load_1min, perf_list, perf_version, raw_config, tracepoint_id
 from cmlib.machine.interference import processor_times, taken_by_others
 from cmlib.machine.lock import CountersBusy, counters_lock
-from cmlib.machine.names import all_events, core_events, known_events
+from cmlib.machine.names import all_events, default_events, known_events
 
 __all__ = [
     "Census",
@@ -15,8 +15,8 @@ __all__ = [
     "Finding",
     "all_events",
     "census",
-    "core_events",
     "counters_lock",
+    "default_events",
     "describe",
     "examine",
     "find",

@@ -61,7 +61,7 @@ def all_events(known):
     return known.index[known["named"] == known["named"].min()].to_list()
 
 
-def core_events(known, modifier="u"):
+def default_events(known, modifier="u"):
     """The events to count of a processor when none are named.
 
     Parameters

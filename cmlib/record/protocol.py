@@ -143,7 +143,7 @@ def _encodings(chosen, table, modifier):
     if chosen == "all":
         names = machine.all_events(table)
     elif chosen == "core":
-        names = machine.core_events(table, modifier)
+        names = machine.default_events(table, modifier)
     else:
         names = _split(chosen)
     if not names:

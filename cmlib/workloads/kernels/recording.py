@@ -210,43 +210,55 @@ def _argv(recording, binaries, threads, scale):
 
 
 def _record_run(recording, binaries, name, threads, scale, pace):
-    """Execute a run once for each part: (texts, executions that had to be repeated).
-
-    Repeated are those that were not counted all the time, and disturbed ones: others took the processors, or the
-    machine was slow just before or after. Where it is never quiet, the quietest is kept.
-    """
+    """Execute a run once for each part: (texts, executions that had to be repeated)."""
     argv = _argv(recording, binaries, threads, scale)
     good = replace(recording, form="good")
     checksum, _ = execute(_argv(good, binaries, threads, scale))
-    texts, repeated, before = [], 0, pace.behind()
+    texts, repeated = [], 0
     for number, events in enumerate(recording.parts):
-        quietest = math.inf, 0.0, 0.0, None
-        for attempt in range(ATTEMPTS):
-            repeated += attempt > 0
-            text, result, others = _counted(argv, events, recording.per)
-            if result != checksum:
-                raise CmlibError(
-                    f"`{' '.join(argv)}` gave {result}, the good form {checksum}: they must agree"
-                )
-            after = pace.behind()
-            behind, before = max(before, after), after
-            disturbed = max(others / QUIET, behind / STEADY)
-            if text is not None and disturbed < quietest[0]:
-                quietest = disturbed, others, behind, text
-            if quietest[0] <= 1:
-                break
-        _, others, behind, text = quietest
-        if text is None:
-            raise CmlibError(
-                f"`{' '.join(argv)}`: {', '.join(name for name, _ in events)} were not counted all the time in "
-                f"{ATTEMPTS} attempts, or not at all. `cmlib doctor` tells which counters are good; let no other perf "
-                "run."
-            )
+        best, again = _quietest(argv, events, recording.per, checksum, pace)
+        repeated += again
         texts.append(
-            f"# run={name} part={number} threads={threads} scale={scale:g} others={others:.3f} "
-            f"behind={behind:.3f}\n{text}"
+            f"# run={name} part={number} threads={threads} scale={scale:g} others={best.others:.3f} "
+            f"behind={best.behind:.3f}\n{best.text}"
         )
     return texts, repeated
+
+
+def _quietest(argv, events, per, checksum, pace):
+    """An execution that was counted all the time and not disturbed, or the one least so: (execution, repetitions)."""
+    best, before = None, pace.behind()
+    for attempt in range(ATTEMPTS):
+        text, result, others = _counted(argv, events, per)
+        if result != checksum:
+            raise CmlibError(f"`{' '.join(argv)}` gave {result}, the good form {checksum}: they must agree")
+        after = pace.behind()
+        made = _Execution(text, others, max(before, after))
+        before = after
+        if text is not None and (best is None or made.disturbed < best.disturbed):
+            best = made
+        if best is not None and best.disturbed <= 1:
+            return best, attempt
+    if best is None:
+        raise CmlibError(
+            f"`{' '.join(argv)}`: {', '.join(name for name, _ in events)} were not counted all the time in "
+            f"{ATTEMPTS} attempts, or not at all. `cmlib doctor` tells which counters are good; let no other perf "
+            "run."
+        )
+    return best, ATTEMPTS - 1
+
+
+@dataclass(frozen=True)
+class _Execution:
+    """What the regions wrote, and how disturbed it was: others' share, and how far the machine was behind its pace."""
+
+    text: str | None
+    others: float
+    behind: float
+
+    @property
+    def disturbed(self):
+        return max(self.others / QUIET, self.behind / STEADY)
 
 
 def _counted(argv, events, per):

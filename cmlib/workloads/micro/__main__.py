@@ -9,7 +9,7 @@ from cmlib import machine, places
 from cmlib.errors import CmlibError
 from cmlib.workloads.micro.applications import applications
 from cmlib.workloads.micro.build import build
-from cmlib.workloads.micro.countable import counting_events, known_events
+from cmlib.workloads.micro.countable import counting_events, listed_events
 from cmlib.workloads.micro.latency import plateaus, sweep, working_sets
 from cmlib.workloads.micro.recording import Settings, estimate_minutes, plan_cases, record_all
 from cmlib.workloads.micro.selection import FOLDER, recorded_sweep
@@ -43,7 +43,7 @@ def main(do_record, do_sweep, do_twins, seconds, passes, key_events, sizes, fold
             return
         # a list can be made on any machine, of the events that counted where recordings were made
         events = counting_events(folder, machine.describe()["microarchitecture"] if do_record else None)
-        plan = plan_cases(found_sizes, settings, len(events) or len(known_events()))
+        plan = plan_cases(found_sizes, settings, len(events) or len(listed_events()))
         others, left_out = applications(programs_folder, folder / FOLDER, seconds=2 * seconds)
         _show(plan, settings, programs_folder, others, left_out)
         if do_record:

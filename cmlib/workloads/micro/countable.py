@@ -9,7 +9,7 @@ from cmlib.record.archive import read_raw
 from cmlib.schedule import PROBE, plan_probe
 
 
-def known_events():
+def listed_events():
     """The events of this processor: of cmlib's table, else of perf's own list.
 
     Returns
@@ -37,7 +37,7 @@ def encodings(names, known):
     ----------
     names : sequence of str
     known : DataFrame
-        From `known_events`.
+        From `listed_events`.
 
     Returns
     -------
@@ -77,7 +77,7 @@ def probe(case, known, programs_folder, folder, *, seconds, counters, lock):
     ----------
     case : Case
     known : DataFrame
-        From `known_events`.
+        From `listed_events`.
     programs_folder, folder : path-like
         Where `build` put the programs, and of the recordings.
     seconds : float

@@ -10,7 +10,7 @@ from cmlib import machine
 from cmlib.record import record
 from cmlib.schedule import plan_mlpx
 from cmlib.workloads.micro.build import run
-from cmlib.workloads.micro.countable import encodings, known_events, probe
+from cmlib.workloads.micro.countable import encodings, listed_events, probe
 from cmlib.workloads.micro.programs import cases
 from cmlib.workloads.micro.selection import ALL, KEY, find_key_events, recorded_key_events
 
@@ -113,7 +113,7 @@ def record_all(plan, settings, events, programs_folder, folder, *, counters, app
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    known = known_events()
+    known = listed_events()
     trained = [case for case, set_name, _ in plan if set_name == ALL]
     with _on_path(programs_folder), machine.counters_lock(folder.parent, "the micro-benchmarks") as lock:
         how = {"counters": counters, "lock": lock}

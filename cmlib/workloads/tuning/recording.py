@@ -120,7 +120,7 @@ def _to_count(counters):
         plan = Plan(_SET, "ocoe", 0, ("task-clock",), (KERNEL_EVENTS,), _INTERVAL_MS, modifier="")
         return [plan], {event: event for event in KERNEL_EVENTS}
     known = machine.known_events(machine.describe())
-    core = machine.core_events(known)
+    core = machine.default_events(known)
     plans = plan_mlpx(
         core,
         counters["good"],
