@@ -148,7 +148,7 @@ told = sum(fan_out(partial(versions.same_version_alarms, n_pairs=-(-n_pairs // l
 diluted = pd.concat([versions.dilution(one, seed=seed) for one in judged.values()], ignore_index=True)
 display(results.table(diluted, "dilution", source + "**Table.** Ten runs with diluted sharing against twenty of the good form with the same path through the code: slowdown [%], chance of a false alarm, verdict.", decimals=4))
 figure, _ = plot.curves(diluted, x="sharing", ys={"slowdown": "slowdown"}, by="program", xlabel="share of the updates at the contended place [%]", ylabel="time, above\nthe good form's [%]", log=True)
-results.figure(figure, "dilution", source + "**Figure.** What diluted sharing costs (median runs); which of it is found is in the table.")
+results.figure(figure, "dilution", source + "**Figure.** What diluted sharing costs (median runs); which of it is found is in the table. Below zero the machine was slower while the good form was recorded.")
 
 # %%
 overhead = anomaly_tables.overhead_table(subjects, autoperf["overhead"])
@@ -157,7 +157,7 @@ results.figure(figure, "fig12", source + "**Figure 12.** Overhead of counting th
 
 # %%
 for name, value, unit, printed, note in anomaly_tables.numbers(judged, told, diluted, overhead, autoperf):
-    results.number(name, value, unit, paper=printed, note=f"{note} {source.strip('* ')}".strip())
+    results.number(name, value, unit, paper=printed, note="; ".join(filter(None, (note, source.strip("* .")))))
 display(results.finding(source + anomaly_tables.say_verdict(table, told, diluted)))
 results.numbers()
 
