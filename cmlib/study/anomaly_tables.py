@@ -78,6 +78,9 @@ def table2(judged, tree, printed):
             {
                 "program": subject.stands_for,
                 "type": subject.type,
+                "named first": row["named"],
+                "rank of the cause": row["cause_rank"],
+                "time, bad / good": row["slowdown"],
                 "Algorithm 1 stops at run": int(row["stopping_run"]),
                 "paper, runs": paper[0],
                 "good": int(row["good"]),
@@ -90,9 +93,6 @@ def table2(judged, tree, printed):
                 "isolation forest, F1": row["isolation_forest"],
                 "decision tree, F1": tree[name],
                 "paper, tree finds it": {True: "yes", False: "no", None: "–"}[paper[7]],
-                "named first": row["named"],
-                "rank of the cause": row["cause_rank"],
-                "time, bad / good": row["slowdown"],
             }
         )
     return pd.DataFrame(rows)
