@@ -159,6 +159,29 @@ def plan_mlpx(
     ]
 
 
+def plan_ungrouped(
+    events, n_counters, *, counters_of=None, set_name="ungrouped", pinned=PINNED, interval_ms=100, modifier="u"
+):
+    """Plan one run of all events without groups, as ``perf stat -e`` takes a plain list of them.
+
+    The kernel moves each event on and off the counters by itself, and uses every
+    counter that it is offered, those that count wrongly among them.
+
+    Parameters
+    ----------
+    events, n_counters, counters_of, set_name, pinned, interval_ms, modifier
+        As for :func:`plan_mlpx`.
+
+    Returns
+    -------
+    list of Plan
+        One.
+    """
+    _groups(events, n_counters, pinned, counters_of)
+    groups = tuple((event,) for event in events)
+    return [Plan(set_name, "mlpx", 0, tuple(pinned), groups, interval_ms, modifier)]
+
+
 def plan_probe(
     events, n_counters, *, counters_of=None, per_run=48, pinned=PINNED, interval_ms=100, modifier="u"
 ):

@@ -25,7 +25,7 @@ from cmlib.workloads.micro import plateaus, working_sets
 from cmlib.workloads.micro import recording as micro
 from cmlib.workloads.micro.applications import CPU, PARALLEL, Application
 from cmlib.workloads.micro.programs import programs
-from cmlib.workloads.micro.selection import FOLDER
+from cmlib.workloads.micro.selection import FOLDER, recorded_key_events
 from tests.fake import planted
 
 COUNTERS = {"offered": 6, "good": 5}
@@ -100,9 +100,11 @@ def make(data, *, n_sizes=2, names=SOME_EVENTS, key_events=10, passes=2, seconds
         open(os.devnull, "w") as nowhere,
         contextlib.redirect_stderr(nowhere),
     ):
-        return micro.record_all(
+        for _ in micro.record_cases(
             plan, settings, list(names), binaries, folder, counters=COUNTERS, applications=applications
-        )
+        ):
+            pass
+        return recorded_key_events(folder)
 
 
 def _executed(seconds, draws, plan, encodings, counted, folder, *, lock, on_demand):

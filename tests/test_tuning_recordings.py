@@ -10,7 +10,7 @@ from cmlib.errors import CmlibError, NothingRecordedError
 from cmlib.study import asking, causes, tuned_runs
 from cmlib.workloads.programs import label, read_label
 from cmlib.workloads.spark import TABLE_IV
-from cmlib.workloads.tuning import Run, at_levels, at_random, at_rates, emitted_of, record_all, settings_of
+from cmlib.workloads.tuning import Run, at_levels, at_random, at_rates, emitted_of, record_runs, settings_of
 from cmlib.workloads.tuning.__main__ import main
 from cmlib.workloads.tuning.design import quantity
 from tests.small_runs import add_run
@@ -97,7 +97,7 @@ def test_the_list_names_every_run_and_what_it_tries():
 
 def test_only_programs_on_a_cluster_are_recorded(tmp_path):
     with pytest.raises(CmlibError, match="'bzip2' does not run on a cluster of Spark"):
-        record_all({"bzip2": []}, tmp_path / "tuning", counters={"offered": 0, "good": 0})
+        list(record_runs({"bzip2": []}, tmp_path / "tuning", counters={"offered": 0, "good": 0}))
 
 
 @pytest.fixture
@@ -177,7 +177,7 @@ def test_what_cannot_be_emitted_is_refused_before_anything_runs(tmp_path):
     with pytest.raises(
         CmlibError, match="there is no emitter for context-switches; there is one for each of raw_"
     ):
-        record_all(runs, tmp_path / "tuning", counters={"offered": 0, "good": 0})
+        list(record_runs(runs, tmp_path / "tuning", counters={"offered": 0, "good": 0}))
 
 
 @pytest.mark.parametrize("change", [{"scale": 2.0}, {"machine": MACHINE | {"model_name": "other"}}])

@@ -7,6 +7,7 @@ from cmlib.cli.diagnose import diagnose
 from cmlib.cli.doctor import doctor
 from cmlib.cli.importing import import_
 from cmlib.cli.record import record
+from cmlib.cli.record_all import record_all
 from cmlib.cli.run import run
 from cmlib.cli.sampling import compress
 from cmlib.cli.store import store
@@ -29,5 +30,5 @@ def main():
     """Answers out of hardware performance counters: record, clean, rank, explain."""
 
 
-for command in (doctor, record, import_, run, store, compress, compare, diagnose):
+for command in (doctor, record, record_all, import_, run, store, compress, compare, diagnose):
     main.add_command(command)

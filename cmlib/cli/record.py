@@ -16,7 +16,9 @@ from cmlib.cli.sampling import sample, sampling_options
     "--option", "options", multiple=True, metavar="KEY=VALUE", help="Of its own, as spark.local.dir."
 )
 @click.option(
-    "--mode", type=click.Choice(["ocoe", "mlpx"]), help="Without or with multiplexing; both if not given."
+    "--mode",
+    type=click.Choice(["ocoe", "mlpx", "ungrouped"]),
+    help="Without or with multiplexing (both if not given), or multiplexed without groups.",
 )
 @click.option(
     "--events", metavar="core|all|LIST", help="Core events, all that count, or names with commas between."

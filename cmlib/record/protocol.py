@@ -10,7 +10,7 @@ from cmlib import events, machine, perf, places
 from cmlib.record.archive import RecordError, check_names, existing_runs, read_raw
 from cmlib.record.program import as_program
 from cmlib.record.session import record
-from cmlib.schedule import PINNED, PROBE, needs_counter, plan_mlpx, plan_ocoe, plan_probe
+from cmlib.schedule import PINNED, PROBE, needs_counter, plan_mlpx, plan_ocoe, plan_probe, plan_ungrouped
 
 _PASSES, _SWEEP_PASSES = 3, 2
 
@@ -21,8 +21,9 @@ class Request:
 
     Attributes
     ----------
-    mode : {"ocoe", "mlpx"}, optional
-        Without and with multiplexing; both if not given.
+    mode : {"ocoe", "mlpx", "ungrouped"}, optional
+        Without and with multiplexing (both if not given); or all events in one
+        list without groups, multiplexed as the kernel does it.
     events : str, optional
         ``"core"``, ``"all"`` (those that count under this program, found by a
         probe), or names separated by commas. With neither mode nor events
@@ -129,10 +130,14 @@ def _set(mode, chosen, request):
     passes = request.passes or (_SWEEP_PASSES if chosen == "all" else _PASSES)
     if mode == "ocoe":
         return _Set(name, chosen, passes, functools.partial(plan_ocoe, set_name=name))
+    if mode == "ungrouped":
+        return _Set(name, chosen, passes, functools.partial(plan_ungrouped, set_name=name))
     return _Set(name, chosen, passes, functools.partial(plan_mlpx, set_name=name, per_run=request.per_run))
 
 
 def _set_name(mode, chosen, per_run):
+    if mode == "ungrouped":
+        return mode
     if chosen == "all":
         return "sweep" if mode == "mlpx" else "ocoe_all"
     return "ocoe" if mode == "ocoe" else f"mlpx{per_run}"

@@ -11,8 +11,8 @@ from cmlib.workloads.micro.applications import applications
 from cmlib.workloads.micro.build import build
 from cmlib.workloads.micro.countable import counting_events, listed_events
 from cmlib.workloads.micro.latency import plateaus, sweep, working_sets
-from cmlib.workloads.micro.recording import Settings, estimate_minutes, plan_cases, record_all
-from cmlib.workloads.micro.selection import FOLDER, recorded_sweep
+from cmlib.workloads.micro.recording import Settings, estimate_minutes, plan_cases, record_cases
+from cmlib.workloads.micro.selection import FOLDER, recorded_key_events, recorded_sweep
 from cmlib.workloads.micro.twins import compare_twins
 
 
@@ -47,16 +47,10 @@ def main(do_record, do_sweep, do_twins, seconds, passes, key_events, sizes, fold
         others, left_out = applications(programs_folder, folder / FOLDER, seconds=2 * seconds)
         _show(plan, settings, programs_folder, others, left_out)
         if do_record:
-            chosen = record_all(
-                plan,
-                settings,
-                events,
-                programs_folder,
-                folder / FOLDER,
-                counters=_counters(),
-                applications=others,
-            )
-            click.echo(f"key events: {', '.join(chosen)}")
+            how = {"counters": _counters(), "applications": others}
+            for name in record_cases(plan, settings, events, programs_folder, folder / FOLDER, **how):
+                click.echo(name)
+            click.echo(f"key events: {', '.join(recorded_key_events(folder / FOLDER))}")
     except CmlibError as error:
         raise click.ClickException(str(error)) from error
 

@@ -82,8 +82,8 @@ def estimate_minutes(plan, settings, programs_folder):
     return [n_runs * (settings.seconds + preparing[case] + _OVERHEAD_S) / 60 for case, _, n_runs in plan]
 
 
-def record_all(plan, settings, events, programs_folder, folder, *, counters, applications=()):
-    """Make the recordings that are not there yet.
+def record_cases(plan, settings, events, programs_folder, folder, *, counters, applications=()):
+    """Make the recordings that are not there yet, one after the other.
 
     Parameters
     ----------
@@ -101,10 +101,11 @@ def record_all(plan, settings, events, programs_folder, folder, *, counters, app
     applications : sequence of Application
         Recorded last, with the key events.
 
-    Returns
-    -------
-    list of str
-        The key events.
+    Yields
+    ------
+    str
+        Program and set of a recording that is complete. The counters are held between two of them, until
+        the generator is closed.
 
     Raises
     ------
@@ -116,44 +117,28 @@ def record_all(plan, settings, events, programs_folder, folder, *, counters, app
     known = listed_events()
     trained = [case for case, set_name, _ in plan if set_name == ALL]
     with _on_path(programs_folder), machine.counters_lock(folder.parent, "the micro-benchmarks") as lock:
-        how = {"counters": counters, "lock": lock}
-        events = list(events) or probe(
-            trained[0], known, programs_folder, folder, seconds=settings.seconds, **how
-        )
+        how = {"counters": counters, "folder": folder, "lock": lock}
+        events = list(events) or probe(trained[0], known, programs_folder, seconds=settings.seconds, **how)
         codes, counters_of = encodings(events, known)
-
-        def save(name, program, note, set_name, counted, per_run, passes, on_demand=True):
-            plans = plan_mlpx(
-                counted,
-                counters["good"],
-                counters_of=counters_of,
-                per_run=per_run,
-                set_name=set_name,
-                interval_ms=_INTERVAL_MS,
-            )
-            record(
-                name,
-                program,
-                plans,
-                passes=passes,
-                encodings=codes,
-                folder=folder,
-                on_demand=on_demand,
-                note=note,
-                **how,
-            )
-
+        options = {"counters_of": counters_of, "interval_ms": _INTERVAL_MS}
+        plans = plan_mlpx(
+            events, counters["good"], per_run=settings.all_per_run, set_name=ALL, **options
+        )
         for case in trained:
             argv = case.argv(seconds=settings.seconds)
-            save(case.name, argv, case.note, ALL, events, settings.all_per_run, 1)
-        key_events = recorded_key_events(folder) or find_key_events(folder, settings.key_events)
-        keys = (KEY, key_events, len(key_events), settings.passes)
+            record(case.name, argv, plans, passes=1, encodings=codes, on_demand=True, note=case.note, **how)
+            yield f"{case.name} {ALL}"
+        keys = recorded_key_events(folder) or find_key_events(folder, settings.key_events)
+        plans = plan_mlpx(keys, counters["good"], per_run=len(keys), set_name=KEY, **options)
+        how |= {"encodings": codes, "passes": settings.passes}
         for case, set_name, _ in plan:
             if set_name == KEY:
-                save(case.name, case.argv(seconds=settings.seconds), case.note, *keys)
+                argv = case.argv(seconds=settings.seconds)
+                record(case.name, argv, plans, on_demand=True, note=case.note, **how)
+                yield f"{case.name} {KEY}"
         for one in applications:
-            save(one.name, one.program, one.note, *keys, on_demand=False)
-    return key_events
+            record(one.name, one.program, plans, on_demand=False, note=one.note, **how)
+            yield f"{one.name} {KEY}"
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from cmlib.workloads.tuning.design import Run, at_levels, at_random, at_rates, emitted_of, settings_of
 from cmlib.workloads.tuning.emitters import EMITTERS, HIGHEST
-from cmlib.workloads.tuning.recording import FOLDER, KERNEL_EVENTS, record_all
+from cmlib.workloads.tuning.recording import FOLDER, KERNEL_EVENTS, record_runs
 
 __all__ = [
     "EMITTERS",
@@ -14,6 +14,6 @@ __all__ = [
     "at_random",
     "at_rates",
     "emitted_of",
-    "record_all",
+    "record_runs",
     "settings_of",
 ]

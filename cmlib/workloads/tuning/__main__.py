@@ -11,7 +11,7 @@ from cmlib.study.tuned_runs import load_tuned, rates_to_emit
 from cmlib.tuning import important_events
 from cmlib.workloads.tuning.design import at_levels, at_random, at_rates
 from cmlib.workloads.tuning.emitters import EMITTERS, check_emitters
-from cmlib.workloads.tuning.recording import FOLDER, record_all
+from cmlib.workloads.tuning.recording import FOLDER, record_runs
 
 _RUNS, _RUNS_EMITTING, _IMPORTANT = 100, 36, 10
 
@@ -77,18 +77,10 @@ def main(do_record, programs, runs, tuned, emitted, at, passes, scale, folder):
         if do_record:
             found = machine.census()
             counters = {"offered": found.offered, "good": found.good}
-            made = [
-                file
-                for scale, group in groupby(listed, scales.get)
-                for file in record_all(
-                    {name: listed[name] for name in group},
-                    target,
-                    scale=scale,
-                    passes=passes,
-                    counters=counters,
-                )
-            ]
-            click.echo(f"{len(made)} new recordings under {target}")
+            for scale, group in groupby(listed, scales.get):
+                runs = {name: listed[name] for name in group}
+                for name in record_runs(runs, target, scale=scale, passes=passes, counters=counters):
+                    click.echo(f"{name} is recorded")
     except (CmlibError, ValueError) as error:
         raise click.ClickException(str(error)) from error
 

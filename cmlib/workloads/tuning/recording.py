@@ -46,7 +46,7 @@ KERNEL_EVENTS = (
 )
 
 
-def record_all(runs, folder, *, scale=1.0, passes=1, counters):
+def record_runs(runs, folder, *, scale=1.0, passes=1, counters):
     """Make the recordings that are not there yet, each run once before any is made twice.
 
     The cluster's worker and its executors are counted, and what emits events beside them; the driver is
@@ -65,10 +65,11 @@ def record_all(runs, folder, *, scale=1.0, passes=1, counters):
     counters : dict
         ``offered`` and ``good``; with no counter offered, what the kernel counts is recorded.
 
-    Returns
-    -------
-    list of pathlib.Path
-        Metadata files of the recordings made now.
+    Yields
+    ------
+    str
+        Name of a run that is recorded so many times. The counters are held between two of them, and the
+        cluster stays up, until the generator is closed.
 
     Raises
     ------
@@ -85,7 +86,6 @@ def record_all(runs, folder, *, scale=1.0, passes=1, counters):
         if emitted:
             build_emitter()
     plans, codes = _to_count(counters)
-    made = []
     with (
         machine.counters_lock(folder.parent, "Spark under other settings") as lock,
         scratch("cluster") as place,
@@ -98,8 +98,8 @@ def record_all(runs, folder, *, scale=1.0, passes=1, counters):
                     label(program, scale=scale, options=run.noted),
                     partial(_prepare, program, scale, run, cluster),
                 )
-                made += record(run.name, told, plans, passes=number, **how)
-    return made
+                record(run.name, told, plans, passes=number, **how)
+                yield run.name
 
 
 def _prepare(program, scale, run, cluster):
