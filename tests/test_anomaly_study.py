@@ -1,6 +1,7 @@
 """Notebook 06 and what it asks, on made-up counts in recordings written by the code that records real ones."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -113,6 +114,18 @@ def test_tables_have_the_papers_values_beside(subjects, judged):
     assert len(recorded) == 15 and recorded.at["streamcluster", "why not"] == "needs 2 NUMA nodes"
     assert recorded.at["histogram", "samples"] == 19 * 8
     assert len(printed["variances"]["MySQL"]) == len(printed["variances"]["Boost"]) == 100
+
+
+def test_every_value_of_the_paper_names_its_section_table_or_figure():
+    above = []
+    for line in (ROOT / "data/papers/autoperf.yaml").read_text(encoding="utf-8").splitlines():
+        if re.match(r"\w", line):
+            assert re.search(r"§\d|Table \d|Fig\. \d|Algorithm \d", " ".join(above)), line
+        above = [*above, line] if line.startswith("#") else []
+    printed = paper("autoperf")
+    # The text's own number of clusters, where the rates behind Fig. 8 stop falling; Apache's do so at 4.
+    lowest = {name: 1 + rates.index(min(rates)) for name, rates in printed["false_positive_rate_by_k"].items()}
+    assert {name: k for name, k in printed["clusters"].items() if lowest.get(name, k) != k} == {"Apache": 7}
 
 
 def test_the_least_that_is_found_is_the_hardest_programs():
