@@ -1,6 +1,7 @@
 """The command line: help, exit codes, and errors that are told on standard error without a traceback."""
 
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -12,6 +13,7 @@ from click.testing import CliRunner
 
 from cmlib import record, report
 from cmlib.cli import main
+from cmlib.errors import CmlibError
 from cmlib.workloads.servers import datacaching
 from tests.processes import wait_until
 
@@ -76,6 +78,42 @@ def test_wrong_usage_ends_with_2(arguments):
     assert done.exit_code == 2 and done.stdout == "" and "Usage:" in done.stderr
 
 
+@pytest.mark.parametrize("arguments", ["--help", "doctor"])
+@pytest.mark.parametrize("output", ["/dev/full", "pipe"])
+def test_output_that_cannot_be_written_ends_with_2_and_no_traceback(arguments, output):
+    if output == "pipe":
+        reader, writer = os.pipe()
+        os.close(reader)
+    else:
+        writer = os.open(output, os.O_WRONLY)
+    done = subprocess.run(
+        [sys.executable, "-c", "from cmlib.cli import main; main()", arguments],
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    os.close(writer)
+    assert done.returncode == 2 and "Traceback" not in done.stderr and "Exception" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (CmlibError("the reason"), "Error: the reason"),
+        (EOFError("cut short"), "Error: cut short"),
+        (KeyboardInterrupt(), "Aborted!"),
+        (KeyError("unexpected"), "Traceback"),
+    ],
+)
+def test_exit_code_1_is_left_to_what_a_command_found(monkeypatch, error, told):
+    def fail(*_):
+        raise error
+
+    monkeypatch.setattr(report, "run_profile", fail)
+    done = cmlib("run", "smoke")
+    assert done.exit_code == 2 and done.stdout == "" and told in done.stderr
+
+
 def test_the_doctor_prints_a_table():
     done = cmlib("doctor")
     assert done.exit_code == 0 and "programs can be recorded by name" in done.stdout
@@ -108,14 +146,14 @@ def test_a_server_is_recorded_by_name_and_a_taken_port_is_told(data):
     assert meta["command"] == "cmlib record --program datacaching --scale 0.01"
     with socket.create_server(("127.0.0.1", datacaching.PORT)):
         done = cmlib("record", "other", "--program", "datacaching", "--scale", "0.01", *SOFTWARE)
-    assert done.exit_code == 1 and f"port {datacaching.PORT} of 127.0.0.1 is taken" in done.stderr
+    assert done.exit_code == 2 and f"port {datacaching.PORT} of 127.0.0.1 is taken" in done.stderr
 
 
 @pytest.mark.parametrize("name, told", [("sorted", "there is no recipe for 'sorted'"), ("sort", "apt-get")])
 def test_a_program_that_is_unknown_or_lacks_something_is_told(fake_perf, monkeypatch, name, told):
     monkeypatch.setattr("cmlib.workloads.recipe.missing_packages", lambda recipe: ["default-jre-headless"])
     done = cmlib("record", "--program", name, *SOFTWARE)
-    assert done.exit_code == 1 and told in done.stderr
+    assert done.exit_code == 2 and told in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -126,15 +164,15 @@ def test_a_program_that_is_unknown_or_lacks_something_is_told(fake_perf, monkeyp
         (["true"], "before the first interval of 500 ms"),
     ],
 )
-def test_a_failure_is_told_on_standard_error_and_ends_with_1(any_perf, command, told):
+def test_a_failure_is_told_on_standard_error_and_ends_with_2(any_perf, command, told):
     done = cmlib("record", "app", *SOFTWARE, "--interval-ms", "500", "--", *command)
-    assert done.exit_code == 1 and done.stdout == ""
+    assert done.exit_code == 2 and done.stdout == ""
     assert "Error: " in done.stderr and told in done.stderr and "Traceback" not in done.stderr
 
 
-def test_without_perf_recording_ends_with_1_and_says_what_to_install(no_perf):
+def test_without_perf_recording_ends_with_2_and_says_what_to_install(no_perf):
     done = cmlib("record", "app", "--", sys.executable, "-c", "pass")
-    assert done.exit_code == 1 and "apt-get install linux-perf" in done.stderr
+    assert done.exit_code == 2 and "apt-get install linux-perf" in done.stderr
 
 
 def test_interrupted_it_ends_cleanly_and_keeps_what_was_made(best_perf, data):
@@ -157,7 +195,7 @@ def test_interrupted_it_ends_cleanly_and_keeps_what_was_made(best_perf, data):
         assert wait_until(lambda: len(record.existing_runs(folder)) >= 2, 60)
         recorder.send_signal(signal.SIGINT)
         _, told = recorder.communicate()
-    assert recorder.returncode == 1 and told.strip().endswith("Aborted!") and "Traceback" not in told
+    assert recorder.returncode == 2 and told.strip().endswith("Aborted!") and "Traceback" not in told
     assert 2 <= len(record.existing_runs(folder)) < 500 and list(folder.glob("*.partial")) == []
 
 
@@ -166,7 +204,7 @@ def test_files_from_elsewhere_are_imported(data, tmp_path):
     assert (done.exit_code, done.stdout) == (0, "app/mine-p0-00\n")
     assert (data / "recordings/app/mine-p0-00.csv.gz").read_bytes() == RECORDED.read_bytes()
     again = cmlib("import", "app", RECORDED)
-    assert again.exit_code == 1 and "is app/mine-p0-00 already" in again.stderr
+    assert again.exit_code == 2 and "is app/mine-p0-00 already" in again.stderr
 
 
 def test_the_machine_of_an_import_is_what_the_doctor_said_there(fake_perf, data, tmp_path):
@@ -187,7 +225,7 @@ def test_a_profile_is_run_with_what_was_given(monkeypatch, tmp_path):
 
 def test_a_profile_that_does_not_exist_is_told():
     done = cmlib("run", "no-such-profile")
-    assert done.exit_code == 1 and "no profile 'no-such-profile'" in done.stderr
+    assert done.exit_code == 2 and "no profile 'no-such-profile'" in done.stderr
 
 
 def test_a_failing_notebook_is_told(monkeypatch):
@@ -196,7 +234,7 @@ def test_a_failing_notebook_is_told(monkeypatch):
 
     monkeypatch.setattr(report, "run_profile", fail)
     done = cmlib("run", "smoke")
-    assert done.exit_code == 1 and "cell 3: ZeroDivisionError" in done.stderr
+    assert done.exit_code == 2 and "cell 3: ZeroDivisionError" in done.stderr
 
 
 def test_the_store_is_made_of_the_recordings(data):

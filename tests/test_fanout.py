@@ -255,7 +255,7 @@ def test_an_interrupted_run_leaves_nothing_half_written(tmp_path):
         until(lambda: len(pids(tmp_path)) == 3 or running.poll() is not None)
         os.killpg(running.pid, signal.SIGINT)
         said, complained = running.communicate(timeout=120)
-    assert (running.returncode, said) == (1, ""), complained
+    assert (running.returncode, said) == (2, ""), complained
     assert complained.strip().endswith("Aborted!") and "Traceback" not in complained
     until(lambda: not any(map(alive, pids(tmp_path))))
     assert list((tmp_path / "results").glob("*/*")) == []

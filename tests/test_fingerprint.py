@@ -266,12 +266,12 @@ def test_a_command_is_recorded_with_the_key_events_and_kept(in_data, data, fake_
     assert (folder / "own-mine/key-p0-00.json").is_file()
     assert "P_CPU  100.0 %" in cmlib("--recorded", "mine").stdout
     again = cmlib("--keep", "mine", *command)
-    assert again.exit_code == 1 and "cmlib diagnose --recorded mine" in again.stderr
+    assert again.exit_code == 2 and "cmlib diagnose --recorded mine" in again.stderr
     few = cmlib("--slice", "4", *command)
-    assert few.exit_code == 1 and "hold no slice" in few.stderr
+    assert few.exit_code == 2 and "hold no slice" in few.stderr
     monkeypatch.setattr(machine, "census", lambda: machine.Census(6, 4))
     lost = cmlib(*command)
-    assert lost.exit_code == 1 and "4 counters are good here" in lost.stderr
+    assert lost.exit_code == 2 and "4 counters are good here" in lost.stderr
     for file in (folder / "own-mine").iterdir():
         file.unlink()
     (folder / "own-mine").rmdir()
@@ -281,7 +281,7 @@ def test_without_counters_it_refuses_and_says_why(in_data, monkeypatch):
     none = machine.Census(0, 0, complaint="branches:u was not counted")
     monkeypatch.setattr(machine, "census", lambda: none)
     done = cmlib("--", "true")
-    assert done.exit_code == 1 and "Traceback" not in done.stderr
+    assert done.exit_code == 2 and "Traceback" not in done.stderr
     assert "no hardware event can be counted here: branches:u was not counted" in done.stderr
     assert "cmlib diagnose --recorded NAME" in done.stderr
 
@@ -289,20 +289,20 @@ def test_without_counters_it_refuses_and_says_why(in_data, monkeypatch):
 def test_on_another_processor_it_refuses(in_data, monkeypatch):
     monkeypatch.setattr(machine, "census", lambda: machine.Census(6, 5))
     done = cmlib("--", "true")
-    assert done.exit_code == 1 and "trained on made_up" in done.stderr
+    assert done.exit_code == 2 and "trained on made_up" in done.stderr
 
 
 def test_without_recordings_it_says_what_to_run(tmp_path, monkeypatch):
     monkeypatch.setenv("CMLIB_DATA", str(tmp_path))
     done = cmlib("--", "true")
-    assert done.exit_code == 1
+    assert done.exit_code == 2
     assert "nothing recorded yet: run `python -m cmlib.workloads.micro --record`" in done.stderr
 
 
 def test_an_unknown_recording_is_told_with_those_there_are(in_data):
     done = cmlib("--recorded", "gcc")
     assert (
-        done.exit_code == 1
+        done.exit_code == 2
         and "cmlib diagnose --keep gcc" in done.stderr
         and "unseen-filter-P" in done.stderr
     )

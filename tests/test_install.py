@@ -102,7 +102,7 @@ def test_without_recordings_it_says_where_they_come_from_and_leaves_its_own_fold
     before = files_under(installed, "")
     main = "from cmlib.cli import main; main()"
     done = in_folder(tmp_path, installed, "-c", main, "run", "smoke", "01")
-    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert done.returncode == 2 and "Traceback" not in done.stderr
     told = done.stderr.splitlines()[-1]
     assert f"nothing recorded yet under {tmp_path}/data/recordings: run `cmlib record NAME" in told
     assert "CMLIB_DATA" in told

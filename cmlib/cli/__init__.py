@@ -1,5 +1,10 @@
 """The command line: a module a command, each one call into the package."""
 
+import contextlib
+import os
+import sys
+import traceback
+
 import click
 
 from cmlib.cli.compare import compare
@@ -15,13 +20,50 @@ from cmlib.errors import CmlibError
 
 
 class _Commands(click.Group):
-    """Tells expected failures on standard error, without a traceback, and exits with 1."""
+    """Exits with 0 when all went well and with 2 when anything failed; 1 is left to what a command found."""
+
+    def main(self, *args, **extra):
+        try:
+            code = super().main(*args, **extra | {"standalone_mode": False}) or 0
+            if sys.stdout is not None:
+                sys.stdout.flush()
+        except SystemExit as end:
+            code = 2 if end.code else 0
+        except BaseException as error:
+            code = 2
+            with contextlib.suppress(OSError, ValueError):
+                _show(error)
+        _drop_unwritten()
+        sys.exit(code)
 
     def invoke(self, ctx):
         try:
             return super().invoke(ctx)
-        except (CmlibError, ValueError, OSError) as error:
+        except (CmlibError, ValueError, OSError, EOFError) as error:
             raise click.ClickException(str(error)) from error
+
+
+def _show(error):
+    """Tell on standard error what went wrong; only what nobody expected comes with a traceback."""
+    if isinstance(error, click.ClickException):
+        error.show()
+    elif isinstance(error, OSError):
+        click.echo(f"Error: standard output: {error}", err=True)
+    elif isinstance(error, (click.Abort, KeyboardInterrupt)):
+        click.echo("Aborted!", err=True)
+    else:
+        traceback.print_exception(error)
+
+
+def _drop_unwritten():
+    """Python would write what is left in the buffers when it ends, and fail with an exit code of its own."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None:
+                stream.flush()
+        except (OSError, ValueError):
+            with contextlib.suppress(OSError, ValueError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
