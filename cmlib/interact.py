@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from cmlib.boosting import regressor
-from cmlib.dependence import partial_dependence
+from cmlib.dependence import partial_dependences
 
 # A smaller share of IPC² is left by rounding, not by an interaction.
 _ROUNDING = 1e-20
@@ -131,15 +131,12 @@ def involved_share(pairs, events, n=10):
 
 
 def _residual_variances(fitted, X, pairs):
-    means = np.tile(X.mean().to_numpy(), (len(X), 1))
-    for a, b in pairs:
-        places = X.columns.get_indexer([a, b])
-        rows = means.copy()
-        rows[:, places] = X[[a, b]].to_numpy()
-        predicted = fitted.predict(pd.DataFrame(rows, columns=X.columns))
-        # Centred and scaled, or the events' sizes (1e-6 … 1) would make the fit ill-conditioned.
-        own = X[[a, b]].to_numpy()
-        plane = np.column_stack([np.ones(len(X)), _standardized(own)])
+    # Centred and scaled, or the events' sizes (1e-6 … 1) would make the fit ill-conditioned.
+    scaled = dict(zip(X.columns, _standardized(X.to_numpy()).T, strict=True))
+    at_means = X.mean().to_frame().T
+    values = (X[list(pair)] for pair in pairs)
+    for (a, b), predicted in zip(pairs, partial_dependences(fitted, at_means, values), strict=True):
+        plane = np.column_stack([np.ones(len(X)), scaled[a], scaled[b]])
         coefficients = np.linalg.lstsq(plane, predicted, rcond=None)[0]
         yield {"intensity": np.sum((plane @ coefficients - predicted) ** 2)}
 
@@ -151,18 +148,15 @@ def _standardized(values):
 
 
 def _h_statistics(fitted, X, pairs):
-    single = {event: _partial_dependence(fitted, X, [event]) for event in set(chain.from_iterable(pairs))}
+    """From mean predictions with the events as in each row and the rest as in all rows; centred."""
+    held = [(event,) for event in dict.fromkeys(chain.from_iterable(pairs))] + pairs
+    found = partial_dependences(fitted, X, (X[list(events)] for events in held))
+    centred = {events: mean - mean.mean() for events, mean in zip(held, found, strict=True)}
     for a, b in pairs:
-        joint = _partial_dependence(fitted, X, [a, b])
-        beyond = np.sum((joint - single[a] - single[b]) ** 2)
+        joint = centred[a, b]
+        beyond = np.sum((joint - centred[a,] - centred[b,]) ** 2)
         whole = np.sum(joint**2)
         yield {"intensity": beyond, "h": np.sqrt(beyond / whole) if whole > 0 else 0.0}
-
-
-def _partial_dependence(fitted, X, events):
-    """Mean prediction with `events` as in each row and the rest as in all rows; centred."""
-    predicted = partial_dependence(fitted, X, X[events])
-    return predicted - predicted.mean()
 
 
 def _sample(X, n_points, seed):

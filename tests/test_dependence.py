@@ -7,8 +7,9 @@ import pytest
 from sklearn import inspection
 from sklearn.linear_model import LinearRegression
 
+from cmlib import dependence
 from cmlib.boosting import regressor
-from cmlib.dependence import pair_surface, partial_dependence
+from cmlib.dependence import pair_surface, partial_dependence, partial_dependences
 from cmlib.synthetic import product_pair_data
 from tests.naive import interaction as naive
 
@@ -18,6 +19,15 @@ def test_it_is_its_definition(product_pair, fitted, events):
     X = product_pair.X.iloc[:8]
     found = partial_dependence(fitted, X, X[events])
     npt.assert_allclose(found - found.mean(), naive.partial_dependence(fitted, X, events), atol=1e-12)
+
+
+@pytest.mark.parametrize("rows", [1, 150, 10**6])
+def test_many_at_once_are_each_by_itself(product_pair, fitted, rows, monkeypatch):
+    monkeypatch.setattr(dependence, "_ROWS", rows)
+    X = product_pair.X.iloc[:8]
+    several = [X[[event]] for event in X] + [X[["event_3", "event_0"]]]
+    found = list(partial_dependences(fitted, X, iter(several)))
+    npt.assert_array_equal(found, [partial_dependence(fitted, X, points) for points in several])
 
 
 def test_a_surface_is_scikit_learns(product_pair, fitted):
