@@ -9,6 +9,7 @@ import pandas as pd
 from cmlib import clean, events, fuse, places, store
 from cmlib.errors import NothingRecordedError
 from cmlib.fanout import fan_out
+from cmlib.study.kept import kept
 from cmlib.workloads.programs import programs as recipes
 
 
@@ -243,4 +244,10 @@ def _in_intervals(runs):
 def _cleaned(url, run_id, *, method):
     run = store.load(url, run_id)
     counts, running = whole_intervals(run)
-    return clean.clean_run(counts, running, method=method, sums=known_sums(run), run=f"run {run_id!r}")[0]
+    sums = known_sums(run)
+
+    def compute():
+        cleaned, _ = clean.clean_run(counts, running, method=method, sums=sums, run=f"run {run_id!r}")
+        return {"counts": cleaned}
+
+    return kept(("cleaned run", method, sums, counts, running), compute)["counts"]
