@@ -98,6 +98,8 @@ def test_a_start_in_words_nobody_reads_is_unknown(tmp_path):
             "is not .* table for people",
         ),
         (b"5,,cycles,10,100.00,,\n", "is not .* record with an interval"),
+        (b"1.000000000,5,,x<img src=y>,10,100.00,,\n", "counts an event named 'x<img"),
+        (b"1.000000000,5,,a\xe2\x80\xaeb,10,100.00,,\n", r"counts an event named 'a\\u202eb', with control"),
     ],
 )
 def test_what_is_not_perfs_output_is_not_imported(tmp_path, content, told):

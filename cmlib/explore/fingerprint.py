@@ -62,7 +62,7 @@ def _draw(profile, program, slice_s, number):
     figure, _ = phase_timeline(labelled, profile.ipc, title=f"{program}, slices of {slice_s:g} s", marked=end)
     meaning, remedy = advice(label)
     return figure, text.paragraph(
-        f"Slice {number} of {len(labelled)}, {end - slice_s:.1f}–{end:.1f} s: <strong>{label}</strong>, "
+        f"Slice {number} of {len(labelled)}, {end - slice_s:.1f}–{end:.1f} s: <strong>{html.escape(label)}</strong>, "
         f"IPC {profile.ipc.iloc[number - 1]:.2f}. {meaning.capitalize()}.",
         f"Rule: <code>{html.escape(rule)}</code> (events per cycle).",
         html.escape(remedy),

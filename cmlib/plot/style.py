@@ -6,6 +6,7 @@ import math
 import matplotlib
 import seaborn as sns
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 _WIDTH = 9.0
 _STYLE = {
@@ -31,7 +32,9 @@ def styled(draw):
     @functools.wraps(draw)
     def in_style(*args, **kwargs):
         with matplotlib.rc_context({**sns.axes_style("ticks"), **_STYLE}):
-            return draw(*args, **kwargs)
+            figure, axes = draw(*args, **kwargs)
+            _take_text_literally(figure)
+            return figure, axes
 
     return in_style
 
@@ -54,3 +57,14 @@ def panels(names, *, columns=2, height=2.3, **sharing):
     for left_over in flat[len(names) :]:
         left_over.remove()
     return figure, flat[: len(names)]
+
+
+def _take_text_literally(figure):
+    """Names may hold dollars, which begin a formula to matplotlib; only powers on logarithmic axes are formulas."""
+    axes = [axis for ax in figure.axes for axis in (ax.xaxis, ax.yaxis)]
+    labels = {axis: axis.get_ticklabels(which="both") for axis in axes}
+    for text in figure.findobj(Text):
+        text.set_parse_math(False)
+    for axis in axes:
+        for label in labels[axis] if axis.get_scale() != "linear" else ():
+            label.set_parse_math(True)

@@ -121,9 +121,19 @@ def _read(file, mode, interval_ms):
         raise RecordError(
             f"{file} holds no interval: record it with `perf stat -I 100 -x, -o FILE -- COMMAND`."
         )
+    _check_event_names(file, counts)
     facts = _facts(frame, counts, running, text)
     facts |= {"mode": mode or facts["mode"], "interval_ms": interval_ms or facts["interval_ms"]}
     return _Source(file, raw, content if content is not raw else None, facts)
+
+
+def _check_event_names(file, names):
+    for name in names:
+        if not name.isprintable() or "<" in name or ">" in name:
+            raise RecordError(
+                f"{file} counts an event named {name!r}, with control characters or angle brackets, which no event "
+                "of perf's has: was the file edited? Import it as perf wrote it, or rename the event in a copy."
+            )
 
 
 def _facts(frame, counts, running, text):

@@ -1,13 +1,13 @@
 """Lay a profile's results out as one page."""
 
 import os
-import re
 from datetime import UTC, datetime
 from pathlib import Path
 
 import jinja2
 import pandas as pd
 
+from cmlib.report.inline import plain, to_html
 from cmlib.report.manifests import read_manifests
 
 _ROWS_SHOWN = 60
@@ -45,7 +45,11 @@ def build_index(folder):
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"markdown": _markdown, "number": _number}
+    environment.filters |= {
+        "sentence": lambda text: jinja2.utils.markupsafe.Markup(to_html(text)),
+        "plain": plain,
+        "number": _number,
+    }
     page = environment.get_template("page.html.j2").render(
         profile=folder.name,
         sections=manifests,
@@ -87,12 +91,3 @@ def _number(value):
     if size >= 1000 or size < 0.001:
         return f"{value:.3g}" if size < 0.001 else f"{value:,.0f}"
     return f"{value:.3g}" if size < 1 else f"{value:,.2f}"
-
-
-def _markdown(text):
-    """The little Markdown that captions use: bold, emphasis, code."""
-    text = str(jinja2.utils.markupsafe.escape(text))
-    text = re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", text)
-    text = re.sub(r"\*(.+?)\*", r"<em>\1</em>", text)
-    text = re.sub(r"`(.+?)`", r"<code>\1</code>", text)
-    return jinja2.utils.markupsafe.Markup(text)

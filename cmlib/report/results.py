@@ -1,5 +1,6 @@
 """What a notebook found: figures, tables and numbers, kept where the report looks for them."""
 
+import html
 import importlib.metadata
 import json
 import math
@@ -11,10 +12,11 @@ from pathlib import Path
 
 import pandas as pd
 import yaml
-from IPython.display import HTML, Image, Markdown, display
+from IPython.display import HTML, Image, display
 
 from cmlib import places
 from cmlib.errors import NothingRecordedError
+from cmlib.report.inline import plain, to_html
 from cmlib.report.manifests import SCHEMA, read_manifests, remove_note, sizes
 
 _STACK = ("cmlib", "numpy", "pandas", "scipy", "scikit-learn", "lightgbm", "numba", "matplotlib", "seaborn")
@@ -89,15 +91,15 @@ class Results:
         figure.savefig(png, dpi=160, bbox_inches="tight")
         figure.savefig(png.with_suffix(".svg"), bbox_inches="tight", metadata={"Date": None})
         self._add("figures", name, {"name": name, "caption": caption})
-        display(Image(data=png.read_bytes(), width=figure.get_figwidth() * 96, alt=_plain(caption)))
-        return Markdown(caption)
+        display(Image(data=png.read_bytes(), width=figure.get_figwidth() * 96, alt=plain(caption)))
+        return _paragraph(caption)
 
     def table(self, frame, name, caption, *, rows=40, decimals=2):
         """Keep a frame as CSV and Parquet, and show its first `rows` rows with its caption above."""
         frame.to_csv(self._draft / f"{name}.csv", index=_has_named_index(frame))
         frame.to_parquet(self._draft / f"{name}.parquet")
         self._add("tables", name, {"name": name, "caption": caption, "n_rows": len(frame)})
-        display(Markdown(caption))
+        display(_paragraph(caption))
         return HTML(_html(frame.head(rows), decimals))
 
     def number(self, name, value, unit="", *, paper=None, note=""):
@@ -118,12 +120,15 @@ class Results:
         Findings about one `program` stand together there.
         """
         self._record["findings"].append({"program": program, "text": text})
-        return Markdown(f"**{program}.** {text}" if program else text)
+        about = f"<strong>{html.escape(program)}.</strong> " if program else ""
+        return HTML(f"<p>{about}{to_html(text)}</p>")
 
     def numbers(self):
         """The paper's numbers beside those measured here, as a frame to show."""
-        frame = pd.DataFrame(self._record["numbers"])
-        return HTML(_html(frame.rename(columns={"name": "quantity", "value": "here"}), 2))
+        columns = ["name", "value", "unit", "paper", "note"]
+        frame = pd.DataFrame(self._record["numbers"], columns=columns)
+        frame = frame.rename(columns={"name": "quantity", "value": "here"})
+        return HTML(_html(frame.assign(note=frame["note"].map(plain)), 2))
 
     def save(self):
         """Put the results in their place, and return the versions they were made with."""
@@ -137,7 +142,7 @@ class Results:
         os.replace(self._draft, self._final)
         remove_note(self._final.parent, self._final.name)
         versions = ", ".join(f"{name} {number}" for name, number in self._record["versions"].items())
-        return Markdown(f"*Made with {versions}.*")
+        return _paragraph(f"*Made with {versions}.*")
 
     def _add(self, kind, name, entry):
         if any(other["name"] == name for other in self._record[kind]):
@@ -147,7 +152,7 @@ class Results:
 
 @dataclass(frozen=True)
 class Found:
-    """What the notebooks of a profile recorded: a row a finding, a row a number."""
+    """What the notebooks of a profile recorded: a row a finding, a row a number; as text without marks."""
 
     findings: pd.DataFrame
     numbers: pd.DataFrame
@@ -174,8 +179,12 @@ def read_results(profile, folder=None):
     manifests = read_manifests(Path(folder or places.results_dir()) / profile).sections
     if not manifests:
         raise NothingRecordedError(f"no results of profile {profile!r}: run `cmlib run {profile}` first.")
-    findings = [(m["notebook"], f["program"], f["text"]) for m in manifests for f in m["findings"]]
-    numbers = [{"notebook": m["notebook"]} | number for m in manifests for number in m["numbers"]]
+    findings = [(m["notebook"], f["program"], plain(f["text"])) for m in manifests for f in m["findings"]]
+    numbers = [
+        {"notebook": m["notebook"]} | number | {"note": plain(number["note"])}
+        for m in manifests
+        for number in m["numbers"]
+    ]
     columns = ["notebook", "name", "paper", "value", "unit", "note"]
     return Found(
         pd.DataFrame(findings, columns=["notebook", "program", "finding"]),
@@ -193,5 +202,5 @@ def _html(frame, decimals):
     )
 
 
-def _plain(markdown):
-    return markdown.replace("*", "").replace("`", "")
+def _paragraph(text):
+    return HTML(f"<p>{to_html(text)}</p>")
