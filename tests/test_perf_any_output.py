@@ -26,7 +26,8 @@ def outputs(draw):
     write = json_line if separator is None else fields_line
     lines = [draw(st.sampled_from(["# started on Sat Nov 21 03:00:46 2026", "", "   "]))]
     time_mark = draw(st.sampled_from(".,"))
-    for interval in range(draw(st.integers(1, 3))):
+    n_intervals = draw(st.integers(1, 3))
+    for interval in range(n_intervals):
         seconds = f"{interval}{time_mark}{draw(st.integers(0, 10**9 - 1)):09d}" if timed else ""
         for _ in range(draw(st.integers(1, 4))):
             value = draw(
@@ -36,6 +37,7 @@ def outputs(draw):
             share = draw(st.floats(0, 100))
             variation = draw(st.floats(0, 100)) if repeated else None
             kind = draw(st.sampled_from(["counter"] * 8 + ["metric", "blank"]))
+            kind = kind if interval + 1 < n_intervals else "counter"  # what counts nothing at all is refused
             lines.append(write(kind, seconds, value, event, share, variation, separator, decimal, padded))
     end = draw(st.sampled_from(["\n", "\r\n"]))
     return end.join(lines) + draw(st.sampled_from(["", end])), separator, decimal

@@ -5,12 +5,14 @@ import math
 import pytest
 from pandas.testing import assert_frame_equal
 
-from cmlib.perf import ParseError, parse_stat
+from cmlib.perf import ParseError, parse_stat, run_starts
 from tests.naive import parsing as naive
 from tests.perf_output import GOLDEN, frame_of, golden
 
 FILES = sorted(path for path in GOLDEN.glob("perf-*/*") if path.is_file())
-REFUSED = [path for path in FILES if path.stem.startswith("per-") or path.stem == "table"]
+REFUSED = [
+    path for path in FILES if path.stem.startswith(("per-", "appended", "separator-")) or path.stem == "table"
+]
 READ = [path for path in FILES if path not in REFUSED]
 SOFTWARE = ["task-clock", "page-faults:u", "context-switches", "cycles", "instructions:u"]
 
@@ -87,6 +89,8 @@ def test_totals_after_the_intervals_are_left_out():
         "5.10/summary.csv",
         "6.1/summary.csv",
         "6.1/summary.json",
+        "6.1/summary-alone.csv",
+        "6.1/summary-no-word.csv",
         "6.12/summary.csv",
         "6.12/summary.json",
     ):
@@ -103,9 +107,27 @@ def test_output_without_intervals_has_no_time():
 
 @pytest.mark.parametrize("path", REFUSED, ids=label)
 def test_what_is_not_one_program_s_counts_is_refused(path):
-    expected = "for people" if path.stem == "table" else "counts one CPU, socket, thread"
-    with pytest.raises(ParseError, match=rf"line [2-5], .*{expected}"):
+    kinds = {"table": "for people", "appended": "begins another run", "separator": "counts no event"}
+    expected = kinds.get(path.stem.partition("-")[0], "counts one CPU, socket, thread")
+    with pytest.raises(ParseError, match=rf"line \d+, .*{expected}"):
         parse_stat(path.read_text(encoding="utf-8"))
+
+
+def test_of_a_program_repeated_in_intervals_perf_writes_one_run():
+    """perf 6.1 runs it three times, and writes the intervals of one."""
+    for name in ("repeated-intervals.csv", "repeated-intervals.json"):
+        time = parse_stat(golden(f"perf-6.1/{name}"))["time_s"].unique()
+        assert 3 <= len(time) <= 4 and (time[1:] > time[:-1]).all() and 0.12 < time[-1] < 0.3
+
+
+def test_runs_that_were_appended_are_found_and_read_one_by_one():
+    for name in ("appended.csv", "appended.json", "appended-once.csv"):
+        text = golden(f"perf-6.1/{name}")
+        first, second = run_starts(text)
+        assert first == 0 and text[second:].startswith("# started on")
+        parts = [parse_stat(text[:second]), parse_stat(text[second:])]
+        assert all(part["event"].unique().tolist() == SOFTWARE for part in parts)
+    assert all(run_starts(path.read_text(encoding="utf-8")) == [0] for path in READ)
 
 
 # --- forms that no machine here writes
@@ -161,6 +183,11 @@ def test_nothing_counted_is_an_empty_frame():
         ("0.200000000,5,,cycles", "line 4, '0.200000000,5,,cycles'"),
         ("0.200000000,-,,cycles,1000,100.00,,", "line 4"),
         ("0.200000000,5,,cycles,1000,100,00,,", "line 4"),
+        ("0.200000000,-5,,cycles,1000,100.00,,", "line 4"),
+        ("0.200000000,5,,cycles,1000,100.01,,", "line 4"),
+        ("0.200000000,5,,cycles,1000,101.00,,", "line 4"),
+        (f"0.200000000,{'9' * 400},,cycles,1000,100.00,,", "line 4"),
+        (f"{'9' * 400}.200000000,5,,cycles,1000,100.00,,", "line 4"),
         ("0.200000000,CPU1,5,,cycles,1000,100.00,,", "counts one CPU"),
         ("0.200000000;5;;cycles;1000;100.00;;", "one format a file"),
         ("x" * 500, "xxx…'"),
@@ -170,6 +197,31 @@ def test_any_other_line_is_named(intruder, told):
     row = "0.100000000,5,,cycles,1000,100.00,,"
     with pytest.raises(ParseError, match=told.replace("(", r"\(")):
         parse_stat(f"# started on\n\n{row}\n{intruder}\n{row}\n")
+
+
+def test_shares_and_counts_that_can_not_be_are_refused_in_json_too():
+    line = golden("perf-6.1/lines.json").splitlines()[3]
+    assert len(parse_stat(line)) == 1
+    for wrong in (
+        line.replace('"pcnt-running" : 100.00', '"pcnt-running" : 100.50'),
+        line.replace('"counter-value" : "', '"counter-value" : "-'),
+    ):
+        assert wrong != line
+        with pytest.raises(ParseError, match="line 1"):
+            parse_stat(wrong)
+
+
+@pytest.mark.parametrize(
+    "repeated", [" ", "\t", "9", ",", "/a", "{", "} ", '"cpu" ', "-1", "CPU1", "S0-D0", "0.1,"]
+)
+def test_a_line_of_half_a_million_characters_is_read_or_refused_at_once(repeated):
+    """In time that grew with the square of its length, this would take minutes."""
+    row, long = "0.100000000,5,,cycles,1000,100.00,,\n", repeated * (500_000 // len(repeated))
+    for text in (long, f"{long}\n{row}", f"{row}{long}\n{row}", f"{row}{{{long}\n{row}"):
+        try:
+            assert len(parse_stat(text)) <= 2
+        except ParseError as error:
+            assert "line " in str(error) and len(str(error)) < 500
 
 
 def test_only_the_last_line_may_be_cut_off_and_only_if_it_has_no_end():

@@ -1,8 +1,8 @@
 """`perf stat`: the command that counts, what it writes, and the series in it."""
 
 from cmlib.perf.command import stat_command
-from cmlib.perf.grammar import ParseError
+from cmlib.perf.grammar import ParseError, run_starts
 from cmlib.perf.parsing import parse_stat
 from cmlib.perf.pivot import series
 
-__all__ = ["ParseError", "parse_stat", "series", "stat_command"]
+__all__ = ["ParseError", "parse_stat", "run_starts", "series", "stat_command"]

@@ -4,7 +4,7 @@ Machine-readable output comes as fields between separators (``-x``) or as one
 JSON object a line (``-j``). perf quotes nothing and writes numbers as the
 locale does, so ``88,60,msec,task-clock,100,100,00`` is a line like any other.
 It can be read because perf's numbers have a fixed shape: a time has nine
-decimals, a count none or two, a share two, and units don't begin with a digit.
+decimals, a count none or two, a share two and no more than 100, and units don't begin with a digit.
 """
 
 import itertools
@@ -13,12 +13,14 @@ from dataclasses import dataclass
 
 from cmlib.errors import CmlibError
 
-_TIME = r"[0-9]+[.,][0-9]{9}"
+_TIME = r"[0-9]{1,12}[.,][0-9]{9}"
+_WHOLE = r"[0-9]{1,25}"
 _UNCOUNTED = "<not counted>|<not supported>"
-_BLANK_OR_COMMENT = r" *(?:#.*)?"
+_BLANK_OR_COMMENT = r" *+(?:#.*)?"
 _SEPARATOR = r"[\t!$&*+,:;=?@\\^|~]"
-_FIRST_FIELD = re.compile(rf" *(?:{_TIME}|summary|{_UNCOUNTED}|-?[0-9]+(?:[.,][0-9]+)?)?({_SEPARATOR})")
+_FIRST_FIELD = re.compile(rf" *+(?:{_TIME}|summary|{_UNCOUNTED}|{_WHOLE}(?:[.,][0-9]+)?)?({_SEPARATOR})")
 _PLACE = r"CPU[0-9]+|[SN][0-9]+(?:-[A-Z]+[0-9]+)*|[^\n]*-[0-9]+"
+_DATA = re.compile(r"^ *+[^ #\r\n]", re.MULTILINE)
 _JSON_PLACE = r'"(?:cpu|core|cluster|cache|die|socket|node|thread|cgroup)" *:'
 
 
@@ -65,7 +67,7 @@ def find_grammar(text):
     Raises
     ------
     ParseError
-        If the first other line is none that perf writes with ``-x`` or ``-j``.
+        If the first other line is none that perf writes with ``-x`` or ``-j``, or no line counts an event.
     """
     lines = _data_lines(text)
     first = next(lines, None)
@@ -86,8 +88,31 @@ def find_grammar(text):
             if match and match[5]:
                 return grammar
         if not any(matches):
-            break
-    return grammars[0]
+            return grammars[0]
+    raise ParseError(
+        f"{shown(text, first.start())} counts no event, nor does any other line. Metrics by themselves can't be read, "
+        "nor fields separated by several characters: record with `perf stat -I 100 -x, -o FILE`."
+    )
+
+
+def run_starts(text):
+    """Where each run begins in what ``perf stat --append`` has put together.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    list of int
+        Offsets in the text, the first one 0: each of the others is at a line ``# started on …`` with lines before it
+        that count something.
+    """
+    starts = [0]
+    for heading in re.finditer("^# started on ", text, re.MULTILINE):
+        if _DATA.search(text, starts[-1], heading.start()):
+            starts.append(heading.start())
+    return starts
 
 
 def shown(text, start):
@@ -108,19 +133,19 @@ def _separated(separator, decimal):
     """Lines of ``-x``: [time] count unit event [variation] runtime share [metric, its unit …]."""
     s, d = re.escape(separator), re.escape(decimal)
     decimals = "{2}" if separator == decimal else "+"
-    time = rf" *(?:({_TIME}){s}|summary{s})?"
-    count = rf"(-?[0-9]+(?:{d}[0-9]{decimals})?|{_UNCOUNTED})"
+    time = rf" *+(?:({_TIME}){s}|summary{s})?"
+    count = rf"({_WHOLE}(?:{d}[0-9]{decimals})?|{_UNCOUNTED})"
     unit = rf"((?:[^{s}\n0-9][^{s}\n]*)?)"
     # Without a name= of its own, cpu/event=0x43,umask=0x4/ is written with its comma.
     event = r"((?:[^,/\n]++|/[^/\n]*/)*+)" if separator == "," else rf"([^{s}\n]*)"
     variation = rf"(?:[0-9]+{d}[0-9]{{2}}%{s})?"
-    share = rf"([0-9]+{d}[0-9]{{2}})"
+    share = rf"(100{d}00|[0-9]{{1,2}}{d}[0-9]{{2}})"
     row = f"{time}{count}{s}{unit}{s}{event}{s}{variation}[0-9]+{s}{share}(?:{s}.*)?"
     # Further metrics of an event, and groups of metrics, come on lines of their own.
-    countless = rf" *(?:(?:{_TIME}|summary){s})?{s}.*"
+    countless = rf" *+(?:(?:{_TIME}|summary){s})?{s}.*"
     return Grammar(
         line=re.compile(rf"^(?:{row}|{countless}|{_BLANK_OR_COMMENT})$", re.MULTILINE),
-        spread=re.compile(rf" *(?:{_TIME}{s})?(?:{_PLACE}){s}"),
+        spread=re.compile(rf" *+(?:{_TIME}{s})?(?:{_PLACE}){s}"),
         decimal=decimal,
         separator=separator,
     )
@@ -128,21 +153,22 @@ def _separated(separator, decimal):
 
 def _json():
     """Lines of ``-j``: the same as a flat object, whose keys always come in this order."""
-    number = r"[0-9]+(?:[.,][0-9]+)?"
+    number = rf"{_WHOLE}(?:[.,][0-9]+)?"
+    share = r"(100(?:[.,]0+)?|[0-9]{1,2}(?:[.,][0-9]+)?)"
     row = ", *".join(
         [
-            _key("counter-value", f'"(-?{number}|{_UNCOUNTED})"'),
+            _key("counter-value", f'"({number}|{_UNCOUNTED})"'),
             _key("unit", r'"([^"\n]*)"'),
             _key("event", r'"([^"\n]*)"'),
             rf"(?:{_key('variance', number)}, *)?" + _key("event-runtime", "[0-9]+"),
-            _key("pcnt-running", f"({number})") + "(?:,.*)?",
+            _key("pcnt-running", share) + "(?:,.*)?",
         ]
     )
     timed = rf"(?:{_key('interval', f'({number})')}, *)?{row}"
     countless = r'(?!.*"counter-value").*'
     return Grammar(
-        line=re.compile(rf"^(?: *\{{(?:{timed}|{countless})\}} *|{_BLANK_OR_COMMENT})$", re.MULTILINE),
-        spread=re.compile(rf" *\{{.*{_JSON_PLACE}"),
+        line=re.compile(rf"^(?: *+\{{(?:{timed}|{countless})\}} *|{_BLANK_OR_COMMENT})$", re.MULTILINE),
+        spread=re.compile(rf" *+\{{.*{_JSON_PLACE}"),
         decimal=",",
     )
 

@@ -5,7 +5,7 @@ import re
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cmlib.perf.grammar import ParseError, find_grammar, shown
+from cmlib.perf.grammar import ParseError, find_grammar, run_starts, shown
 from cmlib.perf.plain import read_plain
 
 # Characters read at once.
@@ -32,7 +32,8 @@ def parse_stat(text):
     the locale writes decimal commas, is found out. Comments, blank lines,
     totals printed after the intervals, and rows that hold only metrics or name
     no event are left out, and so is a last line that was cut off. Counts are as
-    perf prints them: scaled up by the share of time the event was counted.
+    perf prints them: scaled up by the share of time the event was counted. With
+    ``-r``, ``perf stat -I`` runs the program several times, and writes the intervals of one run.
 
     Parameters
     ----------
@@ -65,13 +66,24 @@ def parse_stat(text):
     ------
     ParseError
         On any other line, naming its number and content; also on counts per
-        CPU, core, socket, thread or cgroup, which don't belong to one program.
+        CPU, core, socket, thread or cgroup, which don't belong to one program, on
+        several runs in one file, and if no line counts an event.
     """
     text = _unicode(text).replace("\r\n", "\n")
+    _check_is_one_run(text)
     grammar = find_grammar(text)
     chunks = _chunks(text, grammar) if grammar else []
     parts = [_columns(rows) for rows in chunks]
     return _without_totals(pa.concat_tables([_SCHEMA.empty_table(), *parts]).to_pandas())
+
+
+def _check_is_one_run(text):
+    starts = run_starts(text)
+    if len(starts) > 1:
+        raise ParseError(
+            f"{shown(text, starts[1])} begins another run, as `perf stat --append` writes it. Split the file there, and "
+            "read each part by itself, as `cmlib import` does."
+        )
 
 
 def _unicode(text):

@@ -69,12 +69,12 @@ def _is_plain(table, grammar):
     """Whether every field is what the grammar has in its place."""
     decimal = re.escape(grammar.decimal)
     forms = {
-        "time": "^ *[0-9]+[.,][0-9]{9}$",
-        "count": f"^ *(-?[0-9]+({decimal}[0-9]+)?|<not counted>|<not supported>)$",
+        "time": "^ *[0-9]{1,12}[.,][0-9]{9}$",
+        "count": f"^ *([0-9]{{1,25}}({decimal}[0-9]+)?|<not counted>|<not supported>)$",
         "unit": "^([^0-9]|$)",
         "event": "^([^/]|/[^/]*/)*$" if grammar.separator == "," else "",
         "runtime": "^[0-9]+$",
-        "share": f"^[0-9]+{decimal}[0-9]{{2}}$",
+        "share": f"^(100{decimal}00|[0-9]{{1,2}}{decimal}[0-9]{{2}})$",
     }
     if "time" in table.column_names:
         forms["count"] = forms["count"].replace("^ *", "^")
