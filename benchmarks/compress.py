@@ -101,7 +101,7 @@ def fits():
 def overhead(rounds):
     """What recording lines at 2,000 samples a second costs real programs, with and without turn by turn."""
     chosen = [case for case in cases() if case.name in PROGRAMS]
-    with machine.counters_lock(places.recordings_dir(), "benchmarks/compress.py overhead", wait=True):
+    with machine.counters_lock("benchmarks/compress.py overhead", wait=True):
         told = _children(machine.describe)
         costs = {case.name: [_cost(case, told) for _ in range(rounds)] for case in chosen}
     costs["all"] = [cost for several in costs.values() for cost in several]

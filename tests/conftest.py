@@ -9,6 +9,7 @@ import os
 import shutil
 import signal
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,10 @@ def pytest_xdist_auto_num_workers(config):
 
 
 def pytest_configure(config):
+    # Tests beside each other must not wait for one another's counters, nor for those of this host.
+    locks = tempfile.TemporaryDirectory(prefix="cmlib-locks-")
+    config.add_cleanup(locks.cleanup)
+    os.environ["CMLIB_LOCKS"] = locks.name
     config.addinivalue_line("markers", "needs(*commands): what the test runs beside Python")
 
 

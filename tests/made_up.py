@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from cmlib.archive.runs import run_name
 from cmlib.record import archive
 
 INTERVAL_MS = 100
@@ -54,7 +55,7 @@ def _add(folder, program, set_name, pass_number, part, groups, rows, mode):
         "pass": pass_number,
         "part": part,
         "mode": mode,
-        "run": archive.run_name(set_name, pass_number, part),
+        "run": run_name(set_name, pass_number, part),
         "command": f"cmlib record --program {program} --scale 1",
         "pinned": ["instructions", "cycles"],
         "groups": [list(group) for group in groups],

@@ -8,8 +8,8 @@ import sys
 import pytest
 
 from cmlib import store
+from cmlib.archive import draft_of
 from cmlib.store.database import VERSION, replacing
-from cmlib.store.drafts import draft_of
 from tests import made_up
 
 # Fills its draft beyond SQLite's cache, so that a journal lies beside it, says so, and waits to be killed.

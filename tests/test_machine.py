@@ -400,7 +400,7 @@ def test_a_perf_that_is_only_a_stub_is_a_finding(tmp_path, monkeypatch):
 
 def test_the_doctor_does_not_disturb_a_recording(tmp_path, fake_perf, monkeypatch):
     monkeypatch.setenv("CMLIB_DATA", str(tmp_path))
-    with machine.counters_lock(tmp_path / "recordings", "cmlib record gcc"):
+    with machine.counters_lock("cmlib record gcc"):
         found = machine.examine(tree(tmp_path / "host", ZEN5_IN_KVM))
     (counters,) = (f for f in found.findings if f.id == "counters")
     assert counters.severity == "warning" and "cmlib record gcc" in counters.numbers
@@ -410,34 +410,34 @@ def test_the_doctor_does_not_disturb_a_recording(tmp_path, fake_perf, monkeypatc
 # --- the lock ---------------------------------------------------------------
 
 
-def test_who_holds_the_counters_is_told_and_they_are_free_afterwards(tmp_path):
+def test_who_holds_the_counters_is_told_and_they_are_free_afterwards():
     told = rf"cmlib record one, process {os.getpid()}, since 20"
     with (
-        machine.counters_lock(tmp_path / "new", "cmlib record one"),
+        machine.counters_lock("cmlib record one"),
         pytest.raises(machine.CountersBusy, match=told),
-        machine.counters_lock(tmp_path / "new", "cmlib record two"),
+        machine.counters_lock("cmlib record two"),
     ):
         pass
-    with machine.counters_lock(tmp_path / "new", "cmlib record two") as held:
+    with machine.counters_lock("cmlib record two") as held:
         assert os.pread(held, 100, 0).startswith(b"cmlib record two")
 
 
-def test_a_killed_holder_leaves_the_counters_free(tmp_path):
+def test_a_killed_holder_leaves_the_counters_free():
     holds = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
         "from cmlib.machine.lock import counters_lock\n"
-        "with counters_lock(sys.argv[2], 'held'): print('held', flush=True); sys.stdin.read()"
+        "with counters_lock('held'): print('held', flush=True); sys.stdin.read()"
     )
     root = str(Path(__file__).parents[1])
-    command = [sys.executable, "-c", holds, root, str(tmp_path)]
+    command = [sys.executable, "-c", holds, root]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
         assert holder.stdout.readline() == b"held\n"
         with (
             pytest.raises(machine.CountersBusy, match="held, process"),
-            machine.counters_lock(tmp_path, "mine"),
+            machine.counters_lock("mine"),
         ):
             pass
         holder.kill()
         holder.wait()
-        with machine.counters_lock(tmp_path, "mine") as held:
+        with machine.counters_lock("mine") as held:
             assert held > 0

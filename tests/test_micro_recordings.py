@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from cmlib import events
+from cmlib.archive.runs import run_name
 from cmlib.record import archive
 from cmlib.workloads import kernels
 from cmlib.workloads.micro import applications, cases, countable, recording, selection
@@ -29,20 +30,31 @@ def recorder(monkeypatch):
         label, existing = json.loads(note)["label"], archive.existing_runs(folder / name)
         for number in range(passes):
             for plan in plans:
-                run_name = archive.run_name(plan.set, number, plan.part)
-                if run_name in existing:
+                run = run_name(plan.set, number, plan.part)
+                if run in existing:
                     continue
-                made.append((name, run_name, command, on_demand))
-                assert folder.parent.joinpath(".lock").is_file() and isinstance(lock, int)
+                made.append((name, run, command, on_demand))
+                assert isinstance(lock, int)
                 meta = {
                     "program": name,
-                    "run": run_name,
+                    "run": run,
                     "set": plan.set,
                     "pass": number,
                     "part": plan.part,
+                    "mode": plan.mode,
+                    "command": "made up",
+                    "pinned": list(plan.pinned),
+                    "groups": [list(group) for group in plan.groups],
+                    "modifier": plan.modifier,
+                    "interval_ms": plan.interval_ms,
+                    "encodings": encodings,
+                    "counters": counters,
+                    "machine": {},
+                    "date": None,
+                    "duration_s": 1.7,
+                    "exit_code": 0,
                     "note": note,
                 }
-                meta |= {"groups": plan.groups, "encodings": encodings, "counters": counters}
                 (folder / name).mkdir(exist_ok=True)
                 archive.add_run(folder / name, meta, written_by_perf(plan, label, seed=len(made)).encode())
 

@@ -208,7 +208,7 @@ for _ in range(6):
     time.sleep(random.uniform(0.0, 0.7))
     os.kill(recorder, signal.SIGKILL)
     os.waitpid(recorder, 0)
-    with machine.counters_lock(folder, "check", wait=True):
+    with machine.counters_lock("check", wait=True):
         assert processes("0.0987652") == [], "an orphan is running while the lock is free"
     for run, meta in runs(folder).items():
         raw = archive.read_raw(folder / "sleepy", run)

@@ -51,6 +51,16 @@ def test_a_plain_file_is_kept_byte_for_byte_and_never_twice(tmp_path):
     assert len(runs(tmp_path, "app")) == 1
 
 
+def test_runs_that_perf_appended_to_a_file_are_as_many_runs(tmp_path):
+    file = ROOT / "tests/golden/perf-6.1/appended.csv"
+    record.import_files("app", [file], interval_ms=50, folder=tmp_path)
+    raws = [archive.read_raw(tmp_path / "app", run) for run in runs(tmp_path, "app")]
+    assert len(raws) == 2 and b"".join(raws) == file.read_bytes()
+    assert [meta["pass"] for meta in runs(tmp_path, "app").values()] == [0, 1]
+    with pytest.raises(record.RecordError, match="appended.csv is app/.* already"):
+        record.import_files("app", [file], interval_ms=50, folder=tmp_path)
+
+
 def test_what_the_doctor_said_there_comes_along(tmp_path):
     about = {"machine": {"model_name": "there"}, "offered_counters": 6, "good_counters": 5, "findings": []}
     files = [ROOT / "data/recordings/gcc/ocoe-p0-00.csv.gz"]
@@ -80,8 +90,8 @@ def test_a_start_in_words_nobody_reads_is_unknown(tmp_path):
     [
         (b"1.0,5,,cycles,10,100.00,,\n\x00nonsense\n", "is not interval output of one run of perf stat"),
         (b"# started on Sat Nov 21 03:00:46 2026\n\n", "holds no interval"),
-        (gzip.compress(b"1.0,5,,cycles,10,100.00,,\n", mtime=0)[:-9], "can't be read"),
-        (b"\x1f\x8b\x08\0garbage garbage", "can't be read"),
+        (gzip.compress(b"1.0,5,,cycles,10,100.00,,\n", mtime=0)[:-9], "is cut off"),
+        (b"\x1f\x8b\x08\0garbage garbage", "can't be unpacked"),
         (b"PERFILE2h\0\0\0", "is perf's own format.*perf stat -I 100 -x, -o FILE"),
         (b"\xfd7zXZ\0\0\x04", "is compressed: unpack it with unxz"),
         (b"\xef\xbb\xbf# started on", "was saved by a program that put a byte order mark"),

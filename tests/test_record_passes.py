@@ -10,6 +10,7 @@ import pytest
 from cmlib import machine, perf, record
 from cmlib.record import archive
 from cmlib.schedule import plan_ocoe
+from tests import small_runs
 from tests.processes import processes
 from tests.soft_recordings import ROOT, SOFTWARE, leftovers, make, ocoe_plans, runs, software_plans
 
@@ -48,7 +49,8 @@ def test_a_recording_goes_on_where_it_was_cut_off(any_perf, tmp_path):
     before = {file: file.read_bytes() for file in (tmp_path / "sleepy").glob("soft-p0-00.*")}
     (tmp_path / "sleepy/soft-p0-01.json").unlink()
     (tmp_path / "sleepy/soft-p0-07.partial").mkdir()
-    (tmp_path / "sleepy/soft-p0-07.json.partial").write_text("{")
+    (tmp_path / "sleepy/soft-p0-07.json.x.partial").mkdir()
+    (tmp_path / "sleepy/soft-p0-07.json.x.partial/soft-p0-07.json").write_text("{")
     assert [file.stem for file in make(tmp_path)] == ["soft-p0-01"]
     assert make(tmp_path) == []
     assert [file.stem for file in make(tmp_path, passes=2)] == ["soft-p1-00", "soft-p1-01"]
@@ -123,11 +125,11 @@ def test_runs_of_another_machine_are_not_added_to(fake_perf, tmp_path, key, valu
 
 
 def test_a_run_is_never_overwritten(tmp_path):
-    meta = {"program": "p", "run": "ocoe-p0-00"}
-    archive.add_run(tmp_path, meta, b"first")
+    meta = json.loads(small_runs.add_run(tmp_path, "p", "ocoe", 0, 0, []).read_text())
+    before = archive.read_raw(tmp_path / "p", "ocoe-p0-00")
     with pytest.raises(record.RecordError, match="p/ocoe-p0-00 exists"):
-        archive.add_run(tmp_path, meta, b"second")
-    assert archive.read_raw(tmp_path, "ocoe-p0-00") == b"first"
+        archive.add_run(tmp_path / "p", meta, b"second")
+    assert archive.read_raw(tmp_path / "p", "ocoe-p0-00") == before
 
 
 @pytest.mark.parametrize(
@@ -142,7 +144,7 @@ def test_names_that_are_no_file_names_are_refused(tmp_path, name, set_name):
 
 def test_two_recordings_at_a_time_are_refused(fake_perf, tmp_path):
     with (
-        machine.counters_lock(tmp_path, "cmlib record other"),
+        machine.counters_lock("cmlib record other"),
         pytest.raises(machine.CountersBusy, match="record other"),
     ):
         make(tmp_path)

@@ -50,7 +50,7 @@ def keep(out, totals, **changes):
     """Store lines as `cmlib record --samples --compress` does."""
     timer, *events = totals
     lines = compress(totals[timer], totals[events], drift=20.0)
-    with draft(out, LINES) as (file, meta):
+    with draft(out, LINES) as (file, meta, _):
         lines.to_csv(file, index=False)
         meta |= {"command": "./app", "events": {event: f"{event}/u" for event in totals}, "period": 1_000_000}
         meta |= {"n_samples": len(totals), "date": "2026-11-21T15:00:00", "duration_s": 1.5, "kind": "lines"}
@@ -135,7 +135,7 @@ def test_any_lines_read_the_same_from_the_store_as_from_their_file(n, bound, see
     lines = compress(x, totals, bound=bound)
     with TemporaryDirectory() as folder:
         out, url = f"{folder}/samples/p/hardware-lines-00", f"sqlite:///{folder}/store.sqlite"
-        with draft(out, LINES) as (file, meta):
+        with draft(out, LINES) as (file, meta, _):
             lines.to_csv(file, index=False)
             meta |= {"command": "", "events": ["t", *totals], "duration_s": 1, "kind": "lines"}
             meta |= {"n_lines": len(lines)}

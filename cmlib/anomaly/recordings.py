@@ -1,17 +1,14 @@
 """Recordings of many runs: all that regions wrote in one compressed file, and beside it what it is a recording of."""
 
-import datetime
-import gzip
-import hashlib
-import json
-import os
 from pathlib import Path
 
 from cmlib.anomaly.profiles import read_runs
+from cmlib.archive import errors_as, now, pack, read_content, read_object, write_recording
+from cmlib.archive.metadata import first_problem, is_text
 from cmlib.errors import CmlibError
 
 SCHEMA = 1
-_NEEDED = ("schema", "program", "events", "machine", "sha256")
+_HOW = "Recordings of regions are made by `cmlib compare --keep FOLDER` and `python -m cmlib.workloads.kernels --record`."
 
 
 def load_recording(file):
@@ -32,19 +29,16 @@ def load_recording(file):
 
     Raises
     ------
-    ValueError
-        If the samples aren't those that were recorded.
     CmlibError
-        If `file` is no recording.
+        If `file` is no recording, or the samples aren't those that were recorded.
     """
-    file = Path(file)
     about = read_about(file)
-    packed = file.with_suffix(".csv.gz").read_bytes()
-    if hashlib.sha256(packed).hexdigest() != about["sha256"]:
-        raise ValueError(
-            f"{file.with_suffix('.csv.gz')}: changed since it was recorded; delete both files and record again"
-        )
-    return about, read_runs(gzip.decompress(packed).decode(), per=about.get("per", "instructions"))
+    with errors_as(CmlibError, file):
+        text = read_content(file, about["sha256"]).decode(errors="replace")
+    try:
+        return about, read_runs(text, per=about.get("per", "instructions"))
+    except (ValueError, IndexError) as error:
+        raise CmlibError(f"{Path(file).with_suffix('.csv.gz')} can't be read: {error}") from error
 
 
 def read_about(file):
@@ -64,16 +58,18 @@ def read_about(file):
     CmlibError
         If `file` is no recording.
     """
-    try:
-        about = json.loads(Path(file).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise CmlibError(f"{file} can't be read as the JSON of a recording: {error}") from error
-    missing = [key for key in _NEEDED if not isinstance(about, dict) or key not in about]
-    if missing:
-        raise CmlibError(
-            f"{file} is no recording of regions: it lacks {', '.join(missing)}. Recordings are made by "
-            "`cmlib compare --keep FOLDER` and `python -m cmlib.workloads.kernels --record`."
-        )
+    with errors_as(CmlibError, file):
+        about = read_object(file, "a recording of regions", _HOW)
+    checks = [
+        ("schema", lambda schema: schema == SCHEMA, f"{SCHEMA}, which this cmlib reads"),
+        ("program", is_text, "text"),
+        ("events", _are_parts, "a list of objects: names with their encodings, for each part"),
+        ("machine", lambda machine: isinstance(machine, dict), "an object"),
+        ("sha256", is_text, "text"),
+        ("per", lambda per: per in ("instructions", "work"), "instructions or work"),
+    ]
+    if problem := first_problem({"per": "instructions"} | about, checks):
+        raise CmlibError(f"{file} is no recording of regions: {problem}. {_HOW}")
     return about
 
 
@@ -87,35 +83,26 @@ def save_recording(target, pieces, about):
     pieces : list of str
         What the regions wrote in each execution, unchanged, under a line ``# run=NAME part=NUMBER …``.
     about : dict
-        Of plain values; schema, date and checksum are added.
+        Of plain values; schema, date (UTC) and checksum are added.
 
     Returns
     -------
     Path
         `target`.
+
+    Raises
+    ------
+    CmlibError
+        If it can't be written.
     """
     target = Path(target)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    packed = gzip.compress("".join(pieces).encode(), mtime=0)
-    whole = {
-        "schema": SCHEMA,
-        **about,
-        "date": datetime.datetime.now().isoformat(timespec="seconds"),
-        "sha256": hashlib.sha256(packed).hexdigest(),
-    }
-    write_whole(target.with_suffix(".csv.gz"), packed)
-    write_whole(target, json.dumps(whole, indent=1).encode())
+    with errors_as(CmlibError, target.parent):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        write_recording(target, pack("".join(pieces).encode()), {**about, "date": now()}, schema=SCHEMA)
     return target
 
 
-def write_whole(path, content):
-    """Write all of a file or none of it.
-
-    Parameters
-    ----------
-    path : Path
-    content : bytes
-    """
-    partial = path.with_suffix(path.suffix + ".partial")
-    partial.write_bytes(content)
-    os.replace(partial, path)
+def _are_parts(value):
+    return isinstance(value, list) and all(
+        isinstance(part, dict) and all(map(is_text, [*part, *part.values()])) for part in value
+    )

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from cmlib import places
 from cmlib.anomaly.compare import FEWEST_GOOD
 from cmlib.anomaly.countable import countable
 from cmlib.anomaly.counters import usual_events
@@ -94,7 +93,7 @@ def _recorded(commands, asked, recorded, n_runs, keep, progress):
         per, parts = plan_parts(wanted, 0)
         pieces = record_in_turns(versions, parts, per, n_runs=n_runs, progress=progress)
     else:
-        with counters_lock(places.recordings_dir(), "comparing two versions"):
+        with counters_lock("comparing two versions"):
             per, parts = plan_parts(wanted, census().good)
             pieces = record_in_turns(versions, parts, per, n_runs=n_runs, progress=progress)
     sides = {}

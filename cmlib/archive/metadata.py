@@ -1,10 +1,13 @@
 """Whether a metadata file is one, and holds what a database can keep."""
 
 import json
+from datetime import UTC, datetime
 
-from cmlib.store.database import StoreError
+from cmlib.archive.errors import ArchiveError
+from cmlib.archive.files import read_file
 
 _MOST = 2**31
+_LARGEST = 64 << 20  # bytes
 
 
 def read_object(file, what, hint):
@@ -12,7 +15,7 @@ def read_object(file, what, hint):
 
     Parameters
     ----------
-    file : pathlib.Path
+    file : path
     what : str
         What the file should be, for the message.
     hint : str
@@ -24,18 +27,54 @@ def read_object(file, what, hint):
 
     Raises
     ------
-    StoreError
-        Naming the file, if it is not JSON, or no object.
+    ArchiveError
+        Naming the file, if it can't be read, is not JSON, or no object.
     """
+    return parse_object(read_file(file, most=_LARGEST), file, what, hint)
+
+
+def parse_object(text, file, what, hint):
+    """Read a JSON object from its text; the rest is as in :func:`read_object`."""
     try:
-        found = json.loads(file.read_bytes(), parse_constant=_refuse_constant)
-    except (OSError, ValueError, RecursionError) as error:
-        raise StoreError(f"{file} is not JSON: {error}. {hint}") from error
+        found = json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise ArchiveError(f"{file} is not JSON: {error}. {hint}") from error
     if not isinstance(found, dict):
-        raise StoreError(
+        raise ArchiveError(
             f"{file} is not {what}: it holds {type(found).__name__} instead of an object. {hint}"
         )
     return found
+
+
+def as_text(meta, file):
+    """Write metadata as text that :func:`read_object` reads.
+
+    Parameters
+    ----------
+    meta : dict
+    file : path
+        For the message.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    ArchiveError
+        If there is something in them that is not JSON, no finite number, or text that is not Unicode.
+    """
+    try:
+        text = json.dumps(meta, indent=1, ensure_ascii=False, allow_nan=False)
+        text.encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ArchiveError(f"{file} can't be written, its content is not JSON: {error}.") from error
+    return f"{text}\n"
+
+
+def now():
+    """The time, in UTC, as metadata tell it: ``2026-11-21T03:00:46``."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def first_problem(meta, checks):
@@ -51,13 +90,18 @@ def first_problem(meta, checks):
         if key not in meta:
             return f"it has no {key!r}"
         if not is_right(meta[key]):
-            return f"{key} is {meta[key]!r} instead of {expected}"
+            return f"{key} is {_shown(meta[key])} instead of {expected}"
     return None
 
 
 def is_text(value):
     """Whether it is text that any database keeps: without NUL and lone surrogates."""
     return isinstance(value, str) and not any(c == "\0" or "\ud800" <= c <= "\udfff" for c in value)
+
+
+def is_texts(value):
+    """Whether it is a list of texts."""
+    return isinstance(value, list) and all(map(is_text, value))
 
 
 def is_int(value):
@@ -80,6 +124,11 @@ MAY_BE_UNKNOWN = (
     ("date", lambda date: date is None or is_text(date), "text or null"),
     ("exit_code", lambda code: code is None or is_int(code), "a whole number or null"),
 )
+
+
+def _shown(value):
+    text = repr(value)
+    return text if len(text) <= 120 else f"{text[:117]}…"
 
 
 def _refuse_constant(name):

@@ -50,7 +50,7 @@ def observe(command, trained, *, keep_in=None, name="own", note="", wait=False):
     places.results_dir().mkdir(parents=True, exist_ok=True)
     with (
         tempfile.TemporaryDirectory(prefix=".diagnose-", dir=places.results_dir()) as scratch,
-        machine.counters_lock(places.recordings_dir(), "cmlib diagnose", wait=wait) as lock,
+        machine.counters_lock("cmlib diagnose", wait=wait) as lock,
     ):
         counters = _counters(trained["counters"])
         _check_machine(trained["machine"]["microarchitecture"])

@@ -3,11 +3,16 @@
 import contextlib
 import fcntl
 import os
+import stat
 import sys
+import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 
 from cmlib.errors import CmlibError
+
+_SHARED = "/run/lock", "/dev/shm", "/tmp"
+_NAME = "cmlib-counters"
 
 
 class CountersBusy(CmlibError):
@@ -15,13 +20,11 @@ class CountersBusy(CmlibError):
 
 
 @contextlib.contextmanager
-def counters_lock(folder, purpose, *, wait=False):
-    """Hold the counters of this host.
+def counters_lock(purpose, *, wait=False):
+    """Hold the counters of this host, whoever else wants them, wherever the recordings go.
 
     Parameters
     ----------
-    folder : path
-        Folder of the recordings; made if it is not there.
     purpose : str
         What is done with the counters, shown to whoever else wants them.
     wait : bool, default False
@@ -38,12 +41,12 @@ def counters_lock(folder, purpose, *, wait=False):
     CountersBusy
         If somebody else holds them; says who, for what and since when.
     CmlibError
-        If `folder` can't be written to.
+        If there is no lock to be had, because its file is not one.
     """
-    folder = Path(folder)
-    descriptor = _open(folder)
+    file = lock_file()
+    descriptor = _open(file)
     try:
-        _acquire(descriptor, folder, wait)
+        _acquire(descriptor, file, wait)
         since = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
         _write(descriptor, f"{purpose}, process {os.getpid()}, since {since}")
         yield descriptor
@@ -52,22 +55,65 @@ def counters_lock(folder, purpose, *, wait=False):
         os.close(descriptor)
 
 
-def _open(folder):
+def lock_file():
+    """Where the lock is: ``cmlib-counters`` in ``$CMLIB_LOCKS``, else in the first folder that all users share.
+
+    Containers that count on one host share a folder by that variable.
+
+    Returns
+    -------
+    pathlib.Path
+    """
+    chosen = os.environ.get("CMLIB_LOCKS")
+    shared = (folder for folder in _SHARED if _is_shared(folder))
+    return Path(chosen or next(shared, tempfile.gettempdir()), _NAME)
+
+
+def _is_shared(folder):
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        return os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o666)
+        mode = os.stat(folder).st_mode
+    except OSError:
+        return False
+    return stat.S_ISDIR(mode) and bool(mode & stat.S_IWOTH)
+
+
+def _open(file):
+    """The lock's file, made if it is not there: never through a link, nor anything but a file."""
+    flags = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        with contextlib.suppress(FileExistsError), _for_all_users():
+            os.close(os.open(file, flags | os.O_CREAT | os.O_EXCL, 0o666))
+        # Without O_CREAT, which Linux refuses for another user's file in a folder that all share.
+        descriptor = os.open(file, flags)
     except OSError as error:
-        raise CmlibError(f"could not write to {error.filename}: {error.strerror}.") from error
+        raise CmlibError(
+            f"{file}, the lock of this host's counters, can't be opened: {error.strerror}. Remove it if it is not a "
+            "plain file, or name another folder in the environment variable CMLIB_LOCKS."
+        ) from error
+    found = os.fstat(descriptor)
+    if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
+        os.close(descriptor)
+        raise CmlibError(f"{file} is not the lock of this host's counters, but something else: remove it.")
+    return descriptor
 
 
-def _acquire(descriptor, folder, wait):
+@contextlib.contextmanager
+def _for_all_users():
+    before = os.umask(0)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+def _acquire(descriptor, file, wait):
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        holder = os.pread(descriptor, 1000, 0).decode() or "another process"
+        holder = os.pread(descriptor, 1000, 0).decode(errors="replace") or "another process"
         if not wait:
             raise CountersBusy(
-                f"the counters are in use: {holder} ({folder / '.lock'}). Two at a time spoil each other's counts: "
+                f"the counters are in use: {holder} ({file}). Two at a time spoil each other's counts: "
                 "wait until it has ended, or let this one wait with --wait."
             ) from None
         print(f"waiting for {holder}", file=sys.stderr)
@@ -76,4 +122,4 @@ def _acquire(descriptor, folder, wait):
 
 def _write(descriptor, text):
     os.ftruncate(descriptor, 0)
-    os.pwrite(descriptor, text.encode(), 0)
+    os.pwrite(descriptor, text.encode(errors="replace"), 0)

@@ -1,17 +1,15 @@
-"""Recordings on disk: what exists, what may be added to it, and how it is added without ever being half there."""
+"""The runs of a program: what exists, what may be added to it, and how it is added without ever being half there."""
 
-import gzip
-import hashlib
 import json
-import os
 import re
-import shutil
 from pathlib import Path
 
+from cmlib.archive import errors_as, pack, read_file, unpack, write_recording
+from cmlib.archive.runs import SCHEMA, check_run, read_run
 from cmlib.errors import CmlibError
 
-SCHEMA = 1
 _PLAN = ("mode", "pinned", "groups", "modifier", "interval_ms", "encodings")
+_LONGEST_NAME = 100
 
 
 class RecordError(CmlibError):
@@ -20,17 +18,18 @@ class RecordError(CmlibError):
 
 def check_names(program, set_name):
     """Raise RecordError unless both can be parts of a file's name, and a run's name be taken apart again."""
+    for what, name in (("program", program), ("set", set_name)):
+        if len(name) > _LONGEST_NAME:
+            raise RecordError(
+                f"the name of a {what} has at most {_LONGEST_NAME} characters (it becomes a file's), got {len(name)}: "
+                f"{name[:20]!r}…"
+            )
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", program):
         raise RecordError(
             f"a program is named by letters, digits and ._- (it becomes a folder), got {program!r}."
         )
     if not re.fullmatch(r"[A-Za-z0-9_]+", set_name):
         raise RecordError(f"a set is named by letters, digits and _, got {set_name!r}.")
-
-
-def run_name(set_name, pass_number, part):
-    """Name of a run: ``ocoe-p0-03`` is part 3 of the first pass over set ``ocoe``."""
-    return f"{set_name}-p{pass_number}-{part:02d}"
 
 
 def existing_runs(folder):
@@ -49,14 +48,17 @@ def existing_runs(folder):
     Raises
     ------
     RecordError
-        If a file is not JSON.
+        If a file is not the metadata of a run.
     """
-    return {file.stem: _read_json(file) for file in sorted(Path(folder).glob("*.json"))}
+    with errors_as(RecordError, folder):
+        return {file.stem: read_run(file) for file in sorted(Path(folder).glob("*.json"))}
 
 
 def read_raw(folder, run):
     """perf's output of one run, as perf wrote it [bytes]."""
-    return gzip.decompress((Path(folder) / f"{run}.csv.gz").read_bytes())
+    file = Path(folder) / f"{run}.csv.gz"
+    with errors_as(RecordError, folder):
+        return unpack(read_file(file), file)
 
 
 def check_comparable(existing, intended):
@@ -97,6 +99,8 @@ def check_comparable(existing, intended):
 def add_run(folder, meta, raw, *, compressed=None):
     """Add one run: the raw output first, then the metadata that makes it exist.
 
+    Hold :func:`cmlib.archive.locked` of the recordings from finding a free name to here.
+
     Parameters
     ----------
     folder : path
@@ -116,46 +120,17 @@ def add_run(folder, meta, raw, *, compressed=None):
     Raises
     ------
     RecordError
-        If the run exists.
+        If the run exists, its metadata are not those of a run, or they can't be written.
     """
-    folder = Path(folder)
-    target = folder / f"{meta['run']}.json"
-    if target.exists():
-        raise RecordError(f"{meta['program']}/{meta['run']} exists, and recordings are never overwritten.")
-    compressed = compressed or gzip.compress(raw, mtime=0)
-    digest = hashlib.sha256(compressed).hexdigest()
-    _write(folder / f"{meta['run']}.csv.gz", compressed)
-    text = json.dumps({"schema": SCHEMA, **meta, "sha256": digest}, indent=1, ensure_ascii=False)
-    _write(target, (text + "\n").encode())
+    target = Path(folder) / f"{meta['run']}.json"
+    with errors_as(RecordError, folder):
+        if target.exists():
+            raise RecordError(
+                f"{meta['program']}/{meta['run']} exists, and recordings are never overwritten."
+            )
+        check_run(meta, target)
+        write_recording(target, compressed or pack(raw), meta, schema=SCHEMA)
     return target
-
-
-def clear_unfinished(folder):
-    """Remove what a recording that was cut off left behind."""
-    for left in Path(folder).glob("*.partial"):
-        shutil.rmtree(left) if left.is_dir() else left.unlink()
-
-
-def _read_json(file):
-    try:
-        return json.loads(file.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise RecordError(f"{file} is not JSON ({error}): restore it, or move that run away.") from error
-
-
-def _write(target, content):
-    """Write so that after a crash at any moment the file is there in full or not at all."""
-    draft = target.with_name(f"{target.name}.partial")
-    with draft.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(draft, target)
-    folder = os.open(target.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
 
 
 def _shown(value):

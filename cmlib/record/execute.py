@@ -135,12 +135,9 @@ def check_outcome(outcome, plan, command):
             "`cmlib doctor` tells what can be counted here."
         )
     if outcome.exit_code:
-        ended = f"exit code {outcome.exit_code}"
-        if outcome.exit_code > 128:
-            ended += f" (signal {outcome.exit_code - 128})"
         said = _last_lines(outcome.program_said) or "(nothing)"
         raise RecordError(
-            f"`{command}` failed with {ended}. The end of its standard error:\n{said}\n"
+            f"`{command}` failed with {ending(outcome.exit_code)}. The end of its standard error:\n{said}\n"
             "A run is recorded only if its program succeeds; if this code means success, say so: sh -c 'COMMAND || true'."
         )
     if outcome.perf_code:
@@ -149,9 +146,30 @@ def check_outcome(outcome, plan, command):
         )
 
 
+def kept(command):
+    """The command line that runs a command and leaves nothing of it running.
+
+    Parameters
+    ----------
+    command : list of str
+
+    Returns
+    -------
+    list of str
+        To be started with a pipe as its standard input: when that is closed, as it is when this process ends,
+        every process that the command started is ended. Its exit code is the command's.
+    """
+    return [sys.executable, "-I", "-S", str(_KEEPER), *command]
+
+
+def ending(code):
+    """How a program ended, from its exit code as a shell tells it."""
+    return f"exit code {code}" + (f" (signal {code - 128})" if code > 128 else "")
+
+
 def _keep(command, errors, lock, environment):
     keeper = subprocess.Popen(
-        [sys.executable, "-I", "-S", str(_KEEPER), *command],
+        kept(command),
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=errors,

@@ -1,10 +1,8 @@
 """Take perf output that was recorded elsewhere into the recordings, byte for byte."""
 
 import contextlib
-import gzip
 import itertools
 import re
-import zlib
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -12,6 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from cmlib import events, machine, perf, places
+from cmlib.archive import as_text, errors_as, locked, make_folder, read_file, unpack
+from cmlib.archive.runs import check_run, events_of, run_name
 from cmlib.record.archive import (
     RecordError,
     add_run,
@@ -19,7 +19,6 @@ from cmlib.record.archive import (
     check_names,
     existing_runs,
     read_raw,
-    run_name,
 )
 from cmlib.record.foreign import recognise
 
@@ -29,7 +28,7 @@ _GZIP = b"\x1f\x8b"
 def import_files(
     name, files, *, mode=None, set_name=None, interval_ms=None, command="", note="", about=None, folder=None
 ):
-    """Import interval output of ``perf stat``, a run a file.
+    """Import interval output of ``perf stat``, a run a file, or as many as ``--append`` put into it.
 
     Files are all read and checked before the first is kept. A file with the
     same events as a run of the set becomes the next pass of that part; one
@@ -70,9 +69,12 @@ def import_files(
         compared with those that are there.
     """
     recordings = Path(folder or places.recordings_dir())
-    sources = [_read(Path(file), mode, interval_ms) for file in files]
-    with machine.counters_lock(recordings, f"cmlib import {name}"):
-        target = recordings / name
+    sources = [source for file in files for source in _read(Path(file), mode, interval_ms)]
+    target = recordings / name
+    with errors_as(RecordError, recordings):
+        recordings.mkdir(parents=True, exist_ok=True)
+    # Names are free until the files are there.
+    with errors_as(RecordError, recordings), locked(recordings):
         ready = existing_runs(target)
         contents = {run: read_raw(target, run) for run in ready}
         added = []
@@ -81,11 +83,12 @@ def import_files(
             for run, raw in contents.items():
                 if raw == source.raw:
                     raise RecordError(f"{source.file} is {name}/{run} already; nothing was imported.")
+            check_run(meta, target / f"{meta['run']}.json")
             check_comparable(ready.values(), meta)
             ready |= {meta["run"]: meta}
             contents |= {meta["run"]: source.raw}
             added.append((meta, source))
-        target.mkdir(exist_ok=True)
+        make_folder(target)
         return [add_run(target, meta, source.raw, compressed=source.compressed) for meta, source in added]
 
 
@@ -98,19 +101,21 @@ class _Source:
     compressed: bytes | None
     facts: dict
 
-    @property
-    def events(self):
-        return [*self.facts["pinned"], *itertools.chain.from_iterable(self.facts["groups"])]
-
 
 def _read(file, mode, interval_ms):
-    try:
-        content = file.read_bytes()
-        raw = gzip.decompress(content) if content.startswith(_GZIP) else content
-    except (OSError, EOFError, zlib.error) as error:
-        raise RecordError(f"{file} can't be read: {error}.") from error
+    with errors_as(RecordError, file):
+        content = read_file(file)
+        raw = unpack(content, file) if content.startswith(_GZIP) else content
     if told := recognise(raw):
         raise RecordError(f"{file} {told}")
+    starts = perf.run_starts(raw.decode("latin-1"))  # a character a byte
+    if len(starts) == 1:
+        return [_source(file, raw, content if content is not raw else None, mode, interval_ms)]
+    parts = itertools.pairwise([*starts, len(raw)])
+    return [_source(file, raw[start:end], None, mode, interval_ms) for start, end in parts]
+
+
+def _source(file, raw, compressed, mode, interval_ms):
     text = raw.decode(errors="replace")
     try:
         frame = perf.parse_stat(text)
@@ -124,7 +129,7 @@ def _read(file, mode, interval_ms):
     _check_event_names(file, counts)
     facts = _facts(frame, counts, running, text)
     facts |= {"mode": mode or facts["mode"], "interval_ms": interval_ms or facts["interval_ms"]}
-    return _Source(file, raw, content if content is not raw else None, facts)
+    return _Source(file, raw, compressed, facts)
 
 
 def _check_event_names(file, names):
@@ -175,11 +180,11 @@ def _separator(text):
 
 def _metadata(name, source, set_name, ready):
     facts = source.facts
-    n_unpinned = len(source.events) - len(facts["pinned"])
+    n_unpinned = len(events_of(facts)) - len(facts["pinned"])
     chosen = set_name or ("ocoe" if facts["mode"] == "ocoe" else f"mlpx{n_unpinned}")
     check_names(name, chosen)
     of_set = [meta for meta in ready.values() if meta["set"] == chosen]
-    alike = [meta for meta in of_set if _events(meta) == source.events]
+    alike = [meta for meta in of_set if events_of(meta) == events_of(facts)]
     part = alike[0]["part"] if alike else 1 + max((meta["part"] for meta in of_set), default=-1)
     number = 1 + max((meta["pass"] for meta in alike), default=-1)
     place = {
@@ -190,10 +195,6 @@ def _metadata(name, source, set_name, ready):
         "run": run_name(chosen, number, part),
     }
     return place | facts | ({"groups": alike[0]["groups"]} if alike else {})
-
-
-def _events(meta):
-    return [*meta["pinned"], *itertools.chain.from_iterable(meta["groups"])]
 
 
 def _origin(about, command, note):
@@ -209,6 +210,10 @@ def _origin(about, command, note):
         raise RecordError(
             "what was told of the machine is not the output of `cmlib doctor --json`."
         ) from error
+    with errors_as(RecordError, ""):
+        as_text(
+            told | {"command": command, "note": note}, "what was told of the machine, the command or the note"
+        )
     return told | {"command": command, "exit_code": None, "imported": True, "note": note}
 
 

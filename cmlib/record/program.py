@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
+from cmlib.archive.metadata import is_text
+from cmlib.record.archive import RecordError
 from cmlib.record.execute import check_perf, resolve
 
 
@@ -66,4 +68,9 @@ def as_program(command):
         check_perf()
         return command
     resolve(command)
+    if not all(map(is_text, command)):
+        raise RecordError(
+            f"the command {shlex.join(command)!r} holds bytes that are not UTF-8, and could not be noted with its runs: "
+            "rename what it names, or put it into a script."
+        )
     return Program(shlex.join(command), lambda: contextlib.nullcontext(Counted(list(command))))

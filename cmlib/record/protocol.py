@@ -81,7 +81,7 @@ def record_program(name, command, request, *, folder=None, wait=False, note=""):
     check_names(name, sets[0].name)
     program = as_program(command)
     table = machine.known_events(machine.describe())
-    with machine.counters_lock(recordings, f"cmlib record {name}", wait=wait) as lock:
+    with machine.counters_lock(f"cmlib record {name}", wait=wait) as lock:
         counters = _counters(request, existing_runs(target))
         save = functools.partial(
             record, name, program, counters=counters, folder=recordings, lock=lock, note=note

@@ -5,26 +5,27 @@ import functools
 import os
 import shutil
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 
 from tqdm import tqdm
 
 from cmlib import machine, perf, places
+from cmlib.archive import errors_as, locked, make_folder, now, remove_abandoned, working_folder
+from cmlib.archive.runs import check_run, run_name
 from cmlib.record.acceptance import judge
 from cmlib.record.archive import (
     RecordError,
     add_run,
     check_comparable,
     check_names,
-    clear_unfinished,
     existing_runs,
-    run_name,
 )
 from cmlib.record.execute import check_outcome, execute
 from cmlib.record.program import as_program
 
-_LEAST_ROOM = 1 << 20  # bytes: perf does not tell when it could not write all
+_TO_COME = {"date": None, "duration_s": 0.0, "exit_code": 0}
+_LEAST_ROOM = 1 << 20  # bytes
+_GOES_ON = "Runs recorded before are kept; the command goes on from them when it is repeated."
 
 
 def record(
@@ -95,10 +96,12 @@ def record(
     recordings = Path(folder or places.recordings_dir())
     check_names(name, plans[0].set)
     program = as_program(command)
-    with _errors_of(recordings), _held(recordings, f"cmlib record {name}", lock, wait) as held:
-        target = recordings / name
-        target.mkdir(exist_ok=True)
-        clear_unfinished(target)
+    with (
+        errors_as(RecordError, recordings, hint=_GOES_ON),
+        _held(f"cmlib record {name}", lock, wait) as held,
+    ):
+        target = make_folder(recordings / name)
+        remove_abandoned(target)
         existing = existing_runs(target)
         about = {
             "program": name,
@@ -109,6 +112,7 @@ def record(
         jobs = [_intended(plan, number, encodings, about) for number in range(passes) for plan in plans]
         _check_same_schedule(existing, plans, name)
         for _, meta in jobs:
+            check_run(meta | _TO_COME, target / f"{meta['run']}.json")
             check_comparable(existing.values(), meta)
         missing = [job for job in jobs if job[1]["run"] not in existing]
         made = []
@@ -118,7 +122,8 @@ def record(
                 bar.set_postfix_str(meta["run"])
                 finished, raw = _record_one(plan, meta, run_once, attempts, bar.write)
                 finished |= {"note": note} | ({"counting": list(counting)} if counting is not None else {})
-                made.append(add_run(target, finished, raw))
+                with locked(recordings):
+                    made.append(add_run(target, finished, raw))
                 bar.update()
         return made
 
@@ -128,7 +133,7 @@ def _record_one(plan, meta, run_once, attempts, say):
     rejected = []
     while len(rejected) < attempts:
         load = {"load_1min": machine.load_1min()}
-        started = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S")
+        started = now()
         outcome = run_once(plan, meta)
         frame = perf.parse_stat(outcome.raw.decode(errors="replace"))
         reason = judge(frame, plan)
@@ -154,18 +159,20 @@ def _record_one(plan, meta, run_once, attempts, say):
 
 
 def _run_in_own_folder(target, program, lock, on_demand, plan, meta):
-    folder = target / f"{meta['run']}.partial"
-    folder.mkdir()
-    try:
+    with working_folder(target / meta["run"]) as folder:
+        _check_room(folder)
         # A failure is raised while the program's servers are still there: one that died says so itself.
         with program.prepare() as counted:
             outcome = execute(plan, meta["encodings"], counted, folder, lock=lock, on_demand=on_demand)
+            _check_room(folder)
             check_outcome(outcome, plan, meta["command"])
-        if shutil.disk_usage(folder).free < _LEAST_ROOM:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder))
         return outcome
-    finally:
-        shutil.rmtree(folder)
+
+
+def _check_room(folder):
+    """perf does not tell when it could not write all, nor does a shell."""
+    if shutil.disk_usage(folder).free < _LEAST_ROOM:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder))
 
 
 def _intended(plan, pass_number, encodings, about):
@@ -202,22 +209,9 @@ def _check_same_schedule(existing, plans, name):
 
 
 @contextmanager
-def _held(recordings, purpose, lock, wait):
+def _held(purpose, lock, wait):
     if lock is not None:
         yield lock
         return
-    with machine.counters_lock(recordings, purpose, wait=wait) as held:
+    with machine.counters_lock(purpose, wait=wait) as held:
         yield held
-
-
-@contextmanager
-def _errors_of(folder):
-    """Failures of the disk, told as what they are."""
-    try:
-        yield
-    except OSError as error:
-        where = error.filename or folder
-        raise RecordError(
-            f"could not write to {where}: {error.strerror}. Runs recorded before are kept; the command goes on from "
-            "them when it is repeated."
-        ) from error

@@ -2,18 +2,17 @@
 
 import contextlib
 import gzip
-import hashlib
-import json
-import os
 from pathlib import Path
 
 import pandas as pd
 
 from cmlib import places
+from cmlib.archive import as_text, digest, errors_as, read_object, settle, working_folder, write_whole
 from cmlib.errors import CmlibError
 
 SCHEMA = 1
 LINES, SAMPLES = ".csv", ".txt.gz"
+_HOW = "Such files are written by `cmlib record NAME --samples`; move anything else out of the samples."
 
 
 class SampleError(CmlibError):
@@ -58,10 +57,10 @@ def read_metadata(table):
     description = table.with_name(table.name.removesuffix(SAMPLES).removesuffix(LINES) + ".json")
     if not description.exists():
         return None
-    meta = json.loads(description.read_text(encoding="utf-8"))
-    if not table.exists():
-        raise SampleError(f"{table} does not exist, and {description.name} describes it.")
-    if _digest(table) != meta["sha256"]:
+    with errors_as(SampleError, table):
+        meta = read_object(description, "the metadata of samples", _HOW)
+        found = digest(table)
+    if found != meta.get("sha256"):
         raise SampleError(
             f"{table} is not the file that was written: its checksum is not the one in {description}."
         )
@@ -81,55 +80,38 @@ def draft(out, suffix):
     Yields
     ------
     file : text file, for SAMPLES binary
-        For the table. Lines can be read from the ``.partial`` file while they are written.
+        For the table. Lines can be read from it, in a folder ``<out>.csv.….partial``, while they are written.
     metadata : dict
         Empty, to be filled before the end.
+    folder : pathlib.Path
+        For files that are needed meanwhile. What one that was killed left in its own is removed.
 
     Raises
     ------
     SampleError
-        If there is something at `out` already.
+        If there is something at `out` already, or it can't be written.
     """
     table, description = Path(f"{out}{suffix}"), Path(f"{out}.json")
     if description.exists():
         raise SampleError(
             f"{description} exists, and recordings are never overwritten: name another, or move it away."
         )
-    table.parent.mkdir(parents=True, exist_ok=True)
-    partial, metadata = Path(f"{table}.partial"), {}
-    try:
+    metadata = {}
+    with errors_as(SampleError, table.parent):
+        table.parent.mkdir(parents=True, exist_ok=True)
+    with errors_as(SampleError, table.parent), working_folder(table) as folder:
+        partial = folder / table.name
         with _opened(partial, suffix) as file:
-            yield file, metadata
-        text = json.dumps(
-            {"schema": SCHEMA, **metadata, "sha256": _digest(partial)}, indent=1, ensure_ascii=False
-        )
-        _settle(partial, table)
-        partial = Path(f"{description}.partial")
-        partial.write_text(text + "\n", encoding="utf-8")
-        _settle(partial, description)
-    finally:
-        partial.unlink(missing_ok=True)
+            yield file, metadata, folder
+        text = as_text({"schema": SCHEMA, **metadata, "sha256": digest(partial)}, description)
+        settle(partial, table)
+        write_whole(description, text)
 
 
 def _opened(partial, suffix):
     if suffix == SAMPLES:
         return gzip.open(partial, "wb")
     return open(partial, "w", encoding="utf-8", newline="")
-
-
-def _settle(partial, target):
-    """Give a file its name when its content is safely on the disk."""
-    descriptor = os.open(partial, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-    os.replace(partial, target)
-
-
-def _digest(file):
-    with file.open("rb") as content:
-        return hashlib.file_digest(content, "sha256").hexdigest()
 
 
 def samples_dir():

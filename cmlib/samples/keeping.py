@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from cmlib import events, machine, places
+from cmlib import events, machine
+from cmlib.archive import errors_as, make_folder
 from cmlib.record.archive import check_names
 from cmlib.record.program import as_program
 from cmlib.samples.files import SampleError, samples_dir
@@ -71,7 +72,7 @@ def record_stream(
     program = as_program(command)
     target = Path(folder or samples_dir()) / name
     with (
-        machine.counters_lock(places.recordings_dir(), f"cmlib record {name} --samples", wait=wait),
+        machine.counters_lock(f"cmlib record {name} --samples", wait=wait),
         program.prepare() as counted,
     ):
         if counted.pids:
@@ -81,6 +82,8 @@ def record_stream(
         settings = [f"{key}={value}" for key, value in counted.environment.items()]
         command = ["env", *settings, *counted.command] if settings else counted.command
         kind = "hardware" if any(map(_takes_counter, encodings)) else "software"
+        with errors_as(SampleError, target):
+            make_folder(target)
         out = _next(target, kind if compress is None else f"{kind}-lines")
         options = {"label": program.command, "progress": progress}
         try:

@@ -2,13 +2,12 @@
 
 import contextlib
 import functools
-import os
 import shlex
-import signal
 import subprocess
 import tempfile
 from pathlib import Path
 
+from cmlib.record.execute import ending, kept
 from cmlib.samples.files import SampleError
 from cmlib.samples.parser import FIELDS
 
@@ -18,7 +17,7 @@ _LINES_SHOWN = 10
 
 
 @contextlib.contextmanager
-def sampled(command, encodings, period, *, buffer_pages):
+def sampled(command, encodings, period, folder, *, buffer_pages):
     """Run a program, and read perf's stream of its samples, while it runs.
 
     Parameters
@@ -29,6 +28,8 @@ def sampled(command, encodings, period, *, buffer_pages):
         The group's events as perf takes them, the one that times the sampling first.
     period : int
         Counts of the first event from sample to sample.
+    folder : pathlib.Path
+        For what perf and the program say.
     buffer_pages : int
         Size of perf's buffer for each processor, a power of two [pages]. perf
         hands on what it has when half of it is full.
@@ -42,49 +43,36 @@ def sampled(command, encodings, period, *, buffer_pages):
     ------
     SampleError
         If perf refuses or breaks off, or the program fails, with what it said.
-        Nothing is left running then, nor after any other exception.
+        Nothing is left running then, nor after any other exception, nor if this process is killed.
     """
-    with tempfile.TemporaryDirectory(prefix="cmlib-") as folder:
-        program_said, recorder_said = Path(folder, "program"), Path(folder, "record")
-        quiet = f'exec "$@" >/dev/null 2>{shlex.quote(str(program_said))}'
-        group = f"{{{','.join(encodings)}}}:S"
-        record = [
-            "perf",
-            "record",
-            "-B",
-            "--no-inherit",
-            "-m",
-            str(buffer_pages),
-            "-e",
-            group,
-            "-c",
-            str(period),
-        ]
-        with recorder_said.open("wb") as errors:
-            recorder = subprocess.Popen(
-                [*record, "-o", "-", "--", "/bin/sh", "-c", quiet, "cmlib", *command],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=errors,
-                process_group=0,
-            )
-            try:
-                yield _pieces(recorder)
-                recorder.wait()
-            finally:
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(recorder.pid, signal.SIGKILL)
-                recorder.wait()
-                recorder.stdout.close()
-        if recorder.returncode and program_said.exists():
-            raise SampleError(
-                f"`{shlex.join(command)}` failed with {_ending(recorder.returncode)}. The end of its standard error:\n"
-                f"{_end_of(program_said)}\nSamples are kept only of a program that succeeds."
-            )
-        if recorder.returncode:
-            raise SampleError(
-                f"perf could not sample {group} under `{shlex.join(command)}`:\n{_end_of(recorder_said)}"
-            )
+    program_said, recorder_said = folder / "program.stderr", folder / "perf.stderr"
+    quiet = f'exec "$@" >/dev/null 2>{shlex.quote(str(program_said))}'
+    group = f"{{{','.join(encodings)}}}:S"
+    options = ["-B", "--no-inherit", "-m", str(buffer_pages), "-e", group, "-c", str(period), "-o", "-"]
+    with recorder_said.open("xb") as errors:
+        recorder = subprocess.Popen(
+            kept(["perf", "record", *options, "--", "/bin/sh", "-c", quiet, "cmlib", *command]),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            start_new_session=True,
+        )
+        try:
+            yield _pieces(recorder)
+            recorder.wait()
+        finally:
+            recorder.stdin.close()
+            recorder.wait()
+            recorder.stdout.close()
+    if recorder.returncode and program_said.exists():
+        raise SampleError(
+            f"`{shlex.join(command)}` failed with {ending(recorder.returncode)}. The end of its standard error:\n"
+            f"{_end_of(program_said)}\nSamples are kept only of a program that succeeds."
+        )
+    if recorder.returncode:
+        raise SampleError(
+            f"perf could not sample {group} under `{shlex.join(command)}`:\n{_end_of(recorder_said)}"
+        )
 
 
 @contextlib.contextmanager
@@ -105,10 +93,6 @@ def printed(source):
 
 def _pieces(process):
     return iter(functools.partial(process.stdout.read, _PIECE), b"")
-
-
-def _ending(code):
-    return f"exit code {code}" if code > 0 else f"signal {-code}"
 
 
 def _end_of(file):

@@ -2,15 +2,14 @@
 
 import csv
 import shlex
-import tempfile
 import time
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
 
 from cmlib import machine
+from cmlib.archive import now
 from cmlib.compress import BoundedRegression, OnlineRegression
 from cmlib.record.execute import resolve
 from cmlib.samples.binary import SampleReader
@@ -81,9 +80,9 @@ def record_lines(
     encodings = _encodings(events)
     regression, method = _regression(list(encodings)[1:], alpha, n_sigma, drift, bound)
     _compile(regression, len(encodings) - 1)
-    with draft(out, LINES) as (file, metadata):
+    with draft(out, LINES) as (file, metadata, folder):
         sink = _LineWriter(regression, file)
-        metadata |= _sample(command, encodings, period, sink, label, buffer_pages, progress)
+        metadata |= _sample(command, encodings, period, sink, label, buffer_pages, progress, folder)
         metadata |= {"kind": "lines", "method": method, "n_lines": sink.n_rows}
     return metadata
 
@@ -91,16 +90,18 @@ def record_lines(
 def record_samples(command, events, period, out, *, label=None, buffer_pages=32, progress=None):
     """Sample a program, and store what perf prints of it, as it is, compressed: ``<out>.txt.gz``.
 
-    perf prints when the program has ended; until then its stream is in a temporary file beside `out`.
+    perf prints when the program has ended; until then its stream is in a file in a folder beside `out`.
     Parameters, metadata and errors are those of :func:`record_lines`, but for the method.
     """
     encodings = _encodings(events)
-    with draft(out, SAMPLES) as (file, metadata), tempfile.NamedTemporaryFile(dir=Path(out).parent) as stream:
-        sink = _Tally()
-        metadata |= _sample(command, encodings, period, sink, label, buffer_pages, progress, copy=stream)
+    with draft(out, SAMPLES) as (file, metadata, folder):
+        with open(folder / "perf.data", "xb") as stream:
+            sink = _Tally()
+            metadata |= _sample(
+                command, encodings, period, sink, label, buffer_pages, progress, folder, copy=stream
+            )
         metadata |= {"kind": "samples"}
-        stream.flush()
-        with printed(stream.name) as pieces:
+        with printed(folder / "perf.data") as pieces:
             file.writelines(pieces)
     return metadata
 
@@ -122,7 +123,7 @@ def compress_samples(source, out, events=None, *, alpha=0.01, n_sigma=3.0, drift
         n_lines, n_lost, n_backwards, n_unreadable; and what the source's tell of the run: command,
         period, machine, date, duration_s.
     """
-    with draft(out, LINES) as (file, metadata):
+    with draft(out, LINES) as (file, metadata, _):
         with stored_counts(source, events) as (names, blocks, parser):
             regression, method = _regression(names[1:], alpha, n_sigma, drift, bound)
             sink = _LineWriter(regression, file)
@@ -173,7 +174,7 @@ class _Tally:
         """Nothing is held back."""
 
 
-def _sample(command, encodings, period, sink, label, buffer_pages, progress, copy=None):
+def _sample(command, encodings, period, sink, label, buffer_pages, progress, folder, copy=None):
     """Run the program, let the sink take its samples, and tell what happened; `copy` gets perf's stream."""
     if period != int(period) or period < 1:
         raise SampleError(
@@ -181,8 +182,9 @@ def _sample(command, encodings, period, sink, label, buffer_pages, progress, cop
         )
     command = resolve(command)
     reader = SampleReader(encodings)
-    date, began, own = datetime.now(UTC), time.monotonic(), time.process_time()
-    with sampled(command, list(encodings.values()), int(period), buffer_pages=buffer_pages) as pieces:
+    date, began, own = now(), time.monotonic(), time.process_time()
+    group = list(encodings.values())
+    with sampled(command, group, int(period), folder, buffer_pages=buffer_pages) as pieces:
         stream = pieces if copy is None else _copied(pieces, copy)
         n_samples = _store(parsed(stream, reader), sink, progress)
     duration, own = time.monotonic() - began, time.process_time() - own
@@ -201,7 +203,7 @@ def _sample(command, encodings, period, sink, label, buffer_pages, progress, cop
         "n_samples": n_samples,
         **_losses(reader),
         "machine": machine.describe(),
-        "date": date.strftime("%Y-%m-%dT%H:%M:%S"),
+        "date": date,
         "duration_s": duration,
         "own_s": own,
     }

@@ -9,14 +9,11 @@ import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 
 from cmlib import places
+from cmlib.archive import draft_of
 from cmlib.errors import CmlibError
-from cmlib.store.drafts import draft_of
 
 # Changes with the tables below; a store of another one is refused.
 SCHEMA = 2
-
-# A row of PostgreSQL fits into one page of 8 kB, which is 1019 numbers at most.
-MOST_EVENTS = 480
 
 _NAMESPACE = "cmlib"
 # In the header of an SQLite file (its application_id), where it can be read even if the rest is lost.

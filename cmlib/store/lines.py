@@ -6,9 +6,11 @@ from pathlib import Path
 import numpy as np
 
 from cmlib import places
+from cmlib.archive import ArchiveError, read_object
+from cmlib.archive.metadata import MAY_BE_UNKNOWN, first_problem, is_count, is_measure, is_text
+from cmlib.archive.runs import MOST_EVENTS
 from cmlib.samples.files import SCHEMA, SampleError, read_lines
-from cmlib.store.checking import MAY_BE_UNKNOWN, first_problem, is_count, is_measure, is_text, read_object
-from cmlib.store.database import MOST_EVENTS, StoreError
+from cmlib.store.database import StoreError
 
 MODE = "lines"
 
@@ -101,7 +103,10 @@ def read_table(file, meta):
 
 
 def _read_metadata(file):
-    told = read_object(file, "the metadata of lines", _HOW)
+    try:
+        told = read_object(file, "the metadata of lines", _HOW)
+    except ArchiveError as error:
+        raise StoreError(str(error)) from error
     checks = [
         ("schema", lambda schema: schema == SCHEMA, f"{SCHEMA}, which this cmlib reads"),
         ("kind", lambda kind: kind == MODE, repr(MODE)),

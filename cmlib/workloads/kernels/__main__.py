@@ -70,7 +70,7 @@ def _record(todo, binaries, folder):
     machine = {**describe(), "numa_nodes": _nodes(), "real_time": real_time}
     purpose = "recording the kernels"
     with (
-        counters_lock(places.recordings_dir(), purpose),
+        counters_lock(purpose),
         tqdm(total=sum(len(item.runs) for item in todo), unit="run") as bar,
     ):
         how = {"paces": {}, "progress": lambda run: bar.update()}

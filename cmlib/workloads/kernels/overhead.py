@@ -1,11 +1,10 @@
 """How much longer a program takes while its regions are counted (AutoPerf, §5.9, Fig. 12)."""
 
-import datetime
-import json
 import tempfile
 from pathlib import Path
 
-from cmlib.anomaly.recordings import SCHEMA, write_whole
+from cmlib.anomaly.recordings import SCHEMA
+from cmlib.archive import as_text, now, write_whole
 from cmlib.workloads.kernels.recipe import execute
 
 FILE = "overhead.json"
@@ -67,7 +66,7 @@ def record_overhead(program, binaries, events, folder, machine, **settings):
         "events": dict(events),
         "ratios": overhead(program, binaries, events, **settings),
         "machine": machine,
-        "date": datetime.datetime.now().isoformat(timespec="seconds"),
+        "date": now(),
     }
-    write_whole(target, json.dumps(about, indent=1).encode())
+    write_whole(target, as_text(about, target))
     return target

@@ -87,7 +87,7 @@ def record_runs(runs, folder, *, scale=1.0, passes=1, counters):
             build_emitter()
     plans, codes = _to_count(counters)
     with (
-        machine.counters_lock(folder.parent, "Spark under other settings") as lock,
+        machine.counters_lock("Spark under other settings") as lock,
         scratch("cluster") as place,
         standalone(place) as cluster,
     ):
