@@ -197,7 +197,7 @@ def test_recordings_that_cannot_be_compared_are_refused(tmp_path):
         assert reason in told(old, new, code=2)["refused"][0]
     assert "--events is for commands" in compared("--events", "cycles", old, old, code=2).stderr
     old.with_suffix(".csv.gz").write_bytes(b"")
-    assert "changed since" in compared(old, old, code=2).stderr
+    assert "is not what was recorded" in compared(old, old, code=2).stderr
     (tmp_path / "other.json").write_text("{}")
     assert "is no recording" in compared(tmp_path / "other.json", old, code=2).stderr
 

@@ -17,6 +17,7 @@ from cmlib.workloads import kernels
 from cmlib.workloads.micro import applications, cases, countable, recording, selection
 from cmlib.workloads.micro.__main__ import main
 from tests.micro_cases import ALL_CASES, SIZES
+from tests.small_runs import add_run
 
 pytestmark = pytest.mark.needs("cc")
 
@@ -131,11 +132,9 @@ def test_the_plan_says_how_long_it_takes(micro_binaries):
 
 def test_which_events_count_is_learnt_from_recordings(tmp_path):
     assert countable.counting_events(tmp_path, "amd_zen5") == []
-    place = tmp_path / "gcc"
-    place.mkdir()
     for part, own in enumerate(["amd_zen5", "intel_skl"]):
-        meta = {"set": "sweep", "groups": [[f"b_{own}", "c"], ["a"]], "machine": {"microarchitecture": own}}
-        (place / f"sweep-p0-0{part}.json").write_text(json.dumps(meta))
+        meta = {"groups": [[f"b_{own}", "c"], ["a"]], "machine": {"microarchitecture": own}}
+        add_run(tmp_path, "gcc", "sweep", 0, part, [], **meta)
     assert countable.counting_events(tmp_path, "amd_zen5") == ["a", "b_amd_zen5", "c"]
     assert countable.counting_events(tmp_path, None) == ["a", "b_amd_zen5", "b_intel_skl", "c"]
 
@@ -159,9 +158,8 @@ def test_the_command_lists_what_it_would_record(micro_binaries, tmp_path, monkey
     others = [applications.Application("cpu-gcc", "CPU", None)], ["parallel programs: no C++ compiler"]
     monkeypatch.setattr("cmlib.workloads.micro.__main__.applications", lambda *_, **__: others)
     monkeypatch.setenv("CMLIB_DATA", str(tmp_path))
-    (tmp_path / "recordings" / "gcc").mkdir(parents=True)
-    meta = {"set": "sweep", "groups": [["a", "b"]], "machine": {"microarchitecture": "amd_zen5"}}
-    (tmp_path / "recordings" / "gcc" / "sweep-p0-00.json").write_text(json.dumps(meta))
+    meta = {"groups": [["a", "b"]], "machine": {"microarchitecture": "amd_zen5"}}
+    add_run(tmp_path / "recordings", "gcc", "sweep", 0, 0, [], **meta)
     invoke = partial(CliRunner().invoke, main)
     listed = invoke(["--sizes", "L2=64;L3=128;M=256", "--seconds", "60"])
     assert listed.exit_code == 0, listed.output
@@ -192,8 +190,6 @@ def test_parallel_programs_are_recorded_by_name_and_last_as_long_as_before(tmp_p
     with one.program.prepare() as counted:
         assert counted.command[0] == str(tmp_path / "built/parallel_scalar_sum")
     assert json.loads(one.note) == {"label": "parallel_scalar_sum", "size": None, "kind": "parallel"}
-    place = tmp_path / one.name
-    place.mkdir()
-    (place / "key-p0-00.json").write_text(json.dumps({"command": "parallel_scalar_sum good 2 100 7 1"}))
+    add_run(tmp_path, one.name, "key", 0, 0, [], command="parallel_scalar_sum good 2 100 7 1")
     (again,), _ = applications.applications(tmp_path / "built", tmp_path, seconds=0.1)
     assert again.program.command == "parallel_scalar_sum good 2 100 7 1"

@@ -211,7 +211,7 @@ def test_damaged_lines_are_named_and_leave_the_old_store(recordings, url, damage
     ],
 )
 def test_a_file_that_holds_no_such_lines_is_named(tmp_path, table, told):
-    with draft(tmp_path / "samples/p/software-lines-00", LINES) as (file, meta):
+    with draft(tmp_path / "samples/p/software-lines-00", LINES) as (file, meta, _):
         file.write(table)
         meta |= {"command": "./p", "events": ["t", "e"], "duration_s": 1.0, "kind": "lines", "n_lines": 1}
     with pytest.raises(StoreError, match=rf"software-lines-00\.csv can't be stored: .*{told}"):

@@ -20,7 +20,7 @@ def listed_setting(data):
     -------
     Setting
     """
-    found = _counters(data)
+    found = _counters()
     return Setting(Path(data), found if found["good"] else _USUAL)
 
 
@@ -42,7 +42,7 @@ def recording_setting(data):
     CountersBusy
         If another recording is being made.
     """
-    found = _counters(data)
+    found = _counters()
     if not found["good"]:
         raise CmlibError(
             f"no hardware event can be counted here: {found['complaint']}. `cmlib doctor` tells why; "
@@ -51,7 +51,7 @@ def recording_setting(data):
     return Setting(Path(data), {"offered": found["offered"], "good": found["good"]})
 
 
-def _counters(data):
-    with machine.counters_lock(Path(data) / "recordings", "cmlib record-all"):
+def _counters():
+    with machine.counters_lock("cmlib record-all"):
         found = machine.census()
     return {"offered": found.offered, "good": found.good, "complaint": found.complaint}

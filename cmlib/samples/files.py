@@ -59,6 +59,8 @@ def read_metadata(table):
         return None
     with errors_as(SampleError, table):
         meta = read_object(description, "the metadata of samples", _HOW)
+        if not table.exists():
+            raise SampleError(f"{table} does not exist, and {description.name} describes it.")
         found = digest(table)
     if found != meta.get("sha256"):
         raise SampleError(

@@ -29,7 +29,7 @@ def _record(setting):
     binaries = build(places.results_dir() / "kernels", [item.program.name for item in todo])
     about = {**machine.describe(), "numa_nodes": nodes(), "real_time": real_time()}
     paces, folder = {}, _folder(setting)
-    with machine.counters_lock(setting.recordings, "recording the kernels"):
+    with machine.counters_lock("recording the kernels"):
         for item in todo:
             name = f"{item.program.name} {item.form}"
             try:
