@@ -56,7 +56,7 @@ results.table(here, "this-machine", "**Table.** What `cmlib doctor` says of the 
 # ## What is recorded
 #
 # A *set* is a family of runs made to one plan; a *pass* goes through the whole plan once; a *part* is one run of it.
-# `instructions` and `cycles` are pinned, so every interval of every run knows its IPC.
+# `instructions` and `cycles` are pinned where they are counted, so every interval of every run knows its IPC.
 
 # %%
 overview = study.recordings(url, programs)
@@ -73,10 +73,19 @@ results.figure(figure, "running-share", "**Figure.** Share of each interval in w
 # Before anything is concluded from multiplexed counts, look at what does not depend on multiplexing: IPC over time, from the pinned counters, in several runs of each program.
 
 # %%
-ipc = {name: study.ipc(url, name, "ocoe") for name in programs}
-figure, _ = plot.series_by_program(ipc, ylabel="IPC [instructions per cycle]")
-results.figure(figure, "ipc", "**Figure.** IPC over time in the unmultiplexed runs of each program: the shape repeats, but its timing shifts from run to run, "
-               "which is why series are compared by dynamic time warping (DTW) and merged by progress, not by the clock.")
+ipc = {name: runs for name in programs if (runs := study.ipc(url, name))}
+if ipc:
+    figure, _ = plot.series_by_program(ipc, ylabel="IPC [instructions per cycle]")
+    display(results.figure(figure, "ipc", "**Figure.** IPC over time in the unmultiplexed runs of each program."))
+
+# %% [markdown]
+# The shape repeats, but its timing shifts from run to run, which is why series are compared by dynamic time warping (DTW)
+# and merged by progress, not by the clock. Where instructions and cycles were not counted, there is no IPC; then the rates of what was counted are shown instead.
+
+# %%
+for place, name in enumerate(name for name in programs if name not in ipc):
+    figure, _ = plot.series_by_program(study.rates(url, name), ylabel="per second")
+    display(results.figure(figure, f"rates-{place}", f"**Figure.** Events per second in the runs of {name}."))
 
 # %% [markdown]
 # ## Which events count at all
@@ -89,7 +98,8 @@ figure, _ = plot.counts(counting.groupby("unit")[["counts", "always zero"]].sum(
 results.figure(figure, "counting", "**Figure.** Events by unit of the core, summed over programs: those that counted at least once, and those that read zero throughout.")
 
 # %%
-results.table(counting.reset_index(), "events", "**Table.** Events by program: mean count per thousand instructions.", decimals=4)
+results.table(counting.reset_index(), "events",
+              "**Table.** Events by program: mean count per thousand instructions, and per second.", decimals=4)
 
 # %% [markdown]
 # ## Sums that must hold
@@ -98,15 +108,25 @@ results.table(counting.reset_index(), "events", "**Table.** Events by program: m
 
 # %%
 sums = study.sum_checks(url, programs)
-results.table(sums, "sums", "**Table.** Events that are sums of others: relative difference of their totals in one run. Those measured in one group agree to the last count; "
-              "those that took turns differ by what multiplexing loses.", decimals=5)
+if len(sums):
+    display(results.table(sums, "sums", "**Table.** Events that are sums of others: relative difference of "
+                          "their totals in one run.", decimals=5))
+
+# %% [markdown]
+# Sums whose events were measured in one group agree to the last count; those whose events took turns differ by what multiplexing loses.
 
 # %%
-together = sums.query("`same group`")["difference [%]"].abs()
-results.number("sums measured in one group", len(together), "sums")
+counted = int(counting.query("counts > 0").index.nunique())
+together = int(sums["same group"].sum())
+results.number("sums measured in one group", together, "sums")
 results.number("runs in the store", len(runs), "runs")
-results.number("events that counted in some program", int(counting.query("counts > 0").index.nunique()), "events", paper=229)
-results.finding(f"{len(runs)} runs of {', '.join(programs)} are in the store; {counting.query('counts > 0').index.nunique()} events counted in at least one of them.")
+results.number("events that counted in some program", counted, "events", paper=229)
+
+# %%
+display(results.finding(f"{len(runs)} runs of {', '.join(programs)} are in the store; "
+                        f"{counted} events counted in at least one of them."))
+for name, told in study.say_recorded(url, programs).items():
+    display(results.finding(told, program=name))
 
 # %% [markdown]
 # ## What this doesn't show

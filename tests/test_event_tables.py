@@ -6,7 +6,9 @@ import pandas as pd
 import pytest
 
 from cmlib import events, machine, places, store, study
-from cmlib.study.data import known_sums
+from cmlib.machine.names import GENERAL
+from cmlib.schedule import SOFTWARE_EVENTS
+from cmlib.study.tables import known_sums
 from tests.small_runs import add_run
 
 ZEN5 = {"vendor": "AuthenticAMD", "family": 26, "model": 2}
@@ -150,16 +152,19 @@ def recorded_on(folder, *machines, counted=("ex_ret_brn", "ex_ret_cond", "baclea
 
 @pytest.mark.parametrize("name, about", [("amd_zen5", ZEN5), ("intel_skylake", SKYLAKE)])
 def test_recordings_are_read_with_the_table_of_their_machine(tmp_path, name, about):
+    """Whatever the events are called; beside them what perf calls alike everywhere."""
     url = recorded_on(tmp_path, about, about)
-    pd.testing.assert_frame_equal(study.event_table(url), events.table(name))
-    assert known_sums(store.load(url, "app/ocoe-p1-00")) == events.umask_sums(events.table(name))
-
-
-@pytest.mark.parametrize("about", [OTHER, ARM, None])
-def test_recordings_of_a_machine_without_a_table_have_one_without_rows(tmp_path, about):
-    url = recorded_on(tmp_path, about)
     table = study.event_table(url)
-    assert table.empty and list(table.columns) == list(events.table().columns)
+    pd.testing.assert_frame_equal(table.drop(index="cycles"), events.table(name))
+    assert table.at["cycles", "description"] == events.general_events().at["cycles", "description"]
+    assert known_sums(store.load(url, "app/ocoe-p1-00")) == events.umask_sums(events.table(name))
+    assert study.said_by_names(url, ["app"]) == {}
+
+
+def test_recordings_of_a_machine_without_a_table_have_only_what_perf_names_everywhere(tmp_path):
+    url = recorded_on(tmp_path, OTHER)
+    table = study.event_table(url)
+    assert list(table.index) == ["cycles"] and list(table.columns) == list(events.table().columns)
     assert known_sums(store.load(url, "app/ocoe-p0-00")) == []
     assert events.abbreviate(["ex_ret_brn"], table) == ["ex_ret_brn"]
 
@@ -168,7 +173,7 @@ def test_recordings_of_two_machines_are_read_with_both_tables(tmp_path):
     url = recorded_on(tmp_path, SKYLAKE, ZEN5, OTHER)
     table = study.event_table(url)
     zen5, skylake = events.table("amd_zen5"), events.table("intel_skylake")
-    assert set(table.index) == set(zen5.index) | set(skylake.index)
+    assert set(table.index) == {*zen5.index, *skylake.index, "cycles"}
     assert table.loc[zen5.index, "abbr"].equals(zen5["abbr"])
     assert table.loc[table["abbr"] != "", "abbr"].is_unique
     assert known_sums(store.load(url, "app/ocoe-p0-00")) == events.umask_sums(skylake)
@@ -176,4 +181,57 @@ def test_recordings_of_two_machines_are_read_with_both_tables(tmp_path):
 
 def test_a_machine_that_counted_none_of_its_own_events_gives_no_table(tmp_path):
     url = recorded_on(tmp_path, SKYLAKE, counted=["page-faults"])
-    assert study.event_table(url).empty
+    assert set(study.event_table(url).index) == {"cycles", "page-faults"}
+
+
+# --- the table of recordings whose machine is not known ----------------------------------------------
+
+
+@pytest.mark.parametrize("name", events.known_tables())
+def test_a_table_is_told_by_the_names_of_its_events(name):
+    recognised = events.recognise([*events.table(name).index, "cycles", "page-faults", "nobody.knows"])
+    assert recognised.tables == (name,)
+    assert (recognised.matched, recognised.named) == (len(events.table(name)), len(events.table(name)) + 1)
+
+
+def test_names_that_no_table_has_enough_of_tell_none():
+    for names in ([], ["cycles", "sched:sched_switch"], ["ex_ret_brn"], ["ex_ret_brn", "ls_stlf", *"abc"]):
+        assert events.recognise(names).tables == ()
+
+
+def test_recordings_of_an_unknown_machine_are_read_with_the_table_that_the_names_tell(tmp_path):
+    zen5 = events.table("amd_zen5")
+    whole, parts = next(both for both in events.umask_sums(zen5) if both[0] == "l2_request_g1.all_dc")
+    core = events.core_events(zen5)
+    url = recorded_on(tmp_path, None, counted=[whole, *parts, *core])
+    pd.testing.assert_frame_equal(study.event_table(url).drop(index="cycles"), zen5)
+    assert (whole, parts) in known_sums(store.load(url, "app/ocoe-p0-00"))
+    n = len({whole, *parts, *core})
+    assert (
+        f"{n} of {n} event names are those of the event table `amd_zen5`"
+        in study.said_by_names(url, ["app"])["app"]
+    )
+
+
+def test_names_of_several_tables_tell_only_what_holds_in_all_of_them(tmp_path):
+    """Zen 4 and 5 share names; of these, Zen 5's table alone claims a sum."""
+    zen4, zen5 = (events.umask_sums(events.table(name)) for name in ("amd_zen4", "amd_zen5"))
+    whole, parts = next(both for both in zen5 if both[0] == "l2_request_g1.all_dc")
+    url = recorded_on(tmp_path, None, counted=[whole, *parts])
+    assert events.recognise([whole, *parts]).tables == ("amd_zen5", "amd_zen4")
+    assert "`amd_zen5`, as many as of amd_zen4" in study.said_by_names(url, ["app"])["app"]
+    sums = known_sums(store.load(url, "app/ocoe-p0-00"))
+    assert sums and all(both in zen4 and both in zen5 for both in sums) and (whole, parts) not in sums
+
+
+def test_names_of_no_table_are_said_to_be_none(tmp_path):
+    url = recorded_on(tmp_path, None, counted=["a", "b"])
+    assert "2 event names are no table's" in study.said_by_names(url, ["app"])["app"]
+
+
+def test_what_perf_calls_alike_everywhere_is_described_and_can_be_counted():
+    general = events.general_events()
+    assert general.index.is_unique and (general["description"].str.len() > 10).all()
+    for name in general.index:
+        assert events.base_name(events.encode(name, events.table().iloc[:0])) == name
+    assert set(GENERAL) | SOFTWARE_EVENTS - {"dummy"} <= set(general.index)

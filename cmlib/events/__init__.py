@@ -3,17 +3,31 @@
 from cmlib.events.naming import abbreviate, base_name, encode
 from cmlib.events.perf_list import from_perf_list
 from cmlib.events.sums import umask_sums
-from cmlib.events.tables import EventError, core_events, known_tables, read_table, table, table_for, table_of
+from cmlib.events.tables import (
+    EventError,
+    Recognised,
+    core_events,
+    general_events,
+    known_tables,
+    read_table,
+    recognise,
+    table,
+    table_for,
+    table_of,
+)
 
 __all__ = [
     "EventError",
+    "Recognised",
     "abbreviate",
     "base_name",
     "core_events",
     "encode",
     "from_perf_list",
+    "general_events",
     "known_tables",
     "read_table",
+    "recognise",
     "table",
     "table_for",
     "table_of",

@@ -23,6 +23,7 @@ _STYLE = {
     "legend.frameon": False,
     "svg.fonttype": "none",
     "svg.hashsalt": "cmlib",
+    "text.parse_math": False,
     "xtick.labelsize": 8.5,
     "ytick.labelsize": 8.5,
 }

@@ -9,9 +9,18 @@ from cmlib.study.cleaning import (
     followed_event,
     largest_outliers,
 )
-from cmlib.study.collection import counting_events, ipc, machines, recordings, running_shares, sum_checks
+from cmlib.study.collection import (
+    counting_events,
+    ipc,
+    machines,
+    rates,
+    recordings,
+    running_shares,
+    say_recorded,
+    sum_checks,
+)
 from cmlib.study.colocation import colocated, leading_units, movement, say_movement
-from cmlib.study.data import Matrix, cleaned_runs, event_table, matrix, open_database, programs
+from cmlib.study.data import Matrix, cleaned_runs, matrix, open_database, programs
 from cmlib.study.interactions import compare_pairs, pairs, planted_pairs
 from cmlib.study.many import clean_into, merge_files
 from cmlib.study.merging import (
@@ -26,6 +35,7 @@ from cmlib.study.merging import (
 )
 from cmlib.study.ranking import compare_fusions, core_errors, refine
 from cmlib.study.suites import common_events, likeness, suites
+from cmlib.study.tables import event_table, said_by_names
 from cmlib.study.words import say_events, say_pairs
 
 __all__ = [
@@ -61,16 +71,19 @@ __all__ = [
     "pairs",
     "planted_pairs",
     "programs",
+    "rates",
     "recordings",
     "refine",
     "refine_both",
     "run_time_spread",
     "run_times",
     "running_shares",
+    "said_by_names",
     "say_events",
     "say_mixed",
     "say_movement",
     "say_pairs",
+    "say_recorded",
     "suites",
     "sum_checks",
 ]

@@ -6,7 +6,8 @@ import pandas as pd
 
 from cmlib import accuracy, clean, store
 from cmlib.schedule import PINNED
-from cmlib.study.data import known_sums, load_all, whole_intervals
+from cmlib.study.data import load_all, whole_intervals
+from cmlib.study.tables import known_sums
 
 _ICACHE_MISSES = (
     "ic_tag_hit_miss.instruction_cache_miss",

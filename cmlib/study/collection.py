@@ -4,7 +4,9 @@ import numpy as np
 import pandas as pd
 
 from cmlib import store
-from cmlib.study.data import event_table, interval_runs, known_sums
+from cmlib.schedule import PINNED
+from cmlib.study.data import interval_runs
+from cmlib.study.tables import event_table, known_sums, said_by_names
 
 _KIND = {"ocoe": "OCOE", "mlpx": "MLPX"}
 
@@ -25,17 +27,18 @@ def machines(url, programs):
     """
     rows = []
     for meta in _metadata(url, programs):
-        machine, counters = meta["machine"], meta["counters"]
+        machine, counters = meta.get("machine") or {}, meta.get("counters") or {}
+        identity = machine.get("family"), machine.get("model")
         rows.append(
             {
-                "processor": machine["model_name"],
-                "family/model": f"{machine['family']}/{machine['model']}",
-                "processors": machine["processors"],
-                "virtual": machine["virtual"] or "no",
-                "kernel": machine["kernel"],
-                "perf": machine["perf"],
-                "counters offered": counters["offered"],
-                "counters good": counters["good"],
+                "processor": machine.get("model_name") or "not known",
+                "family/model": None if None in identity else "/".join(map(str, identity)),
+                "processors": machine.get("processors"),
+                "virtual": (machine.get("virtual") or "no") if machine.get("processors") else None,
+                "kernel": machine.get("kernel"),
+                "perf": machine.get("perf"),
+                "counters offered": counters.get("offered"),
+                "counters good": counters.get("good"),
             }
         )
     frame = pd.DataFrame(rows)
@@ -66,7 +69,7 @@ def recordings(url, programs):
                 "events": len({event for run in loaded for event in _unpinned(run)}),
                 "intervals": int(group["n_intervals"].sum()),
                 "seconds": group["duration_s"].sum(),
-                "mean running share": np.nanmean(shares),
+                "mean running share": pd.Series(shares).mean(),
             }
         )
     return pd.DataFrame(rows)
@@ -88,19 +91,41 @@ def running_shares(url, programs):
     return pd.concat(parts, ignore_index=True)
 
 
-def ipc(url, program, set_name):
-    """IPC over time in every run of one set.
+def ipc(url, program):
+    """IPC over time in a program's unmultiplexed runs, or in the multiplexed ones where there are no others.
 
     Returns
     -------
     dict of str to Series
-        Name of the run to instructions per cycle, indexed by time [s].
+        Name of the run to instructions per cycle, indexed by time [s]; without the runs that did not count both.
     """
     found = {}
-    for run_id in store.runs(url, program=program, set=set_name)["run_id"]:
-        run = store.load(url, run_id)
-        found[run.meta["run"]] = run.counts["instructions"] / run.counts["cycles"]
-    return found
+    for run in _runs(url, [program]):
+        if set(PINNED) <= set(run.counts):
+            series = run.counts["instructions"] / run.counts["cycles"]
+            found.setdefault(run.meta["mode"], {})[run.meta["run"]] = series
+    return found.get("ocoe") or found.get("mlpx") or {}
+
+
+def rates(url, program, *, n=8):
+    """Events per second over time in every run of a program.
+
+    Parameters
+    ----------
+    url, program : str
+    n : int, default 8
+        Events at most: the first ones that ever counted.
+
+    Returns
+    -------
+    dict of str to dict of str to Series
+        Event to name of the run to its rate [1/s], indexed by time [s].
+    """
+    found = {}
+    for run in _runs(url, [program]):
+        for event in run.counts.columns[run.counts.sum() > 0]:
+            found.setdefault(event, {})[run.meta["run"]] = run.counts[event] / run.interval_s
+    return dict(list(found.items())[:n])
 
 
 def counting_events(url, programs):
@@ -110,29 +135,32 @@ def counting_events(url, programs):
     -------
     DataFrame
         Index: event. Columns: program, unit, ``counts`` and ``always zero``
-        (0 or 1 each), ``per 1000 instructions`` (mean over the program's runs).
+        (0 or 1 each), ``per 1000 instructions`` and ``per second`` (means over the program's runs; the first is NaN
+        where instructions were not counted).
     """
     units = event_table(url)["unit"]
     totals = {}
     for run in _runs(url, programs):
         sums = run.counts.sum()
         for event in _unpinned(run):
-            rate = 1000 * sums[event] / sums["instructions"]
-            totals.setdefault((event, run.meta["program"]), []).append(rate)
-    frame = pd.DataFrame(
-        [
+            per = 1000 / sums.get("instructions", np.nan), 1 / run.interval_s.sum()
+            rates = [sums[event] * factor for factor in per]
+            totals.setdefault((event, run.meta["program"]), []).append((sums[event], *rates))
+    rows = []
+    for (event, program), counted in totals.items():
+        count, by_instructions, by_time = np.mean(counted, axis=0)
+        rows.append(
             {
                 "event": event,
                 "program": program,
                 "unit": units.get(event, "other"),
-                "counts": int(max(rates) > 0),
-                "always zero": int(max(rates) == 0),
-                "per 1000 instructions": np.mean(rates),
+                "counts": int(count > 0),
+                "always zero": int(count == 0),
+                "per 1000 instructions": by_instructions,
+                "per second": by_time,
             }
-            for (event, program), rates in totals.items()
-        ]
-    )
-    return frame.set_index("event").sort_values(["unit", "program"], kind="stable")
+        )
+    return pd.DataFrame(rows).set_index("event").sort_values(["unit", "program"], kind="stable")
 
 
 def sum_checks(url, programs):
@@ -164,6 +192,22 @@ def sum_checks(url, programs):
     return pd.DataFrame(rows, columns=["program", "run", "whole", "parts", "same group", "difference [%]"])
 
 
+def say_recorded(url, programs):
+    """What a reader should know of the recordings of a program before anything is concluded from them.
+
+    Returns
+    -------
+    dict of str to str
+        Program to sentences; programs of which there is nothing to say are left out.
+    """
+    found = said_by_names(url, programs)
+    for program in programs:
+        if not ipc(url, program):
+            lacks = "No run counted both instructions and cycles, so IPC is not known, and neither is what it follows."
+            found[program] = f"{found.get(program, '')} {lacks}".strip()
+    return found
+
+
 def _runs(url, programs):
     for run_id in interval_runs(url, programs)["run_id"]:
         yield store.load(url, run_id)
@@ -174,4 +218,6 @@ def _metadata(url, programs):
 
 
 def _unpinned(run):
-    return run.running.drop(columns=run.meta["pinned"])
+    """Running shares of the events that are studied: all but the pinned ones, unless there are no others."""
+    others = run.running.drop(columns=run.meta["pinned"])
+    return run.running if others.empty else others

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from cmlib import clean, events, fuse, places, store
+from cmlib import clean, fuse, places, store
 from cmlib.errors import NothingRecordedError
 from cmlib.fanout import fan_out
 from cmlib.study.kept import kept
+from cmlib.study.tables import known_sums
 from cmlib.workloads.programs import programs as recipes
 
 
@@ -197,44 +198,6 @@ def whole_intervals(run):
     """Counts and running shares of a run without its last interval, where that was cut short."""
     whole = run.interval_s > run.interval_s.median() / 2
     return run.counts[whole], run.running[whole]
-
-
-def event_table(url):
-    """Units, short names and descriptions of what was recorded, from the tables of the machines it was
-    recorded on.
-
-    Parameters
-    ----------
-    url : str
-
-    Returns
-    -------
-    DataFrame
-        As :func:`cmlib.events.table` gives it, without rows where the package has no table. Machines none of
-        whose own events were recorded have no part in it. Where several have, events and short names are
-        those of the machine of which most events were recorded.
-    """
-    machines, recorded = store.machines(url), {}
-    for run in store.runs(url).itertuples():
-        recorded.setdefault(events.table_for(machines[run.run_id]), set()).update(run.events)
-    tables = [(events.table(name), seen) for name, seen in recorded.items() if name]
-    by_use = sorted(tables, key=lambda both: -both[0].index.isin(both[1]).sum())
-    joined = pd.concat(
-        [events.table_of({}), *(table for table, seen in by_use if table.index.isin(seen).any())]
-    )
-    joined = joined[~joined.index.duplicated()]
-    return joined.assign(abbr=joined["abbr"].mask(joined["abbr"].duplicated(), ""))
-
-
-def known_sums(run):
-    """The sums between events that cleaning a run may rely on: those of the machine it was recorded on."""
-    name = events.table_for(run.meta.get("machine") or {})
-    return _sums(name) if name else []
-
-
-@functools.cache
-def _sums(name):
-    return events.umask_sums(events.table(name))
 
 
 def _in_intervals(runs):

@@ -8,7 +8,8 @@ import pandas as pd
 
 from cmlib import clean, fuse, store
 from cmlib.fanout import fan_out
-from cmlib.study.data import known_sums, whole_intervals
+from cmlib.study.data import whole_intervals
+from cmlib.study.tables import known_sums
 
 
 def clean_into(folder, url, run_ids, *, method="joint", workers=None):

@@ -20,7 +20,7 @@ SUMMARY = NOTEBOOKS[-1]  # reads what the others have left
 SCRATCH = """
 import ipywidgets as widgets
 from cmlib import explore, plot, store, study
-ipc = study.ipc({database!r}, "wordcount", "ocoe")
+ipc = study.ipc({database!r}, "wordcount")
 def draw(runs, style, last):
     if runs > 4:
         raise ValueError("fewer runs than that, please")
