@@ -28,7 +28,7 @@ def influence(model, *, method="friedman", X=None):
     ----------
     model : fitted estimator
         For ``friedman`` any with `feature_importances_`; for ``printed`` a
-        `lightgbm.LGBMRegressor` or a scikit-learn `GradientBoostingRegressor`.
+        boosted model of LightGBM (:mod:`cmlib.boosting`) or a scikit-learn `GradientBoostingRegressor`.
     method : "friedman" or "printed", default "friedman"
         ``friedman``: squared error that the splits on an event take away, added
         up over the trees (Friedman 2001, Eq. 44 and 45, which CounterMiner quotes).
@@ -76,7 +76,7 @@ def read_trees(model, X):
 
     Parameters
     ----------
-    model : fitted LGBMRegressor or GradientBoostingRegressor
+    model : fitted `cmlib.boosting.regressor` or GradientBoostingRegressor
     X : DataFrame, shape (n_rows, events)
 
     Returns
@@ -127,7 +127,7 @@ def _squared_change(values, predicted, left, right):
 
 
 def _lightgbm_trees(model, X):
-    names = model.feature_name_
+    names = model.feature_names_in_
     leaves = model.predict(X, pred_leaf=True).reshape(len(X), -1)
     for number, described in enumerate(model.booster_.dump_model()["tree_info"]):
         splits, values = [], {}
