@@ -20,6 +20,8 @@ import cmlib
 from cmlib.errors import CmlibError
 
 EXECUTORS = ("processes", "dask")
+# For the environment of processes that work side by side: more threads only take processors from each other.
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 # Small items go to the workers in chunks of so much work [s], which makes handing them over cheap.
 _CHUNK_S = 0.2
@@ -124,11 +126,9 @@ def fan_out(function, items, workers=None):
 
 
 def _in_processes(function, items, n):
-    one_thread = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-
     def pool():
         return loky.get_reusable_executor(
-            n, timeout=_IDLE_S, env=one_thread, initializer=_end_with, initargs=(os.getpid(),)
+            n, timeout=_IDLE_S, env=ONE_THREAD, initializer=end_with, initargs=(os.getpid(),)
         )
 
     def submit(chunk):
@@ -235,8 +235,8 @@ def _no_interrupts_inherited():
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _end_with(parent):
-    """In a worker process: end when the parent does, even if it was killed."""
+def end_with(parent):
+    """Let a worker process end when its parent does, even if that was killed."""
 
     def watch():
         while os.getppid() == parent:

@@ -17,7 +17,7 @@ NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 # What only some may import: package -> the modules of cmlib that may.
 RESERVED = {
-    "subprocess": {"perf", "record", "machine", "samples", "workloads", "anomaly.versions"},
+    "subprocess": {"perf", "record", "machine", "samples", "workloads", "anomaly.versions", "report"},
     "sqlalchemy": {"store"},
     "papermill": {"report"},
     "nbformat": {"report"},

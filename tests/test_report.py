@@ -14,16 +14,7 @@ from papermill.exceptions import PapermillExecutionError
 from cmlib import places, report
 from cmlib.errors import CmlibError, NothingRecordedError
 from cmlib.report.manifests import read_manifests
-
-
-def write_notebook(path, *cells, parameters):
-    notebook = nbformat.v4.new_notebook()
-    notebook.metadata["kernelspec"] = {"name": "python3", "language": "python", "display_name": "Python 3"}
-    heading = nbformat.v4.new_markdown_cell(f"# The title of {path.stem}\n\n**Question.** …")
-    tagged = nbformat.v4.new_code_cell(parameters, metadata={"tags": ["parameters"]})
-    notebook.cells = [heading, tagged, *(nbformat.v4.new_code_cell(cell) for cell in cells)]
-    nbformat.write(notebook, path)
-    return path
+from tests.small_notebooks import NOTHING, saving, write_profile
 
 
 def new_results(folder):
@@ -102,18 +93,13 @@ def test_unknown_paper_lists_the_known():
 
 @pytest.fixture
 def profile(tmp_path, monkeypatch):
-    """A function that makes a profile of notebooks, given their second cells; and where its results go."""
+    """A function that makes the profile ``tiny`` of such cells, and gives where its results go."""
+    monkeypatch.setattr(places, "notebooks_dir", lambda: tmp_path / "notebooks")
+    monkeypatch.setattr(places, "params_dir", lambda: tmp_path / "params")
 
-    def build(cells, folder=tmp_path):
-        monkeypatch.setattr(places, "notebooks_dir", lambda: folder / "notebooks")
-        monkeypatch.setattr(places, "params_dir", lambda: folder / "params")
-        (folder / "params/tiny").mkdir(parents=True, exist_ok=True)
-        (folder / "notebooks").mkdir(exist_ok=True)
-        lines = 'n_steps = 20  # [20, 2000]\nprofile = ""  # name\nresults_folder = ""  # where results go\n'
-        for name, cell in cells.items():
-            (folder / f"params/tiny/{name}.yaml").write_text("n_steps: 30\n")
-            write_notebook(folder / f"notebooks/{name}.ipynb", cell, parameters=lines)
-        return folder / "out"
+    def build(cells):
+        write_profile(tmp_path, cells)
+        return tmp_path / "out"
 
     return build
 
@@ -134,27 +120,13 @@ def no_kernel(monkeypatch):
             names |= parameters if number == 0 else {}
 
     monkeypatch.setattr(papermill, "execute_notebook", execute)
+    monkeypatch.setattr("cmlib.report.run._SIDE_BY_SIDE", 1)
 
 
 @pytest.fixture
 def small_profile(profile):
     """A profile of one notebook, whose second cell is the caller's."""
     return lambda cell: profile({"01_small": cell})
-
-
-def saving(name, more="r.number('steps', n_steps)"):
-    return (
-        "import pandas as pd\nfrom cmlib.report import Results, read_results\n"
-        f"r = Results('{name}', title='Small', question='Does it run?', profile=profile, folder=results_folder)\n"
-        f"{more}\nr.save()"
-    )
-
-
-NOTHING = (
-    "from cmlib.errors import NothingRecordedError\nfrom cmlib.report import Results\n"
-    "r = Results('{}', title='', question='', profile=profile)\n"
-    "raise NothingRecordedError('nothing recorded yet: run `cmlib sample NAME`')"
-)
 
 
 def test_a_profile_runs_and_leaves_page_notebook_and_numbers(small_profile):
@@ -171,7 +143,7 @@ def test_twice_in_a_row_it_leaves_the_second_s_results(no_kernel, small_profile)
         report.run_profile("tiny", parameters={"n_steps": n_steps}, results=out)
         manifest = json.loads((out / "tiny/01_small/manifest.json").read_text())
         assert manifest["numbers"][0]["value"] == n_steps
-        assert sorted(f.name for f in (out / "tiny").iterdir()) == ["01_small", "index.html"]
+        assert sorted(f.name for f in (out / "tiny").iterdir()) == [".lock", "01_small", "index.html"]
 
 
 def test_a_notebook_without_recordings_is_left_out_and_the_page_says_so(no_kernel, profile, capfd):
@@ -201,7 +173,7 @@ def test_a_notebook_that_was_named_must_have_recordings(profile):
     out = profile({"01_small": saving("01_small"), "06_tests": NOTHING.format("06_tests")})
     with pytest.raises(NothingRecordedError, match=r"06_tests\.ipynb: nothing recorded yet: run `cmlib"):
         report.run_profile("tiny", ["06"], results=out)
-    assert list((out / "tiny").iterdir()) == []
+    assert [file.name for file in (out / "tiny").iterdir()] == [".lock"]
 
 
 def test_where_nothing_at_all_is_recorded_the_run_says_what_to_run(no_kernel, profile):

@@ -11,7 +11,7 @@ import click
 @click.option(
     "-p", "given", multiple=True, metavar="NAME=VALUE", help="A notebook's parameter; may be repeated."
 )
-@click.option("--jobs", type=int, help="Worker processes; -1 means one a processor.")
+@click.option("--jobs", type=int, help="Processes that compute at a time; -1 means one a processor. From 2, two notebooks run side by side.")
 def run(profile, notebooks, given, jobs):
     """Run the notebooks of PROFILE (smoke, paper or live), all or those named, and make their report."""
     from cmlib.report import run_profile

@@ -6,8 +6,9 @@ Names are loaded when they are asked for: a notebook that keeps its results need
 from cmlib.lazy import loader
 
 _HOMES = {
-    "NotebookError": "run",
+    "NotebookError": "errors",
     "Results": "results",
+    "ResultsBusyError": "errors",
     "build_index": "page",
     "check_parameters": "parameters",
     "declared_parameters": "parameters",

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from pathlib import Path
 SCHEMA = 2
 
 _NOTE = ".not_run.json"
+_FAILED = ".failed.ipynb"
 
 
 @dataclass(frozen=True)
@@ -25,11 +27,14 @@ class Kept:
         it tells of other recordings than the rest.
     damaged : list of dict
         The same of those whose results are not whole; the message says what to run.
+    failed : list of dict
+        The same of those that failed when they were last run. What an earlier run of theirs left is shown.
     """
 
     sections: list
     left_out: list
     damaged: list
+    failed: list
 
 
 def read_manifests(folder):
@@ -58,7 +63,8 @@ def read_manifests(folder):
         else:
             message = f"{problem}; make them again: cmlib run {folder.name} {place.name}"
             damaged.append({"notebook": place.name, "title": place.name, "message": message})
-    return Kept(sections, left_out, damaged)
+    failed = [_failed(file) for file in sorted(folder.glob(f"*{_FAILED}"))]
+    return Kept(sections, left_out, damaged, failed)
 
 
 def note_left_out(folder, notebook, title, message):
@@ -82,6 +88,17 @@ def remove_note(folder, notebook):
     _note(folder, notebook).unlink(missing_ok=True)
 
 
+def failed_notebook(folder, notebook):
+    """Where a notebook is kept as far as it came, if a cell of it failed."""
+    return Path(folder) / f"{notebook}{_FAILED}"
+
+
+def remove_drafts(folder, notebook):
+    """Remove what a notebook that did not end has left."""
+    (Path(folder) / f"{notebook}.partial.ipynb").unlink(missing_ok=True)
+    shutil.rmtree(Path(folder) / f"{notebook}.partial", ignore_errors=True)
+
+
 def sizes(folder):
     """Sizes of the files in a folder [bytes], by name: kept in the manifest to tell a file that was cut off."""
     return {file.name: file.stat().st_size for file in sorted(Path(folder).iterdir())}
@@ -97,6 +114,11 @@ def _read_note(file):
     except ValueError:
         name = file.name.removesuffix(_NOTE)
         return {"notebook": name, "title": name, "message": "it can't be told any more what was missing"}
+
+
+def _failed(file):
+    name = file.name.removesuffix(_FAILED)
+    return {"notebook": name, "title": name, "message": f"as far as it came: `{file.name}`"}
 
 
 def _holds_results(place):

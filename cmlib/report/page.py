@@ -13,13 +13,15 @@ from cmlib.report.manifests import read_manifests
 _ROWS_SHOWN = 60
 
 
-def build_index(folder):
+def build_index(folder, *, to_come=()):
     """Write `index.html` over all results found in a profile's folder.
 
     Parameters
     ----------
     folder : path
         Holds a sub-folder a notebook, each with its `manifest.json`.
+    to_come : iterable of str, optional
+        Titles of notebooks that have not ended yet; the page says so.
 
     Returns
     -------
@@ -55,6 +57,8 @@ def build_index(folder):
         sections=manifests,
         left_out=kept.left_out,
         damaged=kept.damaged,
+        failed=kept.failed,
+        to_come=list(to_come),
         findings=_by_program(manifests),
         versions=manifests[-1]["versions"],
         made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),

@@ -1,37 +1,35 @@
-"""Execute a profile's notebooks with Papermill, one after the other."""
+"""Run a profile's notebooks, and show what they found as soon as it is there."""
 
-import os
-import shutil
+import contextlib
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
-import nbformat
-import papermill
-from jupyter_client.kernelspec import NoSuchKernel
-from nbclient.exceptions import DeadKernelError
-from nbconvert import HTMLExporter
-from papermill.exceptions import PapermillExecutionError
+import joblib
 from tqdm import tqdm
 
-from cmlib import places
+from cmlib import places, store
 from cmlib.errors import CmlibError, NothingRecordedError
+from cmlib.report.errors import NotebookError
+from cmlib.report.lock import results_lock
 from cmlib.report.manifests import note_left_out, read_manifests, remove_note
 from cmlib.report.page import build_index
-from cmlib.report.parameter_file import read_parameters
-from cmlib.report.parameters import check_parameters, declared_parameters, unknown_parameter
+from cmlib.report.parameter_file import shown
+from cmlib.report.planning import plan
+from cmlib.report.side_by_side import execute_all
 
-_PAGE = Path(__file__).with_name("notebook.html.j2")
-
-
-class NotebookError(CmlibError):
-    """A cell of a notebook failed."""
+# Notebooks at a time; what processors are left over, each of them has for its own workers.
+_SIDE_BY_SIDE = 2
+_MOST = 1024
 
 
 def run_profile(profile, notebooks=(), parameters=None, *, results=None):
     """Regenerate a profile's results, and the page that shows them.
 
-    Every name and value is checked before the first notebook starts.
+    Every name and value is checked before the first notebook starts. Two notebooks
+    run at a time where there are processors for them; those that read the results
+    of others come last. The page is written anew whenever one has ended.
 
     A notebook for which nothing is recorded yet is left out, if it was not
     named; the page and a last line on standard error say so. What an earlier
@@ -45,6 +43,8 @@ def run_profile(profile, notebooks=(), parameters=None, *, results=None):
         Names such as ``02_cleaning`` or ``02``; empty means all of the profile.
     parameters : dict, optional
         Values that replace those of the profile, in every notebook that declares them.
+        Its `jobs` are shared among the notebooks that run at a time; with 1, they run
+        one after the other.
     results : path, optional
         Folder for all that is made, the store included, instead of the
         parameter `results_folder`, or `data/results`.
@@ -59,75 +59,41 @@ def run_profile(profile, notebooks=(), parameters=None, *, results=None):
     ValueError
         If the profile, a notebook, a parameter's name or its value is unknown.
     CmlibError
-        If results can't be written; nothing has been run then.
+        If results can't be written, or another run is writing them; nothing has been run then.
     NothingRecordedError
         If nothing is recorded for a notebook that was named, or for any.
     NotebookError
-        If a cell fails, naming notebook, cell and error. Results of earlier
-        notebooks and of earlier runs stay.
+        If cells failed, naming notebook, cell and error of each. Results of the
+        other notebooks and of earlier runs stay.
     """
     parameters = dict(parameters or {})
-    jobs = _plan(profile, notebooks, parameters)
+    asked = "jobs" in parameters
+    processes = _processes(parameters.pop("jobs", -1))
+    jobs = plan(profile, notebooks, parameters)
     results = Path(results or parameters.get("results_folder") or places.results_dir()).absolute()
     folder = results / profile
     _check_writable(folder)
-    left_out, noted_before = {}, {entry["notebook"] for entry in read_manifests(folder).left_out}
-    with places.handed_down(results):
-        for notebook, given in (bar := tqdm(jobs, desc=f"profile {profile}", unit="notebook")):
-            bar.set_postfix_str(notebook.stem)
-            try:
-                _execute(notebook, given, folder)
-            except NothingRecordedError as nothing:
-                if notebooks:
-                    raise NothingRecordedError(f"{notebook.name}: {nothing}") from None
-                left_out[notebook.stem] = str(nothing)
-                # At once: a summary that runs later must not take up what an earlier run left there.
-                note_left_out(folder, notebook.stem, _title(notebook), str(nothing))
-    if len(left_out) == len(jobs):
-        for name in left_out.keys() - noted_before:
-            remove_note(folder, name)
-        raise NothingRecordedError(next(iter(left_out.values())))
-    page = build_index(folder)
-    if left_out:
-        print(_told(left_out), file=sys.stderr)
-    return page
+    n = min(_SIDE_BY_SIDE, processes, len(jobs))
+    jobs = [_with_share(job, max(1, processes // n), always=asked) for job in jobs]
+    with results_lock(folder), places.handed_down(results):
+        if any("database" in job.declared for job in jobs):
+            _refresh_store(parameters.get("database"))
+        return _run(jobs, folder, n, may_lack=not notebooks)
 
 
-def _plan(profile, wanted, extra):
-    folder = places.params_dir() / profile
-    if not folder.is_dir():
-        known = ", ".join(sorted(f.name for f in places.params_dir().iterdir() if f.is_dir()))
-        raise ValueError(f"no profile {profile!r} under params; there are: {known}.")
-    if "profile" in extra:
-        raise ValueError(f"-p: the profile is the command's first argument, {profile!r}; leave it out here.")
-    files = sorted(folder.glob("*.yaml"))
-    chosen = [
-        f for f in files if not wanted or any(f.stem == w or f.stem.startswith(f"{w}_") for w in wanted)
-    ]
-    for name in wanted:
-        if not any(f.stem == name or f.stem.startswith(f"{name}_") for f in files):
-            known = ", ".join(f.stem for f in files)
-            raise ValueError(f"profile {profile!r} has no notebook {name!r}; it has {known}.")
-    jobs, declared_somewhere = [], set()
-    for file in chosen:
-        notebook = places.notebooks_dir() / f"{file.stem}.ipynb"
-        declared = declared_parameters(notebook)
-        declared_somewhere |= set(declared)
-        given = read_parameters(file)
-        check_parameters(notebook, given, f"params/{profile}/{file.name}")
-        if given.get("results_folder"):
-            raise ValueError(
-                f"params/{profile}/{file.name}: results_folder is one for all notebooks of a run; "
-                f"give it with -p results_folder=…, or in the environment variable CMLIB_RESULTS."
-            )
-        here = {name: value for name, value in extra.items() if name in declared}
-        check_parameters(notebook, here, "-p")
-        fixed = {"profile": profile, "results_folder": ""}
-        jobs.append((notebook, given | here | {name: fixed[name] for name in fixed if name in declared}))
-    for name in extra:
-        if name not in declared_somewhere:
-            raise ValueError(unknown_parameter(name, sorted(declared_somewhere), f"-p: profile {profile!r}"))
-    return jobs
+def _processes(jobs):
+    if isinstance(jobs, bool) or not isinstance(jobs, int) or not (1 <= jobs <= _MOST or jobs == -1):
+        raise ValueError(
+            f"-p: jobs takes a number of processes, 1 to {_MOST}, or -1 for one a processor; got {shown(jobs)}."
+        )
+    return joblib.cpu_count() if jobs == -1 else jobs
+
+
+def _with_share(job, share, *, always):
+    """A job whose notebook has so many workers, unless its file says how many."""
+    if "jobs" not in job.declared or ("jobs" in job.given and not always):
+        return job
+    return replace(job, given=job.given | {"jobs": share})
 
 
 def _check_writable(folder):
@@ -142,67 +108,57 @@ def _check_writable(folder):
         ) from error
 
 
-def _execute(notebook, given, folder):
-    draft = folder / f"{notebook.stem}.partial.ipynb"
+def _refresh_store(url):
+    """Once for all notebooks, each of which would else do it. That nothing is recorded, they tell."""
+    with contextlib.suppress(NothingRecordedError):
+        store.refresh(url=url)
+
+
+def _run(jobs, folder, n, *, may_lack):
+    noted_before = {entry["notebook"] for entry in read_manifests(folder).left_out}
+    to_come, found, left_out, failed = {job.name: job.title for job in jobs}, [], {}, []
     try:
-        papermill.execute_notebook(
-            notebook,
-            draft,
-            parameters=given,
-            kernel_name="python3",
-            progress_bar={"leave": False, "desc": notebook.stem},
-            request_save_on_cell_execute=False,
-            extra_arguments=["--IPKernelApp.log_level=CRITICAL"],
-            cwd=folder,
-        )
-    except PapermillExecutionError as error:
-        if error.ename == NothingRecordedError.__name__:
-            _forget(notebook, folder)
-            raise NothingRecordedError(error.evalue) from None
-        if error.ename == KeyboardInterrupt.__name__:  # Ctrl-C, which is passed on to the kernel's cell
-            _forget(notebook, folder)
-            raise KeyboardInterrupt from None
-        kept = folder / f"{notebook.stem}.failed.ipynb"
-        os.replace(draft, kept)
-        raise NotebookError(_explain(notebook, error, kept)) from None
-    except KeyboardInterrupt:
-        _forget(notebook, folder)
+        for job, error in _with_bar(_executed(jobs, folder, n), folder.name, len(jobs)):
+            del to_come[job.name]
+            if error is None:
+                found.append(job.name)
+            elif not isinstance(error, NothingRecordedError):
+                failed.append(str(error))
+            elif not may_lack:
+                raise NothingRecordedError(f"{job.notebook.name}: {error}")
+            else:
+                left_out[job.name] = str(error)
+                # At once: a summary that runs later must not take up what an earlier run left there.
+                note_left_out(folder, job.name, job.title, str(error))
+            if found:
+                build_index(folder, to_come=to_come.values())
+    except BaseException:
+        if found:
+            build_index(folder)
         raise
-    except (DeadKernelError, NoSuchKernel) as error:
-        raise NotebookError(
-            f"{notebook.name}: its kernel could not be started, or died, as it does when memory runs out: {error}"
-        ) from error
-    target = folder / notebook.stem / f"{notebook.stem}.ipynb"
-    if not target.parent.is_dir():
-        raise NotebookError(
-            f"{notebook.name} ended without saving its results; its last cell calls results.save()."
-        )
-    os.replace(draft, target)
-    exporter = HTMLExporter(exclude_input_prompt=True, template_file=str(_PAGE))
-    page, _ = exporter.from_notebook_node(nbformat.read(target, as_version=4))
-    target.with_suffix(".html").write_text(page, encoding="utf-8")
-    (folder / f"{notebook.stem}.failed.ipynb").unlink(missing_ok=True)
+    if len(left_out) == len(jobs):
+        for name in left_out.keys() - noted_before:
+            remove_note(folder, name)
+        raise NothingRecordedError(next(iter(left_out.values())))
+    if left_out:
+        print(_told(left_out), file=sys.stderr)
+    if failed:
+        raise NotebookError("\n".join(failed))
+    return folder / "index.html"
 
 
-def _forget(notebook, folder):
-    """Remove what a notebook that did not end has left."""
-    (folder / f"{notebook.stem}.partial.ipynb").unlink(missing_ok=True)
-    shutil.rmtree(folder / f"{notebook.stem}.partial", ignore_errors=True)
+def _executed(jobs, folder, n):
+    """Each notebook as it ends, those that read the results of others after them."""
+    for reads in (False, True):
+        yield from execute_all([job for job in jobs if job.reads_results is reads], folder, n)
 
 
-def _explain(notebook, error, kept):
-    first = next((line for line in error.source.splitlines() if line.strip()), "")
-    return (
-        f"{notebook.name}, cell {error.cell_index} (`{first.strip()}`): {error.ename}: {error.evalue}\n"
-        f"The notebook as far as it came: {kept}"
-    )
-
-
-def _title(notebook):
-    """A notebook's first heading."""
-    cells = nbformat.read(notebook, as_version=4).cells
-    lines = (line for cell in cells if cell.cell_type == "markdown" for line in cell.source.splitlines())
-    return next((line.removeprefix("# ") for line in lines if line.startswith("# ")), notebook.stem)
+def _with_bar(executed, profile, total):
+    with tqdm(total=total, desc=f"profile {profile}", unit="notebook") as bar:
+        for job, error in executed:
+            bar.set_postfix_str(f"{job.name} ended", refresh=False)
+            bar.update()
+            yield job, error
 
 
 def _told(left_out):

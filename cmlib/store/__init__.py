@@ -1,6 +1,6 @@
 """The recordings, in intervals and as lines, as tables: made from the files by one call, in SQLite or PostgreSQL."""
 
-from cmlib.store.building import rebuild
+from cmlib.store.building import rebuild, refresh
 from cmlib.store.database import SCHEMA, StoreError, default_url
 from cmlib.store.reading import Run, is_current, load, load_lines, machines, runs
 
@@ -14,5 +14,6 @@ __all__ = [
     "load_lines",
     "machines",
     "rebuild",
+    "refresh",
     "runs",
 ]

@@ -8,10 +8,10 @@ from tqdm import tqdm
 
 from cmlib import places
 from cmlib.errors import NothingRecordedError
-from cmlib.store.database import RUNS, lines_table, replacing, series_table
+from cmlib.store.database import RUNS, default_url, lines_table, replacing, series_table
 from cmlib.store.lines import find_lines, read_table
 from cmlib.store.raw import find_recordings, read_counts
-from cmlib.store.reading import id_of, runs
+from cmlib.store.reading import id_of, is_current, runs
 
 _LONGEST_NAME = 48
 
@@ -58,6 +58,27 @@ def rebuild(recordings_dir=None, url=None, *, samples_dir=None, progress=False):
         for number, (add, file, meta) in numbered:
             add(connection, number, file, meta)
     return runs(url)
+
+
+def refresh(recordings_dir=None, url=None):
+    """Make the store anew if it does not hold exactly the recordings that there are; see :func:`rebuild`.
+
+    Parameters
+    ----------
+    recordings_dir : path, optional
+        `data/recordings` by default; lines are taken from `samples` beside it.
+    url : str, optional
+        Of the store; the SQLite file among the results by default.
+
+    Returns
+    -------
+    str
+        The store's URL.
+    """
+    url = url or default_url()
+    if not is_current(recordings_dir, url):
+        rebuild(recordings_dir, url)
+    return url
 
 
 def _add_series(connection, number, file, meta):

@@ -2,11 +2,10 @@
 
 import functools
 from dataclasses import dataclass
-from pathlib import Path
 
 import pandas as pd
 
-from cmlib import clean, fuse, places, store
+from cmlib import clean, fuse, store
 from cmlib.errors import NothingRecordedError
 from cmlib.fanout import fan_out
 from cmlib.study.kept import kept
@@ -35,11 +34,7 @@ def open_database(url="", recordings=None):
     NothingRecordedError
         If nothing is recorded yet, saying what to run.
     """
-    recordings = Path(recordings or places.recordings_dir())
-    url = url or store.default_url()
-    if not store.is_current(recordings, url):
-        store.rebuild(recordings, url)
-    return url
+    return store.refresh(recordings, url)
 
 
 def programs(url, wanted="all", *, modes=()):

@@ -1,0 +1,88 @@
+"""Execute one notebook with Papermill, and keep it and its page beside what it found."""
+
+import os
+from pathlib import Path
+
+import nbformat
+import papermill
+from jupyter_client.kernelspec import NoSuchKernel
+from nbclient.exceptions import DeadKernelError
+from nbconvert import HTMLExporter
+from papermill.exceptions import PapermillExecutionError
+
+from cmlib.errors import NothingRecordedError
+from cmlib.report.errors import NotebookError
+from cmlib.report.manifests import failed_notebook, remove_drafts
+
+_PAGE = Path(__file__).with_name("notebook.html.j2")
+
+
+def execute(notebook, given, folder, position=0):
+    """Execute a notebook; its results, itself and its page are in `folder` then.
+
+    Parameters
+    ----------
+    notebook : pathlib.Path
+    given : dict of str to value
+        Its parameters.
+    folder : pathlib.Path
+        The profile's results.
+    position : int, default 0
+        Line of the terminal on which its progress is shown.
+
+    Raises
+    ------
+    NothingRecordedError
+        If the notebook finds nothing recorded. Nothing of this execution is kept.
+    NotebookError
+        If a cell fails, naming notebook, cell and error; the notebook as far as
+        it came is kept, and so are its earlier results.
+    """
+    draft = folder / f"{notebook.stem}.partial.ipynb"
+    try:
+        papermill.execute_notebook(
+            notebook,
+            draft,
+            parameters=given,
+            kernel_name="python3",
+            progress_bar={"leave": False, "desc": notebook.stem, "position": position, "disable": None},
+            request_save_on_cell_execute=False,
+            extra_arguments=["--IPKernelApp.log_level=CRITICAL"],
+            cwd=folder,
+        )
+    except PapermillExecutionError as error:
+        if error.ename == NothingRecordedError.__name__:
+            remove_drafts(folder, notebook.stem)
+            raise NothingRecordedError(error.evalue) from None
+        if error.ename == KeyboardInterrupt.__name__:  # Ctrl-C, which is passed on to the kernel's cell
+            remove_drafts(folder, notebook.stem)
+            raise KeyboardInterrupt from None
+        kept = failed_notebook(folder, notebook.stem)
+        os.replace(draft, kept)
+        raise NotebookError(_explain(notebook, error, kept)) from None
+    except KeyboardInterrupt:
+        remove_drafts(folder, notebook.stem)
+        raise
+    except (DeadKernelError, NoSuchKernel) as error:
+        remove_drafts(folder, notebook.stem)
+        raise NotebookError(
+            f"{notebook.name}: its kernel could not be started, or died, as it does when memory runs out: {error}"
+        ) from error
+    target = folder / notebook.stem / f"{notebook.stem}.ipynb"
+    if not target.parent.is_dir():
+        raise NotebookError(
+            f"{notebook.name} ended without saving its results; its last cell calls results.save()."
+        )
+    os.replace(draft, target)
+    exporter = HTMLExporter(exclude_input_prompt=True, template_file=str(_PAGE))
+    page, _ = exporter.from_notebook_node(nbformat.read(target, as_version=4))
+    target.with_suffix(".html").write_text(page, encoding="utf-8")
+    failed_notebook(folder, notebook.stem).unlink(missing_ok=True)
+
+
+def _explain(notebook, error, kept):
+    first = next((line for line in error.source.splitlines() if line.strip()), "")
+    return (
+        f"{notebook.name}, cell {error.cell_index} (`{first.strip()}`): {error.ename}: {error.evalue}\n"
+        f"The notebook as far as it came: {kept}"
+    )

@@ -1,0 +1,140 @@
+"""Execute notebooks, some at a time, each as soon as there is room for it."""
+
+import contextlib
+import os
+import pickle
+import queue
+import signal
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor, as_completed
+
+from cmlib.errors import CmlibError
+from cmlib.fanout import ONE_THREAD, end_with
+from cmlib.report.errors import NotebookError
+from cmlib.report.manifests import remove_drafts
+
+_WORKER = "from cmlib.report.side_by_side import serve; serve()"
+_TO_END_S = 15
+
+
+def execute_all(jobs, folder, n):
+    """Execute notebooks, `n` at a time, and tell of each when it ends.
+
+    Parameters
+    ----------
+    jobs : sequence of cmlib.report.planning.Job
+        Begun in this order.
+    folder : pathlib.Path
+        The profile's results.
+    n : int
+        With 1, this process executes all of them; else `n` others do, whose notebooks compute
+        with one thread each, so that they don't take processors from each other.
+
+    Yields
+    ------
+    job : Job
+    error : CmlibError or None
+        What :func:`cmlib.report.execute.execute` raised. The other notebooks go on.
+
+    Raises
+    ------
+    NotebookError
+        If one of the other processes died; all are ended then.
+
+    Notes
+    -----
+    When the caller stops early or is interrupted, notebooks under way are ended and
+    leave nothing behind.
+    """
+    n = min(n, len(jobs))
+    if n > 1:
+        return _by_workers(jobs, folder, n)
+    return ((job, _error(job.notebook, job.given, folder)) for job in jobs)
+
+
+def serve():
+    """What a worker does: execute the notebooks that it is sent, one after the other."""
+    end_with(os.getppid())
+    # What kernels print must not come between the answers.
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    with contextlib.suppress(EOFError, KeyboardInterrupt):
+        while True:
+            error = _error(*pickle.load(sys.stdin.buffer))
+            pickle.dump(error, answers)
+            answers.flush()
+
+
+def _by_workers(jobs, folder, n):
+    workers = [_start() for _ in range(n)]
+    idle, ended = queue.SimpleQueue(), set()
+    for place in enumerate(workers, start=1):
+        idle.put(place)
+
+    def send(job):
+        position, worker = idle.get()
+        error = _ask(worker, job.notebook, job.given, folder, position)
+        ended.add(job.name)
+        idle.put((position, worker))
+        return error
+
+    threads = ThreadPoolExecutor(n)
+    try:
+        futures = {threads.submit(send, job): job for job in jobs}
+        for future in as_completed(futures):
+            yield futures[future], future.result()
+    finally:
+        threads.shutdown(wait=False, cancel_futures=True)
+        for worker in workers:
+            _end(worker, interrupt=len(ended) < len(jobs))
+        for job in jobs:
+            if job.name not in ended:
+                remove_drafts(folder, job.name)
+
+
+def _start():
+    """A worker, in a session of its own: Ctrl-C in a terminal is for this process, which passes it on."""
+    return subprocess.Popen(
+        [sys.executable, "-c", _WORKER],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=os.environ | ONE_THREAD,
+        start_new_session=True,
+    )
+
+
+def _ask(worker, notebook, *rest):
+    try:
+        pickle.dump((notebook, *rest), worker.stdin)
+        worker.stdin.flush()
+        return pickle.load(worker.stdout)
+    except (EOFError, OSError, pickle.UnpicklingError):
+        raise NotebookError(
+            f"{notebook.name}: the process that executed it died, as it does when memory runs out; "
+            "jobs=1 executes one notebook at a time."
+        ) from None
+
+
+def _end(worker, *, interrupt):
+    if interrupt:
+        worker.send_signal(signal.SIGINT)
+    with contextlib.suppress(OSError):
+        worker.stdin.close()
+    try:
+        worker.wait(_TO_END_S)
+    except subprocess.TimeoutExpired:
+        worker.kill()
+        worker.wait()
+    worker.stdout.close()
+
+
+def _error(*what):
+    # Here, because it takes seconds: who has others execute needn't load what executes.
+    from cmlib.report.execute import execute
+
+    try:
+        execute(*what)
+    except CmlibError as error:
+        return error
+    return None

@@ -1,0 +1,42 @@
+"""Profiles of small notebooks, whose second cells are the tests'."""
+
+import nbformat
+
+_PARAMETERS = (
+    'n_steps = 20  # [20, 2000]\njobs = -1  # processes\nprofile = ""  # name\n'
+    'results_folder = ""  # where results go\n'
+)
+
+
+def write_profile(folder, cells):
+    """Write the notebooks and parameters of the profile ``tiny``, given the cells by notebook."""
+    (folder / "params/tiny").mkdir(parents=True, exist_ok=True)
+    (folder / "notebooks").mkdir(exist_ok=True)
+    for name, cell in cells.items():
+        (folder / f"params/tiny/{name}.yaml").write_text("n_steps: 30\n")
+        write_notebook(folder / f"notebooks/{name}.ipynb", cell, parameters=_PARAMETERS)
+
+
+def write_notebook(path, *cells, parameters):
+    notebook = nbformat.v4.new_notebook()
+    notebook.metadata["kernelspec"] = {"name": "python3", "language": "python", "display_name": "Python 3"}
+    heading = nbformat.v4.new_markdown_cell(f"# The title of {path.stem}\n\n**Question.** …")
+    tagged = nbformat.v4.new_code_cell(parameters, metadata={"tags": ["parameters"]})
+    notebook.cells = [heading, tagged, *(nbformat.v4.new_code_cell(cell) for cell in cells)]
+    nbformat.write(notebook, path)
+    return path
+
+
+def saving(name, more="r.number('steps', n_steps)"):
+    return (
+        "import pandas as pd\nfrom cmlib.report import Results, read_results\n"
+        f"r = Results('{name}', title='Small', question='Does it run?', profile=profile, folder=results_folder)\n"
+        f"{more}\nr.save()"
+    )
+
+
+NOTHING = (
+    "from cmlib.errors import NothingRecordedError\nfrom cmlib.report import Results\n"
+    "r = Results('{}', title='', question='', profile=profile)\n"
+    "raise NothingRecordedError('nothing recorded yet: run `cmlib sample NAME`')"
+)

@@ -1,0 +1,148 @@
+"""Notebooks that run side by side, and two runs that want the same results."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cmlib import places, report
+from cmlib.report.lock import results_lock
+from tests.processes import wait_until
+from tests.small_notebooks import saving, write_profile
+
+# Ends when the second notebook has begun, which that never does where they run one after the other.
+FIRST = """
+import os, time
+while not os.path.exists("begun"):
+    time.sleep(0.02)
+"""
+# Begins, and fails when it has seen the page with what the first has found.
+SECOND = """
+import pathlib, time
+pathlib.Path("begun").touch()
+while not (page := pathlib.Path("index.html")).exists():
+    time.sleep(0.02)
+pathlib.Path("seen.html").write_text(page.read_text())
+1 / 0
+"""
+THREADS = "r.number('jobs', jobs); r.number('threads', int(os.environ['OMP_NUM_THREADS']))"
+
+
+@pytest.fixture
+def profile(tmp_path, monkeypatch):
+    monkeypatch.setattr(places, "notebooks_dir", lambda: tmp_path / "notebooks")
+    monkeypatch.setattr(places, "params_dir", lambda: tmp_path / "params")
+    return lambda cells: write_profile(tmp_path, cells)
+
+
+def test_two_run_at_a_time_and_their_pages_are_there_while_the_rest_runs(profile, tmp_path):
+    """They share the processes; one fails, and the others go on; what reads results comes last."""
+    summary = saving("00_summary", "r.table(read_results(profile).numbers, 'numbers', 'T.')")
+    profile({"00_summary": summary, "01_first": FIRST + saving("01_first", THREADS), "02_failing": SECOND})
+    with pytest.raises(
+        report.NotebookError, match=r"^02_failing\.ipynb, cell 3 .*ZeroDivisionError"
+    ) as raised:
+        report.run_profile("tiny", parameters={"jobs": 3}, results=tmp_path)
+    made = tmp_path / "tiny"
+    assert str(made / "02_failing.failed.ipynb") in str(raised.value)
+    manifest = json.loads((made / "01_first/manifest.json").read_text())
+    assert {n["name"]: n["value"] for n in manifest["numbers"]} == {"jobs": 1, "threads": 1}
+    assert "01_first,jobs" in (made / "00_summary/numbers.csv").read_text()
+    seen, page = (made / "seen.html").read_text(), (made / "index.html").read_text()
+    assert 'id="01_first"' in seen and 'id="00_summary"' not in seen
+    assert "running or waiting:</strong> The title of 00_summary; The title of 02_failing." in seen
+    assert "running or waiting" not in page and 'id="00_summary"' in page
+    assert "Failed when last run" in page and "02_failing.failed.ipynb" in page
+    assert list(made.glob("*.partial*")) == []
+
+
+def test_a_worker_that_dies_is_told_and_ends_the_run(profile, tmp_path):
+    profile(
+        {
+            "01_first": "import os, signal\nos.kill(os.getppid(), signal.SIGKILL)",
+            "02_second": "import time; time.sleep(600)",
+        }
+    )
+    with pytest.raises(report.NotebookError, match=r"01_first\.ipynb: the process that executed it died"):
+        report.run_profile("tiny", parameters={"jobs": 2}, results=tmp_path)
+    assert [file.name for file in (tmp_path / "tiny").iterdir()] == [".lock"]
+
+
+RUNNING = """
+import sys
+from pathlib import Path
+from cmlib import places
+from cmlib.cli import main
+folder = Path(sys.argv[1])
+places.notebooks_dir, places.params_dir = lambda: folder / "notebooks", lambda: folder / "params"
+main(["run", "tiny", "--jobs", sys.argv[2], "-p", f"results_folder={folder}"])
+"""
+FOR_EVER = "import os, time\nopen('begun-{}', 'w').write(str(os.getpid()))\ntime.sleep(600)"
+
+
+@pytest.fixture
+def running(profile, tmp_path):
+    """A function that starts a run of two notebooks that don't end; the process, and those of its notebooks."""
+    profile({name: saving(name, FOR_EVER.format(name)) for name in ("01_first", "02_second")})
+    started = []
+
+    def start(jobs):
+        command = [sys.executable, "-c", RUNNING, str(tmp_path), str(jobs)]
+        run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        started.append(run)
+        begun = [tmp_path / "tiny/begun-01_first", tmp_path / "tiny/begun-02_second"][:jobs]
+        assert wait_until(lambda: all(f.exists() and f.read_text() for f in begun), 60), run.communicate(
+            timeout=5
+        )
+        return run, [int(file.read_text()) for file in begun]
+
+    yield start
+    for run in started:
+        run.kill()
+        run.communicate()
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_second_run_is_refused_and_an_interrupted_one_leaves_nothing(running, tmp_path, jobs):
+    run, kernels = running(jobs)
+    drafts = sorted(file.name for file in (tmp_path / "tiny").glob("*.partial*"))
+    assert len(drafts) == jobs
+    with pytest.raises(
+        report.ResultsBusyError, match=rf"another `cmlib run` .*process {run.pid} on .*, since 2"
+    ):
+        report.run_profile("tiny", results=tmp_path)
+    assert sorted(file.name for file in (tmp_path / "tiny").glob("*.partial*")) == drafts
+    run.send_signal(signal.SIGINT)
+    _, told = run.communicate(timeout=60)
+    assert run.returncode == 2 and told.strip().endswith("Aborted!") and "Traceback" not in told
+    assert list((tmp_path / "tiny").glob("*.partial*")) == []
+    assert wait_until(lambda: not any(map(is_running, kernels)), 20)
+
+
+def test_the_lock_of_a_run_that_was_killed_is_not_in_the_way(running, tmp_path):
+    run, kernels = running(2)
+    run.kill()
+    run.wait()
+    with results_lock(tmp_path / "tiny"):
+        assert f"process {os.getpid()} on" in (tmp_path / "tiny/.lock").read_text()
+    assert wait_until(lambda: not any(map(is_running, kernels)), 20)
+
+
+def test_a_link_in_the_place_of_the_lock_is_not_followed(tmp_path):
+    (tmp_path / "precious").write_text("mine")
+    (tmp_path / ".lock").symlink_to(tmp_path / "precious")
+    with pytest.raises(OSError, match="symbolic links"), results_lock(tmp_path):
+        pass
+    assert (tmp_path / "precious").read_text() == "mine"
+
+
+def is_running(pid):
+    """Whether there is such a process, that is not a dead one nobody has asked for yet."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
