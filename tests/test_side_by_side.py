@@ -81,13 +81,18 @@ folder = Path(sys.argv[1])
 places.notebooks_dir, places.params_dir = lambda: folder / "notebooks", lambda: folder / "params"
 main(["run", "tiny", "--jobs", sys.argv[2], "-p", f"results_folder={folder}"])
 """
-FOR_EVER = "import os, time\nopen('begun-{}', 'w').write(str(os.getpid()))\ntime.sleep(600)"
+FOR_EVER = """
+import os, time
+os.mkdir("{0}.partial")
+open("begun-{0}", "w").write(str(os.getpid()))
+time.sleep(600)
+"""
 
 
 @pytest.fixture
 def running(profile, tmp_path):
     """A function that starts a run of two notebooks that don't end; the process, and those of its notebooks."""
-    profile({name: saving(name, FOR_EVER.format(name)) for name in ("01_first", "02_second")})
+    profile({name: FOR_EVER.format(name) for name in ("01_first", "02_second")})
     started = []
 
     def start(jobs):
@@ -95,9 +100,7 @@ def running(profile, tmp_path):
         run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         started.append(run)
         begun = [tmp_path / "tiny/begun-01_first", tmp_path / "tiny/begun-02_second"][:jobs]
-        assert wait_until(lambda: all(f.exists() and f.read_text() for f in begun), 60), run.communicate(
-            timeout=5
-        )
+        assert wait_until(lambda: all(f.exists() and f.read_text() for f in begun), 300)
         return run, [int(file.read_text()) for file in begun]
 
     yield start
@@ -117,10 +120,10 @@ def test_a_second_run_is_refused_and_an_interrupted_one_leaves_nothing(running, 
         report.run_profile("tiny", results=tmp_path)
     assert sorted(file.name for file in (tmp_path / "tiny").glob("*.partial*")) == drafts
     run.send_signal(signal.SIGINT)
-    _, told = run.communicate(timeout=60)
+    _, told = run.communicate(timeout=120)
     assert run.returncode == 2 and told.strip().endswith("Aborted!") and "Traceback" not in told
     assert list((tmp_path / "tiny").glob("*.partial*")) == []
-    assert wait_until(lambda: not any(map(is_running, kernels)), 20)
+    assert wait_until(lambda: not any(map(is_running, kernels)), 60)
 
 
 def test_the_lock_of_a_run_that_was_killed_is_not_in_the_way(running, tmp_path):
@@ -129,7 +132,7 @@ def test_the_lock_of_a_run_that_was_killed_is_not_in_the_way(running, tmp_path):
     run.wait()
     with results_lock(tmp_path / "tiny"):
         assert f"process {os.getpid()} on" in (tmp_path / "tiny/.lock").read_text()
-    assert wait_until(lambda: not any(map(is_running, kernels)), 20)
+    assert wait_until(lambda: not any(map(is_running, kernels)), 60)
 
 
 def test_a_link_in_the_place_of_the_lock_is_not_followed(tmp_path):
