@@ -13,7 +13,7 @@ from cmlib.archive.errors import ArchiveError
 
 @contextlib.contextmanager
 def draft_of(target):
-    """A place for a file that replaces `target` when the block ends well, and else leaves no trace.
+    """A place for a file or a folder that replaces `target` when the block ends well, and else leaves no trace.
 
     Parameters
     ----------
@@ -123,16 +123,18 @@ def remove_abandoned(folder):
 
 
 def settle(draft, target):
-    """Give a file its name once its content is safely on the disk.
+    """Give a file, or a folder of files, its name once its content is safely on the disk.
 
     Parameters
     ----------
     draft, target : path
         On one file system.
     """
-    _sync(draft)
+    draft, target = Path(draft), Path(target)
+    for part in [*draft.rglob("*"), draft]:
+        _sync(part)
     os.replace(draft, target)
-    _sync(Path(target).parent)
+    _sync(target.parent)
 
 
 @contextlib.contextmanager

@@ -25,6 +25,7 @@ def diagnose(command, recorded, keep, html, slice_s, wait):
         raise click.UsageError("give either a command after --, or --recorded NAME.")
     if keep and recorded:
         raise click.UsageError("--keep belongs to a command.")
+    from cmlib.archive import write_whole
     from cmlib.study import diagnosis as study
     from cmlib.study import fingerprint
 
@@ -37,7 +38,7 @@ def diagnose(command, recorded, keep, html, slice_s, wait):
     found = study.profile(model, *series, slice_s=slice_s)
     _print(title, found, study.explain(found), trained.caveat)
     if html:
-        html.write_text(study.page(title, found, trained), encoding="utf-8")
+        write_whole(html, study.page(title, found, trained))
         click.echo(f"\n{html}")
 
 

@@ -1,10 +1,11 @@
 """What the notebooks of a profile have left in its folder, and which of them left nothing that can be shown."""
 
 import json
-import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
+
+from cmlib.archive import write_whole
 
 # Changes with what a manifest holds; results of another one are made again.
 SCHEMA = 2
@@ -76,11 +77,8 @@ def note_left_out(folder, notebook, title, message):
         The profile's.
     notebook, title, message : str
     """
-    target = _note(folder, notebook)
-    draft = target.with_suffix(".json.partial")
     entry = {"notebook": notebook, "title": title, "message": message}
-    draft.write_text(json.dumps(entry, ensure_ascii=False), encoding="utf-8")
-    os.replace(draft, target)
+    write_whole(_note(folder, notebook), json.dumps(entry))
 
 
 def remove_note(folder, notebook):

@@ -1,12 +1,12 @@
 """Lay a profile's results out as one page."""
 
-import os
 from datetime import UTC, datetime
 from pathlib import Path
 
 import jinja2
 import pandas as pd
 
+from cmlib.archive import write_whole
 from cmlib.report.inline import plain, to_html
 from cmlib.report.manifests import read_manifests
 
@@ -64,9 +64,7 @@ def build_index(folder, *, to_come=()):
         made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
     )
     target = folder / "index.html"
-    draft = target.with_suffix(".html.partial")
-    draft.write_text(page, encoding="utf-8")
-    os.replace(draft, target)
+    write_whole(target, page)
     return target
 
 

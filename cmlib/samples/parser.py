@@ -4,8 +4,11 @@ import re
 
 import numpy as np
 
+from cmlib.samples.files import SampleError
+
 FIELDS = "tid,time,period,event"
 
+_LONGEST_LINE = 1 << 20
 _MODIFIERS = re.compile(r":[ukhGHIpPSDWeb]+$")
 # A count that fell since the last sample: perf prints the difference as unsigned.
 _NEGATIVE = 1 << 63
@@ -61,8 +64,17 @@ class SampleParser:
         -------
         ndarray of int64, shape (n, n_events)
             Counts of the samples that it completed, each since the sample before.
+
+        Raises
+        ------
+        SampleError
+            If a line has no end.
         """
         *lines, self._rest = (self._rest + text).split(b"\n")
+        if len(self._rest) > _LONGEST_LINE:
+            raise SampleError(
+                f"this is not what `perf script` prints: a line has more than {_LONGEST_LINE:,} bytes."
+            )
         return self._table([sample for line in lines for sample in self._read(line)])
 
     def finish(self):

@@ -2,12 +2,14 @@
 
 import contextlib
 import functools
-import gzip
+import os
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from cmlib.archive import ArchiveError, unpacked
+from cmlib.archive.files import opened
 from cmlib.samples.files import SampleError, read_metadata
 from cmlib.samples.parser import SampleParser
 from cmlib.samples.process import printed
@@ -59,7 +61,7 @@ def stored_counts(source, events):
         What tells of losses, once all is read.
     """
     source = Path(source)
-    if not source.is_file():
+    if not source.exists():
         raise SampleError(f"no file of samples at {source}.")
     events = list(events or (read_metadata(source) or {}).get("events", ()))
     if not events:
@@ -68,10 +70,8 @@ def stored_counts(source, events):
     try:
         with _text(source) as pieces:
             yield events, parsed(pieces, parser), parser
-    except EOFError:
-        raise SampleError(
-            f"{source} is cut off: its compressed content has no end. Record it again."
-        ) from None
+    except ArchiveError as error:
+        raise SampleError(str(error)) from error
 
 
 def parsed(pieces, parser):
@@ -83,10 +83,11 @@ def parsed(pieces, parser):
 
 @contextlib.contextmanager
 def _text(source):
-    if ".txt" not in source.suffixes:
-        with printed(source) as pieces:
-            yield pieces
-        return
-    opener = gzip.open if source.suffix == ".gz" else open
-    with opener(source, "rb") as file:
-        yield iter(functools.partial(file.read, _PIECE), b"")
+    with opened(source) as file:
+        if ".txt" not in source.suffixes:
+            with printed(source) as pieces:
+                yield pieces
+        elif source.suffix == ".gz":
+            yield unpacked(file, os.fstat(file.fileno()).st_size, source)
+        else:
+            yield iter(functools.partial(file.read, _PIECE), b"")

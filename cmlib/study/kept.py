@@ -12,6 +12,7 @@ from pathlib import Path
 import pandas as pd
 
 from cmlib import places
+from cmlib.archive import draft_of
 
 _LIBRARIES = ("numpy", "pandas", "scipy", "scikit-learn", "lightgbm", "numba")
 
@@ -96,10 +97,8 @@ def _locked(folder, name):
 
 
 def _write(frames, place):
-    draft = place.with_name(f"{place.name}.partial")
-    for remains in (draft, place):
-        shutil.rmtree(remains, ignore_errors=True)
-    draft.mkdir()
-    for name, frame in frames.items():
-        frame.to_parquet(draft / f"{name}.parquet")
-    os.replace(draft, place)
+    with draft_of(place) as draft:
+        draft.mkdir()
+        for name, frame in frames.items():
+            frame.to_parquet(draft / f"{name}.parquet")
+        shutil.rmtree(place, ignore_errors=True)

@@ -1,12 +1,12 @@
 """More runs than fit into memory: cleaned into files, and merged from them, a run at a time in each worker."""
 
 import functools
-import os
 from pathlib import Path
 
 import pandas as pd
 
 from cmlib import clean, fuse, store
+from cmlib.archive import draft_of
 from cmlib.fanout import fan_out
 from cmlib.study.data import whole_intervals
 from cmlib.study.tables import known_sums
@@ -81,12 +81,8 @@ def _clean_into(folder, url, method, run_id):
     cleaned, _ = clean.clean_run(counts, running, method=method, sums=known_sums(run), run=f"run {run_id!r}")
     file = folder / f"{run_id}.parquet"
     file.parent.mkdir(parents=True, exist_ok=True)
-    draft = file.with_name(f".{file.name}.{os.getpid()}.partial")
-    try:
+    with draft_of(file) as draft:
         cleaned.to_parquet(draft)
-        draft.replace(file)
-    finally:
-        draft.unlink(missing_ok=True)
     return file
 
 

@@ -3,13 +3,12 @@
 import fcntl
 import hashlib
 import json
-import os
-import shutil
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 
 from cmlib import places
+from cmlib.archive import draft_of
 
 
 def kept(name, make, **about):
@@ -39,10 +38,8 @@ def kept(name, make, **about):
     with open(target.with_name(f".{target.name}.lock"), "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not target.exists():
-            draft = target.with_name(f".{target.name}.partial")
-            _remove(draft)
-            make(draft)
-            os.replace(draft, target)
+            with draft_of(target) as draft:
+                make(draft)
     return target
 
 
@@ -67,10 +64,3 @@ def folder():
     path = places.results_dir() / "inputs"
     path.mkdir(parents=True, exist_ok=True)
     return path
-
-
-def _remove(path):
-    if path.is_dir():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)

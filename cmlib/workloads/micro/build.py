@@ -5,6 +5,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from cmlib.archive import draft_of
 from cmlib.errors import CmlibError
 from cmlib.workloads.micro.programs import programs
 
@@ -93,6 +94,5 @@ def _compile(compiler, name, target):
     newest = max(file.stat().st_mtime for file in (*parts, *SOURCES.glob("*.h")))
     if target.is_file() and target.stat().st_mtime >= newest:
         return
-    draft = target.with_name(f"{name}.{os.getpid()}")
-    output([compiler, *_FLAGS, *flags, *map(str, parts), "-o", str(draft)])
-    os.replace(draft, target)
+    with draft_of(target) as draft:
+        output([compiler, *_FLAGS, *flags, *map(str, parts), "-o", str(draft)])

@@ -1,0 +1,182 @@
+"""Folders that come from elsewhere: links, FIFOs, devices and bombs in them are refused, and lead nowhere."""
+
+import gzip
+import json
+import multiprocessing
+import os
+import sys
+
+import pytest
+
+from cmlib import archive, record, samples, store
+from cmlib.anomaly import load_recording
+from cmlib.archive import ArchiveError, files
+from cmlib.errors import CmlibError
+from tests.processes import processes, wait_until
+from tests.small_runs import add_run
+from tests.soft_recordings import ROOT, make, runs
+
+KINDS = {"fifo": "a FIFO", "device": "a device", "folder": "a folder"}
+
+
+def put_in_place(file, kind):
+    """Replace a file by something that is no file; a device by a link to one, which nobody needs rights for."""
+    file.unlink()
+    {"fifo": os.mkfifo, "device": lambda path: path.symlink_to("/dev/zero"), "folder": os.mkdir}[kind](file)
+
+
+# --- read
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("suffix", [".json", ".csv.gz"])
+def test_what_is_no_file_is_refused_and_not_waited_for(tmp_path, kind, suffix):
+    file = add_run(tmp_path / "recordings", "p", "ocoe", 0, 0, [("x", 1.0)]).with_suffix(suffix)
+    put_in_place(file, kind)
+    told = rf"ocoe-p0-00\{suffix} can't be read: it is {KINDS[kind]}"
+    with pytest.raises(store.StoreError, match=told):
+        store.rebuild(tmp_path / "recordings", f"sqlite:///{tmp_path}/s.sqlite")
+    with pytest.raises(record.RecordError, match=told):
+        record.import_files("p", [ROOT / "tests/golden/perf-6.1/comma.csv"], folder=tmp_path / "recordings")
+
+
+def test_a_fifo_is_not_imported(tmp_path):
+    os.mkfifo(tmp_path / "fifo.csv")
+    with pytest.raises(record.RecordError, match="it is a FIFO"):
+        record.import_files("p", [tmp_path / "fifo.csv"], folder=tmp_path)
+
+
+@pytest.mark.parametrize("suffix", [".json", ".txt.gz"])
+def test_streams_and_regions_that_are_no_files_are_refused(tmp_path, suffix):
+    stream = tmp_path / f"run{suffix}"
+    (tmp_path / "run.json").write_text(json.dumps({"sha256": "0", "events": ["a", "b"]}))
+    (tmp_path / "run.txt.gz").write_bytes(gzip.compress(b""))
+    put_in_place(stream, "device")
+    with pytest.raises(CmlibError, match="it is a device"):
+        samples.read_samples(tmp_path / "run.txt.gz")
+    if suffix == ".json":
+        with pytest.raises(CmlibError, match="it is a device"):
+            load_recording(stream)
+
+
+def test_a_file_is_read_through_a_link_as_some_tools_keep_them(tmp_path):
+    file = add_run(tmp_path / "recordings", "p", "ocoe", 0, 0, [("x", 1.0)]).with_suffix(".csv.gz")
+    file.rename(tmp_path / "content")
+    file.symlink_to(tmp_path / "content")
+    assert len(store.rebuild(tmp_path / "recordings", f"sqlite:///{tmp_path}/s.sqlite")) == 1
+
+
+def bomb(mebibytes):
+    """A gzip file of so many mebibytes of zeros, a thousandth as long."""
+    block = gzip.compress(bytes(1 << 20), mtime=0)
+    return block * mebibytes
+
+
+def test_a_bomb_is_refused_with_its_numbers(tmp_path):
+    content = bomb(110)
+    (tmp_path / "bomb.csv.gz").write_bytes(content)
+    numbers = rf"its {len(content):,} bytes unpack to more than [\d,]+, and what perf writes does not"
+    with pytest.raises(record.RecordError, match=numbers):
+        record.import_files("p", [tmp_path / "bomb.csv.gz"], folder=tmp_path)
+    lines = gzip.compress((b"x" * 65535 + b"\n") * 16, mtime=0) * 110
+    for content, told in ((bomb(110), "a line has more than"), (lines, "unpack to more than")):
+        (tmp_path / "bomb.txt.gz").write_bytes(content)
+        with pytest.raises(samples.SampleError, match=told):
+            samples.read_samples(tmp_path / "bomb.txt.gz", ["a", "b"])
+
+
+def test_what_packs_as_well_as_perf_s_output_is_no_bomb(monkeypatch, tmp_path):
+    monkeypatch.setattr(files, "_ALWAYS", 1000)
+    content = os.urandom(50) * 1000
+    assert archive.unpack(archive.pack(os.urandom(5000) + content), tmp_path)[-50_000:] == content
+    with pytest.raises(ArchiveError, match="1,003 bytes unpack to more than 100,300,"):
+        archive.unpack(archive.pack(bytes(1_000_000)), tmp_path)
+    for file in (ROOT / "data/recordings").glob("*/*-p0-00.csv.gz"):
+        assert len(archive.unpack(file.read_bytes(), file)) < 20 * file.stat().st_size
+
+
+def test_a_file_too_large_to_be_one_is_refused(tmp_path):
+    with open(tmp_path / "sparse.json", "wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(ArchiveError, match=r"it has 1,099,511,627,776 bytes, and 67,108,864 are the most"):
+        archive.read_object(tmp_path / "sparse.json", "anything", "")
+
+
+# --- written
+
+
+@pytest.fixture
+def outside(tmp_path):
+    """A file that nothing may change."""
+    file = tmp_path / "outside"
+    file.write_text("years of work")
+    yield file
+    assert file.read_text() == "years of work"
+
+
+def test_links_in_a_received_folder_lead_nowhere(fake_perf, tmp_path, outside):
+    folder = tmp_path / "recordings"
+    (folder / "sleepy").mkdir(parents=True)
+    for name in (".lock", "sleepy/soft-p0-00.csv.gz.partial", "sleepy/soft-p0-00.json.partial"):
+        (folder / name).symlink_to(outside)
+    (folder / "sleepy/soft-p0-00.csv.gz").symlink_to(outside)
+    (folder / "sleepy/soft-p0-01.partial").symlink_to(tmp_path)
+    make(folder)
+    assert not (folder / "sleepy/soft-p0-00.csv.gz").is_symlink() and len(runs(folder)) == 2
+
+
+def test_a_program_s_folder_that_is_a_link_is_not_written_to(fake_perf, tmp_path):
+    (tmp_path / "recordings").mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "recordings/sleepy").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(record.RecordError, match=r"sleepy is a link to .*elsewhere"):
+        make(tmp_path / "recordings")
+    with pytest.raises(record.RecordError, match=r"sleepy is a link to .*elsewhere"):
+        files = [ROOT / "tests/golden/perf-6.1/comma.csv"]
+        record.import_files("sleepy", files, folder=tmp_path / "recordings")
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+def test_samples_are_not_written_through_links(tmp_path, outside):
+    stream = ROOT / "tests/golden/samples/perf_script_pipe.txt.gz"
+    for name in ("lines.csv", "lines.csv.partial", "lines.json.partial"):
+        (tmp_path / name).symlink_to(outside)
+    samples.compress_samples(stream, tmp_path / "lines", ["task-clock", "page-faults", "context-switches"])
+    assert not (tmp_path / "lines.csv").is_symlink()
+
+
+def test_regions_are_not_written_through_links(tmp_path, outside):
+    from cmlib.anomaly import save_recording
+
+    for name in ("r.json", "r.csv.gz", "r.json.partial", "r.csv.gz.partial"):
+        (tmp_path / name).symlink_to(outside)
+    save_recording(tmp_path / "r.json", ["# run=0\n"], {"program": "p", "events": [], "machine": {}})
+    assert not (tmp_path / "r.json").is_symlink() and not (tmp_path / "r.csv.gz").is_symlink()
+
+
+# --- killed
+
+
+BUSY = [sys.executable, "-S", "-c", "for _ in range(60): sum(range(30_000))"]
+ENDLESS = ["sh", "-c", "while :; do :; done; : 76.54321"]
+
+
+@pytest.mark.needs("perf")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
+@pytest.mark.parametrize("compress", [None, {}], ids=["samples", "lines"])
+def test_sampling_that_is_killed_leaves_nothing_running_and_what_it_leaves_is_removed(tmp_path, compress):
+    group, how = ["task-clock", "page-faults"], {"period": 100_000, "compress": compress, "folder": tmp_path}
+    sampling = multiprocessing.get_context("fork").Process(
+        target=samples.record_stream, args=("p", ENDLESS, group), kwargs=how
+    )
+    sampling.start()
+    begun = wait_until(lambda: any(file.stat().st_size for file in (tmp_path / "p").glob("*/*")), 30)
+    running = processes("76.54321")
+    sampling.kill()
+    sampling.join()
+    assert begun and len(running) >= 2 and wait_until(lambda: not processes("76.54321"))
+    (left,) = (tmp_path / "p").iterdir()
+    assert left.suffix == ".partial"
+    out, _ = samples.record_stream("p", BUSY, group, **how)
+    assert {file.name.partition(".")[0] for file in (tmp_path / "p").iterdir()} == {out.name}
+    assert not list((tmp_path / "p").glob("*.partial"))
