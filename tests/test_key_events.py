@@ -15,7 +15,12 @@ from sklearn.model_selection import GroupKFold
 from cmlib.fingerprint.c45 import C45Classifier
 from cmlib.fingerprint.cfs import gain_ratio, mutual_information, select_subset, symmetric_uncertainty
 from cmlib.fingerprint.discretize import discretize
-from cmlib.fingerprint.key_events import accuracy_curve, eliminate, select_key_events
+from cmlib.fingerprint.key_events import (
+    accuracy_curve,
+    eliminate,
+    nested_accuracy_curve,
+    select_key_events,
+)
 from tests.naive import fingerprint as naive
 
 GOLDEN = Path(__file__).parent / "golden" / "j48"
@@ -118,11 +123,30 @@ def test_folds_by_run_show_what_ten_folds_hide():
     runs = np.repeat(np.arange(20), 40)
     y = runs % 2
     X = pd.DataFrame({"fingerprint_of_the_run": rng.normal(size=20)[runs] + 1e-3 * rng.normal(size=800)})
-    elimination = eliminate(X, y)
-    by_slice = accuracy_curve(X, y, elimination, [1], C45Classifier())
-    by_run = accuracy_curve(X, y, elimination, [1], C45Classifier(), cv=GroupKFold(10), groups=runs)
+    by_slice = accuracy_curve(X, y, eliminate(X, y), [1], C45Classifier())
+    by_run = nested_accuracy_curve(X, y, [1], C45Classifier(), GroupKFold(10).split(X, y, runs))
     assert by_slice["accuracy"][0] > 95
     assert by_run["accuracy"][0] < 75
+
+
+def test_events_are_chosen_without_the_slices_that_test_them():
+    """Noise that names the run, some of which happens to fit the classes of all runs."""
+    rng = np.random.default_rng(0)
+    runs = np.repeat(np.arange(30), 3)
+    y = rng.permutation(30)[runs] % 2
+    X = pd.DataFrame(rng.normal(size=(30, 100))[runs]).add_prefix("noise_")
+    folds = list(GroupKFold(3).split(X, y, runs))
+    nested = nested_accuracy_curve(X, y, [100, 3], C45Classifier(), folds)
+    assert nested["n_events"].tolist() == [100, 3] and (nested["n_slices"] == 90).all()
+
+    def wrong(kept, train, test):
+        fitted = C45Classifier().fit(X[kept].iloc[train], y[train])
+        return (fitted.predict(X[kept].iloc[test]) != y[test]).sum()
+
+    from_all = eliminate(X, y).index[-3:]
+    leaked = sum(wrong(from_all, *fold) for fold in folds)
+    honest = sum(wrong(eliminate(X.iloc[train], y[train]).index[-3:], train, test) for train, test in folds)
+    assert nested["n_wrong"].iloc[1] == honest > 1.5 * leaked
 
 
 @pytest.mark.parametrize("n", [0, 37])

@@ -12,7 +12,7 @@ from cmlib.fingerprint.c45 import C45Classifier
 from cmlib.fingerprint.nearness import any_within, make_balls
 from cmlib.fingerprint.slices import slice_rates, slice_runs
 from cmlib.fingerprint.unknown import UnknownRejector
-from cmlib.fingerprint.validate import validate
+from cmlib.fingerprint.validate import leave_each_out, validate
 from tests.naive import fingerprint as naive
 
 
@@ -132,17 +132,21 @@ def classes():
     return X, y, runs
 
 
-def test_folds_by_run_and_size_are_harder_than_those_of_the_paper(classes):
+def test_folds_by_run_are_harder_than_those_of_the_paper(classes):
     X, y, runs = classes
-    sizes = np.where(runs % 3 == 0, "none", np.where(runs % 3 == 1, "small", "large")).astype(object)
-    sizes[sizes == "none"] = None
-    table = validate(C45Classifier(), X[["of_the_run"]], y, runs=runs, sizes=sizes)
+    table = validate(C45Classifier(), X[["of_the_run"]], y, runs=runs)
     assert table.loc["10-fold", "accuracy"] > 95
     assert table.loc["by run", "accuracy"] < 75
-    assert (table["correct"] + table["incorrect"]).tolist() == [720, 720, 480]
+    assert (table["correct"] + table["incorrect"]).tolist() == [720, 720]
     npt.assert_allclose(table["accuracy"], 100 * table["correct"] / (table["correct"] + table["incorrect"]))
     honest = validate(C45Classifier(), X[["misses"]], y, runs=runs)
     assert (honest["accuracy"] > 99).all()
+
+
+def test_each_value_is_left_out_once_and_what_has_none_is_never():
+    sizes = [None, 1.0, 2.0, 1.0, None]
+    folds = [(train.tolist(), test.tolist()) for train, test in leave_each_out(sizes)]
+    assert folds == [([0, 2, 4], [1, 3]), ([0, 1, 3, 4], [2])]
 
 
 def test_one_run_cannot_be_folded_by_run(classes):

@@ -99,8 +99,10 @@ def eliminate(X, y):
     return frame.assign(event=X.columns[frame["event"]]).set_index("event")
 
 
-def accuracy_curve(X, y, elimination, sizes, estimator, *, cv=None, groups=None):
-    """Cross-validate an estimator on ever fewer key events.
+def accuracy_curve(X, y, elimination, sizes, estimator):
+    """Cross-validate an estimator on ever fewer key events, chosen once from all slices.
+
+    So does the paper (Yoo et al. 2012, §4): the slices that test the estimator have helped to choose its events.
 
     Parameters
     ----------
@@ -111,22 +113,49 @@ def accuracy_curve(X, y, elimination, sizes, estimator, *, cv=None, groups=None)
     sizes : sequence of int
         Numbers of key events.
     estimator : classifier
-    cv : cross-validation splitter, optional
-        Default: ten stratified folds, shuffled with seed 0.
-    groups : array-like, shape (n_slices,), optional
-        Run of each slice, for splitters by group.
 
     Returns
     -------
     DataFrame
-        Columns ``n_events``, ``accuracy`` (percent of slices), ``n_wrong`` (slices).
+        Columns ``n_events``, ``accuracy`` (percent of slices), ``n_wrong`` (slices), ``n_slices``; of ten
+        stratified folds, shuffled with seed 0.
     """
     X, y = pd.DataFrame(X), np.asarray(y)
-    cv = cv or StratifiedKFold(10, shuffle=True, random_state=0)
-    rows = []
+    folds = list(StratifiedKFold(10, shuffle=True, random_state=0).split(X, y))
+    wrong = {}
     for size in sizes:
-        kept = X[elimination.index[-size:]]
-        predicted = cross_val_predict(clone(estimator), kept, y, cv=cv, groups=groups)
-        wrong = int((predicted != y).sum())
-        rows.append({"n_events": size, "accuracy": 100 * (1 - wrong / len(kept)), "n_wrong": wrong})
-    return pd.DataFrame(rows)
+        predicted = cross_val_predict(clone(estimator), X[elimination.index[-size:]], y, cv=folds)
+        wrong[size] = int((predicted != y).sum())
+    return _curve(wrong, len(y))
+
+
+def nested_accuracy_curve(X, y, sizes, estimator, folds):
+    """The same, but with key events chosen anew in each fold, from its training slices alone.
+
+    Parameters
+    ----------
+    X, y, sizes, estimator
+        As for `accuracy_curve`.
+    folds : iterable of (array of int, array of int)
+        Positions of the slices to train on and to test on.
+
+    Returns
+    -------
+    DataFrame
+        As from `accuracy_curve`; of the slices that some fold tests on.
+    """
+    X, y = pd.DataFrame(X), np.asarray(y)
+    wrong, n_slices = dict.fromkeys(sizes, 0), 0
+    for train, test in folds:
+        elimination, n_slices = eliminate(X.iloc[train], y[train]), n_slices + len(test)
+        for size in wrong:
+            kept = X[elimination.index[-size:]]
+            fitted = clone(estimator).fit(kept.iloc[train], y[train])
+            wrong[size] += int((fitted.predict(kept.iloc[test]) != y[test]).sum())
+    return _curve(wrong, n_slices)
+
+
+def _curve(wrong, n_slices):
+    curve = pd.DataFrame({"n_events": list(wrong), "n_wrong": list(wrong.values()), "n_slices": n_slices})
+    curve.insert(1, "accuracy", 100 * (1 - curve["n_wrong"] / n_slices))
+    return curve

@@ -8,11 +8,11 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 _N_FOLDS = 10
 
 
-def validate(estimator, X, y, *, runs=None, sizes=None, seed=0):
+def validate(estimator, X, y, *, runs=None, seed=0):
     """Cross-validate a classifier of slices, as Table 2 does and more strictly.
 
     Neighbouring slices of a run are much alike: with stratified folds a slice is classified by a tree that
-    has seen its neighbours. Folds by run leave whole runs out, folds by size all runs of a working-set size.
+    has seen its neighbours. Folds by run leave whole runs out.
 
     Parameters
     ----------
@@ -21,15 +21,13 @@ def validate(estimator, X, y, *, runs=None, sizes=None, seed=0):
     y : array-like, shape (n_slices,)
     runs : array-like, shape (n_slices,), optional
         The run each slice is of.
-    sizes : array-like, shape (n_slices,), optional
-        The working-set size of each slice; NaN or None where there is none: never left out.
     seed : int, default 0
         Of the shuffling.
 
     Returns
     -------
     DataFrame
-        Index ``folds`` ("10-fold", "by run", "by size"); columns ``accuracy`` (percent), ``correct`` and
+        Index ``folds`` ("10-fold", "by run"); columns ``accuracy`` (percent), ``correct`` and
         ``incorrect`` (slices; CC and IC of Table 2).
 
     Raises
@@ -50,10 +48,26 @@ def validate(estimator, X, y, *, runs=None, sizes=None, seed=0):
             raise ValueError(f"validate: {n_runs} run; folds by run need at least 2. Record more passes.")
         by_run = StratifiedGroupKFold(min(_N_FOLDS, n_runs), shuffle=True, random_state=seed)
         splits["by run"] = by_run.split(X, y, runs)
-    if sizes is not None:
-        splits["by size"] = _leave_each_out(sizes)
     rows = {name: _score(estimator, X, y, folds) for name, folds in splits.items()}
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("folds")
+
+
+def leave_each_out(values):
+    """Folds that each leave out all slices of one value, such as a working-set size.
+
+    Parameters
+    ----------
+    values : array-like, shape (n_slices,)
+        NaN or None where there is none: never left out.
+
+    Yields
+    ------
+    train, test : ndarray of int
+        Positions.
+    """
+    values = pd.Series(np.asarray(values))
+    for value in values.dropna().unique():
+        yield np.flatnonzero(values != value), np.flatnonzero(values == value)
 
 
 def _score(estimator, X, y, folds):
@@ -63,9 +77,3 @@ def _score(estimator, X, y, folds):
         right = int((predicted == y[test]).sum())
         correct, incorrect = correct + right, incorrect + len(test) - right
     return {"accuracy": 100 * correct / (correct + incorrect), "correct": correct, "incorrect": incorrect}
-
-
-def _leave_each_out(sizes):
-    sizes = pd.Series(np.asarray(sizes))
-    for size in sizes.dropna().unique():
-        yield np.flatnonzero(sizes != size), np.flatnonzero(sizes == size)

@@ -11,9 +11,9 @@ from cmlib import places
 from cmlib.errors import NothingRecordedError
 from cmlib.fingerprint import C45Classifier
 from cmlib.fingerprint.diagnosis import label_shares, score_programs
-from cmlib.fingerprint.key_events import accuracy_curve, eliminate
+from cmlib.fingerprint.key_events import accuracy_curve, eliminate, nested_accuracy_curve
 from cmlib.fingerprint.unknown import UnknownRejector
-from cmlib.fingerprint.validate import validate
+from cmlib.fingerprint.validate import leave_each_out, validate
 from cmlib.workloads.micro import plateaus, programs
 from cmlib.workloads.micro import selection as recorded
 
@@ -152,26 +152,26 @@ def key_event_curve(X, about, sizes, *, seed=0):
     elimination : DataFrame
         From :func:`cmlib.fingerprint.key_events.eliminate`.
     curves : dict of str to DataFrame
-        ``10-fold`` as the paper's, and ``whole programs left out``: a form of a program at a size is in one
-        fold.
+        ``10-fold`` as the paper's, with events chosen once from all slices; and ``whole programs left out``:
+        a form of a program at a size is in one fold, and events are chosen in each fold without it.
     """
-    X = X.loc[:, X.nunique() > 1]
-    elimination = eliminate(X, about["label"])
+    X, label = X.loc[:, X.nunique() > 1], about["label"]
+    elimination = eliminate(X, label)
     sizes = sorted({min(size, X.shape[1]) for size in sizes}, reverse=True)
     cases = X.index.get_level_values("program")
-    by_case = StratifiedGroupKFold(10, shuffle=True, random_state=seed)
-    curve = accuracy_curve(X, about["label"], elimination, sizes, C45Classifier())
-    whole = accuracy_curve(X, about["label"], elimination, sizes, C45Classifier(), cv=by_case, groups=cases)
+    by_case = StratifiedGroupKFold(10, shuffle=True, random_state=seed).split(X, label, cases)
+    curve = accuracy_curve(X, label, elimination, sizes, C45Classifier())
+    whole = nested_accuracy_curve(X, label, sizes, C45Classifier(), by_case)
     return elimination, {"10-fold": curve, "whole programs left out": whole}
 
 
 def table_2(X, about, kind, *, seed=0):
-    """Cross-validation of a tree of one kind of programs, as Table 2 has it and more strictly.
+    """Cross-validation of a tree of one kind of programs, as Table 2 has it and by whole runs.
 
     Parameters
     ----------
     X, about : DataFrame
-        From `slices`; micro-benchmarks are classified by class, others by program.
+        From `slices`, of the key events; micro-benchmarks are classified by class, others by program.
     kind : {"micro", "CPU", "parallel"}
     seed : int
 
@@ -180,10 +180,32 @@ def table_2(X, about, kind, *, seed=0):
     DataFrame
         ``benchmarks``, ``folds`` and what :func:`cmlib.fingerprint.validate.validate` gives.
     """
-    sizes = about["size"] if kind == "micro" else None
-    found = validate(C45Classifier(), X, about["label"], runs=run_of(X), sizes=sizes, seed=seed).reset_index()
+    found = validate(C45Classifier(), X, about["label"], runs=run_of(X), seed=seed).reset_index()
     found.insert(0, "benchmarks", _NAMES[kind])
     return found
+
+
+def table_2_by_size(X, about, n):
+    """A row of Table 2 for working sets that neither the tree nor the choice of its events has seen.
+
+    Parameters
+    ----------
+    X, about : DataFrame
+        From `slices`, of all events: recordings of the key events hold what was chosen from all sizes.
+    n : int
+        Events, instructions among them, chosen in each fold from the slices of the other sizes.
+
+    Returns
+    -------
+    DataFrame
+        One row, as of :func:`table_2`: ``by size``.
+    """
+    X = X.loc[:, X.nunique() > 1]
+    folds = leave_each_out(about["size"])
+    found = nested_accuracy_curve(X, about["label"], [min(n, X.shape[1])], C45Classifier(), folds).iloc[0]
+    row = {"benchmarks": _NAMES["micro"], "folds": "by size", "accuracy": found["accuracy"]}
+    right = found["n_slices"] - found["n_wrong"]
+    return pd.DataFrame([row | {"correct": int(right), "incorrect": int(found["n_wrong"])}])
 
 
 def train(X, about, *, quantile=0.99, margin=1.0):
