@@ -52,9 +52,12 @@ def params_dir():
 
 
 @contextlib.contextmanager
-def handed_down(results):
-    """Let processes started in this block find the same data, whatever folder they run in, and write to `results`."""
-    told = {"CMLIB_DATA": str(data_dir().absolute()), "CMLIB_RESULTS": str(Path(results).absolute())}
+def handed_down(results, **more):
+    """Let processes started in this block find the same data, whatever folder they run in, and write to `results`.
+
+    They find `more` in their environment, too.
+    """
+    told = {"CMLIB_DATA": str(data_dir().absolute()), "CMLIB_RESULTS": str(Path(results).absolute())} | more
     if "NUMBA_CACHE_DIR" not in os.environ and not any(map(_writable, (_PACKAGE, Path.home()))):
         # Numba keeps compiled code in one of the two, and can't be imported without either.
         told["NUMBA_CACHE_DIR"] = str(Path(results).absolute() / ".numba")

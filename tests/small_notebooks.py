@@ -8,13 +8,13 @@ _PARAMETERS = (
 )
 
 
-def write_profile(folder, cells):
+def write_profile(folder, cells, more=""):
     """Write the notebooks and parameters of the profile ``tiny``, given the cells by notebook."""
     (folder / "params/tiny").mkdir(parents=True, exist_ok=True)
     (folder / "notebooks").mkdir(exist_ok=True)
     for name, cell in cells.items():
         (folder / f"params/tiny/{name}.yaml").write_text("n_steps: 30\n")
-        write_notebook(folder / f"notebooks/{name}.ipynb", cell, parameters=_PARAMETERS)
+        write_notebook(folder / f"notebooks/{name}.ipynb", cell, parameters=_PARAMETERS + more)
 
 
 def write_notebook(path, *cells, parameters):

@@ -4,6 +4,8 @@ import logging
 
 import click
 
+from cmlib.passwords import hide
+
 
 @click.command(epilog="Example: cmlib run paper 02_cleaning 03_ranking -p program=gcc")
 @click.argument("profile")
@@ -11,7 +13,11 @@ import click
 @click.option(
     "-p", "given", multiple=True, metavar="NAME=VALUE", help="A notebook's parameter; may be repeated."
 )
-@click.option("--jobs", type=int, help="Processes that compute at a time; -1 means one a processor. From 2, two notebooks run side by side.")
+@click.option(
+    "--jobs",
+    type=int,
+    help="Processes that compute at a time; -1 means one a processor. From 2, two notebooks run side by side.",
+)
 def run(profile, notebooks, given, jobs):
     """Run the notebooks of PROFILE (smoke, paper or live), all or those named, and make their report."""
     from cmlib.report import run_profile
@@ -28,7 +34,7 @@ def run(profile, notebooks, given, jobs):
 def _parameter(text):
     name, equals, value = text.partition("=")
     if not (name and equals):
-        raise click.BadParameter(f"{text!r} is not NAME=VALUE", param_hint="-p")
+        raise click.BadParameter(f"{hide(text)!r} is not NAME=VALUE", param_hint="-p")
     from cmlib.report import parse_value
 
     try:

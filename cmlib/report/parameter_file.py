@@ -5,6 +5,8 @@ from pathlib import Path
 
 import yaml
 
+from cmlib.passwords import hide
+
 # What PyYAML lets through beside its own errors, of `!!int ""`, `!!bool x`, `2026-13-45`, `[[[[…`.
 _MALFORMED = (
     yaml.YAMLError,
@@ -60,13 +62,18 @@ def parse_value(text):
     ValueError
         If it is no YAML.
     """
-    return _load(text, f"the value {text!r}")[1]
+    try:
+        return _load(text, f"the value {text!r}")[1]
+    except ValueError:
+        if hide(text) == text:
+            raise
+        raise ValueError(f"the value {hide(text)!r} is not YAML that can be read: put it in quotes") from None
 
 
 def shown(value):
     """A value as it is written, cut short: lists may hold themselves, and Python writes no more than 4300 digits."""
     try:
-        text = reprlib.repr(value)
+        text = reprlib.repr(hide(value) if isinstance(value, str) else value)
     except ValueError:
         return "something with thousands of digits"
     return text if len(text) <= 120 else f"{text[:117]}…"
@@ -80,7 +87,7 @@ def _load(content, where):
         return node, None if node is None else loader.construct_document(node)
     except _MALFORMED as error:
         said = " ".join(str(error).split())[:300] or type(error).__name__
-        raise ValueError(f"{where} is not YAML that can be read: {said}") from error
+        raise ValueError(f"{where} is not YAML that can be read: {said}") from None
 
 
 def _check_names_differ(node, where):

@@ -69,15 +69,17 @@ def run_profile(profile, notebooks=(), parameters=None, *, results=None):
     parameters = dict(parameters or {})
     asked = "jobs" in parameters
     processes = _processes(parameters.pop("jobs", -1))
-    jobs = plan(profile, notebooks, parameters)
+    jobs, secret = _without_passwords(plan(profile, notebooks, parameters))
     results = Path(results or parameters.get("results_folder") or places.results_dir()).absolute()
     folder = results / profile
     _check_writable(folder)
     n = min(_SIDE_BY_SIDE, processes, len(jobs))
     jobs = [_with_share(job, max(1, processes // n), always=asked) for job in jobs]
-    with results_lock(folder), places.handed_down(results):
-        if any("database" in job.declared for job in jobs):
-            _refresh_store(parameters.get("database"))
+    with results_lock(folder), places.handed_down(results, **secret):
+        for url in {job.given.get("database", "") for job in jobs if "database" in job.declared}:
+            # Once for all notebooks. That nothing is recorded, they tell.
+            with contextlib.suppress(NothingRecordedError):
+                store.refresh(url=url)
         return _run(jobs, folder, n, may_lack=not notebooks)
 
 
@@ -96,6 +98,21 @@ def _with_share(job, share, *, always):
     return replace(job, given=job.given | {"jobs": share})
 
 
+def _without_passwords(jobs):
+    """The jobs without passwords in URLs of databases, which Papermill would write into notebooks, and where
+    PostgreSQL's library looks for the password."""
+    bare, passwords = [], set()
+    for job in jobs:
+        url, password = store.without_password(job.given.get("database"))
+        passwords |= {password} - {""}
+        bare.append(replace(job, given=job.given | {"database": url}) if password else job)
+    if len(passwords) > 1:
+        raise ValueError(
+            "the databases of these notebooks have several passwords: give them in ~/.pgpass, not in URLs."
+        )
+    return bare, dict(zip(["PGPASSWORD"], passwords, strict=False))
+
+
 def _check_writable(folder):
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -106,12 +123,6 @@ def _check_writable(folder):
             f"results can't be written to {folder}: {error.strerror}. Give another folder with "
             "-p results_folder=…, or in the environment variable CMLIB_RESULTS."
         ) from error
-
-
-def _refresh_store(url):
-    """Once for all notebooks, each of which would else do it. That nothing is recorded, they tell."""
-    with contextlib.suppress(NothingRecordedError):
-        store.refresh(url=url)
 
 
 def _run(jobs, folder, n, *, may_lack):

@@ -1,8 +1,9 @@
 """The recordings, in intervals and as lines, as tables: made from the files by one call, in SQLite or PostgreSQL."""
 
 from cmlib.store.building import rebuild, refresh
-from cmlib.store.database import SCHEMA, StoreError, default_url
+from cmlib.store.database import SCHEMA
 from cmlib.store.reading import Run, is_current, load, load_lines, machines, runs
+from cmlib.store.urls import StoreError, default_url, without_password
 
 __all__ = [
     "SCHEMA",
@@ -16,4 +17,5 @@ __all__ = [
     "rebuild",
     "refresh",
     "runs",
+    "without_password",
 ]

@@ -8,10 +8,11 @@ from tqdm import tqdm
 
 from cmlib import places
 from cmlib.errors import NothingRecordedError
-from cmlib.store.database import RUNS, default_url, lines_table, replacing, series_table
+from cmlib.store.database import RUNS, lines_table, replacing, series_table
 from cmlib.store.lines import find_lines, read_table
 from cmlib.store.raw import find_recordings, read_counts
 from cmlib.store.reading import id_of, is_current, runs
+from cmlib.store.urls import default_url, with_password
 
 _LONGEST_NAME = 48
 
@@ -72,10 +73,10 @@ def refresh(recordings_dir=None, url=None):
 
     Returns
     -------
-    str
-        The store's URL.
+    str or sqlalchemy.URL
+        The store's URL; complete where the password is in the environment variable PGPASSWORD.
     """
-    url = url or default_url()
+    url = with_password(url or default_url())
     if not is_current(recordings_dir, url):
         rebuild(recordings_dir, url)
     return url

@@ -8,9 +8,8 @@ from urllib.parse import quote
 import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 
-from cmlib import places
 from cmlib.archive import draft_of
-from cmlib.errors import CmlibError
+from cmlib.store.urls import StoreError, default_url, parse, shown
 
 # Changes with the tables below; a store of another one is refused.
 SCHEMA = 2
@@ -51,15 +50,6 @@ RUNS = sa.Table(
 )
 
 
-class StoreError(CmlibError, ValueError):
-    """A recording that can't be stored, or a store that can't be made or read."""
-
-
-def default_url():
-    """URL of the SQLite file among the results."""
-    return sa.URL.create("sqlite", database=str(places.results_dir() / "store.sqlite")).render_as_string()
-
-
 def series_table(name, n_events):
     """Second level: a row an interval; a count is NULL where its event was not counted."""
     numbers = ["time_s", "interval_s"]
@@ -87,7 +77,7 @@ def reading(url):
     StoreError
         If there is none, or it is of another version.
     """
-    url = _parsed(url)
+    url = parse(url)
     if url.get_backend_name() == "sqlite" and not Path(url.database).is_file():
         raise StoreError(f"there is no store at {url.database}; make it: {_how_to_rebuild(url)}")
     with _connection(url, _reading_engine(url)) as connection:
@@ -99,7 +89,7 @@ def reading(url):
         if version != SCHEMA:
             found = "holds no store" if version is None else f"is a store of version {version}"
             raise StoreError(
-                f"{_shown(url)} {found}, and this cmlib reads version {SCHEMA}; make it anew: {_how_to_rebuild(url)}"
+                f"{shown(url)} {found}, and this cmlib reads version {SCHEMA}; make it anew: {_how_to_rebuild(url)}"
             )
         _check_is_whole(url, connection)
         yield connection
@@ -116,7 +106,7 @@ def replacing(url):
     StoreError
         If nothing can be written there.
     """
-    url = _parsed(url)
+    url = parse(url)
     replace = _replacing_file if url.get_backend_name() == "sqlite" else _replacing_namespace
     with replace(url) as connection:
         _METADATA.create_all(connection)
@@ -147,7 +137,7 @@ def _check_is_whole(url, connection):
     if url.get_backend_name() != "sqlite":
         return
     if Path(url.database).stat().st_size % connection.exec_driver_sql("PRAGMA page_size").scalar():
-        raise StoreError(f"{_shown(url)} is cut off; make it anew: {_how_to_rebuild(url)}")
+        raise StoreError(f"{shown(url)} is cut off; make it anew: {_how_to_rebuild(url)}")
 
 
 def _check_is_ours(url):
@@ -184,7 +174,7 @@ def _replacing_namespace(url):
         there = sa.inspect(connection)
         if there.has_schema(_NAMESPACE) and not there.has_table(VERSION.name, schema=_NAMESPACE):
             raise StoreError(
-                f"{_shown(url)} has a schema {_NAMESPACE!r} that is not a store of cmlib; rename it, or use another database."
+                f"{shown(url)} has a schema {_NAMESPACE!r} that is not a store of cmlib; rename it, or use another database."
             )
         connection.execute(sa.text(f"DROP SCHEMA IF EXISTS {draft} CASCADE"))
         connection.execute(sa.schema.CreateSchema(draft))
@@ -203,7 +193,7 @@ def _connection(url, engine):
     except SQLAlchemyError as error:
         said = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
         raise StoreError(
-            f"{_shown(url)}: {said}. Is it the right database, running, and yours to use? A store is made by {_how_to_rebuild(url)}"
+            f"{shown(url)}: {said}. Is it the right database, running, and yours to use? A store is made by {_how_to_rebuild(url)}"
         ) from error
     finally:
         engine.dispose()
@@ -222,7 +212,7 @@ def _engine(url, namespace):
     try:
         engine = sa.create_engine(url, poolclass=sa.NullPool)
     except ModuleNotFoundError as error:
-        raise StoreError(f"{_shown(url)} needs {error.name}: pip install 'cmlib[postgres]'.") from error
+        raise StoreError(f"{shown(url)} needs {error.name}: pip install 'cmlib[postgres]'.") from error
     return engine.execution_options(schema_translate_map={None: namespace})
 
 
@@ -230,29 +220,6 @@ def _namespace(url):
     return None if url.get_backend_name() == "sqlite" else _NAMESPACE
 
 
-def _parsed(url):
-    try:
-        parsed = sa.make_url(url or default_url())
-    except SQLAlchemyError as error:
-        raise StoreError(
-            f"{url!r} is not the URL of a database; such are sqlite:///FILE, postgresql+psycopg://USER@HOST/NAME."
-        ) from error
-    backend = parsed.get_backend_name()
-    if backend not in {"sqlite", "postgresql"}:
-        raise StoreError(
-            f"{_shown(parsed)}: a store is kept in sqlite or postgresql, which replace it in one piece."
-        )
-    if backend == "sqlite" and parsed.database in {None, "", ":memory:"}:
-        raise StoreError(
-            f"{_shown(parsed)}: a store in memory is gone when it is made; name a file, sqlite:///FILE."
-        )
-    return parsed.set(drivername="postgresql+psycopg") if parsed.drivername == "postgresql" else parsed
-
-
 def _how_to_rebuild(url):
     default = url.render_as_string() == default_url()
-    return "cmlib store rebuild" + ("" if default else f" --url {_shown(url)}")
-
-
-def _shown(url):
-    return url.render_as_string(hide_password=True)
+    return "cmlib store rebuild" + ("" if default else f" --url {shown(url)}")
