@@ -1,21 +1,20 @@
 """Which functions a new version changed, and so where regions belong (AutoPerf, §3.1)."""
 
+import functools
+import importlib
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
-import tree_sitter
-import tree_sitter_c
-import tree_sitter_cpp
-import tree_sitter_python
+
+from cmlib.errors import CmlibError
 
 SUFFIXES = {
     **dict.fromkeys((".c",), "c"),
     **dict.fromkeys((".cc", ".cpp", ".cxx", ".c++", ".h", ".hh", ".hpp", ".hxx", ".ipp", ".inl"), "cpp"),
     **dict.fromkeys((".py",), "python"),
 }
-_GRAMMARS = {"c": tree_sitter_c, "cpp": tree_sitter_cpp, "python": tree_sitter_python}
 _SCOPES = {
     "namespace_definition",
     "class_specifier",
@@ -85,6 +84,8 @@ def changed_functions(old, new):
     ------
     ValueError
         If one of the two isn't there, or holds no source file.
+    CmlibError
+        If the packages of the extra ``sources`` are not installed.
     """
     before, after = read_functions(old), read_functions(new)
     callers = _callers(after)
@@ -149,12 +150,22 @@ def functions_in(source, language, path=""):
     list of Function
         In the order of their definitions. What the grammar can't read is passed over.
     """
-    parser = tree_sitter.Parser(tree_sitter.Language(_GRAMMARS[language].language()))
     found = []
-    for node in _walk(parser.parse(source).root_node):
+    for node in _walk(_parser(language).parse(source).root_node):
         if node.type == "function_definition" and (head := _head(node)) is not None:
             found.append(_function(node, *head, path))
     return found
+
+
+@functools.cache
+def _parser(language):
+    try:
+        tree_sitter, grammar = map(importlib.import_module, ("tree_sitter", f"tree_sitter_{language}"))
+    except ModuleNotFoundError as error:
+        raise CmlibError(
+            f"{error.name} is not installed, which reads source files: pip install 'cmlib[sources]'"
+        ) from error
+    return tree_sitter.Parser(tree_sitter.Language(grammar.language()))
 
 
 def _function(node, name, parameters, path):
