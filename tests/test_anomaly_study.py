@@ -124,7 +124,9 @@ def test_every_value_of_the_paper_names_its_section_table_or_figure():
         above = [*above, line] if line.startswith("#") else []
     printed = paper("autoperf")
     # The text's own number of clusters, where the rates behind Fig. 8 stop falling; Apache's do so at 4.
-    lowest = {name: 1 + rates.index(min(rates)) for name, rates in printed["false_positive_rate_by_k"].items()}
+    lowest = {
+        name: 1 + rates.index(min(rates)) for name, rates in printed["false_positive_rate_by_k"].items()
+    }
     assert {name: k for name, k in printed["clusters"].items() if lowest.get(name, k) != k} == {"Apache": 7}
 
 

@@ -134,7 +134,14 @@ def test_programs_are_recorded_both_ways_by_degree_and_without_groups(small_zen5
         assert all(error is None for _, error in recordings)
     metas = record.existing_runs(tmp_path / "recordings/app").values()
     sets = {meta["set"] for meta in metas}
-    assert sets == {"ocoe", "mlpx12", "probe", "sweep", "ungrouped", *(f"mlpx{n}" for n in (6, 18, 24, 30, 36))}
+    assert sets == {
+        "ocoe",
+        "mlpx12",
+        "probe",
+        "sweep",
+        "ungrouped",
+        *(f"mlpx{n}" for n in (6, 18, 24, 30, 36)),
+    }
     counted = {meta["set"]: sum(map(len, meta["groups"])) for meta in metas}
     assert counted["mlpx30"] == 30 and counted["ungrouped"] == 40
     planned = part_of_programs._plan(lambda: ["app"], part_of_programs._usual_sets, setting)

@@ -1,44 +1,49 @@
 """`cmlib compare`: real programs counted by software events, recordings from files, and what is refused."""
 
+import gzip
+import hashlib
 import json
+import re
+import signal
 import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from cmlib import events
-from cmlib.anomaly import sides
+from cmlib.anomaly import changes, programs, sides
+from cmlib.anomaly.autoencoder import Autoencoder
 from cmlib.anomaly.countable import countable
+from cmlib.anomaly.detector import AutoPerf
 from cmlib.anomaly.planted import planted_run
 from cmlib.anomaly.profiles import PLACE
 from cmlib.anomaly.recordings import load_recording, save_recording
 from cmlib.anomaly.regions import include_dir
-from cmlib.anomaly.versions import plan_parts
-from cmlib.cli.compare import compare
+from cmlib.anomaly.versions import find_version, plan_parts
+from cmlib.cli import main
 from cmlib.errors import CmlibError
 from cmlib.machine.host import core_pmus
+from tests.processes import processes, wait_until
 
+ROOT = Path(__file__).parents[1]
 MACHINE = {"model_name": "one", "processors": 2}
-SOFTWARE = ["--events", "page-faults,context-switches", "--runs", "8"]
-FAULTS = """
-#include <sys/mman.h>
+SOFTWARE = ["--events", "page-faults,context-switches"]
+WORK = """
 #include <stdlib.h>
+static int step(int i) { return i * 3; }
 int main(int count, char **words) {
-    int fresh = atoi(words[1]);
-    char *memory = mmap(0, 200 * 4096, 3, 34, -1, 0);
-    for (volatile int round = 0; round < 30; round++) {
-        if (fresh) memory = mmap(0, 200 * 4096, 3, 34, -1, 0);
-        for (int i = 0; i < 200; i++) memory[i * 4096] = 1;
-        if (fresh) munmap(memory, 200 * 4096);
-        for (volatile int i = 0; i < 100000; i++) ;
-    }
-    return count != 2 && count != 3;
+    volatile int sum = 0;
+    for (int i = 0; i < 3000000 * atoi(words[1]); i++) sum += step(i);
+    return count < 2;
 }
 """
 LOCK = """
 #include <pthread.h>
 #include <stdlib.h>
+#include <unistd.h>
 #include "cmlib_region.h"
 static int shared, turn;
 static long total[2];
@@ -46,12 +51,12 @@ static pthread_mutex_t lock[2] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITI
 static pthread_cond_t moved = PTHREAD_COND_INITIALIZER;
 static void *work(void *number) {
     long me = (long)number;
-    for (int i = 0; i < 200; i++) {
+    for (int i = 0; i < 100; i++) {
         pthread_mutex_t *own = &lock[shared ? 0 : me];
         pthread_mutex_lock(own);
         while (shared && turn != me) pthread_cond_wait(&moved, own);
         for (volatile int k = 0; k < 4000; k++) total[me] += k;
-        if (shared) { turn = !me; pthread_cond_signal(&moved); }
+        if (shared) { usleep(200); turn = !me; pthread_cond_signal(&moved); }
         pthread_mutex_unlock(own);
     }
     return 0;
@@ -74,16 +79,26 @@ int main(int count, char **words) {
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
     folder = tmp_path_factory.mktemp("versions")
-    for name, source in (("faults", FAULTS), ("lock", LOCK)):
+    for name, source in (("work", WORK), ("lock", LOCK)):
         (folder / f"{name}.c").write_text(source)
         flags = ["-O1", "-pthread", f"-I{include_dir()}"]
         subprocess.run(["cc", *flags, "-o", name, f"{name}.c"], cwd=folder, check=True)
     return folder
 
 
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    """A detector that learns fast; what it is worth is tried elsewhere."""
+    settings = Autoencoder(n_starts=1, epochs=50)
+    monkeypatch.setattr(
+        programs, "AutoPerf", lambda **how: AutoPerf(autoencoder=settings, max_clusters=1, folds=3, **how)
+    )
+
+
 def compared(*arguments, code):
-    done = CliRunner().invoke(compare, [*map(str, arguments)])
+    done = CliRunner().invoke(main, ["compare", *map(str, arguments)])
     assert done.exit_code == code, done.output
+    assert "Traceback" not in done.stderr
     return done
 
 
@@ -91,64 +106,95 @@ def told(*arguments, code):
     return json.loads(compared("--json", *arguments, code=code).stdout)
 
 
-def kept(folder, name, *, severity=0.0, n_runs=10, machine=MACHINE, seed=0, without=()):
-    """A recording of synthetic counters, written and read as a real one is."""
+def kept(folder, name, *, severity=0.0, factor=1.0, n_runs=10, machine=MACHINE, seed=0, without=(), **more):
+    """A recording of synthetic counters and times, written and read as a real one is."""
     rng = np.random.default_rng(seed)
     pieces = []
     for run in range(n_runs):
         rates = planted_run(rng, severity=severity, n_samples=10).drop(columns=list(without))
         counters = [column for column in rates if column not in PLACE]
         counts = rates[counters] * 1e7
+        seconds = factor * rng.lognormal(-2, 0.02, 10)
         rows = rates[list(PLACE)].assign(
-            thread=1, threads=1, work=1, seconds=0.1, running=1.0, instructions=10_000_000
+            thread=1, threads=1, work=1, seconds=seconds, running=1.0, instructions=10_000_000
         )
         pieces.append(f"# run={run:03d} part=0\n" + rows.join(counts.round()).to_csv(index=False))
-    about = {"program": "synthetic", "events": [dict.fromkeys(counters, "0x1")], "machine": machine}
+    about = {"program": "synthetic", "events": [dict.fromkeys(counters, "0x1")], "machine": machine} | more
     return save_recording(folder / f"{name}.json", pieces, about)
 
 
 @pytest.mark.needs("cc", "perf")
-def test_page_faults_of_a_whole_program_are_found_for_real(built, tmp_path):
-    found = told(*SOFTWARE, "--keep", tmp_path, f"{built}/faults 0", f"{built}/faults 1", code=1)
-    assert found["verdict"] == "anomaly" and found["counted_per"] == "work" and found["schema"] == 1
-    assert [f["function"] for f in found["functions"]] == ["whole program"]
-    assert found["counters"][0]["counter"] == "page-faults" and found["counters"][0]["times_usual"] > 2
-    assert 0 < found["chance_of_false_alarm"] <= found["alpha"] == 0.01
-    about, runs = load_recording(tmp_path / "old.json")
-    assert about["program"].endswith("faults 0") and len(runs) == 8 and not about["regions"]
+def test_a_slower_program_is_found_and_what_was_kept_is_compared_again(built, tmp_path):
+    old, new = f"{built}/work 2", f"{built}/work 5"
+    (tmp_path / "old.c").write_text(WORK)
+    (tmp_path / "new.c").write_text(WORK.replace("i * 3", "i * 5"))
+    sources = ["--old-source", tmp_path / "old.c", "--new-source", tmp_path / "new.c"]
+    found = told(*SOFTWARE, "--keep", tmp_path / "kept", *sources, old, new, code=1)
+    assert (found["verdict"], found["anomaly"], found["schema"]) == ("slower", True, 2)
+    assert {(test["function"], test["measure"]) for test in found["times"]} == {
+        ("whole program", "elapsed time"),
+        ("whole program", "processor time"),
+    }
+    first = found["times"][0]
+    assert first["ratio"] > 1.5 and first["significant"] and first["relevant"]
+    assert first["p_slower"] == found["p_value"] <= found["rules"]["alpha"] == 0.01
+    assert found["rules"]["paired"] and found["counters"]["counted_per"] == "work"
+    assert [(c["function"], c["targets"], c["in_verdict"]) for c in found["changed_functions"]] == [
+        ("step", ["main"], False)
+    ]
+    about, runs = load_recording(tmp_path / "kept/old.json")
+    assert about["program"] == old and len(runs) >= 8 and not about["regions"]
     assert set(runs["000"]) == {"function", "location", "page-faults", "context-switches"}
-    # What was kept is compared again, with a command now and as it is
-    again = told("--runs", "8", tmp_path / "old.json", f"{built}/faults 1", code=1)
-    assert again["old"]["runs"] == again["new"]["runs"] == 8
-    text = compared(tmp_path / "old.json", tmp_path / "new.json", code=1).stdout
-    assert "ANOMALOUS" in text and "by page-faults" in text
+    assert about["session"] == load_recording(tmp_path / "kept/new.json")[0]["session"]
+    done = compared(*SOFTWARE, "--keep", tmp_path / "kept", old, new, code=2)
+    assert "holds old.json, old.csv.gz, new.json, new.csv.gz already" in done.stderr
+    # With a command now it is no pair, and only what is more than drift counts.
+    mixed = compared("--runs", "8", tmp_path / "kept/old.json", new, code=1)
+    assert "not in pairs" in mixed.stdout and "relevant from 25 %" in mixed.stdout
+
+
+@pytest.mark.needs("cc", "perf")
+def test_a_faster_program_is_no_anomaly(built):
+    done = compared(*SOFTWARE, f"{built}/work 5", f"{built}/work 2", code=0)
+    assert done.stdout.startswith("changed, faster: ") and ": faster" in done.stdout
+    assert "10 to 40 pairs of runs, until the result is clear: about" in done.stderr
 
 
 @pytest.mark.needs("cc", "perf")
 def test_a_version_is_no_anomaly_of_itself(built):
-    found = told("--events", "page-faults", "--runs", "8", "--alpha", "1e-3", f"{built}/faults 0 {{run}}", f"{built}/faults 0 {{run}}", code=0)  # fmt: skip
-    assert found["verdict"] == "no anomaly" and found["counters"] == [] and found["refused"] == []
+    same = f"{built}/work 1 {{run}}"
+    found = told("--events", "page-faults", "--runs", "13", "--alpha", "1e-3", same, same, code=0)
+    assert found["anomaly"] is False and found["refused"] == [] and found["p_value"] > 1e-3
 
 
 @pytest.mark.needs("cc")
-def test_contention_for_a_lock_is_found_in_its_region_for_real(built):
-    found = told(*SOFTWARE, f"{built}/lock 0", f"{built}/lock 1", code=1)
-    assert [f["function"] for f in found["functions"]] == ["handle"]
-    assert found["counters"][0]["counter"] == "context-switches"
-    assert found["counters"][0]["location"].startswith("lock.c:")
+def test_contention_for_a_lock_is_found_in_its_region_for_real(built, tmp_path):
+    (tmp_path / "old.c").write_text("int handle(int a) { int b = a; b++; b--; return b; }")
+    (tmp_path / "new.c").write_text("int handle(int a) { int b = a; b--; b++; return b; }")
+    sources = ["--old-source", tmp_path / "old.c", "--new-source", tmp_path / "new.c"]
+    done = compared(*SOFTWARE, *sources, f"{built}/lock 0", f"{built}/lock 1", code=1)
+    assert done.stdout.startswith("ANOMALY, slower") and "handle, elapsed time: " in done.stdout
+    assert "source: handle (new.c:1) was changed, which the verdict names" in done.stdout
+    assert re.search(r"context-switches: .*most at lock\.c:", done.stdout)
 
 
 @pytest.mark.needs("cc", "perf")
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (["nonesuch", "{0}/faults 0"], "nor a command"),
-        (["{0}/faults", "{0}/faults 0"], "failed with"),
-        (["{0}/lock 0", "{0}/faults 0"], "only `"),
-        (["{0}/faults 0", "{0}/none.json"], "no recording"),
-        (["--runs", "3", "{0}/nonesuch", "{0}/faults 0"], "at least 5 good ones"),
-        (["--events", "nonesuch", "{0}/faults 0", "{0}/faults 0"], "neither a software event"),
-        (["--events", "no:such", "{0}/faults 0", "{0}/faults 0"], "no such tracepoint"),
+        (["nonesuch", "{0}/work 1"], "nor a command"),
+        (["'unbalanced", "{0}/work 1"], "can't be split into words"),
+        (["{0}/work", "{0}/work 1"], "failed with exit code 139 (signal 11)"),
+        (["{0}/lock 0", "{0}/work 1"], "only `"),
+        (["{0}/work 1", "{0}/none.json"], "no recording"),
+        (["--runs", "3", "{0}/work 1", "{0}/work 1"], "at least 8 are needed"),
+        (["--events", "nonesuch", "{0}/work 1", "{0}/work 1"], "neither a software event"),
+        (["--events", "no:such", "{0}/work 1", "{0}/work 1"], "no such tracepoint"),
+        (
+            ["--timeout", "0.2", "sleep 60.5", "{0}/work 1"],
+            "took longer than 0.2 s (--timeout) and was ended",
+        ),
+        (["--old-source", "{0}", "--new-source", "/dev", "{0}/work 1", "{0}/work 1"], "no C, C++ or Python"),
     ],
 )
 def test_refusals_end_with_2_and_the_reason(built, arguments, reason):
@@ -156,15 +202,50 @@ def test_refusals_end_with_2_and_the_reason(built, arguments, reason):
     done = compared(
         "--json", *(["--events", "page-faults"] if "--events" not in given else []), *given, code=2
     )
-    assert reason in done.stderr and "Traceback" not in done.output
-    assert reason in " ".join(json.loads(done.stdout)["refused"])
+    assert reason in done.stderr and reason in json.loads(done.stdout)["refused"][0]
+    assert not processes("60.5")
+
+
+def test_what_a_command_leaves_running_is_ended_and_not_waited_for():
+    assert find_version("sh -c 'sleep 61.25 & exit 0'").functions == ()
+    assert not processes("61.25")
+
+
+@pytest.mark.parametrize(
+    ("number", "run"),
+    [
+        (signal.SIGTERM, "from cmlib.cli import main; main(['compare', '--json', {0!r}, 'true'])"),
+        (signal.SIGKILL, "from cmlib.anomaly.versions import find_version; find_version({0!r})"),
+    ],
+)
+def test_ended_by_a_signal_it_ends_its_program(number, run):
+    marker = f"62.{number.value:02d}"
+    script = run.format(f"sh -c 'sleep {marker} & sleep {marker}'")
+    with subprocess.Popen(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT
+    ) as compare:
+        assert wait_until(lambda: len(processes(f"sleep\0{marker}")) == 2, 200)
+        compare.send_signal(number)
+        told, complained = compare.communicate()
+    assert wait_until(lambda: not processes(f"sleep\0{marker}"))
+    if number == signal.SIGTERM:
+        assert compare.returncode == 2 and complained.strip() == "Aborted!"
+        assert json.loads(told)["refused"] == ["interrupted"]
+
+
+def test_interrupted_it_says_so_and_ends_with_2(monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(programs, "open_sides", interrupted)
+    assert told("true", "true", code=2)["refused"] == ["interrupted"]
 
 
 @pytest.mark.needs("cc")
 def test_hardware_events_without_a_pmu_are_refused(built, monkeypatch):
     monkeypatch.setattr(sides, "core_pmus", list)
     asked = ("--events", "cycles,page-faults")
-    done = compared(*asked, f"{built}/faults 0", f"{built}/faults 0", code=2)
+    done = compared(*asked, f"{built}/work 1", f"{built}/work 1", code=2)
     assert "0 good counters" in done.stderr and "--events task-clock,page-faults" in done.stderr
 
 
@@ -174,17 +255,44 @@ def test_there_is_no_pmu_here():
 
 
 @pytest.mark.parametrize(
-    "arguments", [[], ["one"], ["a.json", "b.json", "--runs", "0"], ["a.json", "b.json", "--alpha", "2"]]
+    "arguments",
+    [
+        [],
+        ["one"],
+        ["a.json", "b.json", "--runs", "0"],
+        ["a.json", "b.json", "--alpha", "2"],
+        ["a.json", "b.json", "--old-source", "/dev"],
+    ],
 )
 def test_wrong_usage_ends_with_2(arguments):
     assert "Usage" in compared(*arguments, code=2).stderr
 
 
-def test_recordings_are_judged(tmp_path):
-    old = kept(tmp_path, "old", n_runs=20)
-    found = told(old, kept(tmp_path, "bad", severity=0.003, seed=1), code=1)
-    assert found["counters"][0]["counter"] == "fills.near_cache" and found["counted_per"] == "instructions"
-    assert told(old, kept(tmp_path, "same", seed=2), code=0)["chance_of_false_alarm"] > 0.01
+def test_recordings_are_judged_by_their_times(tmp_path):
+    old = kept(tmp_path, "old")
+    found = told(old, kept(tmp_path, "slow", factor=1.4, severity=0.003, seed=1), code=1)
+    assert found["verdict"] == "slower" and found["counters"]["counted_per"] == "instructions"
+    assert found["counters"]["causes"][0]["counter"] == "fills.near_cache"
+    documented = set(re.findall(r"`(\w+)`", (ROOT / "docs/compare.md").read_text(encoding="utf-8")))
+    keys = {*found, *found["rules"], *found["times"][0], *found["counters"], *found["old"]}
+    keys |= {*found["counters"]["functions"][0], *found["counters"]["causes"][0]}
+    assert keys <= documented, keys - documented
+
+
+def test_neither_drift_nor_a_faster_version_nor_counters_alone_are_an_anomaly(tmp_path):
+    old = kept(tmp_path, "old")
+    assert told(old, kept(tmp_path, "drifted", factor=1.1, seed=2), code=0)["verdict"] == "no change"
+    faster, differs = kept(tmp_path, "faster", factor=0.7), kept(tmp_path, "differs", severity=0.003, seed=3)
+    assert told("--any-change", old, faster, code=1)["verdict"] == "faster"
+    assert compared(old, differs, code=0).stdout.startswith("changed, counters differ")
+    assert "fills.near_cache: " in compared("--any-change", old, differs, code=1).stdout
+
+
+def test_recordings_made_in_pairs_show_smaller_changes(tmp_path):
+    old, new = (kept(tmp_path, f"{factor}", factor=factor, session="one") for factor in (1.0, 1.1))
+    assert told(old, new, code=1)["rules"]["smallest_change"] == 0.05
+    other = kept(tmp_path, "other", factor=1.1, session={"of": "another"})
+    assert told(old, other, code=0)["rules"]["smallest_change"] == 0.25
 
 
 def test_recordings_that_cannot_be_compared_are_refused(tmp_path):
@@ -196,10 +304,60 @@ def test_recordings_that_cannot_be_compared_are_refused(tmp_path):
     }.items():
         assert reason in told(old, new, code=2)["refused"][0]
     assert "--events is for commands" in compared("--events", "cycles", old, old, code=2).stderr
-    old.with_suffix(".csv.gz").write_bytes(b"")
-    assert "is not what was recorded" in compared(old, old, code=2).stderr
-    (tmp_path / "other.json").write_text("{}")
-    assert "is no recording" in compared(tmp_path / "other.json", old, code=2).stderr
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "no recording",
+        "deep",
+        "machine",
+        "per",
+        "sha256",
+        "changed",
+        "cut off",
+        "no gzip",
+        "no number",
+        "no columns",
+    ],
+)
+def test_damaged_recordings_are_refused(tmp_path, damage):
+    old, new = kept(tmp_path, "old"), kept(tmp_path, "new")
+    content = new.with_suffix(".csv.gz")
+    about, packed = json.loads(new.read_text()), content.read_bytes()
+    text = gzip.decompress(packed).decode()
+    packed = {
+        "changed": b"",
+        "cut off": packed[:-40],
+        "no gzip": b"plain",
+        "no number": gzip.compress(text.replace(",1.0,", ",often,").encode()),
+        "no columns": gzip.compress(b"# run=0 part=0\na,b\n1,2\n"),
+    }.get(damage, packed)
+    about |= {"machine": {"machine": 3}, "per": {"per": ["work"]}, "sha256": {"sha256": 7}}.get(damage, {})
+    if damage in ("cut off", "no gzip", "no number", "no columns"):
+        about["sha256"] = hashlib.sha256(packed).hexdigest()
+    described = {"no recording": "{}", "deep": "[" * 100_000}.get(damage, json.dumps(about))
+    content.write_bytes(packed)
+    new.write_text(described)
+    found = told(old, new, code=2)
+    assert found["verdict"] == "refused" and "new." in found["refused"][0]
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_a_verdict_that_cannot_be_written_ends_with_2(tmp_path, monkeypatch, capsys, options):
+    old, slow = kept(tmp_path, "old"), kept(tmp_path, "slow", factor=2)
+    with open("/dev/full", "w") as full, pytest.raises(SystemExit) as ended:
+        monkeypatch.setattr(sys, "stdout", full)
+        main(["compare", *options, str(old), str(slow)])
+    assert ended.value.code == 2 and "No space left" in capsys.readouterr().err
+
+
+def test_without_the_extra_packages_sources_are_refused(tmp_path, monkeypatch):
+    changes._parser.cache_clear()
+    monkeypatch.setitem(sys.modules, "tree_sitter", None)
+    (tmp_path / "a.py").write_text("def f(): pass")
+    sources = ["--old-source", tmp_path / "a.py", "--new-source", tmp_path / "a.py"]
+    assert "pip install 'cmlib[sources]'" in compared(*sources, "true", "true", code=2).stderr
 
 
 def test_events_are_told_to_regions_and_to_perf():

@@ -77,7 +77,7 @@ def test_a_row_of_table_2(detectors):
 def test_slight_contention_is_found_over_several_runs(detectors):
     rng = np.random.default_rng(4)
     verdicts = [judge_runs(detector, good_runs(rng, 8, severity=SLIGHT)) for detector in detectors]
-    assert all(verdict.anomalous and verdict.chance <= 0.01 for verdict in verdicts)
+    assert all(verdict.anomalous and verdict.p_value <= 0.01 for verdict in verdicts)
     assert all(CONTENTION in list(verdict.counters["counter"][:2]) for verdict in verdicts)
 
 

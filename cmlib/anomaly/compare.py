@@ -1,4 +1,4 @@
-"""Is a new version anomalous? Many runs against many, with the chance of a false alarm."""
+"""Do the counters of a new version differ? Many runs against many, with a p-value."""
 
 import math
 from dataclasses import dataclass
@@ -21,12 +21,12 @@ class Verdict:
     ----------
     anomalous : bool or None
         None if the comparison was refused.
-    chance : float
-        Of so large a difference between two recordings of the same version (0-1), over all functions; NaN if
+    p_value : float
+        Of so large a difference between two recordings of the same version (0-1), Bonferroni-corrected; NaN if
         refused.
     functions : DataFrame
-        The functions compared, the most suspicious first: function, chance (over all functions), anomalous,
-        new_exceeding and good_exceeding (share of samples above the threshold).
+        The functions compared, the most suspicious first: function, p_value (corrected), significant, relevant,
+        anomalous (both), new_exceeding and good_exceeding (share of samples above the threshold).
     counters : DataFrame
         Causes in the anomalous functions, as `AutoPerf.causes` lists them; empty if none is.
     refused : tuple of str
@@ -34,7 +34,7 @@ class Verdict:
     """
 
     anomalous: bool | None
-    chance: float
+    p_value: float
     functions: pd.DataFrame
     counters: pd.DataFrame
     refused: tuple[str, ...] = ()
@@ -50,7 +50,7 @@ def compare_versions(
     good_runs, new_runs : sequence of DataFrame
         Normalized samples: function, location, and the counters.
     alpha : float, default 0.01
-        Chance of a false alarm that is accepted.
+        False-alarm probability that is accepted.
     detector : AutoPerf, optional
         Settings; fitted to the good runs here.
     good_machine, new_machine : dict, optional
@@ -61,7 +61,9 @@ def compare_versions(
     -------
     Verdict
     """
-    refused = _reasons(good_runs, new_runs, alpha, good_machine, new_machine)
+    refused = find_obstacles(
+        good_runs, new_runs, alpha=alpha, good_machine=good_machine, new_machine=new_machine
+    )
     if refused:
         return Verdict(None, math.nan, pd.DataFrame(), pd.DataFrame(), refused)
     fitted = (detector or AutoPerf(random_state=random_state)).fit(good_runs)
@@ -73,9 +75,9 @@ def judge_runs(detector, new_runs, *, alpha=0.01):
 
     For each function the distances half, and a tenth, of the samples of each new run exceed are ranked among
     those of the held-out good runs (Mann-Whitney, one-sided; Bonferroni over the two and over functions): a
-    rank test, so that no shape of distribution is assumed. A function is anomalous if the chance is at most
-    `alpha` and the difference matters: the median new run lies farther off than any good run. Between two
-    recordings of one version there are such differences that are no chance but small, for machines drift.
+    rank test, so that no shape of distribution is assumed. A function is anomalous if the difference is
+    significant, its p-value is at most `alpha`, and relevant, the median new run lies farther off than any good
+    run: machines drift, so that recordings of one version differ by more than run-to-run noise.
 
     Parameters
     ----------
@@ -93,48 +95,39 @@ def judge_runs(detector, new_runs, *, alpha=0.01):
     rows = []
     for function in names:
         of_new, of_good = new[new["function"] == function], good[good["function"] == function]
-        chance, matters = 1.0, False
+        p_value, relevant = 1.0, False
         for part in ("half", "tenth"):
             p = stats.mannwhitneyu(of_new[part], of_good[part], alternative="greater").pvalue
-            if p < chance:
-                chance, matters = float(p), bool(of_new[part].median() > of_good[part].max())
-        chance = min(1.0, chance * 2 * len(names))
+            if p < p_value:
+                p_value, relevant = float(p), bool(of_new[part].median() > of_good[part].max())
+        p_value = min(1.0, p_value * 2 * len(names))
         shares = (part["exceeding"].sum() / part["samples"].sum() for part in (of_new, of_good))
-        rows.append((function, chance, matters and chance <= alpha, *shares))
-    columns = ["function", "chance", "anomalous", "new_exceeding", "good_exceeding"]
-    functions = pd.DataFrame(rows, columns=columns).sort_values("chance", kind="stable", ignore_index=True)
+        rows.append((function, p_value, p_value <= alpha, relevant, p_value <= alpha and relevant, *shares))
+    columns = [
+        "function",
+        "p_value",
+        "significant",
+        "relevant",
+        "anomalous",
+        "new_exceeding",
+        "good_exceeding",
+    ]
+    functions = pd.DataFrame(rows, columns=columns).sort_values("p_value", kind="stable", ignore_index=True)
     bad = functions.loc[functions["anomalous"], "function"]
     causes = _causes(detector, new_runs, new, bad) if len(bad) else pd.DataFrame()
-    return Verdict(bool(len(bad)), float(functions["chance"].min()), functions, causes)
+    return Verdict(bool(len(bad)), float(functions["p_value"].min()), functions, causes)
 
 
-def fewest_runs(n_good, n_functions, alpha):
-    """New runs it takes for any difference to be significant.
+def find_obstacles(good_runs, new_runs, *, alpha=0.01, good_machine=None, new_machine=None):
+    """Why two versions can't be compared.
 
-    Parameters
-    ----------
-    n_good, n_functions : int
-    alpha : float
+    Parameters are those of `compare_versions`.
 
     Returns
     -------
-    int
-        Smallest m for which the most extreme ranking of m among n_good has a chance of alpha or less.
+    tuple of str
+        Each with what to do about it; empty if they can be compared.
     """
-    needed = 1
-    while 2 * n_functions / math.comb(n_good + needed, needed) > alpha:
-        needed += 1
-    return needed
-
-
-def _causes(detector, runs, summary, functions):
-    """Causes by the vote of anomalous samples; where the runs have few, by that of the farthest tenth."""
-    samples = pd.concat(runs, ignore_index=True)
-    tenth = summary.loc[summary["function"].isin(functions), "tenth"].median()
-    return detector.causes(samples[samples["function"].isin(functions)], beyond=min(1.0, tenth))
-
-
-def _reasons(good_runs, new_runs, alpha, good_machine, new_machine):
     reasons = []
     one, other = good_machine or {}, new_machine or {}
     differing = sorted(key for key in {*one} & {*other} - {"load_1min"} if one[key] != other[key])
@@ -161,7 +154,33 @@ def _reasons(good_runs, new_runs, alpha, good_machine, new_machine):
     needed = fewest_runs(len(good_runs), len(asked), alpha)
     if len(new_runs) < needed:
         reasons.append(
-            f"{len(new_runs)} new runs against {len(good_runs)} good ones can't be told from chance at {alpha:g} "
+            f"{len(new_runs)} new runs against {len(good_runs)} good ones can't differ significantly at {alpha:g} "
             f"with {len(asked)} functions: record at least {needed} new runs, or more good ones"
         )
     return tuple(reasons)
+
+
+def fewest_runs(n_good, n_functions, alpha):
+    """New runs it takes for any difference to be significant.
+
+    Parameters
+    ----------
+    n_good, n_functions : int
+    alpha : float
+
+    Returns
+    -------
+    int
+        Smallest m for which the most extreme ranking of m among n_good has a p-value of alpha or less.
+    """
+    needed = 1
+    while 2 * n_functions / math.comb(n_good + needed, needed) > alpha:
+        needed += 1
+    return needed
+
+
+def _causes(detector, runs, summary, functions):
+    """Causes by the vote of anomalous samples; where the runs have few, by that of the farthest tenth."""
+    samples = pd.concat(runs, ignore_index=True)
+    tenth = summary.loc[summary["function"].isin(functions), "tenth"].median()
+    return detector.causes(samples[samples["function"].isin(functions)], beyond=min(1.0, tenth))

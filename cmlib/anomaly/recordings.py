@@ -32,13 +32,32 @@ def load_recording(file):
     CmlibError
         If `file` is no recording, or the samples aren't those that were recorded.
     """
+    about, text = read_recording(file)
+    return about, in_recording(file, read_runs, text, per=about.get("per", "instructions"))
+
+
+def read_recording(file):
+    """Read a recording of many runs as it was written.
+
+    Parameters, errors: as of :func:`load_recording`.
+
+    Returns
+    -------
+    about : dict
+    text : str
+        What the regions wrote in all executions.
+    """
     about = read_about(file)
     with errors_as(CmlibError, file):
-        text = read_content(file, about["sha256"]).decode(errors="replace")
+        return about, read_content(file, about["sha256"]).decode(errors="replace")
+
+
+def in_recording(file, read, text, **how):
+    """Read something in a recording's text; what is wrong with it becomes a CmlibError that names the file."""
     try:
-        return about, read_runs(text, per=about.get("per", "instructions"))
+        return read(text, **how)
     except (ValueError, IndexError) as error:
-        raise CmlibError(f"{Path(file).with_suffix('.csv.gz')} can't be read: {error}") from error
+        raise CmlibError(f"{file}: its samples can't be read: {error}") from error
 
 
 def read_about(file):

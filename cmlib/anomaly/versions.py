@@ -1,6 +1,7 @@
-"""Record two versions of a program in turns, region by region or as a whole, so that they can be compared."""
+"""Run a version of a program, counted and timed, region by region and as a whole."""
 
 import os
+import resource
 import shlex
 import shutil
 import subprocess
@@ -14,39 +15,48 @@ import pandas as pd
 from cmlib import perf
 from cmlib.anomaly.countable import INSTRUCTIONS
 from cmlib.anomaly.profiles import read_regions
+from cmlib.anomaly.times import WHOLE, heading
 from cmlib.errors import CmlibError
+from cmlib.record.execute import check_perf, ending, kept
 
-WHOLE = "whole program"
 _ATTEMPTS = 3
 _MOST_AT_ONCE = 16  # of a region's header
 
 
 @dataclass(frozen=True)
 class Version:
-    """A command, and how it is counted.
+    """A command, and what is known of it.
 
     Attributes
     ----------
     command : str
         As a shell would take it, but run without one; ``{run}`` stands for the number of the run.
-    instrumented : bool
-        Whether it has regions; else it is counted as a whole.
+    functions : tuple of str
+        Regions it passed; a program without is counted as a whole.
+    seconds : float
+        What one execution took.
+    timeout : float or None
+        Seconds after which an execution is ended, with all that it started.
     """
 
     command: str
-    instrumented: bool
+    functions: tuple[str, ...] = ()
+    seconds: float = 0.0
+    timeout: float | None = None
 
     def argv(self, run):
         """The command of one run as a list."""
         return [word.replace("{run}", str(run)) for word in shlex.split(self.command)]
 
 
-def find_version(command):
-    """Run a command once, uncounted but for its regions, to see whether it has any.
+def find_version(command, *, timeout=None):
+    """Run a command once, uncounted but for its regions, to see which it has, and how long it takes.
 
     Parameters
     ----------
     command : str
+    timeout : float, optional
+        As in `Version`.
 
     Returns
     -------
@@ -57,16 +67,20 @@ def find_version(command):
     CmlibError
         If there is no such program, or it fails.
     """
-    argv = Version(command, False).argv(0)
+    try:
+        argv = Version(command).argv(0)
+    except ValueError as error:
+        raise CmlibError(f"{command!r} can't be split into words as a shell does: {error}") from error
     if not argv or shutil.which(argv[0]) is None:
         raise CmlibError(
             f"{command!r} is neither a recording (a .json file that is there) nor a command whose program exists. "
             "Put a command with its arguments in quotes."
         )
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(prefix="cmlib-") as folder:
         file = Path(folder) / "regions.csv"
-        _run(argv, {"CMLIB_REGIONS": str(file)})
-        return Version(command, file.exists())
+        elapsed_s, _ = _run(argv, {"CMLIB_REGIONS": str(file)}, timeout)
+        functions = read_regions(file)["function"].unique() if file.exists() else ()
+        return Version(command, tuple(functions), elapsed_s, timeout)
 
 
 def plan_parts(events, good_counters):
@@ -94,8 +108,8 @@ def plan_parts(events, good_counters):
     if hardware and good_counters < 2:
         raise CmlibError(
             f"{', '.join(event.name for event in hardware)}: {good_counters} good counters on this machine, and it "
-            "takes two, for instructions and one event at a time (`cmlib doctor` tells what there is). What the kernel "
-            "counts can be counted everywhere: --events task-clock,page-faults,context-switches,cpu-migrations"
+            "takes two, for instructions and one event at a time (`cmlib doctor` tells what there is). Software events "
+            "can be counted everywhere: --events task-clock,page-faults,context-switches,cpu-migrations"
         )
     software = [event for event in events if not event.hardware]
     if not hardware:
@@ -116,111 +130,119 @@ def _portions(events, width):
     return [events[i : i + width] for i in range(0, len(events), width)]
 
 
-def record_in_turns(versions, parts, per, *, n_runs, progress=lambda: None):
-    """Record versions run by run, one after the other, so that what else happens on the machine hits all.
+def record_run(version, run, parts, per):
+    """Execute a version once for each part of the events.
 
     Parameters
     ----------
-    versions : sequence of Version
+    version : Version
+    run : int
+        Its number.
     parts : list of list of Countable
     per : str
         Of the events, what the others will be divided by.
-    n_runs : int
-        Of each version.
-    progress : callable
-        Called after each run.
 
     Returns
     -------
-    list of list of str
-        For each version what its regions wrote, for `save_recording` and `read_runs`.
+    str
+        What its regions wrote, headed by times, for `read_runs` and `read_times`.
 
     Raises
     ------
     CmlibError
-        If a command fails, or events can't be counted.
+        If the command fails or takes too long, or events can't be counted.
     """
-    pieces = [[] for _ in versions]
-    for run in range(n_runs):
-        order = range(len(versions)) if run % 2 == 0 else reversed(range(len(versions)))
-        for number in order:
-            version = versions[number]
-            for part, events in enumerate(parts):
-                text = _counted(version, version.argv(run), events, per)
-                pieces[number].append(f"# run={run:03d} part={part}\n{text}")
-            progress()
-    return pieces
+    return "".join(_recorded(version, run, part, events, per) for part, events in enumerate(parts))
 
 
-def _counted(version, argv, events, per):
-    count = _count_regions if version.instrumented else _count_whole
+def _recorded(version, run, part, events, per):
+    argv, count = version.argv(run), _count_regions if version.functions else _count_whole
     for _ in range(_ATTEMPTS):
-        with tempfile.TemporaryDirectory() as folder:
-            text = count(argv, events, Path(folder))
-            samples = read_regions(Path(folder) / "regions.csv")
+        with tempfile.TemporaryDirectory(prefix="cmlib-") as folder:
+            file = Path(folder) / "regions.csv"
+            times = count(argv, events, file, version.timeout)
+            samples, text = read_regions(file), file.read_text(encoding="utf-8")
         names = dict.fromkeys([per, *(event.name for event in events)])
         uncounted = [name for name in names if samples[name].isna().any()]
         if samples.empty:
             raise CmlibError(f"`{shlex.join(argv)}` passed none of its regions: there is nothing to compare")
         if not uncounted and samples["running"].min() > 0.999:
-            return text
+            return heading(run, part, *times) + text
     raise CmlibError(
         f"`{shlex.join(argv)}`: {', '.join(uncounted) or 'the events'} were not counted all the time in {_ATTEMPTS} "
         "attempts. `cmlib doctor` tells which counters there are and who may use them; let no other perf run."
     )
 
 
-def _count_regions(argv, events, folder):
-    file = folder / "regions.csv"
+def _count_regions(argv, events, file, timeout):
     counted = ",".join(f"{e.name}={e.config}" for e in events if e.name != INSTRUCTIONS.name)
-    _run(argv, {"CMLIB_REGIONS": str(file), "CMLIB_EVENTS": counted})
-    return file.read_text(encoding="utf-8")
+    times = _run(argv, {"CMLIB_REGIONS": str(file), "CMLIB_EVENTS": counted}, timeout)
+    if not file.exists():
+        raise CmlibError(f"`{shlex.join(argv)}` passed regions when it was tried, and now none")
+    return times
 
 
-def _count_whole(argv, events, folder):
-    """The whole program as its only region, written as the header writes it."""
-    output, file = folder / "perf.csv", folder / "regions.csv"
-    selected = [argument for event in events for argument in ("-e", event.told)]
-    began = time.monotonic()
-    _run(["perf", "stat", "-x", ",", "-o", str(output), *selected, "--", *argv], {"LC_ALL": "C"})
-    seconds = time.monotonic() - began
+def _count_whole(argv, events, file, timeout):
+    """Write the whole program as its only region, as the header writes it; return its times."""
+    check_perf()
+    output = file.with_name("perf.csv")
+    told = ["duration_time", "task-clock", *(event.told for event in events)]
+    selected = [argument for event in told for argument in ("-e", event)]
+    _run(["perf", "stat", "-x", ",", "-o", str(output), *selected, "--", *argv], {"LC_ALL": "C"}, timeout)
     counts = perf.parse_stat(output.read_text(encoding="utf-8"))
-    if len(counts) != len(events):
+    if len(counts) != len(told):
         raise CmlibError(
-            f"perf was asked for {len(events)} events and told of {len(counts)}: `perf stat` of another form"
+            f"perf was asked for {len(told)} events and told of {len(counts)}: `perf stat` of another form"
         )
     in_ns = counts["value"].where(counts["unit"] != "msec", counts["value"] * 1e6)
+    elapsed_s, processor_s = in_ns[:2] / 1e9
     row = {
         "function": WHOLE,
         "location": os.path.basename(argv[0]),
         "thread": 0,
         "threads": 1,
         "work": 1,
-        "seconds": f"{seconds:.9f}",
+        "seconds": f"{elapsed_s:.9f}",
         "running": counts["running"].min(),
         "instructions": "",
-        **dict(zip((event.name for event in events), in_ns, strict=True)),
+        **dict(zip((event.name for event in events), in_ns[2:], strict=True)),
     }
     pd.DataFrame([row]).to_csv(file, index=False, lineterminator="\n")
-    return file.read_text(encoding="utf-8")
+    return elapsed_s, processor_s
 
 
-def _run(argv, environment):
+def _run(argv, environment, timeout):
+    """Run a command to its end and end what it left running; return its elapsed and processor time [s]."""
     bare = {key: value for key, value in os.environ.items() if not key.startswith("CMLIB_")}
-    try:
-        done = subprocess.run(
-            argv,
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as errors:
+        began, before = time.monotonic(), _processor_s()
+        keeper = subprocess.Popen(
+            kept(argv),
             env=bare | environment,
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-            errors="replace",
+            stderr=errors,
+            start_new_session=True,
         )
-    except FileNotFoundError as error:
-        raise CmlibError(f"{argv[0]} is not installed: on Debian, apt-get install linux-perf") from error
-    if done.returncode:
-        said = "\n".join(done.stderr.strip().splitlines()[-10:]) or "(nothing)"
+        try:
+            keeper.wait(timeout)
+        except subprocess.TimeoutExpired as error:
+            raise CmlibError(
+                f"`{shlex.join(argv)}` took longer than {timeout:g} s (--timeout) and was ended"
+            ) from error
+        finally:
+            keeper.stdin.close()
+            keeper.wait()
+        times = time.monotonic() - began, _processor_s() - before
+        errors.seek(0)
+        said = "\n".join(errors.read().strip().splitlines()[-10:]) or "(nothing)"
+    if keeper.returncode:
         raise CmlibError(
-            f"`{shlex.join(argv)}` failed with {done.returncode}; the end of its standard error:\n{said}"
+            f"`{shlex.join(argv)}` failed with {ending(keeper.returncode)}; the end of its standard error:\n{said}"
         )
+    return times
+
+
+def _processor_s():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime

@@ -1,127 +1,188 @@
 """`cmlib compare`."""
 
+import contextlib
 import json
+import signal
 
 import click
 
+_EXAMPLE = "Example: cmlib compare --events page-faults,context-switches './old --size 9' './new --size 9'"
+_VERDICTS = {
+    "slower": "ANOMALY, slower",
+    "faster": "changed, faster",
+    "counters differ": "changed, counters differ",
+    "no change": "no change",
+}
 
-class _Refused(click.ClickException):
-    """Exit code 1 is kept for an anomaly, so that it can fail a CI job and nothing else does."""
 
-    exit_code = 2
-
-
-@click.command(
-    epilog="Example: cmlib compare --events page-faults,context-switches './old --size 9' './new --size 9'"
-)
+@click.command(epilog=_EXAMPLE)
 @click.argument("old")
 @click.argument("new")
 @click.option(
-    "--events",
-    "asked",
-    metavar="LIST",
-    help="Events of commands, with commas between; NAME=CODE for raw ones.",
+    "--events", metavar="LIST", help="Events of commands, with commas between; NAME=CODE for raw ones."
 )
 @click.option(
-    "--runs", "n_runs", default=20, show_default=True, type=click.IntRange(1), help="Runs of each command."
-)
+    "--runs", "n_runs", default=40, show_default=True, type=click.IntRange(1),
+    help="Most runs of each command; fewer are made if the result is clear.",
+)  # fmt: skip
 @click.option(
     "--alpha", default=0.01, show_default=True, type=click.FloatRange(0, 0.5, min_open=True),
-    help="Chance of a false alarm that is accepted.",
+    help="False-alarm probability that is accepted.",
+)  # fmt: skip
+@click.option(
+    "--smallest-change", "smallest", default=5.0, show_default=True, metavar="PERCENT", type=click.FloatRange(0, 1000),
+    help="Smallest relevant change of the time.",
+)  # fmt: skip
+@click.option("--any-change", is_flag=True, help="Exit code 1 for every change, faster versions as well.")
+@click.option(
+    "--timeout", metavar="SECONDS", type=click.FloatRange(0, min_open=True),
+    help="End a command that runs longer, and refuse to compare.",
 )  # fmt: skip
 @click.option(
     "--keep", type=click.Path(file_okay=False), help="Folder for the recordings: old.json and new.json."
 )
-@click.option("--seed", default=0, show_default=True, help="Of the autoencoders.")
+@click.option(
+    "--old-source", type=click.Path(exists=True), help="Source files of OLD, to name what was changed in NEW."
+)
+@click.option("--new-source", type=click.Path(exists=True), help="Source files of NEW.")
+@click.option("--seed", default=0, show_default=True, help="Of the order within pairs, and the autoencoders.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 @click.pass_context
-def compare(context, old, new, asked, n_runs, alpha, keep, seed, as_json):
-    """Compare the NEW version of a program with the OLD one: is its performance anomalous, where, by which
-    counter?
+def compare(context, old, new, any_change, old_source, new_source, as_json, smallest, **how):
+    """Compare the NEW version of a program with the OLD one: is it slower, where, and which counters differ?
 
-    OLD and NEW are recordings (a .json file), or commands in quotes, which are run here in turns, {run} in
+    OLD and NEW are recordings (a .json file), or commands in quotes, which are run here in pairs, {run} in
     them standing for the number of the run. Programs that use cmlib_region.h or cmlib.anomaly.region are
-    compared region by region, any other as a whole.
+    compared region by region, and every program as a whole.
 
-    Exit code 0: no anomaly. 1: an anomaly. 2: refused, with the reason.
+    A version is slower if elapsed or processor time has changed significantly, with a p-value of at most
+    --alpha, and relevantly, by --smallest-change or more.
+
+    Exit code 0: not slower. 1: slower, an anomaly. 2: nothing could be compared; the reason is told.
     """
+    if (old_source is None) != (new_source is None):
+        raise click.UsageError("--old-source and --new-source belong together.")
     from tqdm import tqdm
 
-    from cmlib.anomaly.compare import compare_versions
-    from cmlib.anomaly.detector import AutoPerf
-    from cmlib.anomaly.sides import open_sides
-    from cmlib.errors import CmlibError
+    from cmlib.anomaly.programs import compare_programs, refusal
 
     n_commands = sum(not name.endswith(".json") for name in (old, new))
+    total = how["n_runs"] * n_commands
     try:
-        with tqdm(total=n_runs * n_commands, unit="run", disable=not n_commands, leave=False) as bar:
-            good, changed = open_sides(
-                old, new, asked=asked, n_runs=n_runs, keep=keep, progress=lambda: bar.update()
+        with (
+            _ended_by_signals(),
+            tqdm(total=total, unit="run", disable=None if n_commands else True, leave=False) as bar,
+        ):
+            found = compare_programs(
+                old,
+                new,
+                smallest=smallest / 100,
+                sources=(old_source, new_source) if old_source else None,
+                tell=lambda text: click.echo(text, err=True),
+                progress=bar.update,
+                **how,
             )
-        verdict = compare_versions(
-            good.runs,
-            changed.runs,
-            alpha=alpha,
-            detector=AutoPerf(random_state=seed),
-            good_machine=good.about["machine"],
-            new_machine=changed.about["machine"],
-        )
-    except (CmlibError, ValueError, OSError) as error:
+    except BaseException as error:
         if as_json:
-            click.echo(json.dumps(_refusal([str(error)]), indent=1, ensure_ascii=False))
-        raise _Refused(str(error)) from error
-    told = _told(verdict, good, changed, alpha)
-    click.echo(json.dumps(told, indent=1, ensure_ascii=False) if as_json else _text(told))
-    if verdict.refused:
-        raise _Refused("; ".join(verdict.refused))
-    context.exit(int(verdict.anomalous))
+            _print_json(refusal("interrupted" if isinstance(error, KeyboardInterrupt) else str(error)))
+        raise
+    if as_json:
+        _print_json(found)
+    else:
+        click.echo("\n".join(_lines(found)))
+    alarming = found["anomaly"] or (any_change and found["verdict"] != "no change")
+    context.exit(int(alarming))
 
 
-def _refusal(reasons):
-    return {"schema": 1, "verdict": "refused", "refused": list(reasons)}
+@contextlib.contextmanager
+def _ended_by_signals():
+    """SIGTERM and SIGHUP end it as Ctrl-C does: with the program that runs, and what it started."""
+
+    def end(*_):
+        raise KeyboardInterrupt
+
+    before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
-def _told(verdict, good, changed, alpha):
-    if verdict.refused:
-        return _refusal(verdict.refused)
-    return {
-        "schema": 1,
-        "verdict": "anomaly" if verdict.anomalous else "no anomaly",
-        "chance_of_false_alarm": verdict.chance,
-        "alpha": alpha,
-        "old": {"name": good.name, "runs": len(good.runs)},
-        "new": {"name": changed.name, "runs": len(changed.runs)},
-        "counted_per": good.about.get("per", "instructions"),
-        "functions": verdict.functions.to_dict("records"),
-        "counters": [_counter(row) for row in verdict.counters.to_dict("records")],
-        "refused": [],
-    }
+def _print_json(found):
+    click.echo(json.dumps(found, indent=1, ensure_ascii=False, allow_nan=False))
 
 
-def _counter(row):
-    """A counter that usually is 0 has no multiple of it."""
-    return row | {"times_usual": row["times_usual"] if row["times_usual"] < 1e12 else None}
-
-
-def _text(told):
-    if told["verdict"] == "refused":
-        return "refused"
-    runs = f"{told['new']['runs']} new runs against {told['old']['runs']} old ones"
-    lines = [
-        f"{told['verdict']}: {runs}; two recordings of one version differ as much with a chance of "
-        f"{told['chance_of_false_alarm']:.2g} (accepted: {told['alpha']:g})"
-    ]
-    for function in told["functions"]:
-        mark = "ANOMALOUS" if function["anomalous"] else "as before"
-        lines.append(
-            f"  {mark}  {function['function']}  chance {function['chance']:.2g}, samples above the threshold: "
-            f"{function['good_exceeding']:.0%} before, {function['new_exceeding']:.0%} now"
+def _lines(found):
+    rules = found["rules"]
+    rules["percent"] = f"{100 * rules['smallest_change']:.3g} %"
+    runs = f"{found['new']['runs']} new runs against {found['old']['runs']} old ones"
+    yield f"{_VERDICTS[found['verdict']]}: {runs}, {'' if rules['paired'] else 'not '}in pairs"
+    for test in found["times"]:
+        yield (
+            f"  {test['function']}, {test['measure']}: {test['ratio']:.3f} times{_interval(test)}, "
+            f"{_duration(test['old_s'])} → {_duration(test['new_s'])}, p-value "
+            f"{min(test['p_slower'], test['p_faster']):.2g}: {_judged(test, rules)}"
         )
-    for counter in told["counters"][:5]:
-        usual = counter["times_usual"]
+    yield from _counters(found["counters"])
+    yield from _changed(found["changed_functions"])
+    yield (
+        f"rules: a change is significant at a p-value of at most {rules['alpha']:g} ({rules['test']}, corrected for "
+        f"{rules['tests']} tests and {rules['looks']} looks), relevant from {rules['percent']}, and told if it is both"
+    )
+    if not rules["paired"]:
+        yield "recorded at different times, between which machines drift: compare two commands to find smaller changes"
+    elif not found["settled"]:
+        yield f"not every confidence interval excludes a change of {rules['percent']}: more --runs would tell"
+
+
+def _interval(test):
+    if test["low"] == 0 or test["high"] is None:
+        return ""
+    return f" (95 % confidence interval {test['low']:.3f} to {test['high']:.3f})"
+
+
+def _duration(seconds):
+    return next(
+        f"{seconds / unit:.3g} {name}"
+        for unit, name in ((1, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+        if seconds >= unit or unit == 1e-9
+    )
+
+
+def _judged(test, rules):
+    if test["verdict"] != "no change":
+        return test["verdict"]
+    if test["significant"]:
+        return f"significant, but less than {rules['percent']}"
+    return f"{rules['percent']} or more, but not significant" if test["relevant"] else "no change"
+
+
+def _counters(counters):
+    for function in counters["functions"]:
+        differ = "differ" if function["anomalous"] else "as before"
+        beyond = "lies" if function["relevant"] else "does not lie"
+        yield (
+            f"  {function['function']}, counters per {counters['counted_per']}: {differ}, p-value "
+            f"{function['p_value']:.2g} (Mann-Whitney), the median new run {beyond} beyond every old one"
+        )
+    for cause in counters["causes"][:5]:
+        usual = cause["times_usual"]
         much = "never seen before" if usual is None else f"{usual:.3g} times the usual"
-        lines.append(
-            f"  by {counter['counter']}: {much}, {counter['share']:.0%} of the "
-            f"error, first in {counter['votes']} samples, most at {counter['location']}"
+        yield (
+            f"    {cause['counter']}: {much}, {cause['share']:.0%} of the reconstruction error, first in "
+            f"{cause['votes']} samples, most at {cause['location']}"
         )
-    return "\n".join(lines)
+
+
+def _changed(functions):
+    named = sorted(functions, key=lambda function: not function["in_verdict"])
+    for function in named[:10]:
+        where = ", which the verdict names" if function["in_verdict"] else ""
+        regions = ", ".join(function["targets"])
+        yield (
+            f"  source: {function['function']} ({function['location']}) was {function['change']}{where}"
+            + (f"; a region belongs into {regions}" if regions and not where else "")
+        )
+    if len(named) > 10:
+        yield f"  source: and {len(named) - 10} more functions"

@@ -37,7 +37,7 @@ def same_version_alarms(judged, *, n_pairs, seed=0):
         elif number % 2:
             old, new = new, old
         verdict = _compared(old[:_MOST_OLD], new[:_MOST_NEW], judged.topology, seed)
-        told.append((verdict.chance, bool(verdict.anomalous)))
+        told.append((verdict.p_value, bool(verdict.anomalous)))
     return told
 
 
@@ -61,7 +61,7 @@ def dilution(judged, *, seed=0):
         verdict = _compared(control, diluted, judged.topology, seed)
         slower = 100 * (slowdown(control, diluted) - 1)
         rows.append(
-            (judged.subject.stands_for, 100 * sharing, slower, verdict.chance, bool(verdict.anomalous))
+            (judged.subject.stands_for, 100 * sharing, slower, verdict.p_value, bool(verdict.anomalous))
         )
     return pd.DataFrame(rows, columns=["program", "sharing", "slowdown", "chance", "found"])
 

@@ -121,9 +121,7 @@ def record_cases(plan, settings, events, programs_folder, folder, *, counters, a
         events = list(events) or probe(trained[0], known, programs_folder, seconds=settings.seconds, **how)
         codes, counters_of = encodings(events, known)
         options = {"counters_of": counters_of, "interval_ms": _INTERVAL_MS}
-        plans = plan_mlpx(
-            events, counters["good"], per_run=settings.all_per_run, set_name=ALL, **options
-        )
+        plans = plan_mlpx(events, counters["good"], per_run=settings.all_per_run, set_name=ALL, **options)
         for case in trained:
             argv = case.argv(seconds=settings.seconds)
             record(case.name, argv, plans, passes=1, encodings=codes, on_demand=True, note=case.note, **how)

@@ -1,0 +1,139 @@
+"""Is the new version slower, or faster? Its times against those of the old one."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from cmlib.anomaly.ratios import paired_ratio, smallest_p_value, unpaired_ratio
+from cmlib.anomaly.times import ELAPSED, WHOLE
+
+SLOWER, FASTER, NO_CHANGE = "slower", "faster", "no change"
+_SHORTEST = 1e-9  # of the clock [s]
+
+
+@dataclass(frozen=True)
+class Speed:
+    """What times say.
+
+    Attributes
+    ----------
+    verdict : {"slower", "faster", "no change"}
+    p_value : float
+        Smallest of all tests, corrected for their number.
+    settled : bool
+        Whether more runs would hardly change the verdict: there is a change, or all confidence intervals
+        exclude relevant ones.
+    tests : DataFrame
+        A row a function and measure, the smallest p-value first: function, measure, verdict, ratio, low, high
+        (95 % confidence interval), p_slower, p_faster (corrected, at most 1), significant (one of the two is
+        at most alpha), relevant (the ratio is), old_s, new_s (medians [s]).
+    """
+
+    verdict: str
+    p_value: float
+    settled: bool
+    tests: pd.DataFrame
+
+
+def judge_speed(old, new, *, alpha=0.01, smallest=0.05, paired=True, n_looks=1):
+    """Judge the times of a new version by those of the old one.
+
+    A function is slower if its time has changed significantly, the one-sided p-value is at most `alpha` after
+    Bonferroni's correction for the number of tests (functions and measures) and of looks; and relevantly, the
+    ratio is at least 1 + `smallest`. Faster likewise. Where elapsed and processor time disagree,
+    elapsed time decides. The version is slower if one of its functions is, unless the whole program is faster.
+
+    Parameters
+    ----------
+    old, new : DataFrame
+        As from :func:`cmlib.anomaly.times.read_times`.
+    alpha : float, default 0.01
+        False-alarm probability that is accepted, for either direction.
+    smallest : float, default 0.05
+        Smallest relevant change, as a share of the time.
+    paired : bool, default True
+        Whether row k of one was recorded together with row k of the other.
+    n_looks : int, default 1
+        How often the growing data are judged in all.
+
+    Returns
+    -------
+    Speed
+
+    Raises
+    ------
+    ValueError
+        If nothing was timed in both, or in too few runs for any change to be significant.
+    """
+    timed = {column: _times(old[column], new[column], paired) for column in old if column in new}
+    timed = {column: times for column, times in timed.items() if all(map(len, times))}
+    if not timed:
+        raise ValueError("no function was timed in both versions: there is nothing to compare")
+    n_tests = len(timed) * n_looks
+    _check_number(timed, n_tests, alpha, paired)
+    compare = paired_ratio if paired else unpaired_ratio
+    tests = pd.DataFrame(
+        [
+            {"function": function, "measure": measure}
+            | _test(compare(*times), n_tests, alpha, smallest)
+            | dict(zip(("old_s", "new_s"), map(np.median, times), strict=True))
+            for (function, measure), times in timed.items()
+        ]
+    )
+    p_values = tests[["p_slower", "p_faster"]].min(axis=1)
+    verdict = _overall(tests)
+    irrelevant = (tests["high"] < 1 + smallest) & (tests["low"] > 1 / (1 + smallest))
+    order = np.argsort(p_values, kind="stable")
+    settled = verdict != NO_CHANGE or bool(irrelevant.all())
+    return Speed(verdict, float(p_values.min()), settled, tests.iloc[order].reset_index(drop=True))
+
+
+def _times(old, new, paired):
+    both = [old.to_numpy(), new.to_numpy()]
+    if paired:
+        n = min(map(len, both))
+        usable = np.isfinite(both[0][:n]) & np.isfinite(both[1][:n])
+        both = [times[:n][usable] for times in both]
+    return [np.maximum(times[np.isfinite(times)], _SHORTEST) for times in both]
+
+
+def _check_number(timed, n_tests, alpha, paired):
+    (function, _), (old, new) = max(
+        timed.items(), key=lambda item: smallest_p_value(*map(len, item[1]), paired=paired)
+    )
+    if n_tests * smallest_p_value(len(old), len(new), paired=paired) > alpha:
+        raise ValueError(
+            f"{len(new)} runs of the new version against {len(old)} of the old one, that passed {function}: too few for "
+            f"any change to be significant at {alpha:g} in {n_tests} tests. Record more runs."
+        )
+
+
+def _test(found, n_tests, alpha, smallest):
+    slower, faster = (min(1.0, p * n_tests) for p in (found.p_slower, found.p_faster))
+    significant = min(slower, faster) <= alpha
+    relevant = not 1 / (1 + smallest) < found.ratio < 1 + smallest
+    changed = SLOWER if slower < faster else FASTER
+    return {
+        "verdict": changed if significant and relevant else NO_CHANGE,
+        "ratio": found.ratio,
+        "low": found.low,
+        "high": found.high,
+        "p_slower": slower,
+        "p_faster": faster,
+        "significant": significant,
+        "relevant": relevant,
+    }
+
+
+def _overall(tests):
+    of_function = {name: _of_function(own) for name, own in tests.groupby("function", sort=False)}
+    if of_function.get(WHOLE) == FASTER:
+        return FASTER
+    return next((verdict for verdict in (SLOWER, FASTER) if verdict in of_function.values()), NO_CHANGE)
+
+
+def _of_function(tests):
+    """The verdict of elapsed time if that has changed, else of processor time."""
+    by_measure = tests.sort_values("measure", key=lambda measure: measure != ELAPSED)["verdict"]
+    return next((verdict for verdict in by_measure if verdict != NO_CHANGE), NO_CHANGE)
