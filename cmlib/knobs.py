@@ -1,4 +1,4 @@
-"""Does an event cause what it goes along with? Runs in which something was drawn at random are an experiment.
+"""Does an event cause what it correlates with? Runs in which something was drawn at random are an experiment.
 
 What was drawn by itself, a parameter of the program or the rate of an event made beside it, can't be moved by
 anything else. Where it moves one of the important events and no other, what the performance does then is due
@@ -16,7 +16,7 @@ from cmlib.boosting import regressor
 from cmlib.dependence import partial_dependence
 from cmlib.tuning import FEW_ROWS, Runs
 
-CAUSES, ALONG, NOT_SHOWN = "causes", "goes along with", "not shown"
+CAUSES, CORRELATES, NOT_SHOWN = "causes", "correlates only", "not shown"
 _MEASURES = ("before", "after", "beyond", "expected", "observed", "low", "high", "p")
 _NOTHING = 1e-3  # percent: a model that says less says nothing
 # Of the runs at one lowest value, such as that of nothing emitted, so many are enough to be compared with.
@@ -51,7 +51,7 @@ def moves(runs, events, *, level=0.05):
     events : sequence of str
         Columns of its rates.
     level : float, default 0.05
-        Chance that any pair is called a move where none is (Holm's correction).
+        Probability that any pair is called a move where none is (Holm's correction).
 
     Returns
     -------
@@ -70,7 +70,7 @@ def moves(runs, events, *, level=0.05):
 
 
 def judge_events(runs, events, experiments=(), *, level=0.05, draws=1000, seed=0):
-    """Say of each event whether it causes the performance, goes along with it, or neither is shown.
+    """Say of each event whether it causes the performance, only correlates with it, or neither is shown.
 
     In each experiment the knob is taken that moves the event, and none of the others, most. Runs with the
     highest third of its values are compared with those with the lowest third, or with the lowest value alone
@@ -88,14 +88,14 @@ def judge_events(runs, events, experiments=(), *, level=0.05, draws=1000, seed=0
     experiments : sequence of Experiment, optional
         By default, `runs` are it.
     level, draws, seed
-        Chance of a wrong move in an experiment (:func:`moves`), and of performance that is wrongly said to
+        Probability of a wrong move in an experiment (:func:`moves`), and of performance that is wrongly said to
         move; draws behind the interval and behind p, and their seed.
 
     Returns
     -------
     DataFrame
         Index: event. ``moved_by``, all knobs that move it; ``verdict``: causes (the performance moves as the
-        model says and, by its interval, half as far or more), goes along with (the performance doesn't move,
+        model says and, by its interval, half as far or more), correlates only (the performance doesn't move,
         and its interval does not hold what the model says; or it moves less than half as far), or not shown
         (no knob moves the event alone, the interval is too wide, or the performance moves against the model);
         ``knob``, the one that moves it alone; ``with``, what that brings along; of the rate of the event its
@@ -115,10 +115,10 @@ def judge_events(runs, events, experiments=(), *, level=0.05, draws=1000, seed=0
     movers = pd.concat(found).query("moved").groupby("event")["parameter"].agg(", ".join)
     rows = {event: {"verdict": NOT_SHOWN, "knob": "", "with": ""} for event in events}
     for experiment, moved in zip(experiments, found, strict=True):
-        for event, knob, company in _alone(moved[moved["moved"]], experiment.aims):
+        for event, knob, brought in _alone(moved[moved["moved"]], experiment.aims):
             measured = _measured(runs, model, experiment.runs, event, knob, draws, seed)
             if abs(measured["expected"]) >= abs(rows[event].get("expected", 0.0)):
-                rows[event] |= {"knob": knob, "with": ", ".join(company)} | measured
+                rows[event] |= {"knob": knob, "with": ", ".join(brought)} | measured
     columns = ["verdict", "knob", "with", *_MEASURES]
     judged = pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("event")
     differs = _held(judged["p"].dropna(), level)
@@ -129,15 +129,15 @@ def judge_events(runs, events, experiments=(), *, level=0.05, draws=1000, seed=0
 
 
 def _alone(moved, aims):
-    """Each event with the knob that moves it alone, or with nothing but what it brings along, and that company."""
+    """Each event with the knob that moves it alone, or with nothing but what it brings along, and these."""
     best = {}
     for knob, own in moved.groupby("parameter", sort=False):
         strength = own.set_index("event")["correlation"].abs()
-        event, *company = aims.get(knob, strength.index[:1])
-        if event in strength and strength.index.isin([event, *company]).all():
+        event, *allowed = aims.get(knob, strength.index[:1])
+        if event in strength and strength.index.isin([event, *allowed]).all():
             brought = strength.index.drop(event)
             best[event] = max(best.get(event, (0.0,)), (strength[event], knob, list(brought)))
-    return [(event, knob, company) for event, (_, knob, company) in best.items()]
+    return [(event, knob, brought) for event, (_, knob, brought) in best.items()]
 
 
 def _measured(runs, model, tried, event, knob, draws, seed):
@@ -179,7 +179,7 @@ def _exchanged(low, high, draws, rng):
 
 
 def _held(p, level):
-    """Which of several differences are one, when any may be called so wrongly with this chance (Holm)."""
+    """Which of several differences are one, when any may be called so wrongly with this probability (Holm)."""
     ordered = p.sort_values()
     held = ordered * np.arange(len(ordered), 0, -1) <= level
     return held.cummin().reindex(p.index)
@@ -189,10 +189,10 @@ def _verdict(expected, low, high, differs):
     if expected < 0:
         expected, low, high = -expected, -high, -low
     if not differs:
-        return ALONG if expected > high else NOT_SHOWN
+        return CORRELATES if expected > high else NOT_SHOWN
     if low + high < 0 or expected < _NOTHING:
         return NOT_SHOWN
-    return CAUSES if high >= expected / 2 else ALONG
+    return CAUSES if high >= expected / 2 else CORRELATES
 
 
 def _change(before, after):

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from sklearn.model_selection import KFold, cross_val_predict
+from sklearn.model_selection import KFold
 
 from cmlib.boosting import Boosting, regressor
 from cmlib.importance import influence
@@ -122,7 +122,7 @@ def rank_directly(runs, *, seed=0):
     return influence(regressor(boosting=FEW_ROWS, seed=seed).fit(runs.parameters, runs.seconds))
 
 
-def couple(runs, *, n_events=10, method="h_statistic", n_points=20, seed=0):
+def couple(runs, *, n_events=10, method="residual_variance", n_points=20, seed=0):
     """Pairs of an important event and a parameter, by how strongly they act on the time together.
 
     A model of the performance by the events ranks them; the first `n_events` stand beside all parameters in a
@@ -166,22 +166,31 @@ def important_events(runs, *, seed=0):
     return influence(regressor(boosting=FEW_ROWS, seed=seed).fit(runs.examples, runs.performance))
 
 
-def rank_by_pairs(runs, *, n_events=10, seed=0):
-    """Each parameter by the strongest pair it is in (the paper's method A).
+def rank_by_pairs(runs, *, n_events=10, method="residual_variance", seed=0):
+    """Each parameter by the strongest pair it is in: the paper's method A, with its Eq. 12.
+
+    Parameters
+    ----------
+    runs : Runs
+    n_events : int, default 10
+    method : "residual_variance" or "h_statistic", default "residual_variance"
+        As for :func:`cmlib.interact.rank_pairs`: the paper's, or Friedman's H.
+    seed : int, default 0
 
     Returns
     -------
     Series of float
         Importance of that pair [%] by parameter, descending.
     """
-    return _descending(couple(runs, n_events=n_events, seed=seed).groupby("event_b")["importance"].max())
+    pairs = couple(runs, n_events=n_events, method=method, seed=seed)
+    return _descending(pairs.groupby("event_b")["importance"].max())
 
 
 def rank_by_effect(runs, *, n_events=10, seed=0):
     """Each parameter by what it does to the important events: ours, beside the paper's pairs.
 
-    An event's importance for the performance is shared out among the parameters as a model of the event by
-    the parameters has it, and only as far as that model predicts runs it has not seen (its R²).
+    An event's importance for the performance is shared out among the parameters as models of the event by
+    the parameters have it, and only as far as these predict runs they have not seen (R² in three folds).
 
     Returns
     -------
@@ -190,14 +199,18 @@ def rank_by_effect(runs, *, n_events=10, seed=0):
     """
     important = important_events(runs, seed=seed).iloc[:n_events]
     score = pd.Series(0.0, index=runs.parameters.columns)
-    folds = KFold(3, shuffle=True, random_state=seed)
+    folds = list(KFold(3, shuffle=True, random_state=seed).split(runs.parameters))
     for event, weight in important.items():
-        y, blank = runs.rates[event], regressor(boosting=FEW_ROWS, seed=seed)
+        y, shares = runs.rates[event], []
         if not y.std() > 0:
             continue
-        off = y - cross_val_predict(blank, runs.parameters, y, cv=folds)
-        explained = max(0.0, 1 - off.var() / y.var())
-        score = score.add(weight * explained * influence(blank.fit(runs.parameters, y)) / 100)
+        predicted = pd.Series(0.0, index=y.index)
+        for train, test in folds:
+            model = regressor(boosting=FEW_ROWS, seed=seed).fit(runs.parameters.iloc[train], y.iloc[train])
+            predicted.iloc[test] = model.predict(runs.parameters.iloc[test])
+            shares.append(influence(model) / len(folds))
+        explained = max(0.0, 1 - (y - predicted).var() / y.var())
+        score = score.add(weight * explained * sum(shares) / 100)
     return _descending(score)
 
 
@@ -243,8 +256,9 @@ def variation(seconds, *, draws=2000, seed=0):
     -------
     Series
         ``variation``, (slowest mean - fastest mean) / fastest mean [%]; ``low`` and ``high``, the 95 %
-        interval of that ratio of those two levels; ``p``, how often runs exchanged between the levels at
-        random vary at least as much [0-1]: the slowest of several levels is never as fast as the fastest.
+        interval of that ratio of those two levels; ``p``, the p-value of a permutation test [0-1]: how often
+        runs exchanged between the levels at random vary at least as much, as the slowest of several levels is
+        never as fast as the fastest.
     """
     rng = np.random.default_rng(seed)
     groups = [np.asarray(values, dtype=float) for values in seconds.values()]

@@ -53,7 +53,7 @@ def test_a_knob_of_two_values_may_be_drawn_unequally(share):
 
 def test_most_events_that_go_along_are_shown_to():
     verdicts = [knobs.judge_events(experiment(seed, n=240), EVENTS)["verdict"]["along"] for seed in range(5)]
-    assert verdicts.count(knobs.ALONG) >= 3
+    assert verdicts.count(knobs.CORRELATES) >= 3
 
 
 def test_an_event_that_is_moved_with_another_is_not_judged():
@@ -95,13 +95,13 @@ def emitted(seed, n=60):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_emitters_tell_a_cause_from_company_that_the_settings_cannot(seed):
+def test_emitters_tell_a_cause_from_a_correlation_where_the_settings_cannot(seed):
     runs, experiment = emitted(seed)
     assert set(knobs.judge_events(runs, ["cause", "along"])["verdict"]) == {knobs.NOT_SHOWN}
     judged = knobs.judge_events(runs, [*runs.rates], [knobs.Experiment(runs), experiment])
     assert judged["verdict"].to_dict() == {
         "cause": knobs.CAUSES,
-        "along": knobs.ALONG,
+        "along": knobs.CORRELATES,
         CALL: knobs.NOT_SHOWN,
     }
     assert judged["knob"].tolist() == ["cause", "along", ""]
@@ -149,9 +149,9 @@ def test_the_experiment_in_which_the_model_says_most_speaks():
     [
         (10, 4, 12, True, knobs.CAUSES),
         (-10, -12, -4, True, knobs.CAUSES),
-        (10, 1, 4, True, knobs.ALONG),
-        (10, -2, 4, False, knobs.ALONG),
-        (-10, -4, 2, False, knobs.ALONG),
+        (10, 1, 4, True, knobs.CORRELATES),
+        (10, -2, 4, False, knobs.CORRELATES),
+        (-10, -4, 2, False, knobs.CORRELATES),
         (10, -2, 11, False, knobs.NOT_SHOWN),
         (10, 1, 11, False, knobs.NOT_SHOWN),
         (10, -4, -1, True, knobs.NOT_SHOWN),

@@ -49,7 +49,7 @@ def test_events_that_matter_are_asked_of_the_examples(runs):
 
 
 def test_pairs_are_of_an_event_and_a_parameter_and_as_the_mixed_model_ranks_them(runs):
-    found = tuning.couple(runs, n_events=3)
+    found = tuning.couple(runs, n_events=3, method="h_statistic")
     important = tuning.important_events(runs).index[:3]
     assert set(zip(found["event_a"], found["event_b"], strict=True)) == set(product(important, PARAMETERS))
     assert found["importance"].sum() == pytest.approx(100)
@@ -65,10 +65,11 @@ def test_a_planted_product_of_event_and_parameter_is_the_strongest_pair():
     rng = np.random.default_rng(1)
     runs = planted(150, seed=1)
     seconds = 10 + 8 * runs.rates["e1"] * runs.parameters["p0"] + 0.1 * rng.standard_normal(150)
-    found = tuning.couple(tuning.Runs(runs.parameters, runs.rates, seconds, runs.rates, seconds))
-    assert (found["event_a"][0], found["event_b"][0]) == ("e1", "p0")
-    ranked = tuning.rank_by_pairs(tuning.Runs(runs.parameters, runs.rates, seconds, runs.rates, seconds))
-    assert ranked.index[0] == "p0"
+    product_of = tuning.Runs(runs.parameters, runs.rates, seconds, runs.rates, seconds)
+    for method in ("residual_variance", "h_statistic"):
+        found = tuning.couple(product_of, method=method)
+        assert (found["event_a"][0], found["event_b"][0]) == ("e1", "p0")
+        assert tuning.rank_by_pairs(product_of, method=method).index[0] == "p0"
 
 
 def test_the_error_falls_with_runs_and_is_that_of_the_definition(runs):

@@ -54,10 +54,10 @@ def test_every_important_event_has_its_verdict_and_the_finding_counts_them(folde
 
 
 def test_a_verdict_is_drawn_with_its_interval_and_what_the_model_says():
-    row = {"program": "sort", "event": "close", "verdict": "goes along with", "expected": -8.0}
+    row = {"program": "sort", "event": "close", "verdict": "correlates only", "expected": -8.0}
     frame = pd.DataFrame([row | {"observed": -1.0, "low": -2.5, "high": 0.5}])
     _, (ax, empty) = plot.verdicts(frame, programs=["sort", "join"], xlabel="change [%]")
-    assert [label.get_text() for label in ax.get_yticklabels()] == ["close: goes along with"]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["close: correlates only"]
     drawn = {line.get_label(): list(line.get_xdata()) for line in ax.lines}
     assert drawn["observed, 95 %"] == [-1.0] and drawn["the model says"] == [-8.0]
     assert ax.collections[0].get_segments()[0][:, 0].tolist() == [-2.5, 0.5]
@@ -67,8 +67,10 @@ def test_a_verdict_is_drawn_with_its_interval_and_what_the_model_says():
 def test_pairs_of_the_table_are_ranked_by_both_measures(folder):
     pairs = pd.read_csv(folder / "pairs.csv")
     for _, own in pairs.groupby("program"):
-        assert own["H [%]"].is_monotonic_decreasing and own["H [%]"].sum() == pytest.approx(100)
-        assert sorted(own["place by Eq. 12"]) == list(range(1, len(own) + 1))
+        for measure in ("Eq. 12 [%]", "H [%]"):
+            assert own[measure].sum() == pytest.approx(100)
+        assert own["Eq. 12 [%]"].is_monotonic_decreasing
+        assert sorted(own["place by H"]) == list(range(1, len(own) + 1))
 
 
 def test_the_panel_tells_what_the_first_runs_say(tuned):

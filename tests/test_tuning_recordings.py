@@ -144,6 +144,26 @@ def test_levels_stand_beside_the_defaults(write, tmp_path):
     }
 
 
+def test_the_truth_is_the_parameter_that_changes_the_time_most_when_it_is_turned():
+    rows = [("sort", "nwt", 40.0, 0.2), ("sort", "exc", 23.0, 0.005), ("sort", "ssb", 9.0, 0.001)]
+    rows += [("join", "dpl", 5.0, 0.3), ("scan", "bbs", 8.0, 0.04), ("scan", "exc", 7.0, 0.04)]
+    varied = pd.DataFrame(rows, columns=["program", "parameter", "variation", "p"])
+    assert asking.changes_most(varied) == {"sort": "exc"}
+    assert asking.changes_most(varied[varied["parameter"] == "bbs"]) == {"scan": "bbs"}
+    assert asking.changes_most(varied.iloc[:0]) == {}
+
+
+def test_without_a_truth_no_way_of_asking_is_held_to_one(write, tmp_path):
+    for run in at_random("sort", 3):
+        write(run, {"task-clock": 50, "page-faults": 100})
+    tuned = tuned_runs.load_tuned(tmp_path)
+    varied = asking.variations(tuned_runs.levels(tuned))
+    needed = asking.enough(asking.runs_needed(tuned, asking.changes_most(varied)))
+    ranked = pd.DataFrame([{"parameter": "exc", "mean": 90.0, "low": 80.0, "high": 95.0}])
+    said = asking.say_tuning("sort", ranked, varied, needed)
+    assert needed.empty and said.endswith("No parameter is known to change the time that was turned alone.")
+
+
 def test_runs_with_emitted_events_are_an_experiment_of_their_own(write, tmp_path):
     for number, run in enumerate(at_random("sort", 5)):
         write(run, {"task-clock": 500, "page-faults": 500 + 1000 * number, "cpu-migrations": 5}, seconds=10.0)

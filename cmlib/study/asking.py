@@ -1,5 +1,7 @@
 """Notebook 08's questions: which parameters matter, asked directly and through events, and how many runs that takes."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 
@@ -10,9 +12,11 @@ from cmlib.workloads.spark import TABLE_IV
 
 RANKINGS = {
     "parameters directly": tuning.rank_directly,
-    "events first, by pairs": tuning.rank_by_pairs,
+    "events first, by pairs (Eq. 12)": tuning.rank_by_pairs,
+    "events first, by pairs (Friedman's H)": partial(tuning.rank_by_pairs, method="h_statistic"),
     "events first, by effect": tuning.rank_by_effect,
 }
+_FOUND = ["runs", "found", "program", "way"]
 
 
 def sizes_of(runs, n=6):
@@ -58,14 +62,14 @@ def curves(tuned, *, n_sizes=6, draws=20, seed=0, workers=None):
     return pd.concat(list(fan_out(_curve, jobs, workers)), ignore_index=True)
 
 
-def runs_needed(tuned, firsts, *, n_sizes=6, draws=20, seed=0, workers=None):
-    """How often each way of asking names the first parameter, against the number of runs.
+def runs_needed(tuned, truth, *, n_sizes=6, draws=20, seed=0, workers=None):
+    """How often each way of asking names the parameter that matters most, against the number of runs.
 
     Parameters
     ----------
     tuned : dict of str to Tuned
-    firsts : dict of str to str
-        Program to the parameter that should be found.
+    truth : mapping of str to str
+        Program to the parameter that should be found (:func:`changes_most`); others are left out.
     n_sizes : int, default 6
         Of :func:`sizes_of`.
     draws, seed
@@ -78,12 +82,13 @@ def runs_needed(tuned, firsts, *, n_sizes=6, draws=20, seed=0, workers=None):
         As from :func:`cmlib.tuning.found_first`, with columns ``program`` and ``way`` (of :data:`RANKINGS`).
     """
     jobs = [
-        (name, way, one.runs, firsts[name], size, draws, seed)
-        for name, one in tuned.items()
+        (name, way, tuned[name].runs, parameter, size, draws, seed)
+        for name, parameter in truth.items()
         for way in RANKINGS
-        for size in sizes_of(one.runs, n_sizes)
+        for size in sizes_of(tuned[name].runs, n_sizes)
     ]
-    return pd.concat(list(fan_out(_found, jobs, workers)), ignore_index=True)
+    found = list(fan_out(_found, jobs, workers))
+    return pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=_FOUND)
 
 
 def enough(found, *, share=90.0):
@@ -126,28 +131,53 @@ def variations(levels):
     return pd.DataFrame(rows, columns=["program", "parameter", "variation", "low", "high", "p"])
 
 
+def changes_most(varied, *, level=0.05):
+    """The parameter that really changes the time most: the truth that rankings are held to.
+
+    It comes from runs with one parameter turned at a time, which no ranking has seen; so only parameters
+    that were turned can be it.
+
+    Parameters
+    ----------
+    varied : DataFrame
+        Of :func:`variations`.
+    level : float, default 0.05
+        Probability that a program's parameter is taken for one that changes the time where none does
+        (Bonferroni's correction for those that were turned).
+
+    Returns
+    -------
+    dict of str to str
+        Program to parameter; without programs of which no parameter is known to change the time.
+    """
+    tried = varied.groupby("program")["p"].transform("size")
+    moved = varied[varied["p"] * tried <= level].sort_values("variation", kind="stable")
+    most = dict(zip(moved["program"], moved["parameter"], strict=True))
+    return {program: most[program] for program in varied["program"].unique() if program in most}
+
+
 def beside(one, other):
     """Two rankings of the same pairs side by side.
 
     Parameters
     ----------
     one, other : DataFrame
-        Of :func:`cmlib.tuning.couple`, by Friedman's H and by Eq. 12.
+        Of :func:`cmlib.tuning.couple`, by Eq. 12 and by Friedman's H.
 
     Returns
     -------
     DataFrame
-        Columns ``event``, ``parameter``, ``H [%]``, ``Eq. 12 [%]``, ``place by Eq. 12``; in the order of the
+        Columns ``event``, ``parameter``, ``Eq. 12 [%]``, ``H [%]``, ``place by H``; in the order of the
         first.
     """
     places = other.assign(place=range(1, len(other) + 1)).set_index("pair")[["importance", "place"]]
-    both = one.join(places, on="pair", rsuffix=" as printed")
+    both = one.join(places, on="pair", rsuffix=" by H")
     names = {
         "event_a": "event",
         "event_b": "parameter",
-        "importance": "H [%]",
-        "importance as printed": "Eq. 12 [%]",
-        "place": "place by Eq. 12",
+        "importance": "Eq. 12 [%]",
+        "importance by H": "H [%]",
+        "place": "place by H",
     }
     return both.rename(columns=names)[list(names.values())]
 
@@ -167,34 +197,36 @@ def say_tuning(program, ranked, varied, needed):
         Importances of the parameters (:func:`cmlib.stability.importance_spread`).
     varied : DataFrame
         Of :func:`variations`.
-    needed : Series
-        Runs by way of asking, of :func:`enough`.
+    needed : DataFrame
+        Runs by program and way of asking, of :func:`enough`.
 
     Returns
     -------
     str
     """
-    leading = ranked.iloc[0]
-    name = TABLE_IV[leading["parameter"]].name
+    leading, own = ranked.iloc[0], varied[varied["program"] == program]
     said = [
-        f"The time depends most on {name}: {leading['mean']:.0f} % of the importance "
-        f"({leading['low']:.0f} to {leading['high']:.0f})."
+        f"In a model of the time by the parameters {TABLE_IV[leading['parameter']].name} matters most: "
+        f"{leading['mean']:.0f} % of the importance ({leading['low']:.0f} to {leading['high']:.0f})."
     ]
     changes = ", ".join(
         f"{TABLE_IV[row['parameter']].name} by {row['variation']:.0f} % ({row['low']:.0f} to {row['high']:.0f}, "
-        f"{_chance(row['p'])})"
-        for row in varied[varied["program"] == program].to_dict("records")
+        f"{_p_value(row['p'])})"
+        for row in own.to_dict("records")
     )
     if changes:
-        said.append(f"From end to end of their ranges it changes with {changes}.")
+        said.append(f"Turned alone, from end to end of their ranges, the time changes with {changes}.")
+    truth = changes_most(own).get(program)
+    if truth is None:
+        return " ".join([*said, "No parameter is known to change the time that was turned alone."])
     runs = "; ".join(
         f"{way} {'more than were made' if pd.isna(count) else f'{count:.0f}'}"
-        for way, count in needed.items()
+        for way, count in needed.loc[program].items()
     )
-    return " ".join([*said, f"Runs it takes to name that parameter nearly always: {runs}."])
+    return " ".join([*said, f"Runs it takes to name {TABLE_IV[truth].name} first nearly always: {runs}."])
 
 
-def _chance(p):
+def _p_value(p):
     return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
 
 

@@ -1,10 +1,11 @@
-"""Notebook 08's last question: do the important events cause the performance, or go along with it?"""
+"""Notebook 08's last question: do the important events cause the performance, or only correlate with it?"""
 
 from cmlib import knobs
 from cmlib.tuning import important_events
 from cmlib.workloads.tuning import EMITTERS
 
-WORDS = (knobs.CAUSES, knobs.ALONG, knobs.NOT_SHOWN)
+WORDS = (knobs.CAUSES, knobs.CORRELATES, knobs.NOT_SHOWN)
+_SAID = {knobs.CAUSES: "shown to cause it", knobs.CORRELATES: "shown only to correlate with it"}
 
 
 def judged(one, *, n_events=10, seed=0):
@@ -59,8 +60,9 @@ def _emitting(at, runs):
 
 
 def _listed(word, events):
-    said = {knobs.CAUSES: "shown to cause it", knobs.ALONG: "only to go along with it"}.get(word, "not shown")
-    return said if word == knobs.NOT_SHOWN else f"{said} ({', '.join(map(_short, events))})"
+    if word == knobs.NOT_SHOWN:
+        return word
+    return f"{_SAID[word]} ({', '.join(map(_short, events))})"
 
 
 def _short(event):

@@ -152,7 +152,7 @@ def say_source(tuned):
     """
     one = next(iter(tuned.values()))
     counted = (
-        "hardware events" if one.per == "cycles" else "events that the kernel counts, not hardware events"
+        "hardware events" if one.per == "cycles" else "software events and tracepoints, not hardware events"
     )
     sizes = ", ".join(
         f"{len(each.runs)} runs of {name} (scale {each.scale:g})" for name, each in tuned.items()
