@@ -10,6 +10,7 @@ from pandas.testing import assert_frame_equal
 from cmlib import store
 from cmlib.errors import NothingRecordedError
 from cmlib.store import StoreError, database
+from cmlib.study.data import programs
 from tests.databases import POSTGRES, in_postgres
 from tests.small_runs import add_run
 
@@ -33,17 +34,43 @@ def test_a_changed_note_makes_a_store_outdated(recordings, url):
     assert not store.is_current(recordings, url)
 
 
-def test_a_rebuild_that_fails_leaves_the_old_store(recordings, url, tmp_path):
+def test_a_rebuild_of_nothing_that_can_be_stored_leaves_the_old_store(recordings, url, tmp_path):
+    store.rebuild(recordings, url)
+    before = store.runs(url)
+    for file in recordings.glob("*/*.csv.gz"):
+        file.write_bytes(b"something else")
+    with pytest.raises(StoreError, match="alpha.ocoe-p0-00.csv.gz is not what was recorded"):
+        store.rebuild(recordings, url)
+    assert_frame_equal(store.runs(url), before)
+    assert store.load(url, "beta/mlpx12-p1-00").counts["z"].tolist() == [7, 7, 7]
+    assert not list(tmp_path.rglob("*.partial"))
+
+
+def test_a_recording_that_is_wrong_is_left_out_and_told_until_it_is_put_right(recordings, url):
     store.rebuild(recordings, url)
     before = store.runs(url)
     for damage in (damage_raw, lose_raw, name_wrongly, write_rubbish):
         undo = damage(recordings / "beta" / "mlpx12-p1-00.json")
-        with pytest.raises(StoreError, match="mlpx12-p1-00"):
-            store.rebuild(recordings, url)
+        assert store.rebuild(recordings, url)["program"].tolist() == ["alpha"]
+        (told,) = store.refused(url).itertuples()
+        assert told.name == "recordings/beta/mlpx12-p1-00" and "mlpx12-p1-00" in told.reason
+        assert store.is_current(recordings, url)
         undo()
+        assert not store.is_current(recordings, url)
+        store.rebuild(recordings, url)
         assert_frame_equal(store.runs(url), before)
-        assert store.load(url, "beta/mlpx12-p1-00").counts["z"].tolist() == [7, 7, 7]
-    assert not list(tmp_path.rglob("*.partial"))
+        assert store.refused(url).empty and store.is_current(recordings, url)
+
+
+def test_a_program_that_could_not_be_stored_is_asked_for_with_the_reason(recordings, url):
+    damage_raw(recordings / "beta" / "mlpx12-p1-00.json")
+    store.rebuild(recordings, url)
+    with pytest.raises(
+        NothingRecordedError, match=r"'beta' is not recorded(.|\n)*mlpx12-p1-00.csv.gz is not what"
+    ):
+        programs(url, "beta")
+    with pytest.raises(NothingRecordedError, match=r"'gamma' is not recorded[^\n]*$"):
+        programs(url, "gamma")
 
 
 def damage_raw(file):
@@ -101,7 +128,7 @@ def test_a_store_of_another_version_is_refused_with_the_way_out(recordings, url,
         pass
     monkeypatch.undo()
     with pytest.raises(
-        StoreError, match=r"version 99, and this cmlib reads version 2; .*cmlib store rebuild --url"
+        StoreError, match=r"version 99, and this cmlib reads version 3; .*cmlib store rebuild --url"
     ):
         store.runs(url)
     assert not store.is_current(recordings, url)
@@ -131,6 +158,22 @@ def test_a_store_that_was_cut_off_is_not_read_and_can_be_made_anew(recordings, t
         store.runs(url)
     store.rebuild(recordings, url)
     assert store.is_current(recordings, url) and len(store.load(url, "beta/mlpx12-p1-00").counts) == 3
+
+
+def test_no_flipped_bit_of_a_store_goes_unnoticed(recordings, tmp_path):
+    """Wherever it is: in a count, in a name, in SQLite's own pages."""
+    file = tmp_path / "store.sqlite"
+    url = f"sqlite:///{file}"
+    store.rebuild(recordings, url)
+    whole = file.read_bytes()
+    for place in {*range(100), *range(100, len(whole), 331)}:
+        damaged = bytearray(whole)
+        damaged[place] ^= 1 << place % 8
+        file.write_bytes(damaged)
+        with pytest.raises(StoreError, match="is damaged|is not a database|file is encrypted"):
+            store.load(url, "beta/mlpx12-p1-00")
+    file.write_bytes(whole)
+    assert len(store.load(url, "beta/mlpx12-p1-00").counts) == 3
 
 
 def test_an_unknown_run_is_named_with_its_nearest(recordings, url):

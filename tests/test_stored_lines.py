@@ -1,6 +1,7 @@
 """What was kept as lines goes into the store, comes back as a run, and is noticed, refused and ranked like one."""
 
 import json
+import re
 import sqlite3
 from tempfile import TemporaryDirectory
 
@@ -178,7 +179,7 @@ def test_a_store_from_before_lines_is_made_anew(recordings, url, monkeypatch):
     monkeypatch.setattr(database, "SCHEMA", 1)
     store.rebuild(recordings, url)
     monkeypatch.undo()
-    with pytest.raises(StoreError, match="is a store of version 1, and this cmlib reads version 2"):
+    with pytest.raises(StoreError, match="is a store of version 1, and this cmlib reads version 3"):
         store.runs(url)
     study.open_database(url, recordings)
     assert len(store.runs(url)) == 4
@@ -189,13 +190,14 @@ def changed(table):
 
 
 @pytest.mark.parametrize("damage", [changed, lambda table: table.unlink()])
-def test_damaged_lines_are_named_and_leave_the_old_store(recordings, url, damage):
-    store.rebuild(recordings, url)
-    before = store.runs(url)
+def test_damaged_lines_are_left_out_and_told(recordings, url, damage):
+    listed = store.rebuild(recordings, url)
     damage(recordings.parent / "samples" / "other" / "hardware-lines-00.csv")
-    with pytest.raises(StoreError, match=r"other/hardware-lines-00\.csv (is not the file|does not exist)"):
-        store.rebuild(recordings, url)
-    assert_frame_equal(store.runs(url), before)
+    again = store.rebuild(recordings, url)
+    assert again["run_id"].tolist() == [run for run in listed["run_id"] if run != "other/hardware-lines-00"]
+    (told,) = store.refused(url).itertuples()
+    assert told.name == "samples/other/hardware-lines-00" and store.is_current(recordings, url)
+    assert re.search(r"other/hardware-lines-00\.csv (is not the file|does not exist)", told.reason)
 
 
 @pytest.mark.parametrize(

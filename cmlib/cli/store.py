@@ -13,5 +13,8 @@ def store():
 def rebuild(url):
     """Make the store anew from the raw recordings."""
     from cmlib.store import rebuild as rebuild_store
+    from cmlib.store import refused
 
     click.echo(f"{len(rebuild_store(url=url, progress=True))} runs in the store")
+    for reason in refused(url)["reason"]:
+        click.echo(f"left out: {reason}", err=True)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from cmlib.errors import CmlibError
 
 _TIME = r"[0-9]{1,12}[.,][0-9]{9}"
-_WHOLE = r"[0-9]{1,25}"
+_WHOLE = r"[0-9]{1,300}"
 _UNCOUNTED = "<not counted>|<not supported>"
 _BLANK_OR_COMMENT = r" *+(?:#.*)?"
 _SEPARATOR = r"[\t!$&*+,:;=?@\\^|~]"

@@ -70,7 +70,7 @@ def _is_plain(table, grammar):
     decimal = re.escape(grammar.decimal)
     forms = {
         "time": "^ *[0-9]{1,12}[.,][0-9]{9}$",
-        "count": f"^ *([0-9]{{1,25}}({decimal}[0-9]+)?|<not counted>|<not supported>)$",
+        "count": f"^ *([0-9]{{1,300}}({decimal}[0-9]+)?|<not counted>|<not supported>)$",
         "unit": "^([^0-9]|$)",
         "event": "^([^/]|/[^/]*/)*$" if grammar.separator == "," else "",
         "runtime": "^[0-9]+$",

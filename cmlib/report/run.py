@@ -79,7 +79,8 @@ def run_profile(profile, notebooks=(), parameters=None, *, results=None):
         for url in {job.given.get("database", "") for job in jobs if "database" in job.declared}:
             # Once for all notebooks. That nothing is recorded, they tell.
             with contextlib.suppress(NothingRecordedError):
-                store.refresh(url=url)
+                for reason in store.refused(store.refresh(url=url))["reason"]:
+                    print(f"left out: {reason}", file=sys.stderr)
         return _run(jobs, folder, n, may_lack=not notebooks)
 
 

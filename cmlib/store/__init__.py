@@ -2,7 +2,7 @@
 
 from cmlib.store.building import rebuild, refresh
 from cmlib.store.database import SCHEMA
-from cmlib.store.reading import Run, is_current, load, load_lines, machines, runs
+from cmlib.store.reading import Run, is_current, load, load_lines, machines, refused, runs
 from cmlib.store.urls import StoreError, default_url, without_password
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "machines",
     "rebuild",
     "refresh",
+    "refused",
     "runs",
     "without_password",
 ]

@@ -8,17 +8,20 @@ from tqdm import tqdm
 
 from cmlib import places
 from cmlib.errors import NothingRecordedError
-from cmlib.store.database import RUNS, lines_table, replacing, series_table
-from cmlib.store.lines import find_lines, read_table
-from cmlib.store.raw import find_recordings, read_counts
+from cmlib.store.database import REFUSED, RUNS, lines_table, replacing, series_table
+from cmlib.store.lines import read_table
+from cmlib.store.raw import read_counts
 from cmlib.store.reading import id_of, is_current, runs
-from cmlib.store.urls import default_url, with_password
+from cmlib.store.sources import SERIES, find_sources
+from cmlib.store.urls import StoreError, default_url, with_password
 
 _LONGEST_NAME = 48
 
 
 def rebuild(recordings_dir=None, url=None, *, samples_dir=None, progress=False):
-    """Make the store anew: all of it, or, if anything is wrong, nothing.
+    """Make the store anew: all of it, or, if that fails, nothing.
+
+    A recording that is incomplete, was changed or can't be read is left out; :func:`refused` lists it.
 
     Parameters
     ----------
@@ -42,22 +45,24 @@ def rebuild(recordings_dir=None, url=None, *, samples_dir=None, progress=False):
     NothingRecordedError
         If nothing is recorded.
     StoreError
-        If a recording is incomplete, was changed or can't be read (naming the
-        file); or if the store can't be written. A store that was there before is still there then.
+        If not one recording can be stored (naming the file), or if the store can't be
+        written. A store that was there before is still there then.
     """
-    recordings = find_recordings(recordings_dir)
-    lines = find_lines(samples_dir, recordings_dir)
-    if not recordings and not lines:
+    sources = find_sources(recordings_dir, samples_dir)
+    if not sources:
         raise NothingRecordedError(
             f"nothing recorded yet under {recordings_dir or places.recordings_dir()}: run `cmlib record NAME -- COMMAND`, "
             "or set CMLIB_DATA to the folder `data` of cmlib's sources, whose recordings the paper profile reads."
         )
-    jobs = [(_add_series, *item) for item in recordings.items()]
-    jobs += [(_add_lines, *item) for item in lines.items()]
     with replacing(url) as connection:
-        numbered = enumerate(tqdm(jobs, desc="store", unit="run", disable=not progress))
-        for number, (add, file, meta) in numbered:
-            add(connection, number, file, meta)
+        refused = []
+        for number, source in enumerate(tqdm(sources, desc="store", unit="run", disable=not progress)):
+            if problem := source.problem or _add(connection, number, source):
+                refused.append({"name": source.name, "state": source.state(), "reason": problem})
+        if len(refused) == len(sources):
+            raise StoreError(refused[0]["reason"])
+        if refused:
+            connection.execute(REFUSED.insert(), refused)
     return runs(url)
 
 
@@ -82,15 +87,26 @@ def refresh(recordings_dir=None, url=None):
     return url
 
 
-def _add_series(connection, number, file, meta):
-    counts, running = read_counts(file, meta)
+def _add(connection, number, source):
+    """Store a recording, or say why it can't be."""
+    read, add = (read_counts, _add_series) if source.kind == SERIES else (read_table, _add_lines)
+    try:
+        content = read(source.file, source.meta)
+    except StoreError as error:
+        return str(error)
+    add(connection, number, source.meta, content)
+    return ""
+
+
+def _add_series(connection, number, meta, content):
+    counts, running = content
     table = series_table(_table_name("series", number, meta), counts.shape[1])
     rows = _series_rows(table, counts, running)
     _add_run(connection, meta, table, rows, list(counts.columns), len(counts))
 
 
-def _add_lines(connection, number, file, meta):
-    lines, events = read_table(file, meta), list(meta["events"])
+def _add_lines(connection, number, meta, lines):
+    events = list(meta["events"])
     table = lines_table(_table_name("lines", number, meta), len(events))
     rows = [dict(zip(table.columns.keys(), row, strict=True)) for row in lines.to_numpy().tolist()]
     _add_run(connection, meta, table, rows, events, len(lines))

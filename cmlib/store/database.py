@@ -9,10 +9,11 @@ import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 
 from cmlib.archive import draft_of
+from cmlib.store.checksum import is_sealed, seal
 from cmlib.store.urls import StoreError, default_url, parse, shown
 
 # Changes with the tables below; a store of another one is refused.
-SCHEMA = 2
+SCHEMA = 3
 
 _NAMESPACE = "cmlib"
 # In the header of an SQLite file (its application_id), where it can be read even if the rest is lost.
@@ -49,6 +50,15 @@ RUNS = sa.Table(
     sa.Column("meta", sa.Text, nullable=False),
 )
 
+# Recordings that could not be stored: which, the sizes and times of their files, and why.
+REFUSED = sa.Table(
+    "refused",
+    _METADATA,
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("reason", sa.Text, nullable=False),
+)
+
 
 def series_table(name, n_events):
     """Second level: a row an interval; a count is NULL where its event was not counted."""
@@ -75,11 +85,11 @@ def reading(url):
     Raises
     ------
     StoreError
-        If there is none, or it is of another version.
+        If there is none, it is of another version, or (of SQLite) not as it was written.
     """
     url = parse(url)
-    if url.get_backend_name() == "sqlite" and not Path(url.database).is_file():
-        raise StoreError(f"there is no store at {url.database}; make it: {_how_to_rebuild(url)}")
+    if url.get_backend_name() == "sqlite":
+        _check_is_whole(url)
     with _connection(url, _reading_engine(url)) as connection:
         if url.get_backend_name() == "postgresql":
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock_shared(_SWAPPING)))
@@ -91,7 +101,6 @@ def reading(url):
             raise StoreError(
                 f"{shown(url)} {found}, and this cmlib reads version {SCHEMA}; make it anew: {_how_to_rebuild(url)}"
             )
-        _check_is_whole(url, connection)
         yield connection
 
 
@@ -125,6 +134,7 @@ def _replacing_file(url):
             with _connection(url, engine) as connection:
                 connection.exec_driver_sql(f"PRAGMA application_id = {_MARK}")
                 yield connection
+            seal(draft)
     except OSError as error:
         raise StoreError(
             f"the store can't be written to {target}: {error.strerror}. Give another place with --url, "
@@ -132,29 +142,37 @@ def _replacing_file(url):
         ) from error
 
 
-def _check_is_whole(url, connection):
-    """Raise StoreError if an SQLite file ends within a page, which SQLite itself fills up with zeros."""
-    if url.get_backend_name() != "sqlite":
-        return
-    if Path(url.database).stat().st_size % connection.exec_driver_sql("PRAGMA page_size").scalar():
-        raise StoreError(f"{shown(url)} is cut off; make it anew: {_how_to_rebuild(url)}")
+def _check_is_whole(url):
+    """Raise StoreError unless an SQLite file is there and as it was written; SQLite itself reads damaged ones."""
+    file = Path(url.database)
+    if not file.is_file():
+        raise StoreError(f"there is no store at {file}; make it: {_how_to_rebuild(url)}")
+    try:
+        whole = is_sealed(file)
+    except OSError as error:
+        raise StoreError(f"{file} can't be read: {error.strerror}.") from error
+    if not whole and (_is_marked_or_empty(file) or _holds_store(url)):
+        raise StoreError(
+            f"{file} is damaged, was changed, or is of another version of cmlib; make it anew: {_how_to_rebuild(url)}"
+        )
 
 
 def _check_is_ours(url):
     """Raise StoreError if the file holds something else, which replacing it would destroy."""
     file = Path(url.database)
-    if not file.exists() or _is_marked_or_empty(file):
-        return
-    try:
-        with _connection(url, _reading_engine(url)) as connection:
-            ours = sa.inspect(connection).has_table(VERSION.name)
-    except StoreError:
-        ours = False
-    if not ours:
+    if file.exists() and not _is_marked_or_empty(file) and not _holds_store(url):
         raise StoreError(
             f"{url.database} is there, and is not a store of cmlib, or not much is left of one; delete it, or name "
             f"another file; then {_how_to_rebuild(url)}"
         )
+
+
+def _holds_store(url):
+    try:
+        with _connection(url, _reading_engine(url)) as connection:
+            return sa.inspect(connection).has_table(VERSION.name)
+    except StoreError:
+        return False
 
 
 def _is_marked_or_empty(file):

@@ -10,7 +10,7 @@ from cmlib.archive import ArchiveError, read_object
 from cmlib.archive.metadata import MAY_BE_UNKNOWN, first_problem, is_count, is_measure, is_text
 from cmlib.archive.runs import MOST_EVENTS
 from cmlib.samples.files import SCHEMA, SampleError, read_lines
-from cmlib.store.database import StoreError
+from cmlib.store.urls import StoreError
 
 MODE = "lines"
 
@@ -19,8 +19,8 @@ _ALWAYS_COUNTED = ("instructions", "cycles")
 _HOW = "Such files are written by `cmlib record NAME --samples --compress`; move anything else out of the samples."
 
 
-def find_lines(samples_dir=None, recordings_dir=None):
-    """Read the metadata of all recordings of lines.
+def scan_lines(samples_dir=None, recordings_dir=None):
+    """Read the metadata of all recordings of lines, as far as they are right.
 
     Parameters
     ----------
@@ -32,17 +32,12 @@ def find_lines(samples_dir=None, recordings_dir=None):
 
     Returns
     -------
-    dict of pathlib.Path to dict
-        By its file, what was written with the lines, completed to the metadata
+    dict of pathlib.Path to dict or str
+        By its file, what is wrong with it, or what was written with the lines, completed to the metadata
         of a run: program (the folder), set (such as ``hardware-lines``), mode
         ``lines``, run, pinned, groups, pass and part: recordings of the same
         events are passes over them, those of other events parts of one pass;
         and interval_ms, of as many intervals as lines.
-
-    Raises
-    ------
-    StoreError
-        Naming the file, if one is not the metadata of lines.
     """
     folder = samples_dir or Path(recordings_dir or places.recordings_dir()).absolute().parent / "samples"
     named = ((file, _NAME.fullmatch(file.stem)) for file in Path(folder).glob("*/*-lines-*.json"))
@@ -51,7 +46,11 @@ def find_lines(samples_dir=None, recordings_dir=None):
     )
     found, earlier = {}, {}
     for program, set_name, _, file in numbered:
-        told = _read_metadata(file)
+        try:
+            told = _read_metadata(file)
+        except ArchiveError as error:
+            found[file] = str(error)
+            continue
         passes = earlier.setdefault((program, set_name), {})
         of_these = passes.setdefault(tuple(told["events"]), [])
         place = {"pass": len(of_these), "part": list(passes).index(tuple(told["events"]))}
@@ -103,10 +102,7 @@ def read_table(file, meta):
 
 
 def _read_metadata(file):
-    try:
-        told = read_object(file, "the metadata of lines", _HOW)
-    except ArchiveError as error:
-        raise StoreError(str(error)) from error
+    told = read_object(file, "the metadata of lines", _HOW)
     checks = [
         ("schema", lambda schema: schema == SCHEMA, f"{SCHEMA}, which this cmlib reads"),
         ("kind", lambda kind: kind == MODE, repr(MODE)),
@@ -119,7 +115,7 @@ def _read_metadata(file):
     unknown = dict.fromkeys(key for key, _, _ in MAY_BE_UNKNOWN)
     problem = first_problem(unknown | told | {"program": file.parent.name}, checks)
     if problem:
-        raise StoreError(f"{file} is not the metadata of lines: {problem}. {_HOW}")
+        raise ArchiveError(f"{file} is not the metadata of lines: {problem}. {_HOW}")
     return told
 
 

@@ -5,7 +5,30 @@ from pathlib import Path
 from cmlib import perf, places
 from cmlib.archive import ArchiveError, read_content
 from cmlib.archive.runs import MOST_EVENTS, read_run
-from cmlib.store.database import StoreError
+from cmlib.store.urls import StoreError
+
+
+def scan_recordings(recordings_dir=None):
+    """Read the metadata of all recordings, as far as they are right.
+
+    Parameters
+    ----------
+    recordings_dir : path, optional
+        Holds a folder a program; `data/recordings` by default.
+
+    Returns
+    -------
+    dict of pathlib.Path to dict or str
+        By the metadata file: what is in it, sorted by program, set, pass and part; and, first, what is wrong with it.
+    """
+    folder = Path(recordings_dir or places.recordings_dir())
+    found = {}
+    for file in sorted(folder.glob("*/*.json")):
+        try:
+            found[file] = read_run(file)
+        except ArchiveError as error:
+            found[file] = str(error)
+    return dict(sorted(found.items(), key=lambda item: _place(item[1])))
 
 
 def find_recordings(recordings_dir=None):
@@ -27,9 +50,11 @@ def find_recordings(recordings_dir=None):
     StoreError
         Naming the file, if one is not a run's metadata.
     """
-    folder = Path(recordings_dir or places.recordings_dir())
-    found = {file: _read_metadata(file) for file in folder.glob("*/*.json")}
-    return dict(sorted(found.items(), key=lambda item: _place(item[1])))
+    found = scan_recordings(recordings_dir)
+    for problem in found.values():
+        if isinstance(problem, str):
+            raise StoreError(problem)
+    return found
 
 
 def read_counts(file, meta):
@@ -67,12 +92,7 @@ def read_counts(file, meta):
     return counts, running
 
 
-def _read_metadata(file):
-    try:
-        return read_run(file)
-    except ArchiveError as error:
-        raise StoreError(str(error)) from error
-
-
 def _place(meta):
-    return meta["program"], meta["set"], meta["pass"], meta["part"], meta["run"]
+    return (
+        () if isinstance(meta, str) else tuple(meta[key] for key in ("program", "set", "pass", "part", "run"))
+    )

@@ -9,10 +9,10 @@ import pandas as pd
 import sqlalchemy as sa
 
 from cmlib.compress.intervals import intervals
-from cmlib.store.database import RUNS, StoreError, lines_table, reading, series_table
+from cmlib.store.database import REFUSED, RUNS, lines_table, reading, series_table
 from cmlib.store.lines import MODE as LINES
-from cmlib.store.lines import find_lines
-from cmlib.store.raw import find_recordings
+from cmlib.store.sources import find_sources
+from cmlib.store.urls import StoreError
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,29 @@ def runs(url=None, *, program=None, set=None, mode=None):
     frame = frame.sort_values(["program", "set", "pass", "part"], ignore_index=True)
     frame["events"] = [tuple(json.loads(events)) for events in frame["events"]]
     return frame.astype({"exit_code": "Int64"})
+
+
+def refused(url=None):
+    """List the recordings that could not be stored.
+
+    Parameters
+    ----------
+    url : str, optional
+        Of the store; the SQLite file among the results by default.
+
+    Returns
+    -------
+    DataFrame
+        A row a recording: name (such as ``recordings/gcc/ocoe-p0-00``), and reason, with what to do.
+
+    Raises
+    ------
+    StoreError
+        As of :func:`runs`.
+    """
+    with reading(url) as connection:
+        rows = connection.execute(sa.select(REFUSED.c.name, REFUSED.c.reason).order_by(REFUSED.c.name)).all()
+    return pd.DataFrame(rows, columns=["name", "reason"])
 
 
 def machines(url=None):
@@ -181,21 +204,21 @@ def is_current(recordings_dir=None, url=None, *, samples_dir=None):
     Returns
     -------
     bool
-        False also if there is no store, or of another version.
-
-    Raises
-    ------
-    StoreError
-        If a recording's metadata can't be read.
+        False also if there is no store, or of another version, or a recording that could not be stored was changed.
     """
-    found = find_recordings(recordings_dir) | find_lines(samples_dir, recordings_dir)
-    recorded = {id_of(meta): meta for meta in found.values()}
     try:
         with reading(url) as connection:
             stored = connection.execute(sa.select(RUNS.c.run_id, RUNS.c.meta)).all()
+            left_out = dict(connection.execute(sa.select(REFUSED.c.name, REFUSED.c.state)).all())
     except StoreError:
         return False
-    return recorded == {name: json.loads(meta) for name, meta in stored}
+    recorded, refused = {}, {}
+    for source in find_sources(recordings_dir, samples_dir):
+        if source.problem or source.name in left_out:
+            refused[source.name] = source.state()
+        else:
+            recorded[id_of(source.meta)] = source.meta
+    return refused == left_out and recorded == {name: json.loads(meta) for name, meta in stored}
 
 
 def id_of(meta):

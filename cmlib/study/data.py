@@ -79,7 +79,7 @@ def programs(url, wanted="all", *, modes=()):
         if name not in recorded:
             raise NothingRecordedError(
                 f"program {name!r} is not recorded; recorded: {', '.join(recorded) or 'none'}. "
-                f"Record it: {_how(name, modes)}"
+                f"Record it: {_how(name, modes)}{_left_out(url, name)}"
             )
         if name not in complete:
             lacking = " and ".join(sorted(set(modes) - modes_of[name]))
@@ -87,6 +87,13 @@ def programs(url, wanted="all", *, modes=()):
                 f"program {name!r} has no {lacking} runs. Record them: {_how(name, modes)}"
             )
     return names
+
+
+def _left_out(url, program):
+    """What is recorded of a program, and could not be stored."""
+    refused = store.refused(url)
+    reasons = refused["reason"][refused["name"].str.split("/").str[1] == program]
+    return "".join(f"\nLeft out: {reason}" for reason in reasons)
 
 
 def listed(text):

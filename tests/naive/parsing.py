@@ -89,7 +89,7 @@ def take_number(fields, separator, decimal, decimals=None):
     if separator == decimal and fields and is_digits(fields[0]) and len(fields[0]) == 2:
         written += decimal + fields.pop(0)
     whole, mark, rest = written.partition(decimal)
-    if not is_digits(whole) or len(whole) > 25 or (mark and not is_digits(rest)):
+    if not is_digits(whole) or len(whole) > 300 or (mark and not is_digits(rest)):
         raise Refused(written)
     if decimals is not None and len(rest) != decimals:
         raise Refused(written)
