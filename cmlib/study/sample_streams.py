@@ -70,6 +70,22 @@ def load(folder="", kind="auto", wanted="all"):
     }
 
 
+def say_source(stream):
+    """In a few words, what was counted.
+
+    Parameters
+    ----------
+    stream : Stream
+
+    Returns
+    -------
+    str
+    """
+    if stream.kind == "hardware":
+        return "hardware events"
+    return "software events and tracepoints, not hardware events"
+
+
 def drawn(stream, event="", **options):
     """A case's samples and lines, to be drawn.
 
