@@ -21,9 +21,9 @@ def stack_runs(runs, *, per=None, leave_out=()):
         Cleaned counts of one run each: a row an interval, a column an event, with
         ``instructions`` and ``cycles``. An event that a run never counted (all
         NaN) is no event of that run.
-    per : None, "cycles" or "instructions", default None
-        Counts as they are, as in the paper, or per cycle or instruction of
-        their own interval.
+    per : str, optional
+        What counts are divided by in their own interval: "cycles", "instructions" or
+        another column that every run has. By default nothing, as in the paper.
     leave_out : collection of str, optional
         Events to keep out besides those that :func:`cmlib.leaks.is_named_leak` tells.
 
@@ -54,7 +54,7 @@ def stack_runs(runs, *, per=None, leave_out=()):
 
 
 def align_runs(runs, n_steps=None, *, per="cycles", leave_out=()):
-    """Lay runs of one program over each other by progress; the matrix is dense.
+    """Align runs of one program by progress; the matrix is dense.
 
     Every run did the same work, so the same share of its retired instructions is
     the same place in the program. Each run's cumulative counts are interpolated
@@ -70,8 +70,8 @@ def align_runs(runs, n_steps=None, *, per="cycles", leave_out=()):
         Rows of the result. By default as many as the shortest run has intervals,
         but 200 at most: more steps than intervals are interpolation, and then a
         row tells what its neighbours are.
-    per : "cycles", "instructions" or None, default "cycles"
-        What a step's counts are divided by. None: mean counts of a step.
+    per : str or None, default "cycles"
+        What a step's counts are divided by, as in :func:`stack_runs`. None: counts of a step.
     leave_out : collection of str, optional
         As in :func:`stack_runs`.
 
@@ -91,18 +91,42 @@ def align_runs(runs, n_steps=None, *, per="cycles", leave_out=()):
     Notes
     -----
     The mean IPC by progress hardly changes from pass to pass, so that a model may
-    learn the place instead of the events. Judge it beside "repeat" among the
+    learn the place instead of the events. Judge it beside ``holdout_repeat`` among the
     baselines of :func:`cmlib.rank.refine`.
+    """
+    steps = step_runs(runs, n_steps)
+    rates = pd.concat([_rates(step, per, leave_out) for step in steps], axis=1)
+    ipc = sum(step["instructions"] / step["cycles"] for step in steps) / len(steps)
+    return rates.T.groupby(level=0, sort=False).mean().T, ipc.rename("ipc")
+
+
+def step_runs(runs, n_steps=None):
+    """Cut each run into equal steps of its own progress.
+
+    Counts are taken to be spread evenly over the instructions of their interval.
+
+    Parameters
+    ----------
+    runs, n_steps
+        As in :func:`align_runs`.
+
+    Returns
+    -------
+    list of DataFrame, shape (n_steps, columns of the run)
+        Counts of a step, which add up to those of the run. Index: ``progress``, the
+        middle of the step [share of instructions, 0–1].
+
+    Raises
+    ------
+    ValueError
+        As in :func:`align_runs`.
     """
     runs = _checked(runs)
     _require_same_work(runs)
     n_steps = n_steps or _steps_for(runs)
     if n_steps < 2:
         raise ValueError(f"n_steps is {n_steps}; at least 2 steps are needed.")
-    steps = [_by_progress(run, n_steps) for run in runs]
-    rates = pd.concat([_rates(step, per, leave_out) for step in steps], axis=1)
-    ipc = sum(step["instructions"] / step["cycles"] for step in steps) / len(steps)
-    return rates.T.groupby(level=0, sort=False).mean().T, ipc.rename("ipc")
+    return [_by_progress(run, n_steps) for run in runs]
 
 
 def align_passes(runs, passes, n_steps=None, **options):
@@ -205,7 +229,9 @@ def _by_progress(run, n_steps):
 
 
 def _rates(run, per, leave_out):
-    if per not in (None, "cycles", "instructions"):
-        raise ValueError(f'per is {per!r}; it can be "cycles", "instructions" or None.')
+    if per is not None and per not in run:
+        raise ValueError(
+            f'per is {per!r}; it can be "cycles", "instructions", None or a column of every run.'
+        )
     kept = [event for event in run if not is_named_leak(event) and event not in leave_out]
     return run[kept] if per is None else run[kept].div(run[per], axis=0)

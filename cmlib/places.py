@@ -41,6 +41,11 @@ def papers_dir():
     return _shipped("data/papers", "papers")
 
 
+def topdown_dir():
+    """Folder of the tables of top-down categories, one YAML a microarchitecture."""
+    return _shipped("data/topdown", "topdown")
+
+
 def notebooks_dir():
     """Folder of the notebooks."""
     return _shipped("notebooks", "notebooks")

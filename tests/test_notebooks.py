@@ -13,7 +13,7 @@ from cmlib import report
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
-    notebooks = ["01", "02", "03", "03a", "04", "10"]
+    notebooks = ["01", "02", "02a", "03", "03a", "04", "10"]
     folder = tmp_path_factory.mktemp("results with a space")
     database = {"database": f"sqlite:///{folder / 'store.sqlite'}"}
     page = report.run_profile("smoke", notebooks, parameters=database, results=folder)
@@ -48,6 +48,13 @@ def test_cleaning_brings_series_nearer_on_average(results):
     assert 0 < found["error after cleaning, joint, mean"] < 28.3
     verdict = pd.read_csv(results / "02_cleaning/verdict.csv").set_index(["measure", "method"])["mean"]
     assert verdict["distance_ratio", "joint"] < verdict["distance_ratio", "scaling"]
+
+
+def test_the_account_of_the_cycles_adds_up_and_merging_with_ipc_brings_it_nearer(results):
+    closures = pd.read_csv(results / "02a_topdown/closure.csv").set_index(["cleaning", "merging"])
+    assert closures["mean"].sub(1).abs().max() < 0.02
+    ours, printed = closures.loc[("joint", "adjusted to IPC")], closures.loc[("scaling", "as counted")]
+    assert ours["rms"] < 0.7 * printed["rms"] and ours["sums"] < 0.7 * printed["sums"]
 
 
 def test_ranking_explains_ipc_far_better_than_the_mean(results):

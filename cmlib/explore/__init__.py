@@ -7,6 +7,17 @@ from cmlib.explore.fingerprint import fingerprint
 from cmlib.explore.interactions import interactions
 from cmlib.explore.panel import Panel
 from cmlib.explore.ranking import ranking
+from cmlib.explore.topdown import topdown
 from cmlib.explore.tuning import tuning
 
-__all__ = ["Panel", "anomaly", "cleaning", "compression", "fingerprint", "interactions", "ranking", "tuning"]
+__all__ = [
+    "Panel",
+    "anomaly",
+    "cleaning",
+    "compression",
+    "fingerprint",
+    "interactions",
+    "ranking",
+    "topdown",
+    "tuning",
+]

@@ -1,0 +1,265 @@
+"""What notebook 02a asks of a program: where its cycles go, and whether the account adds up."""
+
+import functools
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from cmlib import clean, events, fuse, store, topdown
+from cmlib.errors import NothingRecordedError
+from cmlib.study.data import cleaned_runs, interval_runs, whole_intervals
+from cmlib.topdown.formulas import names_in
+
+METHODS = ("scaling", "interpolate", "counterminer", "joint")
+MERGINGS = {"as counted": False, "adjusted to IPC": True}
+BOUND = 0.02  # by which the mean of an account may miss all slots
+
+
+@dataclass(frozen=True)
+class ProgramAccount:
+    """Where the cycles of one program went.
+
+    Attributes
+    ----------
+    program : str
+    account : cmlib.topdown.Account
+        A row a step of progress.
+    ipc : Series
+        Mean of the runs, by progress.
+    n_runs : int
+        Runs that were merged.
+    sums : float
+        Root mean square distance between wholes and their parts that other runs counted, over the steps
+        [share of the whole's mean]; the median of all sums between events that the umasks give, NaN where
+        there is none.
+    """
+
+    program: str
+    account: topdown.Account
+    ipc: pd.Series
+    n_runs: int
+    sums: float
+
+    @property
+    def closes(self):
+        """Closure as :func:`cmlib.topdown.closure` gives it; None where the account proves nothing."""
+        level_1 = {part.name for part in self.account.table.parts()}
+        if not self.account.table.closes or level_1 & self.account.missing.keys():
+            return None
+        return topdown.closure(self.account)
+
+
+def accounted(url, wanted="all"):
+    """Programs of which a top-down table knows some events.
+
+    Parameters
+    ----------
+    url : str
+    wanted : sequence of str
+        Names of programs.
+
+    Returns
+    -------
+    list of str
+
+    Raises
+    ------
+    NothingRecordedError
+        If there is none, with the command that records the events.
+    """
+    found = [name for name in wanted if _table_of(url, name) is not None]
+    if not found:
+        table = topdown.read_table("generic")
+        raise NothingRecordedError(
+            f"no event that tells where the cycles go is recorded of {', '.join(wanted)}. "
+            f"{record_command('NAME', table.events())}"
+        )
+    return found
+
+
+def account(url, program, *, method="joint", adjust=True):
+    """Distribute the slots of a program over the categories of its processor's table.
+
+    Parameters
+    ----------
+    url : str
+    program : str
+        From :func:`accounted`.
+    method : str, default "joint"
+        A method of :func:`cmlib.clean.clean_run`.
+    adjust : bool, default True
+        As of :func:`cmlib.topdown.merge_steps`.
+
+    Returns
+    -------
+    ProgramAccount
+    """
+    return _Recorded(url, program).account(method, adjust)
+
+
+def means(found):
+    """Level 1 of some accounts, mean over the run: a row a program, a column a category (0–1)."""
+    return pd.DataFrame({program: one.account.level().mean() for program, one in found.items()}).T
+
+
+def account_in_every_way(url, program, *, methods=METHODS):
+    """The account of a program by every way of cleaning and of merging.
+
+    Parameters
+    ----------
+    url : str
+    program : str
+        From :func:`accounted`.
+    methods : sequence of str
+        Of :func:`cmlib.clean.clean_run`.
+
+    Returns
+    -------
+    dict of (str, str, str) to ProgramAccount
+        By program, cleaning and merging ("as counted", "adjusted to IPC").
+    """
+    recorded = _Recorded(url, program)
+    return {
+        (program, method, merging): recorded.account(method, adjust)
+        for method in methods
+        for merging, adjust in MERGINGS.items()
+    }
+
+
+def categories(found):
+    """Every category of some accounts.
+
+    Parameters
+    ----------
+    found : dict of str to ProgramAccount
+        By program.
+
+    Returns
+    -------
+    DataFrame
+        A row a program and category: mean share of the slots over the run [%], the 5th and 95th percentile
+        of its steps, and the formula.
+    """
+    return pd.DataFrame(
+        [
+            {
+                "program": program,
+                "category": name,
+                "share of slots [%]": 100 * share.mean(),
+                "5th percentile": 100 * share.quantile(0.05),
+                "95th percentile": 100 * share.quantile(0.95),
+                "formula": one.account.formulas[name],
+            }
+            for program, one in found.items()
+            for name, share in one.account.shares.items()
+        ]
+    )
+
+
+def closures(found):
+    """How far accounts are from adding up.
+
+    Parameters
+    ----------
+    found : dict of (str, str, str) to ProgramAccount
+        From :func:`account_in_every_way`, of one program or several.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``program``, ``cleaning``, ``merging``; ``mean`` and ``rms`` of the sum over all categories
+        [share of the slots], NaN where the sum proves nothing; and ``sums``, as of :class:`ProgramAccount`.
+    """
+    rows = []
+    for (program, cleaning, merging), one in found.items():
+        closure = {"mean": np.nan, "rms": np.nan} if one.closes is None else one.closes[["mean", "rms"]]
+        row = {"program": program, "cleaning": cleaning, "merging": merging}
+        rows.append(row | dict(closure) | {"sums": one.sums})
+    return pd.DataFrame(rows)
+
+
+def record_command(program, needed):
+    """The command that records some events of a program."""
+    return f"Record them: `cmlib record {program} --events {','.join(needed)} -- COMMAND`"
+
+
+class _Recorded:
+    """The runs of one program, loaded once and cleaned and merged as often as asked."""
+
+    def __init__(self, url, program):
+        self._url, self._program = url, program
+        self._table, self._sums = _table_of(url, program), _sums_of(url, program)
+        parts = (event for whole, parts in self._sums for event in (whole, *parts))
+        self._wanted = {*self._table.events(), *parts, *topdown.merging.PINNED}
+
+    def account(self, method, adjust):
+        steps = self._steps(method)
+        rates, ipc = topdown.merge_steps(steps, adjust=adjust)
+        shared = topdown.account(rates, self._table)
+        return ProgramAccount(self._program, shared, ipc, len(steps), _sums_miss(rates, self._sums))
+
+    @functools.cache  # noqa: B019  an object lives as long as one call
+    def _steps(self, method):
+        """Steps of all runs: what was pinned in those that counted none of the events tells the mean IPC."""
+        if method in clean.SERIES_METHODS:  # event by event: only those that are needed
+            cleaned = [
+                clean.clean_run(counts, running, method=method, run=f"{self._program}, run {number}")[0]
+                for number, (counts, running) in enumerate(self._loaded)
+            ]
+        else:
+            sets = sorted(set(interval_runs(self._url, [self._program])["set"]))
+            cleaned = cleaned_runs(self._url, self._program, sets, method=method)["counts"]
+        kept = [counts[[event for event in counts if event in self._wanted]] for counts in cleaned]
+        # What perf prints has gaps, which the other ways of cleaning fill.
+        filled = [counts.dropna(axis=1, how="all").interpolate(limit_direction="both") for counts in kept]
+        return fuse.step_runs(filled)
+
+    @functools.cached_property
+    def _loaded(self):
+        """Counts and running shares of every run, of the events that are needed."""
+        loaded = []
+        for run_id in interval_runs(self._url, [self._program])["run_id"]:
+            counts, running = whole_intervals(store.load(self._url, run_id))
+            chosen = [event for event in counts if event in self._wanted]
+            loaded.append((counts[chosen], running[chosen]))
+        return loaded
+
+
+def _sums_miss(rates, known):
+    """Root mean square distance of wholes from their parts, as a share of the whole's mean; the median of the sums."""
+    misses = [
+        float(np.sqrt(((rates[whole] - rates[list(parts)].sum(axis=1)) ** 2).mean()) / rates[whole].mean())
+        for whole, parts in known
+        if {whole, *parts} <= set(rates) and rates[whole].mean() > 1e-5
+    ]
+    return float(np.median(misses)) if misses else np.nan
+
+
+def _sums_of(url, program):
+    """Sums between events of which the whole was counted in another run than every one of its parts."""
+    name = events.table_for(store.machines(url)[interval_runs(url, [program])["run_id"].iloc[0]])
+    if not name:
+        return []
+    counted_in = {}
+    for run in interval_runs(url, [program]).itertuples():
+        for event in run.events:
+            counted_in.setdefault(event, set()).add(run.run_id)
+    return [
+        (whole, parts)
+        for whole, parts in events.umask_sums(events.table(name))
+        if whole in counted_in
+        and all(part in counted_in and not counted_in[part] & counted_in[whole] for part in parts)
+    ]
+
+
+def _table_of(url, program):
+    runs = interval_runs(url, [program])
+    counted = {event for listed in runs["events"] for event in listed}
+    name = events.table_for(store.machines(url)[runs["run_id"].iloc[0]])
+    if name in topdown.tables():
+        table = topdown.read_table(name)
+        known = [set(names_in(text)) - {"cycles"} for part in table.parts() for text in part.formulas]
+        if any(needed and needed <= counted for needed in known):
+            return table
+    return topdown.choose_table(counted)

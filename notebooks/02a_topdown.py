@@ -1,0 +1,150 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: ipynb,py:percent
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Where the cycles go
+#
+# **Question.** What became of the pipeline's slots over the program's run, and do the counts add up?
+#
+# *Reads* the store and the tables under `data/topdown`. *Writes* the account of every program, its closure, and one sentence on what limits it.
+#
+# In every cycle the pipeline can take a fixed number of operations: eight on Zen 5, six on Zen 4, four to six on Intel's cores. Each of these *slots* is used by an operation that later retires, wasted on an operation of a
+# wrong path (*bad speculation*), or left empty, because no operation had arrived (*front end*) or because there was no room for it (*back end*). This is the top-down method of Yasin (ISPASS 2014).
+#
+# The events behind it do not fit on the counters at once, so they come from many runs. What should add up to one then tells, without a second run, how far counting, cleaning and merging are from the truth.
+
+# %% tags=["parameters"]
+program = "all"  # programs to study, separated by commas, or all
+method = "joint"  # cleaning before runs are merged {scaling, interpolate, counterminer, joint}
+jobs = -1  # worker processes; -1: one a processor [-1, 1024]
+executor = "processes"  # where the workers are: on this machine, or on a cluster {processes, dask}
+scheduler = ""  # address of a running Dask scheduler, such as tcp://127.0.0.1:8786; needs executor dask
+interactive = True  # widgets at the end; False: a figure in their place
+profile = "paper"  # folder of the results under data/results
+results_folder = ""  # where results go instead of data/results
+database = ""  # SQLAlchemy URL of the store; empty: an SQLite file among the results
+
+# %%
+from functools import partial
+
+from cmlib import explore, study
+from cmlib.fanout import Workers, fan_out
+from cmlib.plot import topdown as plot
+from cmlib.report import Results
+from cmlib.study import account_words, topdown
+
+# %%
+results = Results(
+    "02a_topdown",
+    title="Where the cycles go",
+    question="What became of the pipeline's slots over the program's run, and do the counts add up?",
+    profile=profile,
+    folder=results_folder or None,
+)
+workers, url = Workers(jobs, executor, scheduler), study.open_database(database)
+programs = topdown.accounted(url, study.programs(url, program))
+
+# %% [markdown]
+# ## The account
+#
+# Runs are aligned by progress, the share of the program's instructions that have retired. Instructions and cycles were counted in every run, so each event's rate is moved to the mean speed of all runs by the
+# regression of that event on IPC within its own run. The dotted line is all slots: the nearer the stack comes to it, the better the counts agree.
+
+# %%
+ways = {}
+for several in fan_out(partial(topdown.account_in_every_way, url), programs, workers):
+    ways |= several
+found = {name: ways[name, method, "adjusted to IPC"] for name in programs}
+
+# %%
+levels = {name: one.account.level() for name, one in found.items()}
+ipcs = {name: one.ipc for name, one in found.items()}
+figure, _ = plot.accounts(levels, ipcs)
+results.figure(
+    figure, "account", "**Figure.** IPC (above) and what became of the slots (below), by progress."
+)
+
+# %%
+figure, _ = plot.account_bars(topdown.means(found))
+results.figure(
+    figure, "means", "**Figure.** The same, mean over the run. Dotted: all slots."
+)
+
+# %% [markdown]
+# ## One level deeper
+#
+# Losses at the front end are latency (cycles without any operation, as after an instruction-cache miss or a misprediction) or bandwidth (too few at a time). Losses at the back end are waiting for memory or for execution units;
+# the share of memory is split by where the lines came from. What could not be split for want of an event is absent and named at the end of the finding.
+
+# %%
+caption = "**Table.** Every category, by program: mean over the run, and nine of ten steps between."
+results.table(topdown.categories(found), "categories", caption, rows=80, decimals=1)
+
+# %% [markdown]
+# ## Does it add up?
+#
+# The categories are counted by different events in different runs, and must add up to all slots. The second judge is independent of the first: events whose umasks make them the sum of others, where
+# no run counted the whole together with a part. A way of cleaning or merging that is better by one judge should be better by the other.
+
+# %%
+closures = topdown.closures(ways)
+results.table(
+    closures,
+    "closure",
+    "**Table.** Mean and root mean square distance from all slots, over the steps of progress [share of the slots]; "
+    "*sums*: root mean square distance between a whole and its parts [share of the whole], median of the sums.",
+    decimals=4,
+)
+
+# %%
+judged = closures.dropna(subset=["rms"]).set_index(["program", "cleaning", "merging"])["rms"]
+for name in judged.index.unique("program"):
+    before = judged[name, "scaling", "as counted"]
+    after = judged[name, method, "adjusted to IPC"]
+    results.number(
+        f"{name}: closure, as perf prints it", 100 * before, "%", note="root mean square over the steps"
+    )
+    results.number(
+        f"{name}: closure, {method} and adjusted",
+        100 * after,
+        "%",
+        note=f"{100 * (1 - after / before):.0f} % lower",
+    )
+
+# %%
+for name, one in found.items():
+    display(results.finding(account_words.say_account(one), program=name))
+
+# %% [markdown]
+# ## Turn the knobs
+
+# %%
+panel = explore.topdown(ways)
+caption = "**Figure.** The account of the panel that JupyterLab shows here, at its first setting."
+panel if interactive else results.figure(panel.figure(), "explore", caption)
+
+# %% [markdown]
+# ## What this doesn't show
+#
+# A slot that is lost to the front end behind a mispredicted branch counts as front-end latency, not as bad speculation. Which loads miss, and in which function, takes samples (`perf record`), not counts.
+# The split of waiting for memory weighs fills by nominal latencies (14, 50 and 350 cycles), which overlap in reality. Kernel work was not counted (`:u`).
+# Where one category is defined as what the others leave, as by Intel's formulas, the sum is one whatever was counted, and proves nothing.
+#
+# **References.** Yasin, *A top-down method for performance analysis and counters architecture*, ISPASS 2014. AMD, Processor Programming Reference, guidance for pipeline utilization analysis.
+# Cochran, *Sampling Techniques*, §7.1 (regression estimator).
+
+# %%
+results.numbers()
+
+# %%
+results.save()
