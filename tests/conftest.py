@@ -4,18 +4,15 @@ hard Hypothesis tries.
 Hypothesis profiles: `fast` is the suite's; `HYPOTHESIS_PROFILE=fuzz` tries very much more.
 """
 
-import functools
 import os
-import shutil
 import signal
-import subprocess
 import tempfile
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests import databases, small_runs
+from tests import databases, needs, small_runs
 
 FAKE = Path(__file__).parent / "fake"
 
@@ -36,7 +33,6 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-PACKAGE_OF = {"cc": "gcc libc6-dev", "c++": "g++ libboost-dev", "perf": "linux-perf"}
 TOLD = {"redraw", "pictures"}  # properties of tests that the summary shows
 
 
@@ -50,7 +46,7 @@ def pytest_configure(config):
     locks = tempfile.TemporaryDirectory(prefix="cmlib-locks-")
     config.add_cleanup(locks.cleanup)
     os.environ["CMLIB_LOCKS"] = locks.name
-    config.addinivalue_line("markers", "needs(*commands): what the test runs beside Python")
+    config.addinivalue_line("markers", "needs(*things): what the test runs beside Python; see tests/needs.py")
 
 
 def pytest_terminal_summary(terminalreporter):
@@ -67,21 +63,7 @@ def pytest_terminal_summary(terminalreporter):
 
 
 def pytest_runtest_setup(item):
-    """A command that is missing fails the test in CI, and elsewhere skips it with how to get it."""
-    for marker in item.iter_markers("needs"):
-        for command in marker.args:
-            if not (perf_works() if command == "perf" else shutil.which(command)):
-                message = f"{command} is missing: apt-get install {PACKAGE_OF.get(command, command)}"
-                if os.environ.get("CI"):
-                    pytest.fail(message)
-                pytest.skip(message)
-
-
-@functools.cache
-def perf_works():
-    """Whether a real perf can count here: in a container it may not."""
-    probe = ["perf", "stat", "-e", "task-clock", "true"]
-    return shutil.which("perf") is not None and subprocess.run(probe, capture_output=True).returncode == 0
+    needs.check(item)
 
 
 @pytest.fixture
@@ -90,7 +72,7 @@ def fake_perf(monkeypatch):
     monkeypatch.setenv("PATH", f"{FAKE}:{os.environ['PATH']}")
 
 
-@pytest.fixture(params=["fake", "real"] if perf_works() else ["fake"])
+@pytest.fixture(params=["fake", "real"] if needs.is_there("perf") else ["fake"])
 def any_perf(request):
     """The fake one, then the real one."""
     if request.param == "fake":
@@ -100,7 +82,7 @@ def any_perf(request):
 @pytest.fixture
 def best_perf(request):
     """The real one where it works."""
-    if not perf_works():
+    if not needs.is_there("perf"):
         request.getfixturevalue("fake_perf")
 
 

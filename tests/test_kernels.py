@@ -21,6 +21,13 @@ from cmlib.workloads.kernels import __main__ as command
 from cmlib.workloads.kernels import build, execute, overhead, pace, programs, recording
 
 pytestmark = pytest.mark.needs("c++")
+# Each kernel with what its own source needs.
+KERNELS = [
+    pytest.param(
+        program, id=program.name, marks=pytest.mark.needs("boost") if program.name == "spinlock_pool" else ()
+    )
+    for program in programs()
+]
 
 SMALL = {"parallel_matrix_mult": 1e-2, "parallel_matrix_comp": 1e-2}
 EVENTS = countable("a=0x1,b=0x2,c=0x3")
@@ -34,17 +41,19 @@ def quiet(monkeypatch):
 
 @pytest.fixture(scope="module")
 def binaries(tmp_path_factory):
-    return build(tmp_path_factory.mktemp("kernels"))
+    """Where programs are; each is compiled when it is asked for, so that what one lacks concerns no other."""
+    return tmp_path_factory.mktemp("kernels")
 
 
 def small(program, binaries, form, **more):
+    build(binaries, [program.name])
     settings = {"threads": 2, "repeats": 2, "scale": SMALL.get(program.name, 1e-3), **more}
     if program.size * settings["scale"] ** (1 / program.exponent) < 64:
         settings["scale"] = (64 / program.size) ** program.exponent
     return program.argv(binaries, form, **settings)
 
 
-@pytest.mark.parametrize("program", programs(), ids=lambda program: program.name)
+@pytest.mark.parametrize("program", KERNELS)
 def test_forms_threads_and_sharing_give_one_result(program, binaries):
     for sharing in (0, 0.3, 1):
         results = {
@@ -57,7 +66,7 @@ def test_forms_threads_and_sharing_give_one_result(program, binaries):
     assert execute(larger)[0] not in results
 
 
-@pytest.mark.parametrize("program", programs(), ids=lambda program: program.name)
+@pytest.mark.parametrize("program", KERNELS)
 def test_each_invocation_is_a_sample(program, binaries, tmp_path):
     execute(
         small(program, binaries, "bad", repeats=5, threads=3),
@@ -87,6 +96,7 @@ def test_numa_programs_say_when_there_is_one_node(binaries):
 
 
 def test_wrong_arguments_and_missing_compilers_are_explained(binaries, tmp_path, monkeypatch):
+    build(binaries, ["histogram"])
     with pytest.raises(CmlibError, match="usage"):
         execute([str(binaries / "histogram"), "ugly", "2", "1000", "1", "1"])
     monkeypatch.setenv("CXX", "no-such-compiler")
@@ -94,7 +104,9 @@ def test_wrong_arguments_and_missing_compilers_are_explained(binaries, tmp_path,
         build(tmp_path)
 
 
+@pytest.mark.needs("boost")
 def test_boost_locks_are_boosts_own(binaries):
+    build(binaries, ["spinlock_pool"])
     symbols = subprocess.run(
         ["nm", "-C", binaries / "spinlock_pool"], capture_output=True, text=True, check=True
     )
@@ -249,6 +261,7 @@ def test_bad_counting_leaves_nothing_behind(steady, tmp_path, monkeypatch, stand
 
 def test_overhead_compares_counted_with_uncounted(binaries, tmp_path):
     program, events = programs()[0], [("page-faults", "1:2")]
+    build(binaries, [program.name])
     made = overhead.record_overhead(program, binaries, events, tmp_path, {}, scale=0.2, pairs=3)
     about = json.loads(made.read_text())
     assert len(about["ratios"]) == 3 and all(0.05 < ratio < 20 for ratio in about["ratios"])
@@ -258,6 +271,7 @@ def test_overhead_compares_counted_with_uncounted(binaries, tmp_path):
 
 def test_without_a_pmu_software_events_are_recorded_for_real(binaries, tmp_path):
     program = replace(programs()[9], runs=(2, 1, 1), size=1000)
+    build(binaries, [program.name])
     events = countable("task-clock,page-faults,context-switches")
     todo = recording.plan([program], events)
     assert todo[0].parts == (tuple((event.name, event.config) for event in events),)

@@ -3,7 +3,10 @@
 import json
 import os
 import re
+import shutil
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import numpy.testing as npt
@@ -175,14 +178,17 @@ def test_the_command_lists_what_it_would_record(micro_binaries, tmp_path, monkey
 
 @pytest.mark.needs("c++")
 def test_parallel_programs_are_recorded_by_name_and_last_as_long_as_before(tmp_path, monkeypatch):
+    """One that can't be compiled, as without Boost's headers, concerns no other."""
     kernel = next(k for k in kernels.programs() if k.name == "parallel_scalar_sum")
-    monkeypatch.setattr(applications.kernel_recipe, "programs", lambda: [kernel])
-    monkeypatch.setattr(
-        applications.kernels, "build", lambda place: kernels.recipe.build(place, [kernel.name])
-    )
+    broken = replace(kernel, name="spinlock_pool")
+    monkeypatch.setattr(applications.kernel_recipe, "programs", lambda: [broken, kernel])
+    monkeypatch.setattr(kernels.recipe, "SOURCES", tmp_path / "sources")
+    shutil.copytree(Path(kernels.recipe.__file__).parent / "src", tmp_path / "sources")
+    (tmp_path / "sources/spinlock_pool.cpp").write_text("#include <boost/that/is/not/there.hpp>\n")
     monkeypatch.setattr(applications.programs, "lacking", lambda: {"SPEC CPU2006": {"povray": ("povray",)}})
     (one,), left_out = applications.applications(tmp_path / "built", tmp_path, seconds=0.1)
-    assert left_out == ["cpu-povray: lacks povray"]
+    assert left_out[0] == "cpu-povray: lacks povray" and len(left_out) == 2
+    assert re.match(r"parallel-spinlock_pool: (.|\n)*not/there.hpp", left_out[1])
     assert (
         one.program.command.startswith("parallel_scalar_sum good 2 ")
         and str(tmp_path) not in one.program.command

@@ -10,7 +10,6 @@ from cmlib import places, report, store
 from cmlib.cli import main
 from cmlib.passwords import hide
 from tests import databases
-from tests.databases import POSTGRES
 from tests.small_notebooks import saving, write_profile
 
 SECRET = "hunter2secret"
@@ -86,7 +85,7 @@ def test_what_looks_like_no_url_stays_as_it_is():
         assert hide(text) == text
 
 
-@pytest.mark.skipif(not POSTGRES, reason="needs CMLIB_TEST_POSTGRES")
+@pytest.mark.needs("postgres")
 def test_a_notebook_reads_a_server_that_asks_for_a_password(tmp_path):
     with databases.server("postgres", tmp_path) as create:
         url = create()

@@ -215,13 +215,12 @@ def test_a_file_that_is_no_store_is_neither_read_nor_replaced(recordings, tmp_pa
     assert file.read_text(encoding="utf-8") == "years of work"
 
 
-if POSTGRES:
-
-    def test_another_s_schema_of_that_name_is_not_replaced(recordings):
-        name = f"cmlib_{uuid.uuid4().hex}"
-        in_postgres(f"CREATE DATABASE {name}")
-        url = sa.make_url(POSTGRES).set(database=name).render_as_string(hide_password=False)
-        in_postgres("CREATE SCHEMA cmlib", url)
-        with pytest.raises(StoreError, match="is not a store of cmlib"):
-            store.rebuild(recordings, url)
-        in_postgres(f"DROP DATABASE {name} WITH (FORCE)")
+@pytest.mark.needs("postgres")
+def test_another_s_schema_of_that_name_is_not_replaced(recordings):
+    name = f"cmlib_{uuid.uuid4().hex}"
+    in_postgres(f"CREATE DATABASE {name}")
+    url = sa.make_url(POSTGRES).set(database=name).render_as_string(hide_password=False)
+    in_postgres("CREATE SCHEMA cmlib", url)
+    with pytest.raises(StoreError, match="is not a store of cmlib"):
+        store.rebuild(recordings, url)
+    in_postgres(f"DROP DATABASE {name} WITH (FORCE)")

@@ -26,13 +26,15 @@ def _plan(setting):
 
 def _record(setting):
     todo = _todo(setting)
-    binaries = build(places.results_dir() / "kernels", [item.program.name for item in todo])
+    binaries = places.results_dir() / "kernels"
     about = {**machine.describe(), "numa_nodes": nodes(), "real_time": real_time()}
     paces, folder = {}, _folder(setting)
     with machine.counters_lock("recording the kernels"):
         for item in todo:
             name = f"{item.program.name} {item.form}"
             try:
+                # By itself: what one program needs, such as Boost's headers, the others don't.
+                build(binaries, [item.program.name])
                 recording.record(item, binaries, folder, about, paces=paces)
                 if item.form == "good":
                     record_overhead(item.program, binaries, item.parts[0], folder, about)

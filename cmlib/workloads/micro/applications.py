@@ -70,11 +70,12 @@ def applications(programs_folder, folder, *, seconds):
             left_out.append(f"cpu-{name}: lacks {', '.join(lacks)}")
         else:
             found.append(Application(f"cpu-{name}", CPU, programs.to_record(name)))
-    try:
-        built = kernels.build(programs_folder)
-        found += [_parallel(kernel, built, Path(folder), seconds) for kernel in kernel_recipe.programs()]
-    except CmlibError as error:
-        left_out.append(f"parallel programs: {error}")
+    for kernel in kernel_recipe.programs():
+        try:
+            built = kernels.build(programs_folder, [kernel.name])
+            found.append(_parallel(kernel, built, Path(folder), seconds))
+        except CmlibError as error:
+            left_out.append(f"parallel-{kernel.name}: {error}")
     return found, left_out
 
 
