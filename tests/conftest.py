@@ -72,7 +72,7 @@ def fake_perf(monkeypatch):
     monkeypatch.setenv("PATH", f"{FAKE}:{os.environ['PATH']}")
 
 
-@pytest.fixture(params=["fake", "real"] if needs.is_there("perf") else ["fake"])
+@pytest.fixture(params=["fake", pytest.param("real", marks=pytest.mark.needs("perf"))])
 def any_perf(request):
     """The fake one, then the real one."""
     if request.param == "fake":

@@ -4,10 +4,11 @@ import contextlib
 import os
 import uuid
 
+import pytest
 import sqlalchemy as sa
 
 POSTGRES = os.environ.get("CMLIB_TEST_POSTGRES")
-KINDS = ["sqlite", *(["postgres"] if POSTGRES else [])]
+KINDS = ["sqlite", pytest.param("postgres", marks=pytest.mark.needs("postgres"))]
 
 
 @contextlib.contextmanager
