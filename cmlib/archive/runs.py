@@ -81,11 +81,12 @@ def _problem(meta, file):
         ("encodings", _are_encodings, "names with what perf was told"),
         ("modifier", lambda modifier: modifier is None or is_text(modifier), "text or null"),
         ("counters", _are_counters, "two numbers or null: offered and good"),
+        ("note", is_text, "text"),
         ("machine", lambda machine: isinstance(machine, dict), "an object"),
         ("program", lambda program: program == file.parent.name, f"the folder's name, {file.parent.name!r}"),
         ("run", lambda run: run == file.stem, f"the file's name, {file.stem!r}"),
     ]
-    problem = first_problem(meta, checks)
+    problem = first_problem({"note": ""} | meta, checks)
     if problem:
         return problem
     if meta["run"] != (name := run_name(meta["set"], meta["pass"], meta["part"])):

@@ -36,6 +36,6 @@ def import_(name, files, about, **known):
 def _told(file):
     try:
         return json.load(file)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         message = f"{file.name} is not what `cmlib doctor --json` prints: {error}"
         raise click.BadParameter(message, param_hint="--machine") from error

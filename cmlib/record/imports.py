@@ -23,6 +23,7 @@ from cmlib.record.archive import (
 from cmlib.record.foreign import recognise
 
 _GZIP = b"\x1f\x8b"
+_UNMULTIPLEXED = "ocoe"
 
 
 def import_files(
@@ -69,6 +70,7 @@ def import_files(
         compared with those that are there.
     """
     recordings = Path(folder or places.recordings_dir())
+    check_names(name, set_name or _UNMULTIPLEXED)
     sources = [source for file in files for source in _read(Path(file), mode, interval_ms)]
     target = recordings / name
     with errors_as(RecordError, recordings):
@@ -181,7 +183,7 @@ def _separator(text):
 def _metadata(name, source, set_name, ready):
     facts = source.facts
     n_unpinned = len(events_of(facts)) - len(facts["pinned"])
-    chosen = set_name or ("ocoe" if facts["mode"] == "ocoe" else f"mlpx{n_unpinned}")
+    chosen = set_name or (_UNMULTIPLEXED if facts["mode"] == "ocoe" else f"mlpx{n_unpinned}")
     check_names(name, chosen)
     of_set = [meta for meta in ready.values() if meta["set"] == chosen]
     alike = [meta for meta in of_set if events_of(meta) == events_of(facts)]
@@ -200,7 +202,7 @@ def _metadata(name, source, set_name, ready):
 def _origin(about, command, note):
     """What perf's output does not tell; without `about`, the machine is unknown in every respect."""
     unknown = dict.fromkeys(machine.describe())
-    about = about or {"machine": {}, "offered_counters": None, "good_counters": None}
+    about = {"machine": {}, "offered_counters": None, "good_counters": None} if about is None else about
     try:
         told = {
             "counters": {"offered": about["offered_counters"], "good": about["good_counters"]},

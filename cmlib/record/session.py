@@ -112,7 +112,7 @@ def record(
         jobs = [_intended(plan, number, encodings, about) for number in range(passes) for plan in plans]
         _check_same_schedule(existing, plans, name)
         for _, meta in jobs:
-            check_run(meta | _TO_COME, target / f"{meta['run']}.json")
+            check_run(meta | _TO_COME | {"note": note}, target / f"{meta['run']}.json")
             check_comparable(existing.values(), meta)
         missing = [job for job in jobs if job[1]["run"] not in existing]
         made = []
