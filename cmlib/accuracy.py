@@ -13,7 +13,7 @@ from cmlib.distance import dtw, folded_error
 MEASURES = ("eq4_percent", "distance_ratio", "total_error_percent", "distribution_error")
 
 
-def compare_methods(ocoe_runs, mlpx_runs, methods=METHODS, *, events=None, sums=(), seed=0, **options):
+def compare_methods(ocoe_runs, mlpx_runs, methods=METHODS, *, events=None, sums=(), **options):
     """Clean multiplexed runs by each method and compare with OCOE runs of the same program.
 
     Parameters
@@ -25,7 +25,7 @@ def compare_methods(ocoe_runs, mlpx_runs, methods=METHODS, *, events=None, sums=
         Of :data:`cmlib.clean.METHODS`.
     events : sequence of str, optional
         Default: those multiplexed in a multiplexed run and counted by two OCOE runs or more.
-    sums, seed
+    sums
         For method "joint".
     **options
         For the other methods: see :func:`cmlib.clean.clean_series`.
@@ -49,7 +49,7 @@ def compare_methods(ocoe_runs, mlpx_runs, methods=METHODS, *, events=None, sums=
     known = references(ocoe_runs, mlpx_runs, events)
     rows = []
     for (number, run), method in itertools.product(enumerate(mlpx_runs), methods):
-        own = {"sums": sums, "seed": seed} if method == "joint" else options
+        own = {"sums": sums} if method == "joint" else options
         cleaned, _ = clean_run(run.counts, run.running, method=method, run=f"multiplexed run {number}", **own)
         for event, reference in known.items():
             if event in cleaned and cleaned[event].notna().any():

@@ -89,6 +89,16 @@ def test_counterminer_without_shares_is_the_paper(values):
 
 @few
 @given(multiplexed())
+def test_counterminer_as_printed_knows_no_shares(series):
+    values, running = series
+    cleaned, _ = clean_series(values, running, method="counterminer-printed")
+    npt.assert_allclose(cleaned, naive.counterminer(values), rtol=1e-12)
+    whole, _ = clean_run(pd.DataFrame({"a": values}), pd.DataFrame({"a": running}), method=METHODS[-1])
+    npt.assert_array_equal(whole["a"], cleaned)
+
+
+@few
+@given(multiplexed())
 def test_interpolation_is_the_area_below_the_lines(series):
     values, running = series
     npt.assert_allclose(

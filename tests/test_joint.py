@@ -10,7 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from cmlib.clean import clean_jointly, clean_run, hold_sums, spread_late_readings
+from cmlib.clean import (
+    METHODS,
+    clean_jointly,
+    clean_run,
+    hold_sums,
+    joint_estimates,
+    replay,
+    spread_late_readings,
+)
 from cmlib.perf import parse_stat, series
 from cmlib.places import recordings_dir
 from cmlib.synthetic import multiplexed_run
@@ -22,42 +30,70 @@ def recorded():
     return series(parse_stat(gzip.decompress(file.read_bytes()).decode()))
 
 
-@pytest.mark.parametrize("seed", range(10))
-def test_comes_closer_to_the_truth_than_every_other_method(seed):
-    planted = multiplexed_run(seed=seed)
+@pytest.fixture(scope="module")
+def cleaned():
+    """Planted runs, and each of them cleaned by every method."""
+    return [
+        (
+            planted,
+            {method: clean_run(planted.counts, planted.running, method=method)[0] for method in METHODS},
+        )
+        for planted in (multiplexed_run(seed=seed) for seed in range(3))
+    ]
 
-    def error(method):
-        cleaned, _ = clean_run(planted.counts, planted.running, method=method)
-        return (((cleaned - planted.truth) ** 2).mean() ** 0.5 / planted.truth.std()).mean()
 
-    errors = {method: error(method) for method in ("joint", "interpolate", "counterminer", "scaling")}
-    assert min(errors, key=errors.get) == "joint"
-    assert errors["joint"] < 0.8 * errors["scaling"]
+def test_comes_closer_to_the_truth_than_every_other_method(cleaned):
+    def error(frame, truth):
+        return (((frame - truth) ** 2).mean() ** 0.5 / truth.std()).mean()
+
+    errors = pd.DataFrame(
+        [{name: error(frame, planted.truth) for name, frame in by.items()} for planted, by in cleaned]
+    )
+    assert errors.mean().idxmin() == "joint"
+    assert (errors["joint"] < 0.9 * errors["scaling"]).all()
+    assert errors["joint"].mean() < 0.75 * errors["scaling"].mean()
 
 
-def test_varies_as_much_as_the_truth():
-    planted = multiplexed_run(seed=1)
-    cleaned = clean_jointly(planted.counts, planted.running)
-    multiplexed = planted.counts.columns[2:]
+def test_varies_less_than_what_perf_prints_and_not_less_than_the_truth(cleaned):
+    planted, by = cleaned[1]
 
     def restless(frame):
-        return (
-            frame[multiplexed].diff().abs().mean() / planted.truth[multiplexed].diff().abs().mean()
-        ).mean()
+        steps = frame.diff().abs().mean() / planted.truth.diff().abs().mean()
+        return steps[planted.counts.columns[2:]].mean()
 
     assert restless(planted.counts) > 1.5
-    assert 0.9 < restless(cleaned) < 1.25
+    assert 1 <= restless(by["joint"]) < 0.9 * restless(planted.counts)
 
 
-def test_totals_stay_and_exact_samples_too():
+def test_exact_samples_stay_and_nothing_is_negative():
     planted = multiplexed_run(seed=2)
     running = planted.running.copy()
     running.iloc[10:20] = 1.0
-    cleaned = clean_jointly(planted.counts, running)
-    npt.assert_allclose(cleaned.sum(), planted.counts.sum(), rtol=1e-9)
+    cleaned, errors = joint_estimates(planted.counts, running)
     npt.assert_array_equal(cleaned.iloc[10:20], planted.counts.iloc[10:20])
     npt.assert_array_equal(cleaned[["instructions", "cycles"]], planted.counts[["instructions", "cycles"]])
-    assert (cleaned >= 0).all().all()
+    assert (errors.iloc[10:20] == 0).all().all() and (errors[["instructions", "cycles"]] == 0).all().all()
+    assert (cleaned >= 0).all().all() and (errors >= 0).all().all()
+
+
+def test_nine_tenths_of_the_truth_lie_within_the_intervals_of_nine_tenths():
+    inside = []
+    for seed in range(3):
+        planted = multiplexed_run(seed=seed)
+        estimates, errors = joint_estimates(planted.counts, planted.running)
+        multiplexed = planted.counts.columns[2:]
+        off = (estimates - planted.truth).abs()[multiplexed]
+        inside.append((off <= 1.645 * errors[multiplexed]).mean().mean())
+    assert 0.85 < np.mean(inside) < 0.97
+
+
+def test_what_others_do_not_explain_stays_as_it_is():
+    """Events that wander on their own, each in a slot of its own: nothing is known of them but themselves."""
+    rng = np.random.default_rng(0)
+    walks = pd.DataFrame(np.exp(0.02 * rng.normal(size=(600, 4)).cumsum(axis=0)) * 1e6, columns=list("abcd"))
+    run = replay(walks, [["a"], ["b"], ["c"], ["d"]], slots=8)
+    cleaned, _ = joint_estimates(run.counts, run.running)
+    pd.testing.assert_frame_equal(cleaned, run.counts)
 
 
 def test_an_unmultiplexed_run_comes_back_unchanged():
@@ -67,13 +103,12 @@ def test_an_unmultiplexed_run_comes_back_unchanged():
     assert not changed.any().any()
 
 
-def test_seeds_repeat_and_times_do_not_matter():
+def test_it_repeats_and_times_do_not_matter():
     planted = multiplexed_run(60, seed=4)
-    once = clean_jointly(planted.counts, planted.running, seed=7)
-    pd.testing.assert_frame_equal(once, clean_jointly(planted.counts, planted.running, seed=7))
-    assert not once.equals(clean_jointly(planted.counts, planted.running, seed=8))
+    once = clean_jointly(planted.counts, planted.running)
+    pd.testing.assert_frame_equal(once, clean_jointly(planted.counts, planted.running))
     renamed = planted.counts.set_axis(range(60)), planted.running.set_axis(range(60))
-    npt.assert_array_equal(clean_jointly(*renamed, seed=7), once)
+    npt.assert_array_equal(clean_jointly(*renamed), once)
 
 
 def test_groups_may_be_named_instead_of_told_by_their_shares():
@@ -95,7 +130,6 @@ def test_what_was_not_counted_is_predicted_and_what_never_was_stays_open():
     assert cleaned.drop(columns="group_2_event_0").notna().all().all()
     truth = planted.truth.loc[counts.index[50:60], lost]
     assert (cleaned.loc[truth.index, lost] / truth).sub(1).abs().mean().mean() < 0.25
-    npt.assert_allclose(cleaned[lost].drop(truth.index).sum(), counts[lost].sum(), rtol=1e-9)
 
 
 def test_an_impossible_value_is_taken_for_none():
@@ -149,7 +183,8 @@ def test_a_real_run_is_cleaned_whole(recorded):
     cleaned, changed = clean_run(counts, running)
     assert not changed[["instructions", "cycles"]].iloc[:-1].any().any()
     assert cleaned.iloc[:-1].notna().all().all()
-    assert changed.loc[:, (running < 0.9).all()].mean().mean() > 0.9
+    moved = changed.loc[:, (running < 0.9).all()].iloc[:-1].mean()
+    assert set(moved) == {0, 1} and moved.mean() > 0.5, "an event is cleaned, or left as it is"
 
 
 sums = hnp.arrays(np.float64, (6, 4), elements=st.floats(0, 1e6).map(lambda x: round(x, 2)))
@@ -201,20 +236,6 @@ def test_sums_bring_estimates_closer(seed):
 
     npt.assert_allclose(with_sums["whole"], with_sums[list(parts)].sum(axis=1), rtol=1e-6)
     assert error(with_sums) < error(without)
-
-
-def test_a_long_run_takes_several_forests(monkeypatch):
-    planted = multiplexed_run(300, seed=3)
-    whole = clean_jointly(planted.counts, planted.running)
-    monkeypatch.setattr("cmlib.clean.joint._MOST_SAMPLES", 100)
-    stretches = clean_jointly(planted.counts, planted.running)
-    assert not stretches.equals(whole) and np.isfinite(stretches.to_numpy()).all()
-    npt.assert_allclose(stretches.sum(), planted.counts.sum(), rtol=1e-9)
-
-    def error(cleaned):
-        return (((cleaned - planted.truth) ** 2).mean() ** 0.5 / planted.truth.std()).mean()
-
-    assert error(stretches) < 1.2 * error(whole)
 
 
 def test_sums_are_held_stretch_by_stretch(monkeypatch):

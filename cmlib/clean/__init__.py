@@ -2,16 +2,18 @@
 
 from cmlib.clean.distribution import coverage, distribution_kinds
 from cmlib.clean.interpolation import interpolate
-from cmlib.clean.joint import clean_jointly
+from cmlib.clean.joint import clean_jointly, joint_estimates
 from cmlib.clean.late import spread_late_readings
 from cmlib.clean.missing import fill_missing, missing_samples
 from cmlib.clean.outliers import replace_outliers
+from cmlib.clean.replay import Replay, replay
 from cmlib.clean.run import METHODS, clean_run
 from cmlib.clean.series import SERIES_METHODS, clean_series
 from cmlib.clean.sums import hold_sums
 
 __all__ = [
     "METHODS",
+    "Replay",
     "SERIES_METHODS",
     "clean_jointly",
     "clean_run",
@@ -21,7 +23,9 @@ __all__ = [
     "fill_missing",
     "hold_sums",
     "interpolate",
+    "joint_estimates",
     "missing_samples",
+    "replay",
     "replace_outliers",
     "spread_late_readings",
 ]

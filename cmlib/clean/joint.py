@@ -2,31 +2,49 @@
 
 import numpy as np
 import pandas as pd
-from sklearn.ensemble import ExtraTreesRegressor
 
+from cmlib.clean.interpolation import interpolate
 from cmlib.clean.late import spread_late_readings
+from cmlib.clean.left_out import predict_left_out
+from cmlib.clean.noise import error_variance, gap_variance, local_mean, share_step, turns_per_interval
 from cmlib.clean.sums import hold_sums
 
-# Noise of a slice of rotation beside its neighbours, as a share of what independent slices would give.
-_SLICE_NOISE = 1 / 3
 _IMPOSSIBLE = 1000.0
-_TREES = 50
-# A forest's memory grows with its samples; a longer run takes several, one after the other.
-_MOST_SAMPLES = 10_000
+# Share of the residuals that must be error before anything is moved, and from which on all that is error is.
+_NOT_SURE, _SURE = 0.25, 0.40
+# Predictions fill gaps where they miss by less than this share of what straight lines miss by.
+_MUCH_NEARER = 0.2
+_REACH = 5
 
 
-def clean_jointly(counts, running, *, sums=(), groups=None, seed=0):
-    """Clean all events of a run together, each as far as its running share leaves it uncertain.
+def clean_jointly(counts, running, *, sums=(), groups=None):
+    """Clean all events of a run together; what can't be bettered stays: see :func:`joint_estimates`.
+
+    Returns
+    -------
+    DataFrame
+        The estimates, without their standard errors.
+    """
+    return joint_estimates(counts, running, sums=sums, groups=groups)[0]
+
+
+def joint_estimates(counts, running, *, sums=(), groups=None):
+    """Estimate the counts of all events of a run, and how far the estimates are likely to be off.
 
     1. A reading that came late is divided among its intervals
        (:func:`cmlib.clean.spread_late_readings`); an impossible one, above 1000 a cycle
        and above 1000 times the event's median, counts as not counted.
-    2. Each group of events is regressed, out of bag, on the always-counted events
-       with their neighbours in time, the other groups' events, and its own
-       neighbours in time (extremely randomized trees). Events of its own group are
-       left out: they were seen in the same slices of time and err with it.
-    3. Estimate and prediction are blended by the running share: see Notes.
-    4. Each event is scaled to the total it was estimated to have, and `sums` are restored.
+    2. Each group of events is predicted from the events of other slots, every interval
+       without itself (:func:`cmlib.clean.left_out.predict_left_out`, of logarithms).
+    3. How much of an estimate is error is told from its own steps in time and its
+       running share (:func:`cmlib.clean.noise.error_variance`). Where this explains
+       less than a quarter of the distance between estimates and predictions, the
+       event stays as perf printed it; from 40 % on, estimates are moved towards their
+       predictions, by that share of the distance and less where the distance is
+       within what predictions usually miss.
+    4. Intervals in which an event was not counted are filled by a straight line in
+       time, moved towards the prediction as far as that has the smaller variance.
+    5. `sums` are restored.
 
     Parameters
     ----------
@@ -41,39 +59,37 @@ def clean_jointly(counts, running, *, sums=(), groups=None, seed=0):
     groups : iterable of collections of str, optional
         Events counted in the same slices of time; default: those whose running
         shares agree in every interval.
-    seed : int, default 0
 
     Returns
     -------
-    DataFrame
+    estimates : DataFrame of float64, shape (n_intervals, n_events)
         Finite, except for events never counted in this run, which stay NaN. A sample
         counted all the time comes back as it is.
+    standard_errors : DataFrame of float64, same shape
+        Standard deviation of each estimate's error [events per interval]; 0 where the
+        sample was counted all the time.
 
     Notes
     -----
-    A residual between estimate and prediction is partly true (variance u) and partly
-    noise of extrapolation (variance e). Were a program's slices of time independent,
-    e would be u (1 - s) / s at running share s; they resemble their neighbours, and a
-    third of that makes the cleaned series as restless as an unmultiplexed one (four
-    programs on Zen 5). What of the residual carries over from one interval to the
-    next is taken as true. The estimate's weight is sqrt(u / (u + e)): 1 at s = 1, 0 at
-    s = 0, and such that the cleaned series varies as much as the true one; u / (u + e)
-    itself would be closer point by point and too smooth (constrained Bayes
-    estimates: Louis 1984, Ghosh 1992). How e follows from s can't be read off a single run:
-    shares vary too little, and the slope changes its sign from one pass to the other.
+    A distance between estimate and prediction is partly error of extrapolation, partly
+    the event's own doing. A single run can't tell them apart; that its steps look
+    alike within an interval and between intervals is an assumption, judged on replayed
+    rotations (:func:`cmlib.clean.replay`), on twins and on runs without multiplexing.
     """
     estimates, share = _estimates(counts, running)
-    counted = share.columns[share.gt(0).any()]
-    uncertain = [event for event in counted if not share[event].ge(1).all()]
-    cleaned, variance = estimates.copy(), pd.DataFrame(0.0, counts.index, counts.columns)
-    filled = estimates[counted].interpolate(limit_direction="both")
-    for group in _together(running[uncertain], groups):
-        predicted = _predict(_features(filled, share, group), estimates[group].to_numpy(), seed)
-        for event, prediction in zip(group, predicted.T, strict=True):
-            cleaned[event], variance[event] = _blend(
-                estimates[event].to_numpy(), prediction, share[event].to_numpy()
-            )
-    return hold_sums(cleaned, variance, sums)
+    filled = estimates.apply(lambda event: _line_through_gaps(event.to_numpy(), share[event.name].to_numpy()))
+    cleaned, variance = filled.copy(), filled * 0.0
+    uncertain = [event for event in share if share[event].gt(0).any() and not share[event].ge(1).all()]
+    step = share_step(running[uncertain].to_numpy(dtype=float))
+    predicted = _predictions(filled, share, uncertain, running, groups)
+    for event in uncertain:
+        prediction = predicted[event].to_numpy() if event in predicted else None
+        cleaned[event], variance[event] = _weigh(
+            filled[event].to_numpy(), prediction, share[event].to_numpy(), step
+        )
+    known = set(filled.columns[filled.notna().all()])
+    sums = [(whole, parts) for whole, parts in sums if {whole, *parts} <= known]
+    return hold_sums(cleaned, variance, sums), np.sqrt(variance)
 
 
 def _estimates(counts, running):
@@ -86,84 +102,76 @@ def _estimates(counts, running):
     return estimates, running.where(estimates.notna(), 0.0).astype(float)
 
 
-def _together(running, groups):
-    """Events that were counted in the same slices of time."""
-    if groups is None:
-        key = {event: running[event].to_numpy().tobytes() for event in running}
-    else:
-        key = {event: number for number, group in enumerate(groups) for event in group}
-    together = {}
-    for event in running:
-        together.setdefault(key.get(event, event), []).append(event)
-    return together.values()
-
-
-def _features(filled, share, group):
-    others = filled.drop(columns=group)
-    always = others[others.columns[share[others.columns].ge(1).mean() > 0.5]]
-    lagged = [always.shift(step) for step in (1, -1)] + [filled[group].shift(step) for step in (1, -1)]
-    return np.hstack([others.to_numpy(), *(frame.bfill().ffill().to_numpy() for frame in lagged)])
-
-
-def _predict(features, estimates, seed):
-    """Each interval's counts, from a forest for each stretch of the run."""
-    seen = np.flatnonzero(np.isfinite(estimates).all(axis=1))
-    n_stretches = max(1, -(-len(seen) // _MOST_SAMPLES))
-    borders = [part[0] for part in np.array_split(seen, n_stretches)[1:]]
-    stretches = zip(np.split(features, borders), np.split(estimates, borders), strict=True)
-    return np.vstack([_predict_stretch(*stretch, seed) for stretch in stretches])
-
-
-def _predict_stretch(features, estimates, seed):
-    """Each interval's counts, from trees that have not seen that interval."""
-    seen = np.isfinite(estimates).all(axis=1)
-    scale = estimates[seen].std(axis=0)
-    scale[scale == 0] = 1
-    forest = ExtraTreesRegressor(
-        _TREES,
-        min_samples_leaf=2,
-        max_features=0.5,
-        bootstrap=True,
-        oob_score=True,
-        random_state=seed,
-        n_jobs=1,
-    )
-    targets = estimates[seen] / scale
-    forest.fit(features[seen], targets[:, 0] if targets.shape[1] == 1 else targets)
-    predicted = np.empty_like(estimates)
-    predicted[seen] = forest.oob_prediction_.reshape(targets.shape) * scale
-    if not seen.all():
-        predicted[~seen] = forest.predict(features[~seen]).reshape(-1, estimates.shape[1]) * scale
-    return predicted
-
-
-def _blend(estimate, predicted, share):
-    """One event's cleaned counts and the variance of their error."""
+def _line_through_gaps(values, share):
     seen = share > 0
-    residual = np.where(seen, estimate - predicted, 0.0)
-    odds = _SLICE_NOISE * (1 - share[seen]) / share[seen]
-    lasting, fresh = _true_variances(residual, seen, odds)
-    weight = np.zeros(len(estimate))
-    weight[seen] = 1.0
-    if fresh > 0:
-        weight[seen] = (lasting + fresh) / (lasting + fresh + fresh * odds)
-    cleaned = np.maximum(predicted + np.sqrt(weight) * residual, 0)
-    exact = share >= 1
-    cleaned[exact] = estimate[exact]
-    return _keep_total(cleaned, estimate, seen & ~exact), (lasting + fresh) * (1 - weight)
+    return np.where(seen, values, interpolate(values, share)) if seen.any() and not seen.all() else values
 
 
-def _true_variances(residual, seen, odds):
-    """Variance of the residual's true part: what lasts from one interval to the next, and what is new in each."""
-    variance = (residual[seen] ** 2).mean()
-    pairs = seen[1:] & seen[:-1]
-    lasting = (residual[1:] * residual[:-1])[pairs].mean() if pairs.any() else 0.0
-    lasting = min(max(lasting, 0.0), variance)
-    return lasting, (variance - lasting) / (1 + odds.mean())
+def _predictions(filled, share, uncertain, running, groups):
+    usable = filled.loc[:, filled.notna().all() & (filled.max() > filled.min())]
+    if usable.shape[1] < 2:
+        return usable * np.nan
+    logs = np.log1p(usable.to_numpy())
+    together = {}
+    for column, event in enumerate(usable):
+        together.setdefault(_slot(event, uncertain, running, groups), []).append(column)
+    predicted = predict_left_out(logs, list(together.values()), share[usable.columns].to_numpy() > 0)
+    counts = np.expm1(np.clip(predicted, 0, logs.max(axis=0) + 3))
+    return pd.DataFrame(counts, filled.index, usable.columns)
 
 
-def _keep_total(cleaned, estimate, where):
-    total = cleaned[where].sum()
-    if total > 0:
-        cleaned[where] *= estimate[where].sum() / total
-    return cleaned
+def _slot(event, uncertain, running, groups):
+    """What tells events apart that were counted at different times."""
+    if event not in uncertain:
+        return event
+    if groups is None:
+        return running[event].to_numpy().tobytes()
+    return next((number for number, group in enumerate(groups) if event in group), event)
+
+
+def _weigh(estimate, prediction, share, step):
+    """One event's cleaned counts and the variance of their error."""
+    seen, cleaned, variance = share > 0, estimate.copy(), np.zeros(len(estimate))
+    turns = turns_per_interval(share[seen], step)
+    error = error_variance(estimate[seen], share[seen], turns)
+    if prediction is None:
+        variance[seen] = error
+        variance[~seen] = gap_variance(estimate, seen)
+        return cleaned, variance
+    residual = estimate - prediction
+    distance = local_mean(residual[seen] ** 2, _REACH)
+    weight = _share_of_error(error, residual[seen], share[seen], distance) * _beyond_usual(residual[seen])
+    cleaned[seen] -= np.where(share[seen] < 1, weight * residual[seen], 0.0)
+    variance[seen] = error * (1 - weight.mean())
+    cleaned[~seen], variance[~seen] = _fill(estimate, prediction, seen, distance)
+    return np.maximum(cleaned, 0), variance
+
+
+def _share_of_error(error, residual, share, distance):
+    """How much of the residuals is error of extrapolation, for all one can tell; 0 where that is too little."""
+    size = np.sqrt(distance).mean()
+    if size == 0:
+        return 0.0
+    fresh = error_variance(residual, share, np.inf, reach=_REACH)
+    part = min((np.sqrt(error).mean() / size) ** 2, (np.sqrt(fresh).mean() / size) ** 2, 1.0)
+    return part * np.clip((part - _NOT_SURE) / (_SURE - _NOT_SURE), 0, 1)
+
+
+def _beyond_usual(residual):
+    """Towards 1 for residuals that predictions alone seldom miss by, towards 0 for those they usually do."""
+    usual = (1.4826 * np.median(np.abs(residual))) ** 2
+    squares = residual**2
+    return np.divide(squares, squares + usual / 2, out=np.zeros_like(squares), where=squares > 0)
+
+
+def _fill(estimate, prediction, seen, distance):
+    """Counts of intervals that were not seen, between straight line and prediction, and their variance."""
+    hidden, at = np.flatnonzero(~seen), np.flatnonzero(seen)
+    by_line = gap_variance(estimate, seen)
+    by_others = np.interp(hidden, at, distance)
+    weight = np.zeros(len(hidden))
+    if np.sqrt(by_others).sum() < _MUCH_NEARER * np.sqrt(by_line).sum():
+        both = by_line + by_others
+        weight = np.divide(by_line - by_others, both, out=weight, where=by_line > by_others)
+    filled = estimate[hidden] + weight * (prediction - estimate)[hidden]
+    return filled, (1 - weight) ** 2 * by_line + weight**2 * by_others

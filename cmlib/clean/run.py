@@ -4,14 +4,12 @@ import numpy as np
 import pandas as pd
 
 from cmlib.clean.joint import clean_jointly
-from cmlib.clean.series import SERIES_METHODS, check_enough, checked_share, clean_series, differs
+from cmlib.clean.series import PRINTED, SERIES_METHODS, check_enough, checked_share, clean_series, differs
 
-METHODS = (*SERIES_METHODS, "joint")
+METHODS = (*SERIES_METHODS, "joint", PRINTED)
 
 
-def clean_run(
-    counts, running=None, *, method="joint", sums=(), groups=None, seed=0, run="this run", **options
-):
+def clean_run(counts, running=None, *, method="joint", sums=(), groups=None, run="this run", **options):
     """Clean all events of one run.
 
     Parameters
@@ -21,11 +19,12 @@ def clean_run(
         interval]; NaN where perf wrote ``<not counted>``. Never modified.
     running : DataFrame of float, same shape, optional except for "joint"
         Share of each interval in which each event was counted, 0 to 1.
-    method : {"joint", "counterminer", "interpolate", "scaling"}, default "joint"
-        "joint" uses all events of the run at once (:func:`cmlib.clean.clean_jointly`);
-        the others go event by event (:func:`cmlib.clean.clean_series`).
-    sums, groups, seed
-        For "joint": see :func:`cmlib.clean.clean_jointly`.
+    method : {"joint", "counterminer", "counterminer-printed", "interpolate", "scaling"}, default "joint"
+        "joint" uses all events of the run at once, and leaves alone what it can't
+        better (:func:`cmlib.clean.joint_estimates`, which tells standard errors as
+        well); the others go event by event (:func:`cmlib.clean.clean_series`).
+    sums, groups
+        For "joint": see :func:`cmlib.clean.joint_estimates`.
     run : str
         Names the run in messages, e.g. ``run 'kmeans-03'``.
     **options
@@ -54,7 +53,7 @@ def clean_run(
             raise ValueError(
                 f"{run}: method 'joint' needs the running shares; without them use 'counterminer'"
             )
-        cleaned = clean_jointly(counts, running, sums=sums, groups=groups, seed=seed, **options)
+        cleaned = clean_jointly(counts, running, sums=sums, groups=groups, **options)
     else:
         cleaned = pd.DataFrame(
             {

@@ -8,6 +8,8 @@ from cmlib.clean.missing import fill_missing, missing_samples
 from cmlib.clean.outliers import replace_outliers
 
 SERIES_METHODS = ("scaling", "interpolate", "counterminer")
+# CounterMiner's without what perf tells of running shares, which the paper does not use.
+PRINTED = "counterminer-printed"
 FEWEST_SAMPLES = 3
 
 
@@ -41,9 +43,12 @@ def clean_series(
         counterminer   1: the sample is exact;      mean of k nearest in time  as
                        0: it is missing                                        `missing_samples`
         ============== ============================ ========================== ====================
-    method : {"counterminer", "interpolate", "scaling"}, default "counterminer"
-        Outliers replaced and missing samples filled (CounterMiner, §III-B) ·
-        :func:`cmlib.clean.interpolate` · what perf prints.
+
+        "counterminer-printed" leaves it unused, as the paper does: zeros count as
+        missing wherever the series reaches `true_zero_max`, and no sample is exact.
+    method : {"counterminer", "counterminer-printed", "interpolate", "scaling"}, default "counterminer"
+        Outliers replaced and missing samples filled (CounterMiner, §III-B), with or
+        without the running shares · :func:`cmlib.clean.interpolate` · what perf prints.
     n_gaussian, n_long_tail : float > 0, default 3.0 and 5.0
         Threshold of Eq. 6 [standard deviations] if the samples pass the
         Anderson-Darling test of a Gaussian at 5 %, and if they don't.
@@ -69,7 +74,7 @@ def clean_series(
     Notes
     -----
     With `running` given, a sample that was counted all the time comes back as it is
-    by every method, whatever its value. Eq. 6 takes mean and deviation over the
+    by every method but "counterminer-printed", whatever its value. Eq. 6 takes mean and deviation over the
     samples that are not missing.
     """
     values = np.array(values, dtype=np.float64)
@@ -79,10 +84,12 @@ def clean_series(
         cleaned = values.copy()
     elif method == "interpolate":
         cleaned = interpolate(values, np.isfinite(values).astype(float) if running is None else running)
-    elif method == "counterminer":
-        cleaned = _counterminer(values, running, (n_gaussian, n_long_tail), k, true_zero_max)
+    elif method in ("counterminer", PRINTED):
+        used = None if method == PRINTED else running
+        cleaned = _counterminer(values, used, (n_gaussian, n_long_tail), k, true_zero_max)
     else:
-        raise ValueError(f"{name}: method is {method!r}; clean_series knows {', '.join(SERIES_METHODS)}")
+        known = ", ".join((*SERIES_METHODS, PRINTED))
+        raise ValueError(f"{name}: method is {method!r}; clean_series knows {known}")
     return cleaned, differs(cleaned, values)
 
 

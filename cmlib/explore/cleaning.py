@@ -11,9 +11,11 @@ from cmlib.explore.panel import Panel
 _METHODS = [
     ("joint: from what was counted at the same time", "joint"),
     ("counterminer: outliers and gaps (Eq. 6–8)", "counterminer"),
+    ("counterminer-printed: without running shares", "counterminer-printed"),
     ("interpolate: lines between what was seen", "interpolate"),
     ("scaling: what perf prints", "scaling"),
 ]
+_OF_THE_PAPER = ("counterminer", "counterminer-printed")
 
 
 def cleaning(programs, table, *, event="", method="joint"):
@@ -67,7 +69,7 @@ def _draw(both, program, event, method, n, k):
     if method == "joint":
         cleaned = both.joint[number][[event]]
     else:
-        options = {"n_gaussian": n, "n_long_tail": n, "k": k} if method == "counterminer" else {}
+        options = {"n_gaussian": n, "n_long_tail": n, "k": k} if method in _OF_THE_PAPER else {}
         cleaned, _ = clean.clean_run(counts, running, method=method, run=f"program {program!r}", **options)
     whole = run.interval_s > run.interval_s.median() / 2
     before, after = counts.loc[whole, event], cleaned.loc[whole, event]
@@ -84,7 +86,7 @@ def _draw(both, program, event, method, n, k):
     return figure, _errors(errors, method) + text.paragraph(
         f"{changed.sum()} of {len(after)} samples changed, {before.isna().sum()} of them gaps.",
         f"Eq. 6 as the paper uses it takes n = {_rule(both, event):g} for this event, by the test of a Gaussian."
-        if method == "counterminer"
+        if method in _OF_THE_PAPER
         else "n and k are settings of <em>counterminer</em> alone.",
         "A ratio of 1: as near to OCOE as OCOE is to itself. Eq. 4 folds there, so that being nearer counts as an error again.",
     )
@@ -117,4 +119,4 @@ def _rule(both, event):
 
 def _enable(controls, method):
     for name in ("n", "k"):
-        controls[name].disabled = method != "counterminer"
+        controls[name].disabled = method not in _OF_THE_PAPER

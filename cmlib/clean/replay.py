@@ -1,0 +1,71 @@
+"""Multiplexing replayed on events that were counted all the time, so that the truth is known."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+
+class Replay(NamedTuple):
+    """What perf would have printed, and what it should have.
+
+    Attributes
+    ----------
+    counts : DataFrame of float, shape (n_intervals, n_events)
+        Scaled by 1 / running [events per interval]; NaN where an event had no turn.
+    running : DataFrame of float, same shape
+        Running shares, 0 to 1.
+    truth : DataFrame of float, same shape
+        Counts [events per interval].
+    """
+
+    counts: pd.DataFrame
+    running: pd.DataFrame
+    truth: pd.DataFrame
+
+
+def replay(counted, groups, *, slots=1, phase=0):
+    """Hide what a rotation of groups of events would have hidden.
+
+    Slot after slot, one group has its turn: group ``(slot + phase) % len(groups)``.
+
+    Parameters
+    ----------
+    counted : DataFrame of float, shape (n_slots, n_events)
+        Counts of slots of equal length; index: end of the slot [s]. Never modified.
+    groups : list of lists of str
+        Events that have their turns together; those in no group are counted all the time.
+    slots : int, default 1
+        Slots that are added up to an interval; 1: the rotation is slower than an
+        interval. A rest shorter than an interval is left out.
+    phase : int, default 0
+
+    Returns
+    -------
+    Replay
+
+    Raises
+    ------
+    ValueError
+        If `slots` is below 1, a group's event was not counted, or there is no whole interval.
+    """
+    unknown = [event for group in groups for event in group if event not in counted]
+    if unknown:
+        raise ValueError(f"{', '.join(unknown)}: not among the events that were counted")
+    if not 1 <= slots <= len(counted):
+        raise ValueError(
+            f"slots is {slots}; an interval needs 1 slot to {len(counted)}, which is all there are"
+        )
+    n_intervals = len(counted) // slots
+    exact = counted.to_numpy(dtype=np.float64)[: n_intervals * slots]
+    seen = np.ones_like(exact)
+    turn = (np.arange(len(exact)) + phase) % len(groups) if groups else None
+    for number, group in enumerate(groups):
+        seen[:, counted.columns.get_indexer(group)] = (turn == number)[:, None]
+    truth, caught, turns = (
+        part.reshape(n_intervals, slots, -1).sum(axis=1) for part in (exact, exact * seen, seen)
+    )
+    share = turns / slots
+    counts = np.divide(caught, share, out=np.full_like(caught, np.nan), where=share > 0)
+    index = counted.index[slots - 1 :: slots][:n_intervals]
+    return Replay(*(pd.DataFrame(part, index, counted.columns) for part in (counts, share, truth)))
