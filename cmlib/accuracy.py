@@ -9,6 +9,7 @@ from scipy import stats
 
 from cmlib.clean import METHODS, clean_run, spread_late_readings
 from cmlib.distance import dtw, folded_error
+from cmlib.errors import UnfitRecordingError
 
 MEASURES = ("eq4_percent", "distance_ratio", "total_error_percent", "distribution_error")
 
@@ -201,7 +202,7 @@ class Reference:
 
     def __init__(self, runs, event):
         if len(runs) < 2:
-            raise ValueError(
+            raise UnfitRecordingError(
                 f"event {event!r} was counted by {len(runs)} OCOE runs; comparing needs 2. "
                 "Record another pass, or name the events to compare."
             )
@@ -231,7 +232,7 @@ def _multiplexed(ocoe_runs, mlpx_runs):
     )
     events = [event for event in found if len(_with(event, ocoe_runs)) > 1]
     if not events:
-        raise ValueError(
+        raise UnfitRecordingError(
             f"none of {len(found)} multiplexed events was counted by two of {len(ocoe_runs)} OCOE runs: "
             "there is nothing to compare with. Record two OCOE passes of the same events."
         )

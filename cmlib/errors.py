@@ -6,4 +6,11 @@ class CmlibError(Exception):
 
 
 class NothingRecordedError(CmlibError):
-    """There is no recording yet of what was asked for; the message says what to run."""
+    """There is no recording yet of what was asked for; the message says what to run.
+
+    In a report, a notebook that raises it is left out with this message.
+    """
+
+
+class UnfitRecordingError(NothingRecordedError, ValueError):
+    """What is recorded can't answer the question: it is too short, lacks events, or can't be compared."""

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 
+from cmlib.errors import UnfitRecordingError
 from cmlib.leaks import is_named_leak, require_ipc
 
 _MOST_STEPS = 200
@@ -163,7 +164,7 @@ def align_passes(runs, passes, n_steps=None, **options):
     first = next(iter(matrices.values()))[0]
     common = [event for event in first if all(event in X for X, _ in matrices.values())]
     if not common:
-        raise ValueError(
+        raise UnfitRecordingError(
             f"no event was counted in every pass of {list(matrices)}; align the runs of one pass alone."
         )
     return {name: (X[common], ipc) for name, (X, ipc) in matrices.items()}
@@ -181,7 +182,7 @@ def scale_to_unit(X):
 def _checked(runs):
     runs = [_checked_run(run, f"run {number}") for number, run in enumerate(runs)]
     if not runs:
-        raise ValueError("no runs to fuse.")
+        raise UnfitRecordingError("no runs to fuse.")
     return runs
 
 
@@ -191,13 +192,13 @@ def _checked_run(run, label):
     at_work = (run["instructions"] > 0) & (run["cycles"] > 0)
     run = run.loc[at_work, run.notna().any()].astype(float)
     if len(run) < 2:
-        raise ValueError(
+        raise UnfitRecordingError(
             f"{label} has {len(run)} interval(s) in which the program ran; fusing needs at least 2."
         )
     holes = run.isna().sum()
     if holes.any():
         event = holes.idxmax()
-        raise ValueError(
+        raise UnfitRecordingError(
             f"{label}: event {event!r} has no count in {holes[event]} of {len(run)} intervals; "
             "fill the gaps first, with cmlib.clean.clean_run."
         )
@@ -208,7 +209,7 @@ def _require_same_work(runs):
     retired = np.array([run["instructions"].sum() for run in runs])
     ratio = retired / np.median(retired)
     for number in np.flatnonzero((ratio < 0.5) | (ratio > 2)):
-        raise ValueError(
+        raise UnfitRecordingError(
             f"run {number} retired {retired[number]:.3g} instructions, {ratio[number]:.2g} times the median "
             "run's; it was cut off or is of another program or input, and can't be aligned with the rest."
         )

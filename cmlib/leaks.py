@@ -5,6 +5,8 @@ from fnmatch import fnmatch
 import numpy as np
 import pandas as pd
 
+from cmlib.errors import UnfitRecordingError
+
 _INSTRUCTIONS = (
     "instructions",
     "inst_retired*",
@@ -100,7 +102,7 @@ def require_ipc(run, label):
     """Raise a ValueError unless a run counts both instructions and cycles."""
     missing = [event for event in ("instructions", "cycles") if event not in run]
     if missing:
-        raise ValueError(
+        raise UnfitRecordingError(
             f"{label} has no column {' and no column '.join(missing)}; without both there is no IPC. "
             f"Its columns: {', '.join(map(str, run.columns[:8]))}. Record with both pinned."
         )

@@ -8,6 +8,7 @@ import pandas as pd
 from sklearn.base import clone
 
 from cmlib.boosting import regressor
+from cmlib.errors import UnfitRecordingError
 from cmlib.importance import influence
 from cmlib.leaks import is_named_leak
 
@@ -189,7 +190,7 @@ def _checked(X, y, name, columns=None):
             f"{name} holds {leaking[0]!r}, which gives IPC away; drop it (cmlib.leaks says what leaks)."
         )
     if len(X) != len(y) or len(X) < _FEWEST_ROWS:
-        raise ValueError(
+        raise UnfitRecordingError(
             f"{name} has {len(X)} rows and {len(y)} values of IPC; "
             f"as many of both are needed, {_FEWEST_ROWS} at least."
         )
@@ -197,12 +198,12 @@ def _checked(X, y, name, columns=None):
     X = X[columns]
     holes = X.isna().sum()
     if holes.any():
-        raise ValueError(
+        raise UnfitRecordingError(
             f"{name}: event {holes.idxmax()!r} has {holes.max()} gaps in {len(X)} rows; "
             "clean the runs before fusing."
         )
     if not (np.isfinite(y) & (y > 0)).all():
-        raise ValueError(
+        raise UnfitRecordingError(
             f"{name}: IPC runs from {y.min()} to {y.max()}; it must be positive and finite in every row."
         )
     return X, y

@@ -1,5 +1,6 @@
 """Which events are counted together, in which run: plans without and with multiplexing."""
 
+import re
 from dataclasses import dataclass
 from itertools import chain
 
@@ -25,6 +26,8 @@ SOFTWARE_EVENTS = frozenset(
         "task-clock",
     ]
 )
+# As in sched:sched_switch; what follows a processor's event behind a colon are modifiers.
+_TRACEPOINT = re.compile(r"\w+:(?![ukhIGHpPSDWeb]+$)\w+")
 
 
 @dataclass(frozen=True)
@@ -220,8 +223,8 @@ def plan_probe(
 
 
 def needs_counter(event):
-    """Whether an event takes one of the processor's counters; the kernel's own do not."""
-    return event.partition(":")[0] not in SOFTWARE_EVENTS
+    """Whether an event takes one of the processor's counters; software events and tracepoints do not."""
+    return not (_TRACEPOINT.fullmatch(event) or event.partition(":")[0] in SOFTWARE_EVENTS)
 
 
 def _groups(events, n_counters, pinned, counters_of):

@@ -6,6 +6,7 @@ from scipy.special import comb
 from scipy.stats import kendalltau, spearmanr
 
 from cmlib.boosting import regressor
+from cmlib.errors import UnfitRecordingError
 from cmlib.importance import influence
 
 
@@ -121,7 +122,7 @@ def rank_agreement(one, other, *, n_top=20, coverage=0.9, n_boot=200, seed=0):
     """
     common = one.columns.intersection(other.columns, sort=False)
     if len(common) < 3:
-        raise ValueError(
+        raise UnfitRecordingError(
             f"{len(common)} event(s) are in both rankings; at least 3 are needed to compare them."
         )
     means = one[common].mean(), other[common].mean()

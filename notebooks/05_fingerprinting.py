@@ -48,6 +48,7 @@ results = Results(
     folder=results_folder or None,
 )
 yoo, found = paper("fingerprinting"), study.load()
+diagnosis.require(found.programs, program)
 caveat, micro = found.caveat, study.slices(found.key["micro"], slice_s)
 
 # %% [markdown]

@@ -31,7 +31,7 @@ n_sigma = 3.0  # tolerance for the later ones, standard deviations [0, 100]
 drift = 20.0  # threshold of the drift test, standard deviations added up [0.5, 1000]
 bound = 0.01  # hard bound on a sample's distance, share of the event's count [0.000001, 0.5]
 curve_cases = 12  # cases behind the curves of size against error [1, 1000]
-program = "all"  # programs recorded in intervals, separated by commas, or all
+program = "all"  # programs, sampled and recorded in intervals, separated by commas, or all
 n_runs = 0  # of their runs, as a second body of cases; 0: all [0, 10000]
 n_seeds = 10  # models behind a ranking [2, 100]
 jobs = -1  # worker processes; -1: one a processor [-1, 1024]
@@ -62,7 +62,9 @@ results = Results(
     folder=results_folder or None,
 )
 workers, printed = Workers(jobs, executor, scheduler), paper("online_linear_regression")
-samples = sample_streams.load(kind=streams, wanted=cases)
+samples = sample_streams.load(kind=streams, wanted=cases, program=program)
+url = study.open_database(database)
+programs = study.programs(url, program, modes=["ocoe", "mlpx"])
 one = next(iter(samples.values()))
 event, source = event or one.totals.columns[1], sample_streams.say_source(one)
 about = f"{len(samples)} cases, `{event}` by `{one.timer}`; {source}."
@@ -257,8 +259,6 @@ results.figure(
 # The recordings in intervals that the other notebooks read are a second body of cases, of hardware events. An interval of 100 ms is coarse: few samples, little to gain.
 
 # %%
-url = study.open_database(database)
-programs = study.programs(url, program, modes=["ocoe", "mlpx"])
 options = {"n_runs": n_runs, "drift": drift, "workers": workers}
 series = compression.interval_series(url, programs=programs, **options)
 errors = series.groupby("method", sort=False)[["reduction", "mnesd", "largest", "rms"]]

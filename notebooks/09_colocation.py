@@ -22,6 +22,7 @@
 
 # %% tags=["parameters"]
 pairs = "all"  # pairs to study, separated by commas, or all that are recorded: datacaching-datacaching, datacaching-graphanalytics
+program = "all"  # only pairs with one of these programs, separated by commas, or all
 method = "joint"  # cleaning of the runs {scaling, interpolate, counterminer, joint}
 step = 10  # events dropped at a time [1, 100]
 n_seeds = 20  # models behind the spread of an importance [2, 100]
@@ -46,7 +47,7 @@ from cmlib.report import Results, paper
 
 # %%
 url = study.open_database(database)
-cases = study.colocated(url, pairs)
+cases = study.colocated(url, pairs, program=program)
 results = Results("09_colocation", title="Co-location: what two programs on one machine do to each other's ranking",
                   question="Do the same events matter when a program shares the machine with itself, and with another?",
                   profile=profile, folder=results_folder or None)

@@ -65,7 +65,9 @@ def test_without_recordings_the_command_to_run_is_told(tmp_path, folder):
 
 
 def test_a_program_that_is_none_is_told_from_one_that_is_not_recorded(folder):
-    with pytest.raises(ValueError, match="no program 'histogramm'; there are .*histogram"):
+    with pytest.raises(
+        NothingRecordedError, match="'histogramm' is not among AutoPerf's programs.*, histogram,"
+    ):
         study.recorded_subjects(folder, "histogram, histogramm")
 
 

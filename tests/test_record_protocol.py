@@ -1,6 +1,7 @@
 """From a request to its runs: which events, sets and counters are recorded without wishes and with them."""
 
 import dataclasses
+import re
 
 import pandas as pd
 import pytest
@@ -97,6 +98,33 @@ def test_where_nothing_can_be_counted_what_can_is_told(zen5, tmp_path, monkeypat
         record.RecordError, match=r"no hardware event can be counted here(.|\n)*--pinned task-clock"
     ):
         record.record_program("app", QUICK, record.Request("ocoe"), folder=tmp_path)
+
+
+def test_without_wishes_and_counters_the_kernel_s_events_are_recorded(zen5, tmp_path, monkeypatch, capsys):
+    """And said to be; once there are counters, the rest is recorded beside them."""
+    count = machine.census
+    monkeypatch.setenv("FAKE_OFFERED", "7")  # to the stand-in, the kernel's events take counters as well
+    monkeypatch.setattr(
+        machine, "census", lambda: machine.Census(0, 0, complaint="branches:u was not counted")
+    )
+    request = record.Request(passes=1, interval_ms=20)
+    made = record.record_program("app", QUICK, request, folder=tmp_path)
+    assert list(made) == ["software"]
+    assert re.search(
+        r"no hardware event(.|\n)*doctor(.|\n)*instead: page-faults, .*migrations", capsys.readouterr().err
+    )
+    (meta,) = runs(tmp_path, "app").values()
+    assert meta["pinned"] == ["task-clock"] and meta["groups"] == [machine.software_events()]
+    assert (meta["mode"], meta["counters"]) == ("ocoe", {"offered": 0, "good": 0})
+    assert record.record_program("app", QUICK, request, folder=tmp_path) == {"software": []}
+    monkeypatch.setattr(machine, "census", count)
+    monkeypatch.delenv("FAKE_OFFERED")
+    assert set(record.record_program("app", QUICK, request, folder=tmp_path)) == {
+        "ocoe",
+        "mlpx12",
+        "probe",
+        "sweep",
+    }
 
 
 def test_software_events_are_recorded_without_any_counter(any_perf, tmp_path):

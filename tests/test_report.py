@@ -159,14 +159,14 @@ def test_a_notebook_without_recordings_is_left_out_and_the_page_says_so(no_kerne
     page = report.run_profile("tiny", results=out).read_text()
     told = capfd.readouterr().err.splitlines()[-1]
     assert told == "left out: 06_tests: nothing recorded yet: run `cmlib sample NAME`"
-    assert "Not run: nothing recorded yet" in page and "The title of 06_tests" in page
+    assert "Left out: nothing recorded" in page and "The title of 06_tests" in page
     assert "<code>cmlib sample NAME</code>" in page and 'id="06_tests"' not in page
     assert (out / "tiny/06_tests/manifest.json").read_bytes() == earlier
     assert "06_tests" not in (out / "tiny/10_summary/numbers.csv").read_text()
     assert list((out / "tiny").glob("*partial*")) == []
     profile(cells)
     page = report.run_profile("tiny", ["06"], results=out).read_text()
-    assert "Not run" not in page and 'id="06_tests"' in page
+    assert "Left out" not in page and 'id="06_tests"' in page
 
 
 def test_a_notebook_that_was_named_must_have_recordings(profile):

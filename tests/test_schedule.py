@@ -62,6 +62,8 @@ def test_events_the_kernel_counts_take_no_counter(events, software, n_counters):
     beside = plan_ocoe(events, n_counters, pinned=software)
     assert max(len(group) for plan in beside for group in plan.groups) <= n_counters
     assert not any(map(needs_counter, software)) and all(map(needs_counter, events))
+    assert not any(map(needs_counter, ["sched:sched_switch", "raw_syscalls:sys_enter", "page-faults:u"]))
+    assert all(map(needs_counter, ["instructions:u", "r412e:uD", "L1-dcache-loads:P"]))
 
 
 def test_the_core_events_of_the_recordings_come_in_four_groups_of_three():

@@ -268,9 +268,9 @@ def test_programs_kept_as_lines_only_are_there_when_lines_are_asked_for(recordin
     assert study.programs(url, modes=["ocoe", "mlpx"]) == ["app"]
     assert study.programs(url, modes=["lines"]) == ["app", "other"]
     assert study.programs(url, "other", modes=["lines"]) == ["other"]
-    with pytest.raises(NothingRecordedError, match="'other' is not recorded; recorded: app"):
+    with pytest.raises(NothingRecordedError, match="'other' is not among the programs recorded .app"):
         study.programs(url, "other")
-    with pytest.raises(NothingRecordedError, match="'other' has no ocoe runs"):
+    with pytest.raises(NothingRecordedError, match="'other' has no run without multiplexing"):
         study.programs(url, "other", modes=["lines", "ocoe"])
 
 

@@ -214,7 +214,7 @@ def test_what_is_not_recorded_is_told_with_its_command(write, tmp_path):
         tuned_runs.load_tuned(tmp_path)
     write(at_random("sort", 1)[0], {"task-clock": 50, "page-faults": 1})
     with pytest.raises(
-        NothingRecordedError, match="yet of pagerank under other settings: run .*--record --program pagerank`"
+        NothingRecordedError, match="'pagerank' is not among .* of Spark .sort.*--record --program pagerank`"
     ):
         tuned_runs.load_tuned(tmp_path, "sort, pagerank")
     write(at_levels("kmeans", ["dpl"])[1], {"task-clock": 50, "page-faults": 1})

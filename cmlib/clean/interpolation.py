@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from cmlib.errors import UnfitRecordingError
+
 
 def interpolate(values, running):
     """Estimate what was not seen from straight lines between what was.
@@ -34,7 +36,7 @@ def interpolate(values, running):
     """
     seen = np.isfinite(values) & (running > 0)
     if not seen.any():
-        raise ValueError(
+        raise UnfitRecordingError(
             f"none of {len(values)} samples was counted: there is nothing to draw a line between"
         )
     middle = np.flatnonzero(seen) + 0.5

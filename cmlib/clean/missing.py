@@ -3,6 +3,8 @@
 import numba
 import numpy as np
 
+from cmlib.errors import UnfitRecordingError
+
 
 def missing_samples(values, running=None, *, true_zero_max=0.01):
     """Tell missing samples from measured ones.
@@ -63,7 +65,9 @@ def fill_missing(values, missing, *, k=5):
     if k < 1:
         raise ValueError(f"k is {k}; at least one neighbour is needed to fill a sample")
     if missing.all():
-        raise ValueError(f"all {len(values)} samples are missing: there is nothing to fill them from")
+        raise UnfitRecordingError(
+            f"all {len(values)} samples are missing: there is nothing to fill them from"
+        )
     return _mean_of_nearest(values, missing, k) if missing.any() else values.copy()
 
 

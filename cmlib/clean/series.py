@@ -6,6 +6,7 @@ from cmlib.clean.distribution import is_gaussian
 from cmlib.clean.interpolation import interpolate
 from cmlib.clean.missing import fill_missing, missing_samples
 from cmlib.clean.outliers import replace_outliers
+from cmlib.errors import UnfitRecordingError
 
 SERIES_METHODS = ("scaling", "interpolate", "counterminer")
 # CounterMiner's without what perf tells of running shares, which the paper does not use.
@@ -112,7 +113,7 @@ def checked_share(running, values, name):
 def check_enough(values, name):
     finite = int(np.isfinite(values).sum())
     if finite < FEWEST_SAMPLES:
-        raise ValueError(
+        raise UnfitRecordingError(
             f"{name} has {finite} finite samples of {len(values)}; cleaning needs at least {FEWEST_SAMPLES}. "
             "Collect fewer events at a time, use longer intervals, or leave this event out."
         )

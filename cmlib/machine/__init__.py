@@ -5,7 +5,7 @@ from cmlib.machine.doctor import Examination, Facts, Finding, examine, find
 from cmlib.machine.host import describe, load_1min, perf_list, perf_version, raw_config, tracepoint_id
 from cmlib.machine.interference import processor_times, taken_by_others
 from cmlib.machine.lock import CountersBusy, counters_lock
-from cmlib.machine.names import all_events, default_events, known_events
+from cmlib.machine.names import all_events, default_events, known_events, software_events
 
 __all__ = [
     "Census",
@@ -27,6 +27,7 @@ __all__ = [
     "perf_version",
     "processor_times",
     "raw_config",
+    "software_events",
     "supported",
     "taken_by_others",
     "tracepoint_id",

@@ -5,7 +5,7 @@ import pandas as pd
 from cmlib import events
 from cmlib.errors import CmlibError
 from cmlib.machine.counters import supported
-from cmlib.machine.host import perf_list
+from cmlib.machine.host import perf_list, tracepoint_id
 
 # What stands in for core events on a processor without a table of its own: those of them that it can count.
 GENERAL = (
@@ -19,6 +19,15 @@ GENERAL = (
     "iTLB-load-misses",
     "stalled-cycles-frontend",
     "stalled-cycles-backend",
+)
+# What is recorded where no hardware event can be counted.
+SOFTWARE = (
+    "page-faults",
+    "minor-faults",
+    "major-faults",
+    "context-switches",
+    "cpu-migrations",
+    "raw_syscalls:sys_enter",
 )
 
 
@@ -59,6 +68,11 @@ def all_events(known):
         Those of the package's table if it has one, else those of perf's list.
     """
     return known.index[known["named"] == known["named"].min()].to_list()
+
+
+def software_events():
+    """Events that the kernel counts: all of them on any machine, but for tracepoints, which need privileges."""
+    return [event for event in SOFTWARE if ":" not in event or tracepoint_id(event) is not None]
 
 
 def default_events(known, modifier="u"):

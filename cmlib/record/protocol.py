@@ -2,9 +2,12 @@
 
 import functools
 import re
+import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+from tqdm import tqdm
 
 from cmlib import events, machine, perf, places
 from cmlib.record.archive import RecordError, check_names, existing_runs, read_raw
@@ -13,6 +16,7 @@ from cmlib.record.session import record
 from cmlib.schedule import PINNED, PROBE, needs_counter, plan_mlpx, plan_ocoe, plan_probe, plan_ungrouped
 
 _PASSES, _SWEEP_PASSES = 3, 2
+_NO_COUNTERS = {"offered": 0, "good": 0}
 
 
 @dataclass(frozen=True)
@@ -28,7 +32,8 @@ class Request:
         ``"core"``, ``"all"`` (those that count under this program, found by a
         probe), or names separated by commas. With neither mode nor events
         given, all that the notebooks read is recorded: core events both
-        ways, and a multiplexed sweep over all events that count.
+        ways, and a multiplexed sweep over all events that count; or, where no
+        hardware event can be counted, the events that the kernel counts.
     passes : int, optional
         3, and 2 of the sweep, if not given.
     interval_ms : int, default 100
@@ -77,12 +82,11 @@ def record_program(name, command, request, *, folder=None, wait=False, note=""):
     """
     recordings = Path(folder or places.recordings_dir())
     target = recordings / name
-    sets = _sets(request)
-    check_names(name, sets[0].name)
+    check_names(name, _sets(request)[0].name)
     program = as_program(command)
     table = machine.known_events(machine.describe())
     with machine.counters_lock(f"cmlib record {name}", wait=wait) as lock:
-        counters = _counters(request, existing_runs(target))
+        request, counters = _countable(request, existing_runs(target))
         save = functools.partial(
             record, name, program, counters=counters, folder=recordings, lock=lock, note=note
         )
@@ -94,7 +98,7 @@ def record_program(name, command, request, *, folder=None, wait=False, note=""):
             "modifier": request.modifier,
         }
         made = {}
-        for wanted in sets:
+        for wanted in _sets(request):
             codes = _encodings(wanted.events, table, request.modifier)
             counting = _remembered(existing_runs(target), wanted.name)
             if wanted.events == "all" and counting is None:
@@ -164,22 +168,37 @@ def _split(names):
     return [name.strip() for name in re.findall(r"(?:[^,/]|/[^/]*/)+", names)]
 
 
-def _counters(request, existing):
-    """Counters offered and good: as told, as remembered from earlier runs, or as counted now."""
+def _countable(request, existing):
+    """The request, and the counters offered and good for it: as told, as earlier runs had them, or as counted now.
+
+    Where no hardware event can be counted and none is asked for, the kernel's events are recorded instead.
+    """
     if not any(map(needs_counter, [*request.pinned, *_split(request.events or "core")])):
-        return {"offered": 0, "good": 0}
-    remembered = next((meta["counters"] for meta in existing.values()), None)
+        return request, _NO_COUNTERS
+    remembered = next((meta["counters"] for meta in existing.values() if meta["counters"]["good"]), None)
     if remembered and request.counters in (None, remembered["good"]):
-        return remembered
+        return request, remembered
     if request.counters is not None:
-        return {"offered": None, "good": request.counters}
+        return request, {"offered": None, "good": request.counters}
     found = machine.census()
-    if not found.offered:
-        raise RecordError(
-            f"no hardware event can be counted here: {found.complaint}. `cmlib doctor` tells why and what to do; "
-            "events that the kernel counts can be recorded: --pinned task-clock --events page-faults,context-switches."
-        )
-    return {"offered": found.offered, "good": found.good}
+    if found.offered:
+        return request, {"offered": found.offered, "good": found.good}
+    names = machine.software_events()
+    if request.mode is None and request.events is None and request.pinned == PINNED:
+        tqdm.write(f"{_nothing(found)}; recorded instead: {', '.join(names)}.", file=sys.stderr)
+        return _software(request, names), _NO_COUNTERS
+    raise RecordError(
+        f"{_nothing(found)}. Events that the kernel counts can be recorded: --pinned task-clock --events {','.join(names)}."
+    )
+
+
+def _software(request, names):
+    named = {"mode": "ocoe", "events": ",".join(names), "pinned": ("task-clock",)}
+    return replace(request, set_name=request.set_name or "software", **named)
+
+
+def _nothing(found):
+    return f"no hardware event can be counted here, and `cmlib doctor` tells why: {found.complaint}"
 
 
 def _remembered(existing, set_name):

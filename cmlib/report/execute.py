@@ -10,11 +10,12 @@ from nbclient.exceptions import DeadKernelError
 from nbconvert import HTMLExporter
 from papermill.exceptions import PapermillExecutionError
 
-from cmlib.errors import NothingRecordedError
+from cmlib.errors import NothingRecordedError, UnfitRecordingError
 from cmlib.report.errors import NotebookError
 from cmlib.report.manifests import failed_notebook, remove_drafts
 
 _PAGE = Path(__file__).with_name("notebook.html.j2")
+_LEAVES_OUT = {error.__name__ for error in (NothingRecordedError, UnfitRecordingError)}
 
 
 def execute(notebook, given, folder, position=0):
@@ -33,7 +34,7 @@ def execute(notebook, given, folder, position=0):
     Raises
     ------
     NothingRecordedError
-        If the notebook finds nothing recorded. Nothing of this execution is kept.
+        If the notebook finds nothing recorded, or nothing that it can use. Nothing of this execution is kept.
     NotebookError
         If a cell fails, naming notebook, cell and error; the notebook as far as
         it came is kept, and so are its earlier results.
@@ -51,7 +52,7 @@ def execute(notebook, given, folder, position=0):
             cwd=folder,
         )
     except PapermillExecutionError as error:
-        if error.ename == NothingRecordedError.__name__:
+        if error.ename in _LEAVES_OUT:
             remove_drafts(folder, notebook.stem)
             raise NothingRecordedError(error.evalue) from None
         if error.ename == KeyboardInterrupt.__name__:  # Ctrl-C, which is passed on to the kernel's cell

@@ -31,8 +31,8 @@ def run_profile(profile, notebooks=(), parameters=None, *, results=None):
     run at a time where there are processors for them; those that read the results
     of others come last. The page is written anew whenever one has ended.
 
-    A notebook for which nothing is recorded yet is left out, if it was not
-    named; the page and a last line on standard error say so. What an earlier
+    A notebook for which nothing is recorded yet, or nothing that it can use, is left out,
+    if it was not named; the page and the last lines on standard error say so. What an earlier
     run of it left stays in its folder, and is not shown until it runs again.
 
     Parameters
@@ -174,8 +174,8 @@ def _with_bar(executed, profile, total):
 
 
 def _told(left_out):
-    """One line: which notebooks were left out, and what to run."""
+    """Which notebooks were left out and what to run, a line a reason."""
     names = {}
     for name, message in left_out.items():
         names.setdefault(" ".join(message.split()), []).append(name)
-    return "left out: " + "; ".join(f"{', '.join(group)}: {message}" for message, group in names.items())
+    return "\n".join(f"left out: {', '.join(group)}: {message}" for message, group in names.items())

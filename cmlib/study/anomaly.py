@@ -19,12 +19,13 @@ from cmlib.anomaly.profiles import PLACE
 from cmlib.anomaly.recordings import load_recording
 from cmlib.anomaly.training import error_variances, stopping_run
 from cmlib.errors import NothingRecordedError
-from cmlib.study.data import listed
+from cmlib.study.wanted import chosen
 from cmlib.workloads.kernels.overhead import FILE as OVERHEAD
 from cmlib.workloads.kernels.recipe import programs
 from cmlib.workloads.kernels.recording import DILUTED
 
 RECORD = "python -m cmlib.workloads.kernels --record"
+TODO = "Two versions of NAME are compared by `cmlib compare OLD NEW`."
 FIXED = (0.1, 0.2, 0.4)
 _TREE_LEARNS = (
     "parallel_scalar_sum",
@@ -130,16 +131,11 @@ def recorded_subjects(folder="", wanted="all"):
     Raises
     ------
     NothingRecordedError
-        If there is none, with the command to run.
-    ValueError
-        If `wanted` names something else.
+        If there is none, with the command to run, or if `wanted` names something else.
     """
     folder = Path(folder or places.data_dir() / "regions")
     known = [program.name for program in programs()]
-    names = known if wanted == "all" else listed(wanted)
-    unknown = [name for name in names if name not in known]
-    if unknown:
-        raise ValueError(f"there is no program {unknown[0]!r}; there are {', '.join(known)}.")
+    names = chosen(wanted, known, about="AutoPerf's programs, which are what is judged here", todo=TODO)
     found = {}
     for program in programs():
         both = [folder / program.name / f"{form}.json" for form in ("good", "bad")]

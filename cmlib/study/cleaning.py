@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from cmlib import accuracy, clean, store
+from cmlib.errors import UnfitRecordingError
 from cmlib.schedule import PINNED
 from cmlib.study.data import load_all, whole_intervals
 from cmlib.study.tables import known_sums
@@ -107,7 +108,7 @@ def followed_event(url, programs):
     ways = seen.drop_duplicates(["program", "mode", "events"]).groupby("events").size()
     both = sorted(set(ways.index[ways == 2 * len(programs)]) - set(PINNED))
     if not both:
-        raise ValueError(
+        raise UnfitRecordingError(
             f"no event was counted both with and without multiplexing in all of {', '.join(programs)}: name one "
             "program, or record the same events in both ways with `cmlib record PROGRAM -- COMMAND`."
         )
@@ -132,7 +133,7 @@ def example(url, program, event, method="counterminer"):
     ocoe = [run for run in load_all(url, program, mode="ocoe") if event in run.counts]
     mlpx = [run for run in load_all(url, program, mode="mlpx") if event in run.counts]
     if not ocoe or not mlpx:
-        raise ValueError(
+        raise UnfitRecordingError(
             f"program {program!r} has not recorded {event!r} both with and without multiplexing."
         )
     counts, running = whole_intervals(mlpx[0])
@@ -186,7 +187,7 @@ def _comparable(url, program):
     known = {event for run in ocoe for event in run.counts} - set(ocoe[0].meta["pinned"] if ocoe else ())
     multiplexed = [run for run in load_all(url, program, mode="mlpx") if known & set(run.counts)]
     if not multiplexed:
-        raise ValueError(
+        raise UnfitRecordingError(
             f"program {program!r} has no event that was counted both with and without multiplexing. "
             f"Record the same events in both ways: cmlib record {program} -- COMMAND"
         )

@@ -5,7 +5,8 @@ import pandas as pd
 
 from cmlib import stability, store
 from cmlib.errors import NothingRecordedError
-from cmlib.study.data import Matrix, listed
+from cmlib.study.data import Matrix
+from cmlib.study.wanted import chosen, listed
 
 CASES = {
     "datacaching-datacaching": ("datacaching",),
@@ -13,7 +14,7 @@ CASES = {
 }
 
 
-def colocated(url, wanted="all", *, sets=("ocoe", "sweep")):
+def colocated(url, wanted="all", *, program="all", sets=("ocoe", "sweep")):
     """Pairs that were recorded together and whose programs were recorded alone as well.
 
     Parameters
@@ -21,6 +22,8 @@ def colocated(url, wanted="all", *, sets=("ocoe", "sweep")):
     url : str
     wanted : str, default "all"
         Pairs separated by commas, or ``all``: those recorded.
+    program : str, default "all"
+        Programs separated by commas: only pairs that are one of them, or that one of them is in.
     sets : sequence of str
         Sets of runs that each must have.
 
@@ -32,22 +35,30 @@ def colocated(url, wanted="all", *, sets=("ocoe", "sweep")):
     Raises
     ------
     NothingRecordedError
-        If one that was named, or every one, lacks recordings; with the commands that make them.
+        If one that was named, or every one, lacks recordings; with the commands that make them. If no pair is
+        of a program that was named.
     ValueError
         If there is no such pair.
     """
     sets_of = store.runs(url).groupby("program")["set"].agg(set).to_dict()
-    chosen = list(CASES) if wanted == "all" else listed(wanted)
-    unknown = [name for name in chosen if name not in CASES]
+    members = {pair: {pair, *alone} for pair, alone in CASES.items()}
+    everyone = sorted(set().union(*members.values()))
+    own = set(
+        chosen(
+            program, everyone, about="the programs of the pairs", todo="Pairs are of the paper's programs."
+        )
+    )
+    pairs = [pair for pair in (CASES if wanted == "all" else listed(wanted)) if own & members.get(pair, own)]
+    unknown = [name for name in pairs if name not in CASES]
     if unknown:
         raise ValueError(f"there is no pair {unknown[0]!r}; there are {', '.join(CASES)}.")
     lacking = {
         pair: [name for name in (*CASES[pair], pair) if not set(sets) <= sets_of.get(name, set())]
-        for pair in chosen
+        for pair in pairs
     }
-    there = {pair: CASES[pair] for pair in chosen if not lacking[pair]}
-    if not there or (wanted != "all" and len(there) < len(chosen)):
-        names = dict.fromkeys(name for pair in chosen for name in lacking[pair])
+    there = {pair: CASES[pair] for pair in pairs if not lacking[pair]}
+    if not there or (wanted != "all" and len(there) < len(pairs)):
+        names = dict.fromkeys(name for pair in pairs for name in lacking[pair])
         commands = ", ".join(f"`cmlib record --program {name}`" for name in names)
         raise NothingRecordedError(f"nothing recorded yet of programs on one machine: run {commands}")
     return there

@@ -6,11 +6,16 @@ from dataclasses import dataclass
 import pandas as pd
 
 from cmlib import clean, fuse, store
-from cmlib.errors import NothingRecordedError
+from cmlib.errors import NothingRecordedError, UnfitRecordingError
 from cmlib.fanout import fan_out
+from cmlib.schedule import PINNED
 from cmlib.study.kept import kept
 from cmlib.study.tables import known_sums
+from cmlib.study.wanted import chosen, listed
 from cmlib.workloads.programs import programs as recipes
+
+_KINDS = {"ocoe": "without multiplexing", "mlpx": "with multiplexing", "lines": "as lines"}
+_FEWEST_INTERVALS = 20
 
 
 def open_database(url="", recordings=None):
@@ -46,9 +51,9 @@ def programs(url, wanted="all", *, modes=()):
     wanted : str, default "all"
         Names separated by commas, or ``all``.
     modes : sequence of "ocoe", "mlpx" and "lines", optional
-        Ways of counting that a program must have been recorded in. ``all`` leaves
-        out programs that lack one. Programs that were kept as lines only are not
-        there unless lines are asked for.
+        Ways of counting that a program must have been recorded in, with instructions and cycles and for at least 20
+        intervals in every run. ``all`` leaves out programs that lack something of this. Programs that were kept as
+        lines only are not there unless lines are asked for.
 
     Returns
     -------
@@ -57,34 +62,26 @@ def programs(url, wanted="all", *, modes=()):
     Raises
     ------
     NothingRecordedError
-        If one that was named is not recorded, or not in these modes, or none is;
+        If one that was named is not recorded, or not so (UnfitRecordingError), or none is;
         the message says what to record.
     ValueError
         If `wanted` names none.
     """
     runs = store.runs(url) if "lines" in modes else _in_intervals(store.runs(url))
-    modes_of = runs.groupby("program")["mode"].agg(set)
-    recorded = sorted(modes_of.index)
-    complete = [name for name in recorded if set(modes) <= modes_of[name]]
+    lacking = {name: _lacking(own, modes) for name, own in runs.groupby("program")}
+    complete = [name for name, lacks in lacking.items() if not lacks]
+    if wanted == "all" and not complete:
+        kinds = " and ".join(_KINDS[mode] for mode in modes) or "in intervals"
+        raise NothingRecordedError(f"no program is recorded {kinds}. Record one: {_how('NAME', modes)}")
     if wanted == "all":
-        if not complete:
-            raise NothingRecordedError(
-                f"no program is recorded {' and '.join(modes) or 'in intervals'}. Record one: {_how('NAME', modes)}"
-            )
         return complete
-    names = listed(wanted)
-    if not names:
-        raise ValueError(f"program = {wanted!r} names no program; write all, or names separated by commas.")
+    refused = "".join(_left_out(url, name) for name in listed(wanted) if name not in lacking)
+    todo = f"Record it: {_how('NAME', modes)}{refused}"
+    names = chosen(wanted, lacking, about="the programs recorded", todo=todo)
     for name in names:
-        if name not in recorded:
-            raise NothingRecordedError(
-                f"program {name!r} is not recorded; recorded: {', '.join(recorded) or 'none'}. "
-                f"Record it: {_how(name, modes)}{_left_out(url, name)}"
-            )
-        if name not in complete:
-            lacking = " and ".join(sorted(set(modes) - modes_of[name]))
-            raise NothingRecordedError(
-                f"program {name!r} has no {lacking} runs. Record them: {_how(name, modes)}"
+        if lacking[name]:
+            raise UnfitRecordingError(
+                f"program {name!r} has {lacking[name]}. Record it anew: {_how(name, modes)}"
             )
     return names
 
@@ -96,16 +93,29 @@ def _left_out(url, program):
     return "".join(f"\nLeft out: {reason}" for reason in reasons)
 
 
-def listed(text):
-    """Names that are separated by commas."""
-    return [name.strip() for name in text.split(",") if name.strip()]
+def _lacking(runs, modes):
+    """What a program's runs lack to be studied by their IPC both with and without multiplexing; empty if nothing."""
+    usable = runs[(runs["mode"] == "lines") | runs["events"].map(_knows_ipc)]
+    absent = [_KINDS[mode] for mode in modes if mode not in set(usable["mode"])]
+    if absent:
+        return f"no run {' and none '.join(absent)} that counts instructions and cycles"
+    for run in usable[usable["mode"].isin(modes) & (usable["mode"] != "lines")].itertuples():
+        if run.n_intervals < _FEWEST_INTERVALS:
+            return f"{run.n_intervals} intervals in run {run.run}, and {_FEWEST_INTERVALS} are the fewest"
+    return ""
+
+
+def _knows_ipc(events):
+    return set(PINNED) <= set(events)
 
 
 def _how(name, modes):
-    """The command that records a program: its own recipe's, if there is one."""
+    """What brings a program in: its own recipe, if there is one."""
     if "lines" in modes:
-        return f"cmlib record {name} --samples --compress -- COMMAND"
-    return f"cmlib record --program {name}" if name in recipes() else f"cmlib record {name} -- COMMAND"
+        return f"`cmlib record {name} --samples --compress -- COMMAND`"
+    if name in recipes():
+        return f"`cmlib record --program {name}`"
+    return f"`cmlib record {name} -- COMMAND`, or `cmlib import {name} FILE…`"
 
 
 def interval_runs(url, programs):
@@ -132,8 +142,9 @@ class Matrix:
 
 
 def load_all(url, program, **which):
-    """All runs of a program, or those of one ``set`` or ``mode``."""
-    return [store.load(url, run_id) for run_id in store.runs(url, program=program, **which)["run_id"]]
+    """All runs of a program that know its IPC, or those of one ``set`` or ``mode``."""
+    runs = store.runs(url, program=program, **which)
+    return [store.load(url, run_id) for run_id in runs["run_id"][runs["events"].map(_knows_ipc)]]
 
 
 def cleaned_runs(url, program, sets, *, method="joint", workers=None):
@@ -165,7 +176,7 @@ def cleaned_runs(url, program, sets, *, method="joint", workers=None):
     if runs.empty:
         raise NothingRecordedError(
             f"program {program!r} has no recording of {' or '.join(sets)}; notebook 01 lists what it has. "
-            f"Record it: {_how(program, [])}"
+            f"Record it: {_how(program, [])}."
         )
     job = functools.partial(_cleaned, url, method=method)
     return runs[["set", "pass"]].assign(counts=list(fan_out(job, runs["run_id"], workers)))

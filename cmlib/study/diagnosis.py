@@ -103,14 +103,42 @@ def choose(found, program="all"):
     NothingRecordedError
         If nothing is recorded, or not this program.
     """
-    named = _find(program, found)
+    named = require(found, program)
     if named is not None:
         return named
-    if program != "all" or not found:
-        wanted = f"the key events of {program!r}" if program != "all" else "a program's key events"
-        todo = f"cmlib diagnose --keep {program} -- COMMAND" if program != "all" else recorded.COMMAND
-        raise NothingRecordedError(f"nothing recorded yet of {wanted}: run `{todo}`")
+    if not found:
+        raise NothingRecordedError(
+            f"nothing recorded yet of a program's key events: run `{recorded.COMMAND}`"
+        )
     return max(found, key=lambda name: (len(found[name].shares), len(found[name].phases)))
+
+
+def require(names, program):
+    """The recording of a program that is named, asked for before anything is computed.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Of recordings.
+    program : str
+        As of :func:`choose`.
+
+    Returns
+    -------
+    str or None
+        None of ``all``.
+
+    Raises
+    ------
+    NothingRecordedError
+        If there is none.
+    """
+    found = _find(program, names)
+    if found is None and program != "all":
+        raise NothingRecordedError(
+            f"nothing recorded yet of the key events of {program!r}: run `cmlib diagnose --keep {program} -- COMMAND`"
+        )
+    return found
 
 
 def explain(profile):

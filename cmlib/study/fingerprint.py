@@ -51,6 +51,11 @@ class Fingerprints:
         return " **Synthetic data:** these counts were made up, not measured." if made_up else ""
 
     @property
+    def programs(self):
+        """Names of the recordings of programs, other than the small ones that the tree is trained and tested on."""
+        return [one.program for kind in ("CPU", "parallel", "own") for one in self.key[kind]]
+
+    @property
     def unmultiplexed(self):
         """Events that can be counted at once, beside the pinned ones."""
         return self.meta["counters"]["good"] - len(self.meta["pinned"])

@@ -8,6 +8,7 @@ import pandas as pd
 
 from cmlib.compress import compress, line_ends
 from cmlib.samples import find_streams, read_samples
+from cmlib.study.wanted import chosen, listed
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class Stream:
         return self.totals[self.timer], self.totals[event or self.totals.columns[1]]
 
 
-def load(folder="", kind="auto", wanted="all"):
+def load(folder="", kind="auto", wanted="all", *, program="all"):
     """Read the sample streams.
 
     Parameters
@@ -46,7 +47,10 @@ def load(folder="", kind="auto", wanted="all"):
     kind : {"auto", "hardware", "software"}
         See :func:`cmlib.samples.find_streams`.
     wanted : str, default "all"
-        Names of cases with commas between, or ``all``.
+        Names of cases with commas between, or ``all`` of the programs.
+    program : str, default "all"
+        Names of programs with commas between, or ``all``, where cases are not named: ``gcc`` has the cases
+        ``gcc-1``, ``gcc-2`` and so on.
 
     Returns
     -------
@@ -55,12 +59,12 @@ def load(folder="", kind="auto", wanted="all"):
     Raises
     ------
     NothingRecordedError
-        If there is none.
+        If there is none, or none of a program that is named.
     ValueError
-        If one that is named is not there.
+        If a case that is named is not there.
     """
     found = find_streams(folder or None, kind).drop_duplicates("name").set_index("name", drop=False)
-    names = list(found.index) if wanted == "all" else [name.strip() for name in wanted.split(",")]
+    names = _cases_of(program, found.index) if wanted == "all" else listed(wanted)
     for name in names:
         if name not in found.index:
             raise ValueError(f"there is no sample stream {name!r}; there are {', '.join(found.index)}.")
@@ -119,3 +123,10 @@ def constancy(streams, event=""):
         even = np.interp(x, [x.iloc[0], x.iloc[-1]], [y.iloc[0], y.iloc[-1]])
         found[name] = np.abs(y - even).max() / np.ptp(y) if np.ptp(y) > 0 else np.nan
     return pd.Series(found, name="constancy").dropna().sort_values()
+
+
+def _cases_of(wanted, cases):
+    programs = cases.str.replace(r"-\d+$", "", regex=True)
+    todo = "Its samples: `cmlib record NAME --samples -- COMMAND`"
+    own = chosen(wanted, programs.unique(), about="the programs that were sampled", todo=todo)
+    return list(cases[programs.isin(own)])

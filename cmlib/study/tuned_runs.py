@@ -7,10 +7,12 @@ import pandas as pd
 from cmlib import places, tuning
 from cmlib.errors import CmlibError, NothingRecordedError
 from cmlib.store.raw import find_recordings, read_counts
-from cmlib.study.data import listed
+from cmlib.study.wanted import chosen
 from cmlib.workloads.programs import read_label
 from cmlib.workloads.spark import TABLE_IV
 from cmlib.workloads.tuning import FOLDER, HIGHEST, emitted_of, settings_of
+
+RECORD = "python -m cmlib.workloads.tuning --record"
 
 
 @dataclass(frozen=True)
@@ -74,15 +76,13 @@ def load_tuned(folder="", wanted="all"):
     for file, meta in found.items():
         program, scale, options = read_label(meta["command"])
         rows.setdefault(program, []).append((file, meta, scale, options))
-    names = list(rows) if wanted == "all" else listed(wanted)
-    missing = [name for name in names if name not in rows]
-    if missing or not names:
-        of = f" of {', '.join(missing)} under other settings" if missing else ""
-        which = "".join(f" --program {name}" for name in missing)
-        raise NothingRecordedError(
-            f"nothing recorded yet{of}: run `python -m cmlib.workloads.tuning --record{which}`, which takes programs "
-            "on Spark"
-        )
+    if not rows:
+        raise NothingRecordedError(f"nothing recorded yet: run `{RECORD}`, which takes programs on Spark")
+    about, todo = (
+        "the programs recorded under other settings of Spark",
+        f"If it runs on Spark: `{RECORD} --program NAME`",
+    )
+    names = chosen(wanted, rows, about=about, todo=todo)
     return {name: _tuned(name, rows[name]) for name in names}
 
 
@@ -184,8 +184,8 @@ def _tuned(name, recorded):
                 random.append((file, meta, settings_of(options)))
     if not random:
         raise NothingRecordedError(
-            f"nothing recorded yet of {name} under settings drawn at random: run `python -m cmlib.workloads.tuning "
-            f"--record --program {name} --scale {scale:g}`"
+            f"nothing recorded yet of {name} under settings drawn at random: run `{RECORD} --program {name} "
+            f"--scale {scale:g}`"
         )
     tried = dict.fromkeys(parameter for parameter, _, _ in ends)
     ends += [(parameter, "default", seconds) for parameter in tried for seconds in defaults]
