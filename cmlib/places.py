@@ -4,6 +4,7 @@ import contextlib
 import os
 from pathlib import Path
 
+HARDWARE = "hardware"
 _PACKAGE = Path(__file__).resolve().parent
 _CHECKOUT = _PACKAGE.parent
 _WHEEL = _PACKAGE / "_shipped"
@@ -21,6 +22,16 @@ def data_dir():
 def recordings_dir():
     """Folder of the raw recordings, one sub-folder a program. A wheel brings none."""
     return data_dir() / "recordings"
+
+
+def hardware_first(folder):
+    """The recordings of hardware events in a folder, where there are any; else the folder, of software events.
+
+    Machines without counters record software events in the same places; what `cmlib record-all` makes stands
+    in a folder `hardware` among them, and comes first.
+    """
+    hardware = Path(folder) / HARDWARE
+    return hardware if hardware.is_dir() else Path(folder)
 
 
 def results_dir():

@@ -5,7 +5,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from cmlib import campaign, events, machine, record
+from cmlib import campaign, events, machine, places, record
 from cmlib.campaign import Part, Planned, check_quiet, rejections, run_parts
 from cmlib.campaign.part import Setting
 from cmlib.campaign.parts import programs as part_of_programs
@@ -159,6 +159,12 @@ def test_degrees_need_a_sweep_first(small_zen5, tmp_path, monkeypatch):
         lambda: ["app"], part_of_programs._degrees, Setting(tmp_path, COUNTERS)
     )
     assert "app has no complete sweep yet" in str(error)
+
+
+def test_hardware_events_come_first_where_they_were_recorded(tmp_path):
+    assert places.hardware_first(tmp_path) == tmp_path
+    (tmp_path / "hardware").mkdir()
+    assert places.hardware_first(tmp_path) == tmp_path / "hardware"
 
 
 def test_the_command_lists_every_part_on_any_machine(no_pmu, tmp_path):

@@ -119,7 +119,7 @@ def recorded_subjects(folder="", wanted="all"):
     Parameters
     ----------
     folder : path, optional
-        `data/regions` by default.
+        `data/regions` by default, or the folder of hardware events in it.
     wanted : str, default "all"
         Names separated by commas, or ``all``.
 
@@ -133,7 +133,7 @@ def recorded_subjects(folder="", wanted="all"):
     NothingRecordedError
         If there is none, with the command to run, or if `wanted` names something else.
     """
-    folder = Path(folder or places.data_dir() / "regions")
+    folder = Path(folder or places.hardware_first(places.data_dir() / "regions"))
     known = [program.name for program in programs()]
     names = chosen(wanted, known, about="AutoPerf's programs, which are what is judged here", todo=TODO)
     found = {}

@@ -56,7 +56,7 @@ def load_tuned(folder="", wanted="all"):
     Parameters
     ----------
     folder : path, optional
-        ``tuning`` in `data/recordings` by default.
+        ``tuning`` in `data/recordings` by default, or the folder of hardware events in it.
     wanted : str, default "all"
         Programs with commas between, or ``all``.
 
@@ -71,7 +71,7 @@ def load_tuned(folder="", wanted="all"):
     CmlibError
         If a program was recorded with work of different sizes, or on several machines.
     """
-    found = find_recordings(folder or places.recordings_dir() / FOLDER)
+    found = find_recordings(folder or places.hardware_first(places.recordings_dir() / FOLDER))
     rows = {}
     for file, meta in found.items():
         program, scale, options = read_label(meta["command"])

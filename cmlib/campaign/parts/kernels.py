@@ -12,7 +12,6 @@ from cmlib.workloads.kernels.overhead import record_overhead
 from cmlib.workloads.kernels.recipe import build, programs
 
 _SECONDS = 1.5  # an execution, with the small ones beside it that tell the machine's pace
-HARDWARE = "hardware"  # among the regions, beside what was recorded where nothing but software events counts
 
 
 def _plan(setting):
@@ -60,7 +59,7 @@ def _todo(setting):
 
 
 def _folder(setting):
-    return setting.data / "regions" / HARDWARE
+    return setting.data / "regions" / places.HARDWARE
 
 
 KERNELS = Part(

@@ -1,19 +1,19 @@
 """sort and pagerank on a cluster of Spark, under other settings."""
 
+from cmlib import places
 from cmlib.campaign.part import Part, Planned
 from cmlib.record import existing_runs
 from cmlib.workloads.spark import TABLE_IV
 from cmlib.workloads.tuning.design import at_levels, at_random
-from cmlib.workloads.tuning.recording import record_runs
+from cmlib.workloads.tuning.recording import FOLDER, record_runs
 
-HARDWARE = "tuning-hardware"  # beside what was recorded where nothing but software events counts
 _PROGRAMS, _RUNS, _PASSES_AT_ENDS, _SECONDS = ("sort", "pagerank"), 60, 4, 20.0
 
 
 def _plan(setting):
     listed = []
     for (program, passes), runs in _designs().items():
-        there = sum(len(existing_runs(setting.recordings / HARDWARE / run.name)) for run in runs)
+        there = sum(len(existing_runs(setting.recordings / FOLDER / places.HARDWARE / run.name)) for run in runs)
         total = passes * len(runs)
         kind = "at random" if passes == 1 else "at both ends of a parameter"
         missing = max(0, total - there)
@@ -23,7 +23,7 @@ def _plan(setting):
 
 def _record(setting):
     for (program, passes), runs in _designs().items():
-        target = setting.recordings / HARDWARE
+        target = setting.recordings / FOLDER / places.HARDWARE
         for name in record_runs({program: runs}, target, passes=passes, counters=setting.counters):
             yield name, None
 
