@@ -3,8 +3,6 @@
 import dataclasses
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -405,39 +403,3 @@ def test_the_doctor_does_not_disturb_a_recording(tmp_path, fake_perf, monkeypatc
     (counters,) = (f for f in found.findings if f.id == "counters")
     assert counters.severity == "warning" and "cmlib record gcc" in counters.numbers
     assert found.offered_counters == 0
-
-
-# --- the lock ---------------------------------------------------------------
-
-
-def test_who_holds_the_counters_is_told_and_they_are_free_afterwards():
-    told = rf"cmlib record one, process {os.getpid()}, since 20"
-    with (
-        machine.counters_lock("cmlib record one"),
-        pytest.raises(machine.CountersBusy, match=told),
-        machine.counters_lock("cmlib record two"),
-    ):
-        pass
-    with machine.counters_lock("cmlib record two") as held:
-        assert os.pread(held, 100, 0).startswith(b"cmlib record two")
-
-
-def test_a_killed_holder_leaves_the_counters_free():
-    holds = (
-        "import sys; sys.path.insert(0, sys.argv[1])\n"
-        "from cmlib.machine.lock import counters_lock\n"
-        "with counters_lock('held'): print('held', flush=True); sys.stdin.read()"
-    )
-    root = str(Path(__file__).parents[1])
-    command = [sys.executable, "-c", holds, root]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
-        assert holder.stdout.readline() == b"held\n"
-        with (
-            pytest.raises(machine.CountersBusy, match="held, process"),
-            machine.counters_lock("mine"),
-        ):
-            pass
-        holder.kill()
-        holder.wait()
-        with machine.counters_lock("mine") as held:
-            assert held > 0
