@@ -65,12 +65,14 @@ results.figure(figure, "fig02-fig05", f"**Figures 2 and 5.** `{event}` in {progr
 outlier = pd.concat([study.largest_outliers(url, name) for name in programs]).nlargest(1, "ratio").iloc[0]
 lines, marks = study.example(url, outlier["program"], outlier["event"])
 figure, _ = plot.series(lines, marks=marks, ylabel="count per 100 ms", title=f"{outlier['program']}: {outlier['event']}")
-results.figure(figure, "fig02-outlier", f"**Figure 2 a.** The largest outlier found: `{outlier['event']}` in {outlier['program']}, whose greatest multiplexed sample is {outlier['ratio']:.1f} times its greatest unmultiplexed one (the paper's example: {counterminer['outlier_ratio']} times).")
+results.figure(figure, "fig02-outlier", f"**Figure 2 a.** The largest outlier found: `{outlier['event']}` in {outlier['program']}, whose greatest multiplexed sample is {outlier['ratio']:.1f} times the median of its unmultiplexed ones (the paper's example, an outlier against normal values: {counterminer['outlier_ratio']} times).")
 
 # %% [markdown]
 # ## How events are distributed
 #
 # The threshold for an outlier (Eq. 6) is three standard deviations for Gaussian events and five for long-tailed ones, so the distribution of each event has to be known. The test is Anderson and Darling's at 5 %.
+#
+# What replaces an outlier is the median of its interval (Eq. 7): an interval of time here; the paper prints one of values, in which an outlier would be replaced by its like.
 
 # %%
 kinds = pd.concat(fan_out(partial(study.distributions, url), programs, workers=workers))
@@ -88,8 +90,8 @@ results.table(coverage, "table1", "**Table I.** Share of multiplexed samples bel
 # %% [markdown]
 # ## Every method on every event
 #
-# Four ways: *scaling* is what perf prints; *interpolate* draws a line between the stretches in which an event was really counted (Mathur and Cook); *counterminer* replaces outliers by the median of their interval and
-# fills gaps from the five nearest samples (Eq. 6–8); *joint* predicts each event from what was counted at the same time, and trusts perf's own number the more, the longer the event was on a counter.
+# Five ways: *scaling* is what perf prints; *interpolate* draws a line between the stretches in which an event was really counted (Mathur and Cook); *counterminer* replaces outliers by the median of their interval and
+# fills gaps from the five nearest samples (Eq. 6–8); *counterminer-printed* does so without the running shares, and so fills zeros that were counted as well; *joint* predicts each event from what was counted at the same time, and leaves perf's own number alone where it can't better it.
 #
 # Eq. 4 folds at 1: a series nearer to OCOE than two OCOE runs are to each other counts as an error again. So the plain ratio of distances stands beside it, and the errors of the total and of the distribution, which no time warping can fool.
 

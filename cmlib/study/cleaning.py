@@ -143,20 +143,22 @@ def example(url, program, event, method="counterminer"):
 
 
 def largest_outliers(url, program):
-    """By how much each event's greatest multiplexed sample exceeds its greatest unmultiplexed one.
+    """How many times an event's greatest multiplexed sample is what it usually is without multiplexing (Fig. 2a).
 
     Returns
     -------
     DataFrame
         ``program``, ``event`` and ``ratio``, for the events recorded both ways.
     """
-    peaks = {}
-    for mode in ("ocoe", "mlpx"):
-        runs = load_all(url, program, mode=mode)
-        peaks[mode] = pd.concat(
-            [run.counts.drop(columns=run.meta["pinned"]).max() for run in runs] or [pd.Series()]
+    samples = {
+        mode: pd.concat(
+            [run.counts.drop(columns=run.meta["pinned"]) for run in load_all(url, program, mode=mode)]
+            or [pd.DataFrame()]
         )
-    ratio = (peaks["mlpx"].groupby(level=0).max() / peaks["ocoe"].groupby(level=0).max()).dropna()
+        for mode in ("ocoe", "mlpx")
+    }
+    usual = samples["ocoe"].median()
+    ratio = (samples["mlpx"].max() / usual[usual > 0]).dropna()
     return ratio.rename("ratio").rename_axis("event").reset_index().assign(program=program)
 
 
