@@ -151,9 +151,16 @@ def test_python_regions_count_as_the_header_does(tmp_path):
 
 
 @pytest.mark.needs("cc")
-def test_events_that_cannot_be_read_are_named(c_program, tmp_path):
-    bad = {"CMLIB_REGIONS": str(tmp_path / "r.csv"), "CMLIB_EVENTS": "0x443"}
-    assert "NAME=CONFIG" in run(c_program, **bad)
+@pytest.mark.parametrize("wrong", ["0x443", "a=abc", "a=", "a=0x443z", "a=1:x", "a=1:", "a=-1", f"a={'9' * 30}"])
+def test_events_that_cannot_be_read_are_named_once(c_program, tmp_path, wrong):
+    bad = {"CMLIB_REGIONS": str(tmp_path / "r.csv"), "CMLIB_EVENTS": f"page_faults=1:2,{wrong}"}
+    said = run(c_program, **bad)
+    assert said.count("cmlib_region:") == 1 and f"NAME=CONFIG; the rest isn't counted, from ({wrong})" in said
+    assert list(read_regions(tmp_path / "r.csv"))[-1] == "page_faults"
+
+
+def test_events_that_cannot_be_read_end_a_python_program(tmp_path):
+    bad = {"CMLIB_REGIONS": str(tmp_path / "r.csv"), "CMLIB_EVENTS": "a=abc"}
     done = subprocess.run(
         [sys.executable, "-c", PYTHON_PROGRAM], env={**os.environ, **bad}, capture_output=True, text=True
     )

@@ -122,6 +122,14 @@ CMLIB_SHARED_DEFINITION void cmlib_close_thread(void *thread) {
             close(own->fd[i]);
 }
 
+/* Where the number at the beginning of `text` ends; NULL if there is none. */
+CMLIB_SHARED_DEFINITION const char *cmlib_read_number(const char *text, uint64_t *number) {
+    char *end;
+    errno = 0;
+    *number = strtoull(text, &end, 0);
+    return *text >= '0' && *text <= '9' && !errno ? end : NULL;
+}
+
 CMLIB_SHARED_DEFINITION void cmlib_parse_events(const char *text) {
     cmlib_process *process = &cmlib_the_process;
     cmlib_event instructions = {"instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS};
@@ -129,20 +137,21 @@ CMLIB_SHARED_DEFINITION void cmlib_parse_events(const char *text) {
     while (text && *text) {
         size_t length = strcspn(text, ",");
         const char *equals = (const char *)memchr(text, '=', length);
-        if (!equals || equals - text >= 64 || process->n_events == CMLIB_MAX_EVENTS) {
+        uint64_t type = PERF_TYPE_RAW, config = 0;
+        const char *end = equals ? cmlib_read_number(equals + 1, &config) : NULL;
+        if (end && *end == ':') {
+            type = config;
+            end = cmlib_read_number(end + 1, &config);
+        }
+        if (end != text + length || equals - text >= 64 || process->n_events == CMLIB_MAX_EVENTS) {
             cmlib_warn_once("CMLIB_EVENTS must be up to 16 of NAME=CONFIG; the rest isn't counted, from", text);
             return;
         }
         cmlib_event *event = &process->events[process->n_events++];
         memcpy(event->name, text, (size_t)(equals - text));
         event->name[equals - text] = 0;
-        char *end;
-        event->type = PERF_TYPE_RAW;
-        event->config = strtoull(equals + 1, &end, 0);
-        if (*end == ':') {
-            event->type = (uint32_t)event->config;
-            event->config = strtoull(end + 1, &end, 0);
-        }
+        event->type = (uint32_t)type;
+        event->config = config;
         text += length + (text[length] == ',');
     }
 }
