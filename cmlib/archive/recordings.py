@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from cmlib.archive.drafts import write_whole
+from cmlib.archive.drafts import settle, working_folder
 from cmlib.archive.errors import ArchiveError
 from cmlib.archive.files import digest, read_file, unpack
 from cmlib.archive.metadata import as_text
@@ -33,10 +33,14 @@ def write_recording(description, packed, meta, *, schema, suffix=".csv.gz"):
     """
     description = Path(description)
     text = as_text({"schema": schema, **meta, "sha256": digest(packed)}, description)
-    # Between the two files, there must not be metadata of another content.
-    description.unlink(missing_ok=True)
-    write_whole(description.with_suffix(suffix), packed)
-    write_whole(description, text)
+    with working_folder(description) as folder:
+        drafts = {folder / "content": description.with_suffix(suffix), folder / "metadata": description}
+        for draft, content in zip(drafts, (packed, text.encode()), strict=True):
+            draft.write_bytes(content)
+        # Between the two files, there must not be metadata of another content.
+        description.unlink(missing_ok=True)
+        for draft, target in drafts.items():
+            settle(draft, target)
 
 
 def read_packed(description, sha256, *, suffix=".csv.gz"):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from cmlib import places
-from cmlib.archive import as_text, digest, errors_as, read_object, settle, working_folder, write_whole
+from cmlib.archive import as_text, digest, errors_as, read_object, settle, working_folder
 from cmlib.errors import CmlibError
 
 SCHEMA = 1
@@ -106,8 +106,9 @@ def draft(out, suffix):
         with _opened(partial, suffix) as file:
             yield file, metadata, folder
         text = as_text({"schema": SCHEMA, **metadata, "sha256": digest(partial)}, description)
+        (folder / description.name).write_text(text, encoding="utf-8")
         settle(partial, table)
-        write_whole(description, text)
+        settle(folder / description.name, description)
 
 
 def _opened(partial, suffix):
