@@ -86,7 +86,9 @@ def modelled():
     for seed, name in enumerate(("one", "two")):
         data = product_pair_data(n_steps=60, n_events=12, seed=seed)
         matrices[name] = study.Matrix(data.X, data.ipc, None)
-        refined[name] = rank.refine(data.X, data.ipc, step=3, n_folds=2, boosting=SMALL, seed=seed)
+        refined[name] = rank.refine(
+            data.X, data.ipc, step=3, n_folds=2, n_blocks=10, boosting=SMALL, seed=seed
+        )
         kept = data.X[refined[name].events]
         draws[name] = stability.draw_importances(kept, data.ipc, seeds=range(3), boosting=SMALL)
         ranked[name] = study.pairs((matrices[name], refined[name]), table=TABLE, n_events=5)
@@ -261,7 +263,7 @@ def test_one_program_alone_can_be_explored(modelled):
 # Interactions
 
 
-@pytest.mark.parametrize("measure", ["h_statistic", "residual_variance"])
+@pytest.mark.parametrize("measure", ["h_statistic", "residual_variance", "printed"])
 def test_the_matrix_holds_the_pairs_from_the_threshold_on(interactions, modelled, measure):
     pairs = modelled.ranked["one"][measure]
     interactions.controls["measure"].value = measure
@@ -286,7 +288,8 @@ def test_a_pair_shows_its_surface_and_its_places(interactions, modelled):
         assert f"alone by {beyond.min():.3f} to {beyond.max():.3f}" in words(interactions)
         for label, measure in (
             ("Friedman's H", "h_statistic"),
-            ("residual variance (Eq. 12)", "residual_variance"),
+            ("residual variance", "residual_variance"),
+            ("Eq. 12 as printed", "printed"),
         ):
             row = both[measure].set_index(["event_a", "event_b"]).loc[pair]
             place = list(both[measure]["importance"]).index(row["importance"]) + 1

@@ -27,6 +27,23 @@ def test_residual_variance_is_its_definition(product_pair, fitted):
     npt.assert_allclose(pairs["intensity"], expected, rtol=1e-6)
 
 
+def test_the_printed_intensity_is_its_definition(product_pair, fitted):
+    X, ipc = product_pair.X, product_pair.ipc
+    pairs = rank_pairs(X, ipc, list(X), fitted=fitted, method="printed")
+    expected = [naive.printed(X, ipc, *pair) for pair in zip(pairs["event_a"], pairs["event_b"], strict=True)]
+    npt.assert_allclose(pairs["intensity"], expected, rtol=1e-6)
+
+
+def test_as_printed_the_pairs_that_say_least_come_first():
+    """IPC is the sum of two events, which is no interaction, and the pair of both comes last."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.random((80, 5)), columns=list("abcde"))
+    ipc = 1 + X["a"] + X["b"]
+    pairs = rank_pairs(X, ipc, list(X), method="printed", boosting=SMALL)
+    assert pairs["pair"].iloc[-1] == "a × b" and pairs["importance"].iloc[-1] == 0
+    assert not {"a", "b"} & {pairs["event_a"].iloc[0], pairs["event_b"].iloc[0]}
+
+
 def test_h_is_its_definition(product_pair, fitted):
     X = product_pair.X.iloc[:10]
     pairs = rank_pairs(X, product_pair.ipc.iloc[:10], list(X), fitted=fitted, method="h_statistic").head(2)
@@ -43,7 +60,7 @@ def test_h_puts_the_planted_pairs_first(seed):
 
 
 def test_the_residual_variance_misses_planted_pairs():
-    """Why both are shown: a bent event alone is an interaction to Eq. 12."""
+    """Why both are shown: a bent event alone is an interaction to a plane."""
     found = 0
     for seed in range(10):
         data = product_pair_data(seed=seed)

@@ -12,7 +12,11 @@ from cmlib.explore import text
 from cmlib.explore.controls import dropdown, offer, slider
 from cmlib.explore.panel import Panel
 
-_MEASURES = [("Friedman's H", "h_statistic"), ("residual variance (Eq. 12)", "residual_variance")]
+_MEASURES = [
+    ("Friedman's H", "h_statistic"),
+    ("residual variance", "residual_variance"),
+    ("Eq. 12 as printed", "printed"),
+]
 
 
 def interactions(ranked, refined, matrices, table, *, threshold=2.0):

@@ -8,8 +8,15 @@ def predict(model, row):
     return float(model.predict(pd.DataFrame([row]))[0])
 
 
+def printed(X, ipc, a, b):
+    """CounterMiner, Eq. 12: IPC by a linear regression on the pair against observed IPC."""
+    scaled = X[[a, b]] / X[[a, b]].std()
+    predicted = LinearRegression().fit(scaled, ipc).predict(scaled)
+    return sum((p - observed) ** 2 for p, observed in zip(predicted, ipc, strict=True))
+
+
 def residual_variance(model, X, a, b):
-    """CounterMiner, Eq. 12: the other events at their means, a plane fitted to the model's predictions."""
+    """The same with the other events at their means and the model's predictions in place of observed IPC."""
     means = X.mean().to_dict()
     predicted = [predict(model, means | {a: row[a], b: row[b]}) for row in X.to_dict("records")]
     plane = LinearRegression().fit(X[[a, b]] / X[[a, b]].std(), predicted)
