@@ -1,6 +1,6 @@
 """Refinement against the one that pandas and scikit-learn make. By hand: python benchmarks/refine.py
 
-Both refine the same matrices of real recordings with the same settings, on a random quarter and on all rows.
+Both refine the same matrices of real recordings with the same settings, on a random fifth and on all rows.
 The stacked matrices are of the papers' size (3277 × 229), the last one is the smallest that is ever refined.
 """
 
@@ -21,9 +21,9 @@ SHARED_OF_TEN = 5
 
 
 def plain(X, y, step, settings):
-    """Errors on a random quarter by number of events, and the best ranking, as one would write it."""
+    """Errors on a random fifth by number of events, and the best ranking, as one would write it."""
     order = np.random.default_rng(0).permutation(len(X))
-    n_test = round(len(X) / 4)
+    n_test = round(len(X) / 5)
     tested = plain_path(X.iloc[order[n_test:]], y.iloc[order[n_test:]], step, settings)
     errors = [
         (100 * (y - model.predict(X[events])).abs() / y).iloc[order[:n_test]].mean()

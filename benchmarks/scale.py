@@ -69,7 +69,7 @@ def cleaned(n_values, options, folder, workers):
 
 
 def ranked_rows(n_values):
-    """One model of a matrix that holds `n_values`: rows stacked, a random quarter kept back."""
+    """One model of a matrix that holds `n_values`: rows stacked, a random fifth kept back."""
     part = driver_data(10_000, 50)
     times = math.ceil(n_values / part.X.size)
     X, ipc = pd.concat([part.X] * times, ignore_index=True), pd.concat([part.ipc] * times, ignore_index=True)

@@ -75,6 +75,31 @@ def regressor(model="lightgbm", *, boosting=None, seed=0):
     return _Regressor(settings, seed) if model == "lightgbm" else _sklearn(settings, seed)
 
 
+def predict_held_out(X, y, fold, *, boosting=None, seed=0):
+    """Predict each fold by a model of the other folds.
+
+    Parameters
+    ----------
+    X : DataFrame, shape (n_rows, n_events)
+    y : Series, shape (n_rows,)
+        IPC.
+    fold : ndarray of int, shape (n_rows,)
+        Such as :func:`cmlib.rank.blocks` modulo the number of folds.
+    boosting : Boosting, optional
+    seed : int, default 0
+
+    Returns
+    -------
+    ndarray of float, shape (n_rows,)
+    """
+    # In order of their names, as everywhere: of two events that split alike, the first is taken.
+    X, predicted = X[sorted(X)], np.empty(len(y))
+    for held in np.unique(fold):
+        model = regressor(boosting=boosting, seed=seed).fit(X[fold != held], y[fold != held])
+        predicted[fold == held] = model.predict(X[fold == held])
+    return predicted
+
+
 class _Regressor(RegressorMixin, BaseEstimator):
     """LightGBM's boosting on a frame, without what its own estimator does around it: of a few rows, half the time.
 

@@ -1,6 +1,7 @@
 """Rank events by what they tell about IPC, and refine the ranking by dropping the least important."""
 
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -23,10 +24,16 @@ class Refinement:
     ----------
     history : DataFrame
         A row a step. Columns: ``n_events``; ``error``, where a random share of rows is
-        predicted from the others; ``blocks_error``, where blocks of neighbouring rows
-        are; ``holdout_error``, of models of all rows on the other matrix (NaN if there
-        is none); ``trivial``, that of the mean on the random share. All are mean
-        relative errors [%] (Eq. 14).
+        predicted from the others, and ``trivial``, that of their mean;
+        ``blocks_error``, where blocks of neighbouring rows are, and
+        ``blocks_trivial``, that of the mean of the other blocks; ``holdout_error``,
+        of models of all rows on the other matrix (NaN if there is none). All are
+        mean relative errors [%] (Eq. 14).
+    nested : DataFrame
+        Nested cross-validation, a row a fold of blocks: ``rows``, the ``n_events``
+        that the other folds chose among themselves, the ``error`` on this fold of
+        the model that these folds trained, and ``mean``, that of their mean [%].
+        Empty if the number of events was not chosen on three folds or more.
     baselines : Series
         Errors [%] of predictions that look at no event: ``mean`` of the other rows and
         ``neighbours`` (interpolated from the nearest of them) on the random share;
@@ -43,6 +50,7 @@ class Refinement:
     """
 
     history: pd.DataFrame
+    nested: pd.DataFrame
     baselines: pd.Series
     chosen: int
     model: Any
@@ -60,6 +68,12 @@ class Refinement:
         return self.history.iloc[self.chosen]
 
     @property
+    def nested_error(self):
+        """Error [%] on blocks that took no part in choosing the number of events; NaN where `nested` is empty."""
+        rows = self.nested["rows"]
+        return float((self.nested["error"] * rows).sum() / rows.sum()) if len(rows) else np.nan
+
+    @property
     def as_printed(self):
         """The row of `history` that the papers report: chosen by the rows it is judged on, hence too good."""
         return self.history.loc[self.history["error"].idxmin()]
@@ -70,14 +84,14 @@ def refine(
     y,
     *,
     step=10,
-    test_share=0.25,
+    test_share=0.2,
     model="lightgbm",
     boosting=None,
     importance="friedman",
     select="blocks",
     tolerance=0.0,
-    n_blocks=10,
-    n_folds=5,
+    n_blocks=12,
+    n_folds=4,
     holdout=None,
     seed=0,
 ):
@@ -87,12 +101,13 @@ def refine(
     model is kept, and its importances are the ranking (CounterMiner, §III-C and
     §V-B; GBRT paper, §3.2, Fig. 4).
 
-    A random share of neighbouring rows is easy to predict, and a model chosen by
-    its error on them looks better than it is. So a second error is taken, and picks
-    the number of events: rows are cut into blocks of progress. The random share,
-    and each fold of blocks, is predicted by a refinement of its own that never saw
-    it; the model that is kept comes from a refinement on all rows. Another pass
-    over the events, given as `holdout`, is the test that takes no part in anything.
+    A random share of rows whose neighbours are known is easy to predict. So a second
+    error is taken, and picks the number of events: rows are cut into blocks of
+    progress, and each fold of blocks is predicted by a refinement of its own that
+    never saw it. The lowest of these errors is still too good, for it was picked;
+    nested cross-validation picks the number without the fold that it is judged on.
+    The model that is kept comes from a refinement on all rows. Another pass over
+    the events, given as `holdout`, is the test that takes no part in anything.
 
     Parameters
     ----------
@@ -102,8 +117,10 @@ def refine(
         IPC.
     step : int, default 10
         Events dropped at a time.
-    test_share : float, default 0.25
-        Random share of rows that ``error`` is taken on.
+    test_share : float, default 0.2
+        Random share of rows that ``error`` is taken on: a fifth of all, as in both
+        papers (CounterMiner, §V-B: m training examples and a quarter of m for the
+        test; GBRT paper, §4.2: 80 % for training).
     model, boosting
         What :func:`cmlib.boosting.regressor` takes.
     importance : "friedman" or "printed", default "friedman"
@@ -113,11 +130,12 @@ def refine(
     tolerance : float >= 0, default 0.0
         The model with the fewest events is kept whose error is at most this share
         above the lowest. 0: the most accurate, as in the papers.
-    n_blocks : int, default 10
+    n_blocks : int, default 12
         Blocks: equal parts of the index level ``progress`` if there is one, else of
         the rows in their order.
-    n_folds : int, default 5
-        Block b is held out in fold b modulo `n_folds`; 0 skips this error.
+    n_folds : int, default 4
+        Block b is held out in fold b modulo `n_folds`; 0 skips this error. Nested
+        folds take n_folds·(n_folds - 1)/2 refinements more.
     holdout : tuple (DataFrame, Series), optional
         Another matrix and its IPC, such as another pass over the events
         (:func:`cmlib.fuse.align_passes`).
@@ -138,42 +156,77 @@ def refine(
         raise ValueError(
             f"select is {select!r} with n_folds={n_folds}; choose 'random', or 'blocks' with 2 folds or more."
         )
-    if not 0 < test_share < 1 or step < 1:
-        raise ValueError(
-            f"test_share is {test_share} and step {step}; a share is between 0 and 1, a step 1 or more."
-        )
+    _check_shares(test_share, step)
     X, y = _checked(X, y, "X")
     if holdout is not None:
         holdout = _checked(*holdout, "holdout", columns=X.columns)
     train, test = _random_split(len(X), test_share, seed)
-
-    blank = regressor(model, boosting=boosting, seed=seed)
-
-    # LightGBM looks at every event at every split, in a fixed order, so that events without a split can go
-    # without a change of the model; scikit-learn looks in random order, where ties then fall differently.
-    reusable = model == "lightgbm"
-
-    def path(rows):
-        return _eliminate(blank, X.iloc[rows], y.iloc[rows], step, importance, reusable)
-
+    blank, path = _path(X, y, step, model, boosting, importance, seed)
     kept = list(path(np.arange(len(X))))
-    fold = _blocks(X.index, n_blocks) % max(n_folds, 1)
+    fold = blocks(X.index, n_blocks) % max(n_folds, 1)
     history = pd.DataFrame({"n_events": [len(ranking) for _, ranking in kept]})
     history["error"] = _errors(path(train), X.iloc[test], y.iloc[test])
-    history["blocks_error"] = _folded_errors(path, X, y, fold) if n_folds else np.nan
+    history["blocks_error"], nested = _on_blocks(path, X, y, fold, history["n_events"], tolerance)
     history["holdout_error"] = _errors(kept, *holdout) if holdout else np.nan
     baselines = _baselines(y, train, test, fold, holdout)
-    history["trivial"] = baselines["mean"]
+    history["trivial"], history["blocks_trivial"] = baselines["mean"], baselines["blocks_mean"]
     chosen = _fewest_within(history["blocks_error" if select == "blocks" else "error"], tolerance)
     ranking = kept[chosen][1]
     fitted = clone(blank).fit(X[sorted(ranking.index)], y)
-    return Refinement(history, baselines, chosen, fitted, ranking, [step_ranking for _, step_ranking in kept])
+    rankings = [step_ranking for _, step_ranking in kept]
+    return Refinement(history, nested, baselines, chosen, fitted, ranking, rankings)
+
+
+def random_share_errors(
+    X, y, *, step=10, test_share=0.2, model="lightgbm", boosting=None, importance="friedman", seed=0
+):
+    """Errors of a refinement on a random share of the rows, and nothing else: what the papers' curves show.
+
+    Parameters
+    ----------
+    X, y, step, test_share, model, boosting, importance, seed
+        As in :func:`refine`.
+
+    Returns
+    -------
+    DataFrame
+        A row a step: ``n_events``, ``error`` and ``trivial``, that of the mean [%], as
+        in the history of :func:`refine`.
+
+    Raises
+    ------
+    ValueError
+        As in :func:`refine`.
+    """
+    _check_shares(test_share, step)
+    X, y = _checked(X, y, "X")
+    train, test = _random_split(len(X), test_share, seed)
+    _, path = _path(X, y, step, model, boosting, importance, seed)
+    kept = list(path(train))
+    history = pd.DataFrame({"n_events": [len(ranking) for _, ranking in kept]})
+    trivial = relative_error(y.iloc[test], y.iloc[train].mean())
+    return history.assign(error=_errors(kept, X.iloc[test], y.iloc[test]), trivial=trivial)
 
 
 def relative_error(measured, predicted):
     """Mean of |measured - predicted| / measured, in percent (CounterMiner, Eq. 14)."""
     measured = np.asarray(measured)
     return 100 * np.mean(np.abs(measured - np.asarray(predicted)) / measured)
+
+
+def blocks(index, n_blocks):
+    """Which of `n_blocks` equal parts of the index level ``progress``, or else of the rows, each row is in."""
+    progress = np.arange(len(index)) / len(index)
+    if "progress" in index.names:
+        progress = index.get_level_values("progress").to_numpy()
+    return np.minimum((progress * n_blocks).astype(int), n_blocks - 1)
+
+
+def _check_shares(test_share, step):
+    if not 0 < test_share < 1 or step < 1:
+        raise ValueError(
+            f"test_share is {test_share} and step {step}; a share is between 0 and 1, a step 1 or more."
+        )
 
 
 def _checked(X, y, name, columns=None):
@@ -215,11 +268,18 @@ def _random_split(n_rows, share, seed):
     return np.sort(order[n_test:]), np.sort(order[:n_test])
 
 
-def _blocks(index, n_blocks):
-    progress = np.arange(len(index)) / len(index)
-    if "progress" in index.names:
-        progress = index.get_level_values("progress").to_numpy()
-    return np.minimum((progress * n_blocks).astype(int), n_blocks - 1)
+def _path(X, y, step, model, boosting, importance, seed):
+    """An unfitted model, and a function of row numbers that refines on these rows."""
+    blank = regressor(model, boosting=boosting, seed=seed)
+
+    # LightGBM looks at every event at every split, in a fixed order, so that events without a split can go
+    # without a change of the model; scikit-learn looks in random order, where ties then fall differently.
+    reusable = model == "lightgbm"
+
+    def path(rows):
+        return _eliminate(blank, X.iloc[rows], y.iloc[rows], step, importance, reusable)
+
+    return blank, path
 
 
 def _eliminate(blank, X, y, step, importance, reusable):
@@ -240,12 +300,39 @@ def _errors(kept, X, y):
     return [relative_error(y, fitted.predict(X[fitted.feature_names_in_])) for fitted, _ in kept]
 
 
-def _folded_errors(path, X, y, fold):
-    totals = 0
-    for held in np.unique(fold):
-        inside, outside = np.flatnonzero(fold == held), np.flatnonzero(fold != held)
-        totals = totals + len(inside) * np.array(_errors(path(outside), X.iloc[inside], y.iloc[inside]))
-    return totals / len(y)
+def _on_blocks(path, X, y, fold, n_events, tolerance):
+    """Error on blocks at every step, and what nested folds find; each fold of blocks by those that never saw it."""
+    folds = np.unique(fold)
+    if len(folds) < 2:
+        return np.nan, _nested(y, fold, {}, {}, n_events, tolerance)
+    outer = {held: _errors(path(np.flatnonzero(fold != held)), *_rows(X, y, fold == held)) for held in folds}
+    inner = {held: {} for held in folds}
+    for pair in combinations(folds, 2) if len(folds) > 2 else ():
+        fitted = list(path(np.flatnonzero(~np.isin(fold, pair))))
+        for held, tested in (pair, pair[::-1]):
+            inner[held][tested] = _errors(fitted, *_rows(X, y, fold == tested))
+    return _mean_over_rows(outer, fold), _nested(y, fold, outer, inner, n_events, tolerance)
+
+
+def _nested(y, fold, outer, inner, n_events, tolerance):
+    """Each fold's error at the step that the other folds choose, by refinements that saw neither."""
+    found = []
+    for held, errors in inner.items():
+        if errors:
+            rows = fold == held
+            step = _fewest_within(_mean_over_rows(errors, fold), tolerance)
+            trivial = relative_error(y[rows], y[~rows].mean())
+            found.append((rows.sum(), n_events[step], outer[held][step], trivial))
+    return pd.DataFrame(found, columns=["rows", "n_events", "error", "mean"])
+
+
+def _mean_over_rows(errors, fold):
+    rows = [(fold == tested).sum() for tested in errors]
+    return np.average(list(errors.values()), axis=0, weights=rows)
+
+
+def _rows(X, y, chosen):
+    return X[chosen], y[chosen]
 
 
 def _fewest_within(errors, tolerance):

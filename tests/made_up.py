@@ -8,8 +8,10 @@ from cmlib.record import archive
 INTERVAL_MS = 100
 
 
-def record(folder, program, events, driver, *, seed=0, passes=2, n_intervals=60, strength=2.0):
-    """Write unmultiplexed passes and a multiplexed sweep of a program whose IPC falls as `driver` rises.
+def record(
+    folder, program, events, driver, *, seed=0, passes=2, n_intervals=60, strength=2.0, multiplexed="sweep"
+):
+    """Write unmultiplexed passes and a multiplexed run of a program whose IPC falls as `driver` rises.
 
     Parameters
     ----------
@@ -17,10 +19,12 @@ def record(folder, program, events, driver, *, seed=0, passes=2, n_intervals=60,
         Of all recordings.
     program : str
     events : list of str
-        Three to an unmultiplexed run, all in one sweep.
+        Three to an unmultiplexed run, all in the multiplexed one.
     driver : str
         One of them; the others are noise.
     seed, passes, n_intervals, strength : optional
+    multiplexed : str, default "sweep"
+        Set of the multiplexed run.
     """
     rng = np.random.default_rng(seed)
     path = 0.5 + 0.5 * np.sin(np.linspace(0, 20, n_intervals)) + rng.uniform(0, 0.3, n_intervals)
@@ -29,7 +33,8 @@ def record(folder, program, events, driver, *, seed=0, passes=2, n_intervals=60,
         for part, group in enumerate(groups):
             rows = _rows(rng, path, driver, [group], 100.0, strength)
             _add(folder, program, "ocoe", number, part, [group], rows, "ocoe")
-    _add(folder, program, "sweep", 0, 0, groups, _rows(rng, path, driver, groups, 25.0, strength), "mlpx")
+    rows = _rows(rng, path, driver, groups, 25.0, strength)
+    _add(folder, program, multiplexed, 0, 0, groups, rows, "mlpx")
 
 
 def _rows(rng, path, driver, groups, share, strength):

@@ -82,6 +82,27 @@ def test_aligning_loses_no_count(run, n_steps):
 
 
 @few
+@given(several_runs(), st.integers(2, 15))
+def test_steps_are_the_counts_between_equal_shares(runs, n_steps):
+    for run, steps in zip(runs, fuse.step_runs(runs, n_steps), strict=True):
+        for event in run:
+            edges = np.linspace(0, 1, n_steps + 1)
+            expected = [
+                naive.counts_between(run, event, a, b) for a, b in zip(edges[:-1], edges[1:], strict=True)
+            ]
+            npt.assert_allclose(steps[event], expected, rtol=1e-7, atol=1e-6)
+
+
+@few
+@given(several_runs())
+def test_counts_can_be_divided_by_any_column_that_all_runs_have(runs):
+    with_time = [run.assign(seconds=0.1) for run in runs]
+    X, _ = fuse.stack_runs(with_time, per="seconds", leave_out=["seconds"])
+    counts, _ = fuse.stack_runs(runs)
+    npt.assert_allclose(X[list(counts)], counts / 0.1)
+
+
+@few
 @given(one_run(), st.integers(2, 15))
 def test_shorter_intervals_of_the_same_run_change_nothing(run, n_steps):
     halved = run.loc[run.index.repeat(2)] / 2

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.testing as npt
 import pandas as pd
 import pytest
+from scipy.stats import kendalltau, spearmanr
 from sklearn.ensemble import ExtraTreesRegressor
 
 from cmlib import rank, stability
@@ -85,7 +86,7 @@ def test_refining_is_its_definition(planted, model):
     X, ipc = planted.X, planted.ipc
     found = rank.refine(X, ipc, step=4, model=model, boosting=SMALL, select="random", n_folds=0, seed=5)
     order = np.random.default_rng(5).permutation(80)
-    train, test = sorted(order[20:]), sorted(order[:20])
+    train, test = sorted(order[16:]), sorted(order[:16])
     make = partial(regressor, model, boosting=SMALL, seed=5)
     expected = naive.refine(make, X.iloc[train], ipc.iloc[train], X.iloc[test], ipc.iloc[test], step=4)
     assert found.history["n_events"].tolist() == [n for n, _, _ in expected]
@@ -94,6 +95,40 @@ def test_refining_is_its_definition(planted, model):
     kept = naive.refine(make, X, ipc, X, ipc, step=4)[best]
     assert found.events == kept[2]
     assert naive.relative_error(list(ipc), list(found.model.predict(X[sorted(kept[2])]))) == kept[1]
+
+
+def test_nested_folds_are_their_definition(planted):
+    X, ipc = planted.X, planted.ipc
+    found = rank.refine(X, ipc, step=8, boosting=SMALL, n_blocks=6, n_folds=3)
+    fold = [int(6 * progress) % 3 for progress in X.index.get_level_values("progress")]
+    expected = naive.nested(partial(regressor, boosting=SMALL), X, ipc, fold, step=8)
+    npt.assert_allclose(found.nested, expected)
+    rows, _, errors, _ = zip(*expected, strict=True)
+    assert found.nested_error == pytest.approx(sum(np.multiply(rows, errors)) / 80)
+
+
+def test_the_number_of_events_is_chosen_without_the_rows_it_is_judged_on():
+    """Of noise, some number of events errs least on the blocks it was chosen on; on others it errs more."""
+    rng = np.random.default_rng(3)
+    X = pd.DataFrame(rng.random((50, 8)), columns=[f"event_{number}" for number in range(8)])
+    drawn = [pd.Series(rng.random(50) + 1) for _ in range(4)]
+    found = [rank.refine(X, ipc, step=2, boosting=SMALL, n_folds=3) for ipc in drawn]
+    assert np.mean([one.nested_error - one.errors["blocks_error"] for one in found]) > 0.1
+    assert max(one.nested["n_events"].nunique() for one in found) > 1
+
+
+def test_two_folds_leave_none_to_choose_on(planted):
+    found = rank.refine(planted.X, planted.ipc, boosting=SMALL, n_folds=2)
+    assert found.nested.empty and np.isnan(found.nested_error)
+    assert np.isfinite(found.errors["blocks_error"])
+
+
+def test_errors_on_the_random_share_are_those_of_the_refinement(planted):
+    alone = rank.random_share_errors(planted.X, planted.ipc, boosting=SMALL, seed=3)
+    whole = rank.refine(planted.X, planted.ipc, boosting=SMALL, n_folds=2, seed=3).history
+    pd.testing.assert_frame_equal(alone, whole[["n_events", "error", "trivial"]])
+    with pytest.raises(ValueError, match="step 0"):
+        rank.random_share_errors(planted.X, planted.ipc, step=0)
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -112,6 +147,7 @@ def test_importances_are_percent_in_order(planted):
     assert found.history["n_events"].tolist() == [25, 15, 5]
     assert found.history["holdout_error"].isna().all()
     assert found.as_printed["error"] == found.history["error"].min()
+    assert (found.history["blocks_trivial"] == found.baselines["blocks_mean"]).all()
 
 
 def test_the_order_of_columns_does_not_matter(planted):
@@ -231,6 +267,18 @@ def test_rankings_agree_with_themselves_and_not_with_their_reverse():
     assert reverse.loc["spearman", "value"] < -0.95
     with pytest.raises(ValueError, match="2 event"):
         stability.rank_agreement(draws.iloc[:, :2], draws)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_agreement_is_that_of_scipy(seed):
+    """With ties, as among events without importance."""
+    rng = np.random.default_rng(seed)
+    one, other = (made_draws(rng.integers(1, 6, 14), n=1, noise=0) for _ in range(2))
+    found = stability.rank_agreement(one, other, n_boot=2)["value"]
+    assert found["kendall"] == pytest.approx(kendalltau(one.iloc[0], other.iloc[0]).statistic)
+    assert found["spearman"] == pytest.approx(spearmanr(one.iloc[0], other.iloc[0]).statistic)
+    first = [set(draws.iloc[0].nlargest(10).index) for draws in (one, other)]
+    assert found["top10_shared"] == len(first[0] & first[1]) / 10
 
 
 def test_three_events_that_stand_out_do_so():

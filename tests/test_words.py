@@ -42,3 +42,21 @@ def test_a_pair_comes_with_its_place_by_the_other_measure():
     )
     said = study.say_pairs({"h_statistic": by_h, "residual_variance": by_h[::-1]})
     assert "`a` with `b` (75 % of all pair effects)" in said and "at place 2 of 2" in said
+
+
+def test_models_are_said_to_err_as_they_do():
+    one = {
+        "kept": 19,
+        "nested blocks": 2.0,
+        "their mean": 20.0,
+        "fewest": 9,
+        "most": 29,
+        "all": 229,
+        "blocks, all": 2.5,
+        "few": 9,
+        "blocks, few": 3.0,
+    }
+    said = study.say_models(pd.DataFrame([one, one | {"kept": 49, "nested blocks": 4.0, "most": 119}]))
+    assert "errs by 3.0 %" in said and "errs by 20.0 % there" in said
+    assert "all 229 events the error on blocks is 2.5 %" in said and "the 9 most important 3.0 %" in said
+    assert "kept have 19 to 49" in said and "it is 9 to 119" in said

@@ -1,5 +1,6 @@
 """What each notebook asks of one program: the store's runs put through the methods."""
 
+from cmlib.study.circularity import correlations_with_ipc
 from cmlib.study.cleaning import (
     BothWays,
     both_ways,
@@ -21,27 +22,30 @@ from cmlib.study.collection import (
 )
 from cmlib.study.colocation import colocated, leading_units, movement, say_movement
 from cmlib.study.data import Matrix, cleaned_runs, matrix, open_database, programs
-from cmlib.study.interactions import compare_pairs, pairs, planted_pairs
+from cmlib.study.fusions import compare_fusions, gain_by_change, say_fusions
+from cmlib.study.interactions import MEASURES, compare_pairs, pairs, planted_pairs
 from cmlib.study.many import clean_into, merge_files
 from cmlib.study.merging import (
     merged,
     merged_shape,
     mixed,
     mixed_errors,
-    refine_both,
+    refine_stacked,
     run_time_spread,
     run_times,
     say_mixed,
 )
-from cmlib.study.ranking import compare_fusions, core_errors, refine
-from cmlib.study.suites import common_events, likeness, suites
+from cmlib.study.ranking import chosen_errors, core_errors, refine
+from cmlib.study.suites import common_events, likeness, of_suites, paper_figures, suites
 from cmlib.study.tables import event_table, said_by_names
-from cmlib.study.words import say_events, say_pairs
+from cmlib.study.words import say_events, say_models, say_pairs
 
 __all__ = [
+    "MEASURES",
     "BothWays",
     "Matrix",
     "both_ways",
+    "chosen_errors",
     "clean_into",
     "cleaned_runs",
     "colocated",
@@ -50,12 +54,14 @@ __all__ = [
     "compare_fusions",
     "compare_pairs",
     "core_errors",
+    "correlations_with_ipc",
     "counting_events",
     "distributions",
     "event_table",
     "example",
     "ipc",
     "followed_event",
+    "gain_by_change",
     "largest_outliers",
     "leading_units",
     "likeness",
@@ -67,20 +73,24 @@ __all__ = [
     "mixed",
     "mixed_errors",
     "movement",
+    "of_suites",
     "open_database",
     "pairs",
+    "paper_figures",
     "planted_pairs",
     "programs",
     "rates",
     "recordings",
     "refine",
-    "refine_both",
+    "refine_stacked",
     "run_time_spread",
     "run_times",
     "running_shares",
     "said_by_names",
     "say_events",
+    "say_fusions",
     "say_mixed",
+    "say_models",
     "say_movement",
     "say_pairs",
     "say_recorded",

@@ -1,13 +1,13 @@
 """Runs that counted different events, and programs, put together: the study of the GBRT paper."""
 
+import numpy as np
 import pandas as pd
 
 from cmlib import fuse, rank
-from cmlib.boosting import Boosting, regressor
+from cmlib.boosting import Boosting, predict_held_out, regressor
 from cmlib.study.data import Matrix, interval_runs
 
-# A tree must find the run before it can look at the run's events. Half the trees of cmlib.study.ranking at a higher
-# rate err alike, in half the time: here a model is fitted at every number of events.
+# A tree must find the run before it can look at the run's events, so that stacked runs want larger trees.
 _STACKED = Boosting(trees=100, learning_rate=0.15, leaves=31)
 
 
@@ -112,32 +112,24 @@ def merged_shape(runs):
     )
 
 
-def refine_both(runs, *, step=10, test_share=0.2, seed=0):
-    """Refinement as the GBRT paper has it (Fig. 5), on stacked and on aligned runs.
-
-    Errors are taken on a random share of the rows, as in the paper, and no other.
+def refine_stacked(runs, *, step=10, test_share=0.2, seed=0):
+    """Refinement as the GBRT paper has it (Fig. 5): runs stacked, errors on a random share of the rows.
 
     Parameters
     ----------
     runs : DataFrame
-        Result of :func:`cmlib.study.cleaned_runs`.
+        Result of :func:`cmlib.study.cleaned_runs`; the first pass is taken.
     step, test_share, seed
         As in :func:`cmlib.rank.refine`.
 
     Returns
     -------
     DataFrame
-        ``n_events`` and the errors [%] ``stacked``, ``aligned`` and, of the mean
-        alone on stacked rows, ``trivial``.
+        As from :func:`cmlib.rank.random_share_errors`.
     """
-    counts, histories = _first_pass(runs), {}
-    for name, fused in (("stacked", fuse.stack_runs(counts)), ("aligned", fuse.align_runs(counts))):
-        X, ipc = fused
-        options = {"step": step, "test_share": test_share, "select": "random", "n_folds": 0, "seed": seed}
-        boosting = _STACKED if name == "stacked" else None
-        histories[name] = rank.refine(fuse.scale_to_unit(X), ipc, boosting=boosting, **options).history
-    history = histories["stacked"][["n_events", "error", "trivial"]].rename(columns={"error": "stacked"})
-    return history.assign(aligned=histories["aligned"]["error"])
+    X, ipc = fuse.stack_runs(list(runs[runs["pass"] == runs["pass"].min()]["counts"]))
+    options = {"step": step, "test_share": test_share, "boosting": _STACKED, "seed": seed}
+    return rank.random_share_errors(fuse.scale_to_unit(X), ipc, **options)
 
 
 def mixed(matrices):
@@ -160,15 +152,13 @@ def mixed(matrices):
     return Matrix(X, ipc, None)
 
 
-def mixed_errors(data, events, *, n_blocks=10, n_folds=5, seed=0):
-    """How well one model of all programs tells the IPC of each.
+def mixed_errors(data, *, n_blocks=12, n_folds=4, seed=0):
+    """How well one model of all programs tells the IPC of each; all events, so that none was chosen beforehand.
 
     Parameters
     ----------
     data : Matrix
         Result of :func:`mixed`.
-    events : list of str
-        Those of the model.
     n_blocks, n_folds : int
         Every program's rows are cut into blocks of progress, held out in folds.
     seed : int, default 0
@@ -176,37 +166,31 @@ def mixed_errors(data, events, *, n_blocks=10, n_folds=5, seed=0):
     Returns
     -------
     DataFrame
-        A row a program, mean relative errors of IPC [%] on rows held out: ``of all programs``
-        (the mixed model), ``of its own`` (a model of this program's rows alone), ``its own mean``;
-        and with the whole program held out, of a model of the others, ``of the others``, and of
-        their mean, ``mean of the others`` (NaN if there are none).
+        A row a program, mean relative errors of IPC [%] on blocks held out: ``of all programs``
+        (the mixed model), ``of its own`` (a model of this program's rows alone), ``its own mean``
+        (of the other blocks); and with the whole program held out, of a model of the others,
+        ``of the others``, and of their mean, ``mean of the others`` (NaN if there are none).
     """
-    programs = data.ipc.index.get_level_values("program")
-    progress = data.ipc.index.get_level_values("progress").to_numpy()
-    fold = pd.Series((progress * n_blocks).astype(int).clip(max=n_blocks - 1) % n_folds, data.ipc.index)
-    X, ipc, rows = data.X[events], data.ipc, []
-    blocks = [(fold != k, fold == k) for k in range(n_folds)]
-    everywhere = _predicted(X, ipc, blocks, seed)
+    X, ipc = data.X[sorted(data.X)], data.ipc
+    programs = ipc.index.get_level_values("program")
+    fold = rank.blocks(ipc.index, n_blocks) % n_folds
+    everywhere, rows = predict_held_out(X, ipc, fold, seed=seed), []
     for name in dict.fromkeys(programs):
         own = programs == name
-        row = {"program": name, "of all programs": rank.relative_error(ipc[own], everywhere[own])}
-        inside = [(train[own], test[own]) for train, test in blocks]
-        row["of its own"] = rank.relative_error(ipc[own], _predicted(X[own], ipc[own], inside, seed))
-        row["its own mean"] = rank.relative_error(ipc[own], ipc[own].mean())
-        if not own.all():
-            others = _model(seed).fit(X[~own], ipc[~own])
-            row["of the others"] = rank.relative_error(ipc[own], others.predict(X[own]))
-            row["mean of the others"] = rank.relative_error(ipc[own], ipc[~own].mean())
-        rows.append(row)
-    columns = [
-        "program",
-        "of all programs",
-        "of its own",
-        "its own mean",
-        "of the others",
-        "mean of the others",
-    ]
-    return pd.DataFrame(rows, columns=columns)
+        alone = predict_held_out(X[own], ipc[own], fold[own], seed=seed)
+        means = [ipc[own & (fold != held)].mean() for held in fold[own]]
+        others = None if own.all() else regressor(seed=seed).fit(X[~own], ipc[~own]).predict(X[own])
+        rows.append(
+            {
+                "program": name,
+                "of all programs": rank.relative_error(ipc[own], everywhere[own]),
+                "of its own": rank.relative_error(ipc[own], alone),
+                "its own mean": rank.relative_error(ipc[own], means),
+                "of the others": np.nan if others is None else rank.relative_error(ipc[own], others),
+                "mean of the others": np.nan if others is None else _error_of_mean(ipc, own),
+            }
+        )
+    return pd.DataFrame(rows)
 
 
 def say_mixed(errors):
@@ -230,16 +214,5 @@ def say_mixed(errors):
     )
 
 
-def _first_pass(runs):
-    return list(runs[runs["pass"] == runs["pass"].min()]["counts"])
-
-
-def _predicted(X, ipc, folds, seed):
-    parts = [
-        pd.Series(_model(seed).fit(X[a], ipc[a]).predict(X[b]), ipc.index[b]) for a, b in folds if b.any()
-    ]
-    return pd.concat(parts).reindex(ipc.index)
-
-
-def _model(seed):
-    return regressor(boosting=None, seed=seed)
+def _error_of_mean(ipc, own):
+    return rank.relative_error(ipc[own], ipc[~own].mean())

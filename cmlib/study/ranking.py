@@ -2,41 +2,61 @@
 
 import pandas as pd
 
-from cmlib import fuse, rank
-from cmlib.boosting import Boosting
-
-# Stacked runs have thousands of rows; with the small trees that suit aligned runs they would look worse than they are.
-_LARGE = Boosting(trees=200, leaves=31)
+from cmlib import rank
+from cmlib.boosting import regressor
+from cmlib.study.kept import kept
 
 
-def refine(data, *, step=10, test_share=0.25, seed=0):
-    """:func:`cmlib.rank.refine` of a :class:`cmlib.study.Matrix`, its second pass held out."""
-    return rank.refine(data.X, data.ipc, step=step, test_share=test_share, holdout=data.holdout, seed=seed)
+def refine(data, *, step=10, test_share=0.2, seed=0):
+    """:func:`cmlib.rank.refine` of a :class:`cmlib.study.Matrix`, its second pass held out.
+
+    What takes long is read where another notebook has kept it; the model is fitted anew.
+    """
+    options = {"step": step, "test_share": test_share, "seed": seed}
+
+    def compute():
+        return _frames(rank.refine(data.X, data.ipc, holdout=data.holdout, **options))
+
+    found = kept(("refinement", options, data.X, data.ipc, *(data.holdout or ())), compute)
+    return _refinement(found, data, seed)
 
 
-def compare_fusions(runs, *, test_share=0.25, seed=0):
-    """Error of a model of all events on stacked and on aligned runs of the first pass.
+def chosen_errors(refined):
+    """Errors of the models that were kept, each beside that of the mean.
 
     Parameters
     ----------
-    runs : DataFrame
-        Result of :func:`cleaned_runs`.
+    refined : dict of str to Refinement
+        By program.
 
     Returns
     -------
     DataFrame
-        Index: ``fusion``. Columns: rows, events, and the errors [%] of
-        :class:`cmlib.rank.Refinement`.
+        Index: program. Columns: ``kept`` (events of the model), the errors [%] on the
+        ``random share`` and of ``its mean``, on ``nested blocks``, which took no part in training or
+        choosing, and of ``their mean``; ``blocks``, the lowest error, which chose the model;
+        ``fewest`` and ``most``, the numbers of events that the folds chose without one another; of the
+        models with all and with the fewest events, how many these are (``all``, ``few``) and the
+        errors on blocks (``blocks, all`` and ``blocks, few``).
     """
-    counts = list(runs[runs["pass"] == runs["pass"].min()]["counts"])
     rows = {}
-    for name, fused in (("stacked", fuse.stack_runs(counts)), ("aligned", fuse.align_runs(counts))):
-        X, ipc = fused
-        refined = rank.refine(X, ipc, step=X.shape[1], test_share=test_share, boosting=_LARGE, seed=seed)
-        rows[name] = {"rows": len(X), "events": X.shape[1]} | dict(
-            refined.history.loc[0, ["error", "blocks_error", "trivial"]]
-        )
-    return pd.DataFrame(rows).T.rename_axis("fusion")
+    for program, one in refined.items():
+        errors, first, last = one.errors, one.history.iloc[0], one.history.iloc[-1]
+        rows[program] = {
+            "kept": int(errors["n_events"]),
+            "random share": errors["error"],
+            "its mean": errors["trivial"],
+            "blocks": errors["blocks_error"],
+            "nested blocks": one.nested_error,
+            "their mean": errors["blocks_trivial"],
+            "fewest": one.nested["n_events"].min(),
+            "most": one.nested["n_events"].max(),
+            "all": first["n_events"],
+            "blocks, all": first["blocks_error"],
+            "few": last["n_events"],
+            "blocks, few": last["blocks_error"],
+        }
+    return pd.DataFrame(rows).T.rename_axis("program")
 
 
 def core_errors(data, *, seed=0):
@@ -54,3 +74,27 @@ def core_errors(data, *, seed=0):
     refined = rank.refine(data.X, data.ipc, step=data.X.shape[1], holdout=data.holdout, seed=seed)
     model = refined.history.loc[0, ["error", "blocks_error", "holdout_error"]]
     return pd.concat([model, refined.baselines.add_prefix("without events: ")]).rename(None)
+
+
+def _frames(refined):
+    rankings = pd.DataFrame({str(step): ranking for step, ranking in enumerate(refined.rankings)})
+    return {
+        "history": refined.history,
+        "nested": refined.nested,
+        "baselines": refined.baselines.to_frame(),
+        "chosen": pd.DataFrame({"step": [refined.chosen]}),
+        "rankings": rankings,
+    }
+
+
+def _refinement(frames, data, seed):
+    rankings = [_in_order(frames["rankings"][step].dropna()) for step in frames["rankings"]]
+    chosen = int(frames["chosen"].at[0, "step"])
+    model = regressor(seed=seed).fit(data.X[sorted(rankings[chosen].index)], data.ipc)
+    baselines = frames["baselines"]["error"]
+    history, nested = frames["history"], frames["nested"]
+    return rank.Refinement(history, nested, baselines, chosen, model, rankings[chosen], rankings)
+
+
+def _in_order(ranking):
+    return ranking.sort_index().sort_values(ascending=False, kind="stable").rename("importance")

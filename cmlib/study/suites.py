@@ -24,6 +24,42 @@ def suites(programs):
     return {name: known[name].suite if name in known else "own" for name in programs}
 
 
+def of_suites(programs, wanted):
+    """Those of some programs that belong to one of the suites named, in their order.
+
+    What stands beside a paper's mean is the mean of the paper's own programs.
+
+    Parameters
+    ----------
+    programs : iterable of str
+    wanted : collection of str
+        Such as ``["HiBench", "CloudSuite 3.0"]``, CounterMiner's.
+
+    Returns
+    -------
+    list of str
+    """
+    return [name for name, suite in suites(programs).items() if suite in wanted]
+
+
+def paper_figures(programs, numbers):
+    """What CounterMiner's figures are called that show these programs.
+
+    Parameters
+    ----------
+    programs : iterable of str
+    numbers : dict of str to str
+        Suite to the number of the paper's figure that shows its programs.
+
+    Returns
+    -------
+    str
+        Such as ``Figure 9`` or ``Figures 9 and 10``; ``Figure`` where none of the programs is the paper's.
+    """
+    found = [number for suite, number in numbers.items() if of_suites(programs, [suite])]
+    return f"Figure{'s' * (len(found) > 1)} {' and '.join(found)}".strip()
+
+
 def common_events(draws, suite_of, *, top=10):
     """Events among the most important of some program, and of how many programs of each suite they are.
 

@@ -36,14 +36,39 @@ def say_events(data, refined, draws, table, *, n=3):
     sure = ", ".join(f"{100 * share:.0f} %" for share in first)
     return (
         f"IPC follows {events}. How sure: these are among the first {_FEW[n] if n < len(_FEW) else n} in {sure} of "
-        f"{len(draws)} models of resampled stretches. With {int(refined.errors['n_events'])} events a model of IPC errs by "
-        f"{refined.errors['blocks_error']:.1f} % on stretches it never saw; predicting the mean errs by "
-        f"{refined.errors['trivial']:.1f} %."
+        f"{len(draws)} models of resampled stretches. A model of IPC, of {int(refined.errors['n_events'])} events, errs by "
+        f"{refined.nested_error:.1f} % on stretches that took no part in training it or in choosing its events; "
+        f"predicting the mean of the others errs by {refined.errors['blocks_trivial']:.1f} % there."
+    )
+
+
+def say_models(errors):
+    """How well models of IPC do, how many events they need, and how sure that is.
+
+    Parameters
+    ----------
+    errors : DataFrame
+        Result of :func:`cmlib.study.chosen_errors`.
+
+    Returns
+    -------
+    str
+        Markdown.
+    """
+    mean = errors.mean()
+    return (
+        f"A model of IPC errs by {mean['nested blocks']:.1f} % on stretches that took no part in training it or in "
+        f"choosing its events; the mean of the others errs by {mean['their mean']:.1f} % there. With all "
+        f"{_span(errors, 'all')} events the error on blocks is {mean['blocks, all']:.1f} %, with the "
+        f"{_span(errors, 'few')} most important {mean['blocks, few']:.1f} %. How many are needed is not settled: the "
+        f"models kept have {_span(errors, 'kept')}, and chosen without a part of the program it is "
+        f"{errors['fewest'].min():.0f} to {errors['most'].max():.0f}. Such events go along with IPC; that they cause "
+        "it is not shown."
     )
 
 
 def say_pairs(by_measure, *, n=2):
-    """Which pairs of events act together in a program, and whether both measures name them.
+    """Which pairs of events act together in a program, and whether two measures name them.
 
     Parameters
     ----------
@@ -64,9 +89,15 @@ def say_pairs(by_measure, *, n=2):
     )
     place = list(by_line["pair"]).index(by_h["pair"].iloc[0]) + 1
     return (
-        f"What acts together: {pairs}, by Friedman's H. How sure: by the paper's Eq. 12 the first of them comes "
-        f"at place {place} of {len(by_line)}; where the two disagree, a pair is a hint to follow up, no more."
+        f"What acts together: {pairs}, by Friedman's H. How sure: by the residual variance of the same model the "
+        f"first of them comes at place {place} of {len(by_line)}; where the two disagree, a pair is a hint to "
+        "follow up, no more."
     )
+
+
+def _span(errors, column):
+    low, high = errors[column].min(), errors[column].max()
+    return f"{low:.0f}" if low == high else f"{low:.0f} to {high:.0f}"
 
 
 def _counts(event, table):

@@ -122,3 +122,24 @@ def refine(make, X_train, y_train, X_test, y_test, step):
         if len(events) <= step:
             return found
         events = sorted(ranking[:-step])
+
+
+def nested(make, X, y, fold, step):
+    """Per fold: the number of events that the others choose among themselves, and the error on it."""
+    found = []
+    for held in sorted(set(fold)):
+        outside = [row for row in range(len(y)) if fold[row] != held]
+        totals = None
+        for tested in sorted(set(fold) - {held}):
+            train = [row for row in outside if fold[row] != tested]
+            test = [row for row in outside if fold[row] == tested]
+            path = refine(make, X.iloc[train], y.iloc[train], X.iloc[test], y.iloc[test], step)
+            errors = [len(test) * error for _, error, _ in path]
+            totals = errors if totals is None else [a + b for a, b in zip(totals, errors, strict=True)]
+        best = min(range(len(totals)), key=lambda i: (totals[i], -i))
+        inside = [row for row in range(len(y)) if fold[row] == held]
+        path = refine(make, X.iloc[outside], y.iloc[outside], X.iloc[inside], y.iloc[inside], step)
+        mean = sum(y.iloc[outside]) / len(outside)
+        trivial = relative_error(list(y.iloc[inside]), [mean] * len(inside))
+        found.append((len(inside), path[best][0], path[best][1], trivial))
+    return found
