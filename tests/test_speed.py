@@ -160,7 +160,10 @@ def test_too_few_runs_and_nothing_in_common_are_refused():
     with pytest.raises(ValueError, match="nothing to compare"):
         judge_speed(table(elapsed=ones), table(processor=ones))
     # Without pairs, five against five can be told apart.
-    assert judge_speed(table(elapsed=ones), table(elapsed=2 * ones), paired=False).verdict == "slower"
+    assert (
+        judge_speed(table(elapsed=ones), table(elapsed=2 * ones), alpha=0.01, paired=False).verdict
+        == "slower"
+    )
 
 
 def test_times_are_those_of_the_whole_and_of_functions_and_no_counts():

@@ -21,7 +21,7 @@ def compare_programs(
     *,
     events=None,
     n_runs=40,
-    alpha=0.01,
+    alpha=0.002,
     smallest=0.05,
     keep=None,
     sources=None,
@@ -36,7 +36,7 @@ def compare_programs(
     ----------
     old, new, events, n_runs, timeout, tell, progress
         As of :func:`cmlib.anomaly.sides.open_sides`.
-    alpha : float, default 0.01
+    alpha : float, default 0.002
         False-alarm probability that is accepted.
     smallest : float, default 0.05
         Smallest relevant change, as a share of the time; at least 0.25 where the two were not recorded in

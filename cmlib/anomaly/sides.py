@@ -70,7 +70,7 @@ class Sides:
 
 
 def open_sides(
-    old, new, *, asked=None, n_runs=40, alpha=0.01, timeout=None, seed=0, tell=print, progress=lambda: None
+    old, new, *, asked=None, n_runs=40, alpha=0.002, timeout=None, seed=0, tell=print, progress=lambda: None
 ):
     """Read the recordings and record the commands.
 
@@ -85,7 +85,7 @@ def open_sides(
         :func:`cmlib.anomaly.counters.usual_events`.
     n_runs : int, default 40
         Of a command at most.
-    alpha : float, default 0.01
+    alpha : float, default 0.002
         At which a change is to be significant: so many runs are made before the first look.
     timeout : float, optional
         Of one execution [s].

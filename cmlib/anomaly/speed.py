@@ -36,7 +36,7 @@ class Speed:
     tests: pd.DataFrame
 
 
-def judge_speed(old, new, *, alpha=0.01, smallest=0.05, paired=True, n_looks=1):
+def judge_speed(old, new, *, alpha=0.002, smallest=0.05, paired=True, n_looks=1):
     """Judge the times of a new version by those of the old one.
 
     A function is slower if its time has changed significantly, the one-sided p-value is at most `alpha` after
@@ -48,7 +48,7 @@ def judge_speed(old, new, *, alpha=0.01, smallest=0.05, paired=True, n_looks=1):
     ----------
     old, new : DataFrame
         As from :func:`cmlib.anomaly.times.read_times`.
-    alpha : float, default 0.01
+    alpha : float, default 0.002
         False-alarm probability that is accepted, for either direction.
     smallest : float, default 0.05
         Smallest relevant change, as a share of the time.

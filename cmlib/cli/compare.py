@@ -26,7 +26,7 @@ _VERDICTS = {
     help="Most runs of each command; fewer are made if the result is clear.",
 )  # fmt: skip
 @click.option(
-    "--alpha", default=0.01, show_default=True, type=click.FloatRange(0, 0.5, min_open=True),
+    "--alpha", default=0.002, show_default=True, type=click.FloatRange(0, 0.5, min_open=True),
     help="False-alarm probability that is accepted.",
 )  # fmt: skip
 @click.option(
