@@ -50,6 +50,7 @@ results.table(study.machines(url, programs), "machines", "**Table.** Machines an
 
 # %%
 here = pd.DataFrame(machine.examine().findings)[["what", "numbers", "todo"]]
+here = here.replace("`", "", regex=True)
 results.table(here, "this-machine", "**Table.** What `cmlib doctor` says of the machine this notebook ran on.")
 
 # %% [markdown]
@@ -73,7 +74,7 @@ results.figure(figure, "running-share", "**Figure.** Share of each interval in w
 # Before anything is concluded from multiplexed counts, look at what does not depend on multiplexing: IPC over time, from the pinned counters, in several runs of each program.
 
 # %%
-ipc = {name: runs for name in programs if (runs := study.ipc(url, name))}
+ipc = {name: series for name in programs if (series := study.ipc(url, name))}
 if ipc:
     figure, _ = plot.series_by_program(ipc, ylabel="IPC [instructions per cycle]")
     display(results.figure(figure, "ipc", "**Figure.** IPC over time in the unmultiplexed runs of each program."))
@@ -118,7 +119,8 @@ if len(sums):
 # %%
 counted = int(counting.query("counts > 0").index.nunique())
 together = int(sums["same group"].sum())
-results.number("sums measured in one group", together, "sums")
+if len(sums):
+    results.number("sums measured in one group", together, "sums")
 results.number("runs in the store", len(runs), "runs")
 results.number("events that counted in some program", counted, "events", paper=229)
 
@@ -131,7 +133,7 @@ for name, told in study.say_recorded(url, programs).items():
 # %% [markdown]
 # ## What this doesn't show
 #
-# One kind of processor, in a virtual machine, user-mode counts only. What the kernel did on a program's behalf is not in these numbers.
+# Counts in user mode, as `cmlib record` makes them, leave out what the kernel did on a program's behalf. The recordings that come with cmlib are of one kind of processor, in a virtual machine.
 #
 # **References.** Lv et al., *CounterMiner*, MICRO 2018, §II-A and §III-A.
 
