@@ -34,7 +34,8 @@ from cmlib import machine, plot, store, study
 from cmlib.report import Results
 
 results = Results("01_collection", title="Collection: what was counted, and how",
-                  question="Which events were counted on which programs, and how well do two runs agree?",
+                  question="Which events were counted on which programs, and how well do two runs "
+                           "agree?",
                   profile=profile, folder=results_folder or None)
 
 # %% [markdown]
@@ -46,12 +47,14 @@ results = Results("01_collection", title="Collection: what was counted, and how"
 url = study.open_database(database)
 programs = study.programs(url, program)
 runs = store.runs(url).query("program in @programs and mode != 'lines'")  # lines: notebook 07
-results.table(study.machines(url, programs), "machines", "**Table.** Machines and counters behind the recordings.")
+results.table(study.machines(url, programs), "machines",
+              "**Table.** Machines and counters behind the recordings.")
 
 # %%
 here = pd.DataFrame(machine.examine().findings)[["what", "numbers", "todo"]]
 here = here.replace("`", "", regex=True)
-results.table(here, "this-machine", "**Table.** What `cmlib doctor` says of the machine this notebook ran on.")
+results.table(here, "this-machine",
+              "**Table.** What `cmlib doctor` says of the machine this notebook ran on.")
 
 # %% [markdown]
 # ## What is recorded
@@ -61,12 +64,18 @@ results.table(here, "this-machine", "**Table.** What `cmlib doctor` says of the 
 
 # %%
 overview = study.recordings(url, programs)
-results.table(overview, "recordings", "**Table.** Recorded runs: intervals, events and the share of time each event was really on a counter.")
+results.table(overview, "recordings",
+              "**Table.** Recorded runs: intervals, events and the share of time each event was on "
+              "a counter.")
+
+# %% [markdown]
+# The *running share* is the share of an interval for which an event was on a counter. Unmultiplexed events sit at 1. Where groups take turns, the rest is extrapolated: with four groups, some three quarters of it.
 
 # %%
-figure, _ = plot.shares(study.running_shares(url, programs), xlabel="running share of an event in an interval")
-results.figure(figure, "running-share", "**Figure.** Share of each interval in which an event was on a counter. Unmultiplexed runs sit at 1; "
-               "with four groups taking turns every 4 ms, an event is seen about a quarter of the time, and the rest is extrapolated.")
+shares = study.running_shares(url, programs)
+figure, _ = plot.shares(shares, xlabel="running share of an event in an interval")
+results.figure(figure, "running-share",
+               "**Figure.** Share of each interval in which an event was on a counter, all runs.")
 
 # %% [markdown]
 # ## How well two runs agree
@@ -77,16 +86,18 @@ results.figure(figure, "running-share", "**Figure.** Share of each interval in w
 ipc = {name: series for name in programs if (series := study.ipc(url, name))}
 if ipc:
     figure, _ = plot.series_by_program(ipc, ylabel="IPC [instructions per cycle]")
-    display(results.figure(figure, "ipc", "**Figure.** IPC over time in the unmultiplexed runs of each program."))
+    display(results.figure(figure, "ipc",
+                           "**Figure.** IPC over time in the unmultiplexed runs of each program."))
 
 # %% [markdown]
-# The shape repeats, but its timing shifts from run to run, which is why series are compared by dynamic time warping (DTW)
+# Look whether the shape repeats: if it does not, runs can't be merged, and no ranking will hold. Even where it does, its timing shifts from run to run, which is why series are compared by dynamic time warping (DTW)
 # and merged by progress, not by the clock. Where instructions and cycles were not counted, there is no IPC; then the rates of what was counted are shown instead.
 
 # %%
 for place, name in enumerate(name for name in programs if name not in ipc):
     figure, _ = plot.series_by_program(study.rates(url, name), ylabel="per second")
-    display(results.figure(figure, f"rates-{place}", f"**Figure.** Events per second in the runs of {name}."))
+    display(results.figure(figure, f"rates-{place}",
+                           f"**Figure.** Events per second in the runs of {name}."))
 
 # %% [markdown]
 # ## Which events count at all
@@ -95,12 +106,16 @@ for place, name in enumerate(name for name in programs if name not in ipc):
 
 # %%
 counting = study.counting_events(url, programs)
-figure, _ = plot.counts(counting.groupby("unit")[["counts", "always zero"]].sum(), ylabel="events x programs")
-results.figure(figure, "counting", "**Figure.** Events by unit of the core, summed over programs: those that counted at least once, and those that read zero throughout.")
+by_unit = counting.groupby("unit")[["counts", "always zero"]].sum()
+figure, _ = plot.counts(by_unit, ylabel="events x programs")
+results.figure(figure, "counting",
+               "**Figure.** Events by unit of the core, summed over programs: those that counted "
+               "at least once, and those that read zero throughout.")
 
 # %%
 results.table(counting.reset_index(), "events",
-              "**Table.** Events by program: mean count per thousand instructions, and per second.", decimals=4)
+              "**Table.** Events by program: mean count per thousand instructions, and per second.",
+              decimals=4)
 
 # %% [markdown]
 # ## Sums that must hold
@@ -110,8 +125,8 @@ results.table(counting.reset_index(), "events",
 # %%
 sums = study.sum_checks(url, programs)
 if len(sums):
-    display(results.table(sums, "sums", "**Table.** Events that are sums of others: relative difference of "
-                          "their totals in one run.", decimals=5))
+    display(results.table(sums, "sums", "**Table.** Events that are sums of others: relative "
+                                        "difference of their totals in one run.", decimals=5))
 
 # %% [markdown]
 # Sums whose events were measured in one group agree to the last count; those whose events took turns differ by what multiplexing loses.
@@ -122,7 +137,9 @@ together = int(sums["same group"].sum())
 if len(sums):
     results.number("sums measured in one group", together, "sums")
 results.number("runs in the store", len(runs), "runs")
-results.number("events that counted in some program", counted, "events", paper=229)
+results.number("events measured", counting.index.nunique(), "events", paper=229,
+               note="the paper measured all events that its processor has")
+results.number("events that counted in some program", counted, "events")
 
 # %%
 display(results.finding(f"{len(runs)} runs of {', '.join(programs)} are in the store; "

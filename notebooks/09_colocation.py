@@ -18,10 +18,11 @@
 #
 # *Reads* the store. *Writes* the ranking of each pair beside those of its programs alone, and how far each moved.
 #
-# Both programs of a pair are counted together: counters do not tell them apart, as in the paper (CounterMiner, §V-E).
+# Both programs of a pair are counted together: counters do not tell them apart, as in the paper (CounterMiner, §V-E). The paper compares its pairs with "Figure 9", where DataCaching is not; it means Figure 10.
 
 # %% tags=["parameters"]
-pairs = "all"  # pairs to study, separated by commas, or all that are recorded: datacaching-datacaching, datacaching-graphanalytics
+# Pairs: datacaching-datacaching, datacaching-graphanalytics.
+pairs = "all"  # pairs to study, separated by commas, or all that are recorded
 program = "all"  # only pairs with one of these programs, separated by commas, or all
 method = "joint"  # cleaning of the runs {scaling, interpolate, counterminer, joint}
 step = 10  # events dropped at a time [1, 100]
@@ -30,7 +31,7 @@ top = 10  # events shown a ranking [3, 30]
 seed = 0  # of the models [0, 1000000]
 jobs = -1  # worker processes; -1: one a processor [-1, 1024]
 executor = "processes"  # where the workers are: on this machine, or on a cluster {processes, dask}
-scheduler = ""  # address of a running Dask scheduler, such as tcp://127.0.0.1:8786; needs executor dask
+scheduler = ""  # address of a Dask scheduler, such as tcp://127.0.0.1:8786; for executor dask
 interactive = True  # widgets at the end; False: a figure in their place
 profile = "paper"  # folder of the results under data/results
 results_folder = ""  # where results go instead of data/results
@@ -48,59 +49,96 @@ from cmlib.report import Results, paper
 # %%
 url = study.open_database(database)
 cases = study.colocated(url, pairs, program=program)
-results = Results("09_colocation", title="Co-location: what two programs on one machine do to each other's ranking",
-                  question="Do the same events matter when a program shares the machine with itself, and with another?",
+results = Results("09_colocation",
+                  title="Co-location: what two programs on one machine do to each other's ranking",
+                  question="Do the same events matter when a program shares the machine with "
+                           "itself, and with another?",
                   profile=profile, folder=results_folder or None)
-workers, counterminer, table = Workers(jobs, executor, scheduler), paper("counterminer"), study.event_table(url)
+workers, counterminer = Workers(jobs, executor, scheduler), paper("counterminer")
+table = study.event_table(url)
 
 # %% [markdown]
 # ## The runs
 #
-# Pairs and programs alone are recorded with the same events on the same machine; rows are steps of progress, columns events per cycle.
+# Pairs and programs alone are recorded with the same events on the same machine; rows are steps of progress, columns events per cycle. IPC of a pair is that of both programs counted together, so that it lies between theirs even if neither disturbs the other.
 
 # %%
 names = list(dict.fromkeys(name for pair, alone in cases.items() for name in (*alone, pair)))
-matrices = {name: study.matrix(study.cleaned_runs(url, name, ["ocoe", "sweep"], method=method, workers=workers)) for name in names}
-figure, _ = plot.series_by_program({name: {"mean of all runs": data.ipc} for name, data in matrices.items()}, ylabel="IPC", xlabel="progress [share of instructions]")
-results.figure(figure, "ipc", "**Figure.** IPC of each program alone and of the pairs (both programs counted together), mean of all runs.")
+clean = partial(study.cleaned_runs, url, sets=["ocoe", "sweep"], method=method, workers=workers)
+matrices = {name: study.matrix(clean(name)) for name in names}
+ipc = {name: {"mean of all runs": data.ipc} for name, data in matrices.items()}
+figure, _ = plot.series_by_program(ipc, ylabel="IPC", xlabel="progress [share of instructions]")
+results.figure(figure, "ipc", "**Figure.** IPC of each program alone and of the pairs, mean of all "
+                              "runs.")
 
 # %% [markdown]
 # ## Rankings, alone and together
+#
+# Look for events of one program that are not among the first of the pair, and the other way round; events whose lines overlap are in no order.
 
 # %%
-refined = dict(zip(names, fan_out(partial(study.refine, step=step, seed=seed), matrices.values(), workers=workers)))
-draws = {name: stability.draw_importances(matrices[name].X[r.events], matrices[name].ipc, seeds=range(n_seeds)) for name, r in refined.items()}
-leading = {name: stability.importance_spread(d).head(top).assign(abbr=lambda f: events.abbreviate(f.index, table)) for name, d in draws.items()}
-figure, _ = plot.ranking(leading, value="mean", low="low", high="high", label="abbr", xlabel="importance [%]", columns=2)
-results.figure(figure, "fig16", "**Figure 16.** The most important events for IPC of each program alone, and of the pairs on one machine. Lines: 90 % of resampled models.")
+refine = partial(study.refine, step=step, seed=seed)
+refined = dict(zip(names, fan_out(refine, matrices.values(), workers=workers)))
+seeds = range(n_seeds)
+draws = {name: stability.draw_importances(data.X[refined[name].events], data.ipc, seeds=seeds)
+         for name, data in matrices.items()}
+spreads = {name: stability.importance_spread(drawn).head(top) for name, drawn in draws.items()}
+leading = {name: s.assign(abbr=events.abbreviate(s.index, table)) for name, s in spreads.items()}
+
+# %%
+figure, _ = plot.ranking(leading, value="mean", low="low", high="high", label="abbr",
+                         xlabel="importance [%]", columns=2)
+results.figure(figure, "fig16",
+               "**Figure 16.** The most important events for IPC of each program alone, and of the "
+               "pairs on one machine. Lines: 90 % of resampled models.")
 
 # %%
 shown = pd.concat(leading, names=["program", "event"]).reset_index()
 shown["description"] = table["description"].reindex(shown["event"]).to_numpy()
-results.table(shown.drop(columns=["sd"]), "importances", "**Table.** Figure 16 in numbers [%], and what the events count.", rows=60)
+results.table(shown.drop(columns=["sd"]), "importances",
+              "**Table.** Figure 16 in numbers [%], and what the events count.", rows=60)
 
 # %% [markdown]
 # ## How far did each ranking move?
 #
-# The share of importance that lies on the same events, and the rank correlation of the events among the first twenty of either ranking, with intervals over resampled models. Rankings differ by chance as well: *itself* is what two halves of the lone program's own stretches score against each other.
+# Two measures, with intervals over resampled models: the share of importance that lies on the same events, and the rank correlation of the events among the first twenty of either ranking. Two rankings of one program differ as well: *itself* is what two halves of the lone program's own stretches score against each other. A ranking has moved only if it lies below that with its whole interval.
 
 # %%
-moved = study.movement(matrices, cases, seeds=range(n_seeds))
-results.table(moved, "movement", "**Table.** Agreement of the ranking together with the ranking alone; importance shared (0 to 1), rank correlations (−1 to 1), and the share of the first ten events in common.")
+moved = study.movement(matrices, cases, seeds=seeds)
+results.table(moved, "movement",
+              "**Table.** Agreement of the ranking together with the ranking alone; importance "
+              "shared (0 to 1), rank correlations (−1 to 1), and the share of the first ten events "
+              "in common.")
+
+# %% [markdown]
+# The paper finds six events of the L2 cache among the first ten of DataCaching beside GraphAnalytics, and none for either alone.
 
 # %%
 units = study.leading_units(draws, table)
 figure, _ = plot.counts(units, ylabel="events among the first ten")
-results.figure(figure, "units", "**Figure.** Which part of the processor the ten most important events count. The paper finds six of the L2 cache for DataCaching beside GraphAnalytics, and none for either alone.")
+results.figure(figure, "units",
+               "**Figure.** Which part of the processor the ten most important events count.")
 
 # %%
 printed = counterminer["colocated"]
 for pair in cases:
-    results.number(f"importance of the first event, {pair}", leading[pair]["mean"].iloc[0], "%", paper=printed[pair].get("top_percent"), note=f"here {leading[pair].index[0]}")
-    results.number(f"events of the L2 cache among the first ten, {pair}", int(units.get("l2-cache", {}).get(pair, 0)), "events", paper=printed[pair].get("l2_events_in_top10"))
+    results.number(f"importance of the first event, {pair}", leading[pair]["mean"].iloc[0], "%",
+                   paper=printed[pair].get("top_percent"), note=f"here {leading[pair].index[0]}")
+    of_l2 = int(units.get("l2-cache", {}).get(pair, 0))
+    results.number(f"events of the L2 cache among the first ten, {pair}", of_l2, "events",
+                   paper=printed[pair].get("l2_events_in_top10"))
+
+# %%
 for row in moved.to_dict("records"):
-    results.number(f"importance shared by {row['pair']} and {row['alone']} alone", 100 * row["importance_shared"], "%", note=f"90 %: {100 * row['importance_shared low']:.0f} to {100 * row['importance_shared high']:.0f}; alone against itself {100 * row['itself: importance_shared']:.0f}")
-    results.number(f"rank correlation of {row['pair']} with {row['alone']} alone", row["spearman"], note=f"Spearman, 90 %: {row['spearman low']:.2f} to {row['spearman high']:.2f}; alone against itself {row['itself: spearman']:.2f}")
+    low, high, itself = (100 * row[name] for name in (
+        "importance_shared low", "importance_shared high", "itself: importance_shared"))
+    results.number(f"importance shared by {row['pair']} and {row['alone']} alone",
+                   100 * row["importance_shared"], "%",
+                   note=f"90 %: {low:.0f} to {high:.0f}; alone against itself {itself:.0f}")
+    low, high, itself = row["spearman low"], row["spearman high"], row["itself: spearman"]
+    results.number(f"rank correlation of {row['pair']} with {row['alone']} alone", row["spearman"],
+                   note=f"Spearman, 90 %: {low:.2f} to {high:.2f}; alone against itself "
+                        f"{itself:.2f}")
 
 # %%
 results.finding(study.say_movement(moved))
@@ -113,7 +151,9 @@ results.numbers()
 
 # %%
 panel = explore.ranking(refined, draws, table, top=top)
-panel if interactive else results.figure(panel.figure(), "explore", "**Figure.** The first setting of the panel that JupyterLab shows here. Blue: events that are in both lists, tied by a line; lines on the bars: nine of ten resampled models.")
+caption = ("**Figure.** The first setting of the panel that JupyterLab shows here. Blue: events in "
+           "both lists, tied by a line; lines on the bars: nine of ten resampled models.")
+panel if interactive else results.figure(panel.figure(), "explore", caption)
 
 # %% [markdown]
 # ## What this doesn't show

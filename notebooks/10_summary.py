@@ -34,18 +34,22 @@ results = Results("10_summary", title="Summary: every number beside the paper's"
 
 # %%
 found = read_results(profile, results_folder or None)
-results.table(found.findings, "findings", "**Table.** What each notebook found, in plain words.", rows=200)
+results.table(found.findings, "findings",
+              "**Table.** What each notebook found, in words.", rows=200)
 
 # %% [markdown]
 # ## Every number beside the paper's
 #
-# A number that differs is no mistake as such: another processor, another decade, other inputs. The note says what is known of the reason.
+# A number that differs is no mistake as such: another processor, another decade, other inputs. The note says of which programs it is the mean, and what is known of the reason. Only programs that a paper measured too enter a mean that stands beside its value.
 
 # %%
-results.table(found.numbers, "numbers", "**Table.** Every quantity that was recorded, and what the paper prints for it.", rows=200)
+results.table(found.numbers, "numbers",
+              "**Table.** Every quantity that was recorded, and what the "
+              "paper prints for it.", rows=200)
 
 # %%
-results.number("quantities that a paper also prints", int(found.numbers["paper"].notna().sum()))
+printed = int(found.numbers["paper"].notna().sum())
+results.number("quantities that a paper also prints", printed)
 
 # %% [markdown]
 # ## What this doesn't show

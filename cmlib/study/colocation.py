@@ -158,7 +158,7 @@ def say_movement(moved):
     sentences = []
     for row in moved.to_dict("records"):
         further = row["importance_shared high"] < row["itself: importance_shared"]
-        judged = "moved further than chance explains" if further else "was not seen to move"
+        judged = "moved further than two halves of one program do" if further else "was not seen to move"
         share, low, high, itself = (
             f"{100 * row[name]:.0f}"
             for name in (
