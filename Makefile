@@ -1,12 +1,14 @@
-# `make run` regenerates the report, `make test` tests, `make lab` opens the notebooks.
+# `make run` regenerates the report, `make test` tests, `make check` tests what is quick, `make lab` opens the notebooks.
 # Each sets up the virtual environment first, if it is not there yet.
 
 PYTHON ?= python3
 VENV ?= .venv
 PROFILE ?= paper
 BIN := $(VENV)/bin
+# The lock file is whole. What is imported is compiled then: all of it would take longer than the rest.
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-compile
 
-.PHONY: setup run test lab lock pictures clean
+.PHONY: setup run test check lab lock pictures clean
 
 setup: $(VENV)/ready
 
@@ -15,8 +17,8 @@ $(VENV)/ready: requirements.lock pyproject.toml
 	  { echo "cmlib needs Python 3.11 or newer: make PYTHON=/path/to/python3.12 …" >&2; exit 1; }
 	@$(PYTHON) -m venv $(VENV) || \
 	  { echo "no virtual environment could be made: on Debian, apt-get install python3-venv" >&2; exit 1; }
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	$(INSTALL) -r requirements.lock
+	$(INSTALL) --no-build-isolation --editable .
 	@$(BIN)/python -c 'import lightgbm' || \
 	  { echo "LightGBM needs the OpenMP library: on Debian, apt-get install libgomp1" >&2; exit 1; }
 	@touch $@
@@ -25,7 +27,11 @@ run: setup
 	$(BIN)/cmlib run $(PROFILE)
 
 test: setup
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(TESTS)
+
+check: setup  # what one runs while working: no notebooks, browsers, servers, compilers
+	$(BIN)/ruff check --quiet .
+	$(BIN)/python -m pytest -m "not slow and not needs" $(TESTS)
 
 lab: setup
 	$(BIN)/jupyter lab --notebook-dir notebooks
