@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import tempfile
 from pathlib import Path
 
 HARDWARE = "hardware"
@@ -74,9 +75,37 @@ def handed_down(results, **more):
     They find `more` in their environment, too.
     """
     told = {"CMLIB_DATA": str(data_dir().absolute()), "CMLIB_RESULTS": str(Path(results).absolute())} | more
-    if "NUMBA_CACHE_DIR" not in os.environ and not any(map(_writable, (_PACKAGE, Path.home()))):
-        # Numba keeps compiled code in one of the two, and can't be imported without either.
-        told["NUMBA_CACHE_DIR"] = str(Path(results).absolute() / ".numba")
+    with compiling(results), _environment(told):
+        yield
+
+
+@contextlib.contextmanager
+def compiling(results=None):
+    """Let Numba keep compiled code in this block: it uses package or home, and can't be imported without either.
+
+    Where neither can be written, it is kept among the results, and if these can't be written, in a folder that goes
+    with the block.
+
+    Parameters
+    ----------
+    results : path, optional
+        `data/results` by default.
+    """
+    if "NUMBA_CACHE_DIR" in os.environ or any(map(_writable, (_PACKAGE, _home()))):
+        yield
+        return
+    with contextlib.ExitStack() as stack:
+        folder = Path(results or results_dir()).absolute() / ".numba"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError:
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="cmlib-"))
+        stack.enter_context(_environment({"NUMBA_CACHE_DIR": str(folder)}))
+        yield
+
+
+@contextlib.contextmanager
+def _environment(told):
     before = {name: os.environ.get(name) for name in told}
     os.environ.update(told)
     try:
@@ -84,6 +113,10 @@ def handed_down(results, **more):
     finally:
         for name, value in before.items():
             os.environ.pop(name) if value is None else os.environ.update({name: value})
+
+
+def _home():
+    return os.path.expanduser("~")  # as it stands where a user has none, and so nowhere
 
 
 def _writable(folder):

@@ -7,6 +7,7 @@ import traceback
 
 import click
 
+from cmlib import places
 from cmlib.cli.compare import compare
 from cmlib.cli.diagnose import diagnose
 from cmlib.cli.doctor import doctor
@@ -38,7 +39,8 @@ class _Commands(click.Group):
 
     def invoke(self, ctx):
         try:
-            return super().invoke(ctx)
+            with places.compiling():
+                return super().invoke(ctx)
         except (CmlibError, ValueError, OSError, EOFError) as error:
             raise click.ClickException(str(error)) from error
 
