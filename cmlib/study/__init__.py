@@ -9,6 +9,7 @@ from cmlib.study.cleaning import (
     example,
     followed_event,
     largest_outliers,
+    replaced_samples,
 )
 from cmlib.study.collection import (
     counting_events,
@@ -81,6 +82,7 @@ __all__ = [
     "programs",
     "rates",
     "recordings",
+    "replaced_samples",
     "refine",
     "refine_stacked",
     "run_time_spread",

@@ -142,6 +142,29 @@ def example(url, program, event, method="counterminer"):
     return lines, cleaned[event][changed[event]]
 
 
+def replaced_samples(url, program, method="counterminer"):
+    """How many samples a method changes in the multiplexed runs of the events that were recorded both ways.
+
+    Returns
+    -------
+    DataFrame
+        A row an event: ``program``, ``event``, ``samples`` in all its multiplexed runs, ``replaced``.
+    """
+    known = {event for run in load_all(url, program, mode="ocoe") for event in run.counts}
+    counted = {}
+    for run in load_all(url, program, mode="mlpx"):
+        counts, running = whole_intervals(run)
+        both = [event for event in counts if event in known and event not in run.meta["pinned"]]
+        if not both:
+            continue
+        _, changed = clean.clean_run(counts[both], running[both], method=method)
+        for event in both:
+            samples, replaced = counted.get(event, (0, 0))
+            counted[event] = samples + int(counts[event].notna().sum()), replaced + int(changed[event].sum())
+    rows = [(program, event, *numbers) for event, numbers in counted.items()]
+    return pd.DataFrame(rows, columns=["program", "event", "samples", "replaced"])
+
+
 def largest_outliers(url, program):
     """How many times an event's greatest multiplexed sample is what it usually is without multiplexing (Fig. 2a).
 
