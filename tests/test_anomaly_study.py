@@ -66,7 +66,7 @@ def test_without_recordings_the_command_to_run_is_told(tmp_path, folder):
 
 def test_a_program_that_is_none_is_told_from_one_that_is_not_recorded(folder):
     with pytest.raises(
-        NothingRecordedError, match="'histogramm' is not among AutoPerf's programs.*, histogram,"
+        NothingRecordedError, match="'histogramm' is not among AutoPerf's .*did you mean histogram"
     ):
         study.recorded_subjects(folder, "histogram, histogramm")
 

@@ -1,6 +1,10 @@
 """Names that a notebook is asked to study, held against those that it is about."""
 
+import difflib
+
 from cmlib.errors import NothingRecordedError
+
+_MOST_SHOWN = 5
 
 
 def chosen(wanted, known, *, about, todo):
@@ -40,7 +44,7 @@ def chosen(wanted, known, *, about, todo):
     for name in names:
         if name not in known:
             raise NothingRecordedError(
-                f"{name!r} is not among {about} ({', '.join(known) or 'none'}). {todo.replace('NAME', name)}"
+                f"{name!r} is not among {about} ({_shown(name, known)}). {todo.replace('NAME', name)}"
             )
     return names
 
@@ -48,3 +52,11 @@ def chosen(wanted, known, *, about, todo):
 def listed(text):
     """Names that are separated by commas."""
     return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _shown(name, known):
+    """What there is: all of it, or, of many, those of a similar name, or the first."""
+    if len(known) <= _MOST_SHOWN:
+        return ", ".join(known) or "none"
+    near = difflib.get_close_matches(name, known)
+    return f"did you mean {' or '.join(near)}?" if near else f"{', '.join(known[:_MOST_SHOWN])}, …"
