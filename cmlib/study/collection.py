@@ -5,7 +5,7 @@ import pandas as pd
 
 from cmlib import store
 from cmlib.schedule import PINNED
-from cmlib.study.data import interval_runs
+from cmlib.study.data import interval_runs, whole_intervals
 from cmlib.study.tables import event_table, known_sums, said_by_names
 
 _KIND = {"ocoe": "OCOE", "mlpx": "MLPX"}
@@ -123,8 +123,9 @@ def rates(url, program, *, n=8):
     """
     found = {}
     for run in _runs(url, [program]):
-        for event in run.counts.columns[run.counts.sum() > 0]:
-            found.setdefault(event, {})[run.meta["run"]] = run.counts[event] / run.interval_s
+        counts, _ = whole_intervals(run)
+        for event in counts.columns[counts.sum() > 0]:
+            found.setdefault(event, {})[run.meta["run"]] = counts[event] / run.interval_s[counts.index]
     return dict(list(found.items())[:n])
 
 
@@ -204,8 +205,14 @@ def say_recorded(url, programs):
     for program in programs:
         if not ipc(url, program):
             lacks = "No run counted both instructions and cycles, so IPC is not known, and neither is what it follows."
-            found[program] = f"{found.get(program, '')} {lacks}".strip()
+            found[program] = " ".join([*filter(None, [found.get(program)]), lacks, _say_rates(url, program)])
     return found
+
+
+def _say_rates(url, program, n=3):
+    leading = counting_events(url, [program])["per second"].nlargest(n)
+    often = ", ".join(f"`{event}` {rate:,.0f} times a second" for event, rate in leading.items())
+    return f"What happened most often: {often}."
 
 
 def _runs(url, programs):

@@ -81,7 +81,7 @@ def programs(url, wanted="all", *, modes=()):
     for name in names:
         if lacking[name]:
             raise UnfitRecordingError(
-                f"program {name!r} has {lacking[name]}. Record it anew: {_how(name, modes)}"
+                f"program {name!r} has {lacking[name]}. What is missing: {_how(name, modes)}"
             )
     return names
 
@@ -96,6 +96,8 @@ def _left_out(url, program):
 def _lacking(runs, modes):
     """What a program's runs lack to be studied by their IPC both with and without multiplexing; empty if nothing."""
     usable = runs[(runs["mode"] == "lines") | runs["events"].map(_knows_ipc)]
+    if usable.empty and modes:
+        return "no run that counts instructions and cycles, which takes a machine with hardware counters"
     absent = [_KINDS[mode] for mode in modes if mode not in set(usable["mode"])]
     if absent:
         return f"no run {' and none '.join(absent)} that counts instructions and cycles"

@@ -1,0 +1,112 @@
+"""One's own program, as README has it: from files and from a recording to the page, as a reader opens it."""
+
+import gzip
+import json
+import os
+import sys
+from itertools import groupby
+
+import pytest
+
+from cmlib import places
+from tests.browser.lab import guarded
+
+CMLIB = [sys.executable, "-c", "from cmlib.cli import main; main()"]
+SOFTWARE = [
+    "--mode",
+    "ocoe",
+    "--pinned",
+    "task-clock",
+    "--events",
+    "page-faults,context-switches",
+    "--runs",
+    "2",
+]
+# Notebooks about programs of their own, and those that take events which the recording has not.
+OF_OTHERS = {"05_fingerprinting", "06_anomaly_detection", "07_compression", "08_tuning", "09_colocation"}
+OF_IPC = {"02_cleaning", "03_ranking", "03a_merging_runs", "04_interactions"}
+OF_STALLS = {"02a_topdown"}
+
+pytestmark = pytest.mark.needs("chromium")
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """What perf wrote of gcc, without multiplexing and with, two passes each, the first 40 intervals."""
+    folder, found = tmp_path_factory.mktemp("elsewhere"), []
+    for recorded in sorted((places.recordings_dir() / "gcc").glob("*-p[01]-*.csv.gz")):
+        if recorded.name.startswith(("ocoe", "mlpx12")):
+            found.append(folder / recorded.name.removesuffix(".gz"))
+            found[-1].write_text(_beginning(recorded, n_intervals=40))
+    return found
+
+
+@pytest.fixture(scope="module")
+def imported(tmp_path_factory, files):
+    data = tmp_path_factory.mktemp("imported")
+    run(data, "import", "pagerank", *files)
+    return run(data, "run", "live", "-p", "program=pagerank")
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory):
+    data = tmp_path_factory.mktemp("recorded")
+    work = "for i in 1 2 3 4 5; do ls / >/dev/null; sleep 0.1; done"
+    run(data, "record", "myapp", *SOFTWARE, "--", "sh", "-c", work)
+    return run(data, "run", "live", "-p", "program=myapp")
+
+
+def test_files_become_a_report_that_says_what_the_events_count(imported, new_page, pictures):
+    page = opened(imported, new_page, pictures / "imported.png")
+    assert left_out(imported) == OF_OTHERS | (left_out(imported) & OF_STALLS)
+    said = page.locator(".findings").first.inner_text()
+    assert "12 of 12 event names are those of the event table amd_zen5" in said
+    assert "IPC follows" in said and "What acts together" in said
+    text = page.locator("body").inner_text()
+    assert "does not describe" not in text and "'pagerank' is not among AutoPerf's programs" in text
+
+
+@pytest.mark.needs("perf")
+def test_a_recording_of_software_events_becomes_a_report(recorded, new_page, pictures):
+    page = opened(recorded, new_page, pictures / "recorded.png")
+    assert left_out(recorded) == OF_OTHERS | OF_IPC | OF_STALLS
+    said = page.locator(".findings").first.inner_text()
+    assert "IPC is not known" in said and "page-faults" in said
+    assert page.locator("figure img[src*='rates-0']").count() == 1
+    assert "takes a machine with hardware counters" in page.locator("body").inner_text()
+
+
+def run(data, *words):
+    """Give a command as a user does; its last line, a path where it makes a page."""
+    log = data / "log.txt"
+    env = os.environ | {"CMLIB_DATA": str(data)}
+    with guarded([*CMLIB, *map(str, words)], env=env, log=log) as process:
+        code = process.wait(timeout=900)
+    told = log.read_text(encoding="utf-8", errors="replace")
+    assert code == 0 and "Traceback" not in told, told
+    return data / "results/live/index.html"
+
+
+def opened(page, new_page, picture):
+    browser = new_page()
+    browser.goto(page.as_uri())
+    for image in browser.locator("main img").all():
+        image.scroll_into_view_if_needed()
+        assert image.evaluate("image => image.decode().then(() => image.naturalWidth)") > 100
+    browser.screenshot(path=picture, full_page=True)
+    tables = browser.locator("section table").all_text_contents()
+    assert tables and not any("`" in text or "**" in text for text in tables)
+    return browser
+
+
+def left_out(page):
+    notes = page.parent.glob("*.not_run.json")
+    return {json.loads(note.read_text(encoding="utf-8"))["notebook"] for note in notes}
+
+
+def _beginning(file, *, n_intervals):
+    """The head and the first intervals of what perf wrote."""
+    lines = gzip.decompress(file.read_bytes()).decode().splitlines(keepends=True)
+    head = [line for line in lines if line.startswith("#") or not line.strip()]
+    intervals = [list(rows) for _, rows in groupby(lines[len(head) :], key=lambda line: line.split(",")[0])]
+    return "".join([*head, *(line for rows in intervals[:n_intervals] for line in rows)])
