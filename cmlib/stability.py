@@ -146,8 +146,8 @@ def smi_test(draws, *, most=3, n_events=20, level=0.05, share=0.95):
 
     The paper states it as a law (CounterMiner, §V-B: one-three SMI law). Some event
     is always first, and shares of 100 % are never alike, so two things are asked.
-    Is the widest gap after one of the first `most` events wider than chance would
-    leave? And do the same events stay before that gap in (nearly) all draws?
+    Is the widest gap after one of the first `most` events wider than a random division
+    would leave? And do the same events stay before that gap in (nearly) all draws?
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ def smi_test(draws, *, most=3, n_events=20, level=0.05, share=0.95):
 
     Notes
     -----
-    Chance is a stick of 100 % broken at random: then k·(I_k - I_{k+1}) are
+    Random division is a stick of 100 % broken at random: then k·(I_k - I_{k+1}) are
     independent and exponential with one mean (Rényi), and the largest of the first
     three is compared with the mean of the others. Against a power law, whose
     first events tower over the rest without any break, the same holds for

@@ -135,9 +135,9 @@ results.figure(figure, "fusion",
 
 # %%
 gains = study.gain_by_change(fusions)
-results.table(gains, "gains",
-              "**Table.** Error on blocks [%] after each change and those before it, and its share of "
-              "the gain in the mean over programs [%].")
+results.table(gains.rename_axis(columns=None).reset_index(), "gains",
+              "**Table.** Error on blocks [%] after each change and those before it, and its share "
+              "of the gain in the mean over programs [%].")
 
 # %% [markdown]
 # All other notebooks use aligned runs, whichever errs less: every row holds all events, so that they compete for importance at the same place of the program, and there are far fewer rows to fit.

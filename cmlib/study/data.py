@@ -1,4 +1,4 @@
-"""One program's recordings: found in the store, cleaned, and laid over each other by progress."""
+"""One program's recordings: found in the store, cleaned, and aligned by progress."""
 
 import functools
 from dataclasses import dataclass
@@ -185,7 +185,7 @@ def cleaned_runs(url, program, sets, *, method="joint", workers=None):
 
 
 def matrix(runs, *, per="cycles"):
-    """Lay a program's cleaned runs over each other by progress.
+    """Align a program's cleaned runs by progress.
 
     The first pass is the matrix. The second is held out, if it went through the
     same sets.

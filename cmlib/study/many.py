@@ -42,7 +42,7 @@ def clean_into(folder, url, run_ids, *, method="joint", workers=None):
 
 
 def merge_files(files, n_steps=200, *, per="cycles", workers=None):
-    """Lay cleaned runs over each other by progress, as :func:`cmlib.fuse.align_runs` does, file by file.
+    """Align cleaned runs by progress, as :func:`cmlib.fuse.align_runs` does, file by file.
 
     Parameters
     ----------

@@ -56,7 +56,8 @@ def chosen_errors(refined):
             "few": last["n_events"],
             "blocks, few": last["blocks_error"],
         }
-    return pd.DataFrame(rows).T.rename_axis("program")
+    counts = dict.fromkeys(["kept", "fewest", "most", "all", "few"], "Int64")
+    return pd.DataFrame(rows).T.rename_axis("program").astype(counts)
 
 
 def core_errors(data, *, seed=0):
