@@ -116,7 +116,7 @@ results.figure(figure, "fig11-printed",
                "of observed IPC.")
 
 # %% [markdown]
-# As printed, all pairs have nearly the same share. The paper's first pairs have from 19 % (GraphAnalytics) to 64 % (WebServing), which this formula can't give.
+# As printed, the shares lie close together. First pairs of 19 % (GraphAnalytics) to 64 % (WebServing), as the paper draws them, would need other pairs that leave hardly anything over.
 
 # %%
 flat = {(name, way): pairs for name, ways in ranked.items() for way, pairs in ways.items()}
