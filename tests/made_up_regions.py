@@ -45,7 +45,9 @@ _LIKE = {
 _SEVERITY = {"spinlock_pool": 0.0001, "row_counters": 0.0002, "ticket_dispenser": 0.0005}
 
 
-def make(folder, names=None, *, runs=None, diluted_runs=10, runs_again=0, n_samples=20, good_counters=5):
+def make(
+    folder, names=None, *, runs=None, diluted_runs=10, runs_again=0, n_samples=20, good_counters=5, n_events=32
+):
     """Record what `python -m cmlib.workloads.kernels --record` would, with made-up counts.
 
     Parameters
@@ -60,6 +62,8 @@ def make(folder, names=None, *, runs=None, diluted_runs=10, runs_again=0, n_samp
         Of each run.
     good_counters : int
         The fewer, the more executions a run takes.
+    n_events : int
+        The first so many of the processor's list; with few there are fewer topologies to search.
 
     Returns
     -------
@@ -69,7 +73,7 @@ def make(folder, names=None, *, runs=None, diluted_runs=10, runs_again=0, n_samp
     chosen = [p for p in programs() if names is None or p.name in names]
     if runs:
         chosen = [dataclasses.replace(program, runs=runs) for program in chosen]
-    listed = events_for("amd_zen5")
+    listed = events_for("amd_zen5")[:n_events]
     numbers = {"diluted_runs": diluted_runs, "runs_again": runs_again}
     todo = recording.plan(chosen, listed, good_counters=good_counters, **numbers)
     stand_in = _StandIn(n_samples)

@@ -8,10 +8,13 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.decomposition import PCA
 from sklearn.utils.estimator_checks import check_estimator
 
 from cmlib.anomaly import batched
-from cmlib.anomaly.autoencoder import Autoencoder, search_space
+from cmlib.anomaly.autoencoder import Autoencoder, fit_each, search_space
+from cmlib.report import paper
 from tests.naive import anomaly as naive
 
 TOPOLOGIES = [(4, 2), (5,), (6, 3, 2), (5, 3)]
@@ -49,7 +52,7 @@ def test_gradient_is_the_numerical_one():
     x = np.random.default_rng(5).random((12, 7))
     layers = trained(x, [(4, 2)])[0][0]
     stack = stack_of_single_models(layers)
-    loss, slopes = batched.gradient(stack, x)
+    loss, slopes = batched.gradient(stack, x[None], 1 / len(x))
     npt.assert_allclose(loss[0], naive.loss(layers, x), rtol=1e-12)
     for array, slope in zip(stack, slopes, strict=True):
         for place in np.ndindex(array.shape):
@@ -75,6 +78,20 @@ def test_company_in_the_stack_changes_nothing():
                 npt.assert_allclose(a, b, rtol=1e-7, atol=1e-9)
 
 
+@settings(deadline=None, max_examples=10)
+@given(st.lists(st.integers(2, 60), min_size=1, max_size=60), st.integers(0, 99))
+def test_models_with_samples_of_their_own_are_trained_as_alone(sizes, seed):
+    sets = [np.random.default_rng(seed + i).random((size, 5)) for i, size in enumerate(sizes)]
+    how = {"epochs": 3, "batch_size": 16, "learning_rate": 0.01, "order_seed": seed}
+    together, errors = batched.train_each(sets, (3, 2), range(len(sets)), **how)
+    for i in {0, len(sets) // 2, len(sets) - 1}:
+        alone, error = batched.train(sets[i], [(3, 2)], [i], **how)
+        npt.assert_allclose(error[0], errors[i], rtol=1e-9)
+        for one, other in zip(alone[0], together[i], strict=True):
+            for a, b in zip(one, other, strict=True):
+                npt.assert_allclose(a, b, rtol=1e-7, atol=1e-9)
+
+
 def test_scikit_learn_accepts_the_estimator():
     results = check_estimator(Autoencoder(n_starts=1, epochs=3, random_state=0), on_skip=None)
     assert sum(result["status"] == "passed" for result in results) > 20
@@ -86,7 +103,7 @@ def test_adam_learns_where_plain_descent_would_not():
     mean_alone = (0.8 * (X - X.mean(axis=0)) / model.range_) ** 2
     assert -model.score_samples(X).mean() < 0.1 * mean_alone.sum(axis=1).mean()
     best = model.search_.loc[model.search_["error"].idxmin()]
-    assert len(model.search_) == 2 * len(search_space(12)) and best["topology"] == model.topology_
+    assert best["epochs"] == 100 and best["topology"] == model.topology_
 
 
 def test_a_sample_off_the_learned_plane_stands_out_by_its_counter():
@@ -133,12 +150,39 @@ def test_saved_and_loaded_to_the_last_bit(tmp_path):
         loaded.squared_errors(X[list("fedcba")])
 
 
-def test_topologies_are_those_of_table_3():
+def test_all_topologies_of_table_3_can_be_reached():
+    selected = [tuple(hidden[: len(hidden) // 2 + 1]) for hidden, _ in paper("autoperf")["table3"].values()]
     space = search_space(32)
-    assert len(space) == 15 == len(set(space))
-    assert {(16, 8, 4), (16, 12, 8, 4), (16, 8)} <= set(space)
+    assert set(selected) <= set(space) and len(space) == 385 == len(set(space))
     assert search_space(1) == [(1,)]
     assert all(topology[0] < 3 for topology in search_space(3))
+
+
+def test_what_leaves_the_search_early_is_not_chosen():
+    X = noisy_line(150, 12)
+    model = Autoencoder(n_starts=2, epochs=20, trial_steps=3, finalists=5, random_state=0).fit(X)
+    search = model.search_
+    final = search[search["epochs"] == 20]
+    assert len(search) == 2 * len(search_space(12)) and set(search["epochs"]) == {0, 2, 20}
+    assert len(final) == 10 and final["topology"].nunique() == 5
+    assert model.topology_ == final.loc[final["error"].idxmin(), "topology"]
+    assert [found is None for found in model.models_] == (search["epochs"] < 20).tolist()
+    # The second round begins anew: the same as if nothing else had been tried.
+    row = final.index[-1]
+    alone = Autoencoder(topologies=[search["topology"][row]], n_starts=2, epochs=20, random_state=0).fit(X)
+    start = search["start"][row]
+    assert alone.search_["error"][start] == pytest.approx(search["error"][row], rel=1e-4)
+    npt.assert_allclose(
+        model.candidate(row).squared_errors(X), alone.candidate(start).squared_errors(X), rtol=1e-2, atol=1e-6
+    )
+
+
+@pytest.mark.parametrize("model", [Autoencoder(topologies=[(3,)], epochs=5, random_state=3), PCA(2)])
+def test_models_fitted_together_are_those_fitted_alone(model):
+    sets = [noisy_line(n, 6, seed=n) for n in (30, 50, 20)]
+    for together, own in zip(fit_each(model, sets), sets, strict=True):
+        alone = clone(model).fit(own)
+        npt.assert_allclose(together.score_samples(own), alone.score_samples(own), rtol=1e-3)
 
 
 def test_a_topology_that_widens_is_refused():

@@ -1,5 +1,7 @@
 """Anomalies planted in synthetic counters, and good runs that must not be found."""
 
+from copy import copy
+
 import numpy as np
 import numpy.testing as npt
 import pandas as pd
@@ -11,7 +13,7 @@ from scipy import stats
 from cmlib.anomaly import AutoPerf, compare_versions, evaluate, judge_runs
 from cmlib.anomaly.autoencoder import Autoencoder
 from cmlib.anomaly.baselines import EventRatioTree, PrincipalComponents, baseline
-from cmlib.anomaly.chance import chance_of_count, chance_of_distance
+from cmlib.anomaly.chance import chance_of_distance
 from cmlib.anomaly.clusters import cluster_functions, raise_clusters
 from cmlib.anomaly.compare import fewest_runs
 from cmlib.anomaly.detector import vote
@@ -38,7 +40,7 @@ def detectors():
 
 def test_false_alarms_per_run_are_at_most_two_percent(detectors):
     rng = np.random.default_rng(1000)
-    alarms = [detector.predict(run) for detector in detectors for run in good_runs(rng, 30)]
+    alarms = [detector.predict_runs(good_runs(rng, 30)) for detector in detectors]
     assert np.mean(alarms) <= 0.02
 
 
@@ -65,7 +67,7 @@ def test_a_row_of_table_2(detectors):
     rng = np.random.default_rng(16)
     good, bad = good_runs(rng, 10), good_runs(rng, 9, severity=CLEAR)
     row = evaluate(detectors[0], good, [*bad, good[0]], cause=[CONTENTION])
-    alarms = sum(detectors[0].predict(run) for run in good)
+    alarms = sum(detectors[0].predict_runs(good))
     assert (row["good"], row["bad"], row["false_negatives"]) == (10, 10, 1)
     assert row["false_positives"] == alarms and row["cause_rank"] <= 2
     # 2 tp / (2 tp + fp + fn), the other way to write F1
@@ -81,17 +83,26 @@ def test_slight_contention_is_found_over_several_runs(detectors):
     assert all(CONTENTION in list(verdict.counters["counter"][:2]) for verdict in verdicts)
 
 
-def test_the_count_rule_is_blind_where_the_distance_rule_is_not(detectors):
-    """Why the number of samples above the threshold is not enough: some good inputs lie beyond it altogether."""
+def test_by_any_sample_good_runs_are_found_the_more_samples_they_have(detectors):
     rng = np.random.default_rng(5)
-    bad = [planted_run(rng, severity=CLEAR) for _ in range(3)]
-    found = {"distance": 0, "count": 0}
-    for rule in found:
-        for detector in detectors:
-            detector.rule = rule
-            found[rule] += sum(detector.predict(run) for run in bad)
-            detector.rule = "distance"
-    assert found["distance"] == 30 > found["count"] + 5
+    alarms = {}
+    for n_samples in (20, 200):
+        runs = good_runs(rng, 12, n_samples=n_samples)
+        for rule in ("any", "distance"):
+            ruled = [copy(detector).set_params(rule=rule) for detector in detectors]
+            alarms[rule, n_samples] = np.mean([one.predict_runs(runs) for one in ruled])
+    assert alarms["any", 200] > 0.3 > alarms["any", 20] > 0.1
+    assert alarms["distance", 20] <= 0.02 and alarms["distance", 200] < alarms["any", 200] / 5
+
+
+def test_good_runs_that_are_not_learned_say_how_far_is_too_far(detectors):
+    learned, more = good_runs(np.random.default_rng(0)), good_runs(np.random.default_rng(17))
+    detector = AutoPerf(autoencoder=SMALL, random_state=0).fit(learned, others=more)
+    expected = pd.concat([detector.summary(run) for run in more], ignore_index=True)
+    pd.testing.assert_frame_equal(detector.held_out_[list(expected)], expected)
+    # What was learned is the same without them.
+    assert detector.experts_[0].threshold == detectors[0].experts_[0].threshold
+    assert detector.predict(planted_run(np.random.default_rng(3), severity=CLEAR))
 
 
 def test_only_the_bad_function_is_named():
@@ -128,17 +139,14 @@ def test_the_same_seed_gives_the_same_detector(detectors):
     pd.testing.assert_frame_equal(again.held_out_, detectors[0].held_out_)
 
 
-@pytest.mark.parametrize("threshold", ["2sd", 0.1, 0.4])
-def test_rule_count_takes_any_threshold(threshold):
+@pytest.mark.parametrize("threshold", [0.1, 0.4])
+def test_a_fixed_threshold_is_one_of_length(detectors, threshold):
     rng = np.random.default_rng(8)
-    detector = AutoPerf(autoencoder=SMALL, threshold=threshold, rule="count", random_state=0)
-    detector.fit(good_runs(rng, 12, spread=0.2))
-    wild = planted_run(rng, severity=1.0, spread=0.2)
-    if threshold == "2sd":
-        assert detector.predict(wild) and not detector.predict(planted_run(rng, spread=0.2))
-    else:
-        reconstructed = detector.experts_[0].autoencoder.length_change(wild[list(COUNTERS)].to_numpy())
-        npt.assert_array_equal(detector.exceeding(wild), reconstructed > threshold)
+    detector = copy(detectors[0]).set_params(rule="any", threshold=threshold)
+    for run in (planted_run(rng, severity=1.0), planted_run(rng)):
+        changed = detector.experts_[0].autoencoder.length_change(run[list(COUNTERS)].to_numpy())
+        npt.assert_array_equal(detector.exceeding(run), changed > threshold)
+        assert detector.predict(run) == (changed.max() > threshold)
 
 
 def test_unusable_runs_are_refused_with_the_reason(detectors):
@@ -154,7 +162,7 @@ def test_unusable_runs_are_refused_with_the_reason(detectors):
             detector.predict(wrong)
     with pytest.raises(ValueError, match="at least 2"):
         AutoPerf().fit([run])
-    with pytest.raises(ValueError, match="'count' only"):
+    with pytest.raises(ValueError, match="'any' only"):
         AutoPerf(threshold=0.1).fit([run, run])
 
 
@@ -201,15 +209,6 @@ def test_a_longer_way_off_is_never_likelier(good, distance, step):
     assert chance_of_distance(distance + step, good) <= chance_of_distance(distance, good)
 
 
-def test_chance_of_count_is_binomial_where_runs_are_alike():
-    good = np.ones(20, dtype=int)
-    expected = stats.binom.sf(3, 20, 20.5 / 420)
-    assert chance_of_count(4, 20, good, good * 20) == pytest.approx(expected)
-    lumped = np.array([20] + [0] * 19)
-    assert chance_of_count(20, 20, lumped, good * 20) > 0.02
-    assert chance_of_count(0, 20, good, good * 20) == 1
-
-
 @settings(deadline=None, max_examples=30)
 @given(st.integers(1, 12), st.integers(0, 10**6))
 def test_vote_is_its_definition(n_samples, seed):
@@ -251,7 +250,7 @@ def test_baselines_decide_as_autoperf_does(name):
     rng = np.random.default_rng(13)
     model = baseline(name, random_state=0, alpha=0.02).fit(good_runs(rng, 15, spread=0.3))
     assert model.predict(planted_run(rng, severity=0.02, spread=0.3))
-    assert sum(model.predict(run) for run in good_runs(rng, 20, spread=0.3)) <= 2
+    assert sum(model.predict_runs(good_runs(rng, 20, spread=0.3))) <= 2
 
 
 def test_principal_components_name_the_counter():

@@ -5,23 +5,25 @@ import json
 
 import numpy as np
 import pandas as pd
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from cmlib.anomaly import batched
 from cmlib.anomaly.scaling import usual_range
 
-LAYER_SHARES = (1 / 2, 3 / 8, 1 / 4, 1 / 8)
+WIDTHS_OF_32 = (16, 12, 11, 10, 9, 8, 7, 6, 5, 4)  # of all layers in Table 3
+MOST_LAYERS = 4
 
 
 class Autoencoder(BaseEstimator):
     """Sigmoid autoencoder with tied weights whose topology is searched (AutoPerf, §4.2, §5.5, Table 3).
 
-    All topologies are trained from several starts in one pass; the model with the smallest mean
-    reconstruction error is kept. Samples are scaled by the range that nine tenths of each counter's values in
-    training lie in, to 0.1-0.9, as a sigmoid never reaches 0 or 1. A value outside is not cut off, and far
-    outside can't be reconstructed.
+    Topologies are searched in two rounds: each is trained for some batches from one start, and those with the
+    smallest error are trained from several, to the end; the model with the smallest mean reconstruction error
+    is kept. Samples are scaled by the range that nine tenths of each counter's values in training lie in, to
+    0.1-0.9, as a sigmoid never reaches 0 or 1. A value outside is not cut off, and far outside can't be
+    reconstructed.
 
     Parameters
     ----------
@@ -33,6 +35,11 @@ class Autoencoder(BaseEstimator):
     epochs, batch_size : int, default 100
     learning_rate : float, default 0.01
         Of Adam. Plain gradient descent at this rate learns nothing in 100 epochs.
+    trial_steps : int, default 200
+        Batches after which the first round ends.
+    finalists : int, default 4
+        Topologies that reach the second round: on recorded counters the best of all was always among them.
+        Where there are no more, or where the first round would not be shorter, the second is the only one.
     smallest_range : float >= 0, optional
         Counters that varied less in training are scaled by this instead of that range [their own unit].
         Default: 1e-6, an event in a million instructions; within `AutoPerf`, what the samples say
@@ -45,7 +52,10 @@ class Autoencoder(BaseEstimator):
     layers_ : list of (weight, bias, back_bias)
     low_, range_ : ndarray, shape (n_features,)
     search_ : DataFrame
-        Columns topology, start, error (mean reconstruction error in the last epoch; Fig. 10).
+        A row a topology and start: epochs that it was trained, and error (mean reconstruction error in the
+        last of these).
+    models_ : list of (list of layers or None)
+        Of each row of `search_`; None if it was not trained to the end.
     """
 
     def __init__(
@@ -56,6 +66,8 @@ class Autoencoder(BaseEstimator):
         epochs=100,
         batch_size=100,
         learning_rate=0.01,
+        trial_steps=200,
+        finalists=4,
         smallest_range=None,
         random_state=None,
     ):
@@ -64,6 +76,8 @@ class Autoencoder(BaseEstimator):
         self.epochs = epochs
         self.batch_size = batch_size
         self.learning_rate = learning_rate
+        self.trial_steps = trial_steps
+        self.finalists = finalists
         self.smallest_range = smallest_range
         self.random_state = random_state
 
@@ -84,30 +98,42 @@ class Autoencoder(BaseEstimator):
         ValueError
             If X holds NaN, or a topology isn't strictly falling from below n_features.
         """
-        X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
-        self.low_, self.range_ = usual_range(X, self.smallest_range)
-        candidates = [
-            (topology, start)
-            for topology in self._checked_topologies(X.shape[1])
-            for start in range(self.n_starts)
-        ]
+        x = self._prepared(X)
         seed = check_random_state(self.random_state).randint(2**31)
-        models, errors = batched.train(
-            self._scale(X).astype(np.float32),
-            [topology for topology, _ in candidates],
-            [(seed, start) for _, start in candidates],
-            epochs=self.epochs,
-            batch_size=self.batch_size,
-            learning_rate=self.learning_rate,
-            order_seed=seed,
-        )
-        best = int(np.argmin(errors))
-        self.topology_ = candidates[best][0]
-        self.layers_ = [
-            tuple(np.asarray(array, dtype=np.float64) for array in layer) for layer in models[best]
-        ]
-        self.search_ = pd.DataFrame(candidates, columns=["topology", "start"]).assign(error=errors)
-        return self
+        candidates = self._candidates()
+        search = pd.DataFrame(candidates, columns=["topology", "start"]).assign(epochs=0, error=np.nan)
+        trial = -(-self.trial_steps // -(-len(x) // self.batch_size))
+        last = search.index
+        if search["topology"].nunique() > self.finalists and trial < self.epochs:
+            first = search.index[search["start"] == 0]
+            search.loc[first, "error"] = self._trained(x, search.loc[first], seed, trial)[1]
+            search.loc[first, "epochs"] = trial
+            best = search.nsmallest(self.finalists, "error")["topology"]
+            last = search.index[search["topology"].isin(best)]
+        models, search.loc[last, "error"] = self._trained(x, search.loc[last], seed, self.epochs)
+        search.loc[last, "epochs"] = self.epochs
+        found = dict(zip(last, models, strict=True))
+        return self._chosen(search, [found.get(row) for row in search.index])
+
+    def candidate(self, row):
+        """Another model that the search trained to the end.
+
+        Parameters
+        ----------
+        row : int
+            Of `search_`, where its epochs are those of the second round.
+
+        Returns
+        -------
+        Autoencoder
+            A fitted copy with the topology and layers of that row.
+        """
+        check_is_fitted(self)
+        other = clone(self)
+        other.low_, other.range_, other.n_features_in_ = self.low_, self.range_, self.n_features_in_
+        other.search_, other.models_ = self.search_, self.models_
+        other.topology_, other.layers_ = self.search_["topology"][row], self.models_[row]
+        return other
 
     def squared_errors(self, X):
         """Squared difference of each counter from its reconstruction, in units of its scaled range.
@@ -227,27 +253,95 @@ class Autoencoder(BaseEstimator):
         ]
         return batched.reconstruct(stack, x)[0]
 
-    def _checked_topologies(self, n_features):
-        if self.topologies is None:
-            return search_space(n_features)
-        for topology in self.topologies:
+    def _prepared(self, X):
+        """Samples as they are learned."""
+        X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        self.low_, self.range_ = usual_range(X, self.smallest_range)
+        return self._scale(X).astype(np.float32)
+
+    def _trained(self, x, candidates, seed, epochs):
+        return batched.train(
+            x,
+            list(candidates["topology"]),
+            [(seed, start) for start in candidates["start"]],
+            epochs=epochs,
+            batch_size=self.batch_size,
+            learning_rate=self.learning_rate,
+            order_seed=seed,
+        )
+
+    def _chosen(self, search, models):
+        """Keep the model with the smallest error of those that were trained to the end."""
+        self.models_ = [
+            model and [tuple(np.asarray(array, dtype=np.float64) for array in layer) for layer in model]
+            for model in models
+        ]
+        self.search_ = search
+        best = search.loc[search["epochs"] == self.epochs, "error"].idxmin()
+        self.topology_, self.layers_ = search["topology"][best], self.models_[best]
+        return self
+
+    def _candidates(self):
+        """Pairs of topology and start."""
+        space = search_space(self.n_features_in_)
+        for topology in self.topologies or ():
+            widths = (self.n_features_in_, *topology)
+            falling = (
+                len(widths) > 1 and widths[-1] >= 1 and all(b < a for a, b in itertools.pairwise(widths))
+            )
             # One counter's can't be narrower than it.
-            if tuple(topology) in search_space(n_features):
-                continue
-            widths = (n_features, *topology)
-            if len(widths) < 2 or widths[-1] < 1 or any(b >= a for a, b in itertools.pairwise(widths)):
+            if not falling and tuple(topology) not in space:
                 raise ValueError(
-                    f"topology {tuple(topology)} of an autoencoder for {n_features} counters: every layer must be "
-                    "narrower than the one before it and at least 1 wide. Give smaller widths, or more counters."
+                    f"topology {tuple(topology)} of an autoencoder for {self.n_features_in_} counters: every layer "
+                    "must be narrower than the one before it and at least 1 wide. Give smaller widths, or more "
+                    "counters."
                 )
-        return [tuple(topology) for topology in self.topologies]
+        topologies = space if self.topologies is None else [tuple(topology) for topology in self.topologies]
+        return list(itertools.product(topologies, range(self.n_starts)))
+
+
+def fit_each(model, samples):
+    """Fit a clone of a model to each of several sets of samples; autoencoders of one topology in one pass.
+
+    Parameters
+    ----------
+    model : estimator
+        `Autoencoder` with a single topology is trained in one pass, anything else one by one.
+    samples : sequence of array-like of float, each of shape (n_samples, n_features)
+
+    Returns
+    -------
+    list of estimators
+        Each as if it had been fitted alone.
+    """
+    clones = [clone(model) for _ in samples]
+    if not isinstance(model, Autoencoder) or model.topologies is None or len(model.topologies) != 1:
+        return [one.fit(own) for one, own in zip(clones, samples, strict=True)]
+    prepared = [one._prepared(own) for one, own in zip(clones, samples, strict=True)]
+    seed = check_random_state(clone(model).random_state).randint(2**31)
+    candidates = clones[0]._candidates()
+    models, errors = batched.train_each(
+        [x for x in prepared for _ in candidates],
+        candidates[0][0],
+        [(seed, start) for _ in clones for _, start in candidates],
+        epochs=model.epochs,
+        batch_size=model.batch_size,
+        learning_rate=model.learning_rate,
+        order_seed=seed,
+    )
+    search = pd.DataFrame(candidates, columns=["topology", "start"]).assign(epochs=model.epochs)
+    width = len(candidates)
+    return [
+        one._chosen(search.assign(error=errors[first : first + width]), models[first : first + width])
+        for one, first in zip(clones, range(0, len(models), width), strict=True)
+    ]
 
 
 def search_space(n_features):
-    """Topologies that are tried: up to five layers with the input, each narrower than the one before.
+    """Topologies that are tried: up to five layers with the input, each narrower than the one before (§5.5).
 
-    Widths are a half, three eighths, a quarter and an eighth of the input, so that 32 counters give those the
-    paper selected most (16, 12, 8, 4; Table 3).
+    Widths are those of the paper's Table 3 as shares of its 32 counters, so that with 32 all topologies that
+    it selected are among those tried.
 
     Parameters
     ----------
@@ -256,12 +350,12 @@ def search_space(n_features):
     Returns
     -------
     list of tuple of int
-        15 topologies where all four widths differ.
+        385 topologies of 32 counters; fewer of fewer, where widths coincide.
     """
-    widths = sorted({max(1, int(share * n_features)) for share in LAYER_SHARES}, reverse=True)
+    widths = sorted({max(1, width * n_features // 32) for width in WIDTHS_OF_32}, reverse=True)
     return [
         topology
-        for depth in range(1, len(widths) + 1)
+        for depth in range(1, MOST_LAYERS + 1)
         for topology in itertools.combinations(widths, depth)
         if topology[0] < n_features or n_features == 1
     ]

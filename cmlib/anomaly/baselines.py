@@ -1,7 +1,6 @@
 """What AutoPerf is compared with: a decision tree on event ratios, principal components, an isolation forest."""
 
 import numpy as np
-import pandas as pd
 from sklearn.base import BaseEstimator
 from sklearn.decomposition import PCA
 from sklearn.ensemble import IsolationForest
@@ -9,6 +8,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from cmlib.anomaly.detector import AutoPerf
+from cmlib.anomaly.experts import gather
 from cmlib.anomaly.profiles import PLACE
 from cmlib.anomaly.scaling import usual_range
 
@@ -16,7 +16,7 @@ from cmlib.anomaly.scaling import usual_range
 class EventRatioTree(BaseEstimator):
     """Decision tree on the ratio of each event to the instructions (Jayasena et al. 2013).
 
-    It has to be shown anomalies: it learns from small programs that are good and bad on purpose, and is asked
+    The ratios are those of the samples: to the work where no instructions were counted. It has to be shown anomalies: it learns from small programs that are good and bad on purpose, and is asked
     about others. A run is anomalous if most of its samples are.
 
     Parameters
@@ -53,11 +53,11 @@ class EventRatioTree(BaseEstimator):
                 "and both good and bad runs"
             )
         self.counters_ = [column for column in runs[0] if column not in PLACE]
-        samples = pd.concat(runs, ignore_index=True)[self.counters_]
-        labels = np.repeat(np.asarray(y, dtype=bool), [len(run) for run in runs])
+        samples = gather(runs, self.counters_)
+        labels = np.asarray(y, dtype=bool)[samples.run]
         self.tree_ = DecisionTreeClassifier(
             criterion="entropy", min_samples_leaf=self.min_samples_leaf, random_state=self.random_state
-        ).fit(samples, labels)
+        ).fit(samples.values, labels)
         return self
 
     def exceeding(self, run):
@@ -72,7 +72,7 @@ class EventRatioTree(BaseEstimator):
         ndarray of bool, shape (n_samples,)
         """
         check_is_fitted(self)
-        return self.tree_.predict(run[self.counters_])
+        return self.tree_.predict(gather([run], self.counters_).values)
 
     def predict(self, run):
         """Whether a run is anomalous.
@@ -85,7 +85,25 @@ class EventRatioTree(BaseEstimator):
         -------
         bool
         """
-        return bool(self.exceeding(run).mean() > 0.5)
+        return self.predict_runs([run])[0]
+
+    def predict_runs(self, runs):
+        """Which of many runs are anomalous.
+
+        Parameters
+        ----------
+        runs : sequence of DataFrame
+
+        Returns
+        -------
+        list of bool
+        """
+        check_is_fitted(self)
+        if not len(runs):
+            return []
+        samples = gather(runs, self.counters_)
+        exceeding = self.tree_.predict(samples.values)
+        return (np.bincount(samples.run, exceeding) / np.bincount(samples.run) > 0.5).tolist()
 
 
 class PrincipalComponents(BaseEstimator):

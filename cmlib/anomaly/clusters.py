@@ -22,6 +22,8 @@ def cluster_functions(samples, functions, k, *, random_state=0):
     dict of str to int
         Cluster of each function, numbered from 0 without gaps.
     """
+    if k == 1:
+        return dict.fromkeys(np.unique(functions).tolist(), 0)
     low, high = samples.min(axis=0), samples.max(axis=0)
     scaled = (samples - low) / np.where(high > low, high - low, 1)
     labels = KMeans(k, n_init=4, random_state=random_state).fit_predict(scaled)
@@ -53,12 +55,30 @@ def raise_clusters(samples, functions, fit, *, max_clusters, random_state=0):
     history : DataFrame
         Columns k, autoencoders, false_positive_rate; the last row is the first without improvement, if any.
     """
-    best, history = None, []
+    found, history = [], []
     for k in range(1, min(max_clusters, len(set(functions))) + 1):
         clusters = cluster_functions(samples, functions, k, random_state=random_state)
         models, rate = fit(clusters)
+        found.append((clusters, models))
         history.append((k, len(set(clusters.values())), rate))
-        if best is not None and rate >= best[2]:
+        if clusters_needed([rate for *_, rate in history]) < k:
             break
-        best = clusters, models, rate
-    return *best[:2], pd.DataFrame(history, columns=["k", "autoencoders", "false_positive_rate"])
+    best = clusters_needed([rate for *_, rate in history]) - 1
+    return *found[best], pd.DataFrame(history, columns=["k", "autoencoders", "false_positive_rate"])
+
+
+def clusters_needed(rates):
+    """Number of clusters at which the rate of false positives stops falling.
+
+    Parameters
+    ----------
+    rates : sequence of float
+        For K = 1, 2, …
+
+    Returns
+    -------
+    int
+        The K before the first that lowers the rate no further.
+    """
+    rises = (k for k in range(1, len(rates)) if rates[k] >= rates[k - 1])
+    return next(rises, len(rates))

@@ -1,6 +1,6 @@
-"""Is this run anomalous, where, and by which counter? Learned from good runs alone (AutoPerf, §3.3-3.5)."""
+"""AutoPerf: good runs are learned, and runs that stray from them are anomalous."""
 
-from dataclasses import dataclass, replace
+from collections import Counter
 
 import numpy as np
 import pandas as pd
@@ -9,39 +9,23 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from cmlib.anomaly.autoencoder import Autoencoder
-from cmlib.anomaly.chance import chance_of_count, chance_of_distance
+from cmlib.anomaly.chance import chance_of_distance
 from cmlib.anomaly.clusters import raise_clusters
+from cmlib.anomaly.experts import distances, gather, learn, leave_out, summarize
 from cmlib.anomaly.profiles import PLACE
 from cmlib.anomaly.scaling import smallest_range
-
-
-@dataclass(frozen=True)
-class Expert:
-    """What is known of the good samples of a cluster of functions.
-
-    Attributes
-    ----------
-    autoencoder : Autoencoder
-    threshold : float
-        Mean + 2 standard deviations of the reconstruction errors in training.
-    usual : ndarray of float, shape (n_counters,)
-        Median of each counter.
-    """
-
-    autoencoder: Autoencoder
-    threshold: float
-    usual: np.ndarray
 
 
 class AutoPerf(BaseEstimator):
     """Zero-positive detector of performance anomalies.
 
     A sample is anomalous if its reconstruction error exceeds mean + 2 standard deviations of the errors in
-    training (§3.3.2). By that alone some samples of every good run are; how many make a *run* anomalous the
-    paper leaves open. Here the good runs say: each is judged by autoencoders that learned only the others
-    (`folds`), and noted is how far above the threshold half of its samples lie, and how far a tenth of them.
-    A run is anomalous if half, or a tenth, of a function's samples lie farther off than good runs' do but for
-    a chance of `alpha` (Bonferroni over the two and over functions; see `chance_of_distance`).
+    training (§3.3.2), and by the paper's rule ("any") so is a run that holds such a sample (§3.3, §3.5). The
+    more samples a run has, the more good runs that rule finds. By default the good runs say how far is too
+    far ("distance"): each is judged by autoencoders that did not learn it, and noted is how far above the
+    threshold half of its samples lie, and how far a tenth of them. A run is anomalous if half, or a tenth, of
+    a function's samples lie farther off than good runs' do but for a chance of `alpha` (Bonferroni over the
+    two and over functions; see `chance_of_distance`).
 
     Parameters
     ----------
@@ -51,10 +35,9 @@ class AutoPerf(BaseEstimator):
         causes.
     threshold : "2sd" or float, default "2sd"
         A float is the paper's fixed threshold instead (Fig. 11): the share by which the length of a sample's
-        vector changes in reconstruction. It goes with rule "count" only.
-    rule : {"distance", "count"}, default "distance"
-        "count" asks only how many samples exceed the threshold, not by how far (see `chance_of_count`). It is
-        blind where some good inputs already lie beyond the threshold with all of their samples.
+        vector changes in reconstruction. It goes with rule "any" only.
+    rule : {"distance", "any"}, default "distance"
+        What makes a run anomalous. It may be changed, with the threshold, after fitting.
     max_clusters : int, default 10
         Most clusters of functions tried; 1 for one autoencoder for all.
     folds : int >= 2, default 5
@@ -75,8 +58,8 @@ class AutoPerf(BaseEstimator):
         k, autoencoders, false_positive_rate for each number of clusters tried (Fig. 8).
     held_out_ : DataFrame
         Columns run, function, exceeding, samples (counts above the threshold and in all), half and tenth
-        (distance that half, and a tenth, of the samples exceed): good runs as autoencoders see them
-        that learned only the others, by the threshold of the one that learned all.
+        (distance that half, and a tenth, of the samples exceed): good runs as autoencoders see them that did
+        not learn them, by the threshold of the one that is used.
     """
 
     def __init__(
@@ -98,7 +81,7 @@ class AutoPerf(BaseEstimator):
         self.alpha = alpha
         self.random_state = random_state
 
-    def fit(self, runs, y=None):
+    def fit(self, runs, y=None, *, others=()):
         """Learn good runs.
 
         Parameters
@@ -107,6 +90,9 @@ class AutoPerf(BaseEstimator):
             Normalized samples: columns function, location, and the counters. At least two, and as many as
             `stopping_run` asks for.
         y : ignored
+        others : sequence of DataFrame, optional
+            Good runs that are not learned, but judged for `held_out_`. Without them the learned ones are, each
+            by autoencoders of the same topology that learned the rest.
 
         Returns
         -------
@@ -123,23 +109,29 @@ class AutoPerf(BaseEstimator):
             raise ValueError(
                 f"{len(runs)} good runs: at least 2 are needed to tell what differs between good runs"
             )
-        if self.rule not in ("distance", "count") or (self.rule == "distance" and self.threshold != "2sd"):
-            raise ValueError(
-                f"rule {self.rule!r} with threshold {self.threshold!r}: rules are 'distance' and 'count', and a fixed "
-                "threshold goes with 'count' only"
-            )
+        self._check_rule()
         self.counters_ = [column for column in runs[0] if column not in PLACE]
         self._seed = int(check_random_state(self.random_state).randint(2**31))
-        self._smallest = smallest_range(pd.concat(runs))
-        samples = pd.concat([self._checked(run) for run in runs], keys=range(len(runs)), names=["run", None])
+        samples, model = gather(runs, self.counters_), self._model(runs)
+
+        def learned(clusters):
+            experts = learn(samples, clusters, model)
+            return experts, (distances(samples, clusters, experts) > 1).mean()
+
         self.clusters_, self.experts_, self.history_ = raise_clusters(
-            samples[self.counters_].to_numpy(),
-            samples["function"].to_numpy(),
-            lambda clusters: self._learned(samples, clusters),
+            samples.values,
+            samples.functions,
+            learned,
             max_clusters=self.max_clusters,
             random_state=self._seed,
         )
-        self.held_out_ = self._held_out(samples, min(self.folds, len(runs)))
+        if others:
+            judged = self._known(others)
+            found = distances(judged, self.clusters_, self.experts_)
+        else:
+            judged = samples
+            found = leave_out(samples, self.clusters_, self.experts_, model, folds=self.folds)
+        self.held_out_ = summarize(judged, found)
         return self
 
     def exceeding(self, run):
@@ -178,15 +170,7 @@ class AutoPerf(BaseEstimator):
         ValueError
             As for `exceeding`.
         """
-        check_is_fitted(self)
-        run = self._checked(run)
-        unknown = set(run["function"]) - set(self.clusters_)
-        if unknown:
-            raise ValueError(
-                f"functions {sorted(unknown)} were not in the good runs ({sorted(self.clusters_)}): there is nothing "
-                "to compare them with. Put regions around their callers instead."
-            )
-        return self._distances(run, self.clusters_, self.experts_)
+        return distances(self._known([run]), self.clusters_, self.experts_, self.threshold)
 
     def summary(self, run):
         """What is noted of a run, function by function.
@@ -200,7 +184,7 @@ class AutoPerf(BaseEstimator):
         DataFrame
             Columns function, exceeding, samples, half, tenth, as in `held_out_`.
         """
-        return _summary(run["function"].to_numpy(), self.distances(run))
+        return self._summaries([run]).drop(columns="run")
 
     def chances(self, run):
         """How likely a good run would stray so far, function by function.
@@ -214,9 +198,30 @@ class AutoPerf(BaseEstimator):
         DataFrame
             That of `summary` with a column chance (0-1, of the function alone).
         """
-        summary = self.summary(run)
-        good = dict(list(self.held_out_.groupby("function")))
-        return summary.assign(chance=[self._chance(row, good[row.function]) for row in summary.itertuples()])
+        return self.chances_of([run]).drop(columns="run")
+
+    def chances_of(self, runs):
+        """The same of many runs, which takes less time than one by one.
+
+        Parameters
+        ----------
+        runs : sequence of DataFrame
+
+        Returns
+        -------
+        DataFrame
+            As from `chances`, with a column run (number).
+        """
+        summaries = self._summaries(runs)
+        good = self.held_out_
+        chances = np.ones(len(summaries))
+        for function in dict.fromkeys(summaries["function"]):
+            new, known = summaries["function"] == function, good["function"] == function
+            for part in ("half", "tenth"):
+                usual = good.loc[known, part].to_numpy()
+                found = [2 * chance_of_distance(one, usual) for one in summaries.loc[new, part]]
+                chances[new] = np.minimum(chances[new], found)
+        return summaries.assign(chance=chances)
 
     def predict(self, run):
         """Whether a run is anomalous.
@@ -229,8 +234,26 @@ class AutoPerf(BaseEstimator):
         -------
         bool
         """
-        chances = self.chances(run)["chance"]
-        return bool(chances.min() * len(chances) <= self.alpha)
+        return self.predict_runs([run])[0]
+
+    def predict_runs(self, runs):
+        """Which of many runs are anomalous.
+
+        Parameters
+        ----------
+        runs : sequence of DataFrame
+
+        Returns
+        -------
+        list of bool
+        """
+        self._check_rule()
+        if not len(runs):
+            return []
+        if self.rule == "any":
+            return (self._summaries(runs).groupby("run")["exceeding"].sum() > 0).tolist()
+        chances = self.chances_of(runs).groupby("run")["chance"]
+        return (chances.min() * chances.size() <= self.alpha).tolist()
 
     def causes(self, run, *, beyond=1.0):
         """Counters that make samples anomalous, by majority vote (§3.5).
@@ -265,77 +288,53 @@ class AutoPerf(BaseEstimator):
         times_usual = np.median(np.divide(values, usual, out=unseen, where=usual > 0), axis=0)
         shares = (errors / errors.sum(axis=1, keepdims=True)).mean(axis=0)
         ranked = np.argsort(-errors, axis=1, kind="stable")
-        rows = []
-        for counter in vote(ranked):
-            first = ranked[:, 0] == counter
-            place = found[first if first.any() else slice(None)][list(PLACE)].value_counts().index[0]
-            rows.append(
-                (self.counters_[counter], int(first.sum()), shares[counter], times_usual[counter], *place)
-            )
-        return pd.DataFrame(rows, columns=["counter", "votes", "share", "times_usual", *PLACE])
+        order = vote(ranked)
+        places = list(zip(found["function"], found["location"], strict=True))
+        named = [
+            [place for place, first in zip(places, ranked[:, 0], strict=True) if first == counter]
+            for counter in order
+        ]
+        frame = pd.DataFrame(
+            {
+                "counter": [self.counters_[counter] for counter in order],
+                "votes": np.bincount(ranked[:, 0], minlength=len(order))[order],
+                "share": shares[order],
+                "times_usual": times_usual[order],
+            }
+        )
+        where = [Counter(own or places).most_common(1)[0][0] for own in named]
+        return frame.join(pd.DataFrame(where, columns=list(PLACE)))
 
-    def _checked(self, run):
-        counters = [column for column in run if column not in PLACE]
-        if set(counters) != set(self.counters_):
+    def _check_rule(self):
+        if self.rule not in ("distance", "any") or (self.rule == "distance" and self.threshold != "2sd"):
             raise ValueError(
-                f"a run has the counters {counters}, the first good one {self.counters_}: only runs that counted the "
-                "same events can be compared"
+                f"rule {self.rule!r} with threshold {self.threshold!r}: rules are 'distance' and 'any', and a fixed "
+                "threshold goes with 'any' only"
             )
-        if run.empty or not np.isfinite(run[counters].to_numpy(float)).all():
-            raise ValueError(f"a run of {len(run)} samples is empty or not counted everywhere: leave it out")
-        return run
 
-    def _learned(self, samples, clusters, found=None):
-        """Experts for clusters of functions, and the share of their own samples they find anomalous."""
-        experts = []
-        for cluster in range(max(clusters.values()) + 1):
-            own = samples.loc[
-                samples["function"].map(clusters).to_numpy() == cluster, self.counters_
-            ].to_numpy()
-            settings = Autoencoder() if self.autoencoder is None else self.autoencoder
-            autoencoder = clone(settings).set_params(random_state=self._seed)
-            if autoencoder.get_params().get("smallest_range", 0) is None:
-                autoencoder.set_params(smallest_range=self._smallest)
-            if found and isinstance(autoencoder, Autoencoder):
-                autoencoder.set_params(topologies=[found[cluster].autoencoder.topology_])
-            errors = -autoencoder.fit(own).score_samples(own)
-            experts.append(Expert(autoencoder, errors.mean() + 2 * errors.std(), np.median(own, axis=0)))
-        return experts, (self._distances(samples, clusters, experts) > 1).mean()
+    def _model(self, runs):
+        """What is cloned for each cluster."""
+        model = clone(Autoencoder() if self.autoencoder is None else self.autoencoder)
+        model.set_params(random_state=self._seed)
+        if model.get_params().get("smallest_range", 0) is None:
+            model.set_params(smallest_range=smallest_range(pd.concat(runs)))
+        return model
 
-    def _distances(self, samples, clusters, experts):
-        distances = np.empty(len(samples))
-        cluster = samples["function"].map(clusters).to_numpy()
-        values = samples[self.counters_].to_numpy()
-        for number in np.unique(cluster):
-            own, expert = cluster == number, experts[number]
-            if self.threshold == "2sd":
-                errors = -expert.autoencoder.score_samples(values[own])
-                distances[own] = np.sqrt(errors / expert.threshold)
-            else:
-                distances[own] = expert.autoencoder.length_change(values[own]) / self.threshold
-        return distances
+    def _known(self, runs):
+        """Samples of functions that were learned."""
+        check_is_fitted(self)
+        samples = gather(runs, self.counters_)
+        unknown = set(samples.functions) - set(self.clusters_)
+        if unknown:
+            raise ValueError(
+                f"functions {sorted(unknown)} were not in the good runs ({sorted(self.clusters_)}): there is nothing "
+                "to compare them with. Put regions around their callers instead."
+            )
+        return samples
 
-    def _held_out(self, samples, folds):
-        """Good runs as judged by experts, of the topologies found, that learned the other runs only."""
-        run = samples.index.get_level_values("run")
-        summaries = []
-        for fold in range(folds):
-            left_out = run % folds == fold
-            experts, _ = self._learned(samples[~left_out], self.clusters_, self.experts_)
-            both = zip(experts, self.experts_, strict=True)
-            experts = [replace(expert, threshold=final.threshold) for expert, final in both]
-            distances = self._distances(samples[left_out], self.clusters_, experts)
-            for name in run[left_out].unique():
-                one = run[left_out] == name
-                functions = samples["function"].to_numpy()[left_out][one]
-                summaries.append(_summary(functions, distances[one]).assign(run=name))
-        return pd.concat(summaries, ignore_index=True).sort_values("run", ignore_index=True)
-
-    def _chance(self, row, good):
-        if self.rule == "count":
-            return chance_of_count(row.exceeding, row.samples, good["exceeding"], good["samples"])
-        chances = chance_of_distance(row.half, good["half"]), chance_of_distance(row.tenth, good["tenth"])
-        return min(1.0, 2 * min(chances))
+    def _summaries(self, runs):
+        samples = self._known(runs)
+        return summarize(samples, distances(samples, self.clusters_, self.experts_, self.threshold))
 
 
 def vote(rankings):
@@ -353,12 +352,3 @@ def vote(rankings):
     n_counters = rankings.shape[1]
     votes = np.stack([np.bincount(place, minlength=n_counters) for place in rankings.T])
     return np.lexsort(-votes[::-1])
-
-
-def _summary(functions, distances):
-    rows = []
-    for function in dict.fromkeys(functions):
-        own = distances[functions == function]
-        half, tenth = np.quantile(own, [0.5, 0.9])
-        rows.append((function, int((own > 1).sum()), len(own), half, tenth))
-    return pd.DataFrame(rows, columns=["function", "exceeding", "samples", "half", "tenth"])

@@ -23,8 +23,8 @@ def evaluate(detector, good_runs, bad_runs, *, cause=None):
         run that was found (1 is first; NaN if none was, or no cause is asked for), and named: the counter
         that is first in most of these runs (empty if none was, or causes are not asked for).
     """
-    positives = [run for run in bad_runs if detector.predict(run)]
-    false_positives = sum(detector.predict(run) for run in good_runs)
+    positives = [run for run, hit in zip(bad_runs, detector.predict_runs(bad_runs), strict=True) if hit]
+    false_positives = sum(detector.predict_runs(good_runs))
     found = len(positives)
     precision = found / (found + false_positives) if found else 0.0
     recall = found / len(bad_runs) if bad_runs else 0.0

@@ -3,31 +3,36 @@
 import math
 
 import numpy as np
-from sklearn.base import clone
+
+from cmlib.anomaly.autoencoder import fit_each
 
 
 def stopping_run(variances, *, eps=0.05, goal=1, max_runs=100):
     """Number of training runs after which the reconstruction error has settled (Algorithm 1, as printed).
 
-    At run i the mean change of variance over the last tenth of the runs is compared with the one over all of
-    them, divided by 1 + i/2. Training stops where it is below that and below `eps`, and was below the former
-    in the `goal` runs before.
+    At entry i the mean change of variance over the last tenth of the entries is compared with the one over
+    all of them, divided by 1 + i/2. Training stops where it is below that and below `eps`, and was below the
+    former in the `goal` entries before.
 
     Parameters
     ----------
     variances : sequence of float, shape (n_runs,)
-        Entry i is the variance of the reconstruction errors after training on i + 1 runs.
-    eps : float > 0, default 0.05
-        Smallest change of variance that matters [that of the variances].
+        Of the reconstruction errors after training on 1, 2, … runs.
+    eps : float > 0 or array of it, shape (n_runs,), default 0.05
+        Smallest change of variance that matters [that of the variances], the same at all entries or one each.
+        The text names none; 0.05 is in the program that the authors published.
     goal : int >= 0, default 1
-        Consecutive runs that must have settled before.
+        Consecutive entries that must have settled before. The text names none; with 1 the published series
+        stop where the paper says (with 0 one entry earlier).
     max_runs : int >= 1, default 100
         Where training ends in any case.
 
     Returns
     -------
     int
-        The stopping run, or `max_runs` if the series never settles: more than were given means record more.
+        The stopping entry, counted from 0, or `max_runs` if the series never settles: more than were given
+        means record more. This is the paper's number of runs to train on (MySQL's 58 is the 59th value of the
+        published series, whose figure begins at 0), although entry i has seen i + 1 runs.
 
     Raises
     ------
@@ -42,42 +47,38 @@ def stopping_run(variances, *, eps=0.05, goal=1, max_runs=100):
         )
     if goal < 0 or max_runs < 1:
         raise ValueError(f"goal must be >= 0 and max_runs >= 1, received {goal} and {max_runs}")
+    eps = np.broadcast_to(eps, v.shape)
     changes = np.concatenate([[0.0], np.cumsum(np.abs(np.diff(v)))])
     met = 0
     for i in range(1, min(len(v), max_runs + 1)):
         window = math.ceil(i / 10)
         piece = (changes[i] - changes[i - window]) / (window + 1)
         half = changes[i] / (i + 1) / math.ceil(1 + i / 2)
-        if piece < half and piece < eps and met >= goal:
+        if piece < half and piece < eps[i] and met >= goal:
             return i
         met = met + 1 if piece < half else 0
     return max_runs
 
 
-def error_variances(autoencoder, runs, *, step=1):
+def error_variances(autoencoder, runs):
     """Variance of the reconstruction errors after training on the first 1, 2, … runs (§3.3.1).
 
     Parameters
     ----------
     autoencoder : Autoencoder
-        Cloned and fitted anew for each number of runs; give it one topology, or every fit searches.
+        With one topology. Fitted anew for each number of runs.
     runs : sequence of array-like, each of shape (n_samples, n_counters)
         Good runs in the order of recording.
-    step : int >= 1, default 1
-        Runs added at a time.
 
     Returns
     -------
-    variances : ndarray of float
+    variances : ndarray of float, shape (n_runs,)
         What `stopping_run` reads.
-    means : ndarray of float, same shape
+    means : ndarray of float, shape (n_runs,)
         Mean reconstruction error (Fig. 4).
     """
     samples = [np.asarray(run, dtype=float) for run in runs]
-    variances, means = [], []
-    for n_runs in range(step, len(samples) + 1, step):
-        seen = np.concatenate(samples[:n_runs])
-        errors = -clone(autoencoder).fit(seen).score_samples(seen)
-        variances.append(errors.var())
-        means.append(errors.mean())
-    return np.array(variances), np.array(means)
+    seen = [np.concatenate(samples[: n + 1]) for n in range(len(samples))]
+    models = fit_each(autoencoder, seen)
+    errors = [-model.score_samples(own) for model, own in zip(models, seen, strict=True)]
+    return np.array([own.var() for own in errors]), np.array([own.mean() for own in errors])

@@ -15,15 +15,18 @@ def settling(series, *, stops, ylabel, xlabel="training runs"):
     series : dict of str to Series
         Program to values, indexed by runs.
     stops : dict of str to int
-        Where a dashed line is drawn.
+        Where a dashed line is drawn; programs that are not in it never stop.
     ylabel, xlabel : str
     """
     figure, axes = panels(list(series), height=2.4)
     for ax, (name, values) in zip(axes, series.items(), strict=True):
         ax.plot(values.index, values.to_numpy(), color=palette(1)[0], lw=1.4)
-        ax.axvline(stops[name], color="#444444", ls="--", lw=1)
-        ax.annotate(f"stops at {stops[name]}", (stops[name], 0.94), xycoords=("data", "axes fraction"),
-                    xytext=(-4, 0), textcoords="offset points", ha="right", va="top", fontsize=8)  # fmt: skip
+        if name in stops:
+            ax.axvline(stops[name], color="#444444", ls="--", lw=1)
+            side = "right" if stops[name] > values.index[len(values) // 2] else "left"
+            ax.annotate(f"stops at {stops[name]}", (stops[name], 0.94), xycoords=("data", "axes fraction"),
+                        xytext=(-4 if side == "right" else 4, 0), textcoords="offset points", ha=side, va="top",
+                        fontsize=8)  # fmt: skip
         ax.set(title=name, ylim=(0, None), xlabel=xlabel)
     axes[0].set_ylabel(ylabel)
     return figure, axes
@@ -62,9 +65,11 @@ def clusters(places, numbers):
     figure, axes = panels(list(numbers), columns=3, height=3.0, sharex=True, sharey=True)
     for ax, (title, of) in zip(axes, numbers.items(), strict=True):
         colours = palette(1 + max(of.values()))
-        for name, place in places.iterrows():
+        # Names of neighbours stand above and below in turn.
+        for number, (name, place) in enumerate(places.sort_values(["x", "y"]).iterrows()):
             ax.plot(place["x"], place["y"], "o", ms=9, color=colours[of[name]])
-            ax.annotate(name, place, xytext=(0, 7), textcoords="offset points", fontsize=7, ha="center")
+            side = {"xytext": (0, 7), "va": "bottom"} if number % 2 else {"xytext": (0, -7), "va": "top"}
+            ax.annotate(name, place, textcoords="offset points", fontsize=7, ha="center", **side)
         ax.set(title=title, xlabel="first principal axis")
         ax.margins(0.3)
         ax.tick_params(labelbottom=False, labelleft=False)
@@ -113,23 +118,21 @@ def curves(frame, *, x, ys, xlabel, ylabel, by=None, log=False, level=None):
 
 
 @styled
-def topologies(frame):
-    """Reconstruction error and F1 of each topology, the smallest error first (Fig. 10).
+def topologies(frames):
+    """A panel a source: F1 of each topology against its reconstruction error (Fig. 10).
 
     Parameters
     ----------
-    frame : DataFrame
-        Columns topology, error, f1.
+    frames : dict of str to DataFrame
+        Title to columns error and f1.
     """
-    figure, axes = blank(4.0, rows=2, sharex=True)
-    ax, below = axes[:, 0]
-    across = range(len(frame))
-    ax.bar(across, frame["error"], color=palette(2)[0])
-    below.bar(across, frame["f1"], color=palette(2)[1])
-    ax.set(ylabel="reconstruction error")
-    below.set(ylabel="F1", ylim=(0, 1.05), xticks=list(across))
-    below.set_xticklabels(frame["topology"], rotation=40, ha="right")
-    return figure, axes[:, 0]
+    figure, axes = panels(list(frames), height=2.8, sharey=True)
+    for ax, (title, frame) in zip(axes, frames.items(), strict=True):
+        ax.plot(frame["error"], frame["f1"], "o", ms=5, alpha=0.6, color=palette(1)[0])
+        ax.set(title=title, xlabel="mean reconstruction error", ylim=(0, 1.05))
+        ax.locator_params(axis="x", nbins=5)
+    axes[0].set_ylabel("F1")
+    return figure, axes
 
 
 @styled

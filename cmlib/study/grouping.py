@@ -1,6 +1,7 @@
 """How many autoencoders it takes for a program of many functions (AutoPerf, §5.4, Fig. 6-9)."""
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,7 @@ from cmlib.anomaly.autoencoder import Autoencoder
 from cmlib.anomaly.clusters import cluster_functions
 from cmlib.anomaly.detector import AutoPerf
 from cmlib.anomaly.profiles import PLACE
+from cmlib.fanout import fan_out
 
 # The paper's seven functions, F1 to F7.
 SEVEN = (
@@ -20,7 +22,7 @@ SEVEN = (
     "histogram",
     "linear_regression",
 )
-_TOPOLOGY_SHARES = (1 / 2, 1 / 4)
+EACH = "each"
 
 
 @dataclass(frozen=True)
@@ -68,45 +70,37 @@ def put_together(subjects, names=SEVEN):
     return Together(tuple(chosen), training, good, bad)
 
 
-def score_clusters(k, together, *, seed=0):
-    """Judge a program of many functions with K clusters of them.
+def score_clusters(together, k_max, *, seed=0, workers=None):
+    """Judge a program of many functions with 1, 2, … clusters of them, and with an autoencoder for each.
+
+    Clusters that several K have in common are learned once.
 
     Parameters
     ----------
-    k : int or "each"
-        Clusters of samples; "each" gives every function an autoencoder of its own.
     together : Together
+    k_max : int
+        Most clusters of samples; no more than there are functions.
     seed : int
+    workers : cmlib.fanout.Workers, optional
 
     Returns
     -------
     dict
-        k, autoencoders, false_positive_rate (share of training samples above the threshold), f1 (over all
-        good runs and all runs with one bad function), run_false_positive_rate (of good test runs), clusters
-        (function to number) and f1_by_function.
+        For "each" and for every K a dict: k, autoencoders, clusters (function to number),
+        false_positive_rate (share of training samples above the threshold), run_false_positive_rate (of good
+        test runs), f1 (over all good runs and all runs with one bad function), f1_by_function; and
+        run_false_positive_rate_any and f1_any, the same by the paper's rule.
     """
-    clusters = _clusters(k, together, seed)
-    detectors = [
-        AutoPerf(autoencoder=_autoencoder(together), max_clusters=1, random_state=seed).fit(
-            [_only(run, clusters, number) for run in together.training]
-        )
-        for number in range(max(clusters.values()) + 1)
-    ]
-    above = [
-        detector.exceeding(_only(run, clusters, number))
-        for number, detector in enumerate(detectors)
-        for run in together.training
-    ]
-    alarms = [_alarm(run, clusters, detectors) for run in together.good]
-    found = {name: [_alarm(run, clusters, detectors) for run in runs] for name, runs in together.bad.items()}
+    clusters = {EACH: {name: number for number, name in enumerate(together.functions)}}
+    samples = pd.concat(together.training, ignore_index=True)
+    values, functions = samples.drop(columns=list(PLACE)).to_numpy(), samples["function"].to_numpy()
+    for k in range(1, min(k_max, len(together.functions)) + 1):
+        clusters[k] = cluster_functions(values, functions, k, random_state=seed)
+    groups = list(dict.fromkeys(group for of in clusters.values() for group in _groups(of)))
+    judge = partial(_judge, together=together, seed=seed)
+    judged = dict(zip(groups, fan_out(judge, groups, workers), strict=True))
     return {
-        "k": k,
-        "autoencoders": len(detectors),
-        "false_positive_rate": float(np.concatenate(above).mean()),
-        "run_false_positive_rate": float(np.mean(alarms)),
-        "f1": _f1(sum(map(sum, found.values())), sum(map(len, found.values())), sum(alarms)),
-        "clusters": clusters,
-        "f1_by_function": {name: _f1(sum(hits), len(hits), sum(alarms)) for name, hits in found.items()},
+        k: {"k": k, **_scored(of, [judged[group] for group in _groups(of)])} for k, of in clusters.items()
     }
 
 
@@ -131,31 +125,70 @@ def samples_in_plane(together):
     return pd.DataFrame(centred.to_numpy() @ axes.T, columns=["x", "y"]).groupby(samples["function"]).mean()
 
 
-def _clusters(k, together, seed):
-    if k == "each":
-        return {name: number for number, name in enumerate(together.functions)}
-    samples = pd.concat(together.training, ignore_index=True)
-    values = samples.drop(columns=list(PLACE)).to_numpy()
-    return cluster_functions(values, samples["function"].to_numpy(), k, random_state=seed)
+@dataclass(frozen=True)
+class _Group:
+    """What the autoencoder of some functions finds.
+
+    `good` and `bad` have a row a run and function, in its good and in its bad form: whether it alone makes the
+    run anomalous, calibrated and by any sample beyond the threshold.
+    """
+
+    n_samples: int
+    false_positive_rate: float
+    good: pd.DataFrame
+    bad: pd.DataFrame
 
 
-def _autoencoder(together):
-    n_counters = together.training[0].shape[1] - len(PLACE)
-    widths = sorted({max(1, int(share * n_counters)) for share in _TOPOLOGY_SHARES}, reverse=True)
-    return Autoencoder(topologies=[tuple(widths)], n_starts=1)
+def _groups(clusters):
+    """Functions of each cluster."""
+    numbers = range(max(clusters.values()) + 1)
+    return [tuple(name for name, own in clusters.items() if own == number) for number in numbers]
 
 
-def _alarm(run, clusters, detectors):
-    """Whether any function of any cluster strays; the chance of a false alarm is shared among the clusters."""
-    for number, detector in enumerate(detectors):
-        chances = detector.chances(_only(run, clusters, number))["chance"]
-        if chances.min() * len(clusters) <= detector.alpha:
-            return True
-    return False
+def _judge(functions, together, seed):
+    """Learn some functions of the program with one autoencoder, and judge each by itself."""
+    learned, good = (_only(runs, functions) for runs in (together.training, together.good))
+    bad = _joined([_only(together.bad[name], [name]) for name in functions])
+    width = max(1, len(learned[0].columns.drop(list(PLACE))) // 2)
+    autoencoder = Autoencoder(topologies=[(width,)], n_starts=1)
+    detector = AutoPerf(autoencoder=autoencoder, max_clusters=1, random_state=seed).fit(learned)
+    return _Group(
+        sum(map(len, learned)),
+        detector.history_["false_positive_rate"].iloc[0],
+        *(_judged(detector, runs, len(together.functions)) for runs in (good, bad)),
+    )
 
 
-def _only(run, clusters, number):
-    return run[run["function"].map(clusters) == number]
+def _judged(detector, runs, n_functions):
+    """Row by row; the false-alarm probability is shared among all functions of the program."""
+    found = detector.chances_of(runs)
+    alone = {"calibrated": found["chance"] * n_functions <= detector.alpha, "any": found["exceeding"] > 0}
+    return found[["run", "function"]].assign(**alone)
+
+
+def _scored(clusters, groups):
+    """Put together what the groups of functions find: a run is anomalous if a function makes it so."""
+    good, bad = (pd.concat([getattr(group, kind) for group in groups]) for kind in ("good", "bad"))
+    rates, sizes = zip(*((group.false_positive_rate, group.n_samples) for group in groups), strict=True)
+    scored = {
+        "autoencoders": len(groups),
+        "clusters": clusters,
+        "false_positive_rate": float(np.average(rates, weights=sizes)),
+    }
+    for rule, suffix in (("calibrated", ""), ("any", "_any")):
+        alarms = good.groupby("run")[rule].any()
+        hits = {}
+        for name, own in bad.groupby("function", sort=False):
+            with_others = pd.concat([own, good[good["function"] != name]])
+            hits[name] = with_others.groupby("run")[rule].any()[own["run"]]
+        scored[f"run_false_positive_rate{suffix}"] = float(alarms.mean())
+        scored[f"f1{suffix}"] = _f1(pd.concat(hits), alarms)
+        scored[f"f1_by_function{suffix}"] = {name: _f1(own, alarms) for name, own in hits.items()}
+    return scored
+
+
+def _only(runs, functions):
+    return [run[run["function"].isin(functions)] for run in runs]
 
 
 def _named(run, name):
@@ -166,5 +199,6 @@ def _joined(parts):
     return [pd.concat(pieces, ignore_index=True) for pieces in zip(*parts, strict=False)]
 
 
-def _f1(hits, n_bad, alarms):
-    return 2 * hits / (hits + n_bad + alarms) if hits else 0.0
+def _f1(hits, alarms):
+    """Of bad runs and good ones that are called anomalous or not."""
+    return float(2 * hits.sum() / (hits.sum() + len(hits) + alarms.sum()))

@@ -12,14 +12,14 @@ def average_variance(v, first, last):
 
 
 def stopping_run(v, *, eps, goal, max_runs):
-    """Algorithm 1, lines 13-30, giving the run instead of true."""
+    """Algorithm 1, lines 13-30, giving the run instead of true; eps may be a list, one an entry."""
     met = 0
     for i in range(1, len(v)):
         if i > max_runs:
             return max_runs
         ave_piece = average_variance(v, i - math.ceil(i / 10), i)
         ave_half = average_variance(v, 0, i) / math.ceil(1 + i / 2)
-        if ave_piece < ave_half and ave_piece < eps and met >= goal:
+        if ave_piece < ave_half and ave_piece < (eps[i] if isinstance(eps, list) else eps) and met >= goal:
             return i
         met = met + 1 if ave_piece < ave_half else 0
     return max_runs
