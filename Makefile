@@ -29,9 +29,9 @@ run: setup
 test: setup
 	$(BIN)/python -m pytest $(TESTS)
 
-check: setup  # what one runs while working: no notebooks, browsers, servers, compilers
+check: setup  # what one runs while working: no browsers, servers, compilers, profiles of notebooks
 	$(BIN)/ruff check --quiet .
-	$(BIN)/python -m pytest -m "not slow and not needs" $(TESTS)
+	$(BIN)/python -m pytest -m "not needs" --ignore=tests/browser --ignore=tests/test_notebooks.py $(TESTS)
 
 lab: setup
 	$(BIN)/jupyter lab --notebook-dir notebooks
