@@ -258,7 +258,8 @@ def test_an_interrupted_run_leaves_nothing_half_written(tmp_path):
     assert (running.returncode, said) == (2, ""), complained
     assert complained.strip().endswith("Aborted!") and "Traceback" not in complained
     until(lambda: not any(map(alive, pids(tmp_path))))
-    assert list((tmp_path / "results").glob("*/*")) == []
+    left = {file.name for file in (tmp_path / "results").glob("*/*")}
+    assert left <= {".lock"}  # the lock is the system's; its file stays
 
 
 def test_a_worker_killed_at_work_costs_a_cluster_nothing_but_time(cluster, tmp_path):

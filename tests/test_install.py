@@ -15,6 +15,7 @@ ROOT = Path(__file__).parents[1]
 SHIPPED = {
     "data/events": "cmlib/_shipped/events",
     "data/papers": "cmlib/_shipped/papers",
+    "data/topdown": "cmlib/_shipped/topdown",
     "notebooks": "cmlib/_shipped/notebooks",
     "params": "cmlib/_shipped/params",
 }
