@@ -68,9 +68,8 @@ def test_runs_put_together_explain_ipc_better_than_the_mean(results):
     errors = pd.read_csv(results / "03a_merging_runs/fusions.csv").set_index(["program", "fusion"])
     judged = ["each run", "mean of runs"]
     for name, own in errors.groupby("program"):
-        assert (own.drop(index="none", level="fusion")[judged] < own.loc[(name, "none"), judged] / 1.5).all(
-            None
-        )
+        models = own.drop(index="none", level="fusion")[judged]
+        assert (models < own.loc[(name, "none"), judged] / 1.5).all(axis=None)
     shape = pd.read_csv(results / "03a_merging_runs/shape.csv")
     assert (shape["filled, stacked [%]"] < 100 / shape["runs"] + 5).all()
     errors = pd.read_csv(results / "03a_merging_runs/mixed.csv").set_index("program")
