@@ -1,6 +1,7 @@
 """Files that perf wrote elsewhere are taken in as they are, and nothing else is."""
 
 import gzip
+import multiprocessing
 
 import pytest
 
@@ -125,3 +126,23 @@ def test_what_is_given_goes_before_what_is_seen(tmp_path):
     record.import_files("app", files, mode="mlpx", set_name="mine", interval_ms=99, folder=tmp_path)
     (meta,) = runs(tmp_path, "app").values()
     assert (meta["run"], meta["mode"], meta["interval_ms"]) == ("mine-p0-00", "mlpx", 99)
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
+def test_imports_at_the_same_time_take_different_names(tmp_path):
+    raw = archive.read_raw(ROOT / "data/recordings/gcc", "ocoe-p0-00")
+    files = [tmp_path / f"{number}.csv" for number in range(4)]
+    for number, file in enumerate(files):
+        file.write_bytes(raw + b"#" * number + b"\n")
+    fork = multiprocessing.get_context("fork")
+    all_of_them = [
+        fork.Process(target=record.import_files, args=("app", [file]), kwargs={"folder": tmp_path / "all"})
+        for file in files
+    ]
+    for one in all_of_them:
+        one.start()
+    for one in all_of_them:
+        one.join()
+    assert [one.exitcode for one in all_of_them] == [0] * 4
+    kept = {archive.read_raw(tmp_path / "all/app", run) for run in runs(tmp_path / "all", "app")}
+    assert kept == {file.read_bytes() for file in files}
