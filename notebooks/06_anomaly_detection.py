@@ -162,12 +162,12 @@ results.figure(
 # %% [markdown]
 # ## When is a run anomalous?
 #
-# The paper's rule: if the error of one sample is beyond the threshold, the run is anomalous (§3.3, §3.5). But two standard deviations are exceeded by some samples of every program; were errors normally distributed, 2.3 % would be beyond. Of runs with 20 samples such as these a good third would then be false alarms, of runs with 140 nearly all.
+# The paper's rule: if the error of one sample is beyond the threshold, the run is anomalous (§3.3, §3.5). But two standard deviations are exceeded by some samples of every program; were errors normally distributed, 2.3 % would be beyond. Of good runs with 20 samples such as these more than a third would then be false alarms, of runs with 140 nearly all.
 #
 # So the same autoencoders are asked in another way as well: good runs that they did not learn say how far half of a run's samples, or a tenth of them, usually lie from what is known, and a run is anomalous if its own lie farther off but for a false-alarm probability of 0.5 % (*calibrated*).
 # Those good runs are the ones that Algorithm 1 left over; where fewer than ten are, each of the learned ones is judged by autoencoders that learned the others.
 #
-# To see in Figure 11: over all programs a threshold of each one's own is better than any fixed one, as in the paper, but by less. In the figure below it, what the paper's rule costs: of these good runs every fifth is a false alarm. The calibrated rule has hardly any; it misses the two matrix programs instead, whose bad form takes only a fifth longer.
+# To see in Figure 11: over all programs a threshold of each one's own is better than any fixed one, as in the paper, but by less. In the figure below it, what the paper's rule costs: about a quarter of these good runs are false alarms. The calibrated rule has hardly any; it misses most bad runs of the two matrix programs instead, whose bad form takes only a fifth longer.
 
 # %%
 thresholds = tables.thresholds_table(judged)
