@@ -318,7 +318,7 @@ results.table(
 # Versions are compared by some twenty runs of the old and ten of the new. An anomaly is a difference that is significant (1 %), and that matters: the median new run lies farther off than any old one, as judged by autoencoders that have not seen it. To see how often that is wrong, the good forms recorded at two times are compared, either as the new version in turn.
 # Of three programs the sharing was diluted, by letting only a part of the updates go to the contended place.
 #
-# To see: bodytrack's contention is found while it costs a tenth of the time. In the two others it costs less than a tenth at any share, and is not found. Below zero the machine was slower while the good form was recorded.
+# To see: bodytrack's contention is found while it costs a tenth of the time. In the two others it costs less than a tenth at any share, and is not found. Below zero the machine was slower while the good form was recorded. In Figure 12 a program without a bar was no slower when it was counted.
 
 # %%
 work = partial(versions.same_version_alarms, n_pairs=-(-n_pairs // len(judged)), seed=seed)
