@@ -113,7 +113,7 @@ results.table(
 #
 # Errors of another scale need another ε: here 0.6 % of the mean variance so far, which is what 0.05 is in the paper's MySQL series. The series are those of an autoencoder with one hidden layer, half as wide as its input, from one start; another start gives another series, and often another stop.
 #
-# To see in Figure 4: Boost's series pauses early and is taken for settled, although inputs that come later still raise it threefold; MySQL's falls and jumps to its end. Algorithm 1 sees a pause, not an end.
+# To see in Figure 4: Boost's series pauses early and is taken for settled, although inputs that come later raise it more than fourfold; MySQL's falls and jumps to its end. Algorithm 1 sees a pause, not an end.
 
 # %%
 largest_first = sorted(subjects, key=lambda name: -len(subjects[name].training))
