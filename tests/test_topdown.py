@@ -143,6 +143,7 @@ def test_a_table_is_chosen_by_what_was_counted():
     ).name == ("intel_sapphirerapids")
     assert topdown.choose_table(["stalled-cycles-frontend", "instructions"]).name == "generic"
     assert topdown.choose_table(["page-faults"]) is None
+    assert topdown.choose_table(["cycles", "instructions", *events.core_events(events.table())]) is None
 
 
 def made_steps(n_runs, n_steps, seed):

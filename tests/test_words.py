@@ -60,3 +60,9 @@ def test_models_are_said_to_err_as_they_do():
     assert "errs by 3.0 %" in said and "errs by 20.0 % there" in said
     assert "all 229 events the error on blocks is 2.5 %" in said and "the 9 most important 3.0 %" in said
     assert "kept have 19 to 49" in said and "it is 9 to 119" in said
+
+
+def test_a_single_pair_is_said_to_have_no_ranking():
+    one = pd.DataFrame({"pair": ["a-b"], "event_a": ["a"], "event_b": ["b"], "importance": [100.0]})
+    said = study.say_pairs({"h_statistic": one, "residual_variance": one})
+    assert "`a` and `b`" in said and "no ranking" in said and "100 %" not in said

@@ -29,8 +29,20 @@ def import_(name, files, about, **known):
     """
     from cmlib.record import import_files
 
-    for file in import_files(name, files, about=_told(about) if about else None, **known):
+    made = import_files(name, files, about=_told(about) if about else None, **known)
+    for file in made:
         click.echo(f"{name}/{file.stem}")
+    if about is None and (said := _say_table(made)):
+        click.echo(f"{said} Or tell it by --machine.", err=True)
+    click.echo(f"Study it: cmlib run live -p program={name}", err=True)
+
+
+def _say_table(made):
+    from cmlib import events
+
+    metas = [json.loads(file.read_text(encoding="utf-8")) for file in made]
+    names = {event for meta in metas for group in (meta["pinned"], *meta["groups"]) for event in group}
+    return events.say_recognised(events.recognise(names))
 
 
 def _told(file):

@@ -2,15 +2,14 @@
 
 from cmlib.events.naming import abbreviate, base_name, encode
 from cmlib.events.perf_list import from_perf_list
+from cmlib.events.recognition import Recognised, recognise, say_recognised
 from cmlib.events.sums import umask_sums
 from cmlib.events.tables import (
     EventError,
-    Recognised,
     core_events,
     general_events,
     known_tables,
     read_table,
-    recognise,
     table,
     table_for,
     table_of,
@@ -28,6 +27,7 @@ __all__ = [
     "known_tables",
     "read_table",
     "recognise",
+    "say_recognised",
     "table",
     "table_for",
     "table_of",

@@ -1,8 +1,5 @@
 """Event tables: one CSV file a microarchitecture, and one of the names that perf has everywhere."""
 
-import functools
-from dataclasses import dataclass
-
 import pandas as pd
 
 from cmlib.errors import CmlibError
@@ -13,8 +10,6 @@ _NUMBERS = ("code", "umask", "bits", "counters", "core")
 _FILLED = ("event", "code", "umask", "counters", "unit", "description")
 _PROCESSORS, _GENERAL = "processors", "perf"
 _NO_TABLES = (_PROCESSORS, _GENERAL, "autoperf")
-# Names of a processor's own events that must be a table's, of those there are.
-_FEWEST_NAMES, _LEAST_SHARE = 2, 0.5
 
 
 class EventError(CmlibError, ValueError):
@@ -136,44 +131,6 @@ def table_of(machine):
     return table(name) if name else table().iloc[:0]
 
 
-@dataclass(frozen=True)
-class Recognised:
-    """A table told by the names of events.
-
-    Attributes
-    ----------
-    tables : tuple of str
-        Those that hold most of the names, the largest first; several where they can't be told apart. Empty if
-        fewer than two of the names, or than half of them, are any table's.
-    matched, named : int
-        How many names the tables hold, and how many there were, without those that perf has on every processor.
-    """
-
-    tables: tuple
-    matched: int
-    named: int
-
-
-def recognise(names):
-    """Tell whose events they are, where the machine of a recording is not known.
-
-    Parameters
-    ----------
-    names : iterable of str
-
-    Returns
-    -------
-    Recognised
-    """
-    own = {name for name in names if ":" not in name} - _general_names()
-    known = {name: _events_of(name) for name in known_tables()}
-    matched = max((len(own & events) for events in known.values()), default=0)
-    if matched < max(_FEWEST_NAMES, _LEAST_SHARE * len(own)):
-        return Recognised((), 0, len(own))
-    best = [name for name, events in known.items() if len(own & events) == matched]
-    return Recognised(tuple(sorted(best, key=lambda name: -len(known[name]))), matched, len(own))
-
-
 def general_events():
     """The events that perf knows by the same name on every processor, those of the kernel among them.
 
@@ -186,16 +143,6 @@ def general_events():
         code=0, umask=0, bits=0, counters=1, abbr="", core=0, named=True, whole=True
     )
     return frame[table().columns]
-
-
-@functools.cache
-def _events_of(name):
-    return frozenset(table(name).index)
-
-
-@functools.cache
-def _general_names():
-    return frozenset(general_events().index)
 
 
 def core_events(table):

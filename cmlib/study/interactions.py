@@ -4,6 +4,7 @@ import pandas as pd
 
 from cmlib import events, interact, synthetic
 from cmlib.boosting import regressor
+from cmlib.errors import UnfitRecordingError
 from cmlib.fanout import fan_out
 
 # Rows that H of made-up data is computed on: more find the same pairs, at a cost that grows with the square.
@@ -28,9 +29,18 @@ def pairs(matrix_and_model, *, table, n_events=10, seed=0):
     dict of str to DataFrame
         Measure to the result of :func:`cmlib.interact.rank_pairs`, with a column
         ``label`` of abbreviations.
+
+    Raises
+    ------
+    UnfitRecordingError
+        If the model keeps a single event.
     """
     data, refined = matrix_and_model
     chosen = refined.events[:n_events]
+    if len(chosen) < 2:
+        raise UnfitRecordingError(
+            f"the model of IPC keeps {len(chosen)} event, and a pair takes two: record more events."
+        )
     return {
         measure: _labelled(
             interact.rank_pairs(data.X, data.ipc, chosen, method=measure, fitted=refined.model, seed=seed),

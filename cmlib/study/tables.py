@@ -39,6 +39,11 @@ def event_table(url):
     return joined.assign(abbr=joined["abbr"].mask(joined["abbr"].duplicated(), ""))
 
 
+def table_name(url, program):
+    """Name of the event table of a program's machine, or of that which its events' names tell; None without one."""
+    return next((table for name, _, table, _ in _programs(url) if name == program), None)
+
+
 def said_by_names(url, programs):
     """Say which event tables were told by the events' names, as the machine of the recordings is not known.
 
@@ -53,11 +58,12 @@ def said_by_names(url, programs):
         Program to a sentence; programs whose machine is known, or that counted none of a processor's own events,
         are left out.
     """
-    return {
-        program: _sentence(recognised)
+    said = {
+        program: events.say_recognised(recognised)
         for program, _, _, recognised in _programs(url)
-        if program in programs and recognised is not None and recognised.named
+        if program in programs and recognised is not None
     }
+    return {program: sentence for program, sentence in said.items() if sentence}
 
 
 def known_sums(run):
@@ -87,20 +93,6 @@ def _programs(url):
 
 def _is_known(machine):
     return machine.get("vendor") is not None
-
-
-def _sentence(recognised):
-    if not recognised.tables:
-        return (
-            f"The machine of the recordings is not known, and their {recognised.named} event names are no table's, so "
-            "events are named without saying what they count."
-        )
-    first, *others = recognised.tables
-    alike = f", as many as of {' and '.join(others)}" if others else ""
-    return (
-        f"The machine of the recordings is not known. {recognised.matched} of {recognised.named} event names are those "
-        f"of the event table `{first}`{alike}: it says what they count."
-    )
 
 
 @functools.cache

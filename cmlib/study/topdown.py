@@ -9,6 +9,7 @@ import pandas as pd
 from cmlib import clean, events, fuse, store, topdown
 from cmlib.errors import NothingRecordedError
 from cmlib.study.data import cleaned_runs, interval_runs, whole_intervals
+from cmlib.study.tables import table_name
 from cmlib.topdown.formulas import names_in
 
 METHODS = ("scaling", "interpolate", "counterminer", "joint")
@@ -73,7 +74,7 @@ def accounted(url, wanted="all"):
         table = topdown.read_table("generic")
         raise NothingRecordedError(
             f"no event that tells where the cycles go is recorded of {', '.join(wanted)}. "
-            f"{record_command('NAME', table.events())}"
+            f"{record_command(wanted[0] if len(wanted) == 1 else 'NAME', table.events())}"
         )
     return found
 
@@ -238,7 +239,7 @@ def _sums_miss(rates, known):
 
 def _sums_of(url, program):
     """Sums between events of which the whole was counted in another run than every one of its parts."""
-    name = events.table_for(store.machines(url)[interval_runs(url, [program])["run_id"].iloc[0]])
+    name = table_name(url, program)
     if not name:
         return []
     counted_in = {}
@@ -256,7 +257,7 @@ def _sums_of(url, program):
 def _table_of(url, program):
     runs = interval_runs(url, [program])
     counted = {event for listed in runs["events"] for event in listed}
-    name = events.table_for(store.machines(url)[runs["run_id"].iloc[0]])
+    name = table_name(url, program)
     if name in topdown.tables():
         table = topdown.read_table(name)
         known = [set(names_in(text)) - {"cycles"} for part in table.parts() for text in part.formulas]

@@ -83,6 +83,11 @@ def say_pairs(by_measure, *, n=2):
         Markdown.
     """
     by_h, by_line = by_measure["h_statistic"], by_measure["residual_variance"]
+    if len(by_h) == 1:
+        return (
+            f"The model of IPC keeps two events, `{by_h['event_a'].iloc[0]}` and `{by_h['event_b'].iloc[0]}`: of one "
+            "pair there is no ranking."
+        )
     pairs = "; ".join(
         f"`{row.event_a}` with `{row.event_b}` ({row.importance:.0f} % of all pair effects)"
         for row in by_h.head(n).itertuples()

@@ -128,7 +128,9 @@ def _computable(table, events):
 
 
 def _has(formula, events):
-    return set(names_in(formula)) - {"parent", "slots"} <= events
+    """Whether a formula takes events, cycles aside, and all of them are there."""
+    needed = set(names_in(formula)) - {"parent", "slots", "cycles"}
+    return bool(needed) and needed <= events
 
 
 def _categories(described, parent, table):

@@ -1,0 +1,93 @@
+"""What README says one can type for one's own program is typed here as it stands there.
+
+`run live` is in browser/test_own_program.py; `diagnose` on a machine with counters in test_fingerprint.py.
+"""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from cmlib import machine, record
+from cmlib.anomaly import programs
+from cmlib.anomaly.autoencoder import Autoencoder
+from cmlib.anomaly.detector import AutoPerf
+from cmlib.cli import main
+from tests.perf_output import GOLDEN
+
+ROOT = Path(__file__).parents[1]
+OWN = ("record", "import", "run", "diagnose", "compare")
+RECORD, IMPORT = "record myapp -- ./myapp --its arguments", "import NAME FILE…"
+DIAGNOSE, COMPARE = "diagnose -- ./myapp", "compare './old' './new'"
+ELSEWHERE = {
+    "run live -p program=myapp",
+    "run live -p program=gcc",
+    "record myapp --samples --compress -- ./myapp",  # test_samples.py
+    "record --program sort",  # test_programs.py
+}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """A folder with programs of the names in README, and a machine whose counters can't be read."""
+    for name in ("myapp", "old", "new"):
+        (tmp_path / name).write_text("#!/bin/sh\nls / >/dev/null\n")
+        (tmp_path / name).chmod(0o755)
+    (tmp_path / "myapp").write_text("#!/bin/sh\nls / >/dev/null\nsleep 0.25\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CMLIB_DATA", str(tmp_path / "data"))
+    none = machine.Census(0, 0, complaint="branches:u was not counted")
+    monkeypatch.setattr(machine, "census", lambda: none)
+    return tmp_path
+
+
+def typed(line, **names):
+    words = [names.get(word, word) for word in shlex.split(line)]
+    return CliRunner().invoke(
+        main, [part for word in words for part in ([word] if isinstance(word, str) else word)]
+    )
+
+
+def test_every_line_for_one_s_own_program_is_typed_in_some_test():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    found = {
+        line.split(" # ")[0].split("   #")[0].strip()
+        for line in re.findall(rf"cmlib ((?:{'|'.join(OWN)}) [^`\n]*)", text)
+    }
+    assert found == {RECORD, IMPORT, DIAGNOSE, COMPARE} | ELSEWHERE
+
+
+@pytest.mark.needs("perf")
+def test_a_program_is_recorded(folder):
+    done = typed(RECORD)
+    assert done.exit_code == 0, done.output
+    assert "recorded instead: page-faults" in done.stderr and "cmlib run live -p program=myapp" in done.stdout
+    runs = record.existing_runs(folder / "data/recordings/myapp")
+    assert list(runs) == ["software-p0-00", "software-p1-00", "software-p2-00"]
+    assert {meta["command"] for meta in runs.values()} == {"./myapp --its arguments"}
+
+
+def test_files_are_imported(folder):
+    files = [str(GOLDEN / f"perf-6.1-zen5/{name}.csv") for name in ("ocoe", "mlpx")]
+    done = typed(IMPORT, NAME="myapp", **{"FILE…": files})
+    assert done.exit_code == 0, done.output
+    assert "12 of 12 event names are those of the event table `amd_zen5`" in done.stderr
+    assert list(record.existing_runs(folder / "data/recordings/myapp")) == ["mlpx12-p0-00", "ocoe-p0-00"]
+
+
+def test_a_diagnosis_says_what_it_lacks():
+    done = typed(DIAGNOSE)
+    assert done.exit_code == 2 and "python -m cmlib.workloads.micro --record" in done.stderr
+
+
+@pytest.mark.needs("perf")
+def test_two_versions_are_compared(monkeypatch):
+    quick = Autoencoder(n_starts=1, epochs=50)
+    monkeypatch.setattr(
+        programs, "AutoPerf", lambda **how: AutoPerf(autoencoder=quick, max_clusters=1, folds=3, **how)
+    )
+    done = typed(COMPARE)
+    assert done.exit_code == 0, done.output
+    assert done.stdout.startswith("no change")
