@@ -2,6 +2,7 @@
 
 import hashlib
 
+import pandas as pd
 import pytest
 import sqlalchemy as sa
 from click.testing import CliRunner
@@ -25,6 +26,7 @@ def test_notebooks_find_the_password_in_their_environment_and_keep_it_nowhere(tm
     monkeypatch.setattr(places, "notebooks_dir", lambda: tmp_path / "notebooks")
     monkeypatch.setattr(places, "params_dir", lambda: tmp_path / "params")
     monkeypatch.setattr(store, "refresh", lambda url: None)
+    monkeypatch.setattr(store, "refused", lambda url: pd.DataFrame(columns=["reason"]))
     digest = hashlib.sha256(SECRET.encode()).hexdigest()
     check = (
         "import hashlib, os\n"

@@ -385,6 +385,7 @@ def test_what_perf_printed_is_kept_as_it_is(tmp_path):
     npt.assert_array_equal(read_samples(tmp_path / "run.txt.gz"), counts.cumsum(axis=0))
 
 
+@pytest.mark.needs("perf")
 def test_without_counters_sampling_is_refused_with_what_can_be_done(own_data, monkeypatch):
     def refuse(*_, **__):
         raise SampleError("perf could not sample {cycles:u,cache-misses:u}:S")
@@ -400,6 +401,7 @@ def test_without_counters_sampling_is_refused_with_what_can_be_done(own_data, mo
         record_stream("busy", BUSY, KERNEL_GROUP)
 
 
+@pytest.mark.needs("perf")
 def test_one_at_a_time(own_data):
     with counters_lock("another recording"), pytest.raises(CountersBusy):
         record_stream("busy", BUSY, KERNEL_GROUP)

@@ -1,6 +1,7 @@
 """Run a profile's notebooks, and show what they found as soon as it is there."""
 
 import contextlib
+import itertools
 import sys
 import tempfile
 from dataclasses import replace
@@ -162,7 +163,15 @@ def _run(jobs, folder, n, *, may_lack):
 def _executed(jobs, folder, n):
     """Each notebook as it ends, those that read the results of others after them."""
     for reads in (False, True):
-        yield from execute_all([job for job in jobs if job.reads_results is reads], folder, n)
+        group = [job for job in jobs if job.reads_results is reads]
+        yield from execute_all(_from_both_ends(group) if n > 1 else group, folder, n)
+
+
+def _from_both_ends(jobs):
+    """The first, the last, the second, …: the longest are near the end, and begun last, one would run alone."""
+    half = -(-len(jobs) // 2)
+    pairs = itertools.zip_longest(jobs[:half], jobs[: half - 1 : -1] if half else [])
+    return [job for pair in pairs for job in pair if job is not None]
 
 
 def _with_bar(executed, profile, total):
