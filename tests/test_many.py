@@ -40,7 +40,7 @@ def test_no_files_is_said():
 
 @pytest.mark.parametrize(
     ("program", "command"),
-    [("sort", "cmlib record --program sort$"), ("mine", "cmlib record mine -- COMMAND$")],
+    [("sort", "`cmlib record --program sort`$"), ("mine", "`cmlib import mine FILE…`$")],
 )
 def test_a_program_that_is_not_recorded_is_told_with_its_own_command(url, program, command):
     with pytest.raises(NothingRecordedError, match=command):

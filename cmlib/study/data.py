@@ -75,8 +75,8 @@ def programs(url, wanted="all", *, modes=()):
         raise NothingRecordedError(f"no program is recorded {kinds}. Record one: {_how('NAME', modes)}")
     if wanted == "all":
         return complete
-    refused = "".join(_left_out(url, name) for name in listed(wanted) if name not in lacking)
-    todo = f"Record it: {_how('NAME', modes)}{refused}"
+    unknown = [name for name in listed(wanted) if name not in lacking][:1]
+    todo = "".join(f"Record it: {_how(name, modes)}{_left_out(url, name)}" for name in unknown)
     names = chosen(wanted, lacking, about="the programs recorded", todo=todo)
     for name in names:
         if lacking[name]:
