@@ -10,7 +10,7 @@ import numpy as np
 from interleave import ratio
 from scipy.spatial.distance import cdist
 
-from cmlib.distance import dtw
+from cmlib.clean.distance import dtw
 
 TOLERANCE = 1e-12
 

@@ -13,7 +13,7 @@ from interleave import ratio
 from sklearn.ensemble import GradientBoostingRegressor
 
 from cmlib import fuse, perf, places, rank
-from cmlib.boosting import Boosting
+from cmlib.rank.boosting import Boosting
 
 # The stated tolerance of "the same result": errors of the best model, and how much of the first ten both share.
 ERROR_POINTS = 0.5

@@ -24,8 +24,8 @@ import numpy as np
 import pandas as pd
 
 from cmlib import clean, rank, store, study
-from cmlib.boosting import Boosting
 from cmlib.fanout import Workers, fan_out
+from cmlib.rank.boosting import Boosting
 from cmlib.synthetic import driver_data
 
 BLOCK = 50

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from cmlib.errors import UnfitRecordingError
-from cmlib.leaks import is_named_leak, require_ipc
+from cmlib.events.leaks import is_named_leak, require_ipc
 
 _MOST_STEPS = 200
 
@@ -26,7 +26,7 @@ def stack_runs(runs, *, per=None, leave_out=()):
         What counts are divided by in their own interval: "cycles", "instructions" or
         another column that every run has. By default nothing, as in the paper.
     leave_out : collection of str, optional
-        Events to keep out besides those that :func:`cmlib.leaks.is_named_leak` tells.
+        Events to keep out besides those that :func:`cmlib.events.leaks.is_named_leak` tells.
 
     Returns
     -------

@@ -37,7 +37,9 @@ from functools import partial
 
 import pandas as pd
 
-from cmlib import accuracy, events, explore, plot, study
+from cmlib import events, explore, plot, study
+
+from cmlib.clean import accuracy
 from cmlib.fanout import Workers, fan_out
 from cmlib.report import Results, paper
 

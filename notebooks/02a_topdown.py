@@ -41,7 +41,8 @@ from cmlib import explore, study
 from cmlib.fanout import Workers, fan_out
 from cmlib.plot import topdown as plot
 from cmlib.report import Results
-from cmlib.study import account_words, topdown
+from cmlib.study import topdown
+from cmlib.study import topdown_summary
 
 # %%
 results = Results(
@@ -123,7 +124,7 @@ for name in judged.index.unique("program"):
 
 # %%
 for name, one in found.items():
-    display(results.finding(account_words.say_account(one), program=name))
+    display(results.finding(topdown_summary.say_account(one), program=name))
 
 # %% [markdown]
 # ## Turn the knobs

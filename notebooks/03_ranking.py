@@ -42,9 +42,11 @@ from functools import partial
 
 import pandas as pd
 
-from cmlib import events, explore, plot, stability, study
+from cmlib import events, explore, plot, study
+
+from cmlib.rank import stability
 from cmlib.fanout import Workers, fan_out
-from cmlib.importance import influence
+from cmlib.rank.importance import influence
 from cmlib.report import Results, paper
 
 # %%

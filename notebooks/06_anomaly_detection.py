@@ -46,7 +46,7 @@ from cmlib import anomaly, explore, plot
 from cmlib.anomaly.clusters import clusters_needed
 from cmlib.fanout import Workers, fan_out
 from cmlib.report import Results, paper
-from cmlib.study import anomaly as study, anomaly_tables as tables, grouping, versions
+from cmlib.study.anomaly import autoencoders, judging as study, sensitivity, tables
 
 # %%
 results = Results(
@@ -257,13 +257,13 @@ results.figure(
 # To see: that rate can't choose K. The threshold is set so that a few per cent of the samples learned lie beyond it, whatever was learned, and so the rate does not fall when K is raised. By the paper's own criterion one autoencoder is enough (Figure 6), while F1 says that five are better (Figures 8 and 9). And by the paper's rule most good runs of so many samples are anomalous.
 
 # %%
-together = grouping.put_together(subjects)
-scored = grouping.score_clusters(together, k_max, seed=seed, workers=workers)
-ks = [k for k in scored if k != grouping.EACH]
+together = autoencoders.put_together(subjects)
+scored = autoencoders.score_clusters(together, k_max, seed=seed, workers=workers)
+ks = [k for k in scored if k != autoencoders.EACH]
 chosen = clusters_needed([scored[k]["false_positive_rate"] for k in ks])
 
 # %%
-by_function = tables.functions_table(scored[grouping.EACH], scored[chosen], scored[1])
+by_function = tables.functions_table(scored[autoencoders.EACH], scored[chosen], scored[1])
 levels = {
     "paper, lowest of one each": min(f1 for f1 in list(autoperf["f1_by_function"].values())[:-1]),
     "paper, one for all": autoperf["f1_by_function"]["whole program"],
@@ -279,7 +279,7 @@ results.figure(
 )
 
 # %%
-places = grouping.samples_in_plane(together)
+places = autoencoders.samples_in_plane(together)
 clusters = {f"K = {k}: F1 {scored[k]['f1']:.2f}": scored[k]["clusters"] for k in ks[1:4] or ks}
 printed = (f"K = {k}: {', '.join(map(str, f1))}" for k, f1 in autoperf["f1_by_cluster"].items())
 figure, _ = plot.clusters(places, clusters)
@@ -321,9 +321,9 @@ results.table(
 # To see: bodytrack's contention is found while it costs a tenth of the time. In the two others it costs less than a tenth at any share, and is not found. Below zero the machine was slower while the good form was recorded. In Figure 12 a program without a bar was no slower when it was counted.
 
 # %%
-work = partial(versions.same_version_alarms, n_pairs=-(-n_pairs // len(judged)), seed=seed)
+work = partial(sensitivity.same_version_alarms, n_pairs=-(-n_pairs // len(judged)), seed=seed)
 compared = sum(fan_out(work, judged.values(), workers), [])
-work = partial(versions.dilution, seed=seed)
+work = partial(sensitivity.dilution, seed=seed)
 diluted = pd.concat(fan_out(work, judged.values(), workers), ignore_index=True)
 
 # %%

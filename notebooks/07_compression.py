@@ -50,7 +50,7 @@ import pandas as pd
 from cmlib import explore, plot, study
 from cmlib.fanout import Workers, fan_out
 from cmlib.report import Results, paper
-from cmlib.study import compression, lines_in_use, other_ways, sample_streams
+from cmlib.study.compression import alternatives, consequences, sample_streams, sizes_and_fits
 
 # %%
 results = Results(
@@ -95,7 +95,7 @@ results.figure(
 
 # %%
 settings = {"alpha": alpha, "n_sigma": n_sigma, "drift": drift, "bound": bound}
-whole = compression.fits_of_all_events(samples, **settings)
+whole = sizes_and_fits.fits_of_all_events(samples, **settings)
 fits = whole[whole["event"] == event].drop(columns="event")
 results.table(
     fits,
@@ -196,7 +196,7 @@ results.figure(
 # The paper stops the time of the regression while it samples. Here two things are measured, both in processor time, which other programs on the machine don't change. *Regression, replayed*: the recorded samples are put through the regression afterwards, all in one call, so that caches are warm and nothing is paid per interrupt; it is a lower end, not the paper's measurement. *Recording process*: measured while the program ran, all that cmlib did to read perf's binary stream of two events, run the regression with the drift test and store the lines; perf's own work is not in it. Where the program ran for less than a second, starting takes most of the latter.
 
 # %%
-overhead = compression.costs(samples)
+overhead = sizes_and_fits.costs(samples)
 levels = {"paper, below": printed["overhead_percent_below"], "our aim, below": 0.5}
 axis = "share of the program's\nprocessor time [%]"
 figure, _ = plot.by_case(overhead, ylabel=axis, levels=levels)
@@ -243,9 +243,9 @@ results.figure(
 # Methods can only be compared at equal size, or the one that keeps most wins. Further down and left is better. Swinging door is what process control uses; bottom-up segmentation sees the whole stream, which no online method can; every n-th sample under zstd is what one would do without thinking, and at the right end it keeps all of them. A curve goes as far as its method does on most cases.
 
 # %%
-peers = other_ways.at_equal_size(samples, event, workers)
+peers = alternatives.at_equal_size(samples, event, workers)
 picked = {name: samples[name] for name in list(samples)[:: max(1, -(-len(samples) // curve_cases))]}
-curves = other_ways.size_against_error(picked, event, workers)
+curves = alternatives.size_against_error(picked, event, workers)
 errors = {name: f"{name} distance [share of the count]" for name in ("largest", "rms")}
 figure, _ = plot.size_against_error(curves, errors=errors)
 results.figure(
@@ -260,7 +260,7 @@ results.figure(
 
 # %%
 options = {"n_runs": n_runs, "drift": drift, "workers": workers}
-series = compression.interval_series(url, programs=programs, **options)
+series = sizes_and_fits.interval_series(url, programs=programs, **options)
 errors = series.groupby("method", sort=False)[["reduction", "mnesd", "largest", "rms"]]
 table = errors.agg(["median", "max"])
 table.columns = [f"{name}, {what}" for name, what in table.columns]
@@ -280,7 +280,7 @@ results.table(
 
 # %%
 chosen = {name: samples[name] for name in shown}
-stored = lines_in_use.stored_beside_samples(url, chosen, event)
+stored = consequences.stored_beside_samples(url, chosen, event)
 figure, _ = plot.steps(stored, ylabel=f"{event} in a step")
 alike = "; ".join(
     f"{name} {len(steps)} steps, {steps.corr().iloc[0, 1]:.2f}" for name, steps in stored.items()
@@ -296,7 +296,7 @@ results.figure(
 # Does it matter for what comes after? The recorded runs of the other notebooks are kept as lines, each event by itself, read back, and ranked. The bar to compare with is the ranking against itself by other models: where both intervals overlap, lines change the ranking no more than another random seed does. For cleaning (the table after it), multiplexed runs are read back at their own intervals.
 
 # %%
-change = partial(lines_in_use.ranking_change, url, drift=drift, n_seeds=n_seeds)
+change = partial(consequences.ranking_change, url, drift=drift, n_seeds=n_seeds)
 agreements, kept = zip(*fan_out(change, programs, workers))
 agreements = pd.concat(agreements)
 spearman = agreements[agreements["measure"] == "spearman"]
@@ -311,7 +311,7 @@ results.figure(
 )
 
 # %%
-clean = partial(lines_in_use.cleaning_change, url, drift=drift)
+clean = partial(consequences.cleaning_change, url, drift=drift)
 cleaned = pd.concat(list(fan_out(clean, programs, workers)))
 means = cleaned.groupby(["program", "method", "kept"])["distance_ratio"].mean()
 results.table(
@@ -338,11 +338,11 @@ worst = series.loc[series["method"] == "drift", "mnesd"].max()
 results.number("greatest MNESD of interval series, drift", worst, note="hardware events")
 
 # %%
-won = other_ways.smaller_errors(peers, case=["case"])
+won = alternatives.smaller_errors(peers, case=["case"])
 name = "cases with a smaller error than swinging door at equal size"
 note = "lines with a bound, largest distance; {rms:.0f} % by rms; {cases:.0f} cases"
 results.number(name, won["largest"], "%", note=note.format(**won))
-won = other_ways.smaller_errors(series, case=["run", "event"])
+won = alternatives.smaller_errors(series, case=["run", "event"])
 name = "interval series with a smaller error than swinging door at equal size"
 note = f"{note}, series of hardware events"
 results.number(name, won["largest"], "%", note=note.format(**won))

@@ -40,10 +40,12 @@ from functools import partial
 
 import pandas as pd
 
-from cmlib import events, explore, plot, stability, tuning
+from cmlib import events, explore, plot, tuning
+
+from cmlib.rank import stability
 from cmlib.fanout import Workers, fan_out
 from cmlib.report import Results, paper
-from cmlib.study import asking, causes, tuned_runs
+from cmlib.study.tuning import causality, importance, tuned_runs
 
 # %%
 results = Results(
@@ -90,7 +92,7 @@ results.figure(figure, "times", f"**Figure.** Execution time of every run. {sour
 
 # %%
 tried = tuned_runs.levels(tuned)
-varied = asking.variations(tried)
+varied = importance.variations(tried)
 figure, _ = plot.levels(tried, ylabel="execution time [s]")
 results.figure(
     figure,
@@ -115,7 +117,7 @@ results.table(
 # The parameter that changes a program's time most in this table is what the methods below should name first. It is the truth only among those that were turned; the others have no such runs.
 
 # %%
-truth = asking.changes_most(varied)
+truth = importance.changes_most(varied)
 ", ".join(f"{name}: {parameter}" for name, parameter in truth.items()) or "nothing is known to"
 
 # %% [markdown]
@@ -157,7 +159,7 @@ leading = {}
 for measure, found in {"Eq. 12": by_paper, "Friedman's H": by_h}.items():
     for name, ranked in found.items():
         first = ranked.head(10)
-        labels = zip(asking.short(first["event_a"], table), first["event_b"])
+        labels = zip(importance.short(first["event_a"], table), first["event_b"])
         leading[f"{name}, {measure}"] = first.assign(label=[" - ".join(pair) for pair in labels])
 axis = "importance of the pair [%]"
 figure, _ = plot.ranking(leading, value="importance", label="label", xlabel=axis, columns=2)
@@ -169,7 +171,7 @@ results.figure(
 )
 
 # %%
-both = {name: asking.beside(by_paper[name], by_h[name]) for name in tuned}
+both = {name: importance.beside(by_paper[name], by_h[name]) for name in tuned}
 results.table(
     pd.concat(both, names=["program"]).reset_index("program"),
     "pairs",
@@ -183,7 +185,7 @@ results.table(
 # First, to predict: a model trained on few runs is tested on others (Eq. 14), beside the mean of the training runs. A model that does not beat the mean has learned nothing, and its ranking says nothing.
 
 # %%
-learned = asking.curves(tuned, n_sizes=n_sizes, draws=draws, seed=seed, workers=workers)
+learned = importance.curves(tuned, n_sizes=n_sizes, draws=draws, seed=seed, workers=workers)
 lines = {"by": "model", "band": ("low", "high"), "trivial": "trivial"}
 figure, _ = plot.by_runs(learned, value="error", **lines, ylabel="error of the time [%]")
 results.figure(
@@ -216,8 +218,8 @@ results.table(
 
 # %%
 count = {"n_sizes": n_sizes, "draws": draws, "seed": seed, "workers": workers}
-found = asking.runs_needed(tuned, truth, **count)
-needed = asking.enough(found, share=share)
+found = importance.runs_needed(tuned, truth, **count)
+needed = importance.enough(found, share=share)
 if truth:
     figure, _ = plot.by_runs(found, value="found", by="way", ylabel="draws that name it [%]")
     named = ", ".join(f"{name} {parameter}" for name, parameter in truth.items())
@@ -236,9 +238,9 @@ if truth:
 # Spark's parameters, drawn for the runs above, are one such experiment, but they mostly move many events at once. In the other a small program beside the executors makes one kind of event each, at rates drawn by themselves up to what the slowest runs have, at one setting of Spark (in brackets), and is counted with them. In the figure, look for a cross far from an interval that holds 0: there the model sees the event in the time, and making the event does not change the time.
 
 # %%
-judged = {name: causes.judged(one, n_events=n_events, seed=seed) for name, one in tuned.items()}
+judged = {name: causality.judged(one, n_events=n_events, seed=seed) for name, one in tuned.items()}
 judged = pd.concat(judged, names=["program"]).reset_index()
-shown = judged.assign(event=asking.short(judged["event"], table)).dropna(subset="expected")
+shown = judged.assign(event=importance.short(judged["event"], table)).dropna(subset="expected")
 axis = "change of the performance [%]"
 figure, _ = plot.verdicts(shown, programs=list(tuned), xlabel=axis)
 results.figure(
@@ -290,8 +292,8 @@ results.numbers()
 # %%
 for name, one in tuned.items():
     own = judged[judged["program"] == name].set_index("event")
-    why = causes.say_causes(name, own, emitted=one.emitted)
-    said = asking.say_tuning(name, direct[name], varied, needed)
+    why = causality.say_causes(name, own, emitted=one.emitted)
+    said = importance.say_tuning(name, direct[name], varied, needed)
     display(results.finding(f"{said} {why}", program=name))
 
 # %% [markdown]

@@ -133,7 +133,7 @@ def product_pair():
 @pytest.fixture(scope="module", params=["lightgbm", "sklearn"])
 def fitted(request, product_pair):
     """A small model of `product_pair`, by either library."""
-    from cmlib.boosting import Boosting, regressor
+    from cmlib.rank.boosting import Boosting, regressor
 
     small = Boosting(trees=15, leaves=5, rows_per_leaf=2)
     return regressor(request.param, boosting=small).fit(product_pair.X, product_pair.ipc)

@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from cmlib.accuracy import (
+from cmlib.clean import METHODS
+from cmlib.clean.accuracy import (
     MEASURES,
     compare_methods,
     distance_ratio,
@@ -19,8 +20,7 @@ from cmlib.accuracy import (
     total_error,
     verdict,
 )
-from cmlib.clean import METHODS
-from cmlib.distance import mlpx_error
+from cmlib.clean.distance import mlpx_error
 from cmlib.synthetic import multiplexed_run
 from tests.naive import distance as naive
 

@@ -16,8 +16,8 @@ from cmlib.anomaly.autoencoder import Autoencoder, search_space
 from cmlib.errors import NothingRecordedError
 from cmlib.fanout import Workers
 from cmlib.report import paper
-from cmlib.study import anomaly as study
-from cmlib.study import anomaly_tables, grouping, versions
+from cmlib.study.anomaly import autoencoders, sensitivity, tables
+from cmlib.study.anomaly import judging as study
 from tests.made_up_regions import make
 from tests.naive import anomaly as naive
 
@@ -77,7 +77,7 @@ def test_a_program_that_is_none_is_told_from_one_that_is_not_recorded(folder):
 
 def test_overhead_that_was_not_measured_is_left_out(subjects):
     name, subject = next(iter(subjects.items()))
-    found = anomaly_tables.overhead_table({name: replace(subject, overhead=[])}, {subject.stands_for: 1.05})
+    found = tables.overhead_table({name: replace(subject, overhead=[])}, {subject.stands_for: 1.05})
     assert found["where"].tolist() == ["paper"] and found["overhead"].round(6).tolist() == [5.0]
 
 
@@ -152,16 +152,16 @@ def test_the_tree_learns_from_other_kernels_only(subjects):
 
 def test_tables_have_the_papers_values_beside(subjects, judged):
     printed = paper("autoperf")
-    table = anomaly_tables.table2(judged, study.judge_by_tree(subjects), printed["table2"]).set_index(
+    table = tables.table2(judged, study.judge_by_tree(subjects), printed["table2"]).set_index(
         "program"
     )
     assert (
         table.at["histogram", "paper, runs"] == 20 and table.at["histogram", "paper, tree finds it"] == "no"
     )
-    topologies = anomaly_tables.table3(judged, printed["table3"])
+    topologies = tables.table3(judged, printed["table3"])
     assert topologies["paper, topology"].iloc[0] == "32 → 10 → 6 → 10 → 32"
     assert topologies["topology"].str.startswith("10 → ").all()
-    recorded = anomaly_tables.recorded_table(subjects).set_index("program here")
+    recorded = tables.recorded_table(subjects).set_index("program here")
     assert len(recorded) == 15 and recorded.at["streamcluster", "why not"] == "needs 2 NUMA nodes"
     assert recorded.at["histogram", "samples"] == 19 * 8
     assert len(printed["variances"]["MySQL"]) == len(printed["variances"]["Boost"]) == 100
@@ -185,11 +185,11 @@ def test_the_least_that_is_found_is_told_of_each_program():
     rows = [("a", 50, 9.0, True), ("a", 10, 4.0, True), ("a", 1, 0.1, False), ("b", 50, 20.0, True),
             ("b", 10, 7.0, False), ("b", 5, 3.0, True), ("c", 50, 2.0, False), ("c", 10, 1.0, True)]  # fmt: skip
     frame = pd.DataFrame(rows, columns=["program", "sharing", "slowdown", "found"])
-    least = anomaly_tables.least_found(frame)
+    least = tables.least_found(frame)
     assert least.loc[["a", "b"]].values.tolist() == [[10, 4], [50, 20]] and least.loc["c"].isna().all()
-    assert anomaly_tables.least_found(frame.iloc[:0]).empty
+    assert tables.least_found(frame.iloc[:0]).empty
     table = pd.DataFrame({"of bad": [5], "missed": 1, "of good": 4, "false alarms": 0, "time, bad / good": 2})
-    said = anomaly_tables.say_verdict(table, [(0.5, False), (0.001, True)], frame)
+    said = tables.say_verdict(table, [(0.5, False), (0.001, True)], frame)
     assert "1 of 2 comparisons" in said and "not found in c" in said
     assert "In a sharing is found down to 10 % of the updates, which costs 4.0 %" in said
 
@@ -198,25 +198,25 @@ def test_versions_are_compared_with_themselves_and_diluted(judged):
     one = judged["histogram"]
     for again in (one.subject.again, []):
         same = replace(one, subject=replace(one.subject, again=again))
-        told = versions.same_version_alarms(same, n_pairs=2)
+        told = sensitivity.same_version_alarms(same, n_pairs=2)
         assert len(told) == 2 and not any(alarm for _, alarm in told) and all(0 < p <= 1 for p, _ in told)
     other = replace(one, subject=replace(one.subject, again=one.subject.bad))
     # Either is the new version in turn; to have become faster is no anomaly
-    assert [alarm for _, alarm in versions.same_version_alarms(other, n_pairs=2)] == [True, False]
-    diluted = versions.dilution(judged["parallel_scalar_sum"])
+    assert [alarm for _, alarm in sensitivity.same_version_alarms(other, n_pairs=2)] == [True, False]
+    diluted = sensitivity.dilution(judged["parallel_scalar_sum"])
     assert diluted["sharing"].tolist() == [50, 20, 10, 5, 2, 1]
     assert diluted["slowdown"].iloc[0] > diluted["slowdown"].iloc[-1]
-    assert versions.dilution(judged["histogram"]).empty
+    assert sensitivity.dilution(judged["histogram"]).empty
 
 
 def test_one_bad_function_of_a_program_is_found(subjects):
-    together = grouping.put_together(subjects)
+    together = autoencoders.put_together(subjects)
     assert together.functions == NAMES and len(together.good) == 6
     assert len(together.training) == 8
     bad = together.bad["histogram"][0]
     same = bad["function"] == "parallel_scalar_sum"
     pd.testing.assert_frame_equal(bad[same], together.good[0][same])
-    scored = grouping.score_clusters(together, 2, workers=Workers(1))
+    scored = autoencoders.score_clusters(together, 2, workers=Workers(1))
     assert list(scored) == ["each", 1, 2] and [one["autoencoders"] for one in scored.values()][:2] == [2, 1]
     for k, one in scored.items():
         assert one["k"] == k and 0 <= one["false_positive_rate"] < 0.2
@@ -232,7 +232,7 @@ def test_one_bad_function_of_a_program_is_found(subjects):
         assert scored[1][f"run_false_positive_rate{suffix}"] == np.mean(alarms)
         f1 = 2 * sum(hits) / (sum(hits) + len(hits) + sum(alarms))
         assert scored[1][f"f1_by_function{suffix}"]["histogram"] == pytest.approx(f1)
-    assert set(grouping.samples_in_plane(together).index) == set(NAMES)
+    assert set(autoencoders.samples_in_plane(together).index) == set(NAMES)
 
 
 def test_plots_show_what_they_are_given(judged):

@@ -15,7 +15,7 @@ from cmlib.compress import compress, intervals
 from cmlib.errors import NothingRecordedError
 from cmlib.samples import read_lines
 from cmlib.samples.files import samples_dir
-from cmlib.study import lines_in_use, other_ways, sample_streams
+from cmlib.study.compression import alternatives, consequences, sample_streams
 
 
 @pytest.fixture(scope="module")
@@ -105,8 +105,8 @@ def test_a_series_kept_as_lines_keeps_its_totals_and_shape():
         {"cycles": np.full(200, 1e6), "loads": rng.poisson(np.repeat([50, 500], 100)).astype(float)},
         index=pd.Index(np.arange(1, 201) / 10, name="time_s"),
     )
-    even, n_numbers = lines_in_use.through_lines(counts)
-    kept, _ = lines_in_use.through_lines(counts, edges="kept")
+    even, n_numbers = consequences.through_lines(counts)
+    kept, _ = consequences.through_lines(counts, edges="kept")
     assert n_numbers < 200 and even.shape == counts.shape
     npt.assert_array_equal(kept.index, counts.index)
     npt.assert_allclose(even.sum(), counts.sum(), rtol=0.01)
@@ -116,7 +116,7 @@ def test_a_series_kept_as_lines_keeps_its_totals_and_shape():
 def test_lines_in_the_store_are_the_same_work_as_samples_of_another_run(perl, tmp_path):
     url = f"sqlite:///{tmp_path / 'store.sqlite'}"
     store.rebuild(tmp_path / "recordings", url, samples_dir=samples_dir())
-    found = lines_in_use.stored_beside_samples(url, perl)["perl-2"]
+    found = consequences.stored_beside_samples(url, perl)["perl-2"]
     lines, _ = read_lines(samples_dir() / "perl-2" / "software-lines-00")
     x, y = perl["perl-2"].series()
     assert len(found) == len(lines)
@@ -134,7 +134,7 @@ def test_lines_in_the_store_are_the_same_work_as_samples_of_another_run(perl, tm
 def test_cases_without_lines_of_the_event_are_left_out_and_the_figure_says_so(perl, tmp_path):
     url = f"sqlite:///{tmp_path / 'store.sqlite'}"
     store.rebuild(tmp_path / "recordings", url, samples_dir=samples_dir())
-    assert lines_in_use.stored_beside_samples(url, perl, "context-switches") == {}
+    assert consequences.stored_beside_samples(url, perl, "context-switches") == {}
     figure, axes = plot.steps({}, ylabel="x")
     assert "no lines of these cases" in axes[0].get_title(loc="left")
     plt.close(figure)
@@ -160,7 +160,7 @@ def test_errors_that_are_equal_count_as_half():
         ],
         columns=["case", "method", "largest", "rms"],
     )
-    assert other_ways.smaller_errors(table, case=["case"]).tolist() == [50, 75, 2]
+    assert alternatives.smaller_errors(table, case=["case"]).tolist() == [50, 75, 2]
 
 
 def test_constancy_is_the_largest_distance_from_a_constant_rate(perl):

@@ -7,9 +7,9 @@ import pytest
 from sklearn import inspection
 from sklearn.linear_model import LinearRegression
 
-from cmlib import dependence
-from cmlib.boosting import regressor
-from cmlib.dependence import pair_surface, partial_dependence, partial_dependences
+from cmlib.interact import dependence
+from cmlib.interact.dependence import pair_surface, partial_dependence, partial_dependences
+from cmlib.rank.boosting import regressor
 from cmlib.synthetic import product_pair_data
 from tests.naive import interaction as naive
 

@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from cmlib.distance import dtw, folded_error, mlpx_error
+from cmlib.clean.distance import dtw, folded_error, mlpx_error
 from tests.naive import distance as naive
 
 counts = st.floats(0, 1e9, allow_nan=False).map(lambda x: round(x, 3))

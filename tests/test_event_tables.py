@@ -8,7 +8,7 @@ import pytest
 from cmlib import events, machine, places, store, study
 from cmlib.machine.names import GENERAL
 from cmlib.schedule import SOFTWARE_EVENTS
-from cmlib.study.tables import known_sums
+from cmlib.study.event_tables import known_sums
 from tests.small_runs import add_run
 
 ZEN5 = {"vendor": "AuthenticAMD", "family": 26, "model": 2}

@@ -11,11 +11,13 @@ import pytest
 from matplotlib.figure import Figure
 from scipy.stats import spearmanr
 
-from cmlib import accuracy, clean, events, explore, rank, stability, study
-from cmlib.boosting import Boosting
-from cmlib.dependence import pair_surface
+from cmlib import clean, events, explore, rank, study
+from cmlib.clean import accuracy
 from cmlib.errors import NothingRecordedError
 from cmlib.explore.controls import dropdown, event_options, offer, slider
+from cmlib.interact.dependence import pair_surface
+from cmlib.rank import stability
+from cmlib.rank.boosting import Boosting
 from cmlib.synthetic import multiplexed_run, product_pair_data
 
 TABLE = events.table()

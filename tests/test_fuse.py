@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cmlib import fuse, perf, places
-from cmlib.leaks import find_leaks, is_named_leak
+from cmlib.events.leaks import find_leaks, is_named_leak
 from tests.naive import fusion as naive
 
 few = settings(max_examples=25, deadline=None)

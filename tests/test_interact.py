@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LinearRegression
 
-from cmlib.boosting import Boosting
 from cmlib.interact import involved_share, rank_pairs
 from cmlib.rank import refine
+from cmlib.rank.boosting import Boosting
 from cmlib.synthetic import product_pair_data
 from tests.naive import interaction as naive
 

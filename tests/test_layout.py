@@ -29,19 +29,14 @@ RESERVED = {
 }
 PURE = {
     "clean",
-    "distance",
-    "accuracy",
-    "fuse",
-    "rank",
-    "importance",
-    "boosting",
-    "leaks",
-    "stability",
-    "dependence",
-    "interact",
     "compress",
-    "synthetic",
+    "events.leaks",
+    "fuse",
+    "interact",
+    "rank",
     "schedule",
+    "synthetic",
+    "tuning",
 }
 PURE_MAY_NOT = {"store", "perf", "record", "machine", "plot", "report", "study", "explore", "cli"}
 

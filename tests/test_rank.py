@@ -9,9 +9,10 @@ import pytest
 from scipy.stats import kendalltau, spearmanr
 from sklearn.ensemble import ExtraTreesRegressor
 
-from cmlib import rank, stability
-from cmlib.boosting import Boosting, regressor
-from cmlib.importance import influence
+from cmlib import rank
+from cmlib.rank import stability
+from cmlib.rank.boosting import Boosting, regressor
+from cmlib.rank.importance import influence
 from cmlib.synthetic import driver_data
 from tests.naive import ranking as naive
 

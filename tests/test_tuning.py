@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cmlib import tuning
-from cmlib.boosting import regressor
 from cmlib.interact import rank_pairs
+from cmlib.rank.boosting import regressor
 
 PARAMETERS = [f"p{number}" for number in range(6)]
 EVENTS = [f"e{number}" for number in range(8)]

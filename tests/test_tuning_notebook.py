@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from cmlib import explore, plot, report, tuning
-from cmlib.study import causes, tuned_runs
+from cmlib.study.tuning import causality, tuned_runs
 
 
 @pytest.fixture(scope="module")
@@ -48,8 +48,8 @@ def test_its_numbers_are_those_of_the_recordings(folder, tuned):
 def test_every_important_event_has_its_verdict_and_the_finding_counts_them(folder):
     judged = pd.read_csv(folder / "causes.csv")
     said = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["findings"][0]["text"]
-    assert len(judged) == 3 and set(judged["verdict"]) <= set(causes.WORDS)
-    assert (judged["verdict"][judged["knob"].isna()] == causes.WORDS[-1]).all()
+    assert len(judged) == 3 and set(judged["verdict"]) <= set(causality.WORDS)
+    assert (judged["verdict"][judged["knob"].isna()] == causality.WORDS[-1]).all()
     assert "Of the 3 events that matter most for sort's performance, with" in said
 
 

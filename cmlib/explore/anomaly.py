@@ -4,7 +4,7 @@ from cmlib import plot
 from cmlib.explore import text
 from cmlib.explore.controls import dropdown, slider
 from cmlib.explore.panel import Panel
-from cmlib.study.anomaly import RECORD
+from cmlib.study.anomaly.judging import RECORD
 
 _COUNTERS = 6
 _KINDS = (("learned from", "training"), ("good, new", "good"), ("anomalous", "bad"))
@@ -18,7 +18,7 @@ def anomaly(judged):
 
     Parameters
     ----------
-    judged : dict of str to cmlib.study.anomaly.Judged
+    judged : dict of str to cmlib.study.anomaly.judging.Judged
         Empty where nothing is recorded.
 
     Returns

@@ -20,7 +20,7 @@ def compression(streams, *, stream="", event=""):
 
     Parameters
     ----------
-    streams : dict of str to cmlib.study.sample_streams.Stream
+    streams : dict of str to cmlib.study.compression.sample_streams.Stream
         Empty where nothing is recorded.
     stream, event : str, optional
         Shown at first.

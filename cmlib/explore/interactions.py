@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 
 from cmlib import plot
-from cmlib.dependence import pair_surface
 from cmlib.events import abbreviate
 from cmlib.explore import text
 from cmlib.explore.controls import dropdown, offer, slider
 from cmlib.explore.panel import Panel
+from cmlib.interact.dependence import pair_surface
 
 _MEASURES = [
     ("Friedman's H", "h_statistic"),

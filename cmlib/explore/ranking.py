@@ -2,11 +2,12 @@
 
 import pandas as pd
 
-from cmlib import plot, stability
+from cmlib import plot
 from cmlib.events import abbreviate
 from cmlib.explore import text
 from cmlib.explore.controls import dropdown, offer, slider
 from cmlib.explore.panel import Panel
+from cmlib.rank import stability
 
 _KEPT = 0
 
@@ -23,7 +24,7 @@ def ranking(refined, draws, table, *, top=10):
         By program; empty where nothing is recorded.
     draws : dict of str to DataFrame
         Importances of resampled models of the events kept, by program
-        (:func:`cmlib.stability.draw_importances`).
+        (:func:`cmlib.rank.stability.draw_importances`).
     table : DataFrame
         Event table.
     top : int, default 10

@@ -17,7 +17,7 @@ def tuning(tuned):
 
     Parameters
     ----------
-    tuned : dict of str to cmlib.study.tuned_runs.Tuned
+    tuned : dict of str to cmlib.study.tuning.tuned_runs.Tuned
         Empty where nothing is recorded.
 
     Returns

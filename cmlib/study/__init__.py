@@ -23,9 +23,9 @@ from cmlib.study.collection import (
 )
 from cmlib.study.colocation import colocated, leading_units, movement, say_movement
 from cmlib.study.data import Matrix, cleaned_runs, matrix, open_database, programs
-from cmlib.study.fusions import compare_fusions, gain_by_change, say_fusions
+from cmlib.study.event_tables import event_table, said_by_names
+from cmlib.study.fusion_comparison import compare_fusions, gain_by_change, say_fusions
 from cmlib.study.interactions import MEASURES, compare_pairs, pairs, planted_pairs
-from cmlib.study.many import clean_into, merge_files
 from cmlib.study.merging import (
     merged,
     merged_shape,
@@ -36,10 +36,10 @@ from cmlib.study.merging import (
     run_times,
     say_mixed,
 )
+from cmlib.study.out_of_core import clean_into, merge_files
 from cmlib.study.ranking import chosen_errors, core_errors, refine
 from cmlib.study.suites import common_events, likeness, of_suites, paper_figures, suites
-from cmlib.study.tables import event_table, said_by_names
-from cmlib.study.words import say_events, say_models, say_pairs
+from cmlib.study.summary import say_events, say_models, say_pairs
 
 __all__ = [
     "MEASURES",

@@ -4,11 +4,12 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from cmlib import accuracy, clean, store
+from cmlib import clean, store
+from cmlib.clean import accuracy
 from cmlib.errors import UnfitRecordingError
 from cmlib.schedule import PINNED
 from cmlib.study.data import load_all, whole_intervals
-from cmlib.study.tables import known_sums
+from cmlib.study.event_tables import known_sums
 
 _ICACHE_MISSES = (
     "ic_tag_hit_miss.instruction_cache_miss",
@@ -26,12 +27,12 @@ def compare_cleaning(url, program, *, floor=False):
     url : str
     program : str
     floor : bool, default False
-        Add what scores without any multiplexing: :func:`cmlib.accuracy.noise_floor`.
+        Add what scores without any multiplexing: :func:`cmlib.clean.accuracy.noise_floor`.
 
     Returns
     -------
     DataFrame
-        Result of :func:`cmlib.accuracy.compare_methods` with a column ``program``.
+        Result of :func:`cmlib.clean.accuracy.compare_methods` with a column ``program``.
 
     Raises
     ------
@@ -51,7 +52,7 @@ class BothWays:
 
     Attributes
     ----------
-    references : dict of str to cmlib.accuracy.Reference
+    references : dict of str to cmlib.clean.accuracy.Reference
         Every event that was multiplexed, to its unmultiplexed runs.
     runs : list of cmlib.store.Run
         The multiplexed runs.

@@ -6,7 +6,7 @@ import pandas as pd
 from cmlib import store
 from cmlib.schedule import PINNED
 from cmlib.study.data import interval_runs, whole_intervals
-from cmlib.study.tables import event_table, known_sums, said_by_names
+from cmlib.study.event_tables import event_table, known_sums, said_by_names
 
 _KIND = {"ocoe": "OCOE", "mlpx": "MLPX"}
 

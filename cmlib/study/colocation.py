@@ -3,10 +3,11 @@
 import numpy as np
 import pandas as pd
 
-from cmlib import stability, store
+from cmlib import store
 from cmlib.errors import NothingRecordedError
+from cmlib.rank import stability
 from cmlib.study.data import Matrix
-from cmlib.study.wanted import chosen, listed
+from cmlib.study.requested import chosen, listed
 
 CASES = {
     "datacaching-datacaching": ("datacaching",),

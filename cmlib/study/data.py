@@ -9,9 +9,9 @@ from cmlib import clean, fuse, store
 from cmlib.errors import NothingRecordedError, UnfitRecordingError
 from cmlib.fanout import fan_out
 from cmlib.schedule import PINNED
-from cmlib.study.kept import kept
-from cmlib.study.tables import known_sums
-from cmlib.study.wanted import chosen, listed
+from cmlib.study.cache import kept
+from cmlib.study.event_tables import known_sums
+from cmlib.study.requested import chosen, listed
 from cmlib.workloads.programs import programs as recipes
 
 _KINDS = {"ocoe": "without multiplexing", "mlpx": "with multiplexing", "lines": "as lines"}

@@ -3,9 +3,9 @@
 import pandas as pd
 
 from cmlib import events, interact, synthetic
-from cmlib.boosting import regressor
 from cmlib.errors import UnfitRecordingError
 from cmlib.fanout import fan_out
+from cmlib.rank.boosting import regressor
 
 # Rows that H of made-up data is computed on: more find the same pairs, at a cost that grows with the square.
 _POINTS = 30

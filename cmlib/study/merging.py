@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from cmlib import fuse, rank
-from cmlib.boosting import Boosting, predict_held_out, regressor
+from cmlib.rank.boosting import Boosting, predict_held_out, regressor
 from cmlib.study.data import Matrix, interval_runs
 
 # A tree must find the run before it can look at the run's events, so that stacked runs want larger trees.

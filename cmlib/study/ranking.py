@@ -3,8 +3,8 @@
 import pandas as pd
 
 from cmlib import rank
-from cmlib.boosting import regressor
-from cmlib.study.kept import kept
+from cmlib.rank.boosting import regressor
+from cmlib.study.cache import kept
 
 
 def refine(data, *, step=10, test_share=0.2, seed=0):

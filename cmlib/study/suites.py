@@ -4,7 +4,7 @@ import itertools
 
 import pandas as pd
 
-from cmlib import stability
+from cmlib.rank import stability
 from cmlib.workloads.programs import programs as recipes
 
 
@@ -66,7 +66,7 @@ def common_events(draws, suite_of, *, top=10):
     Parameters
     ----------
     draws : dict of str to DataFrame
-        Program to importances of resampled models [%] (:func:`cmlib.stability.draw_importances`).
+        Program to importances of resampled models [%] (:func:`cmlib.rank.stability.draw_importances`).
     suite_of : dict of str to str
     top : int, default 10
 

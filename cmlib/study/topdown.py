@@ -9,7 +9,7 @@ import pandas as pd
 from cmlib import clean, events, fuse, store, topdown
 from cmlib.errors import NothingRecordedError
 from cmlib.study.data import cleaned_runs, interval_runs, whole_intervals
-from cmlib.study.tables import table_name
+from cmlib.study.event_tables import table_name
 from cmlib.topdown.formulas import names_in
 
 METHODS = ("scaling", "interpolate", "counterminer", "joint")

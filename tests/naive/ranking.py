@@ -76,7 +76,7 @@ def friedman(model, X, y):
 
 
 def printed(model, X):
-    """Percent by event by CounterMiner's Eq. 10 and 11, as cmlib.importance reads them."""
+    """Percent by event by CounterMiner's Eq. 10 and 11, as cmlib.rank.importance reads them."""
     rows = X.to_dict("records")
     grown = trees(model)
     total = dict(zip(map(id, rows), model.predict(X), strict=True))

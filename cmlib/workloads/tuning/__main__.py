@@ -7,7 +7,7 @@ import click
 
 from cmlib import machine, places
 from cmlib.errors import CmlibError
-from cmlib.study.tuned_runs import load_tuned, rates_to_emit
+from cmlib.study.tuning.tuned_runs import load_tuned, rates_to_emit
 from cmlib.tuning import important_events
 from cmlib.workloads.tuning.design import at_levels, at_random, at_rates
 from cmlib.workloads.tuning.emitters import EMITTERS, check_emitters

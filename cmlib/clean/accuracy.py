@@ -1,0 +1,280 @@
+"""How far cleaned series are from runs that counted the same events all the time (OCOE)."""
+
+import itertools
+import math
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from cmlib.clean import METHODS, clean_run, spread_late_readings
+from cmlib.clean.distance import dtw, folded_error
+from cmlib.errors import UnfitRecordingError
+
+MEASURES = ("eq4_percent", "distance_ratio", "total_error_percent", "distribution_error")
+
+
+def compare_methods(ocoe_runs, mlpx_runs, methods=METHODS, *, events=None, sums=(), **options):
+    """Clean multiplexed runs by each method and compare with OCOE runs of the same program.
+
+    Parameters
+    ----------
+    ocoe_runs, mlpx_runs : sequences of runs
+        Anything with frames `counts` and `running` as :func:`cmlib.perf.series` gives
+        them (index: end of interval, s). An OCOE run may hold any part of the events.
+    methods : sequence of str
+        Of :data:`cmlib.clean.METHODS`.
+    events : sequence of str, optional
+        Default: those multiplexed in a multiplexed run and counted by two OCOE runs or more.
+    sums
+        For method "joint".
+    **options
+        For the other methods: see :func:`cmlib.clean.clean_series`.
+
+    Returns
+    -------
+    DataFrame
+        A row for each event, multiplexed run (its position) and method; columns
+        ``event``, ``mlpx_run``, ``method`` and those of :data:`MEASURES`: see
+        :func:`eq4`, :func:`distance_ratio`, :func:`total_error`, :func:`distribution_error`.
+
+    Raises
+    ------
+    ValueError
+        If there is no event to compare, or one has fewer than two OCOE runs.
+
+    Notes
+    -----
+    The last interval of a run, if shorter than half the others, counts for the total only.
+    """
+    known = references(ocoe_runs, mlpx_runs, events)
+    rows = []
+    for (number, run), method in itertools.product(enumerate(mlpx_runs), methods):
+        own = {"sums": sums} if method == "joint" else options
+        cleaned, _ = clean_run(run.counts, run.running, method=method, run=f"multiplexed run {number}", **own)
+        for event, reference in known.items():
+            if event in cleaned and cleaned[event].notna().any():
+                rows.append((event, number, method, *reference.compare(cleaned[event])))
+    return _tidy(rows)
+
+
+def references(ocoe_runs, mlpx_runs, events=None):
+    """What multiplexed events are compared with, event by event.
+
+    Parameters
+    ----------
+    ocoe_runs, mlpx_runs, events
+        As in :func:`compare_methods`, which makes its comparisons with these.
+
+    Returns
+    -------
+    dict of str to Reference
+
+    Raises
+    ------
+    ValueError
+        As :func:`compare_methods`.
+    """
+    events = _multiplexed(ocoe_runs, mlpx_runs) if events is None else events
+    return {event: Reference(_with(event, ocoe_runs), event) for event in events}
+
+
+def noise_floor(ocoe_runs, mlpx_runs, events=None, *, always="instructions"):
+    """Score series that have no multiplexing error, as the measure of what a score means.
+
+    Parameters
+    ----------
+    ocoe_runs, mlpx_runs, events
+        As in :func:`compare_methods`.
+    always : str, default "instructions"
+        An event counted all the time in every run.
+
+    Returns
+    -------
+    DataFrame
+        As of :func:`compare_methods`, with the methods "always counted": `always` in the
+        multiplexed run against `always` in the very OCOE runs that counted the event; and,
+        where three OCOE runs or more counted it, "ocoe": each of them (its position
+        in ``mlpx_run``) against the others.
+    """
+    events = _multiplexed(ocoe_runs, mlpx_runs) if events is None else events
+    rows = []
+    for event in events:
+        runs = _with(event, ocoe_runs)
+        exact = Reference(runs, always)
+        for number, run in enumerate(mlpx_runs):
+            rows.append((event, number, "always counted", *exact.compare(run.counts[always])))
+        if len(runs) < 3:
+            continue
+        for number, left_out in enumerate(runs):
+            others = Reference([run for run in runs if run is not left_out], event)
+            rows.append((event, number, "ocoe", *others.compare(_ocoe_series(left_out, event))))
+    return _tidy(rows)
+
+
+def verdict(frame):
+    """Sum up a comparison: each method's mean by each measure, and where it is best and worst.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        From :func:`compare_methods` (without :func:`noise_floor`), or several of them
+        below each other with a column ``program``: then an event counts once for each program.
+
+    Returns
+    -------
+    DataFrame
+        Index ``measure``, ``method``; columns ``mean``, ``median`` (over events, each
+        averaged over runs), ``best`` and ``worst`` (number of events on which no
+        other method is as good, or as bad) and ``events``.
+    """
+    case = [name for name in ("program", "event") if name in frame]
+    tables = {}
+    for measure in MEASURES:
+        table = frame.groupby([*case, "method"], sort=False)[measure].mean().unstack("method").dropna()
+        tables[measure] = pd.DataFrame(
+            {
+                "mean": table.mean(),
+                "median": table.median(),
+                "best": _alone_at(table, table.min(axis=1)),
+                "worst": _alone_at(table, table.max(axis=1)),
+                "events": len(table),
+            }
+        )
+    return pd.concat(tables, names=["measure", "method"])
+
+
+def eq4(ocoe, series):
+    """Error by Eq. 4 of CounterMiner (§II-B), percent, from all OCOE runs there are.
+
+    ``dist_ref`` is the mean distance between two of the OCOE series, ``dist_mea``
+    that between the series and each of them: with one pair alone the error says more
+    about that pair than about the series.
+
+    Parameters
+    ----------
+    ocoe : sequence of 2 or more arrays
+        The event, counted all the time [events per interval].
+    series : array_like
+        The same event in another run; no NaN.
+
+    Returns
+    -------
+    float
+        Folds at 1: a series closer to OCOE than OCOE to itself errs again.
+    """
+    return folded_error(_own_distance(ocoe), _distance(ocoe, series))
+
+
+def distance_ratio(ocoe, series):
+    """``dist_mea / dist_ref`` of :func:`eq4`, not folded: 1 is as close to OCOE as OCOE is to itself."""
+    return _ratio(_distance(ocoe, series), _own_distance(ocoe))
+
+
+def total_error(ocoe, series):
+    """Difference of a series' total from the mean total of OCOE runs, percent of the latter."""
+    expected = np.mean([np.sum(one) for one in ocoe])
+    return _ratio(abs(np.sum(series) - expected), expected, nothing=0.0) * 100
+
+
+def distribution_error(ocoe, series):
+    """Distance between the values' distributions, in standard deviations of the OCOE values.
+
+    Wasserstein's: the mean distance that values must move to turn one distribution
+    into the other. It knows no time and needs no bins, so neither warping nor a
+    smooth series can fool it, and a lost tail costs as much as it weighs.
+    """
+    pooled = np.concatenate([np.asarray(one, dtype=np.float64) for one in ocoe])
+    return _ratio(stats.wasserstein_distance(pooled, series), pooled.std(), nothing=0.0)
+
+
+class Reference:
+    """An event's OCOE series, and what is known of them beforehand.
+
+    Attributes
+    ----------
+    series : list of Series
+        Counts [events per interval] by the end of the interval [s], one a run, without
+        a last interval that was cut short.
+    own_distance : float
+        Mean distance between two of them: ``dist_ref`` of :func:`eq4`.
+    """
+
+    def __init__(self, runs, event):
+        if len(runs) < 2:
+            raise UnfitRecordingError(
+                f"event {event!r} was counted by {len(runs)} OCOE runs; comparing needs 2. "
+                "Record another pass, or name the events to compare."
+            )
+        everything = [_ocoe_series(run, event) for run in runs]
+        self.totals = [[series.sum()] for series in everything]
+        self.series = [_whole(series) for series in everything]
+        self.own_distance = _own_distance(self.series)
+
+    def compare(self, series):
+        """Errors of a cleaned series, indexed by the end of the interval [s], in the order of `MEASURES`."""
+        values = _whole(series)
+        distance = _distance(self.series, values)
+        return (
+            folded_error(self.own_distance, distance),
+            _ratio(distance, self.own_distance),
+            total_error(self.totals, series.dropna()),
+            distribution_error(self.series, values),
+        )
+
+
+def _multiplexed(ocoe_runs, mlpx_runs):
+    found = dict.fromkeys(
+        event
+        for run in mlpx_runs
+        for event in run.counts
+        if run.counts[event].notna().any() and not run.running[event].ge(1).all()
+    )
+    events = [event for event in found if len(_with(event, ocoe_runs)) > 1]
+    if not events:
+        raise UnfitRecordingError(
+            f"none of {len(found)} multiplexed events was counted by two of {len(ocoe_runs)} OCOE runs: "
+            "there is nothing to compare with. Record two OCOE passes of the same events."
+        )
+    return events
+
+
+def _with(event, runs):
+    return [run for run in runs if event in run.counts and run.counts[event].notna().any()]
+
+
+def _ocoe_series(run, event):
+    columns = list(dict.fromkeys([event, "instructions"] if "instructions" in run.counts else [event]))
+    by = run.counts["instructions"] if "instructions" in columns else None
+    return spread_late_readings(run.counts[columns], run.running[columns], by=by)[event]
+
+
+def _whole(series):
+    """The values of a series, without NaN and without a last interval cut short."""
+    lengths = np.diff(series.index.to_numpy(), prepend=0.0)
+    if len(lengths) > 1 and lengths[-1] < np.median(lengths) / 2:
+        series = series.iloc[:-1]
+    return series.dropna().astype(np.float64)
+
+
+def _own_distance(ocoe):
+    return float(np.mean([dtw(one, other) for one, other in itertools.combinations(ocoe, 2)]))
+
+
+def _distance(ocoe, series):
+    return float(np.mean([dtw(series, one) for one in ocoe]))
+
+
+def _ratio(part, whole, nothing=1.0):
+    if whole == 0:
+        return nothing if part == 0 else math.inf
+    return float(part / whole)
+
+
+def _alone_at(table, extreme):
+    at = table.eq(extreme, axis=0)
+    return at[at.sum(axis=1) == 1].sum()
+
+
+def _tidy(rows):
+    return pd.DataFrame(rows, columns=["event", "mlpx_run", "method", *MEASURES])

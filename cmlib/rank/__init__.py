@@ -1,0 +1,23 @@
+"""Which events tell a program's IPC: boosted models, their importances, and how stable a ranking is."""
+
+from cmlib.rank.boosting import Boosting, predict_held_out, regressor
+from cmlib.rank.importance import influence, read_trees
+from cmlib.rank.refinement import Refinement, blocks, random_share_errors, refine, relative_error
+from cmlib.rank.stability import draw_importances, importance_spread, rank_agreement, smi_test
+
+__all__ = [
+    "Boosting",
+    "Refinement",
+    "blocks",
+    "draw_importances",
+    "importance_spread",
+    "influence",
+    "predict_held_out",
+    "random_share_errors",
+    "rank_agreement",
+    "read_trees",
+    "refine",
+    "regressor",
+    "relative_error",
+    "smi_test",
+]

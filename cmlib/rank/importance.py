@@ -1,0 +1,165 @@
+"""How much each event contributes to a boosted model of IPC."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+
+class Tree(NamedTuple):
+    """One tree of an ensemble, with the rows of a matrix sorted into its leaves.
+
+    Attributes
+    ----------
+    splits : list of tuple (str, ndarray of bool, ndarray of bool)
+        Event, then which rows go left and right.
+    values : ndarray of float, shape (n_rows,)
+        What the tree adds to the prediction of each row, learning rate included.
+    """
+
+    splits: list
+    values: np.ndarray
+
+
+def influence(model, *, method="friedman", X=None):
+    """Importance of every event in a fitted model, in percent.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        For ``friedman`` any with `feature_importances_`; for ``printed`` a
+        boosted model of LightGBM (:mod:`cmlib.rank.boosting`) or a scikit-learn `GradientBoostingRegressor`.
+    method : "friedman" or "printed", default "friedman"
+        ``friedman``: squared error that the splits on an event take away, added
+        up over the trees (Friedman 2001, Eq. 44 and 45, which CounterMiner quotes).
+        ``printed``: Eq. 10 and 11 as CounterMiner prints them.
+    X : DataFrame, optional
+        The rows that the model was trained on; ``printed`` needs them.
+
+    Returns
+    -------
+    Series of float
+        Percent by event, descending, equal ones in order of their names; sums to
+        100, or all zero if the model never splits.
+
+    Raises
+    ------
+    ValueError
+        If the method is unknown, or ``printed`` lacks X or cannot read the trees.
+
+    Notes
+    -----
+    Eq. 10 weighs nt, the number of splits on the event in a tree, with the sum of
+    P²(k), where P(k) = (IPC_k - IPC_{k-1}) / IPC_{k-1} after the k-th split. IPC_k
+    is read here as the IPC that the ensemble predicts for a row once its tree has
+    been grown to the k-th split, and P²(k) as the mean over all rows of the
+    squared change. Had P(k) been the change of the mean, it would vanish: what
+    goes up on one side of a split goes down on the other. Eq. 11 averages over
+    the trees that use the event, not over all: an event used once, in an early
+    tree, comes out above one that is used in every tree.
+    """
+    if method == "friedman":
+        raw = pd.Series(model.feature_importances_, index=model.feature_names_in_, dtype=float)
+    elif method == "printed":
+        if X is None:
+            raise ValueError("method='printed' follows the training rows through every tree: pass them as X.")
+        raw = _as_printed(model, X)
+    else:
+        raise ValueError(f"method is {method!r}; it can be 'friedman' or 'printed'.")
+    total = raw.sum()
+    percent = 100 * raw / total if total > 0 else raw
+    return percent.sort_index().sort_values(ascending=False, kind="stable").rename("importance")
+
+
+def read_trees(model, X):
+    """Sort the rows of X into the trees of a boosted model.
+
+    Parameters
+    ----------
+    model : fitted `cmlib.rank.boosting.regressor` or GradientBoostingRegressor
+    X : DataFrame, shape (n_rows, events)
+
+    Returns
+    -------
+    list of Tree
+        In the order in which they were grown; trees that never split are left out.
+
+    Raises
+    ------
+    ValueError
+        If the model is of another kind.
+    """
+    if hasattr(model, "booster_"):
+        return list(_lightgbm_trees(model, X))
+    if hasattr(model, "estimators_") and hasattr(model, "learning_rate"):
+        return list(_sklearn_trees(model, X))
+    raise ValueError(
+        f"the trees of {type(model).__name__} can't be read; use a boosted model of LightGBM or scikit-learn."
+    )
+
+
+def _as_printed(model, X):
+    trees = read_trees(model, X)
+    predicted = model.predict(X) - sum(tree.values for tree in trees)
+    sums = dict.fromkeys(model.feature_names_in_, 0.0)
+    used = dict.fromkeys(model.feature_names_in_, 0)
+    for tree in trees:
+        improvements = {}
+        for event, left, right in tree.splits:
+            improvements.setdefault(event, []).append(_squared_change(tree.values, predicted, left, right))
+        for event, squares in improvements.items():
+            sums[event] += len(squares) * sum(squares)
+            used[event] += 1
+        predicted = predicted + tree.values
+    return pd.Series({event: sums[event] / max(used[event], 1) for event in sums})
+
+
+def _squared_change(values, predicted, left, right):
+    """Mean over all rows of P²(k), where a node's value is the mean of its rows' leaf values."""
+    node = left | right
+    before = values[node].mean()
+    change = sum(
+        np.sum(((values[side].mean() - before) / (predicted[side] + before)) ** 2)
+        for side in (left, right)
+        if side.any()
+    )
+    return change / len(values)
+
+
+def _lightgbm_trees(model, X):
+    names = model.feature_names_in_
+    leaves = model.predict(X, pred_leaf=True).reshape(len(X), -1)
+    for number, described in enumerate(model.booster_.dump_model()["tree_info"]):
+        splits, values = [], {}
+        _walk(described["tree_structure"], names, leaves[:, number], splits, values)
+        if splits:
+            yield Tree(splits, np.array([values[leaf] for leaf in sorted(values)])[leaves[:, number]])
+
+
+def _walk(node, names, leaf_of_row, splits, values):
+    """Collect splits and leaf values below a node; return which rows reach it."""
+    if "leaf_index" in node or "split_feature" not in node:
+        values[node.get("leaf_index", 0)] = node["leaf_value"]
+        return leaf_of_row == node.get("leaf_index", 0)
+    place = len(splits)
+    splits.append(None)
+    left = _walk(node["left_child"], names, leaf_of_row, splits, values)
+    right = _walk(node["right_child"], names, leaf_of_row, splits, values)
+    splits[place] = (names[node["split_feature"]], left, right)
+    return left | right
+
+
+def _sklearn_trees(model, X):
+    values = X.to_numpy(dtype=np.float32)
+    for (estimator,) in model.estimators_:
+        tree = estimator.tree_
+        reached = tree.decision_path(values).toarray().astype(bool)
+        splits = [
+            (model.feature_names_in_[feature], reached[:, left], reached[:, right])
+            for feature, left, right in zip(
+                tree.feature, tree.children_left, tree.children_right, strict=True
+            )
+            if left >= 0
+        ]
+        if splits:
+            yield Tree(splits, model.learning_rate * tree.predict(values).ravel())

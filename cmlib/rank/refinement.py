@@ -1,0 +1,359 @@
+"""Rank events by what they tell about IPC, and refine the ranking by dropping the least important."""
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.base import clone
+
+from cmlib.errors import UnfitRecordingError
+from cmlib.events.leaks import is_named_leak
+from cmlib.rank.boosting import regressor
+from cmlib.rank.importance import influence
+
+_FEWEST_ROWS = 20
+
+
+@dataclass(frozen=True)
+class Refinement:
+    """A refined ranking and the errors that led to it.
+
+    Attributes
+    ----------
+    history : DataFrame
+        A row a step. Columns: ``n_events``; ``error``, where a random share of rows is
+        predicted from the others, and ``trivial``, that of their mean;
+        ``blocks_error``, where blocks of neighbouring rows are, and
+        ``blocks_trivial``, that of the mean of the other blocks; ``holdout_error``,
+        of models of all rows on the other matrix (NaN if there is none). All are
+        mean relative errors [%] (Eq. 14).
+    nested : DataFrame
+        Nested cross-validation, a row a fold of blocks: ``rows``, the ``n_events``
+        that the other folds chose among themselves, the ``error`` on this fold of
+        the model that these folds trained, and ``mean``, that of their mean [%].
+        Empty if the number of events was not chosen on three folds or more.
+    baselines : Series
+        Errors [%] of predictions that look at no event: ``mean`` of the other rows and
+        ``neighbours`` (interpolated from the nearest of them) on the random share;
+        ``blocks_mean``; ``holdout_mean``; and ``holdout_repeat``, the IPC of the same
+        step in X (NaN unless both were aligned alike).
+    chosen : int
+        Place in `history` of the model that was kept.
+    model : fitted estimator
+        The most accurate performance model, trained on all rows.
+    importances : Series
+        Its importance of every event [%], descending; sums to 100.
+    rankings : list of Series
+        The same of the model of all rows at every step of `history`.
+    """
+
+    history: pd.DataFrame
+    nested: pd.DataFrame
+    baselines: pd.Series
+    chosen: int
+    model: Any
+    importances: pd.Series
+    rankings: list
+
+    @property
+    def events(self):
+        """Events of the model kept, the most important first."""
+        return list(self.importances.index)
+
+    @property
+    def errors(self):
+        """Errors of the model kept: its row of `history`."""
+        return self.history.iloc[self.chosen]
+
+    @property
+    def nested_error(self):
+        """Error [%] on blocks that took no part in choosing the number of events; NaN where `nested` is empty."""
+        rows = self.nested["rows"]
+        return float((self.nested["error"] * rows).sum() / rows.sum()) if len(rows) else np.nan
+
+    @property
+    def as_printed(self):
+        """The row of `history` that the papers report: chosen by the rows it is judged on, hence too good."""
+        return self.history.loc[self.history["error"].idxmin()]
+
+
+def refine(
+    X,
+    y,
+    *,
+    step=10,
+    test_share=0.2,
+    model="lightgbm",
+    boosting=None,
+    importance="friedman",
+    select="blocks",
+    tolerance=0.0,
+    n_blocks=12,
+    n_folds=4,
+    holdout=None,
+    seed=0,
+):
+    """Event importance refinement: fit, rank, drop the least important, fit again.
+
+    From all events down to `step` or fewer, `step` at a time; the most accurate
+    model is kept, and its importances are the ranking (CounterMiner, §III-C and
+    §V-B; GBRT paper, §3.2, Fig. 4).
+
+    A random share of rows whose neighbours are known is easy to predict. So a second
+    error is taken, and picks the number of events: rows are cut into blocks of
+    progress, and each fold of blocks is predicted by a refinement of its own that
+    never saw it. The lowest of these errors is still too good, for it was picked;
+    nested cross-validation picks the number without the fold that it is judged on.
+    The model that is kept comes from a refinement on all rows. Another pass over
+    the events, given as `holdout`, is the test that takes no part in anything.
+
+    Parameters
+    ----------
+    X : DataFrame, shape (n_rows, n_events)
+        As :mod:`cmlib.fuse` makes it.
+    y : Series of float > 0, shape (n_rows,)
+        IPC.
+    step : int, default 10
+        Events dropped at a time.
+    test_share : float, default 0.2
+        Random share of rows that ``error`` is taken on: a fifth of all, as in both
+        papers (CounterMiner, §V-B: m training examples and a quarter of m for the
+        test; GBRT paper, §4.2: 80 % for training).
+    model, boosting
+        What :func:`cmlib.rank.boosting.regressor` takes.
+    importance : "friedman" or "printed", default "friedman"
+        See :func:`cmlib.rank.importance.influence`.
+    select : "blocks" or "random", default "blocks"
+        Which error picks the model; ``random`` is the papers' choice and optimistic.
+    tolerance : float >= 0, default 0.0
+        The model with the fewest events is kept whose error is at most this share
+        above the lowest. 0: the most accurate, as in the papers.
+    n_blocks : int, default 12
+        Blocks: equal parts of the index level ``progress`` if there is one, else of
+        the rows in their order.
+    n_folds : int, default 4
+        Block b is held out in fold b modulo `n_folds`; 0 skips this error. Nested
+        folds take n_folds·(n_folds - 1)/2 refinements more.
+    holdout : tuple (DataFrame, Series), optional
+        Another matrix and its IPC, such as another pass over the events
+        (:func:`cmlib.fuse.align_passes`).
+    seed : int, default 0
+
+    Returns
+    -------
+    Refinement
+
+    Raises
+    ------
+    ValueError
+        If X holds a column that gives IPC away, a gap or too few rows; if IPC is
+        not positive everywhere; if the holdout lacks a column of X; or if `select`
+        is ``blocks`` and `n_folds` is below 2.
+    """
+    if select not in ("blocks", "random") or (select == "blocks" and n_folds < 2):
+        raise ValueError(
+            f"select is {select!r} with n_folds={n_folds}; choose 'random', or 'blocks' with 2 folds or more."
+        )
+    _check_shares(test_share, step)
+    X, y = _checked(X, y, "X")
+    if holdout is not None:
+        holdout = _checked(*holdout, "holdout", columns=X.columns)
+    train, test = _random_split(len(X), test_share, seed)
+    blank, path = _path(X, y, step, model, boosting, importance, seed)
+    kept = list(path(np.arange(len(X))))
+    fold = blocks(X.index, n_blocks) % max(n_folds, 1)
+    history = pd.DataFrame({"n_events": [len(ranking) for _, ranking in kept]})
+    history["error"] = _errors(path(train), X.iloc[test], y.iloc[test])
+    history["blocks_error"], nested = _on_blocks(path, X, y, fold, history["n_events"], tolerance)
+    history["holdout_error"] = _errors(kept, *holdout) if holdout else np.nan
+    baselines = _baselines(y, train, test, fold, holdout)
+    history["trivial"], history["blocks_trivial"] = baselines["mean"], baselines["blocks_mean"]
+    chosen = _fewest_within(history["blocks_error" if select == "blocks" else "error"], tolerance)
+    ranking = kept[chosen][1]
+    fitted = clone(blank).fit(X[sorted(ranking.index)], y)
+    rankings = [step_ranking for _, step_ranking in kept]
+    return Refinement(history, nested, baselines, chosen, fitted, ranking, rankings)
+
+
+def random_share_errors(
+    X, y, *, step=10, test_share=0.2, model="lightgbm", boosting=None, importance="friedman", seed=0
+):
+    """Errors of a refinement on a random share of the rows, and nothing else: what the papers' curves show.
+
+    Parameters
+    ----------
+    X, y, step, test_share, model, boosting, importance, seed
+        As in :func:`refine`.
+
+    Returns
+    -------
+    DataFrame
+        A row a step: ``n_events``, ``error`` and ``trivial``, that of the mean [%], as
+        in the history of :func:`refine`.
+
+    Raises
+    ------
+    ValueError
+        As in :func:`refine`.
+    """
+    _check_shares(test_share, step)
+    X, y = _checked(X, y, "X")
+    train, test = _random_split(len(X), test_share, seed)
+    _, path = _path(X, y, step, model, boosting, importance, seed)
+    kept = list(path(train))
+    history = pd.DataFrame({"n_events": [len(ranking) for _, ranking in kept]})
+    trivial = relative_error(y.iloc[test], y.iloc[train].mean())
+    return history.assign(error=_errors(kept, X.iloc[test], y.iloc[test]), trivial=trivial)
+
+
+def relative_error(measured, predicted):
+    """Mean of |measured - predicted| / measured, in percent (CounterMiner, Eq. 14)."""
+    measured = np.asarray(measured)
+    return 100 * np.mean(np.abs(measured - np.asarray(predicted)) / measured)
+
+
+def blocks(index, n_blocks):
+    """Which of `n_blocks` equal parts of the index level ``progress``, or else of the rows, each row is in."""
+    progress = np.arange(len(index)) / len(index)
+    if "progress" in index.names:
+        progress = index.get_level_values("progress").to_numpy()
+    return np.minimum((progress * n_blocks).astype(int), n_blocks - 1)
+
+
+def _check_shares(test_share, step):
+    if not 0 < test_share < 1 or step < 1:
+        raise ValueError(
+            f"test_share is {test_share} and step {step}; a share is between 0 and 1, a step 1 or more."
+        )
+
+
+def _checked(X, y, name, columns=None):
+    columns = sorted(X.columns) if columns is None else columns
+    missing = [event for event in columns if event not in X]
+    if missing:
+        raise ValueError(
+            f"{name} lacks {len(missing)} events of X, such as {missing[0]!r}; "
+            "align both at once with cmlib.fuse.align_passes."
+        )
+    leaking = [event for event in columns if is_named_leak(event)]
+    if leaking:
+        raise ValueError(
+            f"{name} holds {leaking[0]!r}, which gives IPC away; drop it (cmlib.events.leaks says what leaks)."
+        )
+    if len(X) != len(y) or len(X) < _FEWEST_ROWS:
+        raise UnfitRecordingError(
+            f"{name} has {len(X)} rows and {len(y)} values of IPC; "
+            f"as many of both are needed, {_FEWEST_ROWS} at least."
+        )
+    # In order of their names: the ranking must not depend on how the columns came.
+    X = X[columns]
+    holes = X.isna().sum()
+    if holes.any():
+        raise UnfitRecordingError(
+            f"{name}: event {holes.idxmax()!r} has {holes.max()} gaps in {len(X)} rows; "
+            "clean the runs before fusing."
+        )
+    if not (np.isfinite(y) & (y > 0)).all():
+        raise UnfitRecordingError(
+            f"{name}: IPC runs from {y.min()} to {y.max()}; it must be positive and finite in every row."
+        )
+    return X, y
+
+
+def _random_split(n_rows, share, seed):
+    order = np.random.default_rng(seed).permutation(n_rows)
+    n_test = max(1, round(n_rows * share))
+    return np.sort(order[n_test:]), np.sort(order[:n_test])
+
+
+def _path(X, y, step, model, boosting, importance, seed):
+    """An unfitted model, and a function of row numbers that refines on these rows."""
+    blank = regressor(model, boosting=boosting, seed=seed)
+
+    # LightGBM looks at every event at every split, in a fixed order, so that events without a split can go
+    # without a change of the model; scikit-learn looks in random order, where ties then fall differently.
+    reusable = model == "lightgbm"
+
+    def path(rows):
+        return _eliminate(blank, X.iloc[rows], y.iloc[rows], step, importance, reusable)
+
+    return blank, path
+
+
+def _eliminate(blank, X, y, step, importance, reusable):
+    """Yield (model, ranking) with fewer and fewer events."""
+    while True:
+        fitted = clone(blank).fit(X, y)
+        ranking = influence(fitted, method=importance, X=X)
+        yield fitted, ranking
+        while reusable and len(ranking) > step and ranking.iloc[-step:].sum() == 0:
+            ranking = ranking.iloc[:-step]
+            yield fitted, ranking
+        if len(ranking) <= step:
+            return
+        X = X[sorted(ranking.index[:-step])]
+
+
+def _errors(kept, X, y):
+    return [relative_error(y, fitted.predict(X[fitted.feature_names_in_])) for fitted, _ in kept]
+
+
+def _on_blocks(path, X, y, fold, n_events, tolerance):
+    """Error on blocks at every step, and what nested folds find; each fold of blocks by those that never saw it."""
+    folds = np.unique(fold)
+    if len(folds) < 2:
+        return np.nan, _nested(y, fold, {}, {}, n_events, tolerance)
+    outer = {held: _errors(path(np.flatnonzero(fold != held)), *_rows(X, y, fold == held)) for held in folds}
+    inner = {held: {} for held in folds}
+    for pair in combinations(folds, 2) if len(folds) > 2 else ():
+        fitted = list(path(np.flatnonzero(~np.isin(fold, pair))))
+        for held, tested in (pair, pair[::-1]):
+            inner[held][tested] = _errors(fitted, *_rows(X, y, fold == tested))
+    return _mean_over_rows(outer, fold), _nested(y, fold, outer, inner, n_events, tolerance)
+
+
+def _nested(y, fold, outer, inner, n_events, tolerance):
+    """Each fold's error at the step that the other folds choose, by refinements that saw neither."""
+    found = []
+    for held, errors in inner.items():
+        if errors:
+            rows = fold == held
+            step = _fewest_within(_mean_over_rows(errors, fold), tolerance)
+            trivial = relative_error(y[rows], y[~rows].mean())
+            found.append((rows.sum(), n_events[step], outer[held][step], trivial))
+    return pd.DataFrame(found, columns=["rows", "n_events", "error", "mean"])
+
+
+def _mean_over_rows(errors, fold):
+    rows = [(fold == tested).sum() for tested in errors]
+    return np.average(list(errors.values()), axis=0, weights=rows)
+
+
+def _rows(X, y, chosen):
+    return X[chosen], y[chosen]
+
+
+def _fewest_within(errors, tolerance):
+    return int(np.flatnonzero(errors <= (1 + tolerance) * errors.min())[-1])
+
+
+def _baselines(y, train, test, fold, holdout):
+    values = y.to_numpy()
+    mean = values[train].mean()
+    found = {
+        "mean": relative_error(values[test], mean),
+        "neighbours": relative_error(values[test], np.interp(test, train, values[train])),
+        "blocks_mean": np.nan,
+        "holdout_mean": np.nan,
+        "holdout_repeat": np.nan,
+    }
+    if len(np.unique(fold)) > 1:
+        found["blocks_mean"] = relative_error(values, [values[fold != held].mean() for held in fold])
+    if holdout is not None:
+        other = holdout[1]
+        found["holdout_mean"] = relative_error(other, values.mean())
+        if other.index.equals(y.index):
+            found["holdout_repeat"] = relative_error(other, values)
+    return pd.Series(found, name="error")

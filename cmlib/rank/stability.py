@@ -1,0 +1,232 @@
+"""How far a ranking of events can be trusted."""
+
+import numpy as np
+import pandas as pd
+from scipy.special import comb
+from scipy.stats import rankdata
+
+from cmlib.errors import UnfitRecordingError
+from cmlib.rank.boosting import regressor
+from cmlib.rank.importance import influence
+
+
+def draw_importances(
+    X,
+    y,
+    *,
+    seeds=range(20),
+    resample=True,
+    n_blocks=20,
+    importance="friedman",
+    model="lightgbm",
+    boosting=None,
+):
+    """Importances of models that differ by seed and by the rows they were trained on.
+
+    Parameters
+    ----------
+    X : DataFrame, shape (n_rows, n_events)
+    y : Series, shape (n_rows,)
+        IPC.
+    seeds : iterable of int, default 0–19
+        One draw each.
+    resample : bool, default True
+        Train each draw on blocks of neighbouring rows drawn with replacement;
+        otherwise all are trained on all rows and differ by seed alone.
+    n_blocks : int, default 20
+        Blocks that the rows are cut into.
+    importance, model, boosting
+        As in :func:`cmlib.rank.refine`.
+
+    Returns
+    -------
+    DataFrame
+        Index: seed; columns: events; percent, each row sums to 100. Draws from
+        several matrices (passes, halves of the runs) can be put one below the other.
+    """
+    X = X[sorted(X.columns)]
+    blocks = np.array_split(np.arange(len(X)), min(n_blocks, len(X)))
+    rankings = {}
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        rows = np.arange(len(X))
+        if resample:
+            rows = np.concatenate([blocks[block] for block in rng.integers(len(blocks), size=len(blocks))])
+        fitted = regressor(model, boosting=boosting, seed=seed).fit(X.iloc[rows], y.iloc[rows])
+        rankings[seed] = influence(fitted, method=importance, X=X.iloc[rows])
+    return pd.DataFrame(rankings).T.rename_axis("seed")
+
+
+def importance_spread(draws, *, coverage=0.9):
+    """Mean importance of every event, its standard deviation, and where it ranks.
+
+    Parameters
+    ----------
+    draws : DataFrame
+        Importances [%], a row a draw, a column an event.
+    coverage : float, default 0.9
+        Share of the draws that the intervals hold.
+
+    Returns
+    -------
+    DataFrame
+        Index: event, by falling mean. Columns: ``mean``, ``sd``, ``low`` and
+        ``high`` (ends of the interval of importance) [%]; ``rank_low`` and
+        ``rank_high`` (ends of the interval of ranks, 1 is first).
+    """
+    tails = [(1 - coverage) / 2, (1 + coverage) / 2]
+    low, high = draws.quantile(tails).to_numpy()
+    ranks = draws.rank(axis=1, ascending=False, method="min")
+    rank_low, rank_high = ranks.quantile(tails, interpolation="nearest").to_numpy()
+    frame = pd.DataFrame(
+        {
+            "mean": draws.mean(),
+            "sd": draws.std(),
+            "low": low,
+            "high": high,
+            "rank_low": rank_low.astype(int),
+            "rank_high": rank_high.astype(int),
+        }
+    )
+    return frame.sort_values("mean", ascending=False, kind="stable").rename_axis("event")
+
+
+def rank_agreement(one, other, *, n_top=20, coverage=0.9, n_boot=200, seed=0):
+    """How much two rankings agree on the events that either puts near the top.
+
+    Parameters
+    ----------
+    one, other : DataFrame
+        Draws of importances (:func:`draw_importances`), such as of two halves of
+        the runs or of two programs. Events that only one of them has are left out.
+    n_top : int, default 20
+        Events compared: those among the first `n_top` of either by mean
+        importance. Further down there are hundreds of ties at zero.
+    coverage : float, default 0.9
+        Of the intervals.
+    n_boot : int, default 200
+        Times that the draws are drawn again, with replacement, for the intervals.
+    seed : int, default 0
+
+    Returns
+    -------
+    DataFrame
+        Rows: ``kendall``, ``spearman`` (both -1 to 1) and ``top10_shared`` (share of
+        the first ten that both have). Columns: ``value``, of the mean importances,
+        and the interval ``low`` to ``high``.
+
+    Raises
+    ------
+    ValueError
+        If fewer than 3 events are in both.
+    """
+    common = one.columns.intersection(other.columns, sort=False)
+    if len(common) < 3:
+        raise UnfitRecordingError(
+            f"{len(common)} event(s) are in both rankings; at least 3 are needed to compare them."
+        )
+    means = one[common].mean(), other[common].mean()
+    leading = [mean.sort_values(ascending=False, kind="stable").index[:n_top] for mean in means]
+    compared = leading[0].union(leading[1])
+    both = one[compared].to_numpy(), other[compared].to_numpy()
+    rng = np.random.default_rng(seed)
+    drawn = [
+        _agreement(*(draws[rng.integers(len(draws), size=len(draws))].mean(axis=0) for draws in both))
+        for _ in range(n_boot)
+    ]
+    low, high = np.quantile(drawn, [(1 - coverage) / 2, (1 + coverage) / 2], axis=0)
+    value = _agreement(*(draws.mean(axis=0) for draws in both))
+    return pd.DataFrame(
+        {"value": value, "low": low, "high": high}, index=["kendall", "spearman", "top10_shared"]
+    )
+
+
+def smi_test(draws, *, most=3, n_events=20, level=0.05, share=0.95):
+    """Are one to three events significantly more important than the rest?
+
+    The paper states it as a law (CounterMiner, §V-B: one-three SMI law). Some event
+    is always first, and shares of 100 % are never alike, so two things are asked.
+    Is the widest gap after one of the first `most` events wider than a random division
+    would leave? And do the same events stay before that gap in (nearly) all draws?
+
+    Parameters
+    ----------
+    draws : DataFrame
+        Importances [%], a row a draw, a column an event.
+    most : int, default 3
+        Events that may stand out.
+    n_events : int, default 20
+        Length of the ranking that is looked at; events without importance are left out.
+    level : float, default 0.05
+        Significance.
+    share : float, default 0.95
+        Share of draws in which the same events must lead.
+
+    Returns
+    -------
+    Series
+        ``n_standing_out`` (events before the widest gap), ``ratio`` (importance of the
+        last of them to that of the next), ``p_value`` (of so wide a gap between
+        shares broken at random), ``p_power_law`` (in a decline by a power law), ``stays``
+        (share of draws led by the same events) and ``holds`` (`p_value` and ``stays``
+        pass; `p_power_law` is for the reader). With fewer than `most` + 3 events of any importance nothing
+        can be tested: NaN, and `holds` False.
+
+    Notes
+    -----
+    Random division is a stick of 100 % broken at random: then k·(I_k - I_{k+1}) are
+    independent and exponential with one mean (Rényi), and the largest of the first
+    three is compared with the mean of the others. Against a power law, whose
+    first events tower over the rest without any break, the same holds for
+    k·ln(I_k / I_{k+1}); that test asks for more.
+    """
+    mean = draws.mean().sort_values(ascending=False, kind="stable")
+    mean = mean[mean > 0].iloc[:n_events]
+    if len(mean) < most + 3:
+        untested = dict.fromkeys(("n_standing_out", "ratio", "p_value", "p_power_law", "stays"), np.nan)
+        return pd.Series({**untested, "holds": False})
+    values, places = mean.to_numpy(), np.arange(1, len(mean))
+    gaps = places * (values[:-1] - values[1:])
+    standing_out = int(np.argmax(gaps[:most])) + 1
+    leaders = set(mean.index[:standing_out])
+    stays = np.mean([set(draw.nlargest(standing_out).index) == leaders for _, draw in draws.iterrows()])
+    p_value = _widest_gap_p(gaps, most)
+    return pd.Series(
+        {
+            "n_standing_out": standing_out,
+            "ratio": values[standing_out - 1] / values[standing_out],
+            "p_value": p_value,
+            "p_power_law": _widest_gap_p(places * np.log(values[:-1] / values[1:]), most),
+            "stays": stays,
+            "holds": bool(p_value < level and stays >= share),
+        }
+    )
+
+
+def _widest_gap_p(gaps, n_first):
+    """P(the largest of n_first exponentials is as much larger than the mean of the rest), all of one mean."""
+    rest = gaps[n_first:]
+    if not rest.any():
+        return 0.0 if gaps[:n_first].any() else 1.0
+    ratio = gaps[:n_first].max() / rest.mean()
+    counts = np.arange(1, n_first + 1)
+    return float(
+        -np.sum(
+            (-1.0) ** counts * comb(n_first, counts) * (1 + counts * ratio / len(rest)) ** float(-len(rest))
+        )
+    )
+
+
+def _agreement(one, other):
+    """Kendall's tau-b, Spearman's rho, and the share of the first ten in common; SciPy's take a hundred times as long."""
+    n_first = min(10, len(one))
+    first = [set(np.argsort(-values, kind="stable")[:n_first]) for values in (one, other)]
+    signs = [np.sign(np.subtract.outer(values, values)) for values in (one, other)]
+    ranks = [rankdata(values) for values in (one, other)]
+    shared = len(first[0] & first[1]) / n_first
+    return _correlation(*signs), _correlation(*(rank - rank.mean() for rank in ranks)), shared
+
+
+def _correlation(one, other):
+    size = np.sqrt(np.sum(one**2) * np.sum(other**2))
+    return np.sum(one * other) / size if size > 0 else np.nan

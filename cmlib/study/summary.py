@@ -1,0 +1,118 @@
+"""What was found about one program, in sentences for people who know no event by name."""
+
+_FEW = ("", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+
+
+def say_events(data, refined, draws, table, *, n=3):
+    """Which events a program's IPC follows, and how sure that is.
+
+    Parameters
+    ----------
+    data : Matrix
+        The program's events against IPC.
+    refined : Refinement
+        Result of :func:`cmlib.study.refine`.
+    draws : DataFrame
+        Importances of resampled models, a row a model
+        (:func:`cmlib.rank.stability.draw_importances`).
+    table : DataFrame
+        Event table, for what an event counts.
+    n : int, default 3
+        Events named.
+
+    Returns
+    -------
+    str
+        Markdown.
+    """
+    mean = draws.mean().sort_values(ascending=False)
+    named = list(mean.index[:n])
+    first = (draws.rank(axis=1, ascending=False, method="min") <= n)[named].mean()
+    slopes = data.X[named].corrwith(data.ipc, method="spearman")
+    events = "; ".join(
+        f"`{event}`, {_counts(event, table)} ({mean[event]:.0f} % of the importance, {_direction(slopes[event])})"
+        for event in named
+    )
+    sure = ", ".join(f"{100 * share:.0f} %" for share in first)
+    return (
+        f"IPC follows {events}. How sure: these are among the first {_FEW[n] if n < len(_FEW) else n} in {sure} of "
+        f"{len(draws)} models of resampled stretches. A model of IPC, of {int(refined.errors['n_events'])} events, errs by "
+        f"{refined.nested_error:.1f} % on stretches that took no part in training it or in choosing its events; "
+        f"predicting the mean of the others errs by {refined.errors['blocks_trivial']:.1f} % there."
+    )
+
+
+def say_models(errors):
+    """How well models of IPC do, how many events they need, and how sure that is.
+
+    Parameters
+    ----------
+    errors : DataFrame
+        Result of :func:`cmlib.study.chosen_errors`.
+
+    Returns
+    -------
+    str
+        Markdown.
+    """
+    mean = errors.mean()
+    return (
+        f"A model of IPC errs by {mean['nested blocks']:.1f} % on stretches that took no part in training it or in "
+        f"choosing its events; the mean of the others errs by {mean['their mean']:.1f} % there. With all "
+        f"{_span(errors, 'all')} events the error on blocks is {mean['blocks, all']:.1f} %, with the "
+        f"{_span(errors, 'few')} most important {mean['blocks, few']:.1f} %. How many are needed is not settled: the "
+        f"models kept have {_span(errors, 'kept')}, and chosen without a part of the program it is "
+        f"{errors['fewest'].min():.0f} to {errors['most'].max():.0f}. Such events go along with IPC; that they cause "
+        "it is not shown."
+    )
+
+
+def say_pairs(by_measure, *, n=2):
+    """Which pairs of events act together in a program, and whether two measures name them.
+
+    Parameters
+    ----------
+    by_measure : dict of str to DataFrame
+        Result of :func:`cmlib.study.pairs`.
+    n : int, default 2
+        Pairs named.
+
+    Returns
+    -------
+    str
+        Markdown.
+    """
+    by_h, by_line = by_measure["h_statistic"], by_measure["residual_variance"]
+    if len(by_h) == 1:
+        return (
+            f"The model of IPC keeps two events, `{by_h['event_a'].iloc[0]}` and `{by_h['event_b'].iloc[0]}`: of one "
+            "pair there is no ranking."
+        )
+    pairs = "; ".join(
+        f"`{row.event_a}` with `{row.event_b}` ({row.importance:.0f} % of all pair effects)"
+        for row in by_h.head(n).itertuples()
+    )
+    place = list(by_line["pair"]).index(by_h["pair"].iloc[0]) + 1
+    return (
+        f"What acts together: {pairs}, by Friedman's H. How sure: by the residual variance of the same model the "
+        f"first of them comes at place {place} of {len(by_line)}; where the two disagree, a pair is a hint to "
+        "follow up, no more."
+    )
+
+
+def _span(errors, column):
+    low, high = errors[column].min(), errors[column].max()
+    return f"{low:.0f}" if low == high else f"{low:.0f} to {high:.0f}"
+
+
+def _counts(event, table):
+    if event not in table.index or not isinstance(table.at[event, "description"], str):
+        return "which the event table does not describe"
+    text = table.at[event, "description"].rstrip(".").split(":")[0].split(";")[0]
+    return text[0].lower() + text[1:] if text[1:2].islower() else text
+
+
+def _direction(slope):
+    if abs(slope) < 0.2:
+        return "neither up nor down with IPC"
+    return "more of it where IPC is high" if slope > 0 else "more of it where IPC is low"
