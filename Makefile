@@ -1,4 +1,5 @@
-# `make run` regenerates the report, `make test` tests, `make check` tests what is quick, `make lab` opens the notebooks.
+# `make run` regenerates the report, `make test` runs the linter and all tests, `make check` the linter and what is
+# quick, `make lab` opens the notebooks.
 # Each sets up the virtual environment first, if it is not there yet.
 
 PYTHON ?= python3
@@ -8,7 +9,7 @@ BIN := $(VENV)/bin
 # The lock file is whole. What is imported is compiled then: all of it would take longer than the rest.
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-compile
 
-.PHONY: setup run test check lab lock pictures clean
+.PHONY: setup run lint test check lab docs lock pictures clean
 
 setup: $(VENV)/ready
 
@@ -26,18 +27,32 @@ $(VENV)/ready: requirements.lock pyproject.toml
 run: setup
 	$(BIN)/cmlib run $(PROFILE)
 
-test: setup
+lint: setup
+	$(BIN)/ruff check --quiet .
+
+test: lint
 	$(BIN)/python -m pytest $(TESTS)
 
-check: setup  # what one runs while working: no browsers, servers, compilers, profiles of notebooks
-	$(BIN)/ruff check --quiet .
+check: lint  # what one runs while working: no browsers, servers, compilers, profiles of notebooks
 	$(BIN)/python -m pytest -m "not needs" --ignore=tests/browser --ignore=tests/test_notebooks.py $(TESTS)
 
 lab: setup
 	$(BIN)/jupyter lab --notebook-dir notebooks
 
+docs: $(VENV)/docs  # from the executed notebooks of a profile: make docs PROFILE=smoke
+	@test -d data/results/$(PROFILE) || { echo "no results of $(PROFILE): make run PROFILE=$(PROFILE)" >&2; exit 1; }
+	$(BIN)/python docs/site/assemble.py data/results/$(PROFILE) data/results/site/source
+	$(BIN)/python -m sphinx -W --keep-going -q -j auto -E -d data/results/site/cache -c docs/site \
+	  data/results/site/source data/results/site/html
+	@echo data/results/site/html/index.html
+
+$(VENV)/docs: $(VENV)/ready docs/requirements.lock
+	$(INSTALL) -r docs/requirements.lock
+	@touch $@
+
 lock:
 	uv pip compile --quiet --universal --python-version 3.11 --extra dev --extra cluster --no-emit-index-url --no-annotate --no-header pyproject.toml -o requirements.lock
+	uv pip compile --quiet --universal --python-version 3.11 --extra docs --no-emit-index-url --no-annotate --no-header --constraint requirements.lock pyproject.toml | grep -vxFf requirements.lock > docs/requirements.lock
 
 pictures: setup  # of the README; needs chromium
 	$(BIN)/python -m tests.browser.pictures

@@ -43,7 +43,7 @@ class C45Classifier(ClassifierMixin, BaseEstimator):
     counts_ : ndarray of int64, shape (n_nodes, n_classes)
         Training samples by class.
     n_features_in_ : int
-    feature_names_in_ : ndarray of str, shape (n_features_in_,)
+    feature_names_in_ : ndarray of str, shape (n_features,)
         Only if X had column names.
     """
 
