@@ -1,0 +1,58 @@
+"""Files for contributors and for services elsewhere name what is there."""
+
+import json
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def locked(file):
+    return {re.split(r"==", line)[0] for line in (ROOT / file).read_text(encoding="utf-8").splitlines()}
+
+
+def made_by_make():
+    return set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M))
+
+
+def test_ci_runs_what_contributors_can_run_with_pinned_actions():
+    workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8"))
+    steps = [step for job in workflow["jobs"].values() for step in job["steps"]]
+    assert ".ci/run" in [step.get("run") for step in steps]
+    used = [step["uses"] for step in steps if "uses" in step]
+    assert used and all(re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", name) for name in used)
+    assert workflow["permissions"] == {"contents": "read"}
+
+
+def test_what_contributors_and_containers_are_told_to_make_is_in_the_makefile():
+    files = ("CONTRIBUTING.md", "README.md", ".devcontainer/devcontainer.json", ".ci/run")
+    for file in (ROOT / name for name in files):
+        wanted = set(re.findall(r"(?:`|^|&& )make ([a-z]+)", file.read_text(encoding="utf-8"), re.M))
+        assert wanted and wanted <= made_by_make(), file.name
+    assert json.loads((ROOT / files[2]).read_text(encoding="utf-8"))["image"]
+
+
+def test_hooks_name_files_that_are_there():
+    (repo,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))["repos"]
+    assert repo["repo"] == "local"  # nothing is downloaded
+    for hook in repo["hooks"]:
+        program, *rest = hook["entry"].split()
+        assert program in {".venv/bin/ruff", ".venv/bin/python"}
+        assert all((ROOT / word).exists() for word in rest if "/" in word)
+
+
+def test_one_version_everywhere():
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+    assert yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))["version"] == version
+    assert f"## {version}\n" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("extra, file", [("dev", "requirements.lock"), ("docs", "docs/requirements.lock")])
+def test_extras_are_locked(extra, file):
+    needs = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    names = {re.split(r"[\[<>=]", need)[0].lower() for need in needs["optional-dependencies"][extra]}
+    assert names <= locked(file), "make lock"
