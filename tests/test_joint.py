@@ -96,6 +96,17 @@ def test_what_others_do_not_explain_stays_as_it_is():
     pd.testing.assert_frame_equal(cleaned, run.counts)
 
 
+def test_an_interval_unlike_all_others_is_not_moved_by_extrapolation():
+    """All but one group jump in the last interval, as when a program exits."""
+    planted = multiplexed_run(seed=2)
+    counts = planted.counts.copy()
+    calm = [f"group_0_event_{e}" for e in range(3)]
+    jumping = counts.columns[2:].difference(calm)
+    counts.loc[counts.index[-1], jumping] *= 30
+    cleaned = clean_jointly(counts, planted.running)
+    assert (cleaned[calm].iloc[-1] / counts[calm].iloc[-1]).max() < 1.2
+
+
 def test_an_unmultiplexed_run_comes_back_unchanged():
     truth = multiplexed_run(seed=3).truth
     cleaned, changed = clean_run(truth, truth * 0 + 1)

@@ -40,8 +40,9 @@ def joint_estimates(counts, running, *, sums=(), groups=None):
        running share (:func:`cmlib.clean.noise.error_variance`). Where this explains
        less than a quarter of the distance between estimates and predictions, the
        event stays as perf printed it; from 40 % on, estimates are moved towards their
-       predictions, by that share of the distance and less where the distance is
-       within what predictions usually miss.
+       predictions, by that share of the distance; less where the distance is within
+       what predictions usually miss, and where the interval is unlike all others
+       (leverage), so that its prediction is an extrapolation.
     4. Intervals in which an event was not counted are filled by a straight line in
        time, moved towards the prediction as far as that has the smaller variance.
     5. `sums` are restored.
@@ -81,9 +82,9 @@ def joint_estimates(counts, running, *, sums=(), groups=None):
     cleaned, variance = filled.copy(), filled * 0.0
     uncertain = [event for event in share if share[event].gt(0).any() and not share[event].ge(1).all()]
     step = share_step(running[uncertain].to_numpy(dtype=float))
-    predicted = _predictions(filled, share, uncertain, running, groups)
+    predicted, freedom = _predictions(filled, share, uncertain, running, groups)
     for event in uncertain:
-        prediction = predicted[event].to_numpy() if event in predicted else None
+        prediction = (predicted[event].to_numpy(), freedom[event].to_numpy()) if event in predicted else None
         cleaned[event], variance[event] = _weigh(
             filled[event].to_numpy(), prediction, share[event].to_numpy(), step
         )
@@ -110,14 +111,14 @@ def _line_through_gaps(values, share):
 def _predictions(filled, share, uncertain, running, groups):
     usable = filled.loc[:, filled.notna().all() & (filled.max() > filled.min())]
     if usable.shape[1] < 2:
-        return usable * np.nan
+        return usable * np.nan, usable * 0
     logs = np.log1p(usable.to_numpy())
     together = {}
     for column, event in enumerate(usable):
         together.setdefault(_slot(event, uncertain, running, groups), []).append(column)
-    predicted = predict_left_out(logs, list(together.values()), share[usable.columns].to_numpy() > 0)
+    predicted, freedom = predict_left_out(logs, list(together.values()), share[usable.columns].to_numpy() > 0)
     counts = np.expm1(np.clip(predicted, 0, logs.max(axis=0) + 3))
-    return pd.DataFrame(counts, filled.index, usable.columns)
+    return tuple(pd.DataFrame(part, filled.index, usable.columns) for part in (counts, freedom))
 
 
 def _slot(event, uncertain, running, groups):
@@ -129,18 +130,20 @@ def _slot(event, uncertain, running, groups):
     return next((number for number, group in enumerate(groups) if event in group), event)
 
 
-def _weigh(estimate, prediction, share, step):
-    """One event's cleaned counts and the variance of their error."""
+def _weigh(estimate, predicted, share, step):
+    """One event's cleaned counts and the variance of their error, by its prediction and that one's freedom, if any."""
     seen, cleaned, variance = share > 0, estimate.copy(), np.zeros(len(estimate))
     turns = turns_per_interval(share[seen], step)
     error = error_variance(estimate[seen], share[seen], turns)
-    if prediction is None:
+    if predicted is None:
         variance[seen] = error
         variance[~seen] = gap_variance(estimate, seen)
         return cleaned, variance
+    prediction, freedom = predicted
     residual = estimate - prediction
     distance = local_mean(residual[seen] ** 2, _REACH)
     weight = _share_of_error(error, residual[seen], share[seen], distance) * _beyond_usual(residual[seen])
+    weight = weight * freedom[seen]
     cleaned[seen] -= np.where(share[seen] < 1, weight * residual[seen], 0.0)
     variance[seen] = error * (1 - weight.mean())
     cleaned[~seen], variance[~seen] = _fill(estimate, prediction, seen, distance)

@@ -28,8 +28,11 @@ def predict_left_out(values, groups, seen):
 
     Returns
     -------
-    ndarray of float64, shape (n, p)
+    predicted : ndarray of float64, shape (n, p)
         The mean of its column where there is nothing to predict it from.
+    freedom : ndarray of float64, shape (n, p)
+        1 - leverage: how much of a row's residual would remain if the row had been learned from. Near
+        0 the row is unlike all others, and its prediction an extrapolation. 1 for rows not observed.
     """
     means, scale = values.mean(axis=0), values.std(axis=0)
     standard, n_columns = (values - means) / scale, values.shape[1]
@@ -38,11 +41,11 @@ def predict_left_out(values, groups, seen):
     weights = np.zeros((n_columns, n_columns))
     for group, rest, rows in zip(groups, others, known, strict=True):
         weights[np.ix_(rest, group)] = _ridge(standard[:, rest], standard[:, group], rows)[1]
-    predicted = np.zeros_like(standard)
+    predicted, freedom = np.zeros_like(standard), np.ones_like(standard)
     for group, rest, rows in zip(groups, others, known, strict=True):
         mixed = _mixed(standard, weights, group)[:, rest]
-        predicted[:, group] = _ridge(mixed, standard[:, group], rows)[0]
-    return predicted * scale + means
+        predicted[:, group], _, freedom[:, group] = _ridge(mixed, standard[:, group], rows)
+    return predicted * scale + means, freedom
 
 
 def _mixed(standard, weights, group):
@@ -52,10 +55,11 @@ def _mixed(standard, weights, group):
 
 
 def _ridge(features, targets, rows):
-    """Predictions, of known rows each without itself, and coefficients; the penalty errs least on rows left out."""
+    """Predictions, of known rows each without itself, coefficients, and freedom; the penalty errs least on rows left out."""
     predicted, weights = np.zeros_like(targets), np.zeros((features.shape[1], targets.shape[1]))
+    free = np.ones_like(targets)
     if rows.sum() < 3 or not features.size:
-        return predicted, weights
+        return predicted, weights, free
     centre, n = features[rows].mean(axis=0), rows.sum()
     left, scales, right = np.linalg.svd(features[rows] - centre, full_matrices=False)
     shrunk = scales[:, None] ** 2 / (scales[:, None] ** 2 + n * _PENALTIES)
@@ -73,5 +77,5 @@ def _ridge(features, targets, rows):
         slopes = scales / (scales**2 + n * _PENALTIES[best])
         weights[:, column] = right.T @ (slopes * along)
         predicted[:, column] = (features - centre) @ weights[:, column] + mean
-        predicted[rows, column] = prediction
-    return predicted, weights
+        predicted[rows, column], free[rows, column] = prediction, freedom[:, best]
+    return predicted, weights, free
