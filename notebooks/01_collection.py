@@ -144,8 +144,19 @@ results.number("events that counted in some program", counted, "events")
 # %%
 display(results.finding(f"{len(runs)} runs of {', '.join(programs)} are in the store; "
                         f"{counted} events counted in at least one of them."))
-for name, told in study.say_recorded(url, programs).items():
+for name, told in study.said_by_names(url, programs).items():
     display(results.finding(told, program=name))
+
+# %% [markdown]
+# The report begins with a picture of each program. Where more than this is known of it, notebook 02a draws another.
+
+# %%
+for name in programs:
+    rows = {"IPC": ipc[name]} if name in ipc else study.rates(url, name, n=3)
+    figure, _ = plot.series_card(rows)
+    alt = f"{name}: {', '.join(rows)} over time, a line a run."
+    results.overview_picture(name, figure, alt)
+    display(results.overview(name, **study.say_recorded(url, name)))
 
 # %% [markdown]
 # ## What this doesn't show

@@ -40,9 +40,9 @@ from functools import partial
 from cmlib import explore, study
 from cmlib.fanout import Workers, fan_out
 from cmlib.plot import topdown as plot
+from cmlib.plot.overview import account_card
 from cmlib.report import Results
-from cmlib.study import topdown
-from cmlib.study import topdown_summary
+from cmlib.study import topdown, topdown_summary
 
 # %%
 results = Results(
@@ -53,7 +53,8 @@ results = Results(
     folder=results_folder or None,
 )
 workers, url = Workers(jobs, executor, scheduler), study.open_database(database)
-programs = topdown.accounted(url, study.programs(url, program))
+recorded = study.programs(url, program)
+programs = topdown.accounted(url, recorded)
 
 # %% [markdown]
 # ## The account
@@ -122,9 +123,23 @@ for name in judged.index.unique("program"):
         note=f"{100 * (1 - after / before):.0f} % lower",
     )
 
+# %% [markdown]
+# ## Where they go, program by program
+#
+# These pictures and sentences stand at the beginning of the report. Losses are split by their parts where the events for it were counted; shades of a colour are parts of one category.
+
 # %%
 for name, one in found.items():
-    display(results.finding(topdown_summary.say_account(one), program=name))
+    told = topdown_summary.say_account(one)
+    shares, parents = topdown.losses_by_part(one.account), one.account.table.parents
+    figure, _ = account_card(shares, one.ipc, parents=parents)
+    alt = f"{name}: IPC over progress, and what became of the slots. {told['limits']}"
+    display(results.overview_picture(name, figure, alt))
+    display(results.overview(name, **told))
+
+# %%
+for name in sorted(set(recorded) - set(programs)):
+    display(results.overview(name, lacking=topdown_summary.say_unaccounted(url, name)))
 
 # %% [markdown]
 # ## Turn the knobs

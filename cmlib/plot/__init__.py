@@ -5,11 +5,13 @@ from cmlib.plot.comparing import bars_by_program, counts, heat, shares
 from cmlib.plot.compression import agreement, by_case, fits, size_against_error, steps
 from cmlib.plot.exploring import cleaned_series, interactions, ranking_beside_errors, two_rankings
 from cmlib.plot.merging import matrices, run_times
+from cmlib.plot.overview import account_card, series_card
 from cmlib.plot.ranking import ranking, refinement
 from cmlib.plot.series import series, series_by_program
 from cmlib.plot.tuning import by_runs, levels, setting, verdicts
 
 __all__ = [
+    "account_card",
     "agreement",
     "bars_by_program",
     "by_case",
@@ -30,6 +32,7 @@ __all__ = [
     "sample_and_counters",
     "sample_errors",
     "series",
+    "series_card",
     "series_by_program",
     "setting",
     "settling",

@@ -39,7 +39,7 @@ def accounts(shares, ipcs, *, parents=None, xlabel="progress [share of instructi
     figure, axes = blank(4.2, rows=2, columns=columns, sharex=True)
     for ax in axes[0, 1:]:
         ax.sharey(axes[0, 0])
-    colours = _colours([name for frame in shares.values() for name in frame], parents or {})
+    colours = shades([name for frame in shares.values() for name in frame], parents or {})
     for column, (program, frame) in enumerate(shares.items()):
         above, below = axes[0, column], axes[1, column]
         above.plot(ipcs[program].index, ipcs[program].to_numpy(), color="#333333", lw=1.2)
@@ -72,7 +72,7 @@ def account_bars(shares, *, parents=None):
         As of :func:`accounts`.
     """
     figure, axes = blank(0.9 + 0.45 * len(shares))
-    ax, colours = axes[0, 0], _colours(list(shares), parents or {})
+    ax, colours = axes[0, 0], shades(list(shares), parents or {})
     left = shares.iloc[:, 0] * 0
     for name in shares:
         widths = shares[name].fillna(0.0)
@@ -91,12 +91,23 @@ def account_bars(shares, *, parents=None):
     return figure, ax
 
 
-def _colours(names, parents):
-    """Categories of one parent share its colour, lighter from one to the next."""
+def shades(names, parents):
+    """Colours by category: those of one parent share its colour, lighter from one to the next.
+
+    Parameters
+    ----------
+    names : list of str
+    parents : dict of str to str
+        As of :func:`accounts`.
+
+    Returns
+    -------
+    dict of str to colour
+    """
     names, colours = list(dict.fromkeys(names)), {}
     for name in names:
         family = parents.get(name, name)
         brothers = [other for other in names if parents.get(other, other) == family]
-        shades = sns.light_palette(_COLOURS.get(family, _OTHER), n_colors=len(brothers) + 2, reverse=True)
-        colours[name] = shades[brothers.index(name)]
+        lighter = sns.light_palette(_COLOURS.get(family, _OTHER), n_colors=len(brothers) + 2, reverse=True)
+        colours[name] = lighter[brothers.index(name)]
     return colours

@@ -8,7 +8,7 @@ from pathlib import Path
 from cmlib.archive import write_whole
 
 # Changes with what a manifest holds; results of another one are made again.
-SCHEMA = 2
+SCHEMA = 3
 
 _NOTE = ".not_run.json"
 _FAILED = ".failed.ipynb"
@@ -68,7 +68,7 @@ def read_manifests(folder):
     return Kept(sections, left_out, damaged, failed)
 
 
-def note_left_out(folder, notebook, title, message):
+def note_left_out(folder, notebook, title, message, *, for_overview=False):
     """Note that a notebook found nothing recorded; its next results take the note away.
 
     Parameters
@@ -76,8 +76,10 @@ def note_left_out(folder, notebook, title, message):
     folder : path
         The profile's.
     notebook, title, message : str
+    for_overview : bool, default False
+        Whether the notebook would have told something for the report's first page, which then shows the message.
     """
-    entry = {"notebook": notebook, "title": title, "message": message}
+    entry = {"notebook": notebook, "title": title, "message": message, "for_overview": for_overview}
     write_whole(_note(folder, notebook), json.dumps(entry))
 
 

@@ -9,6 +9,7 @@ import pandas as pd
 from cmlib.archive import write_whole
 from cmlib.report.inline import plain, to_html
 from cmlib.report.manifests import read_manifests
+from cmlib.report.overview import gather_cards
 
 _ROWS_SHOWN = 60
 
@@ -35,7 +36,7 @@ def build_index(folder, *, to_come=()):
     """
     folder = Path(folder)
     kept = read_manifests(folder)
-    manifests = kept.sections
+    manifests, cards = kept.sections, gather_cards(kept)
     if not manifests:
         raise ValueError(f"no results under {folder}: run `cmlib run {folder.name}` first.")
     for manifest in manifests:
@@ -50,6 +51,7 @@ def build_index(folder, *, to_come=()):
     environment.filters |= {
         "sentence": lambda text: jinja2.utils.markupsafe.Markup(to_html(text)),
         "plain": plain,
+        "opening": _opening,
         "number": _number,
     }
     page = environment.get_template("page.html.j2").render(
@@ -59,7 +61,8 @@ def build_index(folder, *, to_come=()):
         damaged=kept.damaged,
         failed=kept.failed,
         to_come=list(to_come),
-        findings=_by_program(manifests),
+        cards=cards,
+        findings=_by_program(manifests, {card.program for card in cards}),
         versions=manifests[-1]["versions"],
         made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
     )
@@ -68,13 +71,21 @@ def build_index(folder, *, to_come=()):
     return target
 
 
-def _by_program(manifests):
-    """A group a program, then what concerns all of them, under an empty name."""
+def _by_program(manifests, shown):
+    """A group a program that is not shown yet, then what concerns all of them, under an empty name."""
     groups = {}
     for manifest in manifests:
         for finding in manifest["findings"]:
+            if finding["program"] in shown:
+                continue
             groups.setdefault(finding["program"], []).append((manifest["notebook"], finding["text"]))
     return {program: groups[program] for program in sorted(groups, key=lambda name: (not name, name))}
+
+
+def _opening(text):
+    """A clause as the beginning of a sentence; names in code keep their case."""
+    marks = len(text) - len(text.lstrip("*"))
+    return text[:marks] + text[marks : marks + 1].upper() + text[marks + 1 :]
 
 
 def _table_html(file):

@@ -42,6 +42,11 @@ class Job:
         """Whether it reads what the other notebooks found, and so comes after them."""
         return any("read_results(" in source for source in self._cells("code"))
 
+    @property
+    def for_overview(self):
+        """Whether it tells something for the report's first page."""
+        return any("results.overview(" in source for source in self._cells("code"))
+
     def _cells(self, kind):
         cells = json.loads(self.notebook.read_text(encoding="utf-8"))["cells"]
         return ["".join(cell["source"]) for cell in cells if cell["cell_type"] == kind]

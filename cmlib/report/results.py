@@ -2,6 +2,7 @@
 
 import html
 import importlib.metadata
+import io
 import json
 import math
 import os
@@ -18,6 +19,7 @@ from cmlib import places
 from cmlib.errors import NothingRecordedError
 from cmlib.report.inline import plain, to_html
 from cmlib.report.manifests import SCHEMA, read_manifests, remove_note, sizes
+from cmlib.report.overview import sentences
 
 _STACK = ("cmlib", "numpy", "pandas", "scipy", "scikit-learn", "lightgbm", "numba", "matplotlib", "seaborn")
 
@@ -83,6 +85,7 @@ class Results:
             "tables": [],
             "numbers": [],
             "findings": [],
+            "overviews": {},
         }
 
     def figure(self, figure, name, caption):
@@ -123,6 +126,57 @@ class Results:
         about = f"<strong>{html.escape(program)}.</strong> " if program else ""
         return HTML(f"<p>{about}{to_html(text)}</p>")
 
+    def overview(self, program, *, limits="", sure="", advice="", lacking=""):
+        """Keep sentences for a program's card on the report's first page; return them to be shown.
+
+        Of several notebooks that tell what limits a program or what to try, the page takes the last;
+        how sure that is, and what is lacking, it takes of all.
+
+        Parameters
+        ----------
+        program : str
+        limits, sure, advice, lacking : str, optional
+            What limits the program, how sure that is, what to try, and what was not recorded, with the command
+            that records it; each without its full stop.
+        """
+        told = {"limits": limits, "sure": sure, "advice": advice, "lacking": lacking}
+        self._overview(program).update(told)
+        return HTML(f"<p><strong>{html.escape(program)}.</strong> {to_html(sentences(told))}</p>")
+
+    def overview_picture(self, program, figure, alt):
+        """Keep a matplotlib figure for a program's card, and return it to be shown; `alt` says what it shows."""
+        name = f"overview-{len(list(self._draft.glob('overview-*.svg')))}"
+        figure.savefig(self._draft / f"{name}.svg", bbox_inches="tight", metadata={"Date": None})
+        self._overview(program)["picture"] = {"name": name, "alt": plain(alt)}
+        drawn = io.BytesIO()
+        figure.savefig(drawn, dpi=160, bbox_inches="tight")
+        return Image(data=drawn.getvalue(), width=figure.get_figwidth() * 96, alt=plain(alt))
+
+    def overview_bars(self, program, bars, caption):
+        """Keep what a program's card shows as horizontal bars with intervals.
+
+        Parameters
+        ----------
+        program : str
+        bars : DataFrame
+            A row a bar: ``name``; ``value``, ``low`` and ``high``, all at least 0; ``note``, a few words below the name.
+        caption : str
+            What the bars show, with their unit.
+
+        Raises
+        ------
+        ValueError
+            If a value is below 0 or not finite.
+        """
+        numbers = bars[["value", "low", "high"]].astype(float)
+        if not ((numbers >= 0) & (numbers < math.inf)).all(axis=None):
+            raise ValueError(
+                f"{self._record['notebook']}: bars of {program} must be finite and at least 0, got "
+                f"{numbers.min().min():g} to {numbers.max().max():g}."
+            )
+        rows = bars[["name", "note"]].astype(str).join(numbers).to_dict("records")
+        self._overview(program)["bars"] = {"caption": caption, "rows": rows}
+
     def numbers(self):
         """The paper's numbers beside those measured here, as a frame to show."""
         columns = ["name", "value", "unit", "paper", "note"]
@@ -143,6 +197,9 @@ class Results:
         remove_note(self._final.parent, self._final.name)
         versions = ", ".join(f"{name} {number}" for name, number in self._record["versions"].items())
         return _paragraph(f"*Made with {versions}.*")
+
+    def _overview(self, program):
+        return self._record["overviews"].setdefault(program, {})
 
     def _add(self, kind, name, entry):
         if any(other["name"] == name for other in self._record[kind]):
@@ -179,7 +236,9 @@ def read_results(profile, folder=None):
     manifests = read_manifests(Path(folder or places.results_dir()) / profile).sections
     if not manifests:
         raise NothingRecordedError(f"no results of profile {profile!r}: run `cmlib run {profile}` first.")
-    findings = [(m["notebook"], f["program"], plain(f["text"])) for m in manifests for f in m["findings"]]
+    findings = [
+        (m["notebook"], program, plain(text)) for m in manifests for program, text in _told(m) if text
+    ]
     numbers = [
         {"notebook": m["notebook"]} | number | {"note": plain(number["note"])}
         for m in manifests
@@ -190,6 +249,12 @@ def read_results(profile, folder=None):
         pd.DataFrame(findings, columns=["notebook", "program", "finding"]),
         pd.DataFrame(numbers, columns=columns),
     )
+
+
+def _told(manifest):
+    """Program and sentences of everything that a notebook found: first of each program, then of all."""
+    yield from ((program, sentences(told)) for program, told in manifest["overviews"].items())
+    yield from ((finding["program"], finding["text"]) for finding in manifest["findings"])
 
 
 def _has_named_index(frame):

@@ -142,7 +142,7 @@ def _run(jobs, folder, n, *, may_lack):
             else:
                 left_out[job.name] = str(error)
                 # At once: a summary that runs later must not take up what an earlier run left there.
-                note_left_out(folder, job.name, job.title, str(error))
+                note_left_out(folder, job.name, job.title, str(error), for_overview=job.for_overview)
             if found:
                 build_index(folder, to_come=to_come.values())
     except BaseException:

@@ -6,7 +6,7 @@ import pandas as pd
 from cmlib import store
 from cmlib.schedule import PINNED
 from cmlib.study.data import interval_runs, whole_intervals
-from cmlib.study.event_tables import event_table, known_sums, said_by_names
+from cmlib.study.event_tables import event_table, known_sums
 
 _KIND = {"ocoe": "OCOE", "mlpx": "MLPX"}
 
@@ -193,26 +193,43 @@ def sum_checks(url, programs):
     return pd.DataFrame(rows, columns=["program", "run", "whole", "parts", "same group", "difference [%]"])
 
 
-def say_recorded(url, programs):
-    """What a reader should know of the recordings of a program before anything is concluded from them.
+def say_recorded(url, program, n=3):
+    """What can be said of a program whose IPC is not known.
+
+    Parameters
+    ----------
+    url, program : str
+    n : int, default 3
+        Events named, those that happened most often.
 
     Returns
     -------
     dict of str to str
-        Program to sentences; programs of which there is nothing to say are left out.
+        ``limits``, ``sure`` and ``lacking``, as :meth:`cmlib.report.Results.overview` takes them; empty where
+        some run counted both instructions and cycles.
     """
-    found = said_by_names(url, programs)
-    for program in programs:
-        if not ipc(url, program):
-            lacks = "No run counted both instructions and cycles, so IPC is not known, and neither is what it follows."
-            found[program] = " ".join([*filter(None, [found.get(program)]), lacks, _say_rates(url, program)])
-    return found
-
-
-def _say_rates(url, program, n=3):
+    if ipc(url, program):
+        return {}
     leading = counting_events(url, [program])["per second"].nlargest(n)
     often = ", ".join(f"`{event}` {rate:,.0f} times a second" for event, rate in leading.items())
-    return f"What happened most often: {often}."
+    return {
+        "limits": "it is not known, as IPC is not: no run counted both instructions and cycles. "
+        f"What happened most often: {often or 'nothing'}",
+        "sure": _agreement(url, program, leading.index),
+        "lacking": "IPC, and where the cycles go. `cmlib doctor` says whether this machine has hardware counters; "
+        f"on one that has, `cmlib record {program} -- COMMAND` records what that takes",
+    }
+
+
+def _agreement(url, program, events):
+    """How far the runs' rates of the first event that several runs counted are apart."""
+    runs = rates(url, program, n=None)
+    for event in events:
+        means = [series.mean() for series in runs.get(event, {}).values()]
+        if len(means) > 1 and np.mean(means) > 0:
+            apart = 100 * (max(means) - min(means)) / np.mean(means)
+            return f"the rate of `{event}` differs by {apart:.0f} % between the {len(means)} runs that counted it"
+    return "no event was counted in two runs, so that it is not known how far another run would differ"
 
 
 def _runs(url, programs):

@@ -14,6 +14,7 @@ from cmlib.topdown.formulas import names_in
 
 METHODS = ("scaling", "interpolate", "counterminer", "joint")
 MERGINGS = {"as counted": False, "adjusted to IPC": True}
+AT_WORK = ("retired", "at work")  # categories that are no loss
 BOUND = 0.02  # by which the mean of an account may miss all slots
 
 
@@ -71,12 +72,36 @@ def accounted(url, wanted="all"):
     """
     found = [name for name in wanted if _table_of(url, name) is not None]
     if not found:
-        table = topdown.read_table("generic")
+        command = record_command(wanted[0] if len(wanted) == 1 else "NAME", needed_events(url, wanted[0]))
         raise NothingRecordedError(
-            f"no event that tells where the cycles go is recorded of {', '.join(wanted)}. "
-            f"{record_command(wanted[0] if len(wanted) == 1 else 'NAME', table.events())}"
+            f"no event that tells where the cycles go is recorded of {', '.join(wanted)}. {command}"
         )
     return found
+
+
+def needed_events(url, program):
+    """Events that tell where the cycles of a program go: of its processor's table, or the generic ones."""
+    name = table_name(url, program)
+    return topdown.read_table(name if name in topdown.tables() else "generic").events()
+
+
+def losses_by_part(account):
+    """Shares of the categories of level 1, losses by their parts where these are known.
+
+    Parameters
+    ----------
+    account : cmlib.topdown.Account
+
+    Returns
+    -------
+    DataFrame
+        A row a step; those below half a percent in the mean are left out.
+    """
+    names = []
+    for name in account.level():
+        names += [name] if name in AT_WORK else list(account.level(name)) or [name]
+    shares = account.shares[names]
+    return shares.loc[:, shares.mean() >= 0.005]
 
 
 def account(url, program, *, method="joint", adjust=True):

@@ -66,6 +66,11 @@ class TopdownTable:
         """The categories right below one; those of level 1 without a name."""
         return [category for category in self.categories if category.parent == parent]
 
+    @property
+    def parents(self):
+        """Category to the one above it, of those below level 1."""
+        return {category.name: category.parent for category in self.categories if category.parent}
+
     def events(self):
         """Every event that a formula names, each once."""
         formulas = [*self.slots, *(text for category in self.categories for text in category.formulas)]

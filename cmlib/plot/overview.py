@@ -1,0 +1,56 @@
+"""Small pictures for the report's first page: half as wide as the others, legible on a phone."""
+
+from matplotlib.figure import Figure
+
+from cmlib.plot.style import palette, styled
+from cmlib.plot.topdown import shades
+
+_WIDTH = 4.7
+
+
+@styled
+def account_card(shares, ipc, *, parents=None):
+    """What became of one program's slots over its progress, with IPC above.
+
+    Parameters
+    ----------
+    shares : DataFrame
+        A row a step of progress, a column a category (0–1).
+    ipc : Series
+        By step.
+    parents : dict of str to str, optional
+        Category to the one of level 1 that it is a part of, whose colour it takes.
+    """
+    figure = Figure(figsize=(_WIDTH, 3.9), layout="constrained")
+    above, below = figure.subplots(2, 1, sharex=True, height_ratios=(1, 2.2))
+    above.plot(ipc.index, ipc.to_numpy(), color="#333333", lw=1.2)
+    above.set(ylabel="IPC", ylim=(0, None))
+    colours, means = shades(list(shares), parents or {}), shares.mean()
+    stack = below.stackplot(
+        shares.index, shares.clip(lower=0).T.to_numpy(), colors=[colours[name] for name in shares], lw=0
+    )
+    below.axhline(1.0, color="#333333", lw=0.8, ls=":")
+    below.set(xlabel="progress [share of instructions]", ylabel="share of slots", xlim=(0, 1), ylim=(0, 1.1))
+    texts = [f"{name} {100 * means[name]:.0f} %" for name in shares]
+    figure.legend(stack, texts, loc="outside lower center", ncols=2, columnspacing=1.2, handlelength=1.2)
+    return figure, (above, below)
+
+
+@styled
+def series_card(rows, *, xlabel="time [s]"):
+    """Quantities of one program over time, one below the other.
+
+    Parameters
+    ----------
+    rows : dict of str to dict of str to Series
+        Quantity with its unit to run to values, indexed by what `xlabel` says.
+    xlabel : str
+    """
+    figure = Figure(figsize=(_WIDTH, 0.6 + 1.5 * len(rows)), layout="constrained")
+    axes = figure.subplots(len(rows), 1, sharex=True, squeeze=False)[:, 0]
+    for ax, (quantity, lines) in zip(axes, rows.items(), strict=True):
+        for values, colour in zip(lines.values(), palette(len(lines)), strict=True):
+            ax.plot(values.index, values.to_numpy(), color=colour, lw=1.0, alpha=0.85)
+        ax.set(title=quantity, ylim=(0, None))
+    axes[-1].set_xlabel(xlabel)
+    return figure, axes

@@ -1,0 +1,96 @@
+"""What stands on the report's first page: a card a program, put together from what several notebooks tell of it."""
+
+from dataclasses import dataclass, field
+
+_LABELS = {"limits": "", "sure": "How sure: ", "advice": "What to try: ", "lacking": "Not recorded: "}
+
+
+def sentences(told):
+    """What one notebook tells of a program, as one paragraph.
+
+    Parameters
+    ----------
+    told : dict of str to str
+        ``limits``, ``sure``, ``advice`` and ``lacking``, each a clause without its full stop, or empty.
+
+    Returns
+    -------
+    str
+        Markdown.
+    """
+    return " ".join(f"{label}{told[topic]}." for topic, label in _LABELS.items() if told.get(topic))
+
+
+@dataclass
+class Card:
+    """What the first page shows of a program.
+
+    Attributes
+    ----------
+    program : str
+    limits, advice : str
+        What limits it, and what to try; of several notebooks, the last one's.
+    sure, lacking : list of str
+        How sure that is, and what more recordings would take; of all notebooks.
+    picture : dict or None
+        ``source``, its path from the page, and ``alt``, what it shows.
+    bars : dict or None
+        ``caption`` and ``rows``, each with ``name``, ``value``, ``low``, ``high`` and ``note``.
+    scale : float
+        Value to which the longest bar or interval reaches.
+    findings : list of (str, str)
+        Notebook and sentence of what else was found about it.
+    notebooks : list of dict
+        Manifests of those that tell of it.
+    """
+
+    program: str
+    limits: str = ""
+    advice: str = ""
+    sure: list = field(default_factory=list)
+    lacking: list = field(default_factory=list)
+    picture: dict | None = None
+    bars: dict | None = None
+    findings: list = field(default_factory=list)
+    notebooks: list = field(default_factory=list)
+
+    @property
+    def scale(self):
+        return max((max(row["value"], row["high"]) for row in self.bars["rows"]), default=1.0) or 1.0
+
+
+def gather_cards(kept):
+    """Put together what the notebooks of a profile tell of each program.
+
+    Parameters
+    ----------
+    kept : cmlib.report.manifests.Kept
+
+    Returns
+    -------
+    list of Card
+        In order of the alphabet; none where no notebook tells anything for the first page.
+    """
+    cards = {}
+    for manifest in kept.sections:
+        for program, told in manifest["overviews"].items():
+            _add(cards.setdefault(program, Card(program)), told, manifest)
+    for manifest in kept.sections:
+        for finding in manifest["findings"]:
+            if finding["program"] in cards:
+                cards[finding["program"]].findings.append((manifest["notebook"], finding["text"]))
+    wanting = [entry["message"] for entry in kept.left_out if entry.get("for_overview")]
+    for card in cards.values():
+        card.lacking = list(dict.fromkeys(card.lacking or wanting))
+    return [cards[program] for program in sorted(cards)]
+
+
+def _add(card, told, manifest):
+    card.limits = told.get("limits") or card.limits
+    card.advice = told.get("advice") or card.advice
+    card.sure += filter(None, [told.get("sure")])
+    card.lacking += filter(None, [told.get("lacking")])
+    card.bars = told.get("bars") or card.bars
+    if picture := told.get("picture"):
+        card.picture = {"source": f"{manifest['notebook']}/{picture['name']}.svg", "alt": picture["alt"]}
+    card.notebooks.append(manifest)
