@@ -72,9 +72,9 @@ def test_the_page_shows_every_figure_number_and_table(tmp_path):
     ):
         assert shown in page, shown
     order = [
-        "<h3>gcc</h3>",
+        "<summary>What was found about gcc</summary>",
         "IPC follows <code>",
-        "<h3>Recordings and methods</h3>",
+        "<summary>What was found about recordings and methods</summary>",
         "Cleaning <em>helps</em>",
     ]
     assert [page.index(text) for text in order] == sorted(page.index(text) for text in order)

@@ -5,7 +5,8 @@ from matplotlib.figure import Figure
 from cmlib.plot.style import palette, styled
 from cmlib.plot.topdown import shades
 
-_WIDTH = 4.7
+_WIDTH = 3.9
+_TIGHT = {"fontsize": 8.5, "columnspacing": 1.0, "handlelength": 1.1, "handletextpad": 0.5}
 
 
 @styled
@@ -21,7 +22,7 @@ def account_card(shares, ipc, *, parents=None):
     parents : dict of str to str, optional
         Category to the one of level 1 that it is a part of, whose colour it takes.
     """
-    figure = Figure(figsize=(_WIDTH, 3.9), layout="constrained")
+    figure = Figure(figsize=(_WIDTH, 3.6), layout="constrained")
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=(1, 2.2))
     above.plot(ipc.index, ipc.to_numpy(), color="#333333", lw=1.2)
     above.set(ylabel="IPC", ylim=(0, None))
@@ -32,7 +33,7 @@ def account_card(shares, ipc, *, parents=None):
     below.axhline(1.0, color="#333333", lw=0.8, ls=":")
     below.set(xlabel="progress [share of instructions]", ylabel="share of slots", xlim=(0, 1), ylim=(0, 1.1))
     texts = [f"{name} {100 * means[name]:.0f} %" for name in shares]
-    figure.legend(stack, texts, loc="outside lower center", ncols=2, columnspacing=1.2, handlelength=1.2)
+    figure.legend(stack, texts, loc="outside lower center", ncols=2, **_TIGHT)
     return figure, (above, below)
 
 
@@ -46,7 +47,7 @@ def series_card(rows, *, xlabel="time [s]"):
         Quantity with its unit to run to values, indexed by what `xlabel` says.
     xlabel : str
     """
-    figure = Figure(figsize=(_WIDTH, 0.6 + 1.5 * len(rows)), layout="constrained")
+    figure = Figure(figsize=(_WIDTH, 0.6 + 1.4 * len(rows)), layout="constrained")
     axes = figure.subplots(len(rows), 1, sharex=True, squeeze=False)[:, 0]
     for ax, (quantity, lines) in zip(axes, rows.items(), strict=True):
         for values, colour in zip(lines.values(), palette(len(lines)), strict=True):

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-_LABELS = {"limits": "", "sure": "How sure: ", "advice": "What to try: ", "lacking": "Not recorded: "}
+_LABELS = {"limits": "", "sure": "How sure: ", "advice": "What to try: ", "lacking": "To know more: "}
 
 
 def sentences(told):
@@ -18,7 +18,14 @@ def sentences(told):
     str
         Markdown.
     """
-    return " ".join(f"{label}{told[topic]}." for topic, label in _LABELS.items() if told.get(topic))
+    said = [label + told[topic] for topic, label in _LABELS.items() if told.get(topic)]
+    return " ".join(f"{opening(sentence)}." for sentence in said)
+
+
+def opening(text):
+    """A clause as the beginning of a sentence; names in code keep their case."""
+    marks = len(text) - len(text.lstrip("*"))
+    return text[:marks] + text[marks : marks + 1].upper() + text[marks + 1 :]
 
 
 @dataclass

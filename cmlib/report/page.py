@@ -9,7 +9,7 @@ import pandas as pd
 from cmlib.archive import write_whole
 from cmlib.report.inline import plain, to_html
 from cmlib.report.manifests import read_manifests
-from cmlib.report.overview import gather_cards
+from cmlib.report.overview import gather_cards, opening
 
 _ROWS_SHOWN = 60
 
@@ -51,7 +51,7 @@ def build_index(folder, *, to_come=()):
     environment.filters |= {
         "sentence": lambda text: jinja2.utils.markupsafe.Markup(to_html(text)),
         "plain": plain,
-        "opening": _opening,
+        "opening": opening,
         "number": _number,
     }
     page = environment.get_template("page.html.j2").render(
@@ -80,12 +80,6 @@ def _by_program(manifests, shown):
                 continue
             groups.setdefault(finding["program"], []).append((manifest["notebook"], finding["text"]))
     return {program: groups[program] for program in sorted(groups, key=lambda name: (not name, name))}
-
-
-def _opening(text):
-    """A clause as the beginning of a sentence; names in code keep their case."""
-    marks = len(text) - len(text.lstrip("*"))
-    return text[:marks] + text[marks : marks + 1].upper() + text[marks + 1 :]
 
 
 def _table_html(file):

@@ -59,9 +59,9 @@ def recorded(tmp_path_factory):
 def test_files_become_a_report_that_says_what_the_events_count(imported, new_page, pictures):
     page = opened(imported, new_page, pictures / "imported.png")
     assert left_out(imported) == OF_OTHERS | (left_out(imported) & OF_STALLS)
-    said = page.locator(".findings").first.inner_text()
-    assert "12 of 12 event names are those of the event table amd_zen5" in said
-    assert "IPC follows" in said and "What acts together" in said
+    card = unfolded(page)
+    assert "12 of 12 event names are those of the event table amd_zen5" in card
+    assert "IPC follows" in card and "What acts together" in card
     text = page.locator("body").inner_text()
     assert "does not describe" not in text and "'pagerank' is not among AutoPerf's programs" in text
 
@@ -70,8 +70,10 @@ def test_files_become_a_report_that_says_what_the_events_count(imported, new_pag
 def test_a_recording_of_software_events_becomes_a_report(recorded, new_page, pictures):
     page = opened(recorded, new_page, pictures / "recorded.png")
     assert left_out(recorded) == OF_OTHERS | OF_IPC | OF_STALLS
-    said = page.locator(".findings").first.inner_text()
-    assert "IPC is not known" in said and "page-faults" in said
+    card = unfolded(page)
+    assert "as IPC is not" in card and "page-faults" in card and "between the 2 runs" in card
+    assert "`cmlib" not in card and "cmlib record myapp -- COMMAND" in card
+    assert page.locator("article img").get_attribute("alt").startswith("myapp: page-faults")
     assert page.locator("figure img[src*='rates-0']").count() == 1
     assert "takes a machine with hardware counters" in page.locator("body").inner_text()
 
@@ -97,6 +99,15 @@ def opened(page, new_page, picture):
     tables = browser.locator("section table").all_text_contents()
     assert tables and not any("`" in text or "**" in text for text in tables)
     return browser
+
+
+def unfolded(page):
+    """Text of the one card of the first page, its details opened as a reader does."""
+    card = page.locator("article")
+    assert not card.locator("details p").is_visible()
+    card.locator("summary").click()
+    assert card.locator("details p").is_visible() and card.count() == 1
+    return card.inner_text()
 
 
 def left_out(page):

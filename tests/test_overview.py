@@ -1,0 +1,120 @@
+"""The report's first page: a card a program, of whatever the notebooks tell of it."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cmlib import plot, report
+from cmlib.plot.overview import account_card
+from cmlib.report.manifests import note_left_out
+from cmlib.report.overview import sentences
+
+BARS = pd.DataFrame(
+    {
+        "name": ["branches <b>", "`ls_stlf`"],
+        "value": [60.0, 40.0],
+        "low": [50.0, 0.0],
+        "high": [80.0, 45.0],
+        "note": ["", "back end"],
+    }
+)
+
+
+def results_of(folder, notebook):
+    return report.Results(notebook, title=notebook, question="?", profile="smoke", folder=folder)
+
+
+def small_figure():
+    times = pd.Series([1.0, 2.0], index=[0.0, 1.0])
+    return plot.series_card({"IPC": {"a": times}})[0]
+
+
+@pytest.fixture
+def page(tmp_path):
+    """The page of what two notebooks tell of one program, and one of them of another."""
+    first, second = results_of(tmp_path, "01_a"), results_of(tmp_path, "02_b")
+    first.overview("gcc", limits="it is not known", sure="`x` differs by 3 %")
+    first.overview_picture("gcc", small_figure(), "IPC over **time**")
+    first.overview("<i>app</i>", limits="it is not known", lacking="IPC. Run `cmlib record app`")
+    first.finding("Cleaning *helps*.", program="gcc")
+    first.finding("29 runs.")
+    second.overview("gcc", limits="**a half** is lost", sure="it adds up", advice="do less")
+    second.overview_picture("gcc", small_figure(), "slots of gcc")
+    second.overview_bars("gcc", BARS, "Families, importance [%]")
+    first.save()
+    second.save()
+    return report.build_index(tmp_path / "smoke").read_text()
+
+
+def card(page, program):
+    return next(
+        text for text in re.findall(r"<article.*?</article>", page, re.S) if f"<h2>{program}</h2>" in text
+    )
+
+
+def test_a_card_holds_the_last_notebooks_picture_and_sentences_and_how_sure_of_all(page):
+    gcc = card(page, "gcc")
+    assert re.findall(r'<img src="([^"]+)" alt="([^"]+)"', gcc) == [("02_b/overview-0.svg", "slots of gcc")]
+    assert "<strong>A half</strong> is lost." in gcc and "not known" not in gcc
+    assert "<dd><code>x</code> differs by 3 %.</dd>" in gcc and "<dd>It adds up.</dd>" in gcc
+    assert "<dd>Do less.</dd>" in gcc and "To know more" not in gcc
+    details = gcc[gcc.index("<details>") :]
+    assert "Cleaning <em>helps</em>" in details and 'href="#01_a"' in details and 'href="#02_b"' in details
+
+
+def test_bars_are_as_long_as_their_values_and_their_intervals_lie_where_they_should(page):
+    gcc = card(page, "gcc")
+    assert re.findall(r'<i style="width:([\d.]+)%', gcc) == ["75.00", "50.00"]
+    assert re.findall(r'<b style="left:([\d.]+)%;width:([\d.]+)%', gcc) == [
+        ("62.50", "37.50"),
+        ("0.00", "56.25"),
+    ]
+    assert "branches &lt;b&gt;" in gcc and "<code>ls_stlf</code>" in gcc and "(50 to 80)" in gcc
+
+
+def test_what_is_not_there_is_left_out_and_names_are_text(page):
+    app = card(page, "&lt;i&gt;app&lt;/i&gt;")
+    assert "<img" not in app and 'class="bars"' not in app and "What to try" not in app
+    assert "<dt>To know more</dt>\n<dd>IPC. Run <code>cmlib record app</code>.</dd>" in app
+    assert page.index("</article>") < page.index("29 runs.") < page.index("<nav")
+
+
+def test_a_card_without_more_to_record_tells_what_notebooks_that_were_left_out_lack(tmp_path):
+    results = results_of(tmp_path, "01_a")
+    results.overview("gcc", limits="it is not known")
+    results.save()
+    note_left_out(tmp_path / "smoke", "02_b", "B", "nothing: run `cmlib record gcc`", for_overview=True)
+    note_left_out(tmp_path / "smoke", "09_c", "C", "no pairs")
+    gcc = card(report.build_index(tmp_path / "smoke").read_text(), "gcc")
+    assert "<dd>Nothing: run <code>cmlib record gcc</code>.</dd>" in gcc and "no pairs" not in gcc
+
+
+def test_the_summary_reads_the_sentences_of_the_first_page(tmp_path):
+    results = results_of(tmp_path, "01_a")
+    results.overview("gcc", limits="**half** is lost", advice="do less")
+    results.save()
+    found = report.read_results("smoke", tmp_path).findings
+    assert found["finding"].tolist() == ["Half is lost. What to try: do less."]
+    assert sentences({"sure": "", "lacking": "IPC"}) == "To know more: IPC."
+
+
+def test_bars_below_zero_or_not_finite_are_refused(tmp_path):
+    for wrong in (-1.0, np.nan, np.inf):
+        with pytest.raises(ValueError, match="bars of gcc must be finite"):
+            results_of(tmp_path, "01_a").overview_bars("gcc", BARS.assign(low=[wrong, 0.0]), "")
+
+
+def test_the_picture_of_an_account_tells_each_share_in_its_legend():
+    steps = np.linspace(0, 1, 5)
+    shares = pd.DataFrame({"retired": 0.25, "front-end latency": 0.5, "memory": 0.24}, index=steps)
+    parents = {"front-end latency": "front end", "memory": "back end"}
+    figure, (above, below) = account_card(shares, pd.Series(2.0, index=steps), parents=parents)
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == [
+        "retired 25 %",
+        "front-end latency 50 %",
+        "memory 24 %",
+    ]
+    assert above.get_ylabel() == "IPC" and below.get_ylim() == (0, 1.1)
+    assert [len(stack.get_paths()) for stack in below.collections] == [1, 1, 1]

@@ -1,0 +1,82 @@
+"""What is said of an account is what it holds."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cmlib import topdown
+from cmlib.fingerprint.diagnosis import advice
+from cmlib.study.topdown import ProgramAccount, losses_by_part
+from cmlib.study.topdown_summary import say_account
+from tests.test_topdown import AMD, planted
+
+DRAM = "ls_dmnd_fills_from_sys.dram_io_all"
+FRONT = "de_no_dispatch_per_slot.no_ops_from_frontend"
+
+
+def found(rates, table=AMD):
+    ipc = pd.Series(1.5, index=rates.index)
+    return ProgramAccount("gcc", topdown.account(rates, table), ipc, 7, np.nan)
+
+
+def test_losses_are_told_from_the_largest_on_with_their_shares():
+    rates, shares = planted()
+    told = say_account(found(rates))
+    retired, bad, front, back = (f"{100 * share:.0f} %" for share in shares.mean(axis=0))
+    assert told["limits"].startswith(f"**Of all slots, {front} are lost to the front end** (front-end ")
+    others = (f"{back} to the back end (memory ", f"{bad} to bad speculation (", f"; {retired} retired")
+    assert [told["limits"].find(text) > 0 for text in others] == [True] * 3
+    assert "in 7 runs, the account adds up to 100.0 % of the slots" in told["sure"]
+    assert told["advice"].startswith("front-end") and told["lacking"] == ""
+
+
+def test_waiting_for_memory_has_the_advice_of_the_diagnosis():
+    rates, _ = planted()
+    rates["de_no_dispatch_per_slot.backend_stalls"], rates[FRONT] = rates[FRONT], 0.0
+    rates["ex_no_retire.load_not_complete"], rates[DRAM] = rates["ex_no_retire.not_complete"], 0.2
+    told = say_account(found(rates))["advice"]
+    assert told.casefold() == f"memory and other caches: {advice('P_Mem_M')[1]}".casefold().rstrip(".")
+
+
+@pytest.mark.parametrize(("retired", "says"), [(8.0, "**Hardly any slots are lost**: 100 % retired"),
+                                               (6.8, "**Little is lost: of all slots, 85 % retired**; 15 % are lost to the")])  # fmt: skip
+def test_a_program_that_loses_little_is_told_to_do_less(retired, says):
+    rates = 0.0 * planted()[0]
+    rates["ex_ret_ops"] = rates["de_src_op_disp.all"] = retired
+    rates[FRONT] = 8 - retired
+    told = say_account(found(rates.assign(**{"ex_no_retire.not_complete": 1.0})))
+    assert told["limits"].startswith(says) and told["advice"].startswith("retired: do less")
+
+
+def test_what_was_not_counted_is_told_with_the_command_that_records_it():
+    told = say_account(found(planted()[0].drop(columns=[FRONT, "ex_no_retire.not_complete"])))
+    assert "front end was not counted" in told["sure"] and "front end, memory" in told["lacking"]
+    assert f"`cmlib record gcc --events {FRONT},ex_no_retire.not_complete -- COMMAND`" in told["lacking"]
+
+
+def test_an_account_that_does_not_add_up_says_so_and_what_to_record_again():
+    rates, _ = planted()
+    told = say_account(found(rates.assign(**{FRONT: 1.3 * rates[FRONT]})))
+    assert "**it does not add up** within 2 %, and front end is likely counted wrongly" in told["sure"]
+    assert (
+        FRONT in told["lacking"]
+        and "ex_ret_ops" in told["lacking"]
+        and "`cmlib record gcc" in told["lacking"]
+    )
+
+
+def test_an_account_whose_sum_proves_nothing_says_so():
+    rates = pd.DataFrame({"stalled-cycles-frontend": [0.5, 0.6], "stalled-cycles-backend": [0.1, 0.2]})
+    told = say_account(found(rates, topdown.read_table("generic")))
+    assert told["limits"].startswith("**Of all cycles, 55 % are lost to the front end**")
+    assert told["limits"].endswith("; 30 % are at work") and "whatever was counted" in told["sure"]
+
+
+def test_the_picture_splits_losses_and_leaves_what_retired_whole():
+    rates, shares = planted()
+    account = topdown.account(rates, AMD)
+    shown = losses_by_part(account)
+    assert "retired" in shown and {"memory", "front-end latency"} <= set(shown) and "back end" not in shown
+    np.testing.assert_allclose(shown.sum(axis=1), account.level().sum(axis=1), atol=0.01)
+    whole = topdown.account(rates.drop(columns="ex_no_retire.not_complete"), AMD)
+    assert "back end" in losses_by_part(whole)
