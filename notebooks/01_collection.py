@@ -152,7 +152,7 @@ for name, told in study.said_by_names(url, programs).items():
 
 # %%
 for name in programs:
-    rows = {"IPC": ipc[name]} if name in ipc else study.rates(url, name, n=3)
+    rows = {"IPC": ipc[name]} if name in ipc else study.leading_rates(url, name)
     figure, _ = plot.series_card(rows)
     alt = f"{name}: {', '.join(rows)} over time, a line a run."
     results.overview_picture(name, figure, alt)

@@ -14,6 +14,7 @@ from cmlib.study.cleaning import (
 from cmlib.study.collection import (
     counting_events,
     ipc,
+    leading_rates,
     machines,
     rates,
     recordings,
@@ -66,6 +67,7 @@ __all__ = [
     "largest_outliers",
     "leading_units",
     "likeness",
+    "leading_rates",
     "machines",
     "matrix",
     "merge_files",

@@ -113,8 +113,8 @@ def rates(url, program, *, n=8):
     Parameters
     ----------
     url, program : str
-    n : int, default 8
-        Events at most: the first ones that ever counted.
+    n : int or None, default 8
+        Events at most: the first ones that ever counted. None: all.
 
     Returns
     -------
@@ -127,6 +127,12 @@ def rates(url, program, *, n=8):
         for event in counts.columns[counts.sum() > 0]:
             found.setdefault(event, {})[run.meta["run"]] = counts[event] / run.interval_s[counts.index]
     return dict(list(found.items())[:n])
+
+
+def leading_rates(url, program, n=3):
+    """:func:`rates` of the studied events that happened most often, by event and unit."""
+    found = rates(url, program, n=None)
+    return {f"{event} per second": found[event] for event in _leading(url, program, n).index if event in found}
 
 
 def counting_events(url, programs):
@@ -210,7 +216,7 @@ def say_recorded(url, program, n=3):
     """
     if ipc(url, program):
         return {}
-    leading = counting_events(url, [program])["per second"].nlargest(n)
+    leading = _leading(url, program, n)
     often = ", ".join(f"`{event}` {rate:,.0f} times a second" for event, rate in leading.items())
     return {
         "limits": "it is not known, as IPC is not: no run counted both instructions and cycles. "
@@ -219,6 +225,10 @@ def say_recorded(url, program, n=3):
         "lacking": "IPC, and where the cycles go. `cmlib doctor` says whether this machine has hardware counters; "
         f"on one that has, `cmlib record {program} -- COMMAND` records what that takes",
     }
+
+
+def _leading(url, program, n):
+    return counting_events(url, [program])["per second"].nlargest(n)
 
 
 def _agreement(url, program, events):

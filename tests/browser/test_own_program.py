@@ -73,7 +73,7 @@ def test_a_recording_of_software_events_becomes_a_report(recorded, new_page, pic
     card = unfolded(page)
     assert "as IPC is not" in card and "page-faults" in card and "between the 2 runs" in card
     assert "`cmlib" not in card and "cmlib record myapp -- COMMAND" in card
-    assert page.locator("article img").get_attribute("alt").startswith("myapp: page-faults")
+    assert page.locator("article img").get_attribute("alt").startswith("myapp: page-faults per second, ")
     assert page.locator("figure img[src*='rates-0']").count() == 1
     assert "takes a machine with hardware counters" in page.locator("body").inner_text()
 
