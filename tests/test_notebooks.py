@@ -31,7 +31,9 @@ def test_the_page_links_to_every_figure_and_table(results):
         f for f in results.glob("*/*") if f.suffix in {".svg", ".png", ".csv", ".parquet", ".html", ".ipynb"}
     ]
     assert len(made) > 40
-    for file in made:
+    replaced = results / "01_collection/overview-0.svg"  # on the first page, by the account of notebook 02a
+    assert replaced in made and '"02a_topdown/overview-0.svg"' in page
+    for file in set(made) - {replaced}:
         assert f'"{file.parent.name}/{file.name}"' in page, file.name
 
 
