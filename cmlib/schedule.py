@@ -4,28 +4,11 @@ import re
 from dataclasses import dataclass
 from itertools import chain
 
+from cmlib.events.generic import SOFTWARE_NAMES
+
 PINNED = ("instructions", "cycles")
 PROBE = "probe"
 
-# Counted by the kernel: they take no counter of the processor.
-SOFTWARE_EVENTS = frozenset(
-    [
-        "alignment-faults",
-        "cgroup-switches",
-        "context-switches",
-        "cpu-clock",
-        "cpu-migrations",
-        "cs",
-        "dummy",
-        "emulation-faults",
-        "faults",
-        "major-faults",
-        "migrations",
-        "minor-faults",
-        "page-faults",
-        "task-clock",
-    ]
-)
 # As in sched:sched_switch; what follows a processor's event behind a colon are modifiers.
 _TRACEPOINT = re.compile(r"\w+:(?![ukhIGHpPSDWeb]+$)\w+")
 
@@ -217,7 +200,7 @@ def plan_probe(
 
 def needs_counter(event):
     """Whether an event takes one of the processor's counters; software events and tracepoints do not."""
-    return not (_TRACEPOINT.fullmatch(event) or event.partition(":")[0] in SOFTWARE_EVENTS)
+    return not (_TRACEPOINT.fullmatch(event) or event.partition(":")[0] in SOFTWARE_NAMES)
 
 
 def _groups(events, n_counters, pinned, counters_of):

@@ -14,7 +14,7 @@ import numpy as np
 
 from cmlib.anomaly.counters import events_for
 from cmlib.anomaly.planted import CONTENTION, planted_run
-from cmlib.workloads.kernels import overhead, pace, programs, recording
+from cmlib.workloads.kernels import executions, kernels, overhead, pace
 
 MACHINE = {"synthetic": True, "model_name": "none: made-up counts", "processors": 2, "numa_nodes": 1}
 BINARIES = "binaries"
@@ -70,20 +70,20 @@ def make(
     Path
         `folder`.
     """
-    chosen = [p for p in programs() if names is None or p.name in names]
+    chosen = [p for p in kernels() if names is None or p.name in names]
     if runs:
         chosen = [dataclasses.replace(program, runs=runs) for program in chosen]
     listed = events_for("amd_zen5")[:n_events]
     numbers = {"diluted_runs": diluted_runs, "runs_again": runs_again}
-    todo = recording.plan(chosen, listed, good_counters=good_counters, **numbers)
+    todo = executions.plan(chosen, listed, good_counters=good_counters, **numbers)
     stand_in = _StandIn(n_samples)
     with (
-        mock.patch.multiple(recording, execute=stand_in, taken_by_others=lambda *times: 0.0),
+        mock.patch.multiple(executions, execute=stand_in, taken_by_others=lambda *times: 0.0),
         mock.patch.object(pace, "execute", stand_in),
         mock.patch.object(overhead, "execute", stand_in),
     ):
         for item in todo:
-            recording.record(item, BINARIES, folder, MACHINE)
+            executions.record(item, BINARIES, folder, MACHINE)
             if item.form == "good":
                 overhead.record_overhead(item.program, BINARIES, item.parts[0], folder, MACHINE)
     return Path(folder)

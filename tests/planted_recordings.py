@@ -21,10 +21,10 @@ import pandas as pd
 from cmlib import events
 from cmlib.record import Counted, Program
 from cmlib.record.execute import Outcome, resolve
+from cmlib.workloads.micro import case_runs as micro
 from cmlib.workloads.micro import plateaus, working_sets
-from cmlib.workloads.micro import recording as micro
 from cmlib.workloads.micro.applications import CPU, PARALLEL, Application
-from cmlib.workloads.micro.programs import programs
+from cmlib.workloads.micro.programs import micro_benchmarks
 from cmlib.workloads.micro.selection import FOLDER, recorded_key_events
 from tests.fake import planted
 
@@ -70,7 +70,7 @@ def make(data, *, n_sizes=2, names=SOME_EVENTS, key_events=10, passes=2, seconds
     folder = data / "recordings" / FOLDER
     for place in (binaries, folder):
         place.mkdir(parents=True)
-    for program in programs():
+    for program in micro_benchmarks():
         target = binaries / program.name
         target.write_text("#!/bin/sh\n")
         target.chmod(0o755)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import stats
 
+from cmlib import clean
 from cmlib.clean import (
     METHODS,
     SERIES_METHODS,
@@ -300,3 +301,8 @@ def test_coverage_counts_what_lies_within():
     assert coverage(np.append(values, np.nan), 30) == 100
     with pytest.raises(ValueError, match="has 2 values"):
         coverage([1.0, 2.0], 3)
+
+
+def test_only_a_last_interval_that_was_cut_short_is_not_whole():
+    assert clean.whole_intervals([0.1, 0.04, 0.1, 0.1, 0.049]).tolist() == [True, True, True, True, False]
+    assert clean.whole_intervals([0.1, 0.1, 0.05]).all() and clean.whole_intervals([0.01]).all()

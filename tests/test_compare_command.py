@@ -16,7 +16,6 @@ from click.testing import CliRunner
 from cmlib import events
 from cmlib.anomaly import changes, programs, sides
 from cmlib.anomaly.autoencoder import Autoencoder
-from cmlib.anomaly.countable import countable
 from cmlib.anomaly.detector import AutoPerf
 from cmlib.anomaly.planted import planted_run
 from cmlib.anomaly.profiles import PLACE
@@ -25,6 +24,7 @@ from cmlib.anomaly.regions import include_dir
 from cmlib.anomaly.versions import find_version, plan_parts
 from cmlib.cli import main
 from cmlib.errors import CmlibError
+from cmlib.machine.countable import countable
 from cmlib.machine.host import core_pmus
 from tests.processes import processes, wait_until
 

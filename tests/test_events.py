@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cmlib import events
-from cmlib.anomaly.countable import countable
 from cmlib.errors import CmlibError
+from cmlib.machine.countable import countable
 from tests.naive import events as naive
 
 RECORDINGS = Path(__file__).resolve().parents[1] / "data/recordings"

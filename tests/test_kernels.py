@@ -11,14 +11,14 @@ import pytest
 from click.testing import CliRunner
 
 from cmlib.anomaly import counters
-from cmlib.anomaly.countable import countable
 from cmlib.anomaly.counters import events_for, playing, usual_events
 from cmlib.anomaly.profiles import read_regions
 from cmlib.anomaly.recordings import load_recording
 from cmlib.errors import CmlibError
 from cmlib.machine import Census
+from cmlib.machine.countable import countable
 from cmlib.workloads.kernels import __main__ as command
-from cmlib.workloads.kernels import build, execute, overhead, pace, programs, recording
+from cmlib.workloads.kernels import build, execute, executions, kernels, overhead, pace
 
 pytestmark = pytest.mark.needs("c++")
 # Each kernel with what its own source needs.
@@ -26,7 +26,7 @@ KERNELS = [
     pytest.param(
         program, id=program.name, marks=pytest.mark.needs("boost") if program.name == "spinlock_pool" else ()
     )
-    for program in programs()
+    for program in kernels()
 ]
 
 SMALL = {"parallel_matrix_mult": 1e-2, "parallel_matrix_comp": 1e-2}
@@ -36,7 +36,7 @@ EVENTS = countable("a=0x1,b=0x2,c=0x3")
 @pytest.fixture(autouse=True)
 def quiet(monkeypatch):
     """Tests that run beside this one would disturb every execution."""
-    monkeypatch.setattr(recording, "taken_by_others", lambda *times: 0.0)
+    monkeypatch.setattr(executions, "taken_by_others", lambda *times: 0.0)
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +80,7 @@ def test_each_invocation_is_a_sample(program, binaries, tmp_path):
 
 
 def test_the_table_is_the_papers():
-    rows = programs()
+    rows = kernels()
     assert [p.stands_for for p in rows][-6:] == [
         "histogram", "linear_regression", "reverse_index", "Boost", "Memcached", "MySQL",
     ]  # fmt: skip
@@ -90,7 +90,7 @@ def test_the_table_is_the_papers():
 
 
 def test_numa_programs_say_when_there_is_one_node(binaries):
-    program = next(p for p in programs() if p.nodes == 2)
+    program = next(p for p in kernels() if p.nodes == 2)
     done = subprocess.run(small(program, binaries, "bad"), capture_output=True, text=True, check=True)
     assert ("one NUMA node" in done.stderr) == (command._nodes() == 1)
 
@@ -139,8 +139,8 @@ def test_every_list_of_events_can_be_counted_and_has_a_clock(monkeypatch):
 
 
 def test_plan_covers_every_event_in_every_run():
-    todo = recording.plan(programs(), EVENTS, good_counters=3)
-    assert {item.program.name for item in todo} == {p.name for p in programs() if p.nodes == 1}
+    todo = executions.plan(kernels(), EVENTS, good_counters=3)
+    assert {item.program.name for item in todo} == {p.name for p in kernels() if p.nodes == 1}
     for item in todo:
         assert sum(item.parts, ()) == (("a", "0x1"), ("b", "0x2"), ("c", "0x3"))
         assert max(map(len, item.parts)) == 2 and item.per == "instructions"
@@ -150,10 +150,10 @@ def test_plan_covers_every_event_in_every_run():
     assert len([item for item in todo if item.form.startswith("diluted")]) == 18
     assert [(item.form, len(item.runs)) for item in todo[-13:]] == [("again", 20)] * 13
     assert "blackscholes" in {
-        item.program.name for item in recording.plan(programs(), EVENTS, good_counters=3, nodes=2)
+        item.program.name for item in executions.plan(kernels(), EVENTS, good_counters=3, nodes=2)
     }
     with pytest.raises(CmlibError, match="takes two"):
-        recording.plan(programs(), EVENTS, good_counters=1)
+        executions.plan(kernels(), EVENTS, good_counters=1)
 
 
 def pretend(instructions, *, running=1.0, checksum=7):
@@ -178,9 +178,9 @@ def pretend(instructions, *, running=1.0, checksum=7):
 
 
 def one_recording(form="bad"):
-    program = programs()[0]
+    program = kernels()[0]
     return next(
-        r for r in recording.plan([program], EVENTS, good_counters=3, diluted_runs=0) if r.form == form
+        r for r in executions.plan([program], EVENTS, good_counters=3, diluted_runs=0) if r.form == form
     )
 
 
@@ -191,10 +191,10 @@ def steady(monkeypatch):
 
 
 def test_a_recording_is_written_once_and_reads_back(steady, tmp_path, monkeypatch):
-    monkeypatch.setattr(recording, "execute", pretend(1000))
+    monkeypatch.setattr(executions, "execute", pretend(1000))
     item = one_recording()
     finished = []
-    made = recording.record(item, tmp_path, tmp_path / "out", {"processors": 2}, progress=finished.append)
+    made = executions.record(item, tmp_path, tmp_path / "out", {"processors": 2}, progress=finished.append)
     about = json.loads(made.read_text())
     assert about["machine"] == {"processors": 2} and about["rejected_executions"] == 0
     assert len(finished) == len(about["runs"]) == 20
@@ -202,20 +202,20 @@ def test_a_recording_is_written_once_and_reads_back(steady, tmp_path, monkeypatc
     assert read == about and list(runs) == [run["run"] for run in about["runs"]]
     assert set(runs["bad-000"]) == {"function", "location", "a", "b", "c"}
     assert runs["bad-000"]["a"].tolist() == pytest.approx([5 / 1000 / 2] * 3)
-    assert recording.record(item, tmp_path, tmp_path / "out", {}) is None
+    assert executions.record(item, tmp_path, tmp_path / "out", {}) is None
     assert sorted(p.name for p in made.parent.iterdir()) == ["bad.csv.gz", "bad.json"]
     with pytest.raises(CmlibError, match=r"counts other events: c, .*--folder"):
-        recording.record(replace(item, parts=item.parts[:1]), tmp_path, tmp_path / "out", {})
+        executions.record(replace(item, parts=item.parts[:1]), tmp_path, tmp_path / "out", {})
     made.with_name("bad.csv.gz").write_bytes(b"")
     with pytest.raises(CmlibError, match="is not what was recorded"):
         load_recording(made)
 
 
 def test_disturbed_executions_are_repeated_and_the_quietest_is_kept(steady, tmp_path, monkeypatch):
-    monkeypatch.setattr(recording, "execute", pretend(1000))
+    monkeypatch.setattr(executions, "execute", pretend(1000))
     shares = iter([0.5, 0.2, 0.01, *[0.9, 0.4, 0.3, *[0.6] * 7], *[0.0] * 100])
-    monkeypatch.setattr(recording, "taken_by_others", lambda *times: next(shares))
-    made = recording.record(one_recording(), tmp_path, tmp_path / "out", {})
+    monkeypatch.setattr(executions, "taken_by_others", lambda *times: next(shares))
+    made = executions.record(one_recording(), tmp_path, tmp_path / "out", {})
     told = re.findall(r"others=(\S+)", gzip.decompress(made.with_name("bad.csv.gz").read_bytes()).decode())
     assert told[:3] == ["0.010", "0.300", "0.000"]
     assert json.loads(made.read_text())["rejected_executions"] == 2 + 9
@@ -224,24 +224,24 @@ def test_disturbed_executions_are_repeated_and_the_quietest_is_kept(steady, tmp_
 def test_executions_beside_a_slow_machine_are_repeated(tmp_path, monkeypatch):
     """Of one kind each time as quick as usual; but the machine is slow after the first run's first two."""
     beside = iter([0.1] * 9 + [0.15, 0.12, 0.1, 0.1] + [0.1] * 100 + [0.2] * 100)
-    monkeypatch.setattr(recording, "execute", pretend(1000))
-    monkeypatch.setattr(recording, "taken_by_others", lambda *times: 0.0)
+    monkeypatch.setattr(executions, "execute", pretend(1000))
+    monkeypatch.setattr(executions, "taken_by_others", lambda *times: 0.0)
     monkeypatch.setattr(pace, "execute", lambda argv: (7, next(beside)))
-    made = recording.record(one_recording(), tmp_path, tmp_path / "out", {})
+    made = executions.record(one_recording(), tmp_path, tmp_path / "out", {})
     told = re.findall(r"behind=(\S+)", gzip.decompress(made.with_name("bad.csv.gz").read_bytes()).decode())
     assert told[:2] == ["0.000", "0.000"]
     assert json.loads(made.read_text())["rejected_executions"] == 3
 
 
 def test_shares_of_the_dilution_curve_have_files_of_their_own(steady, tmp_path, monkeypatch):
-    monkeypatch.setattr(recording, "execute", pretend(1000))
-    program = next(p for p in programs() if p.name in recording.DILUTED)
-    todo = recording.plan([program], EVENTS, good_counters=4, diluted_runs=1)
+    monkeypatch.setattr(executions, "execute", pretend(1000))
+    program = next(p for p in kernels() if p.name in executions.DILUTED)
+    todo = executions.plan([program], EVENTS, good_counters=4, diluted_runs=1)
     for item in todo[2:]:
-        recording.record(item, tmp_path, tmp_path / "out", {})
+        executions.record(item, tmp_path, tmp_path / "out", {})
     shares = [load_recording(file)[0]["sharing"] for file in sorted(tmp_path.rglob("diluted-*.json"))]
-    assert sorted(shares, reverse=True) == list(recording.SHARING)
-    assert len(list(tmp_path.rglob("control-*.csv.gz"))) == len(recording.SHARING)
+    assert sorted(shares, reverse=True) == list(executions.SHARING)
+    assert len(list(tmp_path.rglob("control-*.csv.gz"))) == len(executions.SHARING)
 
 
 @pytest.mark.parametrize(
@@ -253,14 +253,14 @@ def test_shares_of_the_dilution_curve_have_files_of_their_own(steady, tmp_path, 
     ],
 )
 def test_bad_counting_leaves_nothing_behind(steady, tmp_path, monkeypatch, stand_in, complaint):
-    monkeypatch.setattr(recording, "execute", stand_in)
+    monkeypatch.setattr(executions, "execute", stand_in)
     with pytest.raises(CmlibError, match=complaint):
-        recording.record(one_recording(), tmp_path, tmp_path / "out", {})
+        executions.record(one_recording(), tmp_path, tmp_path / "out", {})
     assert not list(tmp_path.rglob("*.json")) and not list(tmp_path.rglob("*.gz"))
 
 
 def test_overhead_compares_counted_with_uncounted(binaries, tmp_path):
-    program, events = programs()[0], [("page-faults", "1:2")]
+    program, events = kernels()[0], [("page-faults", "1:2")]
     build(binaries, [program.name])
     made = overhead.record_overhead(program, binaries, events, tmp_path, {}, scale=0.2, pairs=3)
     about = json.loads(made.read_text())
@@ -270,12 +270,12 @@ def test_overhead_compares_counted_with_uncounted(binaries, tmp_path):
 
 
 def test_without_a_pmu_software_events_are_recorded_for_real(binaries, tmp_path):
-    program = replace(programs()[9], runs=(2, 1, 1), size=1000)
+    program = replace(kernels()[9], runs=(2, 1, 1), size=1000)
     build(binaries, [program.name])
     events = countable("task-clock,page-faults,context-switches")
-    todo = recording.plan([program], events)
+    todo = executions.plan([program], events)
     assert todo[0].parts == (tuple((event.name, event.config) for event in events),)
-    about, runs = load_recording(recording.record(todo[0], binaries, tmp_path, {"processors": 2}))
+    about, runs = load_recording(executions.record(todo[0], binaries, tmp_path, {"processors": 2}))
     assert about["per"] == "work" and len(runs) == 3
     assert set(runs["good-000"]) == {"function", "location", "task-clock", "page-faults", "context-switches"}
     # A switch or more when the workers are waited for, of 1000 items; and a pixel takes some nanoseconds
@@ -297,7 +297,7 @@ def test_the_command_lists_and_only_lists(tmp_path, monkeypatch):
 
 def test_the_command_records_what_it_listed(tmp_path, monkeypatch):
     monkeypatch.setenv("CMLIB_DATA", str(tmp_path))
-    for module in (recording, overhead, pace):
+    for module in (executions, overhead, pace):
         monkeypatch.setattr(module, "execute", pretend(1000))
     monkeypatch.setattr(command, "census", lambda: Census(3, 3))
     arguments = ["--record", "--program", "histogram", "--events", "a=0x1,b=0x2"]

@@ -15,7 +15,7 @@ from cmlib.errors import CmlibError
 from cmlib.record import record
 from cmlib.record.archive import read_raw
 from cmlib.schedule import Plan
-from cmlib.workloads.micro import build, cases, programs, run
+from cmlib.workloads.micro import build, cases, micro_benchmarks, run
 from cmlib.workloads.micro.build import SOURCES
 from cmlib.workloads.micro.twins import compare_twins
 from tests.micro_cases import ALL_CASES
@@ -42,7 +42,7 @@ def argv(name, form, *, size=1 << 16, operations=1000, seed=1):
 
 def test_every_program_has_a_source_and_every_source_is_a_program():
     sources = {path.stem: path.parent.name for path in SOURCES.rglob("*.c")}
-    assert {p.source or p.name: "src" if p.trained else "unseen" for p in programs()} == {
+    assert {p.source or p.name: "src" if p.trained else "unseen" for p in micro_benchmarks()} == {
         name: place for name, place in sources.items() if name not in ("program", "sweep")
     }
 
@@ -63,7 +63,7 @@ def test_every_case_has_a_healthy_twin_and_a_name_of_its_own():
     assert all(re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", case.name) for case in ALL_CASES)
 
 
-@pytest.mark.parametrize("program", programs(), ids=lambda program: program.name)
+@pytest.mark.parametrize("program", micro_benchmarks(), ids=lambda program: program.name)
 def test_a_run_does_what_it_was_asked_and_the_same_each_time(micro_binaries, program):
     for form in "PN":
         first, again = (run(argv(program.name, form), micro_binaries) for _ in range(2))

@@ -17,7 +17,7 @@ from cmlib import events
 from cmlib.archive.runs import run_name
 from cmlib.record import archive
 from cmlib.workloads import kernels
-from cmlib.workloads.micro import applications, cases, countable, recording, selection
+from cmlib.workloads.micro import applications, case_runs, cases, probing, selection
 from cmlib.workloads.micro.__main__ import main
 from tests.micro_cases import ALL_CASES, SIZES
 from tests.small_runs import add_run
@@ -62,7 +62,7 @@ def recorder(monkeypatch):
                 (folder / name).mkdir(exist_ok=True)
                 archive.add_run(folder / name, meta, written_by_perf(plan, label, seed=len(made)).encode())
 
-    monkeypatch.setattr(recording, "record", write)
+    monkeypatch.setattr(case_runs, "record", write)
     return made
 
 
@@ -79,9 +79,9 @@ def written_by_perf(plan, label, *, seed, n=17):
 
 
 def test_all_recordings_are_made_in_one_go_and_only_once(recorder, micro_binaries, tmp_path, monkeypatch):
-    monkeypatch.setattr(recording, "listed_events", lambda: None)
-    monkeypatch.setattr(recording, "encodings", lambda asked, _: ({name: name for name in asked}, {}))
-    options = recording.Settings(seconds=1, passes=2, all_per_run=4, key_events=3)
+    monkeypatch.setattr(case_runs, "listed_events", lambda: None)
+    monkeypatch.setattr(case_runs, "encodings", lambda asked, _: ({name: name for name in asked}, {}))
+    options = case_runs.Settings(seconds=1, passes=2, all_per_run=4, key_events=3)
     names = [
         "ex_ret_brn_misp",
         "ls_stlf",
@@ -93,11 +93,11 @@ def test_all_recordings_are_made_in_one_go_and_only_once(recorder, micro_binarie
     sizes = {"L2": [1 << 16], "L3": [1 << 17], "M": [1 << 18]}
     few = {"array", "branch", "filter"}
     plan = [
-        entry for entry in recording.plan_cases(sizes, options, len(names)) if entry[0].program.name in few
+        entry for entry in case_runs.plan_cases(sizes, options, len(names)) if entry[0].program.name in few
     ]
     own = tmp_path / selection.FOLDER
     make = partial(
-        recording.record_cases, plan, options, names, micro_binaries, own, counters={"offered": 6, "good": 5}
+        case_runs.record_cases, plan, options, names, micro_binaries, own, counters={"offered": 6, "good": 5}
     )
     assert len(list(make())) == len(plan)
     chosen = selection.recorded_key_events(own)
@@ -126,20 +126,20 @@ def test_all_recordings_are_made_in_one_go_and_only_once(recorder, micro_binarie
 
 
 def test_the_plan_says_how_long_it_takes(micro_binaries):
-    options = recording.Settings(seconds=30, passes=2, all_per_run=60)
-    plan = recording.plan_cases(SIZES, options, 225)[::20]
-    minutes = recording.estimate_minutes(plan, options, micro_binaries)
+    options = case_runs.Settings(seconds=30, passes=2, all_per_run=60)
+    plan = case_runs.plan_cases(SIZES, options, 225)[::20]
+    minutes = case_runs.estimate_minutes(plan, options, micro_binaries)
     assert [n for _, name, n in plan if name == "all"] == [4] * sum(name == "all" for _, name, _ in plan)
     assert all(0.5 * n <= m <= 0.7 * n for m, (_, _, n) in zip(minutes, plan, strict=True))
 
 
 def test_which_events_count_is_learnt_from_recordings(tmp_path):
-    assert countable.counting_events(tmp_path, "amd_zen5") == []
+    assert probing.counting_events(tmp_path, "amd_zen5") == []
     for part, own in enumerate(["amd_zen5", "intel_skl"]):
         meta = {"groups": [[f"b_{own}", "c"], ["a"]], "machine": {"microarchitecture": own}}
         add_run(tmp_path, "gcc", "sweep", 0, part, [], **meta)
-    assert countable.counting_events(tmp_path, "amd_zen5") == ["a", "b_amd_zen5", "c"]
-    assert countable.counting_events(tmp_path, None) == ["a", "b_amd_zen5", "b_intel_skl", "c"]
+    assert probing.counting_events(tmp_path, "amd_zen5") == ["a", "b_amd_zen5", "c"]
+    assert probing.counting_events(tmp_path, None) == ["a", "b_amd_zen5", "b_intel_skl", "c"]
 
 
 def test_a_probe_finds_which_events_count(fake_perf, micro_binaries, tmp_path, monkeypatch):
@@ -150,7 +150,7 @@ def test_a_probe_finds_which_events_count(fake_perf, micro_binaries, tmp_path, m
     )
     case = next(case for case in ALL_CASES if case.name == "micro-branch-P")
     monkeypatch.setenv("PATH", f"{micro_binaries}:{os.environ['PATH']}")
-    found = countable.probe(
+    found = probing.probe(
         case, known, micro_binaries, tmp_path, seconds=0.3, counters={"offered": 6, "good": 5}, lock=None
     )
     assert found == ["ex_ret_brn", "ex_ret_brn_misp"]
@@ -179,9 +179,9 @@ def test_the_command_lists_what_it_would_record(micro_binaries, tmp_path, monkey
 @pytest.mark.needs("c++")
 def test_parallel_programs_are_recorded_by_name_and_last_as_long_as_before(tmp_path, monkeypatch):
     """One that can't be compiled, as without Boost's headers, concerns no other."""
-    kernel = next(k for k in kernels.programs() if k.name == "parallel_scalar_sum")
+    kernel = next(k for k in kernels.kernels() if k.name == "parallel_scalar_sum")
     broken = replace(kernel, name="spinlock_pool")
-    monkeypatch.setattr(applications.kernel_recipe, "programs", lambda: [broken, kernel])
+    monkeypatch.setattr(applications.kernel_recipe, "kernels", lambda: [broken, kernel])
     monkeypatch.setattr(kernels.recipe, "SOURCES", tmp_path / "sources")
     shutil.copytree(Path(kernels.recipe.__file__).parent / "src", tmp_path / "sources")
     (tmp_path / "sources/spinlock_pool.cpp").write_text("#include <boost/that/is/not/there.hpp>\n")

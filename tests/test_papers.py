@@ -3,7 +3,7 @@
 import pytest
 
 from cmlib.report import paper
-from cmlib.workloads.programs import programs
+from cmlib.workloads.programs import recipes
 
 
 @pytest.mark.parametrize(
@@ -19,12 +19,12 @@ def test_programs_are_called_as_their_recipes(name, keys):
     found = paper(name)
     for key in keys:
         found = found[key]
-    assert found and set(found) <= set(programs())
+    assert found and set(found) <= set(recipes())
 
 
 def test_table_1_has_a_row_for_each_of_the_papers_programs():
     suites = {"HiBench", "CloudSuite 3.0"}
-    own = {name for name, recipe in programs().items() if recipe.suite in suites}
+    own = {name for name, recipe in recipes().items() if recipe.suite in suites}
     assert set(paper("counterminer")["coverage_percent"]) == own and len(own) == 16
 
 

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from cmlib.errors import CmlibError
 from cmlib.workloads import inputs
-from cmlib.workloads.programs import label, lacking, main, prepared, programs, recipe, to_record
+from cmlib.workloads.programs import label, lacking, main, prepared, recipe, recipes, to_record
 from cmlib.workloads.recipe import Counted, check_installed, missing_modules, missing_packages, run_tool
 from cmlib.workloads.server import Server, ServerError, descendants
 from cmlib.workloads.servers import datacaching, pairs, web
@@ -65,7 +65,7 @@ def alive(pid):
 
 def test_the_papers_programs_and_pairs_have_recipes():
     suites = {}
-    for name, found in programs().items():
+    for name, found in recipes().items():
         assert name == found.name == recipe(name).name
         suites.setdefault(found.suite, set()).add(name)
     assert suites["HiBench"] == HIBENCH
@@ -75,7 +75,7 @@ def test_the_papers_programs_and_pairs_have_recipes():
 
 
 def test_a_recipe_says_what_runs_and_on_what_input():
-    for found in programs().values():
+    for found in recipes().values():
         assert all([found.stands_for, found.framework, found.input, found.packages])
         assert any(character.isdigit() for character in found.input) or found.suite == "co-located"
 
@@ -107,7 +107,7 @@ def test_java_may_come_from_any_package(tmp_path, monkeypatch):
 
 def test_what_every_program_lacks_is_told_by_suite():
     lacked = {name: words for each in lacking().values() for name, words in each.items()}
-    assert set(lacked) == set(programs())
+    assert set(lacked) == set(recipes())
     for name, words in lacked.items():
         told = [*missing_packages(recipe(name)), *(f"{m} (Python)" for m in missing_modules(recipe(name)))]
         assert list(words) == told
@@ -122,7 +122,7 @@ def test_what_is_to_be_recorded_is_checked_at_once(wrong):
 def test_the_list_names_every_program():
     done = CliRunner().invoke(main, [])
     assert done.exit_code == 0
-    assert all(name in done.output for name in programs())
+    assert all(name in done.output for name in recipes())
 
 
 def test_labels_do_not_depend_on_the_order_of_options():

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cmlib.schedule import SOFTWARE_EVENTS, needs_counter, plan_mlpx, plan_ocoe, plan_probe
+from cmlib.events.generic import SOFTWARE_NAMES
+from cmlib.schedule import needs_counter, plan_mlpx, plan_ocoe, plan_probe
 
 event_lists = st.permutations(range(60)).flatmap(
     lambda order: st.integers(1, 60).map(lambda n: [f"event_{i}" for i in order[:n]])
@@ -55,7 +56,7 @@ def test_a_multiplexed_run_holds_at_most_the_events_asked_for(events, n_counters
 
 
 @laws
-@given(event_lists, st.lists(st.sampled_from(sorted(SOFTWARE_EVENTS)), min_size=1, unique=True), counters)
+@given(event_lists, st.lists(st.sampled_from(sorted(SOFTWARE_NAMES)), min_size=1, unique=True), counters)
 def test_events_the_kernel_counts_take_no_counter(events, software, n_counters):
     (alone,) = plan_ocoe(software, 0, pinned=())
     assert alone.groups == (tuple(software),)

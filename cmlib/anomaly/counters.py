@@ -3,7 +3,7 @@
 import pandas as pd
 
 from cmlib import events, machine
-from cmlib.anomaly.countable import countable
+from cmlib.machine.countable import countable
 from cmlib.machine.host import core_pmus
 from cmlib.places import events_dir
 

@@ -8,7 +8,6 @@ import secrets
 from dataclasses import dataclass
 from pathlib import Path
 
-from cmlib.anomaly.countable import countable
 from cmlib.anomaly.counters import usual_events
 from cmlib.anomaly.profiles import read_runs
 from cmlib.anomaly.recordings import in_recording, read_recording, save_recording
@@ -16,6 +15,7 @@ from cmlib.anomaly.times import read_times
 from cmlib.anomaly.versions import find_version, plan_parts, record_run
 from cmlib.errors import CmlibError
 from cmlib.machine import census, counters_lock, describe, known_events
+from cmlib.machine.countable import countable
 from cmlib.machine.host import core_pmus
 
 FORMS = ("old", "new")

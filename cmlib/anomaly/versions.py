@@ -13,10 +13,10 @@ from pathlib import Path
 import pandas as pd
 
 from cmlib import perf
-from cmlib.anomaly.countable import INSTRUCTIONS
 from cmlib.anomaly.profiles import read_regions
 from cmlib.anomaly.times import WHOLE, heading
 from cmlib.errors import CmlibError
+from cmlib.machine.countable import INSTRUCTIONS
 from cmlib.record.execute import check_perf, ending, kept
 
 _ATTEMPTS = 3

@@ -10,6 +10,7 @@ from cmlib.clean.replay import Replay, replay
 from cmlib.clean.run import METHODS, clean_run
 from cmlib.clean.series import SERIES_METHODS, clean_series
 from cmlib.clean.sums import hold_sums
+from cmlib.clean.whole import whole_intervals
 
 __all__ = [
     "METHODS",
@@ -28,4 +29,5 @@ __all__ = [
     "replay",
     "replace_outliers",
     "spread_late_readings",
+    "whole_intervals",
 ]

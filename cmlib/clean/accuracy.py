@@ -9,6 +9,7 @@ from scipy import stats
 
 from cmlib.clean import METHODS, clean_run, spread_late_readings
 from cmlib.clean.distance import dtw, folded_error
+from cmlib.clean.whole import whole_intervals
 from cmlib.errors import UnfitRecordingError
 
 MEASURES = ("eq4_percent", "distance_ratio", "total_error_percent", "distribution_error")
@@ -251,10 +252,8 @@ def _ocoe_series(run, event):
 
 def _whole(series):
     """The values of a series, without NaN and without a last interval cut short."""
-    lengths = np.diff(series.index.to_numpy(), prepend=0.0)
-    if len(lengths) > 1 and lengths[-1] < np.median(lengths) / 2:
-        series = series.iloc[:-1]
-    return series.dropna().astype(np.float64)
+    whole = whole_intervals(np.diff(series.index.to_numpy(), prepend=0.0))
+    return series[whole].dropna().astype(np.float64)
 
 
 def _own_distance(ocoe):

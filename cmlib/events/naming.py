@@ -3,29 +3,11 @@
 import difflib
 import re
 
+from cmlib.events.generic import HARDWARE_NAMES, SOFTWARE_NAMES
 from cmlib.events.tables import EventError
-from cmlib.schedule import SOFTWARE_EVENTS
 
 _MODIFIER = re.compile(r"(?<=/)[ukhIGHpPSDWeb]+$|:[ukhIGHpPSDWeb]+$")
 _NAME_TERM = re.compile(r"(?<=[/,])name=([^,/]+)")
-_HARDWARE = frozenset(
-    [
-        "branch-instructions",
-        "branch-misses",
-        "branches",
-        "bus-cycles",
-        "cache-misses",
-        "cache-references",
-        "cpu-cycles",
-        "cycles",
-        "idle-cycles-backend",
-        "idle-cycles-frontend",
-        "instructions",
-        "ref-cycles",
-        "stalled-cycles-backend",
-        "stalled-cycles-frontend",
-    ]
-)
 _TOOL = frozenset(["duration_time", "system_time", "user_time"])
 _HARDWARE_PATTERN = re.compile(
     r"(L1-[di]cache|LLC|[di]TLB|branch|node)-(loads|load-misses|stores|store-misses|prefetches|prefetch-misses)"
@@ -64,9 +46,9 @@ def encode(event, table, modifier="u"):
     if name in table.index and not table.at[name, "named"]:
         row = table.loc[name]
         return f"cpu/event={row['code']:#x},umask={row['umask']:#x},name={name}/{modifier}"
-    if name in SOFTWARE_EVENTS or name in _TOOL or ":" in name:
+    if name in SOFTWARE_NAMES or name in _TOOL or ":" in name:
         modifier = re.sub("[uk]", "", modifier)
-    elif not (name in table.index or name in _HARDWARE or _HARDWARE_PATTERN.fullmatch(name)):
+    elif not (name in table.index or name in HARDWARE_NAMES or _HARDWARE_PATTERN.fullmatch(name)):
         raise EventError(_unknown(name, table))
     return f"{name}:{modifier}" if modifier else name
 
@@ -112,7 +94,7 @@ def _without_modifier(event):
 
 
 def _unknown(name, table):
-    near = difflib.get_close_matches(name, [*table.index, *_HARDWARE, *SOFTWARE_EVENTS], n=3, cutoff=0.6)
+    near = difflib.get_close_matches(name, [*table.index, *HARDWARE_NAMES, *SOFTWARE_NAMES], n=3, cutoff=0.6)
     hint = f"Did you mean {' or '.join(near)}?" if near else "The table's names are in its first column."
     return (
         f"event {name!r} is in neither the event table nor among perf's own names. {hint}\n"

@@ -1,11 +1,12 @@
 """Which events tell a program's IPC: boosted models, their importances, and how stable a ranking is."""
 
-from cmlib.rank.boosting import Boosting, predict_held_out, regressor
+from cmlib.rank.boosting import STACKED, Boosting, predict_held_out, regressor
 from cmlib.rank.importance import influence, read_trees
 from cmlib.rank.refinement import Refinement, blocks, random_share_errors, refine, relative_error
 from cmlib.rank.stability import draw_importances, importance_spread, rank_agreement, smi_test
 
 __all__ = [
+    "STACKED",
     "Boosting",
     "Refinement",
     "blocks",

@@ -5,7 +5,6 @@ import importlib.metadata
 import io
 import json
 import math
-import os
 import platform
 import shutil
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ import yaml
 from IPython.display import HTML, Image, display
 
 from cmlib import places
+from cmlib.archive import settle
 from cmlib.errors import NothingRecordedError
 from cmlib.report.inline import plain, to_html
 from cmlib.report.manifests import SCHEMA, read_manifests, remove_note, sizes
@@ -193,7 +193,7 @@ class Results:
         text = json.dumps(self._record, indent=1, ensure_ascii=False)
         (self._draft / "manifest.json").write_text(text + "\n", encoding="utf-8")
         shutil.rmtree(self._final, ignore_errors=True)
-        os.replace(self._draft, self._final)
+        settle(self._draft, self._final)
         remove_note(self._final.parent, self._final.name)
         versions = ", ".join(f"{name} {number}" for name, number in self._record["versions"].items())
         return _paragraph(f"*Made with {versions}.*")

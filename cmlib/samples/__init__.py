@@ -5,7 +5,7 @@ from cmlib.samples.files import SampleError, read_lines
 from cmlib.samples.keeping import record_stream
 from cmlib.samples.parser import SampleParser
 from cmlib.samples.reading import read_samples
-from cmlib.samples.recording import compress_samples, record_lines, record_samples
+from cmlib.samples.sampling import compress_samples, record_lines, record_samples
 from cmlib.samples.streams import find_lines, find_streams
 
 __all__ = [

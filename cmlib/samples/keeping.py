@@ -7,7 +7,7 @@ from cmlib.archive import errors_as, make_folder
 from cmlib.record.archive import check_names
 from cmlib.record.program import as_program
 from cmlib.samples.files import SampleError, samples_dir
-from cmlib.samples.recording import record_lines, record_samples
+from cmlib.samples.sampling import record_lines, record_samples
 from cmlib.schedule import needs_counter
 
 HARDWARE_GROUP = ("cycles", "cache-misses", "instructions")

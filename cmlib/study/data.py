@@ -12,7 +12,7 @@ from cmlib.schedule import PINNED
 from cmlib.study.cache import kept
 from cmlib.study.event_tables import known_sums
 from cmlib.study.requested import chosen, listed
-from cmlib.workloads.programs import programs as recipes
+from cmlib.workloads.programs import recipes
 
 _KINDS = {"ocoe": "without multiplexing", "mlpx": "with multiplexing", "lines": "as lines"}
 _FEWEST_INTERVALS = 20
@@ -211,7 +211,7 @@ def matrix(runs, *, per="cycles"):
 
 def whole_intervals(run):
     """Counts and running shares of a run without its last interval, where that was cut short."""
-    whole = run.interval_s > run.interval_s.median() / 2
+    whole = clean.whole_intervals(run.interval_s)
     return run.counts[whole], run.running[whole]
 
 

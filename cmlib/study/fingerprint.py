@@ -14,7 +14,7 @@ from cmlib.fingerprint.diagnosis import label_shares, score_programs
 from cmlib.fingerprint.key_events import accuracy_curve, eliminate, nested_accuracy_curve
 from cmlib.fingerprint.unknown import UnknownRejector
 from cmlib.fingerprint.validate import leave_each_out, validate
-from cmlib.workloads.micro import plateaus, programs
+from cmlib.workloads.micro import micro_benchmarks, plateaus
 from cmlib.workloads.micro import selection as recorded
 
 SLICE_S = 0.4
@@ -112,7 +112,7 @@ def table_1(about):
     names = about.index.get_level_values("program").str.split("-")
     frame = about.assign(program=names.str[1], form=names.str[2])
     rows = []
-    for program in programs():
+    for program in micro_benchmarks():
         own = frame[frame["program"] == program.name]
         if program.trained and len(own):
             sizes = [f"{size / 1024:.0f}" for size in sorted(own["size"].dropna().unique())]

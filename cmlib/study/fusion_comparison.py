@@ -4,10 +4,9 @@ import numpy as np
 import pandas as pd
 
 from cmlib import fuse, rank
-from cmlib.rank.boosting import Boosting, predict_held_out
+from cmlib.rank.boosting import STACKED, predict_held_out
 
 # A tree must find the run before it can look at the run's events: stacked runs want larger trees than aligned ones.
-_LARGE = Boosting(trees=100, learning_rate=0.15, leaves=31)
 _UNITS = {"counts": "intervals", "per cycle": "cycles"}
 
 
@@ -44,7 +43,7 @@ def compare_fusions(runs, *, n_blocks=12, n_folds=4, seed=0):
     for values, per in _UNITS.items():
         stacked, own = fuse.stack_runs(steps, per=per, leave_out=("intervals",))
         aligned, mean = fuse.align_runs(steps, n_steps, per=per, leave_out=("intervals",))
-        by_run, large = own.to_numpy().reshape(n_runs, n_steps), {"boosting": _LARGE, "seed": seed}
+        by_run, large = own.to_numpy().reshape(n_runs, n_steps), {"boosting": STACKED, "seed": seed}
         each = predict_held_out(stacked, own, np.tile(fold, n_runs), **large).reshape(by_run.shape)
         rows.append(_judged("stacked", values, by_run, each))
         rows.append(_judged("aligned", values, by_run, predict_held_out(aligned, mean, fold, **large)))

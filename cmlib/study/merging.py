@@ -4,11 +4,10 @@ import numpy as np
 import pandas as pd
 
 from cmlib import fuse, rank
-from cmlib.rank.boosting import Boosting, predict_held_out, regressor
+from cmlib.rank.boosting import STACKED, predict_held_out, regressor
 from cmlib.study.data import Matrix, interval_runs
 
 # A tree must find the run before it can look at the run's events, so that stacked runs want larger trees.
-_STACKED = Boosting(trees=100, learning_rate=0.15, leaves=31)
 
 
 def run_times(url, programs):
@@ -128,7 +127,7 @@ def refine_stacked(runs, *, step=10, test_share=0.2, seed=0):
         As from :func:`cmlib.rank.random_share_errors`.
     """
     X, ipc = fuse.stack_runs(list(runs[runs["pass"] == runs["pass"].min()]["counts"]))
-    options = {"step": step, "test_share": test_share, "boosting": _STACKED, "seed": seed}
+    options = {"step": step, "test_share": test_share, "boosting": STACKED, "seed": seed}
     return rank.random_share_errors(fuse.scale_to_unit(X), ipc, **options)
 
 

@@ -5,7 +5,7 @@ import itertools
 import pandas as pd
 
 from cmlib.rank import stability
-from cmlib.workloads.programs import programs as recipes
+from cmlib.workloads.programs import recipes
 
 
 def suites(programs):

@@ -16,7 +16,7 @@ _JAVA = ("default-jre-headless",)
 _GRAPH = partial(spark.prepare, "graphanalytics", "CloudSuite", {"links": 200_000})
 
 
-def programs():
+def recipes():
     """Every recipe: HiBench's eight, CloudSuite's eight, two co-located pairs, and the CPU programs.
 
     Returns
@@ -36,7 +36,7 @@ def recipe(name):
     CmlibError
         If there is none of that name.
     """
-    known = programs()
+    known = recipes()
     if name not in known:
         raise CmlibError(f"there is no recipe for {name!r}; there are {', '.join(known)}")
     return known[name]
@@ -110,10 +110,10 @@ def lacking():
         Suite to program to the Debian packages and, as ``NAME (Python)``, the Python packages it lacks;
         an empty tuple where it can be recorded.
     """
-    recipes = programs().values()
-    installed = installed_packages(package for found in recipes for package in found.packages)
+    known = recipes().values()
+    installed = installed_packages(package for found in known for package in found.packages)
     by_suite = {}
-    for found in recipes:
+    for found in known:
         packages = [package for package in found.packages if package not in installed]
         modules = [f"{name} (Python)" for name in missing_modules(found)]
         by_suite.setdefault(found.suite, {})[found.name] = (*packages, *modules)
@@ -327,7 +327,7 @@ def main(tried, scale, given):
 
 def _list():
     lacks = {name: words for suite in lacking().values() for name, words in suite.items()}
-    for found in programs().values():
+    for found in recipes().values():
         state = f"lacks {', '.join(lacks[found.name])}" if lacks[found.name] else "ready"
         click.echo(f"{found.name:28} {found.suite:14} {state}")
         click.echo(f"{'':28} {found.framework}; {found.input}")

@@ -7,9 +7,9 @@ from cmlib import machine, places
 from cmlib.anomaly.counters import usual_events
 from cmlib.campaign.part import Part, Planned
 from cmlib.errors import CmlibError
-from cmlib.workloads.kernels import recording
+from cmlib.workloads.kernels import executions
 from cmlib.workloads.kernels.overhead import record_overhead
-from cmlib.workloads.kernels.recipe import build, programs
+from cmlib.workloads.kernels.recipe import build, kernels
 
 _SECONDS = 1.5  # an execution, with the small ones beside it that tell the machine's pace
 
@@ -34,7 +34,7 @@ def _record(setting):
             try:
                 # By itself: what one program needs, such as Boost's headers, the others don't.
                 build(binaries, [item.program.name])
-                recording.record(item, binaries, folder, about, paces=paces)
+                executions.record(item, binaries, folder, about, paces=paces)
                 if item.form == "good":
                     record_overhead(item.program, binaries, item.parts[0], folder, about)
             except CmlibError as error:
@@ -55,7 +55,7 @@ def real_time():
 
 def _todo(setting):
     events = usual_events(machine.describe())
-    return recording.plan(programs(), events, good_counters=setting.counters["good"], nodes=nodes())
+    return executions.plan(kernels(), events, good_counters=setting.counters["good"], nodes=nodes())
 
 
 def _folder(setting):

@@ -9,9 +9,9 @@ from cmlib.record import existing_runs
 from cmlib.workloads.micro import working_sets
 from cmlib.workloads.micro.applications import applications
 from cmlib.workloads.micro.build import build
-from cmlib.workloads.micro.countable import counting_events, listed_events
+from cmlib.workloads.micro.case_runs import Settings, plan_cases, record_cases
 from cmlib.workloads.micro.latency import plateaus
-from cmlib.workloads.micro.recording import Settings, plan_cases, record_cases
+from cmlib.workloads.micro.probing import counting_events, listed_events
 from cmlib.workloads.micro.selection import FOLDER, kept_sweep, recorded_sweep
 
 _ALL = 240  # events, where this machine does not tell

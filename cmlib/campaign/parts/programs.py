@@ -8,7 +8,7 @@ from cmlib.campaign.part import Part, Planned
 from cmlib.errors import CmlibError
 from cmlib.record import Request, existing_runs, record_program
 from cmlib.workloads import programs
-from cmlib.workloads.micro.countable import listed_events
+from cmlib.workloads.micro.probing import listed_events
 
 _SECONDS = 18.0  # a run with what gets it ready
 _STUDIED = ("wordcount", "sort", "pagerank", "kmeans")
@@ -18,12 +18,12 @@ _CORE, _ALL = 12, 240  # events, where this machine does not tell
 
 def _sixteen():
     return [
-        name for name, found in programs.programs().items() if found.suite in ("HiBench", "CloudSuite 3.0")
+        name for name, found in programs.recipes().items() if found.suite in ("HiBench", "CloudSuite 3.0")
     ]
 
 
 def _pairs():
-    return [name for name, found in programs.programs().items() if found.suite == "co-located"]
+    return [name for name, found in programs.recipes().items() if found.suite == "co-located"]
 
 
 def _usual(name, setting):

@@ -4,8 +4,8 @@ from cmlib import places
 from cmlib.campaign.part import Part, Planned
 from cmlib.record import existing_runs
 from cmlib.workloads.spark import TABLE_IV
+from cmlib.workloads.tuning.cluster_runs import FOLDER, record_runs
 from cmlib.workloads.tuning.design import at_levels, at_random
-from cmlib.workloads.tuning.recording import FOLDER, record_runs
 
 _PROGRAMS, _RUNS, _PASSES_AT_ENDS, _SECONDS = ("sort", "pagerank"), 60, 4, 20.0
 

@@ -22,9 +22,9 @@ from cmlib.anomaly.scaling import smallest_range
 from cmlib.anomaly.training import error_variances, stopping_run
 from cmlib.errors import NothingRecordedError
 from cmlib.study.requested import chosen
+from cmlib.workloads.kernels.executions import DILUTED
 from cmlib.workloads.kernels.overhead import FILE as OVERHEAD
-from cmlib.workloads.kernels.recipe import programs
-from cmlib.workloads.kernels.recording import DILUTED
+from cmlib.workloads.kernels.recipe import kernels
 
 RECORD = "python -m cmlib.workloads.kernels --record"
 TODO = "Two versions of NAME are compared by `cmlib compare OLD NEW`."
@@ -49,7 +49,7 @@ class Subject:
     Attributes
     ----------
     name, stands_for, type : str
-        As in :class:`cmlib.workloads.kernels.Program`.
+        As in :class:`cmlib.workloads.kernels.Kernel`.
     original : bool
     machine : dict
     per : {"instructions", "work"}
@@ -145,10 +145,10 @@ def recorded_subjects(folder="", wanted="all"):
         If there is none, with the command to run, or if `wanted` names something else.
     """
     folder = Path(folder or places.hardware_first(places.data_dir() / "regions"))
-    known = [program.name for program in programs()]
+    known = [program.name for program in kernels()]
     names = chosen(wanted, known, about="AutoPerf's programs, which are what is judged here", todo=TODO)
     found = {}
-    for program in programs():
+    for program in kernels():
         both = [folder / program.name / f"{form}.json" for form in ("good", "bad")]
         if program.name in names and all(file.is_file() for file in both):
             found[program.name] = _subject(program, folder / program.name)

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from cmlib.study.anomaly.judging import show_topology
-from cmlib.workloads.kernels.recipe import programs
+from cmlib.workloads.kernels.recipe import kernels
 
 # Of what `score_clusters` gives, by its name in the figure.
 CLUSTER_COLUMNS = {
@@ -48,7 +48,7 @@ def recorded_table(subjects):
         A row a program of Table 2.
     """
     rows = []
-    for program in programs():
+    for program in kernels():
         subject = subjects.get(program.name)
         runs = [len(getattr(subject, kind)) if subject else 0 for kind in ("training", "good", "bad")]
         missing = f"needs {program.nodes} NUMA nodes" if program.nodes > 1 else "not recorded"

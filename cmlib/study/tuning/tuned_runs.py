@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass, field
 
+import numpy as np
 import pandas as pd
 
 from cmlib import places, tuning
+from cmlib.clean import whole_intervals
 from cmlib.errors import CmlibError, NothingRecordedError
 from cmlib.store.raw import find_recordings, read_counts
 from cmlib.study.requested import chosen
@@ -209,11 +211,15 @@ def _runs(recorded):
     if "cycles" not in totals:
         rates, pace = _rates(totals, "task-clock"), totals["task-clock"] / seconds
         return tuning.Runs(parameters, rates, seconds, rates, seconds), "task-clock", pace
-    intervals = pd.concat({name: each.iloc[:-1] for name, each in counts.items()}).droplevel(1)
+    intervals = pd.concat({name: _whole(each) for name, each in counts.items()}).droplevel(1)
     examples, rates = _rates(intervals, "cycles"), _rates(totals, "cycles")
     ipc = intervals["instructions"] / intervals["cycles"]
     runs = tuning.Runs(parameters, rates, seconds, examples, ipc.rename("IPC"))
     return runs, "cycles", totals["cycles"] / seconds
+
+
+def _whole(counts):
+    return counts[whole_intervals(np.diff(counts.index.to_numpy(), prepend=0.0))]
 
 
 def _usual(recorded, per):

@@ -7,13 +7,13 @@ import click
 from tqdm import tqdm
 
 from cmlib import places
-from cmlib.anomaly.countable import countable
 from cmlib.anomaly.counters import usual_events
 from cmlib.errors import CmlibError
 from cmlib.machine import census, counters_lock, describe
-from cmlib.workloads.kernels import recording
+from cmlib.machine.countable import countable
+from cmlib.workloads.kernels import executions
 from cmlib.workloads.kernels.overhead import record_overhead
-from cmlib.workloads.kernels.recipe import build, programs
+from cmlib.workloads.kernels.recipe import build, kernels
 
 
 @click.command(help=__doc__)
@@ -35,8 +35,8 @@ def main(do_record, names, asked, max_threads, folder):
         binaries = build(places.results_dir() / "kernels", [program.name for program in chosen])
         events = countable(asked) if asked else usual_events(describe())
         good = census().good if any(event.hardware for event in events) else 0
-        todo = recording.plan(chosen, events, good_counters=good, nodes=_nodes(), max_threads=max_threads)
-        minutes = recording.estimate_minutes(todo, binaries)
+        todo = executions.plan(chosen, events, good_counters=good, nodes=_nodes(), max_threads=max_threads)
+        minutes = executions.estimate_minutes(todo, binaries)
         for item, expected in zip(todo, minutes, strict=True):
             click.echo(f"{item.program.name:22} {item.form:13} {len(item.runs):4} runs {item.executions:5} executions "
                        f"{expected:5.1f} min")  # fmt: skip
@@ -54,7 +54,7 @@ def main(do_record, names, asked, max_threads, folder):
 
 
 def _chosen(names):
-    known = {program.name: program for program in programs()}
+    known = {program.name: program for program in kernels()}
     unknown = set(names) - set(known)
     if unknown:
         raise CmlibError(f"no program {', '.join(sorted(unknown))}; there are {', '.join(known)}")
@@ -75,7 +75,7 @@ def _record(todo, binaries, folder):
     ):
         how = {"paces": {}, "progress": lambda run: bar.update()}
         for item in todo:
-            made = recording.record(item, binaries, folder, machine, **how)
+            made = executions.record(item, binaries, folder, machine, **how)
             if made is None:
                 bar.update(len(item.runs))
         for item in todo:

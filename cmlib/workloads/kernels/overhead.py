@@ -17,7 +17,7 @@ def overhead(program, binaries, events, *, threads=2, scale=8, pairs=10):
 
     Parameters
     ----------
-    program : Program
+    program : Kernel
     binaries : path-like
     events : sequence of (str, str)
         At once.
@@ -43,7 +43,7 @@ def record_overhead(program, binaries, events, folder, machine, **settings):
 
     Parameters
     ----------
-    program : Program
+    program : Kernel
     binaries, folder : path-like
     events : sequence of (str, str)
     machine : dict

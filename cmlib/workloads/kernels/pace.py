@@ -17,7 +17,7 @@ class Pace:
 
     Parameters
     ----------
-    program : Program
+    program : Kernel
     binaries : path-like
     threads : int
     """

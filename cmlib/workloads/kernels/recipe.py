@@ -13,7 +13,7 @@ SOURCES = Path(__file__).parent / "src"
 
 
 @dataclass(frozen=True)
-class Program:
+class Kernel:
     """A row of Table 2.
 
     Attributes
@@ -70,29 +70,29 @@ class Program:
         return [str(Path(folder) / self.name), form, str(threads), str(size), str(repeats), f"{sharing:g}"]
 
 
-def programs():
+def kernels():
     """All programs, in the order of Table 2.
 
     Returns
     -------
-    list of Program
+    list of Kernel
     """
     return [
-        Program("parallel_scalar_sum", "parallel_scalar_sum", "fs", False, 2_000_000, (33, 20, 20)),
-        Program("parallel_vector_sum", "parallel_vector_sum", "fs", False, 4_000_000, (40, 20, 20)),
-        Program("parallel_dot_product", "parallel_dot_product", "fs", False, 2_000_000, (28, 20, 20)),
-        Program("parallel_matrix_mult", "parallel_matrix_mult", "fs", False, 128, (20, 20, 20), exponent=3),
-        Program("parallel_matrix_comp", "parallel_matrix_comp", "fs", False, 1400, (20, 20, 20), exponent=2),
-        Program("blackscholes", "blackscholes", "np", False, 60_000, (10, 10, 6), nodes=2),
-        Program("ticket_dispenser", "bodytrack", "ts", False, 400_000, (10, 10, 6)),
-        Program("hash_table_lock", "dedup", "ts", False, 60_000, (10, 10, 6)),
-        Program("streamcluster", "streamcluster", "np", False, 60_000, (10, 10, 6), nodes=2),
-        Program("histogram", "histogram", "fs", False, 1_000_000, (20, 20, 20)),
-        Program("linear_regression", "linear_regression", "fs", False, 1_000_000, (20, 20, 20)),
-        Program("reverse_index", "reverse_index", "fs", False, 4_000_000, (20, 20, 20)),
-        Program("spinlock_pool", "Boost", "fs", True, 600_000, (100, 10, 10)),
-        Program("cache_server", "Memcached", "ts", False, 200_000, (41, 10, 10)),
-        Program("row_counters", "MySQL", "fs", False, 200_000, (58, 10, 10)),
+        Kernel("parallel_scalar_sum", "parallel_scalar_sum", "fs", False, 2_000_000, (33, 20, 20)),
+        Kernel("parallel_vector_sum", "parallel_vector_sum", "fs", False, 4_000_000, (40, 20, 20)),
+        Kernel("parallel_dot_product", "parallel_dot_product", "fs", False, 2_000_000, (28, 20, 20)),
+        Kernel("parallel_matrix_mult", "parallel_matrix_mult", "fs", False, 128, (20, 20, 20), exponent=3),
+        Kernel("parallel_matrix_comp", "parallel_matrix_comp", "fs", False, 1400, (20, 20, 20), exponent=2),
+        Kernel("blackscholes", "blackscholes", "np", False, 60_000, (10, 10, 6), nodes=2),
+        Kernel("ticket_dispenser", "bodytrack", "ts", False, 400_000, (10, 10, 6)),
+        Kernel("hash_table_lock", "dedup", "ts", False, 60_000, (10, 10, 6)),
+        Kernel("streamcluster", "streamcluster", "np", False, 60_000, (10, 10, 6), nodes=2),
+        Kernel("histogram", "histogram", "fs", False, 1_000_000, (20, 20, 20)),
+        Kernel("linear_regression", "linear_regression", "fs", False, 1_000_000, (20, 20, 20)),
+        Kernel("reverse_index", "reverse_index", "fs", False, 4_000_000, (20, 20, 20)),
+        Kernel("spinlock_pool", "Boost", "fs", True, 600_000, (100, 10, 10)),
+        Kernel("cache_server", "Memcached", "ts", False, 200_000, (41, 10, 10)),
+        Kernel("row_counters", "MySQL", "fs", False, 200_000, (58, 10, 10)),
     ]
 
 
@@ -125,7 +125,7 @@ def build(folder, names=None):
         )
     folder.mkdir(parents=True, exist_ok=True)
     shared = [*SOURCES.glob("*.hpp"), *include_dir().glob("*.h")]
-    for name in names or [program.name for program in programs()]:
+    for name in names or [program.name for program in kernels()]:
         source, target = SOURCES / f"{name}.cpp", folder / name
         newest = max(file.stat().st_mtime for file in (source, *shared))
         if not target.is_file() or target.stat().st_mtime < newest:
@@ -140,7 +140,7 @@ def execute(argv, *, regions=None, events=()):
     Parameters
     ----------
     argv : list of str
-        From `Program.argv`.
+        From `Kernel.argv`.
     regions : path-like, optional
         File the samples go to; None counts nothing.
     events : sequence of (str, str)

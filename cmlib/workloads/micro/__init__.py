@@ -2,6 +2,16 @@
 
 from cmlib.workloads.micro.build import build, run
 from cmlib.workloads.micro.latency import plateaus, sweep, working_sets
-from cmlib.workloads.micro.programs import Case, Program, cases, programs
+from cmlib.workloads.micro.programs import Case, MicroBenchmark, cases, micro_benchmarks
 
-__all__ = ["Case", "Program", "build", "cases", "plateaus", "programs", "run", "sweep", "working_sets"]
+__all__ = [
+    "Case",
+    "MicroBenchmark",
+    "build",
+    "cases",
+    "plateaus",
+    "micro_benchmarks",
+    "run",
+    "sweep",
+    "working_sets",
+]

@@ -9,9 +9,9 @@ from cmlib import machine, places
 from cmlib.errors import CmlibError
 from cmlib.workloads.micro.applications import applications
 from cmlib.workloads.micro.build import build
-from cmlib.workloads.micro.countable import counting_events, listed_events
+from cmlib.workloads.micro.case_runs import Settings, estimate_minutes, plan_cases, record_cases
 from cmlib.workloads.micro.latency import plateaus, sweep, working_sets
-from cmlib.workloads.micro.recording import Settings, estimate_minutes, plan_cases, record_cases
+from cmlib.workloads.micro.probing import counting_events, listed_events
 from cmlib.workloads.micro.selection import FOLDER, recorded_key_events, recorded_sweep
 from cmlib.workloads.micro.twins import compare_twins
 

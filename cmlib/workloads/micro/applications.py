@@ -70,7 +70,7 @@ def applications(programs_folder, folder, *, seconds):
             left_out.append(f"cpu-{name}: lacks {', '.join(lacks)}")
         else:
             found.append(Application(f"cpu-{name}", CPU, programs.to_record(name)))
-    for kernel in kernel_recipe.programs():
+    for kernel in kernel_recipe.kernels():
         try:
             built = kernels.build(programs_folder, [kernel.name])
             found.append(_parallel(kernel, built, Path(folder), seconds))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from cmlib.archive import draft_of
 from cmlib.errors import CmlibError
-from cmlib.workloads.micro.programs import programs
+from cmlib.workloads.micro.programs import micro_benchmarks
 
 SOURCES = Path(__file__).parent / "src"
 _FLAGS = ("-std=gnu11", "-O2", "-Wall", "-ffp-contract=off")
@@ -41,7 +41,7 @@ def build(folder, names=None):
             "name one in CC. Recordings that are there can be analysed without."
         )
     folder.mkdir(parents=True, exist_ok=True)
-    for name in names or ["sweep", *(program.name for program in programs())]:
+    for name in names or ["sweep", *(program.name for program in micro_benchmarks())]:
         _compile(compiler, name, folder / name)
     return folder
 
@@ -85,7 +85,7 @@ def output(command, environment=None):
 
 
 def _compile(compiler, name, target):
-    program = next((program for program in programs() if program.name == name), None)
+    program = next((program for program in micro_benchmarks() if program.name == name), None)
     stem, flags = (program.source or name, program.flags) if program else (name, ())
     source = next(
         path for path in (SOURCES / f"{stem}.c", SOURCES / "unseen" / f"{stem}.c") if path.is_file()

@@ -7,7 +7,7 @@ _FORMS = ("P", "N")
 
 
 @dataclass(frozen=True)
-class Program:
+class MicroBenchmark:
     """A C program with a pathological and a healthy form.
 
     Attributes
@@ -49,7 +49,7 @@ class Case:
 
     Attributes
     ----------
-    program : Program
+    program : MicroBenchmark
     form : {"P", "N"}
     level : str
         ``"L2"``, ``"L3"``, ``"M"``, or empty.
@@ -59,7 +59,7 @@ class Case:
         Working set [bytes].
     """
 
-    program: Program
+    program: MicroBenchmark
     form: str
     level: str = ""
     number: int = 0
@@ -109,7 +109,7 @@ class Case:
         return [self.program.name, "--form", self.form, *size, "--seed", str(seed), *length]
 
 
-def programs():
+def micro_benchmarks():
     """All programs: those of Table 1 first, then those never trained on.
 
     Table 1 names twelve (three memory-bound ones at three levels, three CPU-bound ones), the text says
@@ -118,16 +118,16 @@ def programs():
 
     Returns
     -------
-    list of Program
+    list of MicroBenchmark
     """
     levels = ("L2", "L3", "M")
     return [
-        Program("array", "cache misses, reading an array at random", "Mem", levels, table_1="Array"),
-        Program("linked_list", "cache misses along a scattered list", "Mem", levels, table_1="LL"),
-        Program("pointer", "cache misses that wait for each other", "Mem", levels, table_1="Pointer"),
-        Program("branch", "mispredicted branches", "CPU", table_1="BranchMis"),
-        Program("reservation", "a chain of dependent integer instructions", "CPU", table_1="RS"),
-        Program(
+        MicroBenchmark("array", "cache misses, reading an array at random", "Mem", levels, table_1="Array"),
+        MicroBenchmark("linked_list", "cache misses along a scattered list", "Mem", levels, table_1="LL"),
+        MicroBenchmark("pointer", "cache misses that wait for each other", "Mem", levels, table_1="Pointer"),
+        MicroBenchmark("branch", "mispredicted branches", "CPU", table_1="BranchMis"),
+        MicroBenchmark("reservation", "a chain of dependent integer instructions", "CPU", table_1="RS"),
+        MicroBenchmark(
             "reservation_float",
             "a chain of dependent floating-point instructions",
             "CPU",
@@ -135,22 +135,26 @@ def programs():
             source="reservation",
             flags=("-DFLOATING",),
         ),
-        Program("floating_point", "floating point emulated by software", "CPU", table_1="FPU"),
-        Program("hash_join", "a hash table larger than the cache", "Mem", ("L3", "M"), trained=False),
-        Program("binary_search", "searching a large array at random", "Mem", ("L3", "M"), trained=False),
-        Program("sparse_matrix", "gathering from a large vector", "Mem", ("M",), trained=False),
-        Program("matrix_columns", "walking across the rows of a matrix", "Mem", ("M",), trained=False),
-        Program(
+        MicroBenchmark("floating_point", "floating point emulated by software", "CPU", table_1="FPU"),
+        MicroBenchmark("hash_join", "a hash table larger than the cache", "Mem", ("L3", "M"), trained=False),
+        MicroBenchmark(
+            "binary_search", "searching a large array at random", "Mem", ("L3", "M"), trained=False
+        ),
+        MicroBenchmark("sparse_matrix", "gathering from a large vector", "Mem", ("M",), trained=False),
+        MicroBenchmark("matrix_columns", "walking across the rows of a matrix", "Mem", ("M",), trained=False),
+        MicroBenchmark(
             "netlist",
             "looking elements up by name, swapping at random (canneal)",
             "Mem",
             ("M",),
             trained=False,
         ),
-        Program("interpreter", "unpredictable indirect jumps", "CPU", trained=False),
-        Program("filter", "unpredictable conditional branches", "CPU", trained=False),
-        Program("logistic", "an iteration in which every step waits for the last", "CPU", trained=False),
-        Program("decimal", "decimal arithmetic by software", "CPU", trained=False),
+        MicroBenchmark("interpreter", "unpredictable indirect jumps", "CPU", trained=False),
+        MicroBenchmark("filter", "unpredictable conditional branches", "CPU", trained=False),
+        MicroBenchmark(
+            "logistic", "an iteration in which every step waits for the last", "CPU", trained=False
+        ),
+        MicroBenchmark("decimal", "decimal arithmetic by software", "CPU", trained=False),
     ]
 
 
@@ -168,7 +172,7 @@ def cases(working_sets, *, trained):
     list of Case
     """
     listed = []
-    for program in programs():
+    for program in micro_benchmarks():
         if program.trained != trained:
             continue
         for form in _FORMS:

@@ -1,8 +1,8 @@
 """Spark programs under other settings than usual: ``python -m cmlib.workloads.tuning`` lists them, ``--record`` records."""
 
+from cmlib.workloads.tuning.cluster_runs import FOLDER, KERNEL_EVENTS, record_runs
 from cmlib.workloads.tuning.design import Run, at_levels, at_random, at_rates, emitted_of, settings_of
 from cmlib.workloads.tuning.emitters import EMITTERS, HIGHEST
-from cmlib.workloads.tuning.recording import FOLDER, KERNEL_EVENTS, record_runs
 
 __all__ = [
     "EMITTERS",

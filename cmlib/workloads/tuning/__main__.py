@@ -9,9 +9,9 @@ from cmlib import machine, places
 from cmlib.errors import CmlibError
 from cmlib.study.tuning.tuned_runs import load_tuned, rates_to_emit
 from cmlib.tuning import important_events
+from cmlib.workloads.tuning.cluster_runs import FOLDER, record_runs
 from cmlib.workloads.tuning.design import at_levels, at_random, at_rates
 from cmlib.workloads.tuning.emitters import EMITTERS, check_emitters
-from cmlib.workloads.tuning.recording import FOLDER, record_runs
 
 _RUNS, _RUNS_EMITTING, _IMPORTANT = 100, 36, 10
 

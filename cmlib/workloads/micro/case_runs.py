@@ -10,7 +10,7 @@ from cmlib import machine
 from cmlib.record import record
 from cmlib.schedule import plan_mlpx
 from cmlib.workloads.micro.build import run
-from cmlib.workloads.micro.countable import encodings, listed_events, probe
+from cmlib.workloads.micro.probing import encodings, listed_events, probe
 from cmlib.workloads.micro.programs import cases
 from cmlib.workloads.micro.selection import ALL, KEY, find_key_events, recorded_key_events
 

@@ -2,33 +2,10 @@
 
 from dataclasses import dataclass
 
-from cmlib import events, machine
+from cmlib import events
 from cmlib.errors import CmlibError
-
-# perf_event_open's type and number (linux/perf_event.h) of the events perf knows by a name of its own.
-_HARDWARE = (
-    "cycles",
-    "instructions",
-    "cache-references",
-    "cache-misses",
-    "branches",
-    "branch-misses",
-    "bus-cycles",
-    "stalled-cycles-frontend",
-    "stalled-cycles-backend",
-    "ref-cycles",
-)
-_SOFTWARE = (
-    "cpu-clock",
-    "task-clock",
-    "page-faults",
-    "context-switches",
-    "cpu-migrations",
-    "minor-faults",
-    "major-faults",
-    "alignment-faults",
-    "emulation-faults",
-)
+from cmlib.events.generic import HARDWARE, SOFTWARE
+from cmlib.machine.host import raw_config, tracepoint_id
 
 
 @dataclass(frozen=True)
@@ -86,17 +63,17 @@ def _one(item, table):
     name, equals, config = item.partition("=")
     if equals:
         return _by_code(name, config, item)
-    if name in _SOFTWARE:
-        return Countable(name, f"1:{_SOFTWARE.index(name)}", name, False)
-    if name in _HARDWARE:
-        return Countable(name, f"0:{_HARDWARE.index(name)}", f"{name}:u", True)
+    if name in SOFTWARE:
+        return Countable(name, f"1:{SOFTWARE.index(name)}", name, False)
+    if name in HARDWARE:
+        return Countable(name, f"0:{HARDWARE.index(name)}", f"{name}:u", True)
     if ":" in name:
         return _tracepoint(name)
     if table is not None and name in table.index:
         return _of_table(name, table)
     raise CmlibError(
-        f"event {name!r} is neither a software event ({', '.join(_SOFTWARE)}), nor a generic one "
-        f"({', '.join(_HARDWARE)}), nor in the event table of this processor. Any event can be given as NAME=CODE, "
+        f"event {name!r} is neither a software event ({', '.join(SOFTWARE)}), nor a generic one "
+        f"({', '.join(HARDWARE)}), nor in the event table of this processor. Any event can be given as NAME=CODE, "
         "such as near_cache=0x443."
     )
 
@@ -107,12 +84,12 @@ def _of_table(name, table):
             f"event {name!r} takes more than a code and a umask (`perf list --details` tells what): give the whole "
             "number as NAME=CODE"
         )
-    raw = machine.raw_config(int(table.at[name, "code"]), int(table.at[name, "umask"]))
+    raw = raw_config(int(table.at[name, "code"]), int(table.at[name, "umask"]))
     return Countable(name, hex(raw), events.encode(name, table), True)
 
 
 def _tracepoint(name):
-    number = machine.tracepoint_id(name)
+    number = tracepoint_id(name)
     if number is None:
         raise CmlibError(
             f"event {name!r}: this kernel has no such tracepoint, or hides it from this user (root may look): "
@@ -128,7 +105,7 @@ def _by_code(name, config, item):
         raise CmlibError(
             f"event {item!r}: write NAME=CODE or NAME=TYPE:CODE, as in near_cache=0x443"
         ) from error
-    for type_, known in ((0, _HARDWARE), (1, _SOFTWARE)):
+    for type_, known in ((0, HARDWARE), (1, SOFTWARE)):
         if kind == type_ and number < len(known):
             told = known[number] + (":u" if type_ == 0 else "")
             return Countable(name, config, told, type_ == 0)

@@ -7,14 +7,14 @@ import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from cmlib.anomaly.countable import INSTRUCTIONS
 from cmlib.anomaly.profiles import read_regions
 from cmlib.anomaly.recordings import read_about, save_recording
 from cmlib.anomaly.versions import plan_parts
 from cmlib.errors import CmlibError
 from cmlib.machine import processor_times, taken_by_others
+from cmlib.machine.countable import INSTRUCTIONS
 from cmlib.workloads.kernels.pace import Pace
-from cmlib.workloads.kernels.recipe import Program, execute
+from cmlib.workloads.kernels.recipe import Kernel, execute
 
 SHARING = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01)
 DILUTED = ("parallel_scalar_sum", "ticket_dispenser", "row_counters")
@@ -29,7 +29,7 @@ class Recording:
 
     Attributes
     ----------
-    program : Program
+    program : Kernel
     form : str
         "good", "bad"; "again", the good form once more, later; or "diluted-SHARE", the bad form with only
         that share of updates at the contended place, and "control-SHARE", the good form with the same share
@@ -43,7 +43,7 @@ class Recording:
         What the counts will be divided by.
     """
 
-    program: Program
+    program: Kernel
     form: str
     sharing: float
     runs: tuple
@@ -64,7 +64,7 @@ def plan(programs, events, *, good_counters=0, nodes=1, max_threads=4, diluted_r
 
     Parameters
     ----------
-    programs : sequence of Program
+    programs : sequence of Kernel
     events : sequence of Countable
     good_counters : int, default 0
         What `cmlib doctor` found good, not what is offered; 0 is enough for what the kernel counts.
