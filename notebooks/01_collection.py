@@ -23,20 +23,16 @@
 
 # %% tags=["parameters"]
 program = "all"  # programs to study, separated by commas, or all
-profile = "paper"  # folder of the results under data/results
-results_folder = ""  # where results go instead of data/results
-database = ""  # SQLAlchemy URL of the store; empty: an SQLite file among the results
+settings = {}  # database, profile, results_folder
 
 # %%
 import pandas as pd
 
 from cmlib import machine, plot, store, study
-from cmlib.report import Results
+from cmlib.notebook import begin
 
-results = Results("01_collection", title="Collection: what was counted, and how",
-                  question="Which events were counted on which programs, and how well do two runs "
-                           "agree?",
-                  profile=profile, folder=results_folder or None)
+notebook = begin("01_collection", globals())
+results = notebook.results
 
 # %% [markdown]
 # ## The machine that made the recordings, and this one
@@ -44,7 +40,7 @@ results = Results("01_collection", title="Collection: what was counted, and how"
 # Recordings carry the machine they were made on. Counters differ between machines, and some lie: a census counts the same event several times at once and sees how many copies agree.
 
 # %%
-url = study.open_database(database)
+url = notebook.database
 programs = study.programs(url, program)
 runs = store.runs(url).query("program in @programs and mode != 'lines'")  # lines: notebook 07
 results.table(study.machines(url, programs), "machines",

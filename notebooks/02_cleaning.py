@@ -24,13 +24,7 @@
 program = "all"  # programs to study, separated by commas, or all
 event = ""  # event that the figures follow; empty: instruction-cache misses where they were counted, else the first
 method = "joint"  # cleaning that is set beside what perf prints {interpolate, counterminer, joint}
-jobs = -1  # worker processes; -1: one a processor [-1, 1024]
-executor = "processes"  # where the workers are: on this machine, or on a cluster {processes, dask}
-scheduler = ""  # address of a running Dask scheduler, such as tcp://127.0.0.1:8786; needs executor dask
-interactive = True  # widgets at the end; False: a figure in their place
-profile = "paper"  # folder of the results under data/results
-results_folder = ""  # where results go instead of data/results
-database = ""  # SQLAlchemy URL of the store; empty: an SQLite file among the results
+settings = {}  # jobs, executor, scheduler, database, interactive, profile, results_folder
 
 # %%
 from functools import partial
@@ -38,21 +32,15 @@ from functools import partial
 import pandas as pd
 
 from cmlib import events, explore, plot, study
-
 from cmlib.clean import accuracy
-from cmlib.fanout import Workers, fan_out
-from cmlib.report import Results, paper
+from cmlib.fanout import fan_out
+from cmlib.notebook import begin
+from cmlib.report import paper
 
 # %%
-results = Results(
-    "02_cleaning",
-    title="Cleaning: what multiplexing did to the counts",
-    question="How far are multiplexed counts from the truth, and which cleaning brings them nearer?",
-    profile=profile,
-    folder=results_folder or None,
-)
-workers = Workers(jobs, executor, scheduler)
-counterminer, url = paper("counterminer"), study.open_database(database)
+notebook = begin("02_cleaning", globals())
+results, workers = notebook.results, notebook.workers
+counterminer, url = paper("counterminer"), notebook.database
 table = study.event_table(url)
 programs = study.programs(url, program, modes=["ocoe", "mlpx"])
 event = event or study.followed_event(url, programs)
@@ -245,9 +233,9 @@ results.finding(
 
 # %%
 recorded = fan_out(partial(study.both_ways, url), programs, workers=workers)
-panel = explore.cleaning(dict(zip(programs, recorded)), table, event=event, method=method)
+panel = explore.cleaning(dict(zip(programs, recorded, strict=True)), table, event=event, method=method)
 caption = f"**Figure.** The panel at its first setting: OCOE, what perf prints, and *{method}*."
-panel if interactive else results.figure(panel.figure(), "explore", caption)
+panel if notebook.interactive else results.figure(panel.figure(), "explore", caption)
 
 # %% [markdown]
 # ## What this doesn't show

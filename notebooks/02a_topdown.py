@@ -26,33 +26,21 @@
 # %% tags=["parameters"]
 program = "all"  # programs to study, separated by commas, or all
 method = "joint"  # cleaning before runs are merged {scaling, interpolate, counterminer, joint}
-jobs = -1  # worker processes; -1: one a processor [-1, 1024]
-executor = "processes"  # where the workers are: on this machine, or on a cluster {processes, dask}
-scheduler = ""  # address of a running Dask scheduler, such as tcp://127.0.0.1:8786; needs executor dask
-interactive = True  # widgets at the end; False: a figure in their place
-profile = "paper"  # folder of the results under data/results
-results_folder = ""  # where results go instead of data/results
-database = ""  # SQLAlchemy URL of the store; empty: an SQLite file among the results
+settings = {}  # jobs, executor, scheduler, database, interactive, profile, results_folder
 
 # %%
 from functools import partial
 
 from cmlib import explore, study
-from cmlib.fanout import Workers, fan_out
+from cmlib.fanout import fan_out
+from cmlib.notebook import begin
 from cmlib.plot import topdown as plot
 from cmlib.plot.overview import account_card
-from cmlib.report import Results
 from cmlib.study import topdown, topdown_summary
 
 # %%
-results = Results(
-    "02a_topdown",
-    title="Where the cycles go",
-    question="What became of the pipeline's slots over the program's run, and do the counts add up?",
-    profile=profile,
-    folder=results_folder or None,
-)
-workers, url = Workers(jobs, executor, scheduler), study.open_database(database)
+notebook = begin("02a_topdown", globals())
+results, workers, url = notebook.results, notebook.workers, notebook.database
 recorded = study.programs(url, program)
 programs = topdown.accounted(url, recorded)
 
@@ -147,7 +135,7 @@ for name in sorted(set(recorded) - set(programs)):
 # %%
 panel = explore.topdown(ways)
 caption = "**Figure.** The account of the panel that JupyterLab shows here, at its first setting."
-panel if interactive else results.figure(panel.figure(), "explore", caption)
+panel if notebook.interactive else results.figure(panel.figure(), "explore", caption)
 
 # %% [markdown]
 # ## What this doesn't show

@@ -29,13 +29,7 @@ test_share = 0.2  # random share of steps kept back for the test, as in the pape
 n_seeds = 10  # models behind the spread of an importance [2, 100]
 top = 10  # events shown a program [3, 30]
 seed = 0  # of the random share and of the models [0, 1000000]
-jobs = -1  # worker processes; -1: one a processor [-1, 1024]
-executor = "processes"  # where the workers are: on this machine, or on a cluster {processes, dask}
-scheduler = ""  # address of a Dask scheduler, such as tcp://127.0.0.1:8786; for executor dask
-interactive = True  # widgets at the end; False: a figure in their place
-profile = "paper"  # folder of the results under data/results
-results_folder = ""  # where results go instead of data/results
-database = ""  # SQLAlchemy URL of the store; empty: an SQLite file among the results
+settings = {}  # jobs, executor, scheduler, database, interactive, profile, results_folder
 
 # %%
 from functools import partial
@@ -43,18 +37,16 @@ from functools import partial
 import pandas as pd
 
 from cmlib import events, explore, plot, study
-
+from cmlib.fanout import fan_out
+from cmlib.notebook import begin
 from cmlib.rank import stability
-from cmlib.fanout import Workers, fan_out
 from cmlib.rank.importance import influence
-from cmlib.report import Results, paper
+from cmlib.report import paper
 
 # %%
-results = Results("03_ranking", title="Ranking: which events explain IPC",
-                  question="Which few of the two hundred events tell how fast a program runs, and "
-                           "how sure is that?",
-                  profile=profile, folder=results_folder or None)
-workers, counterminer = Workers(jobs, executor, scheduler), paper("counterminer")
+notebook = begin("03_ranking", globals())
+results, workers = notebook.results, notebook.workers
+counterminer = paper("counterminer")
 
 # %% [markdown]
 # ## One matrix a program
@@ -64,7 +56,7 @@ workers, counterminer = Workers(jobs, executor, scheduler), paper("counterminer"
 # `instructions` and `cycles`, and events that are the same under another name, are left out: with them a model would have nothing to learn.
 
 # %%
-url = study.open_database(database)
+url = notebook.database
 table = study.event_table(url)
 programs = study.programs(url, program, modes=["ocoe", "mlpx"])
 clean = partial(study.cleaned_runs, url, method=method, workers=workers)
@@ -87,7 +79,7 @@ results.figure(figure, "ipc-by-progress",
 
 # %%
 refine = partial(study.refine, step=step, test_share=test_share, seed=seed)
-refined = dict(zip(programs, fan_out(refine, matrices.values(), workers=workers)))
+refined = dict(zip(programs, fan_out(refine, matrices.values(), workers=workers), strict=True))
 lines = {"error": "random fifth (as the paper)", "trivial": "mean, on the random fifth",
          "blocks_error": "blocks of progress", "blocks_trivial": "mean, on blocks",
          "holdout_error": "another pass"}
@@ -247,7 +239,7 @@ results.numbers()
 panel = explore.ranking(refined, draws, table, top=top)
 caption = ("**Figure.** The first setting of the panel that JupyterLab shows here. Blue: events in "
            "both lists, tied by a line; lines on the bars: nine of ten resampled models.")
-panel if interactive else results.figure(panel.figure(), "explore", caption)
+panel if notebook.interactive else results.figure(panel.figure(), "explore", caption)
 
 # %% [markdown]
 # ## What this doesn't show

@@ -28,13 +28,7 @@ test_share = 0.2  # random share of rows kept back for the test, as in the paper
 n_seeds = 10  # models behind the spread of an importance [2, 100]
 top = 5  # events shown a program [3, 30]
 seed = 0  # of the random share and of the models [0, 1000000]
-jobs = -1  # worker processes; -1: one a processor [-1, 1024]
-executor = "processes"  # where the workers are: on this machine, or on a cluster {processes, dask}
-scheduler = ""  # address of a Dask scheduler, such as tcp://127.0.0.1:8786; for executor dask
-interactive = True  # widgets at the end; False: a figure in their place
-profile = "paper"  # folder of the results under data/results
-results_folder = ""  # where results go instead of data/results
-database = ""  # SQLAlchemy URL of the store; empty: an SQLite file among the results
+settings = {}  # jobs, executor, scheduler, database, interactive, profile, results_folder
 
 # %%
 from functools import partial
@@ -42,20 +36,16 @@ from functools import partial
 import pandas as pd
 
 from cmlib import events, explore, plot, study
-
+from cmlib.fanout import fan_out
+from cmlib.notebook import begin
 from cmlib.rank import stability
-from cmlib.fanout import Workers, fan_out
-from cmlib.report import Results, paper
+from cmlib.report import paper
 
 # %%
-results = Results("03a_merging_runs",
-                  title="Merging runs: from many runs to one matrix, from many programs to one "
-                        "model",
-                  question="How are runs that counted different events put together, and which "
-                           "events matter across programs?",
-                  profile=profile, folder=results_folder or None)
-workers, gbrt = Workers(jobs, executor, scheduler), paper("gbrt")
-url = study.open_database(database)
+notebook = begin("03a_merging_runs", globals())
+results, workers = notebook.results, notebook.workers
+gbrt = paper("gbrt")
+url = notebook.database
 table = study.event_table(url)
 programs = study.programs(url, program, modes=["ocoe", "mlpx"])
 
@@ -115,7 +105,7 @@ results.table(shape.rename_axis("program").reset_index().convert_dtypes(), "shap
 
 # %%
 compare = partial(study.compare_fusions, seed=seed)
-compared = dict(zip(programs, fan_out(compare, runs.values(), workers=workers)))
+compared = dict(zip(programs, fan_out(compare, runs.values(), workers=workers), strict=True))
 fusions = pd.concat(compared, names=["program"]).reset_index("program")
 results.table(fusions, "fusions",
               "**Table.** Errors [%] of models of all events on blocks, judged by the IPC of each "
@@ -150,7 +140,7 @@ results.table(gains.rename_axis(columns=None).reset_index(), "gains",
 
 # %%
 fewer = partial(study.refine_stacked, step=step, test_share=test_share, seed=seed)
-histories = dict(zip(programs, fan_out(fewer, runs.values(), workers=workers)))
+histories = dict(zip(programs, fan_out(fewer, runs.values(), workers=workers), strict=True))
 lowest = pd.DataFrame({name: h.loc[h["error"].idxmin()] for name, h in histories.items()}).T
 lines = {"error": "stacked runs", "trivial": "predicting the mean"}
 figure, _ = plot.refinement(histories, lines=lines,
@@ -170,7 +160,7 @@ results.figure(figure, "fig05",
 matrices = {name: study.matrix(group) for name, group in runs.items()}
 data = matrices | {"Mix": study.mixed(matrices)}
 refine = partial(study.refine, step=step, test_share=test_share, seed=seed)
-refined = dict(zip(data, fan_out(refine, data.values(), workers=workers)))
+refined = dict(zip(data, fan_out(refine, data.values(), workers=workers), strict=True))
 seeds = range(n_seeds)
 draws = {name: stability.draw_importances(data[name].X[r.events], data[name].ipc, seeds=seeds)
          for name, r in refined.items()}
@@ -268,7 +258,7 @@ results.numbers()
 panel = explore.ranking({"Mix": refined["Mix"]} | refined, draws, table, top=top)
 caption = ("**Figure.** The first setting of the panel that JupyterLab shows here: Mix beside one "
            "program. Blue: events that are in both lists, tied by a line.")
-panel if interactive else results.figure(panel.figure(), "explore", caption)
+panel if notebook.interactive else results.figure(panel.figure(), "explore", caption)
 
 # %% [markdown]
 # ## What this doesn't show

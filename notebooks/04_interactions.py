@@ -31,13 +31,7 @@ n_events = 10  # most important events, whose pairs are ranked [3, 20]
 top = 10  # pairs shown a program [3, 45]
 n_planted = 10  # synthetic data sets whose pairs are known [1, 100]
 seed = 0  # of the models [0, 1000000]
-jobs = -1  # worker processes; -1: one a processor [-1, 1024]
-executor = "processes"  # where the workers are: on this machine, or on a cluster {processes, dask}
-scheduler = ""  # address of a Dask scheduler, such as tcp://127.0.0.1:8786; for executor dask
-interactive = True  # widgets at the end; False: a figure in their place
-profile = "paper"  # folder of the results under data/results
-results_folder = ""  # where results go instead of data/results
-database = ""  # SQLAlchemy URL of the store; empty: an SQLite file among the results
+settings = {}  # jobs, executor, scheduler, database, interactive, profile, results_folder
 
 # %%
 from functools import partial
@@ -45,14 +39,14 @@ from functools import partial
 import pandas as pd
 
 from cmlib import explore, plot, study
-from cmlib.fanout import Workers, fan_out
-from cmlib.report import Results, paper
+from cmlib.fanout import fan_out
+from cmlib.notebook import begin
+from cmlib.report import paper
 
 # %%
-results = Results("04_interactions", title="Interactions: which pairs of events act together",
-                  question="Which two events change IPC together in a way that neither does alone?",
-                  profile=profile, folder=results_folder or None)
-workers, counterminer = Workers(jobs, executor, scheduler), paper("counterminer")["interactions"]
+notebook = begin("04_interactions", globals())
+results, workers = notebook.results, notebook.workers
+counterminer = paper("counterminer")["interactions"]
 
 # %% [markdown]
 # ## Can the measures find a pair that is there?
@@ -73,13 +67,13 @@ results.table(planted, "planted",
 # The model is that of notebook 03: all events of a program, aligned by progress, refined to the most accurate set.
 
 # %%
-url = study.open_database(database)
+url = notebook.database
 table = study.event_table(url)
 programs = study.programs(url, program, modes=["ocoe", "mlpx"])
 clean = partial(study.cleaned_runs, url, sets=["ocoe", "sweep"], method=method, workers=workers)
 matrices = {name: study.matrix(clean(name)) for name in programs}
 refine = partial(study.refine, seed=seed)
-refined = dict(zip(programs, fan_out(refine, matrices.values(), workers=workers)))
+refined = dict(zip(programs, fan_out(refine, matrices.values(), workers=workers), strict=True))
 
 # %% [markdown]
 # ## Pairs by each measure
@@ -87,7 +81,7 @@ refined = dict(zip(programs, fan_out(refine, matrices.values(), workers=workers)
 # %%
 job = partial(study.pairs, table=table, n_events=n_events, seed=seed)
 models = [(matrices[name], refined[name]) for name in programs]
-ranked = dict(zip(programs, fan_out(job, models, workers=workers)))
+ranked = dict(zip(programs, fan_out(job, models, workers=workers), strict=True))
 figures = study.paper_figures(programs, {"HiBench": "11", "CloudSuite 3.0": "12"})
 
 # %%
@@ -173,7 +167,7 @@ panel = explore.interactions(ranked, refined, matrices, table)
 caption = ("**Figure.** The first setting of the panel that JupyterLab shows here: pairs by "
            "Friedman's H, and for the first pair IPC by both events, the sum of the single "
            "effects in the same colours, and the difference.")
-panel if interactive else results.figure(panel.figure(), "explore", caption)
+panel if notebook.interactive else results.figure(panel.figure(), "explore", caption)
 
 # %% [markdown]
 # ## What this doesn't show

@@ -26,27 +26,21 @@ slice_s = 0.4  # length of a time slice [s] [0.1, 10.0]
 quantile = 0.99  # of training slices that must not be unknown to the other programs [0.5, 1.0]
 margin = 1.0  # how many times farther a slice may lie before it is unknown [0.1, 10.0]
 seed = 0  # of the folds [0, 1000000]
-interactive = True  # widgets at the end; False: a figure in their place
-profile = "paper"  # folder of the results under data/results
-results_folder = ""  # where results go instead of data/results
+settings = {}  # interactive, profile, results_folder
 
 # %%
 import pandas as pd
 
 import cmlib.plot.fingerprint as plot
 from cmlib import explore
-from cmlib.report import Results, paper
-from cmlib.study import diagnosis, fingerprint as study
+from cmlib.notebook import begin
+from cmlib.report import paper
+from cmlib.study import diagnosis
+from cmlib.study import fingerprint as study
 
 # %%
-results = Results(
-    "05_fingerprinting",
-    title="Fingerprinting: which bottleneck, in which slice of the run",
-    question="Can a tree that has only seen small programs with one known bottleneck each "
-    "tell where a real program loses its time?",
-    profile=profile,
-    folder=results_folder or None,
-)
+notebook = begin("05_fingerprinting", globals())
+results = notebook.results
 yoo, found = paper("fingerprinting"), study.load()
 diagnosis.require(found.programs, program)
 caveat, micro = found.caveat, study.slices(found.key["micro"], slice_s)
@@ -286,7 +280,7 @@ by_length = {cut: diagnosis.profiles(model, programs, slice_s=cut) for cut in cu
 of_program = {name: {cut: by_length[cut][name] for cut in cuts} for name in by_length[0.4]}
 panel = explore.fingerprint(of_program, program=shown)
 caption = f"**Figure.** What the widgets show at first: the slices of `{shown}`.{caveat}"
-panel if interactive else results.figure(panel.figure(), "explore", caption)
+panel if notebook.interactive else results.figure(panel.figure(), "explore", caption)
 
 # %% [markdown]
 # ## What this doesn't show

@@ -30,12 +30,7 @@ max_runs = 100  # runs that are learned at most [2, 1000]
 k_max = 10  # most clusters of functions tried [2, 13]
 n_pairs = 104  # comparisons of a version with itself, shared among the programs [1, 5000]
 seed = 0  # of the autoencoders and of the pairs [0, 1000000]
-jobs = -1  # worker processes; -1: one a processor [-1, 1024]
-executor = "processes"  # where the workers are: on this machine, or on a cluster {processes, dask}
-scheduler = ""  # address of a running Dask scheduler, as tcp://127.0.0.1:8786; needs executor dask
-interactive = True  # widgets at the end; False: a figure in their place
-profile = "paper"  # folder of the results under data/results
-results_folder = ""  # where results go instead of data/results
+settings = {}  # jobs, executor, scheduler, interactive, profile, results_folder
 
 # %%
 from functools import partial
@@ -44,20 +39,16 @@ import pandas as pd
 
 from cmlib import anomaly, explore, plot
 from cmlib.anomaly.clusters import clusters_needed
-from cmlib.fanout import Workers, fan_out
-from cmlib.report import Results, paper
-from cmlib.study.anomaly import autoencoders, judging as study, sensitivity, tables
+from cmlib.fanout import fan_out
+from cmlib.notebook import begin
+from cmlib.report import paper
+from cmlib.study.anomaly import autoencoders, sensitivity, tables
+from cmlib.study.anomaly import judging as study
 
 # %%
-results = Results(
-    "06_anomaly_detection",
-    title="Anomaly detection: has the new version become slow?",
-    question="Can good runs alone teach what is normal, so that a performance anomaly nobody has "
-    "ever seen is found, with its place and its cause?",
-    profile=profile,
-    folder=results_folder or None,
-)
-autoperf, workers = paper("autoperf"), Workers(jobs, executor, scheduler)
+notebook = begin("06_anomaly_detection", globals())
+results, workers = notebook.results, notebook.workers
+autoperf = paper("autoperf")
 
 # %% [markdown]
 # ## How many good runs are enough
@@ -119,7 +110,7 @@ results.table(
 largest_first = sorted(subjects, key=lambda name: -len(subjects[name].training))
 work = partial(study.judge_subject, max_runs=max_runs, seed=seed)
 found = fan_out(work, [subjects[name] for name in largest_first], workers)
-by_name = dict(zip(largest_first, found))
+by_name = dict(zip(largest_first, found, strict=True))
 judged = {name: by_name[name] for name in subjects}
 
 # %%
@@ -294,7 +285,7 @@ results.figure(
 by_k = tables.clusters_table([scored[k] for k in ks], autoperf["false_positive_rate_by_k"])
 lines = [*tables.CLUSTER_COLUMNS.values(), "paper, Apache", "paper, MySQL"]
 figure, _ = plot.curves(
-    by_k, x="k", ys=dict(zip(lines, lines)), xlabel="K, clusters of samples", ylabel="rate, or F1"
+    by_k, x="k", ys=dict(zip(lines, lines, strict=True)), xlabel="K, clusters of samples", ylabel="rate, or F1"
 )
 results.figure(
     figure,
@@ -385,7 +376,7 @@ results.numbers()
 # %%
 panel = explore.anomaly(judged)
 caption = "**Figure.** Every sample's error against the threshold, and the counters behind one."
-panel if interactive else results.figure(panel.figure(), "explore", source + caption)
+panel if notebook.interactive else results.figure(panel.figure(), "explore", source + caption)
 
 # %% [markdown]
 # ## What this doesn't show

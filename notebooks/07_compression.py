@@ -34,13 +34,7 @@ curve_cases = 12  # cases behind the curves of size against error [1, 1000]
 program = "all"  # programs, sampled and recorded in intervals, separated by commas, or all
 n_runs = 0  # of their runs, as a second body of cases; 0: all [0, 10000]
 n_seeds = 10  # models behind a ranking [2, 100]
-jobs = -1  # worker processes; -1: one a processor [-1, 1024]
-executor = "processes"  # where the workers are: this machine, or a cluster {processes, dask}
-scheduler = ""  # address of a running Dask scheduler; needs executor dask
-interactive = True  # widgets at the end; False: a figure in their place
-profile = "paper"  # folder of the results under data/results
-results_folder = ""  # where results go instead of data/results
-database = ""  # SQLAlchemy URL of the store; empty: an SQLite file among the results
+settings = {}  # jobs, executor, scheduler, database, interactive, profile, results_folder
 
 # %%
 from functools import partial
@@ -48,22 +42,17 @@ from functools import partial
 import pandas as pd
 
 from cmlib import explore, plot, study
-from cmlib.fanout import Workers, fan_out
-from cmlib.report import Results, paper
+from cmlib.fanout import fan_out
+from cmlib.notebook import begin
+from cmlib.report import paper
 from cmlib.study.compression import alternatives, consequences, sample_streams, sizes_and_fits
 
 # %%
-results = Results(
-    "07_compression",
-    title="Compression: straight lines instead of samples",
-    question="How much smaller do sample streams get as straight lines found while the program "
-    "runs, and what is lost?",
-    profile=profile,
-    folder=results_folder or None,
-)
-workers, printed = Workers(jobs, executor, scheduler), paper("online_linear_regression")
+notebook = begin("07_compression", globals())
+results, workers = notebook.results, notebook.workers
+printed = paper("online_linear_regression")
 samples = sample_streams.load(kind=streams, wanted=cases, program=program)
-url = study.open_database(database)
+url = notebook.database
 programs = study.programs(url, program, modes=["ocoe", "mlpx"])
 one = next(iter(samples.values()))
 event, source = event or one.totals.columns[1], sample_streams.say_source(one)
@@ -297,11 +286,11 @@ results.figure(
 
 # %%
 change = partial(consequences.ranking_change, url, drift=drift, n_seeds=n_seeds)
-agreements, kept = zip(*fan_out(change, programs, workers))
+agreements, kept = zip(*fan_out(change, programs, workers), strict=True)
 agreements = pd.concat(agreements)
 spearman = agreements[agreements["measure"] == "spearman"]
 figure, _ = plot.agreement(spearman, ylabel="rank correlation (Spearman)")
-saved = ", ".join(f"{name} {value:.1f}" for name, value in zip(programs, kept))
+saved = ", ".join(f"{name} {value:.1f}" for name, value in zip(programs, kept, strict=True))
 results.figure(
     figure,
     "ranking",
@@ -373,7 +362,7 @@ results.finding(
 # %%
 panel = explore.compression(samples, stream=drifting[0], event=event)
 caption = f"**Figure.** What the widgets show at first: {drifting[0]}. {source.capitalize()}."
-panel if interactive else results.figure(panel.figure(), "explore", caption)
+panel if notebook.interactive else results.figure(panel.figure(), "explore", caption)
 
 # %% [markdown]
 # ## What this doesn't show

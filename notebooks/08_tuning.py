@@ -28,12 +28,7 @@ n_events = 10  # important events that are paired with the parameters [2, 30]
 n_seeds = 20  # models behind the spread of an importance [2, 100]
 share = 90.0  # a parameter is found when this share of the draws names it [%] [50, 100]
 seed = 0  # of models and draws [0, 1000000]
-jobs = -1  # worker processes; -1: one a processor [-1, 1024]
-executor = "processes"  # where the workers are: this machine, or a cluster {processes, dask}
-scheduler = ""  # address of a running Dask scheduler; needs executor dask
-interactive = True  # widgets at the end; False: a figure in their place
-profile = "paper"  # folder of the results under data/results
-results_folder = ""  # where results go instead of data/results
+settings = {}  # jobs, executor, scheduler, interactive, profile, results_folder
 
 # %%
 from functools import partial
@@ -41,22 +36,15 @@ from functools import partial
 import pandas as pd
 
 from cmlib import events, explore, plot, tuning
-
+from cmlib.fanout import fan_out
+from cmlib.notebook import begin
 from cmlib.rank import stability
-from cmlib.fanout import Workers, fan_out
-from cmlib.report import Results, paper
+from cmlib.report import paper
 from cmlib.study.tuning import causality, importance, tuned_runs
 
 # %%
-results = Results(
-    "08_tuning",
-    title="Tuning: which parameters of Spark to turn, asked directly and through events",
-    question="Which of Spark's parameters does a program's time depend on, "
-    "and how many runs does it take to know?",
-    profile=profile,
-    folder=results_folder or None,
-)
-workers = Workers(jobs, executor, scheduler)
+notebook = begin("08_tuning", globals())
+results, workers = notebook.results, notebook.workers
 counterminer, gbrt = paper("counterminer")["tuning"], paper("gbrt")["tuning"]
 tuned = tuned_runs.load_tuned(wanted=program)
 source = tuned_runs.say_source(tuned)
@@ -151,7 +139,7 @@ runs = [one.runs for one in tuned.values()]
 pairs = {}
 for measure in ("residual_variance", "h_statistic"):
     rank = partial(tuning.couple, n_events=n_events, method=measure, seed=seed)
-    pairs[measure] = dict(zip(tuned, fan_out(rank, runs, workers)))
+    pairs[measure] = dict(zip(tuned, fan_out(rank, runs, workers), strict=True))
 by_paper, by_h = pairs.values()
 
 # %%
@@ -159,7 +147,7 @@ leading = {}
 for measure, found in {"Eq. 12": by_paper, "Friedman's H": by_h}.items():
     for name, ranked in found.items():
         first = ranked.head(10)
-        labels = zip(importance.short(first["event_a"], table), first["event_b"])
+        labels = zip(importance.short(first["event_a"], table), first["event_b"], strict=True)
         leading[f"{name}, {measure}"] = first.assign(label=[" - ".join(pair) for pair in labels])
 axis = "importance of the pair [%]"
 figure, _ = plot.ranking(leading, value="importance", label="label", xlabel=axis, columns=2)
@@ -304,7 +292,7 @@ for name, one in tuned.items():
 # %%
 panel, first = explore.tuning(tuned), next(iter(tuned))
 caption = f"**Figure.** What the widgets show at first: {first}. {source}"
-panel if interactive else results.figure(panel.figure(), "explore", caption)
+panel if notebook.interactive else results.figure(panel.figure(), "explore", caption)
 
 # %% [markdown]
 # ## What this doesn't show

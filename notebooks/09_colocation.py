@@ -29,13 +29,7 @@ step = 10  # events dropped at a time [1, 100]
 n_seeds = 20  # models behind the spread of an importance [2, 100]
 top = 10  # events shown a ranking [3, 30]
 seed = 0  # of the models [0, 1000000]
-jobs = -1  # worker processes; -1: one a processor [-1, 1024]
-executor = "processes"  # where the workers are: on this machine, or on a cluster {processes, dask}
-scheduler = ""  # address of a Dask scheduler, such as tcp://127.0.0.1:8786; for executor dask
-interactive = True  # widgets at the end; False: a figure in their place
-profile = "paper"  # folder of the results under data/results
-results_folder = ""  # where results go instead of data/results
-database = ""  # SQLAlchemy URL of the store; empty: an SQLite file among the results
+settings = {}  # jobs, executor, scheduler, database, interactive, profile, results_folder
 
 # %%
 from functools import partial
@@ -43,20 +37,16 @@ from functools import partial
 import pandas as pd
 
 from cmlib import events, explore, plot, study
-
+from cmlib.fanout import fan_out
+from cmlib.notebook import begin
 from cmlib.rank import stability
-from cmlib.fanout import Workers, fan_out
-from cmlib.report import Results, paper
+from cmlib.report import paper
 
 # %%
-url = study.open_database(database)
+notebook = begin("09_colocation", globals())
+results, workers, url = notebook.results, notebook.workers, notebook.database
 cases = study.colocated(url, pairs, program=program)
-results = Results("09_colocation",
-                  title="Co-location: what two programs on one machine do to each other's ranking",
-                  question="Do the same events matter when a program shares the machine with "
-                           "itself, and with another?",
-                  profile=profile, folder=results_folder or None)
-workers, counterminer = Workers(jobs, executor, scheduler), paper("counterminer")
+counterminer = paper("counterminer")
 table = study.event_table(url)
 
 # %% [markdown]
@@ -80,7 +70,7 @@ results.figure(figure, "ipc", "**Figure.** IPC of each program alone and of the 
 
 # %%
 refine = partial(study.refine, step=step, seed=seed)
-refined = dict(zip(names, fan_out(refine, matrices.values(), workers=workers)))
+refined = dict(zip(names, fan_out(refine, matrices.values(), workers=workers), strict=True))
 seeds = range(n_seeds)
 draws = {name: stability.draw_importances(data.X[refined[name].events], data.ipc, seeds=seeds)
          for name, data in matrices.items()}
@@ -155,7 +145,7 @@ results.numbers()
 panel = explore.ranking(refined, draws, table, top=top)
 caption = ("**Figure.** The first setting of the panel that JupyterLab shows here. Blue: events in "
            "both lists, tied by a line; lines on the bars: nine of ten resampled models.")
-panel if interactive else results.figure(panel.figure(), "explore", caption)
+panel if notebook.interactive else results.figure(panel.figure(), "explore", caption)
 
 # %% [markdown]
 # ## What this doesn't show

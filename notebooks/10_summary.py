@@ -23,17 +23,17 @@ profile = "paper"  # folder of the results under data/results
 results_folder = ""  # where results go instead of data/results
 
 # %%
-from cmlib.report import Results, read_results
+from cmlib.notebook import begin
+from cmlib.report import read_results
 
-results = Results("10_summary", title="Summary: every number beside the paper's",
-                  question="What do the counters say, and where does it differ from the papers?",
-                  profile=profile, folder=results_folder or None)
+notebook = begin("10_summary", globals())
+results, settings = notebook.results, notebook.settings
 
 # %% [markdown]
 # ## What was found
 
 # %%
-found = read_results(profile, results_folder or None)
+found = read_results(settings["profile"], settings["results_folder"] or None)
 results.table(found.findings, "findings",
               "**Table.** What each notebook found, in words.", rows=200)
 

@@ -1,6 +1,5 @@
 """Execute one notebook with Papermill, and keep it and its page beside what it found."""
 
-import os
 from pathlib import Path
 
 import nbformat
@@ -10,9 +9,11 @@ from nbclient.exceptions import DeadKernelError
 from nbconvert import HTMLExporter
 from papermill.exceptions import PapermillExecutionError
 
+from cmlib.archive import settle, write_whole
 from cmlib.errors import NothingRecordedError, UnfitRecordingError
 from cmlib.report.errors import NotebookError
 from cmlib.report.manifests import failed_notebook, remove_drafts
+from cmlib.report.parameters import for_papermill
 
 _PAGE = Path(__file__).with_name("notebook.html.j2")
 _LEAVES_OUT = {error.__name__ for error in (NothingRecordedError, UnfitRecordingError)}
@@ -44,7 +45,7 @@ def execute(notebook, given, folder, position=0):
         papermill.execute_notebook(
             notebook,
             draft,
-            parameters=given,
+            parameters=for_papermill(notebook, given),
             kernel_name="python3",
             progress_bar={"leave": False, "desc": notebook.stem, "position": position, "disable": None},
             request_save_on_cell_execute=False,
@@ -59,7 +60,7 @@ def execute(notebook, given, folder, position=0):
             remove_drafts(folder, notebook.stem)
             raise KeyboardInterrupt from None
         kept = failed_notebook(folder, notebook.stem)
-        os.replace(draft, kept)
+        settle(draft, kept)
         raise NotebookError(_explain(notebook, error, kept)) from None
     except KeyboardInterrupt:
         remove_drafts(folder, notebook.stem)
@@ -74,10 +75,10 @@ def execute(notebook, given, folder, position=0):
         raise NotebookError(
             f"{notebook.name} ended without saving its results; its last cell calls results.save()."
         )
-    os.replace(draft, target)
+    settle(draft, target)
     exporter = HTMLExporter(exclude_input_prompt=True, template_file=str(_PAGE))
     page, _ = exporter.from_notebook_node(nbformat.read(target, as_version=4))
-    target.with_suffix(".html").write_text(page, encoding="utf-8")
+    write_whole(target.with_suffix(".html"), page)
     failed_notebook(folder, notebook.stem).unlink(missing_ok=True)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cmlib.report.parameter_file import shown
+from cmlib.report.settings import SETTINGS, SHARED, named_in
 
 _RANGE = re.compile(r"\[\s*(?P<low>[^\s,\]]+)\s*,\s*(?P<high>[^\s,\]]+)\s*\]")
 _CHOICE = re.compile(r"\{(?P<choices>[^}]+)\}")
@@ -25,6 +26,7 @@ class Parameter:
     name: str
     default: object
     comment: str
+    shared: bool = False
 
     def check(self, value, where):
         """Raise ValueError if `value` is of another type than the default, or outside what the comment allows."""
@@ -64,7 +66,8 @@ def declared_parameters(notebook):
     """Read a notebook's parameters from the cell tagged ``parameters``.
 
     The comment behind a value documents it and limits it: ``[low, high]`` is
-    the range of a number, ``{one, other}`` the words allowed.
+    the range of a number, ``{one, other}`` the words allowed. A line ``settings = {}``
+    stands for those of the shared parameters (docs/settings.md) that its comment names.
 
     Parameters
     ----------
@@ -94,7 +97,8 @@ def declared_parameters(notebook):
         behind = lines[statement.end_lineno - 1].encode()[statement.end_col_offset :].decode()
         name = statement.targets[0].id
         found[name] = Parameter(name, ast.literal_eval(statement.value), behind.strip().lstrip("#").strip())
-    return found
+    shared = named_in(found.pop(SETTINGS).comment) if SETTINGS in found else ()
+    return found | {name: Parameter(name, *SHARED[name], shared=True) for name in shared}
 
 
 def check_parameters(notebook, given, where):
@@ -118,6 +122,25 @@ def check_parameters(notebook, given, where):
         if name not in known:
             raise ValueError(unknown_parameter(name, known, f"{where}: {Path(notebook).name}"))
         known[name].check(value, where)
+
+
+def for_papermill(notebook, given):
+    """Parameters as Papermill puts them into a notebook: those that it shares with others as its `settings`.
+
+    Parameters
+    ----------
+    notebook : path of an .ipynb file
+    given : dict of str to value
+        By the names that :func:`declared_parameters` has.
+
+    Returns
+    -------
+    dict of str to value
+    """
+    shared = {name for name, parameter in declared_parameters(notebook).items() if parameter.shared}
+    settings = {name: value for name, value in given.items() if name in shared}
+    own = {name: value for name, value in given.items() if name not in shared}
+    return own | {SETTINGS: settings} if settings else own
 
 
 def unknown_parameter(name, known, where):

@@ -5,8 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cmlib import places
+from cmlib.report.heading import read_heading
 from cmlib.report.parameter_file import read_parameters
 from cmlib.report.parameters import check_parameters, declared_parameters, unknown_parameter
+
+# Profiles in which notebooks keep their own defaults, unless a folder under params says otherwise.
+_DEFAULTS = ("paper", "live")
 
 
 @dataclass(frozen=True)
@@ -34,22 +38,21 @@ class Job:
     @property
     def title(self):
         """The notebook's first heading."""
-        lines = (line for text in self._cells("markdown") for line in text.splitlines())
-        return next((line.removeprefix("# ") for line in lines if line.startswith("# ")), self.name)
+        return read_heading(self.notebook)[0]
 
     @property
     def reads_results(self):
         """Whether it reads what the other notebooks found, and so comes after them."""
-        return any("read_results(" in source for source in self._cells("code"))
+        return any("read_results(" in source for source in self._code())
 
     @property
     def for_overview(self):
         """Whether it tells something for the report's first page."""
-        return any("results.overview(" in source for source in self._cells("code"))
+        return any("results.overview(" in source for source in self._code())
 
-    def _cells(self, kind):
+    def _code(self):
         cells = json.loads(self.notebook.read_text(encoding="utf-8"))["cells"]
-        return ["".join(cell["source"]) for cell in cells if cell["cell_type"] == kind]
+        return ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
 
 
 def plan(profile, wanted=(), extra=None):
@@ -58,7 +61,8 @@ def plan(profile, wanted=(), extra=None):
     Parameters
     ----------
     profile : str
-        A folder of `params`.
+        ``paper`` and ``live`` are the notebooks' own defaults; any is what its folder of `params` says, a file a
+        notebook, and the notebook's defaults where it has none.
     wanted : sequence of str, optional
         Names such as ``02_cleaning`` or ``02``; empty means all of the profile.
     extra : dict, optional
@@ -76,7 +80,7 @@ def plan(profile, wanted=(), extra=None):
     extra = extra or {}
     if "profile" in extra:
         raise ValueError(f"-p: the profile is the command's first argument, {profile!r}; leave it out here.")
-    jobs = [_job(file, profile, extra) for file in _chosen(profile, wanted)]
+    jobs = [_job(name, file, profile, extra) for name, file in _chosen(profile, wanted).items()]
     known = sorted({name for job in jobs for name in job.declared})
     for name in extra:
         if name not in known:
@@ -85,27 +89,32 @@ def plan(profile, wanted=(), extra=None):
 
 
 def _chosen(profile, wanted):
+    """The notebooks to run, by name, each with its file of parameters, or None where the profile has none."""
     folder = places.params_dir() / profile
-    if not folder.is_dir():
-        known = ", ".join(sorted(f.name for f in places.params_dir().iterdir() if f.is_dir()))
+    if profile not in _DEFAULTS and not folder.is_dir():
+        known = ", ".join(sorted({*_DEFAULTS, *(f.name for f in places.params_dir().iterdir() if f.is_dir())}))
         raise ValueError(f"no profile {profile!r} under params; there are: {known}.")
-    files = sorted(folder.glob("*.yaml"))
+    files = {file.stem: file for file in folder.glob("*.yaml")}
+    names = sorted(file.stem for file in places.notebooks_dir().glob("[0-9]*_*.ipynb"))
+    for stem in files:
+        if stem not in names:
+            raise ValueError(f"params/{profile}/{stem}.yaml is of no notebook: there are {', '.join(names)}.")
     for name in wanted:
-        if not any(_is_called(file, name) for file in files):
-            known = ", ".join(f.stem for f in files)
-            raise ValueError(f"profile {profile!r} has no notebook {name!r}; it has {known}.")
-    return [file for file in files if not wanted or any(_is_called(file, name) for name in wanted)]
+        if not any(_is_called(stem, name) for stem in names):
+            raise ValueError(f"profile {profile!r} has no notebook {name!r}; it has {', '.join(names)}.")
+    chosen = [stem for stem in names if not wanted or any(_is_called(stem, name) for name in wanted)]
+    return {stem: files.get(stem) for stem in chosen}
 
 
-def _is_called(file, name):
-    return file.stem == name or file.stem.startswith(f"{name}_")
+def _is_called(stem, name):
+    return stem == name or stem.startswith(f"{name}_")
 
 
-def _job(file, profile, extra):
-    where = f"params/{profile}/{file.name}"
-    notebook = places.notebooks_dir() / f"{file.stem}.ipynb"
+def _job(name, file, profile, extra):
+    where = f"params/{profile}/{name}.yaml"
+    notebook = places.notebooks_dir() / f"{name}.ipynb"
     declared = declared_parameters(notebook)
-    given = read_parameters(file)
+    given = {} if file is None else read_parameters(file)
     check_parameters(notebook, given, where)
     if given.get("results_folder"):
         raise ValueError(
@@ -114,7 +123,6 @@ def _job(file, profile, extra):
         )
     here = {name: value for name, value in extra.items() if name in declared}
     check_parameters(notebook, here, "-p")
-    fixed = {
-        name: value for name, value in {"profile": profile, "results_folder": ""}.items() if name in declared
-    }
-    return Job(notebook, given | here | fixed, tuple(declared))
+    # Nobody is there to turn widgets; and one run has one folder.
+    usual = {"interactive": False} | given | here | {"profile": profile, "results_folder": ""}
+    return Job(notebook, {name: value for name, value in usual.items() if name in declared}, tuple(declared))

@@ -6,6 +6,7 @@ import yaml
 
 from cmlib import events, places
 from cmlib.report import declared_parameters
+from cmlib.report.parameters import for_papermill
 from cmlib.workloads.micro.selection import FOLDER
 from tests import made_up, made_up_regions, planted_recordings
 
@@ -37,18 +38,16 @@ def copy_notebook(notebook, target, given):
     """
     declared = declared_parameters(notebook)
     file = places.params_dir() / "smoke" / f"{notebook.stem}.yaml"
-    values = yaml.safe_load(file.read_text(encoding="utf-8")) | QUICK.get(notebook.stem, {}) | given
+    smoke = yaml.safe_load(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    values = {"profile": "smoke"} | smoke | QUICK.get(notebook.stem, {}) | given
+    values = {name: value for name, value in values.items() if name in declared}
     for name, value in values.items():
-        if name in declared:
-            declared[name].check(value, target.name)
-    lines = [
-        f"{name} = {values.get(name, parameter.default)!r}  # {parameter.comment}"
-        for name, parameter in declared.items()
-    ]
+        declared[name].check(value, target.name)
+    lines = [f"{name} = {value!r}" for name, value in for_papermill(notebook, values).items()]
     content = json.loads(notebook.read_text(encoding="utf-8"))
     for cell in content["cells"]:
         if "parameters" in cell["metadata"].get("tags", []):
-            cell["source"] = "\n".join(lines)
+            cell["source"] = "\n".join(["".join(cell["source"]), *lines])
     target.write_text(json.dumps(content), encoding="utf-8")
 
 
