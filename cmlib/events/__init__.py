@@ -1,5 +1,6 @@
 """Events of a processor: their codes, short names and sums, and how perf is told to count them."""
 
+from cmlib.events.kinds import kinds
 from cmlib.events.naming import abbreviate, base_name, encode
 from cmlib.events.perf_list import from_perf_list
 from cmlib.events.recognition import Recognised, recognise, say_recognised
@@ -24,6 +25,7 @@ __all__ = [
     "encode",
     "from_perf_list",
     "general_events",
+    "kinds",
     "known_tables",
     "read_table",
     "recognise",

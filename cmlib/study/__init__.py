@@ -25,6 +25,8 @@ from cmlib.study.collection import (
 from cmlib.study.colocation import colocated, leading_units, movement, say_movement
 from cmlib.study.data import Matrix, cleaned_runs, matrix, open_database, programs
 from cmlib.study.event_tables import event_table, said_by_names
+from cmlib.study.families import Families, families
+from cmlib.study.family_summary import first_by_ways, say_families, say_limit
 from cmlib.study.fusion_comparison import compare_fusions, gain_by_change, say_fusions
 from cmlib.study.interactions import MEASURES, compare_pairs, pairs, planted_pairs
 from cmlib.study.merging import (
@@ -45,6 +47,7 @@ from cmlib.study.summary import say_events, say_models, say_pairs
 __all__ = [
     "MEASURES",
     "BothWays",
+    "Families",
     "Matrix",
     "both_ways",
     "chosen_errors",
@@ -61,6 +64,8 @@ __all__ = [
     "distributions",
     "event_table",
     "example",
+    "families",
+    "first_by_ways",
     "ipc",
     "followed_event",
     "gain_by_change",
@@ -92,7 +97,9 @@ __all__ = [
     "running_shares",
     "said_by_names",
     "say_events",
+    "say_families",
     "say_fusions",
+    "say_limit",
     "say_mixed",
     "say_models",
     "say_movement",

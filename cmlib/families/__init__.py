@@ -1,0 +1,25 @@
+"""Families of events that say the same: grouped, weighed by a linear model of cycles per instruction."""
+
+from cmlib.families.grouping import cut, trees
+from cmlib.families.importance import by_family, by_influence, by_permutation, conditional_shapley, shares
+from cmlib.families.linear import LinearModel, choose_penalty, contributions_held_out, fit
+from cmlib.families.stability import Resampled, chance_overlap, choose_cut, overlap, resample
+
+__all__ = [
+    "LinearModel",
+    "Resampled",
+    "by_family",
+    "by_influence",
+    "by_permutation",
+    "chance_overlap",
+    "choose_cut",
+    "choose_penalty",
+    "conditional_shapley",
+    "contributions_held_out",
+    "cut",
+    "fit",
+    "overlap",
+    "resample",
+    "shares",
+    "trees",
+]

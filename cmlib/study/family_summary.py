@@ -1,0 +1,100 @@
+"""What families of events say about a program, in sentences."""
+
+_NAMED = 3
+
+
+def say_families(found):
+    """Which families cycles per instruction follow, and how sure that is.
+
+    Parameters
+    ----------
+    found : Families
+        From :func:`cmlib.study.families`.
+
+    Returns
+    -------
+    str
+        Markdown.
+    """
+    named = "; ".join(_family(row) for row in found.table.head(_NAMED).itertuples())
+    return f"Cycles per instruction follow {named}. {_sure(found)} {_error(found)}"
+
+
+def say_limit(found):
+    """What limits a program: its first family of stalls or misses, in one sentence.
+
+    Parameters
+    ----------
+    found : Families
+
+    Returns
+    -------
+    str
+        Markdown; empty if no family is of stalls or misses.
+    """
+    losses = found.table[found.table["class"].isin(["stall", "miss"])]
+    if losses.empty:
+        return ""
+    row = losses.iloc[0]
+    category = f", where the top-down account has {row['category']}" if row["category"] else ""
+    return (
+        f"What costs cycles here goes with **{row['name']}**: {_cycles(row)} more of them in busy than in quiet "
+        f"stretches{category}."
+    )
+
+
+def first_by_ways(found):
+    """The first family by each way of weighing them.
+
+    Parameters
+    ----------
+    found : Families
+
+    Returns
+    -------
+    dict of str to str
+        ``model``, ``boosted``, ``permutation`` and ``conditional`` to the name of a family.
+    """
+    named = found.ways.set_index("name")
+    return {way: named[way].idxmax() for way in ("model", "boosted", "permutation", "conditional")}
+
+
+def _family(row):
+    return (
+        f"**{row.name}** ({row.importance:.0f} % of what the model adds and takes away, "
+        f"90 % interval {row.low:.0f}–{row.high:.0f})"
+    )
+
+
+def _cycles(row):
+    mean, low, high = row["cycles_per_kilo_instruction"], row["cycles_low"], row["cycles_high"]
+    return f"{mean:.0f} cycles per 1,000 instructions ({low:.0f}–{high:.0f})"
+
+
+def _sure(found):
+    stable = found.stability.iloc[0]
+    said = (
+        f"How sure: of the first five of {int(stable['families'])} families, two resampled models share "
+        f"{100 * stable['overlap']:.0f} % (random rankings: {100 * stable['by chance']:.0f} %)"
+    )
+    first = first_by_ways(found)
+    others = {
+        "boosted": "a boosted model",
+        "permutation": "permutation",
+        "conditional": "conditional Shapley values",
+    }
+    differing = [f"{others[way]}: {name}" for way, name in first.items() if name != first["model"]]
+    return f"{said}; " + (
+        f"other ways put another family first ({'; '.join(differing)})."
+        if differing
+        else "three other ways of weighing put the same family first."
+    )
+
+
+def _error(found):
+    row = found.errors.iloc[-1]
+    where = "another pass" if row["test"] == "another pass" else "stretches that it never saw"
+    return (
+        f"The model errs by {row['families']:.1f} % on {where}; a boosted model of single events by "
+        f"{row['single events']:.1f} %, the mean by {row['mean']:.1f} %."
+    )
