@@ -94,6 +94,19 @@ def align_runs(runs, n_steps=None, *, per="cycles", leave_out=()):
     The mean IPC by progress hardly changes from pass to pass, so that a model may
     learn the place instead of the events. Judge it beside ``holdout_repeat`` among the
     baselines of :func:`cmlib.rank.refine`.
+
+    Examples
+    --------
+    Two runs of gcc that counted different events, cut into twenty steps of equal instructions:
+
+    >>> import gzip
+    >>> from cmlib import perf
+    >>> files = [f"data/recordings/gcc/ocoe-p0-0{run}.csv.gz" for run in range(2)]
+    >>> texts = [gzip.open(file, "rt").read() for file in files]
+    >>> runs = [perf.series(perf.parse_stat(text))[0] for text in texts]
+    >>> X, ipc = align_runs(runs, n_steps=20)
+    >>> X.shape, round(float(ipc.mean()), 2)
+    ((20, 6), 1.65)
     """
     steps = step_runs(runs, n_steps)
     rates = pd.concat([_rates(step, per, leave_out) for step in steps], axis=1)

@@ -38,6 +38,14 @@ def stopping_run(variances, *, eps=0.05, goal=1, max_runs=100):
     ------
     ValueError
         If a variance isn't finite, or `goal` or `max_runs` is out of range.
+
+    Examples
+    --------
+    The variances that AutoPerf's authors published for MySQL:
+
+    >>> import numpy as np
+    >>> stopping_run(np.loadtxt("tests/golden/autoperf/variance_mysql.txt"))
+    58
     """
     v = np.asarray(variances, dtype=float)
     if v.ndim != 1 or not np.isfinite(v).all():

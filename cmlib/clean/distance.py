@@ -31,6 +31,13 @@ def dtw(a, b, *, window=None):
     ValueError
         If a series is empty, is not one-dimensional, holds NaN or infinity, or if
         the window is narrower than the lengths differ.
+
+    Examples
+    --------
+    >>> dtw([0, 0, 5, 0], [0, 5, 0, 0])
+    0.0
+    >>> dtw([0, 0, 5, 0], [0, 4, 0])
+    1.0
     """
     a, b = _series(a, "first"), _series(b, "second")
     if len(a) > len(b):
@@ -73,6 +80,11 @@ def mlpx_error(ocoe_1, ocoe_2, mlpx):
     The error folds at ``dist_mea == dist_ref``: a multiplexed series that comes
     closer to `ocoe_1` than `ocoe_2` does counts as an error again. `cmlib.clean.accuracy`
     shows the ratio of the distances beside it.
+
+    Examples
+    --------
+    >>> mlpx_error([3, 5, 4], [3, 5, 5], mlpx=[3, 9, 4])
+    75.0
     """
     return folded_error(dtw(ocoe_1, ocoe_2), dtw(mlpx, ocoe_1))
 

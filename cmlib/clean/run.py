@@ -43,6 +43,16 @@ def clean_run(counts, running=None, *, method="joint", sums=(), groups=None, run
     ValueError
         If `method` is unknown, "joint" has no `running`, shapes differ, a share lies
         outside 0 to 1, or an event was counted in 1 or 2 intervals only.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from cmlib import perf
+    >>> text = Path("tests/golden/perf-6.1-zen5/mlpx.csv").read_text()
+    >>> counts, running = perf.series(perf.parse_stat(text))
+    >>> cleaned, changed = clean_run(counts, running, method="interpolate")
+    >>> int(changed.to_numpy().sum()), changed.size
+    (36, 42)
     """
     if method not in METHODS:
         raise ValueError(f"{run}: method is {method!r}; clean_run knows {', '.join(METHODS)}")

@@ -77,6 +77,15 @@ def clean_series(
     With `running` given, a sample that was counted all the time comes back as it is
     by every method but "counterminer-printed", whatever its value. Eq. 6 takes mean and deviation over the
     samples that are not missing.
+
+    Examples
+    --------
+    An interval in which perf counted nothing takes the mean of its neighbours in time:
+
+    >>> values = [10.0, 12.0, float("nan"), 11.0, 9.0]
+    >>> cleaned, changed = clean_series(values, running=[1, 1, 0, 1, 1], k=2)
+    >>> cleaned.tolist(), changed.tolist()
+    ([10.0, 12.0, 11.5, 11.0, 9.0], [False, False, True, False, False])
     """
     values = np.array(values, dtype=np.float64)
     running = checked_share(running, values, name)

@@ -45,6 +45,16 @@ def compress(x, y, *, alpha=0.01, n_sigma=3.0, drift=None, bound=None):
     ------
     ValueError
         If `x` does not increase, the lengths differ, or a tolerance is negative.
+
+    Examples
+    --------
+    Twenty cycles counts at one rate, then twenty at another, become two segments:
+
+    >>> import numpy as np
+    >>> cycles = np.arange(40) * 1e6
+    >>> misses = np.cumsum(np.r_[np.full(20, 50.0), np.full(20, 900.0)])
+    >>> compress(cycles, misses)[["x_start", "x_end", "n"]].values.tolist()
+    [[0.0, 19000000.0, 20.0], [19000000.0, 39000000.0, 21.0]]
     """
     events = list(y.columns) if isinstance(y, pd.DataFrame) else None
     if bound is None:

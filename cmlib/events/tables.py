@@ -33,6 +33,12 @@ def table(name="amd_zen5"):
     ------
     EventError
         If there is no such table, or its file is not one.
+
+    Examples
+    --------
+    >>> events = table("amd_zen5")
+    >>> events.loc["ls_stlf", ["code", "umask", "abbr"]].tolist()
+    [np.int64(53), np.int64(0), 'SLF']
     """
     path = events_dir() / f"{name}.csv"
     if not path.is_file():

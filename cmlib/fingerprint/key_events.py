@@ -36,6 +36,13 @@ def select_key_events(X, y, n=40):
     ------
     ValueError
         If `n` is not between 1 and the number of events, or X holds values that are not finite.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(as_frame=True, return_X_y=True)
+    >>> select_key_events(X, y, n=2)
+    ['petal length (cm)', 'petal width (cm)']
     """
     X = pd.DataFrame(X)
     if not 1 <= n <= X.shape[1]:

@@ -68,6 +68,14 @@ def parse_stat(text):
         On any other line, naming its number and content; also on counts per
         CPU, core, socket, thread or cgroup, which don't belong to one program, on
         several runs in one file, and if no line counts an event.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> text = Path("tests/golden/perf-6.1-zen5/mlpx.csv").read_text()
+    >>> counts = parse_stat(text)
+    >>> counts.loc[2, ["event", "value", "running"]].tolist()
+    ['ic_tag_hit_miss.instruction_cache_miss', np.float64(83411798.0), np.float64(0.28)]
     """
     text = _unicode(text).replace("\r\n", "\n")
     _check_is_one_run(text)

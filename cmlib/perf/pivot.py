@@ -29,6 +29,17 @@ def series(frame):
     ------
     ValueError
         If rows have no time, or time goes back.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from cmlib.perf import parse_stat
+    >>> text = Path("tests/golden/perf-6.1-zen5/mlpx.csv").read_text()
+    >>> counts, running = series(parse_stat(text))
+    >>> counts.shape
+    (3, 14)
+    >>> running["ls_stlf"].tolist()
+    [0.23, 0.24, 0.27]
     """
     time = frame["time_s"].to_numpy(float)
     _check_times(time)

@@ -151,6 +151,19 @@ def refine(
         If X holds a column that gives IPC away, a gap or too few rows; if IPC is
         not positive everywhere; if the holdout lacks a column of X; or if `select`
         is ``blocks`` and `n_folds` is below 2.
+
+    Examples
+    --------
+    Six events of gcc, dropped two at a time:
+
+    >>> import gzip
+    >>> from cmlib import fuse, perf
+    >>> files = [f"data/recordings/gcc/ocoe-p0-0{run}.csv.gz" for run in range(2)]
+    >>> texts = [gzip.open(file, "rt").read() for file in files]
+    >>> runs = [perf.series(perf.parse_stat(text))[0] for text in texts]
+    >>> ranking = refine(*fuse.align_runs(runs), step=2)
+    >>> ranking.history["n_events"].tolist(), ranking.events[0]
+    ([6, 4, 2], 'ls_any_fills_from_sys.dram_io_near')
     """
     if select not in ("blocks", "random") or (select == "blocks" and n_folds < 2):
         raise ValueError(
