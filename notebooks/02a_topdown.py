@@ -74,17 +74,19 @@ results.figure(
 # ## One level deeper
 #
 # Losses at the front end are latency (cycles without any operation, as after an instruction-cache miss or a misprediction) or bandwidth (too few at a time). Losses at the back end are waiting for memory or for execution units;
-# the share of memory is split by where the lines came from. What could not be split for want of an event is absent and named at the end of the finding.
+# the share of memory is split by where the lines came from. All shares are of all slots, so that parts add up to the category above; in the formulas, `parent` stands for the slots of that category.
+# What could not be split for want of an event is absent here and named below, with the command that records it.
 
 # %%
-caption = "**Table.** Every category, by program: mean over the run, and nine of ten steps between."
+caption = "**Table.** Every category, by program: mean over the run, and percentiles of the steps."
 results.table(topdown.categories(found), "categories", caption, rows=80, decimals=1)
 
 # %% [markdown]
 # ## Does it add up?
 #
-# The categories are counted by different events in different runs, and must add up to all slots. The second judge is independent of the first: events whose umasks make them the sum of others, where
-# no run counted the whole together with a part. A way of cleaning or merging that is better by one judge should be better by the other.
+# The categories are counted by different events in different runs, and must add up to all slots: *mean* should be 1, and *rms*, the distance of the single steps, small.
+# *sums* is a second test, independent of the first: some events are by their umasks the sum of others, and are compared with that sum where no run counted the whole together with a part.
+# A way of cleaning or merging that is better by one test should be better by the other.
 
 # %%
 closures = topdown.closures(ways)
@@ -114,7 +116,7 @@ for name in judged.index.unique("program"):
 # %% [markdown]
 # ## Where they go, program by program
 #
-# These pictures and sentences stand at the beginning of the report. Losses are split by their parts where the events for it were counted; shades of a colour are parts of one category.
+# These pictures and sentences stand at the beginning of the report. Losses are split into their parts where these were counted; shades of a colour are parts of one category.
 
 # %%
 for name, one in found.items():
@@ -131,6 +133,8 @@ for name in sorted(set(recorded) - set(programs)):
 
 # %% [markdown]
 # ## Turn the knobs
+#
+# Another program, one or two levels deeper, a stretch of the run, or another way of cleaning and merging: does the stack still end at the dotted line? *As counted* leaves out the adjustment to IPC.
 
 # %%
 panel = explore.topdown(ways)

@@ -169,6 +169,16 @@ def test_a_notebook_without_recordings_is_left_out_and_the_page_says_so(no_kerne
     assert "Left out" not in page and 'id="06_tests"' in page
 
 
+def test_notebooks_of_the_first_page_run_first_and_others_while_it_can_be_read(no_kernel, profile):
+    """The first notebook by name finds the page that the second has left."""
+    look = "page = (r._final.parent / 'index.html').read_text()\nr.number('cards', page.count('<article'))"
+    tell = "results = r\nresults.overview('gcc', limits='it is not known')"
+    out = profile({"01_small": saving("01_small", look), "02_told": saving("02_told", tell)})
+    report.run_profile("tiny", results=out)
+    manifest = json.loads((out / "tiny/01_small/manifest.json").read_text())
+    assert manifest["numbers"][0]["value"] == 1
+
+
 def test_a_notebook_that_was_named_must_have_recordings(profile):
     out = profile({"01_small": saving("01_small"), "06_tests": NOTHING.format("06_tests")})
     with pytest.raises(NothingRecordedError, match=r"06_tests\.ipynb: nothing recorded yet: run `cmlib"):

@@ -74,7 +74,7 @@ def account_bars(shares, *, parents=None):
     figure, axes = blank(0.9 + 0.45 * len(shares))
     ax, colours = axes[0, 0], shades(list(shares), parents or {})
     left = shares.iloc[:, 0] * 0
-    for name in shares:
+    for name in (name for name in shares if shares[name].max() > 0.001):
         widths = shares[name].fillna(0.0)
         bars = ax.barh(shares.index, widths, left=left, color=colours[name], label=name, height=0.65)
         texts = [f"{100 * width:.0f} %" if width >= 0.05 else "" for width in widths]

@@ -182,7 +182,7 @@ class Results:
         columns = ["name", "value", "unit", "paper", "note"]
         frame = pd.DataFrame(self._record["numbers"], columns=columns)
         frame = frame.rename(columns={"name": "quantity", "value": "here"})
-        return HTML(_html(frame.assign(note=frame["note"].map(plain)), 2))
+        return HTML(_html(frame.assign(note=frame["note"].map(plain), paper=frame["paper"].astype(float)), 2))
 
     def save(self):
         """Put the results in their place, and return the versions they were made with."""

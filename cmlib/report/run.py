@@ -161,10 +161,11 @@ def _run(jobs, folder, n, *, may_lack):
 
 
 def _executed(jobs, folder, n):
-    """Each notebook as it ends, those that read the results of others after them."""
+    """Each notebook as it ends: the first page's early, those that read the results of others after them."""
     for reads in (False, True):
         group = [job for job in jobs if job.reads_results is reads]
-        yield from execute_all(_from_both_ends(group) if n > 1 else group, folder, n)
+        ordered = sorted(group, key=lambda job: not job.for_overview)
+        yield from execute_all(_from_both_ends(ordered) if n > 1 else ordered, folder, n)
 
 
 def _from_both_ends(jobs):
