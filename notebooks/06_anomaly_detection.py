@@ -245,7 +245,7 @@ results.figure(
 #
 # The program here is made of the paper's seven functions, run by run; in a bad run one function is bad and the six others are good. A run has 140 samples.
 #
-# To see: that rate can't choose K. The threshold is set so that a few per cent of the samples learned lie beyond it, whatever was learned, and so the rate does not fall when K is raised. By the paper's own criterion one autoencoder is enough (Figure 6), while F1 says that five are better (Figures 8 and 9). And by the paper's rule most good runs of so many samples are anomalous.
+# To see: that rate can't choose K. The threshold is set so that a few per cent of the samples learned lie beyond it, whatever was learned, and so the rate does not fall when K is raised. By the paper's own criterion one autoencoder is enough (Figure 6), while F1 says that more are better (Figures 8 and 9). And by the paper's rule most good runs of so many samples are anomalous.
 
 # %%
 together = autoencoders.put_together(subjects)
