@@ -1,0 +1,50 @@
+"""Families of events on the report's first page: bars with intervals, and how sure they are."""
+
+CAPTION = (
+    "What cycles per instruction follow: families of events, importance [%]; lines: 90 % of resampled models"
+)
+
+
+def family_bars(found, n=5):
+    """The first families as bars.
+
+    Parameters
+    ----------
+    found : Families
+        From :func:`cmlib.study.families`.
+    n : int, default 5
+
+    Returns
+    -------
+    DataFrame
+        As :meth:`cmlib.report.Results.overview_bars` takes it; a note tells the cycles per 1,000 instructions that
+        go with the family, and the category of the account.
+    """
+    first = found.table.head(n).rename(columns={"importance": "value"})
+    bars = first[["name", "value", "low", "high"]].reset_index(drop=True)
+    return bars.assign(note=[_note(row) for row in first.itertuples()])
+
+
+def say_certainty(found):
+    """How far a model of families can be trusted, as a clause: its error beside the mean's, and its stability.
+
+    Parameters
+    ----------
+    found : Families
+
+    Returns
+    -------
+    str
+        Markdown.
+    """
+    error = found.errors.set_index("test").loc["held-out blocks"]
+    shared = 100 * found.stability["overlap"].iloc[0]
+    return (
+        f"a model of cycles per instruction by families errs by {error['families']:.1f} % on held-out blocks, the mean "
+        f"by {error['mean']:.1f} %; of the first five families two resampled models share {shared:.0f} %"
+    )
+
+
+def _note(row):
+    cycles = f"{row.cycles_per_kilo_instruction:.0f} cycles per 1,000 instructions ({row.cycles_low:.0f} to {row.cycles_high:.0f})"
+    return ", ".join(filter(None, [cycles, row.category]))
