@@ -38,8 +38,8 @@ def topdown(found):
     controls = {
         "program": dropdown("program", programs),
         "level": dropdown("level", [("1", 1), ("2", 2), ("3", 3)], 1),
-        "first": slider("from", 0, 100, value=0),
-        "last": slider("to", 0, 100, value=100),
+        "first": slider("from [%]", 0, 100, value=0),
+        "last": slider("to [%]", 0, 100, value=100),
         "cleaning": dropdown("cleaning", cleanings, cleanings[-1]),
         "merging": dropdown("merging", mergings, mergings[-1]),
     }

@@ -8,6 +8,8 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from PIL import Image
+
 from cmlib import places, report
 from tests.browser.bench import Bench
 from tests.browser.chromium import launched, open_context
@@ -24,8 +26,12 @@ def photograph_report(browser, page):
     context = open_context(browser, width=1000, height=760)
     opened = context.new_page()
     opened.goto(page.as_uri())
-    opened.screenshot(path=DOCS / "report.png")
+    opened.locator("article img").evaluate("image => image.decode()")
+    card = opened.locator("article").bounding_box()
+    shown = {"x": 0, "y": 0, "width": 1000, "height": card["y"] + card["height"] + 20}
+    opened.screenshot(path=DOCS / "report.png", clip=shown, full_page=True)
     context.close()
+    Image.open(DOCS / "report.png").quantize(64).save(DOCS / "report.png", optimize=True)
 
 
 def photograph_panel(browser, scratch):
