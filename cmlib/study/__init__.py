@@ -24,8 +24,8 @@ from cmlib.study.collection import (
 )
 from cmlib.study.colocation import colocated, leading_units, movement, say_movement
 from cmlib.study.data import Matrix, cleaned_runs, matrix, open_database, programs
+from cmlib.study.event_families import Families, families
 from cmlib.study.event_tables import event_table, said_by_names
-from cmlib.study.families import Families, families
 from cmlib.study.family_summary import first_by_ways, say_families, say_limit
 from cmlib.study.fusion_comparison import compare_fusions, gain_by_change, say_fusions
 from cmlib.study.interactions import MEASURES, compare_pairs, pairs, planted_pairs

@@ -34,6 +34,7 @@ from cmlib.study.family_tables import category_cycles, category_of, directions
 _SEEN_IN = 0.1  # share of the steps in which an event must have happened
 _FEWEST_STEPS, _BLOCKS, _FOLDS = 20, 12, 4
 _QUIET, _BUSY = 0.1, 0.9
+_FARTHEST = 3.0  # standard deviations from an event's mean: what lies beyond is set to that
 _FIRST = 5
 
 
@@ -151,8 +152,8 @@ def explain(data, table, *, cycles=None, n_models=20, seed=0):
 def _computed(data, table, categories, n_models, seed):
     what = events.kinds(data.X.columns, table)
     X, cpi = _usable(data.X, what["class"]), 1 / data.ipc
-    spread = X.std(ddof=0)
-    X, kinds = X / spread, what["kind"].reindex(X.columns)
+    holdout = None if data.holdout is None else (_standardized(data.holdout[0], X), 1 / data.holdout[1])
+    X, kinds = _standardized(X, X), what["kind"].reindex(X.columns)
     fold = blocks(X.index, _BLOCKS) % _FOLDS
     penalty = choose_penalty(X, cpi, fold)
     seeds = range(seed, seed + n_models + n_models // 2)
@@ -168,7 +169,6 @@ def _computed(data, table, categories, n_models, seed):
     added, predicted = contributions_held_out(X, cpi, fold)
     boosted, errors = _boosted(X, cpi, fold, seed)
     errors = {"held-out blocks": {"families": relative_error(cpi, predicted), **errors}}
-    holdout = _holdout(data, spread)
     if holdout:
         errors["another pass"] = _errors_on(holdout, X, cpi, penalty, seed)
     cycles = _cycles(judging, X, grouped, holdout)
@@ -249,11 +249,9 @@ def _boosted(X, cpi, fold, seed):
     return pd.concat(found, axis=1).mean(axis=1), errors
 
 
-def _holdout(data, spread):
-    if data.holdout is None:
-        return None
-    other, ipc = data.holdout
-    return other[spread.index] / spread, 1 / ipc
+def _standardized(X, like):
+    """Events in units of their spread, outliers that cleaning left drawn in."""
+    return ((X[like.columns] - like.mean()) / like.std(ddof=0)).clip(-_FARTHEST, _FARTHEST)
 
 
 def _errors_on(holdout, X, cpi, penalty, seed):
