@@ -1,6 +1,10 @@
 """Models and what matters in them."""
 
+from matplotlib.patches import Patch
+
 from cmlib.plot.style import palette, panels, styled
+
+_CLASSES = {"stall": "stalls", "miss": "misses", "mix": "instruction mix", "other": "other events"}
 
 
 @styled
@@ -62,4 +66,34 @@ def ranking(frames, *, value, label, low=None, high=None, xlabel, columns=4):
         ax.grid(True, axis="x")
         ax.grid(False, axis="y")
         ax.set(title=program, xlabel=xlabel)
+    return figure, axes
+
+
+@styled
+def families(frames, *, columns=2):
+    """Families of events as bars with their intervals, coloured by what they count, a panel a program.
+
+    Parameters
+    ----------
+    frames : dict of str to DataFrame
+        Program to the rows to show, first on top: ``label``, ``class`` ("stall", "miss", "mix" or "other"),
+        ``importance``, ``low`` and ``high`` [%].
+    columns : int, default 2
+        Panels beside each other.
+    """
+    rows = max(len(frame) for frame in frames.values())
+    figure, axes = panels(list(frames), columns=columns, height=0.9 + 0.36 * rows)
+    colours = dict(zip(_CLASSES, ("#c8553d", "#e0a030", "#5b8fc9", "#9aa0a8"), strict=True))
+    for ax, (program, frame) in zip(axes, frames.items(), strict=True):
+        places = range(len(frame))
+        ax.barh(places, frame["importance"], color=[colours[one] for one in frame["class"]], height=0.65)
+        ax.hlines(places, frame["low"], frame["high"], color="#333333", lw=1.2)
+        ax.set_yticks(places, frame["label"])
+        ax.invert_yaxis()
+        ax.grid(True, axis="x")
+        ax.grid(False, axis="y")
+        ax.set(title=program, xlabel="importance [%]")
+    shown = {one for frame in frames.values() for one in frame["class"]}
+    handles = [Patch(color=colours[one], label=label) for one, label in _CLASSES.items() if one in shown]
+    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
     return figure, axes

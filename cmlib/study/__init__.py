@@ -24,9 +24,10 @@ from cmlib.study.collection import (
 )
 from cmlib.study.colocation import colocated, leading_units, movement, say_movement
 from cmlib.study.data import Matrix, cleaned_runs, matrix, open_database, programs
-from cmlib.study.event_families import Families, families
+from cmlib.study.event_families import Families, explain, families
 from cmlib.study.event_tables import event_table, said_by_names
 from cmlib.study.family_summary import first_by_ways, say_families, say_limit
+from cmlib.study.family_tables import compare_with_account, judge_families
 from cmlib.study.fusion_comparison import compare_fusions, gain_by_change, say_fusions
 from cmlib.study.interactions import MEASURES, compare_pairs, pairs, planted_pairs
 from cmlib.study.merging import (
@@ -58,17 +59,20 @@ __all__ = [
     "compare_cleaning",
     "compare_fusions",
     "compare_pairs",
+    "compare_with_account",
     "core_errors",
     "correlations_with_ipc",
     "counting_events",
     "distributions",
     "event_table",
     "example",
+    "explain",
     "families",
     "first_by_ways",
     "ipc",
     "followed_event",
     "gain_by_change",
+    "judge_families",
     "largest_outliers",
     "leading_units",
     "likeness",

@@ -24,13 +24,16 @@ from cmlib.families import (
     shares,
     trees,
 )
+from cmlib.fanout import Workers
 from cmlib.rank import blocks, influence, regressor, relative_error
 from cmlib.study import topdown
 from cmlib.study.cache import kept
-from cmlib.study.data import matrix
+from cmlib.study.data import cleaned_runs, matrix
 from cmlib.study.family_names import family_names
 from cmlib.study.family_tables import category_cycles, category_of, directions
 
+_SETS = ["ocoe", "sweep"]
+_LISTED = 8
 _SEEN_IN = 0.1  # share of the steps in which an event must have happened
 _FEWEST_STEPS, _BLOCKS, _FOLDS = 20, 12, 4
 _QUIET, _BUSY = 0.1, 0.9
@@ -51,8 +54,8 @@ class Families:
         where cycles per instruction are high, or empty); ``cycles_per_kilo_instruction`` that the family adds
         from its quiet to its busy steps (10th to 90th percentile), predicted on steps that the model never saw,
         with ``cycles_low`` and ``cycles_high``; ``category`` of the top-down account that goes with it and
-        ``category_r``, their correlation (empty and NaN without an account); ``members``, events by falling
-        weight, separated by "; ".
+        ``category_r``, their correlation (empty and NaN without an account); ``members``, the first
+        eight events by falling weight, separated by "; ".
     members : DataFrame
         A row an event: ``family``, ``event``, ``weight`` (share of its family [%]), ``direction``.
     ways : DataFrame
@@ -74,6 +77,9 @@ class Families:
         Cycles per instruction that each family adds, a row a step of progress, by models that never saw it.
     cpi : DataFrame
         One column, ``cpi``: cycles per instruction in the same steps.
+    categories : DataFrame
+        ``category`` of the top-down account's level 1, and ``cycles`` per 1,000 instructions that it takes more in
+        its busy than in its quiet steps; no row without an account.
     """
 
     table: pd.DataFrame
@@ -85,19 +91,20 @@ class Families:
     errors: pd.DataFrame
     contributions: pd.DataFrame
     cpi: pd.DataFrame
+    categories: pd.DataFrame
 
 
-def families(url, program, runs, table, *, n_models=20, seed=0):
+def families(url, program, *, table, method="joint", n_models=20, seed=0):
     """Explain a program's cycles per instruction by families of events.
 
     Parameters
     ----------
     url : str
     program : str
-    runs : DataFrame
-        Its cleaned runs (:func:`cmlib.study.cleaned_runs`).
     table : DataFrame
         Event table, for what events count.
+    method : str, default "joint"
+        Cleaning of the runs (:func:`cmlib.study.cleaned_runs`).
     n_models : int, default 20
         Resampled models behind intervals and overlaps; half as many more choose the cut.
     seed : int, default 0
@@ -111,10 +118,11 @@ def families(url, program, runs, table, *, n_models=20, seed=0):
     UnfitRecordingError
         With fewer than 20 steps, or without an event that varies.
     """
+    runs = cleaned_runs(url, program, _SETS, method=method, workers=Workers(1))
     data, cycles = matrix(runs, per="instructions"), pd.DataFrame()
     with contextlib.suppress(NothingRecordedError):
         topdown.accounted(url, [program])
-        cycles = category_cycles(topdown.account(url, program), data.X.index)
+        cycles = category_cycles(topdown.account(url, program, method=method), data.X.index)
     return explain(data, table, cycles=cycles, n_models=n_models, seed=seed)
 
 
@@ -200,7 +208,7 @@ def _computed(data, table, categories, n_models, seed):
             "cycles_high": cycles.quantile(0.95),
         }
     ).join(category_of(own, categories))
-    described["members"] = members.groupby("family")["event"].agg("; ".join)
+    described["members"] = members.groupby("family")["event"].agg(_listed)
     stability = {
         "families": len(described),
         "distance": distance,
@@ -219,6 +227,7 @@ def _computed(data, table, categories, n_models, seed):
         "errors": pd.DataFrame(errors).T.rename_axis("test").reset_index(),
         "contributions": own.set_axis([str(place + 1) for place in own], axis=1),
         "cpi": cpi.rename("cpi").to_frame(),
+        "categories": _range(categories).rename("cycles").rename_axis("category").reset_index(),
     }
 
 
@@ -271,8 +280,13 @@ def _cycles(resampled, X, grouped, holdout):
     for one in resampled:
         unseen = X[one.unseen] if holdout is None else holdout[0]
         added = by_family(one.model.contributions(unseen), grouped)
-        rows.append(1000 * (added.quantile(_BUSY) - added.quantile(_QUIET)))
+        rows.append(_range(added))
     return pd.DataFrame(rows)
+
+
+def _range(cycles):
+    """What each column has more in its busy than in its quiet steps, per 1,000 instructions."""
+    return 1000 * (cycles.quantile(_BUSY) - cycles.quantile(_QUIET)).astype(float)
 
 
 def _members(grouped, weights, X, cpi):
@@ -282,6 +296,11 @@ def _members(grouped, weights, X, cpi):
     return frame.sort_values(["family", "weight"], ascending=[True, False], kind="stable").reset_index(
         drop=True
     )
+
+
+def _listed(events):
+    named = "; ".join(events[:_LISTED])
+    return named if len(events) <= _LISTED else f"{named}; and {len(events) - _LISTED} more"
 
 
 def _between_passes(draws, holdout, kinds, penalty, grouped, n_models, seed):

@@ -1,9 +1,74 @@
-"""What goes along with families of events: the sign of cycles per instruction, categories of the top-down account."""
+"""Tables of families of events: how far they can be trusted, and what goes along with them."""
 
 import numpy as np
 import pandas as pd
 
 _FLAT = 0.2  # rank correlation below which nothing is said of a direction
+
+
+def judge_families(found, core=None):
+    """How stable the first families of each program are, and how far their model errs.
+
+    Parameters
+    ----------
+    found : dict of str to Families
+        By program.
+    core : dict of str to Families, optional
+        The same of the core events alone, of which there is a second pass; gives the last columns.
+
+    Returns
+    -------
+    DataFrame
+        A row a program: its families, the ``distance`` up to which events were joined, the ``overlap`` of the first five
+        between resampled models, ``by chance``, and ``members alike`` where each resample groups for itself [0–1]; errors
+        of cycles per instruction [%] on held-out blocks, of the ``families``, of ``single events`` and of the
+        ``mean``; and of core events, the overlap ``between passes`` and the errors on another pass.
+    """
+    rows = {}
+    for program, one in found.items():
+        own = _errors(one, "held-out blocks")
+        rows[program] = one.stability.drop(columns="between passes").iloc[0].to_dict()
+        rows[program] |= {f"error, {name}": error for name, error in own.items()}
+        if core and len(core[program].errors) > 1:
+            other = _errors(core[program], "another pass")
+            rows[program]["core events: between passes"] = core[program].stability["between passes"].iloc[0]
+            rows[program] |= {f"another pass: {name}": error for name, error in other.items()}
+    return pd.DataFrame(rows).T.rename_axis("program").astype({"families": int}).reset_index()
+
+
+def compare_with_account(found):
+    """Whether the first family of stalls or misses goes with the category that takes most of the varying cycles.
+
+    Parameters
+    ----------
+    found : dict of str to Families
+
+    Returns
+    -------
+    DataFrame
+        A row a program that has both: ``family``, its ``cycles`` per 1,000 instructions, the ``goes with`` category and
+        their correlation ``r``; the account's ``largest`` category by what it takes more in busy than in quiet
+        steps, with its ``cycles of that``; and whether they ``agree``.
+    """
+    rows = []
+    for program, one in found.items():
+        losses = one.table[one.table["class"].isin(["stall", "miss"])]
+        if losses.empty or one.categories.empty:
+            continue
+        first, largest = losses.iloc[0], one.categories.loc[one.categories["cycles"].idxmax()]
+        rows.append(
+            {
+                "program": program,
+                "family": first["name"],
+                "cycles": first["cycles_per_kilo_instruction"],
+                "goes with": first["category"],
+                "r": first["category_r"],
+                "largest": largest["category"],
+                "cycles of that": largest["cycles"],
+                "agree": bool(first["category"] == largest["category"]),
+            }
+        )
+    return pd.DataFrame(rows)
 
 
 def directions(X, cpi):
@@ -14,7 +79,7 @@ def directions(X, cpi):
     Series of str
         By event: "more", "fewer", or empty where the rank correlation is weaker than 0.2.
     """
-    along = X.corrwith(cpi, method="spearman")
+    along = X.rank().corrwith(cpi.rank())
     return pd.Series(np.select([along >= _FLAT, along <= -_FLAT], ["more", "fewer"], ""), index=X.columns)
 
 
@@ -57,3 +122,7 @@ def category_cycles(account, progress):
     return pd.DataFrame(
         {name: np.interp(progress, level.index, values) for name, values in level.items()}, index=progress
     )
+
+
+def _errors(found, test):
+    return found.errors.set_index("test").loc[test]
