@@ -226,7 +226,7 @@ results.finding(
 )
 
 # %% [markdown]
-# ## Turn the knobs
+# ## Explore
 #
 # Any event in any program, cleaned in any of these ways: what was counted all the time, what perf printed, and what is left of the difference.
 # For CounterMiner's way, *n* is how many standard deviations above the mean an outlier begins (Eq. 6), *k* how many neighbours fill a gap (Eq. 8).

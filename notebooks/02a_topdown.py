@@ -132,7 +132,7 @@ for name in sorted(set(recorded) - set(programs)):
     display(results.overview(name, lacking=topdown_summary.say_unaccounted(url, name)))
 
 # %% [markdown]
-# ## Turn the knobs
+# ## Explore
 #
 # Another program, one or two levels deeper, a stretch of the run, or another way of cleaning and merging: does the stack still end at the dotted line? *As counted* leaves out the adjustment to IPC.
 

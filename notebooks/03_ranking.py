@@ -83,8 +83,8 @@ results.figure(figure, "ipc-by-progress",
 # %%
 refine = partial(study.refine, step=step, test_share=test_share, seed=seed)
 refined = dict(zip(programs, fan_out(refine, matrices.values(), workers=workers), strict=True))
-lines = {"error": "random fifth (as the paper)", "trivial": "mean, on the random fifth",
-         "blocks_error": "blocks of progress", "blocks_trivial": "mean, on blocks",
+lines = {"error": "random fifth (as the paper)", "mean_baseline": "mean baseline, random fifth",
+         "blocks_error": "blocked cross-validation", "blocks_mean_baseline": "mean baseline, blocks",
          "holdout_error": "another pass"}
 figure, _ = plot.refinement({name: r.history for name, r in refined.items()}, lines=lines,
                             marked={name: int(r.errors["n_events"]) for name, r in refined.items()},
@@ -293,7 +293,7 @@ for name in programs:
 results.numbers()
 
 # %% [markdown]
-# ## Turn the knobs
+# ## Explore
 #
 # A program's ranking beside another's, from any step of the refinement, with more or fewer seeds behind the lines. Nothing is fitted anew: these are the models above.
 
@@ -307,7 +307,7 @@ panel if notebook.interactive else results.figure(panel.figure(), "explore", cap
 # ## What this doesn't show
 #
 # Importance in a model is no cause: an event may only go along with IPC. Per cycle, kinds of instructions (branches, fused pairs) follow IPC because they are instructions; the papers' rankings, made of counts per interval, share this.
-# Two events that say the same share their importance, and which of them leads is decided by chance.
+# Two events that say the same share their importance, and which of them leads is decided by noise.
 # The full sweep was recorded once a program, so the model of all events has no other pass to be tested on: the error on nested blocks stands in. Set `method` to `counterminer` for a ranking that joint cleaning has no part in.
 #
 # **References.** Lv et al., *CounterMiner*, MICRO 2018, §III-C and §V-B. Lv, Sun, Yu, *Mining CPU performance data based on gradient boosting regression tree*, 2018 (in Chinese), §3 and §4. Friedman, *Greedy function approximation*, Annals of Statistics 2001.

@@ -142,7 +142,7 @@ results.table(gains.rename_axis(columns=None).reset_index(), "gains",
 fewer = partial(study.refine_stacked, step=step, test_share=test_share, seed=seed)
 histories = dict(zip(programs, fan_out(fewer, runs.values(), workers=workers), strict=True))
 lowest = pd.DataFrame({name: h.loc[h["error"].idxmin()] for name, h in histories.items()}).T
-lines = {"error": "stacked runs", "trivial": "predicting the mean"}
+lines = {"error": "stacked runs", "mean_baseline": "mean baseline"}
 figure, _ = plot.refinement(histories, lines=lines,
                             marked=lowest["n_events"].astype(int).to_dict(),
                             paper=gbrt["model_error_percent"],
@@ -250,7 +250,7 @@ if len(programs) > 1:
 results.numbers()
 
 # %% [markdown]
-# ## Turn the knobs
+# ## Explore
 #
 # The ranking of all programs together beside a single one's, or any two beside each other, from any step of the refinement. Nothing is fitted anew: these are the models above.
 

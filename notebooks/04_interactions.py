@@ -157,7 +157,7 @@ for name in programs:
 results.numbers()
 
 # %% [markdown]
-# ## Turn the knobs
+# ## Explore
 #
 # All pairs of a program as a matrix, and what the model says of one of them: IPC at the pair's values, averaged over everything else; the sum of what each event does alone; and what is left, which is their interaction.
 # Axes run by quantiles. Dots are the program's rows; where there are none, the model extrapolates.

@@ -269,7 +269,7 @@ results.finding(
 )
 
 # %% [markdown]
-# ## Turn the knobs
+# ## Explore
 #
 # In JupyterLab: choose a program, a length of the slices and a slice; the rule that decided for it stands below.
 

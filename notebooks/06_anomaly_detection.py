@@ -371,7 +371,7 @@ display(results.finding(source + tables.say_verdict(table, compared, diluted)))
 results.numbers()
 
 # %% [markdown]
-# ## Turn the knobs
+# ## Explore
 
 # %%
 panel = explore.anomaly(judged)

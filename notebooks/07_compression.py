@@ -355,7 +355,7 @@ results.finding(
 )
 
 # %% [markdown]
-# ## Turn the knobs
+# ## Explore
 #
 # In JupyterLab: choose a case and a method, and see where its lines end.
 

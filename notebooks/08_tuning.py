@@ -174,7 +174,7 @@ results.table(
 
 # %%
 learned = importance.curves(tuned, n_sizes=n_sizes, draws=draws, seed=seed, workers=workers)
-lines = {"by": "model", "band": ("low", "high"), "trivial": "trivial"}
+lines = {"by": "model", "band": ("low", "high"), "mean_baseline": "mean_baseline"}
 figure, _ = plot.by_runs(learned, value="error", **lines, ylabel="error of the time [%]")
 results.figure(
     figure,
@@ -185,7 +185,7 @@ results.figure(
 
 # %%
 last = learned.groupby(["program", "model"], sort=False).last().reset_index()
-last = last[["program", "model", "runs", "error", "trivial"]]
+last = last[["program", "model", "runs", "error", "mean_baseline"]]
 kinds = {"events": "most_accurate_model", "parameters": "spark_model"}
 same = kinds | {"events and parameters": "coupled_model"}
 printed = ", ".join(
@@ -235,7 +235,7 @@ results.figure(
     figure,
     "causes",
     "**Figure.** What the performance (time of a run, or IPC where cycles are counted) does when "
-    "one event is moved alone, from none or a knob's lowest third to its highest: as the model "
+    "one event is moved alone, from none or a factor's lowest third to its highest: as the model "
     "by events says, and as observed, with its 95 % interval.",
 )
 
@@ -245,12 +245,12 @@ emitted = ", ".join(
     for name, one in tuned.items()
     for at, runs in one.emitted.items()
 )
-telling = ["program", "event", "verdict", "expected", "observed", "low", "high", "p", "knob"]
+telling = ["program", "event", "verdict", "expected", "observed", "low", "high", "p", "factor"]
 results.table(
     judged[telling + ["with", "moved_by", "before", "after", "beyond"]],
     "causes",
     "**Table.** The important events: change of the performance expected and observed [%]; what "
-    "moves each alone (*knob*; *with*: what that brings along); its mean rate before and after, "
+    "moves each alone (*factor*; *with*: what that brings along); its mean rate before and after, "
     f"runs beyond what the model has seen [%]. Runs with emitted events: {emitted or 'none'}.",
     rows=30,
 )
@@ -262,7 +262,7 @@ results.table(
 for row in last.to_dict("records"):
     name = f"error of the model by {row['model']}, {row['program']}"
     value = gbrt[same[row["model"]]]["error_percent"] if row["program"] == "pagerank" else None
-    note = f"{row['runs']} runs; the mean of the runs errs by {row['trivial']:.1f} %"
+    note = f"{row['runs']} runs; the mean of the runs errs by {row['mean_baseline']:.1f} %"
     results.number(name, row["error"], "%", paper=value, note=note)
 
 # %%
@@ -285,7 +285,7 @@ for name, one in tuned.items():
     display(results.finding(f"{said} {why}", program=name))
 
 # %% [markdown]
-# ## Turn the knobs
+# ## Explore
 #
 # In JupyterLab: with fewer runs, does the same parameter lead?
 
@@ -301,7 +301,7 @@ panel if notebook.interactive else results.figure(panel.figure(), "explore", cap
 #
 # The truth that Figure 15 is held to is the strongest of the few parameters that were turned alone. Should one of the others change the time more, it is not known here. The cluster is one machine of two processors, and programs last seconds; start-up is part of every run.
 #
-# Importance is of a model, not a cause. An event that no knob moves alone is not shown to cause anything here, nor is one that the knob could not move as far as the model would need to say something. An emitted event is a call that does as little as it can, in a process beside the program's: that it does not change the time says that the call itself costs nothing; what the program does when it makes that call may.
+# Importance is of a model, not a cause. An event that no factor moves alone is not shown to cause anything here, nor is one that the factor could not move as far as the model would need to say something. An emitted event is a call that does as little as it can, in a process beside the program's: that it does not change the time says that the call itself costs nothing; what the program does when it makes that call may.
 #
 # **References.** Lv et al., *CounterMiner*, MICRO 2018, §V-D. Lv, Sun, Yu, on gradient boosting and processor events, 2018, §4.3. Friedman and Popescu, *Predictive learning via rule ensembles*, 2008.
 

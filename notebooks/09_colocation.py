@@ -137,7 +137,7 @@ results.finding(study.say_movement(moved))
 results.numbers()
 
 # %% [markdown]
-# ## Turn the knobs
+# ## Explore
 #
 # A program's ranking alone beside a pair's, from any step of the refinement, with more or fewer seeds behind the lines. Nothing is fitted anew: these are the models above.
 

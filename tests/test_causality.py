@@ -10,7 +10,7 @@ EVENTS = ["cause", "along", "untouched"]
 
 
 def experiment(seed, n=120, noise=0.2):
-    """A knob of its own for two of three events; something hidden drives the time together with one of those."""
+    """A factor of its own for two of three events; something hidden drives the time together with one of those."""
     rng = np.random.default_rng(seed)
     names = [f"run-{number}" for number in range(n)]
     parameters = pd.DataFrame(rng.random((n, 4)), names, ["p0", "p1", "p2", "p3"])
@@ -30,10 +30,10 @@ def experiment(seed, n=120, noise=0.2):
 @pytest.mark.parametrize("seed", range(5))
 def test_an_event_that_causes_is_told_from_one_that_goes_along(seed):
     judged = causality.judge_events(experiment(seed), EVENTS)
-    assert judged.loc["cause", ["verdict", "knob"]].tolist() == [causality.CAUSES, "p0"]
-    assert judged.loc["along", "knob"] == "p1"
+    assert judged.loc["cause", ["verdict", "factor"]].tolist() == [causality.CAUSES, "p0"]
+    assert judged.loc["along", "factor"] == "p1"
     assert judged.loc["along", "verdict"] != causality.CAUSES
-    assert judged.loc["untouched", ["verdict", "knob"]].tolist() == [causality.NOT_SHOWN, ""]
+    assert judged.loc["untouched", ["verdict", "factor"]].tolist() == [causality.NOT_SHOWN, ""]
     assert judged["moved_by"].tolist() == ["p0", "p1", ""]
 
 
@@ -46,7 +46,7 @@ def test_a_knob_of_two_values_may_be_drawn_unequally(share):
     runs.seconds[:] = 10 + 4 * runs.rates["cause"] + 4 * hidden
     judged = causality.judge_events(runs, EVENTS)
     low, high = (runs.seconds[runs.parameters["p0"] == value].mean() for value in (1, 2))
-    assert judged.loc["cause", ["verdict", "knob"]].tolist() == [causality.CAUSES, "p0"]
+    assert judged.loc["cause", ["verdict", "factor"]].tolist() == [causality.CAUSES, "p0"]
     assert judged.loc["cause", "observed"] == pytest.approx(100 * (high / low - 1))
 
 
@@ -103,7 +103,7 @@ def test_emitters_tell_a_cause_from_a_correlation_where_the_settings_cannot(seed
         "along": causality.CORRELATES,
         CALL: causality.NOT_SHOWN,
     }
-    assert judged["knob"].tolist() == ["cause", "along", ""]
+    assert judged["factor"].tolist() == ["cause", "along", ""]
     assert set(judged.loc["cause", "moved_by"].split(", ")) == {"p", "cause"}
 
 
@@ -111,7 +111,7 @@ def test_an_emitter_that_moves_more_than_it_says_shows_nothing():
     runs, experiment = emitted(0)
     events = ["cause", CALL]
     told = causality.judge_events(runs, events, [experiment]).loc["cause"]
-    assert told["knob"] == "cause" and told["with"] == CALL
+    assert told["factor"] == "cause" and told["with"] == CALL
     unsaid = causality.Experiment(experiment.runs, {"cause": ("cause",)})
     assert causality.judge_events(runs, events, [unsaid]).loc["cause", "verdict"] == causality.NOT_SHOWN
 
@@ -140,7 +140,7 @@ def test_the_experiment_in_which_the_model_says_most_speaks():
     aims = {f"weak {name}": aim for name, aim in experiment.aims.items()}
     both = [experiment, causality.Experiment(second, aims)]
     for order in (both, both[::-1]):
-        assert causality.judge_events(runs, ["along"], order).loc["along", "knob"] == "along"
+        assert causality.judge_events(runs, ["along"], order).loc["along", "factor"] == "along"
 
 
 @pytest.mark.parametrize(

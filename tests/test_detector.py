@@ -13,10 +13,10 @@ from scipy import stats
 from cmlib.anomaly import AutoPerf, compare_versions, evaluate, judge_runs
 from cmlib.anomaly.autoencoder import Autoencoder
 from cmlib.anomaly.baselines import EventRatioTree, PrincipalComponents, baseline
-from cmlib.anomaly.chance import chance_of_distance
 from cmlib.anomaly.clusters import cluster_functions, raise_clusters
 from cmlib.anomaly.compare import fewest_runs
 from cmlib.anomaly.detector import vote
+from cmlib.anomaly.p_values import p_value_of_distance
 from cmlib.anomaly.planted import CONTENTION, COUNTERS, planted_run
 from tests.naive import anomaly as naive
 
@@ -130,7 +130,7 @@ def test_held_out_runs_stray_no_less_than_learned_ones(detectors):
 def test_order_of_columns_runs_in_a_run_and_unit_do_not_matter(detectors):
     detector, run = detectors[0], planted_run(np.random.default_rng(7), severity=CLEAR)
     shuffled = run.sample(frac=1, random_state=0)[[*reversed(run.columns)]]
-    pd.testing.assert_frame_equal(detector.chances(shuffled), detector.chances(run))
+    pd.testing.assert_frame_equal(detector.p_values(shuffled), detector.p_values(run))
     pd.testing.assert_frame_equal(detector.causes(shuffled), detector.causes(run))
 
 
@@ -189,24 +189,24 @@ def test_what_cannot_be_compared_is_refused():
 @given(st.integers(5, 100), st.integers(1, 20))
 def test_fewest_runs_could_just_be_significant(n_good, n_functions):
     m = fewest_runs(n_good, n_functions, 0.01)
-    chances = [1 / stats.hypergeom(n_good + k, k, k).pmf(k) ** -1 * 2 * n_functions for k in (m, m - 1) if k]
-    assert chances[0] <= 0.01 and all(chance > 0.01 for chance in chances[1:])
+    p_values = [1 / stats.hypergeom(n_good + k, k, k).pmf(k) ** -1 * 2 * n_functions for k in (m, m - 1) if k]
+    assert p_values[0] <= 0.01 and all(chance > 0.01 for chance in p_values[1:])
 
 
 def test_chance_of_distance_keeps_its_promise():
     rng = np.random.default_rng(11)
-    chances = [chance_of_distance(x[0], x[1:]) for x in rng.exponential(size=(4000, 21))]
+    p_values = [p_value_of_distance(x[0], x[1:]) for x in rng.exponential(size=(4000, 21))]
     for alpha in (0.1, 0.02, 0.005):
-        assert np.mean(np.array(chances) <= alpha) == pytest.approx(alpha, abs=3.5 * (alpha / 4000) ** 0.5)
-    normal = [chance_of_distance(x[0], x[1:]) for x in rng.normal(size=(4000, 21))]
+        assert np.mean(np.array(p_values) <= alpha) == pytest.approx(alpha, abs=3.5 * (alpha / 4000) ** 0.5)
+    normal = [p_value_of_distance(x[0], x[1:]) for x in rng.normal(size=(4000, 21))]
     assert np.mean(np.array(normal) <= 0.01) <= 0.01
-    assert chance_of_distance(0.0, [0.0, 1.0]) == 1.0
+    assert p_value_of_distance(0.0, [0.0, 1.0]) == 1.0
 
 
 @settings(deadline=None, max_examples=25)
 @given(st.lists(st.floats(-5, 5), min_size=4, max_size=20), st.floats(-5, 10), st.floats(0.1, 3))
 def test_a_longer_way_off_is_never_likelier(good, distance, step):
-    assert chance_of_distance(distance + step, good) <= chance_of_distance(distance, good)
+    assert p_value_of_distance(distance + step, good) <= p_value_of_distance(distance, good)
 
 
 @settings(deadline=None, max_examples=30)

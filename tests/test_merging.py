@@ -68,7 +68,7 @@ def test_the_sizes_are_those_of_the_equations():
 def test_the_stacked_refinement_takes_the_first_pass_only():
     history = study.refine_stacked(RUNS, step=2)
     assert list(history["n_events"]) == [5, 3, 1]
-    assert history[["error", "trivial"]].notna().all(axis=None)
+    assert history[["error", "mean_baseline"]].notna().all(axis=None)
     other = runs_of(["abc", "de", "abc"], [0, 0, 1])
     other["counts"].iloc[2]["a"] *= 3
     pd.testing.assert_frame_equal(history, study.refine_stacked(other, step=2))

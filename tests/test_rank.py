@@ -127,7 +127,7 @@ def test_two_folds_leave_none_to_choose_on(planted):
 def test_errors_on_the_random_share_are_those_of_the_refinement(planted):
     alone = rank.random_share_errors(planted.X, planted.ipc, boosting=SMALL, seed=3)
     whole = rank.refine(planted.X, planted.ipc, boosting=SMALL, n_folds=2, seed=3).history
-    pd.testing.assert_frame_equal(alone, whole[["n_events", "error", "trivial"]])
+    pd.testing.assert_frame_equal(alone, whole[["n_events", "error", "mean_baseline"]])
     with pytest.raises(ValueError, match="step 0"):
         rank.random_share_errors(planted.X, planted.ipc, step=0)
 
@@ -148,7 +148,7 @@ def test_importances_are_percent_in_order(planted):
     assert found.history["n_events"].tolist() == [25, 15, 5]
     assert found.history["holdout_error"].isna().all()
     assert found.as_printed["error"] == found.history["error"].min()
-    assert (found.history["blocks_trivial"] == found.baselines["blocks_mean"]).all()
+    assert (found.history["blocks_mean_baseline"] == found.baselines["blocks_mean"]).all()
 
 
 def test_the_order_of_columns_does_not_matter(planted):

@@ -76,7 +76,7 @@ def test_the_error_falls_with_runs_and_is_that_of_the_definition(runs):
     curve = tuning.learning_curve(runs.parameters, runs.seconds, [15, 60], draws=4)
     assert curve["error"].iloc[1] < 0.7 * curve["error"].iloc[0]
     assert (curve["low"] <= curve["error"]).all() and (curve["error"] <= curve["high"]).all()
-    errors, trivial = [], []
+    errors, mean_baseline = [], []
     for draw in range(4):
         order = np.random.default_rng([0, draw]).permutation(list(runs.seconds.index))
         test, train = order[:20], order[20:80]
@@ -85,9 +85,9 @@ def test_the_error_falls_with_runs_and_is_that_of_the_definition(runs):
         )
         measured = runs.seconds[test].tolist()
         mean = sum(runs.seconds[train]) / 60
-        for predicted, into in ((fitted.predict(runs.parameters.loc[test]), errors), ([mean] * 20, trivial)):
+        for predicted, into in ((fitted.predict(runs.parameters.loc[test]), errors), ([mean] * 20, mean_baseline)):
             into.append(sum(abs(m - p) / m for m, p in zip(measured, predicted, strict=True)) / 20 * 100)
-    npt.assert_allclose(curve.loc[1, ["error", "trivial"]].astype(float), [np.mean(errors), np.mean(trivial)])
+    npt.assert_allclose(curve.loc[1, ["error", "mean_baseline"]].astype(float), [np.mean(errors), np.mean(mean_baseline)])
 
 
 def test_rows_of_one_run_are_never_on_both_sides():
@@ -97,7 +97,7 @@ def test_rows_of_one_run_are_never_on_both_sides():
     level = np.repeat(rng.random(30), 10)
     X = pd.DataFrame({"which": np.repeat(rng.permutation(30), 10).astype(float)}, names)
     curve = tuning.learning_curve(X, pd.Series(1 + level, names), [20], draws=5)
-    assert curve["error"][0] > 0.8 * curve["trivial"][0]
+    assert curve["error"][0] > 0.8 * curve["mean_baseline"][0]
 
 
 def test_more_runs_than_there_are_is_refused(runs):

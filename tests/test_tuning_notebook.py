@@ -49,7 +49,7 @@ def test_every_important_event_has_its_verdict_and_the_finding_counts_them(folde
     judged = pd.read_csv(folder / "causes.csv")
     said = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["findings"][0]["text"]
     assert len(judged) == 3 and set(judged["verdict"]) <= set(causality.WORDS)
-    assert (judged["verdict"][judged["knob"].isna()] == causality.WORDS[-1]).all()
+    assert (judged["verdict"][judged["factor"].isna()] == causality.WORDS[-1]).all()
     assert "Of the 3 events that matter most for sort's performance, with" in said
 
 

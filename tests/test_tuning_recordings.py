@@ -183,9 +183,9 @@ def test_runs_with_emitted_events_are_an_experiment_of_their_own(write, tmp_path
     expected = 3 + emitted.parameters["page-faults"] / 500
     assert emitted.rates["page-faults"].to_numpy() == pytest.approx(expected.to_numpy())
     judged = causality.judged(tuned)
-    knob = "page-faults emitted (exc-high)"
-    assert judged.loc["page-faults", ["moved_by", "knob"]].tolist() == [knob, knob]
-    assert judged.loc["cpu-migrations", "knob"] == ""
+    factor = "page-faults emitted (exc-high)"
+    assert judged.loc["page-faults", ["moved_by", "factor"]].tolist() == [factor, factor]
+    assert judged.loc["cpu-migrations", "factor"] == ""
     said = causality.say_causes("sort", judged, emitted=tuned.emitted)
     assert said.startswith(
         "Of the 2 events that matter most for sort's performance, with 30 runs in which events"

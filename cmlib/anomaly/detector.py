@@ -9,9 +9,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from cmlib.anomaly.autoencoder import Autoencoder
-from cmlib.anomaly.chance import chance_of_distance
 from cmlib.anomaly.clusters import raise_clusters
 from cmlib.anomaly.experts import distances, gather, learn, leave_out, summarize
+from cmlib.anomaly.p_values import p_value_of_distance
 from cmlib.anomaly.profiles import PLACE
 from cmlib.anomaly.scaling import smallest_range
 
@@ -24,8 +24,8 @@ class AutoPerf(BaseEstimator):
     more samples a run has, the more good runs that rule finds. By default the good runs say how far is too
     far ("distance"): each is judged by autoencoders that did not learn it, and noted is how far above the
     threshold half of its samples lie, and how far a tenth of them. A run is anomalous if half, or a tenth, of
-    a function's samples lie farther off than good runs' do but for a chance of `alpha` (Bonferroni over the
-    two and over functions; see `chance_of_distance`).
+    a function's samples lie farther off than good runs' do, at a false-alarm probability of `alpha` (Bonferroni over the
+    two and over functions; see `p_value_of_distance`).
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class AutoPerf(BaseEstimator):
     folds : int >= 2, default 5
         Parts the good runs are left out in.
     alpha : float, default 0.005
-        Nominal chance of a false alarm per run. A quarter of the 2 % that are tolerable, for new inputs stray
+        Nominal false-alarm probability per run. A quarter of the 2 % that are tolerable, for new inputs stray
         farther than a few dozen good runs can tell.
     random_state : int, RandomState or None
 
@@ -186,8 +186,8 @@ class AutoPerf(BaseEstimator):
         """
         return self._summaries([run]).drop(columns="run")
 
-    def chances(self, run):
-        """How likely a good run would stray so far, function by function.
+    def p_values(self, run):
+        """The p-value of a run, function by function: how likely a good run would stray so far.
 
         Parameters
         ----------
@@ -196,11 +196,11 @@ class AutoPerf(BaseEstimator):
         Returns
         -------
         DataFrame
-            That of `summary` with a column chance (0-1, of the function alone).
+            That of `summary` with a column p_value (0-1, of the function alone).
         """
-        return self.chances_of([run]).drop(columns="run")
+        return self.p_values_of([run]).drop(columns="run")
 
-    def chances_of(self, runs):
+    def p_values_of(self, runs):
         """The same of many runs, which takes less time than one by one.
 
         Parameters
@@ -210,18 +210,18 @@ class AutoPerf(BaseEstimator):
         Returns
         -------
         DataFrame
-            As from `chances`, with a column run (number).
+            As from `p_values`, with a column run (number).
         """
         summaries = self._summaries(runs)
         good = self.held_out_
-        chances = np.ones(len(summaries))
+        p_values = np.ones(len(summaries))
         for function in dict.fromkeys(summaries["function"]):
             new, known = summaries["function"] == function, good["function"] == function
             for part in ("half", "tenth"):
                 usual = good.loc[known, part].to_numpy()
-                found = [2 * chance_of_distance(one, usual) for one in summaries.loc[new, part]]
-                chances[new] = np.minimum(chances[new], found)
-        return summaries.assign(chance=chances)
+                found = [2 * p_value_of_distance(one, usual) for one in summaries.loc[new, part]]
+                p_values[new] = np.minimum(p_values[new], found)
+        return summaries.assign(p_value=p_values)
 
     def predict(self, run):
         """Whether a run is anomalous.
@@ -252,8 +252,8 @@ class AutoPerf(BaseEstimator):
             return []
         if self.rule == "any":
             return (self._summaries(runs).groupby("run")["exceeding"].sum() > 0).tolist()
-        chances = self.chances_of(runs).groupby("run")["chance"]
-        return (chances.min() * chances.size() <= self.alpha).tolist()
+        p_values = self.p_values_of(runs).groupby("run")["p_value"]
+        return (p_values.min() * p_values.size() <= self.alpha).tolist()
 
     def causes(self, run, *, beyond=1.0):
         """Counters that make samples anomalous, by majority vote (§3.5).

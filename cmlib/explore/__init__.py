@@ -1,4 +1,4 @@
-"""Widgets for the ends of the notebooks: turn a knob, see what changes."""
+"""Widgets for the ends of the notebooks: turn a control, see what changes."""
 
 from cmlib.explore.anomaly import anomaly
 from cmlib.explore.cleaning import cleaning

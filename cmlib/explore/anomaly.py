@@ -1,4 +1,4 @@
-"""Turn the knobs of anomaly detection: the threshold, and the counters behind a sample."""
+"""Widgets for anomaly detection: the threshold, and the counters behind a sample."""
 
 from cmlib import plot
 from cmlib.explore import text

@@ -1,4 +1,4 @@
-"""Turn the knobs of cleaning: one event of a multiplexed run against its unmultiplexed runs."""
+"""Widgets for cleaning: one event of a multiplexed run against its unmultiplexed runs."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Turn the knobs of online regression: one event of a sample stream and its lines."""
+"""Widgets for online regression: one event of a sample stream and its lines."""
 
 import numpy as np
 

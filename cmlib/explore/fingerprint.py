@@ -1,4 +1,4 @@
-"""Turn the knobs of a fingerprint: a program, the length of its slices, and why a slice got its class."""
+"""Widgets for a fingerprint: a program, the length of its slices, and why a slice got its class."""
 
 import html
 

@@ -1,4 +1,4 @@
-"""Turn the knobs of interactions: all pairs of a program as a matrix, one of them as a surface."""
+"""Widgets for interactions: all pairs of a program as a matrix, one of them as a surface."""
 
 import functools
 

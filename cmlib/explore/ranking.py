@@ -1,4 +1,4 @@
-"""Turn the knobs of a ranking: how many events, which model, how many seeds, which other program."""
+"""Widgets for a ranking: how many events, which model, how many seeds, which other program."""
 
 import pandas as pd
 
@@ -124,7 +124,7 @@ def _model(program, shown):
     return text.paragraph(
         f"{text.name(program)}: the model of {errors['n_events']:.0f} events errs by "
         f"{text.number(errors['error'], 1, '%')} on random rows, {text.number(errors['blocks_error'], 1, '%')} "
-        f"on blocks; predicting the mean by {text.number(errors['trivial'], 1, '%')}.",
+        f"on blocks; predicting the mean by {text.number(errors['mean_baseline'], 1, '%')}.",
         spread,
     )
 

@@ -1,4 +1,4 @@
-"""Turn the knobs of an account: which program, which level, which stretch, how cleaned, adjusted or not."""
+"""Widgets for an account: which program, which level, which stretch, how cleaned, adjusted or not."""
 
 from cmlib.explore import text
 from cmlib.explore.controls import dropdown, slider

@@ -1,4 +1,4 @@
-"""Turn the knobs of a program's settings: how many runs, and which parameter."""
+"""Widgets for a program's settings: how many runs, and which parameter."""
 
 from cmlib import plot
 from cmlib.explore import text

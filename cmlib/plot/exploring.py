@@ -46,7 +46,7 @@ def ranking_beside_errors(rows, history, *, n_events, title):
     rows : DataFrame
         First on top: ``label``, ``mean`` and, where there is a spread, ``low`` and ``high`` [%].
     history : DataFrame
-        ``n_events``, ``error``, ``blocks_error`` and ``trivial`` [%] of every step.
+        ``n_events``, ``error``, ``blocks_error`` and ``mean_baseline`` [%] of every step.
     n_events : int
         The step that `rows` are from.
     title : str
@@ -57,8 +57,8 @@ def ranking_beside_errors(rows, history, *, n_events, title):
     left.set(title=title, xlabel="importance [%]")
     named = {
         "error": "random rows",
-        "blocks_error": "blocks of progress",
-        "trivial": "predicting the mean",
+        "blocks_error": "blocked cross-validation",
+        "mean_baseline": "mean baseline",
     }
     for (column, label), colour in zip(named.items(), palette(len(named)), strict=True):
         right.plot(history["n_events"], history[column], label=label, color=colour, marker=".", ms=3, lw=1.1)

@@ -6,7 +6,7 @@ from cmlib.plot.style import blank, palette, panels, styled
 
 
 @styled
-def by_runs(frame, *, value, by, ylabel, band=None, trivial=None):
+def by_runs(frame, *, value, by, ylabel, band=None, mean_baseline=None):
     """A quantity against the number of runs, a line each of `by`, a panel a program.
 
     Parameters
@@ -18,7 +18,7 @@ def by_runs(frame, *, value, by, ylabel, band=None, trivial=None):
     ylabel : str
     band : tuple of str, optional
         Columns with the ends of a shaded band.
-    trivial : str, optional
+    mean_baseline : str, optional
         Column of a dashed line, the same for all of `by`.
     """
     programs, lines = (list(dict.fromkeys(frame[name])) for name in ("program", by))
@@ -30,9 +30,9 @@ def by_runs(frame, *, value, by, ylabel, band=None, trivial=None):
             ax.plot(rows["runs"], rows[value], marker=mark, ms=4.5, lw=1.3, color=colour, label=line)
             if band:
                 ax.fill_between(rows["runs"], *(rows[end] for end in band), color=colour, alpha=0.12, lw=0)
-        if trivial:
+        if mean_baseline:
             rows = own[own[by] == lines[0]]
-            ax.plot(rows["runs"], rows[trivial], ls="--", lw=1, color="#444444", label="mean of the runs")
+            ax.plot(rows["runs"], rows[mean_baseline], ls="--", lw=1, color="#444444", label="mean baseline")
         ax.set(title=program, xlabel="runs", ylim=(0, None))
     axes[0].set_ylabel(ylabel)
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)

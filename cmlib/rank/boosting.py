@@ -14,7 +14,7 @@ from sklearn.ensemble import GradientBoostingRegressor
 class Boosting:
     """Settings of a boosted model, in words that hold for both libraries.
 
-    The defaults were chosen on four programs by the error on blocks of progress
+    The defaults were chosen on four programs by the error of blocked cross-validation
     and on another pass over the events: 4 to 15 leaves, 100 to 300 trees and
     rates of 0.05 to 0.15 were within a tenth of each other. Stacked runs want more
     leaves (31): a tree must find the run before it can look at the run's events.

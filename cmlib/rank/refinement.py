@@ -24,9 +24,9 @@ class Refinement:
     ----------
     history : DataFrame
         A row a step. Columns: ``n_events``; ``error``, where a random share of rows is
-        predicted from the others, and ``trivial``, that of their mean;
+        predicted from the others, and ``mean_baseline``, that of their mean;
         ``blocks_error``, where blocks of neighbouring rows are, and
-        ``blocks_trivial``, that of the mean of the other blocks; ``holdout_error``,
+        ``blocks_mean_baseline``, that of the mean of the other blocks; ``holdout_error``,
         of models of all rows on the other matrix (NaN if there is none). All are
         mean relative errors [%] (Eq. 14).
     nested : DataFrame
@@ -182,7 +182,7 @@ def refine(
     history["blocks_error"], nested = _on_blocks(path, X, y, fold, history["n_events"], tolerance)
     history["holdout_error"] = _errors(kept, *holdout) if holdout else np.nan
     baselines = _baselines(y, train, test, fold, holdout)
-    history["trivial"], history["blocks_trivial"] = baselines["mean"], baselines["blocks_mean"]
+    history["mean_baseline"], history["blocks_mean_baseline"] = baselines["mean"], baselines["blocks_mean"]
     chosen = _fewest_within(history["blocks_error" if select == "blocks" else "error"], tolerance)
     ranking = kept[chosen][1]
     fitted = clone(blank).fit(X[sorted(ranking.index)], y)
@@ -203,7 +203,7 @@ def random_share_errors(
     Returns
     -------
     DataFrame
-        A row a step: ``n_events``, ``error`` and ``trivial``, that of the mean [%], as
+        A row a step: ``n_events``, ``error`` and ``mean_baseline``, that of the mean [%], as
         in the history of :func:`refine`.
 
     Raises
@@ -217,8 +217,8 @@ def random_share_errors(
     _, path = _path(X, y, step, model, boosting, importance, seed)
     kept = list(path(train))
     history = pd.DataFrame({"n_events": [len(ranking) for _, ranking in kept]})
-    trivial = relative_error(y.iloc[test], y.iloc[train].mean())
-    return history.assign(error=_errors(kept, X.iloc[test], y.iloc[test]), trivial=trivial)
+    mean_baseline = relative_error(y.iloc[test], y.iloc[train].mean())
+    return history.assign(error=_errors(kept, X.iloc[test], y.iloc[test]), mean_baseline=mean_baseline)
 
 
 def relative_error(measured, predicted):
@@ -334,8 +334,8 @@ def _nested(y, fold, outer, inner, n_events, tolerance):
         if errors:
             rows = fold == held
             step = _fewest_within(_mean_over_rows(errors, fold), tolerance)
-            trivial = relative_error(y[rows], y[~rows].mean())
-            found.append((rows.sum(), n_events[step], outer[held][step], trivial))
+            mean_baseline = relative_error(y[rows], y[~rows].mean())
+            found.append((rows.sum(), n_events[step], outer[held][step], mean_baseline))
     return pd.DataFrame(found, columns=["rows", "n_events", "error", "mean"])
 
 

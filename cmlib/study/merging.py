@@ -159,7 +159,7 @@ def mixed_errors(data, *, n_blocks=12, n_folds=4, seed=0):
     data : Matrix
         Result of :func:`mixed`.
     n_blocks, n_folds : int
-        Every program's rows are cut into blocks of progress, held out in folds.
+        Every program's rows are cut into blocks of neighbouring steps, held out in folds (blocked cross-validation).
     seed : int, default 0
 
     Returns

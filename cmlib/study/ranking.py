@@ -45,10 +45,10 @@ def chosen_errors(refined):
         rows[program] = {
             "kept": int(errors["n_events"]),
             "random share": errors["error"],
-            "its mean": errors["trivial"],
+            "its mean": errors["mean_baseline"],
             "blocks": errors["blocks_error"],
             "nested blocks": one.nested_error,
-            "their mean": errors["blocks_trivial"],
+            "their mean": errors["blocks_mean_baseline"],
             "fewest": one.nested["n_events"].min(),
             "most": one.nested["n_events"].max(),
             "all": first["n_events"],

@@ -25,15 +25,15 @@ _SHARED = 1 / 6
 
 @dataclass(frozen=True)
 class Experiment:
-    """Runs whose knobs were drawn at random.
+    """Runs with randomized factors.
 
     Attributes
     ----------
     runs : cmlib.tuning.Runs
-        Its parameters are the knobs.
+        Its parameters are the factors.
     aims : mapping of str to sequence of str
-        Knob to the event it is for, and then those that this one brings along by its nature: the whole it is
-        a part of (system calls), or what the kernel does about it. A knob that is not named may move any one
+        Factor to the event it is for, and then those that this one brings along by its nature: the whole it is
+        a part of (system calls), or what the kernel does about it. A factor that is not named may move any one
         event.
     """
 
@@ -72,7 +72,7 @@ def moves(runs, events, *, level=0.05):
 def judge_events(runs, events, experiments=(), *, level=0.05, draws=1000, seed=0):
     """Say of each event whether it causes the performance, only correlates with it, or neither is shown.
 
-    In each experiment the knob is taken that moves the event, and none of the others, most. Runs with the
+    In each experiment the factor is taken that moves the event, and none of the others, most. Runs with the
     highest third of its values are compared with those with the lowest third, or with the lowest value alone
     where many share it: how far the performance of a run moves, and how far it should if the model of the
     performance by the events told what causes it (partial dependence, Friedman 2001, at the rate of each
@@ -94,11 +94,11 @@ def judge_events(runs, events, experiments=(), *, level=0.05, draws=1000, seed=0
     Returns
     -------
     DataFrame
-        Index: event. ``moved_by``, all knobs that move it; ``verdict``: causes (the performance moves as the
+        Index: event. ``moved_by``, all factors that move it; ``verdict``: causes (the performance moves as the
         model says and, by its interval, half as far or more), correlates only (the performance doesn't move,
         and its interval does not hold what the model says; or it moves less than half as far), or not shown
-        (no knob moves the event alone, the interval is too wide, or the performance moves against the model);
-        ``knob``, the one that moves it alone; ``with``, what that brings along; of the rate of the event its
+        (no factor moves the event alone, the interval is too wide, or the performance moves against the model);
+        ``factor``, the one that moves it alone; ``with``, what that brings along; of the rate of the event its
         means ``before`` and ``after``, and ``beyond``, how many of these runs lie outside of what the model
         has seen [%]; and of the performance [%] ``expected``, ``observed``, its 95 % interval ``low`` to
         ``high``, and ``p``, how often the same runs exchanged at random differ as much: it moves where this
@@ -106,20 +106,20 @@ def judge_events(runs, events, experiments=(), *, level=0.05, draws=1000, seed=0
 
     Notes
     -----
-    An event that is part of another one (system calls, and reads among them) is moved alone only by a knob
+    An event that is part of another one (system calls, and reads among them) is moved alone only by a factor
     whose aim says so.
     """
     experiments = [*experiments] or [Experiment(runs)]
     model = regressor(boosting=FEW_ROWS, seed=seed).fit(runs.examples, runs.performance)
     found = [moves(each.runs, events, level=level) for each in experiments]
     movers = pd.concat(found).query("moved").groupby("event")["parameter"].agg(", ".join)
-    rows = {event: {"verdict": NOT_SHOWN, "knob": "", "with": ""} for event in events}
+    rows = {event: {"verdict": NOT_SHOWN, "factor": "", "with": ""} for event in events}
     for experiment, moved in zip(experiments, found, strict=True):
-        for event, knob, brought in _alone(moved[moved["moved"]], experiment.aims):
-            measured = _measured(runs, model, experiment.runs, event, knob, draws, seed)
+        for event, factor, brought in _alone(moved[moved["moved"]], experiment.aims):
+            measured = _measured(runs, model, experiment.runs, event, factor, draws, seed)
             if abs(measured["expected"]) >= abs(rows[event].get("expected", 0.0)):
-                rows[event] |= {"knob": knob, "with": ", ".join(brought)} | measured
-    columns = ["verdict", "knob", "with", *_MEASURES]
+                rows[event] |= {"factor": factor, "with": ", ".join(brought)} | measured
+    columns = ["verdict", "factor", "with", *_MEASURES]
     judged = pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("event")
     differs = _held(judged["p"].dropna(), level)
     for event, row in judged.loc[differs.index].iterrows():
@@ -129,19 +129,19 @@ def judge_events(runs, events, experiments=(), *, level=0.05, draws=1000, seed=0
 
 
 def _alone(moved, aims):
-    """Each event with the knob that moves it alone, or with nothing but what it brings along, and these."""
+    """Each event with the factor that moves it alone, or with nothing but what it brings along, and these."""
     best = {}
-    for knob, own in moved.groupby("parameter", sort=False):
+    for factor, own in moved.groupby("parameter", sort=False):
         strength = own.set_index("event")["correlation"].abs()
-        event, *allowed = aims.get(knob, strength.index[:1])
+        event, *allowed = aims.get(factor, strength.index[:1])
         if event in strength and strength.index.isin([event, *allowed]).all():
             brought = strength.index.drop(event)
-            best[event] = max(best.get(event, (0.0,)), (strength[event], knob, list(brought)))
-    return [(event, knob, brought) for event, (_, knob, brought) in best.items()]
+            best[event] = max(best.get(event, (0.0,)), (strength[event], factor, list(brought)))
+    return [(event, factor, brought) for event, (_, factor, brought) in best.items()]
 
 
-def _measured(runs, model, tried, event, knob, draws, seed):
-    low, high = _sides(tried.parameters[knob])
+def _measured(runs, model, tried, event, factor, draws, seed):
+    low, high = _sides(tried.parameters[factor])
     performance = tried.performance.groupby(level=0).mean()
     rng = np.random.default_rng(seed)
     sides = [performance[side].to_numpy() for side in (low, high)]

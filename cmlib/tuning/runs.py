@@ -75,7 +75,7 @@ def learning_curve(X, y, sizes, *, draws=20, test_share=0.25, seed=0):
     -------
     DataFrame
         A row a size: ``runs``; ``error``, mean of the draws (CounterMiner, Eq. 14) [%], and ``low`` and
-        ``high``, between which nine of ten draws lie; ``trivial``, of the mean of the same training runs.
+        ``high``, between which nine of ten draws lie; ``mean_baseline``, of the mean of the same training runs.
 
     Raises
     ------
@@ -99,11 +99,11 @@ def learning_curve(X, y, sizes, *, draws=20, test_share=0.25, seed=0):
             )
             measured, mean = y.loc[test], y.loc[train].mean()
             rows.append((size, relative_error(measured, predicted), relative_error(measured, mean)))
-    drawn = pd.DataFrame(rows, columns=["runs", "error", "trivial"]).groupby("runs")
+    drawn = pd.DataFrame(rows, columns=["runs", "error", "mean_baseline"]).groupby("runs")
     errors = drawn["error"].agg(
         error="mean", low=lambda of: of.quantile(0.05), high=lambda of: of.quantile(0.95)
     )
-    return errors.assign(trivial=drawn["trivial"].mean()).reset_index()
+    return errors.assign(mean_baseline=drawn["mean_baseline"].mean()).reset_index()
 
 
 def rank_directly(runs, *, seed=0):

@@ -126,7 +126,7 @@ def test_the_notebook_page_shows_a_picture_where_the_widgets_are(new_page, repor
     caption = next(f["caption"] for f in manifest["figures"] if f["name"] == "explore")
     page = new_page()
     page.goto((report / NOTEBOOK / f"{NOTEBOOK}.html").as_uri(), wait_until="domcontentloaded")
-    page.get_by_role("heading", name="Turn the knobs").scroll_into_view_if_needed()
+    page.get_by_role("heading", name="Explore").scroll_into_view_if_needed()
     picture = page.get_by_role("img", name=re.sub(r"[*`]", "", caption))
     assert picture.evaluate("image => image.complete && image.naturalWidth") > 300
     page.screenshot(path=pictures / "notebook.png")

@@ -140,6 +140,6 @@ def nested(make, X, y, fold, step):
         inside = [row for row in range(len(y)) if fold[row] == held]
         path = refine(make, X.iloc[outside], y.iloc[outside], X.iloc[inside], y.iloc[inside], step)
         mean = sum(y.iloc[outside]) / len(outside)
-        trivial = relative_error(list(y.iloc[inside]), [mean] * len(inside))
-        found.append((len(inside), path[best][0], path[best][1], trivial))
+        mean_baseline = relative_error(list(y.iloc[inside]), [mean] * len(inside))
+        found.append((len(inside), path[best][0], path[best][1], mean_baseline))
     return found

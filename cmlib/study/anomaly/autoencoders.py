@@ -161,8 +161,8 @@ def _judge(functions, together, seed):
 
 def _judged(detector, runs, n_functions):
     """Row by row; the false-alarm probability is shared among all functions of the program."""
-    found = detector.chances_of(runs)
-    alone = {"calibrated": found["chance"] * n_functions <= detector.alpha, "any": found["exceeding"] > 0}
+    found = detector.p_values_of(runs)
+    alone = {"calibrated": found["p_value"] * n_functions <= detector.alpha, "any": found["exceeding"] > 0}
     return found[["run", "function"]].assign(**alone)
 
 

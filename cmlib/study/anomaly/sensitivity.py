@@ -26,7 +26,7 @@ def same_version_alarms(judged, *, n_pairs, seed=0):
     Returns
     -------
     list of (float, bool)
-        Of each pair the chance that was told, and whether it was called an anomaly.
+        Of each pair the p-value, and whether it was called an anomaly.
     """
     subject, rng, told = judged.subject, np.random.default_rng(seed), []
     good, third = [*subject.training, *subject.good], (len(subject.training) + len(subject.good)) // 3
@@ -53,7 +53,7 @@ def dilution(judged, *, seed=0):
     -------
     DataFrame
         A row a share of updates at the contended place, in per cent: program, sharing, slowdown (time, as
-        :func:`cmlib.study.anomaly.judging.slowdown` has it, above the control's [%]), chance, found. Empty without
+        :func:`cmlib.study.anomaly.judging.slowdown` has it, above the control's [%]), p_value, found. Empty without
         diluted runs.
     """
     rows = []
@@ -63,7 +63,7 @@ def dilution(judged, *, seed=0):
         rows.append(
             (judged.subject.stands_for, 100 * sharing, slower, verdict.p_value, bool(verdict.anomalous))
         )
-    return pd.DataFrame(rows, columns=["program", "sharing", "slowdown", "chance", "found"])
+    return pd.DataFrame(rows, columns=["program", "sharing", "slowdown", "p_value", "found"])
 
 
 def _shuffled(runs, rng):

@@ -21,7 +21,7 @@ def judged(one, *, n_events=10, seed=0):
     Returns
     -------
     DataFrame
-        As from :func:`cmlib.tuning.causality.judge_events`; a knob is a parameter, or ``EVENT emitted (SETTING)``.
+        As from :func:`cmlib.tuning.causality.judge_events`; a factor is a parameter, or ``EVENT emitted (SETTING)``.
     """
     events = list(important_events(one.runs, seed=seed).index[:n_events])
     experiments = [causality.Experiment(one.runs), *(_emitting(at, runs) for at, runs in one.emitted.items())]

@@ -1,15 +1,15 @@
-"""How far good runs stray, and the chance that one strays as far as a run in question."""
+"""How far good runs stray, and the probability that one strays as far as a run in question."""
 
 import numpy as np
 
 
-def chance_of_distance(distance, good):
-    """Chance that a good run is at least so far from what was learned.
+def p_value_of_distance(distance, good):
+    """The p-value of a distance: the probability that a good run lies at least so far from what was learned.
 
     Above their median, distances of good runs are taken as exponentially distributed; with the mean excess
     only estimated from m of them, a further one exceeds x with probability (1 + x / sum of excesses)^-m / 2.
     Inputs nobody tried before give the distances long tails: on planted good runs 0.5 % of false alarms were
-    promised and 1.0 to 1.3 % came. Squared distances, the reconstruction errors, have longer ones still; with
+    expected and 1.0 to 1.3 % observed. Squared distances, the reconstruction errors, have longer ones still; with
     their logarithms anomalies that every sample shows go unfound.
 
     Parameters
