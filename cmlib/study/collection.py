@@ -200,22 +200,27 @@ def sum_checks(url, programs):
 
 
 def say_recorded(url, program, n=3):
-    """What can be said of a program whose IPC is not known.
+    """What can be said of a program before anything is computed.
 
     Parameters
     ----------
     url, program : str
     n : int, default 3
-        Events named, those that happened most often.
+        Events named where IPC is not known, those that happened most often.
 
     Returns
     -------
     dict of str to str
-        ``limits``, ``sure`` and ``lacking``, as :meth:`cmlib.report.Results.overview` takes them; empty where
-        some run counted both instructions and cycles.
+        ``limits``, ``sure`` and ``lacking``, as :meth:`cmlib.report.Results.overview` takes them; the first
+        alone where some run counted both instructions and cycles.
     """
-    if ipc(url, program):
-        return {}
+    if known := ipc(url, program):
+        means = [series.mean() for series in known.values()]
+        apart = f" ({min(means):.2f} to {max(means):.2f})" if len(means) > 1 else ""
+        runs = f"the mean of {len(means)} runs" if len(means) > 1 else "one run"
+        return {
+            "limits": f"IPC is {np.mean(means):.2f} in {runs}{apart}, which alone does not tell what limits the program"
+        }
     leading = _leading(url, program, n)
     often = ", ".join(f"`{event}` {rate:,.0f} times a second" for event, rate in leading.items())
     return {

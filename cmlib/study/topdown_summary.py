@@ -88,7 +88,7 @@ def _sure(found):
         return "one category is what the others leave, so that the account adds up whatever was counted"
     told = (
         f"counted by different events, in {found.n_runs} runs, the account adds up to {100 * closes['mean']:.1f} % "
-        f"of the slots (root mean square distance over the steps {100 * closes['rms']:.1f} %)"
+        f"of the slots (root mean square distance of the steps {100 * closes['rms']:.1f} %)"
     )
     if _within(closes):
         return told
