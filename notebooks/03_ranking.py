@@ -44,6 +44,7 @@ from cmlib.notebook import begin
 from cmlib.rank import stability
 from cmlib.rank.importance import influence
 from cmlib.report import paper
+from cmlib.study import family_overview
 
 # %%
 notebook = begin("03_ranking", globals())
@@ -287,6 +288,8 @@ display(results.finding(study.say_models(errors)))
 results.number("overlap of the first five families", judged["overlap"].mean(),
                note=f"between resampled models, mean of {', '.join(programs)}; 1: the same five")
 for name in programs:
+    results.overview_bars(name, family_overview.family_bars(families[name]), family_overview.CAPTION)
+    results.overview(name, **family_overview.say_overview(families[name]))
     display(results.finding(study.say_families(families[name]), program=name))
     told = study.say_events(matrices[name], refined[name], draws[name], table)
     display(results.finding(told, program=name))

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pandas as pd
 
 from cmlib import report
-from cmlib.study.family_overview import CAPTION, family_bars, say_certainty
+from cmlib.study.family_overview import CAPTION, family_bars, say_overview
 
 TABLE = pd.DataFrame(
     {
@@ -16,17 +16,23 @@ TABLE = pd.DataFrame(
         "cycles_per_kilo_instruction": [120.4, 33.0, -2.0],
         "cycles_low": [90.0, -3.0, -4.0],
         "cycles_high": [150.0, 60.0, 1.0],
+        "class": ["stall", "stall", "mix"],
         "category": ["bad speculation", "", "retired"],
     }
 )
+NO_ACCOUNT = TABLE.head(0)
 ERRORS = pd.DataFrame(
     {"test": ["held-out blocks", "another pass"], "families": [3.25, 9.0], "mean": [18.0, 20.0]}
 )
-FOUND = SimpleNamespace(table=TABLE, errors=ERRORS, stability=pd.DataFrame({"overlap": [0.812]}))
+
+
+def found(categories=NO_ACCOUNT):
+    stability = pd.DataFrame({"overlap": [0.812]})
+    return SimpleNamespace(table=TABLE, errors=ERRORS, stability=stability, categories=categories)
 
 
 def test_bars_are_the_first_families_with_their_cycles_and_the_accounts_category(tmp_path):
-    bars = family_bars(FOUND, n=2)
+    bars = family_bars(found(), n=2)
     assert bars["note"].tolist() == [
         "120 cycles per 1,000 instructions (90 to 150), bad speculation",
         "33 cycles per 1,000 instructions (-3 to 60)",
@@ -40,5 +46,10 @@ def test_bars_are_the_first_families_with_their_cycles_and_the_accounts_category
 
 
 def test_the_error_stands_beside_the_means_and_the_overlap():
-    said = say_certainty(FOUND)
+    said = say_overview(found())["sure"]
     assert "errs by 3.2 % on held-out blocks, the mean by 18.0 %" in said and said.endswith("share 81 %")
+
+
+def test_what_limits_a_program_is_told_by_families_only_where_no_account_tells_it():
+    assert say_overview(found(categories=pd.DataFrame({"category": ["front end"]})))["limits"] == ""
+    assert "goes with **mispredicted branches**" in say_overview(found())["limits"]

@@ -1,5 +1,7 @@
 """Families of events on the report's first page: bars with intervals, and how sure they are."""
 
+from cmlib.study.family_summary import say_limit
+
 CAPTION = (
     "What cycles per instruction follow: families of events, importance [%]; lines: 90 % of resampled models"
 )
@@ -25,8 +27,8 @@ def family_bars(found, n=5):
     return bars.assign(note=[_note(row) for row in first.itertuples()])
 
 
-def say_certainty(found):
-    """How far a model of families can be trusted, as a clause: its error beside the mean's, and its stability.
+def say_overview(found):
+    """What limits a program, if there is no account that tells it, and how sure its families are.
 
     Parameters
     ----------
@@ -34,9 +36,15 @@ def say_certainty(found):
 
     Returns
     -------
-    str
-        Markdown.
+    dict of str to str
+        ``limits`` and ``sure``, as :meth:`cmlib.report.Results.overview` takes them: error of the model beside
+        the mean's, and how much of the first five families resampled models share.
     """
+    limits = "" if len(found.categories) else say_limit(found).rstrip(".")
+    return {"limits": limits, "sure": _sure(found)}
+
+
+def _sure(found):
     error = found.errors.set_index("test").loc["held-out blocks"]
     shared = 100 * found.stability["overlap"].iloc[0]
     return (
