@@ -257,9 +257,10 @@ results.table(ways.reset_index("program"), "ways",
 
 # %%
 agreement = study.compare_with_account(families)
-results.table(agreement, "account",
-              "**Table.** The first family of stalls or misses beside the category of the top-down "
-              "account that varies most: do they agree?", decimals=1)
+if len(agreement):
+    caption = ("**Table.** The first family of stalls or misses beside the category of the "
+               "top-down account that varies most: do they agree?")
+    display(results.table(agreement, "account", caption, decimals=1))
 
 # %% [markdown]
 # ## What was found

@@ -80,6 +80,13 @@ def test_the_page_shows_every_figure_number_and_table(tmp_path):
     assert [page.index(text) for text in order] == sorted(page.index(text) for text in order)
 
 
+def test_a_table_without_columns_is_shown_with_its_caption(tmp_path):
+    results = new_results(tmp_path)
+    results.table(pd.DataFrame(), "none", "**Table.** Nothing.")
+    results.save()
+    assert "<strong>Table.</strong> Nothing." in report.build_index(tmp_path / "smoke").read_text()
+
+
 def test_no_results_is_said_with_the_command(tmp_path):
     with pytest.raises(ValueError, match="cmlib run"):
         report.build_index(tmp_path)

@@ -83,7 +83,10 @@ def _by_program(manifests, shown):
 
 
 def _table_html(file):
-    frame = pd.read_csv(file, nrows=_ROWS_SHOWN)
+    try:
+        frame = pd.read_csv(file, nrows=_ROWS_SHOWN)
+    except pd.errors.EmptyDataError:  # neither rows nor columns
+        return ""
     return frame.to_html(index=False, na_rep="–", border=0, float_format=_number)
 
 
