@@ -23,7 +23,7 @@
 # %% tags=["parameters"]
 program = "all"  # programs to study, separated by commas, or all
 event = ""  # event that the figures follow; empty: instruction-cache misses where they were counted, else the first
-method = "joint"  # cleaning that is set beside what perf prints {interpolate, counterminer, joint}
+method = "joint"  # cleaning that is set beside what perf prints {cmlib.clean.DISTINCT_METHODS}
 settings = {}  # jobs, executor, scheduler, database, interactive, profile, results_folder
 
 # %%
@@ -32,7 +32,7 @@ from functools import partial
 import pandas as pd
 
 from cmlib import events, explore, plot, study
-from cmlib.clean import accuracy
+from cmlib.clean import DISTINCT_METHODS, accuracy
 from cmlib.fanout import fan_out
 from cmlib.notebook import begin
 from cmlib.report import paper
@@ -169,8 +169,8 @@ results.figure(figure, "ratio", f"**Figure.** Distance of `{event}` to OCOE, by 
 # And every multiplexed event, mean over programs. 1: nothing left to gain. Cleaning matters where the first column is well above 1.
 
 # %%
-columns = ["scaling", "interpolate", "counterminer", "joint"]
-ratios = methods.groupby(["event", "method"])["distance_ratio"].mean().unstack()[columns]
+ratios = methods.groupby(["event", "method"])["distance_ratio"].mean().unstack()
+ratios = ratios[list(DISTINCT_METHODS)]
 named = ratios.rename(index=lambda name: f"{name} ({events.abbreviate([name], table)[0]})")
 figure, _ = plot.heat(named, label="distance to OCOE /\nOCOE to OCOE", centre=1.0)
 results.figure(figure, "ratio-by-event", "**Figure.** Ratio of distances by event and method.")

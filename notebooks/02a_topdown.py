@@ -25,7 +25,7 @@
 
 # %% tags=["parameters"]
 program = "all"  # programs to study, separated by commas, or all
-method = "joint"  # cleaning before runs are merged {scaling, interpolate, counterminer, joint}
+method = "joint"  # cleaning before runs are merged {cmlib.clean.DISTINCT_METHODS}
 settings = {}  # jobs, executor, scheduler, database, interactive, profile, results_folder
 
 # %%

@@ -282,3 +282,10 @@ def test_what_yaml_writes_is_read_back(made, encoding):
 def test_the_command_line_refuses_the_same(given, says):
     done = CliRunner().invoke(main, ["run", "smoke", "03", *given])
     assert (done.exit_code, done.stdout) == (2, "") and says in done.stderr
+
+
+def test_a_choice_can_be_what_a_name_of_the_package_holds(tmp_path):
+    path = write_notebook(tmp_path / "n.ipynb", 'method = "joint"  # cleaning {cmlib.clean.METHODS}\n')
+    report.check_parameters(path, {"method": "counterminer-printed"}, "-p")
+    with pytest.raises(ValueError, match=r"none of scaling, .*did you mean 'interpolate'"):
+        report.check_parameters(path, {"method": "interpolat"}, "-p")

@@ -51,8 +51,8 @@ def compare_methods(ocoe_runs, mlpx_runs, methods=METHODS, *, events=None, sums=
     known = references(ocoe_runs, mlpx_runs, events)
     rows = []
     for (number, run), method in itertools.product(enumerate(mlpx_runs), methods):
-        own = {"sums": sums} if method == "joint" else options
-        cleaned, _ = clean_run(run.counts, run.running, method=method, run=f"multiplexed run {number}", **own)
+        own = {"method": method, "run": f"multiplexed run {number}", "sums": sums}
+        cleaned, _ = clean_run(run.counts, run.running, **own, **options)
         for event, reference in known.items():
             if event in cleaned and cleaned[event].notna().any():
                 rows.append((event, number, method, *reference.compare(cleaned[event])))

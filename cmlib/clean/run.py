@@ -3,10 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from cmlib.clean.joint import clean_jointly
-from cmlib.clean.series import PRINTED, SERIES_METHODS, check_enough, checked_share, clean_series, differs
-
-METHODS = (*SERIES_METHODS, "joint", PRINTED)
+from cmlib.clean.methods import METHODS, REGISTERED, options_for
+from cmlib.clean.series import check_enough, checked_share, clean_series, differs
 
 
 def clean_run(counts, running=None, *, method="joint", sums=(), groups=None, run="this run", **options):
@@ -22,7 +20,8 @@ def clean_run(counts, running=None, *, method="joint", sums=(), groups=None, run
     method : {"joint", "counterminer", "counterminer-printed", "interpolate", "scaling"}, default "joint"
         "joint" uses all events of the run at once, and leaves alone what it can't
         better (:func:`cmlib.clean.joint_estimates`, which tells standard errors as
-        well); the others go event by event (:func:`cmlib.clean.clean_series`).
+        well); the others go event by event (:func:`cmlib.clean.clean_series`). Or
+        another of :data:`cmlib.clean.METHODS`.
     sums, groups
         For "joint": see :func:`cmlib.clean.joint_estimates`.
     run : str
@@ -58,12 +57,13 @@ def clean_run(counts, running=None, *, method="joint", sums=(), groups=None, run
         raise ValueError(f"{run}: method is {method!r}; clean_run knows {', '.join(METHODS)}")
     _check(counts, running, run)
     counts = counts.astype(np.float64)
-    if method == "joint":
+    if REGISTERED[method].whole_run:
         if running is None:
             raise ValueError(
-                f"{run}: method 'joint' needs the running shares; without them use 'counterminer'"
+                f"{run}: method {method!r} needs the running shares; without them use 'counterminer'"
             )
-        cleaned = clean_jointly(counts, running, sums=sums, groups=groups, **options)
+        own = options_for(method, options)
+        cleaned = REGISTERED[method].clean(counts, running, sums=sums, groups=groups, **own)
     else:
         cleaned = pd.DataFrame(
             {

@@ -2,29 +2,13 @@
 
 import numpy as np
 
-from cmlib.clean.distribution import is_gaussian
-from cmlib.clean.interpolation import interpolate
-from cmlib.clean.missing import fill_missing, missing_samples
-from cmlib.clean.outliers import replace_outliers
+from cmlib.clean.methods import REGISTERED, options_for
 from cmlib.errors import UnfitRecordingError
 
-SERIES_METHODS = ("scaling", "interpolate", "counterminer")
-# CounterMiner's without what perf tells of running shares, which the paper does not use.
-PRINTED = "counterminer-printed"
 FEWEST_SAMPLES = 3
 
 
-def clean_series(
-    values,
-    running=None,
-    *,
-    method="counterminer",
-    n_gaussian=3.0,
-    n_long_tail=5.0,
-    k=5,
-    true_zero_max=0.01,
-    name="the series",
-):
+def clean_series(values, running=None, *, method="counterminer", name="the series", **options):
     """Clean one event's series of one run.
 
     Parameters
@@ -49,16 +33,18 @@ def clean_series(
         missing wherever the series reaches `true_zero_max`, and no sample is exact.
     method : {"counterminer", "counterminer-printed", "interpolate", "scaling"}, default "counterminer"
         Outliers replaced and missing samples filled (CounterMiner, §III-B), with or
-        without the running shares · :func:`cmlib.clean.interpolate` · what perf prints.
+        without the running shares · :func:`cmlib.clean.interpolate` · what perf prints;
+        or another of :data:`cmlib.clean.METHODS` that cleans event by event.
+    name : str
+        Names the series in messages, e.g. ``run 'kmeans-03': event 'ls_stlf'``.
     n_gaussian, n_long_tail : float > 0, default 3.0 and 5.0
         Threshold of Eq. 6 [standard deviations] if the samples pass the
         Anderson-Darling test of a Gaussian at 5 %, and if they don't.
     k : int, default 5
         Neighbours that fill a missing sample.
     true_zero_max : float, default 0.01
-        A series that never reaches it is truly zero where it is zero.
-    name : str
-        Names the series in messages, e.g. ``run 'kmeans-03': event 'ls_stlf'``.
+        A series that never reaches it is truly zero where it is zero. These four are
+        options of "counterminer", and leave the other methods alone.
 
     Returns
     -------
@@ -90,16 +76,10 @@ def clean_series(
     values = np.array(values, dtype=np.float64)
     running = checked_share(running, values, name)
     check_enough(values, name)
-    if method == "scaling":
-        cleaned = values.copy()
-    elif method == "interpolate":
-        cleaned = interpolate(values, np.isfinite(values).astype(float) if running is None else running)
-    elif method in ("counterminer", PRINTED):
-        used = None if method == PRINTED else running
-        cleaned = _counterminer(values, used, (n_gaussian, n_long_tail), k, true_zero_max)
-    else:
-        known = ", ".join((*SERIES_METHODS, PRINTED))
-        raise ValueError(f"{name}: method is {method!r}; clean_series knows {known}")
+    known = [one for one, registered in REGISTERED.items() if not registered.whole_run]
+    if method not in known:
+        raise ValueError(f"{name}: method is {method!r}; clean_series knows {', '.join(known)}")
+    cleaned = REGISTERED[method].clean(values, running, **options_for(method, options))
     return cleaned, differs(cleaned, values)
 
 
@@ -131,12 +111,3 @@ def check_enough(values, name):
 def differs(cleaned, values):
     """Where two arrays or frames differ; NaN equals NaN."""
     return (cleaned != values) & ~(np.isnan(cleaned) & np.isnan(values))
-
-
-def _counterminer(values, running, thresholds, k, true_zero_max):
-    missing = missing_samples(values, running, true_zero_max=true_zero_max)
-    counted = np.where(missing, np.nan, values)
-    n_std = thresholds[0] if is_gaussian(counted[~missing]) else thresholds[1]
-    exact = None if running is None else running >= 1
-    replaced, _ = replace_outliers(counted, n_std=n_std, exact=exact)
-    return fill_missing(replaced, missing, k=k)

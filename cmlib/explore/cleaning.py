@@ -8,14 +8,7 @@ from cmlib.explore import text
 from cmlib.explore.controls import dropdown, event_options, offer, slider
 from cmlib.explore.panel import Panel
 
-_METHODS = [
-    ("joint: from what was counted at the same time", "joint"),
-    ("counterminer: outliers and gaps (Eq. 6–8)", "counterminer"),
-    ("counterminer-printed: without running shares", "counterminer-printed"),
-    ("interpolate: lines between what was seen", "interpolate"),
-    ("scaling: what perf prints", "scaling"),
-]
-_OF_THE_PAPER = ("counterminer", "counterminer-printed")
+_OF_THE_PAPER = tuple(name for name, method in clean.REGISTERED.items() if "k" in method.options)
 
 
 def cleaning(programs, table, *, event="", method="joint"):
@@ -50,7 +43,7 @@ def cleaning(programs, table, *, event="", method="joint"):
     controls = {
         "program": dropdown("program", list(programs), first),
         "event": dropdown("event", options(first), event),
-        "method": dropdown("method", _METHODS, method),
+        "method": dropdown("method", _methods(), method),
         "n": slider("n (Eq. 6, std. deviations)", 1.0, 8.0, step=0.5, value=5.0),
         "k": slider("k (Eq. 8, neighbours)", 1, 20, value=5),
     }
@@ -62,6 +55,13 @@ def cleaning(programs, table, *, event="", method="joint"):
     return panel
 
 
+def _methods():
+    """The latest registered first; readings of another method last."""
+    variants = [name for name in clean.METHODS if name not in clean.DISTINCT_METHODS]
+    names = [*reversed(clean.DISTINCT_METHODS), *variants]
+    return [(f"{name}: {clean.REGISTERED[name].about}", name) for name in names]
+
+
 def _draw(both, program, event, method, n, k):
     number = _run_with(both, event)
     run, reference = both.runs[number], both.references[event]
@@ -69,9 +69,10 @@ def _draw(both, program, event, method, n, k):
     if method == "joint":
         cleaned = both.joint[number][[event]]
     else:
-        options = {"n_gaussian": n, "n_long_tail": n, "k": k} if method in _OF_THE_PAPER else {}
-        cleaned, _ = clean.clean_run(counts, running, method=method, run=f"program {program!r}", **options)
-    whole = run.interval_s > run.interval_s.median() / 2
+        given = (run.counts, run.running) if clean.REGISTERED[method].whole_run else (counts, running)
+        options = {"n_gaussian": n, "n_long_tail": n, "k": k}
+        cleaned = clean.clean_run(*given, method=method, run=f"program {program!r}", **options)[0][[event]]
+    whole = clean.whole_intervals(run.interval_s)
     before, after = counts.loc[whole, event], cleaned.loc[whole, event]
     changed = (before != after) & after.notna()
     figure, _ = plot.cleaned_series(

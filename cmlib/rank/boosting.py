@@ -9,6 +9,9 @@ import sklearn.base
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.ensemble import GradientBoostingRegressor
 
+# What every ranking, interaction and comparison fits where no model is named.
+MODEL = "lightgbm"
+
 
 @dataclass(frozen=True)
 class Boosting:
@@ -45,7 +48,7 @@ class Boosting:
 STACKED = Boosting(trees=100, learning_rate=0.15, leaves=31)
 
 
-def regressor(model="lightgbm", *, boosting=None, seed=0):
+def regressor(model=MODEL, *, boosting=None, seed=0):
     """An unfitted model of IPC.
 
     Parameters

@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from cmlib.errors import UnfitRecordingError
 from cmlib.events.leaks import is_named_leak
-from cmlib.rank.boosting import regressor
+from cmlib.rank.boosting import MODEL, regressor
 from cmlib.rank.importance import influence
 
 _FEWEST_ROWS = 20
@@ -85,7 +85,7 @@ def refine(
     *,
     step=10,
     test_share=0.2,
-    model="lightgbm",
+    model=MODEL,
     boosting=None,
     importance="friedman",
     select="blocks",
@@ -191,7 +191,7 @@ def refine(
 
 
 def random_share_errors(
-    X, y, *, step=10, test_share=0.2, model="lightgbm", boosting=None, importance="friedman", seed=0
+    X, y, *, step=10, test_share=0.2, model=MODEL, boosting=None, importance="friedman", seed=0
 ):
     """Errors of a refinement on a random share of the rows, and nothing else: what the papers' curves show.
 

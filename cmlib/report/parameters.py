@@ -2,6 +2,7 @@
 
 import ast
 import difflib
+import importlib
 import json
 import re
 from dataclasses import dataclass
@@ -43,7 +44,7 @@ class Parameter:
                 f"{where}: {self.name} holds characters that no file can hold, {shown(value)} ({self.comment})."
             )
         if choice := _CHOICE.search(self.comment):
-            allowed = [word.strip() for word in choice["choices"].split(",")]
+            allowed = _allowed(choice["choices"])
             if _text(value) not in allowed:
                 raise ValueError(
                     f"{where}: {self.name} = {shown(value)} is none of {', '.join(allowed)}{_nearest(value, allowed)}"
@@ -66,7 +67,8 @@ def declared_parameters(notebook):
     """Read a notebook's parameters from the cell tagged ``parameters``.
 
     The comment behind a value documents it and limits it: ``[low, high]`` is
-    the range of a number, ``{one, other}`` the words allowed. A line ``settings = {}``
+    the range of a number, ``{one, other}`` the words
+    allowed, or the name in cmlib of what holds them. A line ``settings = {}``
     stands for those of the shared parameters (docs/settings.md) that its comment names.
 
     Parameters
@@ -164,6 +166,14 @@ def _tagged_cell(notebook):
             f"{notebook.name}: {len(sources)} cells are tagged 'parameters'; it takes exactly one."
         )
     return sources[0]
+
+
+def _allowed(choices):
+    """The words between braces; ``{cmlib.clean.METHODS}`` stands for those that this name holds."""
+    if choices.startswith("cmlib."):
+        module, _, name = choices.rpartition(".")
+        return list(getattr(importlib.import_module(module), name))
+    return [word.strip() for word in choices.split(",")]
 
 
 def _nearest(name, known):

@@ -12,7 +12,6 @@ from cmlib.study.data import cleaned_runs, interval_runs, whole_intervals
 from cmlib.study.event_tables import table_name
 from cmlib.topdown.formulas import names_in
 
-METHODS = ("scaling", "interpolate", "counterminer", "joint")
 MERGINGS = {"as counted": False, "adjusted to IPC": True}
 AT_WORK = ("retired", "at work")  # categories that are no loss
 BOUND = 0.02  # by which the mean of an account may miss all slots
@@ -129,7 +128,7 @@ def means(found):
     return pd.DataFrame({program: one.account.level().mean() for program, one in found.items()}).T
 
 
-def account_in_every_way(url, program, *, methods=METHODS):
+def account_in_every_way(url, program, *, methods=clean.DISTINCT_METHODS):
     """The account of a program by every way of cleaning and of merging.
 
     Parameters

@@ -1,0 +1,75 @@
+"""The cleaning methods. A line here makes one known to notebooks, comparisons, panels and the command line."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from cmlib.clean.counterminer import clean_as_printed, clean_counterminer
+from cmlib.clean.interpolation import interpolate
+from cmlib.clean.joint import clean_jointly
+
+_OF_THE_PAPER = ("n_gaussian", "n_long_tail", "k", "true_zero_max")
+
+
+@dataclass(frozen=True)
+class Method:
+    """A way to clean.
+
+    Attributes
+    ----------
+    clean : callable
+        Of one series, ``clean(values, running, **options)``: arrays of float64, `running` None where it is not
+        known. If `whole_run`, of all events at once, ``clean(counts, running, *, sums, groups, **options)``: frames.
+        Its arguments are checked and are not to be modified; it returns the cleaned ones.
+    about : str
+        In a few words, for the panel of notebook 02.
+    options : tuple of str
+        Names of the options it takes.
+    whole_run : bool
+    variant_of : str
+        The method of which it is a reading, if it is to be left out where one of each is compared.
+    """
+
+    clean: Callable
+    about: str
+    options: tuple[str, ...] = ()
+    whole_run: bool = False
+    variant_of: str = ""
+
+
+def _scaling(values, running):
+    return values.copy()
+
+
+def _interpolate(values, running):
+    return interpolate(values, np.isfinite(values).astype(float) if running is None else running)
+
+
+REGISTERED = {
+    "scaling": Method(_scaling, "what perf prints"),
+    "interpolate": Method(_interpolate, "lines between what was seen"),
+    "counterminer": Method(clean_counterminer, "outliers and gaps (Eq. 6–8)", _OF_THE_PAPER),
+    "joint": Method(clean_jointly, "from what was counted at the same time", whole_run=True),
+    "counterminer-printed": Method(
+        clean_as_printed, "without running shares", _OF_THE_PAPER, variant_of="counterminer"
+    ),
+}
+
+METHODS = tuple(REGISTERED)
+DISTINCT_METHODS = tuple(name for name, method in REGISTERED.items() if not method.variant_of)
+SERIES_METHODS = tuple(name for name in DISTINCT_METHODS if not REGISTERED[name].whole_run)
+
+
+def options_for(method, given):
+    """Those of the options given that a method takes; the others must be another method's.
+
+    Raises
+    ------
+    TypeError
+        If one is an option of no method.
+    """
+    known = {option for one in REGISTERED.values() for option in one.options}
+    if unknown := given.keys() - known:
+        raise TypeError(f"no cleaning method has an option {min(unknown)!r}; there are {', '.join(sorted(known))}")
+    return {name: value for name, value in given.items() if name in REGISTERED[method].options}
