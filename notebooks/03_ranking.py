@@ -25,7 +25,7 @@
 
 # %% tags=["parameters"]
 program = "all"  # programs to study, separated by commas, or all
-method = "joint"  # cleaning of the runs {scaling, interpolate, counterminer, joint}
+method = "joint"  # cleaning of the runs {cmlib.clean.DISTINCT_METHODS}
 step = 10  # events dropped at a time [1, 100]
 test_share = 0.2  # random share of steps kept back for the test, as in the paper [0.05, 0.5]
 n_seeds = 10  # models behind the spread of an importance [2, 100]

@@ -26,7 +26,7 @@
 
 # %% tags=["parameters"]
 program = "all"  # programs to study, separated by commas, or all
-method = "joint"  # cleaning of the runs {scaling, interpolate, counterminer, joint}
+method = "joint"  # cleaning of the runs {cmlib.clean.DISTINCT_METHODS}
 n_events = 10  # most important events, whose pairs are ranked [3, 20]
 top = 10  # pairs shown a program [3, 45]
 n_planted = 10  # synthetic data sets whose pairs are known [1, 100]

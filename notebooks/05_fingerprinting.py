@@ -16,7 +16,7 @@
 #
 # **Question.** Can a tree that has only seen small programs with one known bottleneck each tell where a real program loses its time?
 #
-# *Reads* the recordings that `python -m cmlib.workloads.micro --record` makes. *Writes* the key events, the tree and its rules, how often it is right, and the phases of programs it has not seen.
+# *Reads* the recordings that `cmlib record-micro` makes. *Writes* the key events, the tree and its rules, how often it is right, and the phases of programs it has not seen.
 #
 # Each micro-benchmark has a pathological form (P) and a healthy twin (N). Their runs are cut into time slices of equal length; counts are divided by the slice's cycles; the few events that tell the classes apart are selected; a C4.5 tree learns the classes (Yoo et al. 2012).
 

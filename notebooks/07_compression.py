@@ -367,7 +367,7 @@ panel if notebook.interactive else results.figure(panel.figure(), "explore", cap
 # %% [markdown]
 # ## What this doesn't show
 #
-# The committed sample streams are of software events and tracepoints (page faults, system calls, pages, context switches) along processor time, because the machine that recorded them had no hardware counters. They are not the paper's last-level cache misses by cycles: reductions and errors stand beside the paper's and can't be compared one by one. `python -m cmlib.samples --record` on a machine with counters records the same cases with hardware events, which this notebook then takes.
+# The committed sample streams are of software events and tracepoints (page faults, system calls, pages, context switches) along processor time, because the machine that recorded them had no hardware counters. They are not the paper's last-level cache misses by cycles: reductions and errors stand beside the paper's and can't be compared one by one. `cmlib record-samples` on a machine with counters records the same cases with hardware events, which this notebook then takes.
 #
 # The programs are those of SPEC CPU2006 that Debian ships, run for seconds; the paper's ran for minutes. Only one process is sampled, without those it starts. Slow-down of the program by wall clock was not measured here, because the machine was shared; processor time is robust against that.
 #

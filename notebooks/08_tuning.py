@@ -76,7 +76,7 @@ results.figure(figure, "times", f"**Figure.** Execution time of every run. {sour
 #
 # The plainest experiment comes first: one parameter at a time at both ends of its range, everything else at the defaults of Table IV, but for executors of one processor each, without which nothing goes over the network; runs of all levels in turn. Where two levels are the same setting (*exc* low and default), their circles show how far runs of one setting lie apart.
 #
-# The paper tunes two parameters of sort this way (its Figure 14): *bbs*, tied to the most important event, changes the time by 111.3 %, and *nwt*, tied to a lesser one, by 29.4 %. Here *nwt* was turned, and does nothing that these runs could show. ***bbs* was not turned alone**, so the paper's largest number has no counterpart on this page; `python -m cmlib.workloads.tuning --record --program sort --scale 0.5 --tune bbs --passes 4` records it, on the machine that made the other runs.
+# The paper tunes two parameters of sort this way (its Figure 14): *bbs*, tied to the most important event, changes the time by 111.3 %, and *nwt*, tied to a lesser one, by 29.4 %. Here *nwt* was turned, and does nothing that these runs could show. ***bbs* was not turned alone**, so the paper's largest number has no counterpart on this page; `cmlib record-tuning --program sort --scale 0.5 --tune bbs --passes 4` records it, on the machine that made the other runs.
 
 # %%
 tried = tuned_runs.levels(tuned)

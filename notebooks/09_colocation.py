@@ -24,7 +24,7 @@
 # Pairs: datacaching-datacaching, datacaching-graphanalytics.
 pairs = "all"  # pairs to study, separated by commas, or all that are recorded
 program = "all"  # only pairs with one of these programs, separated by commas, or all
-method = "joint"  # cleaning of the runs {scaling, interpolate, counterminer, joint}
+method = "joint"  # cleaning of the runs {cmlib.clean.DISTINCT_METHODS}
 step = 10  # events dropped at a time [1, 100]
 n_seeds = 20  # models behind the spread of an importance [2, 100]
 top = 10  # events shown a ranking [3, 30]
@@ -151,7 +151,7 @@ panel if notebook.interactive else results.figure(panel.figure(), "explore", cap
 # ## What this doesn't show
 #
 # Which of the two programs an event belongs to: they are counted together. Whether a ranking moved because programs disturb each other, or because two programs counted as one are another program: the mixture alone moves it.
-# One machine of few processors; the paper's programs shared a cluster. What runs here under the paper's names stands in for them: see `python -m cmlib.workloads.programs`.
+# One machine of few processors; the paper's programs shared a cluster. What runs here under the paper's names stands in for them: see `cmlib programs`.
 #
 # **References.** Lv et al., *CounterMiner*, MICRO 2018, §V-E.
 

@@ -63,9 +63,9 @@ def test_the_committed_recordings_tell_the_forms_apart_and_name_the_lock():
 
 def test_without_recordings_the_command_to_run_is_told(tmp_path, folder):
     for where, wanted in ((tmp_path, "all"), (folder, "row_counters")):
-        with pytest.raises(NothingRecordedError, match="python -m cmlib.workloads.kernels --record"):
+        with pytest.raises(NothingRecordedError, match="cmlib record-kernels"):
             study.recorded_subjects(where, wanted)
-    assert "python -m cmlib.workloads.kernels --record" in explore.anomaly({}).text
+    assert "cmlib record-kernels" in explore.anomaly({}).text
 
 
 def test_a_program_that_is_none_is_told_from_one_that_is_not_recorded(folder):

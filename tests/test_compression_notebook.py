@@ -146,7 +146,7 @@ def test_cases_without_lines_of_the_event_are_left_out_and_the_figure_says_so(pe
 def test_a_case_that_is_not_there_is_named():
     with pytest.raises(ValueError, match="no sample stream 'nothing'; there are bzip2-1"):
         sample_streams.load(wanted="nothing")
-    with pytest.raises(NothingRecordedError, match=r"python -m cmlib\.samples --record"):
+    with pytest.raises(NothingRecordedError, match=r"cmlib record-samples"):
         sample_streams.load(kind="hardware")
 
 
@@ -189,4 +189,4 @@ def test_turning_a_knob_draws_other_lines_and_says_their_number(perl):
 
 
 def test_without_streams_the_widgets_say_what_to_run():
-    assert "python -m cmlib.samples --record" in explore.compression({}).text
+    assert "cmlib record-samples" in explore.compression({}).text

@@ -221,7 +221,7 @@ def test_the_panel_explains_the_slice_that_is_chosen(found, model):
 
 
 def test_the_panel_without_recordings_says_what_to_run():
-    assert "<code>python -m cmlib.workloads.micro --record</code>" in explore({}).text
+    assert "<code>cmlib record-micro</code>" in explore({}).text
 
 
 # --- the command --------------------------------------------------------------
@@ -296,7 +296,7 @@ def test_without_recordings_it_says_what_to_run(tmp_path, monkeypatch):
     monkeypatch.setenv("CMLIB_DATA", str(tmp_path))
     done = cmlib("--", "true")
     assert done.exit_code == 2
-    assert "nothing recorded yet: run `python -m cmlib.workloads.micro --record`" in done.stderr
+    assert "nothing recorded yet: run `cmlib record-micro`" in done.stderr
 
 
 def test_an_unknown_recording_is_told_with_those_there_are(in_data):
@@ -346,5 +346,5 @@ def test_the_notebook_runs_to_its_end(in_data, tmp_path):
 
 def test_without_recordings_the_notebook_is_left_out(tmp_path, monkeypatch):
     monkeypatch.setenv("CMLIB_DATA", str(tmp_path))
-    with pytest.raises(NothingRecordedError, match=r"run `python -m cmlib\.workloads\.micro --record`"):
+    with pytest.raises(NothingRecordedError, match=r"run `cmlib record-micro`"):
         report.run_profile("smoke", ["05"], results=tmp_path)

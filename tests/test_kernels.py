@@ -14,10 +14,11 @@ from cmlib.anomaly import counters
 from cmlib.anomaly.counters import events_for, playing, usual_events
 from cmlib.anomaly.profiles import read_regions
 from cmlib.anomaly.recordings import load_recording
+from cmlib.cli import main
+from cmlib.cli import record_kernels as command
 from cmlib.errors import CmlibError
 from cmlib.machine import Census
 from cmlib.machine.countable import countable
-from cmlib.workloads.kernels import __main__ as command
 from cmlib.workloads.kernels import build, execute, executions, kernels, overhead, pace
 
 pytestmark = pytest.mark.needs("c++")
@@ -286,13 +287,13 @@ def test_without_a_pmu_software_events_are_recorded_for_real(binaries, tmp_path)
 def test_the_command_lists_and_only_lists(tmp_path, monkeypatch):
     monkeypatch.setenv("CMLIB_DATA", str(tmp_path))
     monkeypatch.setattr(command, "census", lambda: Census(2, 2))
-    arguments = ["--program", "histogram", "--events", "a=0x1,b=0x2"]
-    listed = CliRunner().invoke(command.main, arguments)
+    arguments = ["record-kernels", "--list", "--program", "histogram", "--events", "a=0x1,b=0x2"]
+    listed = CliRunner().invoke(main, arguments)
     assert listed.exit_code == 0, listed.output
     assert "160 executions" in listed.output and "minutes" in listed.output
     assert not list(tmp_path.rglob("*.json"))
-    refused = CliRunner().invoke(command.main, ["--program", "nonesuch"])
-    assert refused.exit_code == 1 and "parallel_scalar_sum" in refused.output
+    refused = CliRunner().invoke(main, ["record-kernels", "--program", "nonesuch"])
+    assert refused.exit_code == 2 and "parallel_scalar_sum" in refused.output
 
 
 def test_the_command_records_what_it_listed(tmp_path, monkeypatch):
@@ -300,9 +301,9 @@ def test_the_command_records_what_it_listed(tmp_path, monkeypatch):
     for module in (executions, overhead, pace):
         monkeypatch.setattr(module, "execute", pretend(1000))
     monkeypatch.setattr(command, "census", lambda: Census(3, 3))
-    arguments = ["--record", "--program", "histogram", "--events", "a=0x1,b=0x2"]
+    arguments = ["record-kernels", "--program", "histogram", "--events", "a=0x1,b=0x2"]
     for _ in range(2):  # the second time all is there
-        done = CliRunner().invoke(command.main, arguments)
+        done = CliRunner().invoke(main, arguments)
         assert done.exit_code == 0, done.output
     made = sorted(path.name for path in (tmp_path / "regions" / "histogram").iterdir())
     assert made == [

@@ -15,10 +15,10 @@ from click.testing import CliRunner
 
 from cmlib import events
 from cmlib.archive.runs import run_name
+from cmlib.cli import main
 from cmlib.record import archive
 from cmlib.workloads import kernels
 from cmlib.workloads.micro import applications, case_runs, cases, probing, selection
-from cmlib.workloads.micro.__main__ import main
 from tests.micro_cases import ALL_CASES, SIZES
 from tests.small_runs import add_run
 
@@ -157,14 +157,15 @@ def test_a_probe_finds_which_events_count(fake_perf, micro_binaries, tmp_path, m
 
 
 def test_the_command_lists_what_it_would_record(micro_binaries, tmp_path, monkeypatch):
-    monkeypatch.setattr("cmlib.workloads.micro.__main__.build", lambda _: micro_binaries)
+    monkeypatch.setattr("cmlib.cli.record_micro.build", lambda _: micro_binaries)
     others = [applications.Application("cpu-gcc", "CPU", None)], ["parallel programs: no C++ compiler"]
-    monkeypatch.setattr("cmlib.workloads.micro.__main__.applications", lambda *_, **__: others)
+    monkeypatch.setattr("cmlib.cli.record_micro.applications", lambda *_, **__: others)
     monkeypatch.setenv("CMLIB_DATA", str(tmp_path))
     meta = {"groups": [["a", "b"]], "machine": {"microarchitecture": "amd_zen5"}}
     add_run(tmp_path / "recordings", "gcc", "sweep", 0, 0, [], **meta)
     invoke = partial(CliRunner().invoke, main)
-    listed = invoke(["--sizes", "L2=64;L3=128;M=256", "--seconds", "60"])
+    listing = ["record-micro", "--list"]
+    listed = invoke([*listing, "--sizes", "L2=64;L3=128;M=256", "--seconds", "60"])
     assert listed.exit_code == 0, listed.output
     rows = re.findall(r"^(micro|unseen)-\S+ +([PN]_\w+) .* (\d+) runs", listed.output, re.M)
     total, minutes = re.search(r"^(\d+) runs, about (\d+) minutes", listed.output, re.M).groups()
@@ -173,7 +174,7 @@ def test_the_command_lists_what_it_would_record(micro_binaries, tmp_path, monkey
     assert re.search(r"^cpu-gcc +CPU +key +3 runs", listed.output, re.M) and "and 3 of other" in listed.output
     assert "left out: parallel programs: no C++ compiler" in listed.output
     assert not list((tmp_path / "recordings").glob("micro-*"))
-    assert "give KiB for all of L2, L3 and M" in invoke(["--sizes", "L2=64"]).output
+    assert "give KiB for all of L2, L3 and M" in invoke([*listing, "--sizes", "L2=64"]).output
 
 
 @pytest.mark.needs("c++")

@@ -8,9 +8,9 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cmlib.cli import main
 from cmlib.errors import CmlibError
 from cmlib.workloads.micro import plateaus, selection, sweep, working_sets
-from cmlib.workloads.micro.__main__ import main
 from tests.planted_recordings import made_up_sweep
 
 
@@ -75,11 +75,11 @@ def test_sizes_are_measured_once_and_kept_with_the_recordings(tmp_path, monkeypa
 def test_a_sweep_is_drawn_and_kept_among_the_results(tmp_path, monkeypatch):
     monkeypatch.setenv("CMLIB_DATA", str(tmp_path))
     monkeypatch.setattr(
-        "cmlib.workloads.micro.__main__.build", lambda place: place.mkdir(parents=True) or place
+        "cmlib.cli.record_micro.build", lambda place: place.mkdir(parents=True) or place
     )
     measured = made_up_sweep()
-    monkeypatch.setattr("cmlib.workloads.micro.__main__.sweep", lambda _: measured)
-    done = CliRunner().invoke(main, ["--sweep"])
+    monkeypatch.setattr("cmlib.cli.record_micro.sweep", lambda _: measured)
+    done = CliRunner().invoke(main, ["record-micro", "--sweep"])
     assert done.exit_code == 0, done.output
     assert "working sets [bytes]" in done.output
     assert (tmp_path / "results/micro/sweep.png").stat().st_size > 10_000

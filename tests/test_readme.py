@@ -79,7 +79,7 @@ def test_files_are_imported(folder):
 
 def test_a_diagnosis_says_what_it_lacks():
     done = typed(DIAGNOSE)
-    assert done.exit_code == 2 and "python -m cmlib.workloads.micro --record" in done.stderr
+    assert done.exit_code == 2 and "cmlib record-micro" in done.stderr
 
 
 @pytest.mark.needs("perf")

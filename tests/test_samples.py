@@ -408,7 +408,7 @@ def test_one_at_a_time(own_data):
 
 
 def test_nothing_recorded_says_what_to_run(tmp_path):
-    with pytest.raises(NothingRecordedError, match=r"run `python -m cmlib\.samples --record`"):
+    with pytest.raises(NothingRecordedError, match=r"run `cmlib record-samples`"):
         find_streams(tmp_path)
 
 

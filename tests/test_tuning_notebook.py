@@ -86,4 +86,4 @@ def test_the_panel_tells_what_the_first_runs_say(tuned):
 
 
 def test_a_panel_without_runs_says_how_to_record_some():
-    assert "python -m cmlib.workloads.tuning --record" in explore.tuning({}).text
+    assert "cmlib record-tuning" in explore.tuning({}).text

@@ -6,12 +6,12 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cmlib.cli import main
 from cmlib.errors import CmlibError, NothingRecordedError
 from cmlib.study.tuning import causality, importance, tuned_runs
 from cmlib.workloads.programs import label, read_label
 from cmlib.workloads.spark import TABLE_IV
 from cmlib.workloads.tuning import Run, at_levels, at_random, at_rates, emitted_of, record_runs, settings_of
-from cmlib.workloads.tuning.__main__ import main
 from cmlib.workloads.tuning.design import quantity
 from tests.small_runs import add_run
 
@@ -88,11 +88,11 @@ def test_what_is_no_label_is_refused(text):
 
 
 def test_the_list_names_every_run_and_what_it_tries():
-    done = CliRunner().invoke(main, ["--program", "sort", "--tune", "sfb", "--passes", "3"])
+    done = CliRunner().invoke(main, ["record-tuning", "--list", "--program", "sort", "--tune", "sfb", "--passes", "3"])
     assert done.exit_code == 0 and "3 runs, 3 times each" in done.output
     assert "spark.shuffle.file.buffer=4k" in done.output and "sort-sfb-high" in done.output
-    refused = CliRunner().invoke(main, ["--tune", "sbf"])
-    assert refused.exit_code == 1 and "'sbf' is no parameter of Table IV" in refused.output
+    refused = CliRunner().invoke(main, ["record-tuning", "--tune", "sbf"])
+    assert refused.exit_code == 2 and "'sbf' is no parameter of Table IV" in refused.output
 
 
 def test_only_programs_on_a_cluster_are_recorded(tmp_path):
@@ -210,11 +210,11 @@ def test_times_that_cannot_be_compared_are_refused(write, tmp_path, change):
 
 
 def test_what_is_not_recorded_is_told_with_its_command(write, tmp_path):
-    with pytest.raises(NothingRecordedError, match=r"run `python -m cmlib\.workloads\.tuning --record`"):
+    with pytest.raises(NothingRecordedError, match=r"run `cmlib record-tuning`"):
         tuned_runs.load_tuned(tmp_path)
     write(at_random("sort", 1)[0], {"task-clock": 50, "page-faults": 1})
     with pytest.raises(
-        NothingRecordedError, match="'pagerank' is not among .* of Spark .sort.*--record --program pagerank`"
+        NothingRecordedError, match="'pagerank' is not among .* of Spark .sort.*record-tuning --program pagerank`"
     ):
         tuned_runs.load_tuned(tmp_path, "sort, pagerank")
     write(at_levels("kmeans", ["dpl"])[1], {"task-clock": 50, "page-faults": 1})

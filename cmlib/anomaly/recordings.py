@@ -8,11 +8,11 @@ from cmlib.archive.metadata import first_problem, is_text
 from cmlib.errors import CmlibError
 
 SCHEMA = 1
-_HOW = "Recordings of regions are made by `cmlib compare --keep FOLDER` and `python -m cmlib.workloads.kernels --record`."
+_HOW = "Recordings of regions are made by `cmlib compare --keep FOLDER` and `cmlib record-kernels`."
 
 
 def load_recording(file):
-    """Read a recording of many runs, as ``python -m cmlib.workloads.kernels --record`` and `cmlib compare`
+    """Read a recording of many runs, as ``cmlib record-kernels`` and `cmlib compare`
     make it.
 
     Parameters

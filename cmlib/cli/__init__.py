@@ -1,6 +1,7 @@
 """The command line: a module a command, each one call into the package."""
 
 import contextlib
+import importlib
 import os
 import sys
 import traceback
@@ -12,6 +13,7 @@ from cmlib.cli.compare import compare
 from cmlib.cli.diagnose import diagnose
 from cmlib.cli.doctor import doctor
 from cmlib.cli.importing import import_
+from cmlib.cli.programs import programs
 from cmlib.cli.record import record
 from cmlib.cli.record_all import record_all
 from cmlib.cli.run import run
@@ -19,9 +21,31 @@ from cmlib.cli.sampling import compress
 from cmlib.cli.store import store
 from cmlib.errors import CmlibError
 
+# What each of these imports takes seconds: loaded when it is called, with what `cmlib --help` says of it.
+_PARTS = {
+    "record-micro": "Record the micro-benchmarks of notebook 05.",
+    "record-kernels": "Record AutoPerf's fifteen programs, of notebook 06.",
+    "record-samples": "Record the sample streams of notebook 07.",
+    "record-tuning": "Record programs on Spark under other settings, of notebook 08.",
+}
+
 
 class _Commands(click.Group):
     """Exits with 0 when all went well and with 2 when anything failed; 1 is left to what a command found."""
+
+    def list_commands(self, ctx):
+        return sorted([*super().list_commands(ctx), *_PARTS])
+
+    def get_command(self, ctx, cmd_name):
+        if cmd_name not in _PARTS:
+            return super().get_command(ctx, cmd_name)
+        name = cmd_name.replace("-", "_")
+        return getattr(importlib.import_module(f"cmlib.cli.{name}"), name)
+
+    def format_commands(self, ctx, formatter):
+        own = {name: command.get_short_help_str(80) for name, command in self.commands.items()}
+        with formatter.section("Commands"):
+            formatter.write_dl(sorted((own | _PARTS).items()))
 
     def main(self, *args, **extra):
         try:
@@ -74,5 +98,5 @@ def main():
     """Answers out of hardware performance counters: record, clean, rank, explain."""
 
 
-for command in (doctor, record, record_all, import_, run, store, compress, compare, diagnose):
+for command in (doctor, programs, record, record_all, import_, run, store, compress, compare, diagnose):
     main.add_command(command)

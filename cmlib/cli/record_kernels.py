@@ -1,4 +1,4 @@
-"""Record the fifteen programs: ``python -m cmlib.workloads.kernels`` lists what it would do, ``--record`` does it."""
+"""`cmlib record-kernels`."""
 
 import os
 from pathlib import Path
@@ -16,10 +16,8 @@ from cmlib.workloads.kernels.overhead import record_overhead
 from cmlib.workloads.kernels.recipe import build, kernels
 
 
-@click.command(help=__doc__)
-@click.option(
-    "--record", "do_record", is_flag=True, help="Make the recordings; without it they are only listed."
-)
+@click.command("record-kernels", epilog="Example: cmlib record-kernels --program histogram")
+@click.option("--list", "only_list", is_flag=True, help="Only list what would be recorded.")
 @click.option("--program", "names", multiple=True, help="Only this program (repeat for more).")
 @click.option(
     "--events",
@@ -29,28 +27,33 @@ from cmlib.workloads.kernels.recipe import build, kernels
 )
 @click.option("--max-threads", default=4, show_default=True)
 @click.option("--folder", type=click.Path(path_type=Path), help="Where recordings go [data/regions].")
-def main(do_record, names, asked, max_threads, folder):
-    try:
-        chosen = _chosen(names)
-        binaries = build(places.results_dir() / "kernels", [program.name for program in chosen])
-        events = countable(asked) if asked else usual_events(describe())
-        good = census().good if any(event.hardware for event in events) else 0
-        todo = executions.plan(chosen, events, good_counters=good, nodes=_nodes(), max_threads=max_threads)
-        minutes = executions.estimate_minutes(todo, binaries)
-        for item, expected in zip(todo, minutes, strict=True):
-            click.echo(f"{item.program.name:22} {item.form:13} {len(item.runs):4} runs {item.executions:5} executions "
-                       f"{expected:5.1f} min")  # fmt: skip
-        for program in chosen:
-            if program.nodes > _nodes():
-                click.echo(
-                    f"{program.name:22} left out: needs {program.nodes} NUMA nodes, there is {_nodes()}"
-                )
-        click.echo(f"{sum(item.executions for item in todo)} executions, about {sum(minutes):.0f} minutes")
-        if do_record:
-            _record(todo, binaries, folder or places.data_dir() / "regions")
-            click.echo("recorded; see what was found: cmlib run paper 06_anomaly_detection")
-    except CmlibError as error:
-        raise click.ClickException(str(error)) from error
+def record_kernels(only_list, names, asked, max_threads, folder):
+    """Record AutoPerf's fifteen programs, in their good and their bad form, that notebook 06 judges.
+
+    The list with the expected minutes comes first. What exists is kept.
+    """
+    chosen = _chosen(names)
+    binaries = build(places.results_dir() / "kernels", [program.name for program in chosen])
+    events = countable(asked) if asked else usual_events(describe())
+    good = census().good if any(event.hardware for event in events) else 0
+    todo = executions.plan(chosen, events, good_counters=good, nodes=_nodes(), max_threads=max_threads)
+    _show(todo, chosen, executions.estimate_minutes(todo, binaries))
+    if only_list:
+        return
+    _record(todo, binaries, folder or places.data_dir() / "regions")
+    click.echo("recorded; see what was found: cmlib run paper 06_anomaly_detection")
+
+
+def _show(todo, chosen, minutes):
+    for item, expected in zip(todo, minutes, strict=True):
+        click.echo(
+            f"{item.program.name:22} {item.form:13} {len(item.runs):4} runs {item.executions:5} executions "
+            f"{expected:5.1f} min"
+        )
+    for program in chosen:
+        if program.nodes > _nodes():
+            click.echo(f"{program.name:22} left out: needs {program.nodes} NUMA nodes, there is {_nodes()}")
+    click.echo(f"{sum(item.executions for item in todo)} executions, about {sum(minutes):.0f} minutes")
 
 
 def _chosen(names):
@@ -81,7 +84,3 @@ def _record(todo, binaries, folder):
         for item in todo:
             if item.form == "good":
                 record_overhead(item.program, binaries, item.parts[0], folder, machine)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,4 +1,4 @@
-"""Record the micro-benchmarks: ``python -m cmlib.workloads.micro`` lists what it would do, ``--record`` does it."""
+"""`cmlib record-micro`."""
 
 from pathlib import Path
 
@@ -16,10 +16,8 @@ from cmlib.workloads.micro.selection import FOLDER, recorded_key_events, recorde
 from cmlib.workloads.micro.twins import compare_twins
 
 
-@click.command(help=__doc__)
-@click.option(
-    "--record", "do_record", is_flag=True, help="Make the recordings; without it they are only listed."
-)
+@click.command("record-micro", epilog="Example: cmlib record-micro --list")
+@click.option("--list", "only_list", is_flag=True, help="Only list what would be recorded.")
 @click.option("--sweep", "do_sweep", is_flag=True, help="Only measure the latency of memory by size.")
 @click.option("--twins", "do_twins", is_flag=True, help="Only time both forms of each at equal work.")
 @click.option(
@@ -29,30 +27,32 @@ from cmlib.workloads.micro.twins import compare_twins
 @click.option("--key-events", default=Settings.key_events, show_default=True, help="Events to select.")
 @click.option("--sizes", help="Working sets [KiB] instead of a sweep: L2=64,128;L3=1024;M=131072.")
 @click.option("--folder", type=click.Path(path_type=Path), help="Of all recordings [data/recordings].")
-def main(do_record, do_sweep, do_twins, seconds, passes, key_events, sizes, folder):
-    try:
-        folder = folder or places.recordings_dir()
-        settings = Settings(seconds, passes, key_events=key_events)
-        programs_folder = build(places.results_dir() / "micro")
-        if do_sweep:
-            _sweep(programs_folder)
-            return
-        found_sizes = _sizes(sizes, folder / FOLDER, programs_folder, do_record)
-        if do_twins:
-            _twins(found_sizes, programs_folder, seconds)
-            return
-        # a list can be made on any machine, of the events that counted where recordings were made
-        events = counting_events(folder, machine.describe()["microarchitecture"] if do_record else None)
-        plan = plan_cases(found_sizes, settings, len(events) or len(listed_events()))
-        others, left_out = applications(programs_folder, folder / FOLDER, seconds=2 * seconds)
-        _show(plan, settings, programs_folder, others, left_out)
-        if do_record:
-            how = {"counters": _counters(), "applications": others}
-            for name in record_cases(plan, settings, events, programs_folder, folder / FOLDER, **how):
-                click.echo(name)
-            click.echo(f"key events: {', '.join(recorded_key_events(folder / FOLDER))}")
-    except CmlibError as error:
-        raise click.ClickException(str(error)) from error
+def record_micro(only_list, do_sweep, do_twins, seconds, passes, key_events, sizes, folder):
+    """Record the micro-benchmarks that notebook 05 and `cmlib diagnose` learn from.
+
+    The list with the expected minutes comes first. What exists is kept.
+    """
+    folder = folder or places.recordings_dir()
+    settings = Settings(seconds, passes, key_events=key_events)
+    programs_folder = build(places.results_dir() / "micro")
+    if do_sweep:
+        _sweep(programs_folder)
+        return
+    found_sizes = _sizes(sizes, folder / FOLDER, programs_folder, not only_list)
+    if do_twins:
+        _twins(found_sizes, programs_folder, seconds)
+        return
+    # a list can be made on any machine, of the events that counted where recordings were made
+    events = counting_events(folder, None if only_list else machine.describe()["microarchitecture"])
+    plan = plan_cases(found_sizes, settings, len(events) or len(listed_events()))
+    others, left_out = applications(programs_folder, folder / FOLDER, seconds=2 * seconds)
+    _show(plan, settings, programs_folder, others, left_out)
+    if only_list:
+        return
+    how = {"counters": _counters(), "applications": others}
+    for name in record_cases(plan, settings, events, programs_folder, folder / FOLDER, **how):
+        click.echo(name)
+    click.echo(f"key events: {', '.join(recorded_key_events(folder / FOLDER))}")
 
 
 def _sweep(programs_folder):
@@ -120,7 +120,3 @@ def _counters():
             f"no hardware event can be counted here: {found.complaint}. `cmlib doctor` tells why."
         )
     return {"offered": found.offered, "good": found.good}
-
-
-if __name__ == "__main__":
-    main()

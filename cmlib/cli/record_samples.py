@@ -1,14 +1,10 @@
-"""Record the sample streams that notebook 07 reads.
-
-``python -m cmlib.samples`` lists them, ``--record`` records those that are missing.
-"""
+"""`cmlib record-samples`."""
 
 from pathlib import Path
 
 import click
 from tqdm import tqdm
 
-from cmlib.errors import CmlibError
 from cmlib.samples.cases import cases
 from cmlib.samples.files import samples_dir
 from cmlib.samples.keeping import HARDWARE_GROUP, record_stream
@@ -22,8 +18,8 @@ SOFTWARE_GROUP = (
 )
 
 
-@click.command(help=__doc__)
-@click.option("--record", "do_record", is_flag=True, help="Make the recordings that are missing.")
+@click.command("record-samples", epilog="Example: cmlib record-samples --software --case gcc-2")
+@click.option("--list", "only_list", is_flag=True, help="Only list what would be recorded.")
 @click.option("--software", is_flag=True, help="Events that the kernel counts, every 500 µs of task-clock.")
 @click.option(
     "--lines",
@@ -32,7 +28,11 @@ SOFTWARE_GROUP = (
 )
 @click.option("--case", "names", multiple=True, help="Only this one (repeat for more).")
 @click.option("--folder", type=click.Path(path_type=Path), help="Where streams go [data/samples].")
-def main(do_record, software, lines, names, folder):
+def record_samples(only_list, software, lines, names, folder):
+    """Record the sample streams that notebook 07 reads: 35 cases of eight programs.
+
+    The list comes first. What exists is kept.
+    """
     folder = folder or samples_dir()
     kind, group, period = (
         ("software", SOFTWARE_GROUP, 500_000) if software else ("hardware", HARDWARE_GROUP, 1_000_000)
@@ -42,23 +42,16 @@ def main(do_record, software, lines, names, folder):
     missing = [case for case in chosen if not (folder / case.name / file).exists()]
     for case in chosen:
         click.echo(f"{case.name:12} {'missing' if case in missing else 'there':8} {case.label}")
-    try:
-        for case in tqdm(missing if do_record else [], unit="stream"):
-            _, told = record_stream(
-                case.name,
-                case.to_record(),
-                group[:2] if lines else group,
-                period=period,
-                compress={"drift": 20.0} if lines else None,
-                folder=folder,
-                wait=True,
-            )
-            tqdm.write(
-                f"{case.name}: {told['n_samples']} samples in {told['duration_s']:.1f} s, {told['n_lost']} lost"
-            )
-    except CmlibError as error:
-        raise click.ClickException(str(error)) from error
-
-
-if __name__ == "__main__":
-    main()
+    for case in tqdm([] if only_list else missing, unit="stream"):
+        _, told = record_stream(
+            case.name,
+            case.to_record(),
+            group[:2] if lines else group,
+            period=period,
+            compress={"drift": 20.0} if lines else None,
+            folder=folder,
+            wait=True,
+        )
+        tqdm.write(
+            f"{case.name}: {told['n_samples']} samples in {told['duration_s']:.1f} s, {told['n_lost']} lost"
+        )

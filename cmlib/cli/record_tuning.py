@@ -1,4 +1,4 @@
-"""Record Spark programs under other settings: ``python -m cmlib.workloads.tuning`` lists the runs, ``--record`` makes them."""
+"""`cmlib record-tuning`."""
 
 from itertools import groupby
 from pathlib import Path
@@ -6,7 +6,6 @@ from pathlib import Path
 import click
 
 from cmlib import machine, places
-from cmlib.errors import CmlibError
 from cmlib.study.tuning.tuned_runs import load_tuned, rates_to_emit
 from cmlib.tuning import important_events
 from cmlib.workloads.tuning.cluster_runs import FOLDER, record_runs
@@ -16,10 +15,8 @@ from cmlib.workloads.tuning.emitters import EMITTERS, check_emitters
 _RUNS, _RUNS_EMITTING, _IMPORTANT = 100, 36, 10
 
 
-@click.command(help=__doc__)
-@click.option(
-    "--record", "do_record", is_flag=True, help="Make the recordings; without it they are only listed."
-)
+@click.command("record-tuning", epilog="Example: cmlib record-tuning --program sort --tune exc")
+@click.option("--list", "only_list", is_flag=True, help="Only list what would be recorded.")
 @click.option(
     "--program",
     "programs",
@@ -56,33 +53,35 @@ _RUNS, _RUNS_EMITTING, _IMPORTANT = 100, 36, 10
     "--scale", type=float, help="Multiplies each program's work [1, or with --emit as in the runs so far]."
 )
 @click.option("--folder", type=click.Path(path_type=Path), help="Of all recordings [data/recordings].")
-def main(do_record, programs, runs, tuned, emitted, at, passes, scale, folder):
-    try:
-        target, scales = (folder or places.recordings_dir()) / FOLDER, dict.fromkeys(programs, scale or 1.0)
-        if emitted:
-            known = {name: load_tuned(target, name)[name] for name in programs}
-            scales = {name: scale or one.scale for name, one in known.items()}
-            listed = {
-                name: at_rates(name, _highest(name, one, emitted, at), runs or _RUNS_EMITTING, at=at)
-                for name, one in known.items()
-            }
-        elif tuned:
-            listed = {name: at_levels(name, tuned) for name in programs}
-        else:
-            listed = {name: at_random(name, runs or _RUNS) for name in programs}
-        for name, run in ((name, run) for name, of in listed.items() for run in of):
-            chosen = " ".join(f"{key}={value}" for key, value in run.noted.items())
-            click.echo(f"{name:10} {run.name:20} {chosen}")
-        click.echo(f"{sum(map(len, listed.values()))} runs, {passes} times each")
-        if do_record:
-            found = machine.census()
-            counters = {"offered": found.offered, "good": found.good}
-            for scale, group in groupby(listed, scales.get):
-                runs = {name: listed[name] for name in group}
-                for name in record_runs(runs, target, scale=scale, passes=passes, counters=counters):
-                    click.echo(f"{name} is recorded")
-    except (CmlibError, ValueError) as error:
-        raise click.ClickException(str(error)) from error
+def record_tuning(only_list, programs, runs, tuned, emitted, at, passes, scale, folder):
+    """Record programs on Spark under other settings than usual, that notebook 08 reads.
+
+    The list of the runs comes first. What exists is kept.
+    """
+    target, scales = (folder or places.recordings_dir()) / FOLDER, dict.fromkeys(programs, scale or 1.0)
+    if emitted:
+        known = {name: load_tuned(target, name)[name] for name in programs}
+        scales = {name: scale or one.scale for name, one in known.items()}
+        listed = {
+            name: at_rates(name, _highest(name, one, emitted, at), runs or _RUNS_EMITTING, at=at)
+            for name, one in known.items()
+        }
+    elif tuned:
+        listed = {name: at_levels(name, tuned) for name in programs}
+    else:
+        listed = {name: at_random(name, runs or _RUNS) for name in programs}
+    for name, run in ((name, run) for name, of in listed.items() for run in of):
+        chosen = " ".join(f"{key}={value}" for key, value in run.noted.items())
+        click.echo(f"{name:10} {run.name:20} {chosen}")
+    click.echo(f"{sum(map(len, listed.values()))} runs, {passes} times each")
+    if only_list:
+        return
+    found = machine.census()
+    counters = {"offered": found.offered, "good": found.good}
+    for scale, group in groupby(listed, scales.get):
+        chosen = {name: listed[name] for name in group}
+        for name in record_runs(chosen, target, scale=scale, passes=passes, counters=counters):
+            click.echo(f"{name} is recorded")
 
 
 def _highest(program, one, emitted, at):
@@ -96,7 +95,3 @@ def _highest(program, one, emitted, at):
         click.echo(f"{program}: there is no emitter for {', '.join(left)}")
     check_emitters(can)
     return rates_to_emit(one, can, at=at)
-
-
-if __name__ == "__main__":
-    main()

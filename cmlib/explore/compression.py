@@ -8,7 +8,7 @@ from cmlib.explore import text
 from cmlib.explore.controls import dropdown, offer, slider
 from cmlib.explore.panel import Panel
 
-_RECORD = "python -m cmlib.samples --record"
+_RECORD = "cmlib record-samples"
 _MOST_DRAWN = 4000
 
 

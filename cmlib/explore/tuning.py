@@ -25,7 +25,7 @@ def tuning(tuned):
     Panel
     """
     if not tuned:
-        return Panel.empty("python -m cmlib.workloads.tuning --record")
+        return Panel.empty("cmlib record-tuning")
 
     def draw(program, runs, parameter):
         first = tuned[program].runs.take(range(min(runs, len(tuned[program].runs))))

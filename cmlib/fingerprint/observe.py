@@ -81,7 +81,7 @@ def _check_machine(trained_on):
     if here != trained_on:
         raise CmlibError(
             f"the tree was trained on {trained_on}, and this is {here}: events and their rates differ. Train one here: "
-            "run `python -m cmlib.workloads.micro --record` with CMLIB_DATA naming a folder of its own."
+            "run `cmlib record-micro` with CMLIB_DATA naming a folder of its own."
         )
 
 

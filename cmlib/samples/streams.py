@@ -44,7 +44,7 @@ def find_streams(folder=None, kind="auto"):
     if found.empty:
         what = "" if kind == "auto" else f"{kind} "
         raise NothingRecordedError(
-            f"no {what}sample stream is recorded yet: run `python -m cmlib.samples --record"
+            f"no {what}sample stream is recorded yet: run `cmlib record-samples"
             f"{' --software' if kind == 'software' else ''}`"
         )
     return found

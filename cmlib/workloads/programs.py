@@ -1,16 +1,13 @@
-"""All programs that can be recorded: ``python -m cmlib.workloads.programs`` lists them and what they lack here."""
+"""All programs that can be recorded by name: `cmlib programs` lists them and what they lack here."""
 
 from collections.abc import Mapping
 from functools import partial
-
-import click
 
 from cmlib.errors import CmlibError
 from cmlib.record import Program
 from cmlib.workloads import cpu, spark
 from cmlib.workloads.recipe import Recipe, check_installed, installed_packages, missing_modules
 from cmlib.workloads.servers import datacaching, dataserving, mediastreaming, pairs, websearch, webserving
-from cmlib.workloads.trial import run_once
 
 _JAVA = ("default-jre-headless",)
 _GRAPH = partial(spark.prepare, "graphanalytics", "CloudSuite", {"links": 200_000})
@@ -304,34 +301,3 @@ def _pairs():
 
 def _graph_on_cluster(scale, options):
     return _GRAPH(scale, {**options, "master": "standalone"})
-
-
-@click.command(help=__doc__)
-@click.option("--try", "tried", metavar="NAME", multiple=True, help="Run this program once, uncounted.")
-@click.option("--scale", default=1.0, show_default=True, help="Multiplies its work.")
-@click.option("--option", "given", multiple=True, metavar="NAME=VALUE", help="The recipe's own.")
-def main(tried, scale, given):
-    try:
-        options = dict(text.split("=", 1) for text in given)
-        for name in tried:
-            trial = run_once(prepared(name, scale=scale, options=options))
-            click.echo(
-                f"{name:28} ready after {trial.prepared_s:5.1f} s, ran {trial.seconds:5.1f} s on "
-                f"{trial.processors:.2f} processors  {trial.said}"
-            )
-    except CmlibError as error:
-        raise click.ClickException(str(error)) from error
-    if not tried:
-        _list()
-
-
-def _list():
-    lacks = {name: words for suite in lacking().values() for name, words in suite.items()}
-    for found in recipes().values():
-        state = f"lacks {', '.join(lacks[found.name])}" if lacks[found.name] else "ready"
-        click.echo(f"{found.name:28} {found.suite:14} {state}")
-        click.echo(f"{'':28} {found.framework}; {found.input}")
-
-
-if __name__ == "__main__":
-    main()

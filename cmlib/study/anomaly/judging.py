@@ -26,7 +26,7 @@ from cmlib.workloads.kernels.executions import DILUTED
 from cmlib.workloads.kernels.overhead import FILE as OVERHEAD
 from cmlib.workloads.kernels.recipe import kernels
 
-RECORD = "python -m cmlib.workloads.kernels --record"
+RECORD = "cmlib record-kernels"
 TODO = "Two versions of NAME are compared by `cmlib compare OLD NEW`."
 FIXED = (0.1, 0.2, 0.4)
 # Algorithm 1's ε of 0.05 as a share of the paper's variances, about 8: errors here are on another scale.

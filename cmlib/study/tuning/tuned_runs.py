@@ -14,7 +14,7 @@ from cmlib.workloads.programs import read_label
 from cmlib.workloads.spark import TABLE_IV
 from cmlib.workloads.tuning import FOLDER, HIGHEST, emitted_of, settings_of
 
-RECORD = "python -m cmlib.workloads.tuning --record"
+RECORD = "cmlib record-tuning"
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from cmlib.workloads.micro.latency import sweep
 
 ALL, KEY = "all", "key"
 FOLDER = "fingerprint"  # among the recordings: hundreds of runs that no other notebook is asked about
-COMMAND = "python -m cmlib.workloads.micro --record"
+COMMAND = "cmlib record-micro"
 _SWEEP = "micro-sweep.csv"
 
 

@@ -1,4 +1,4 @@
-"""Spark programs under other settings than usual: ``python -m cmlib.workloads.tuning`` lists them, ``--record`` records."""
+"""Spark programs under other settings than usual, as ``cmlib record-tuning`` records them."""
 
 from cmlib.workloads.tuning.cluster_runs import FOLDER, KERNEL_EVENTS, record_runs
 from cmlib.workloads.tuning.design import Run, at_levels, at_random, at_rates, emitted_of, settings_of

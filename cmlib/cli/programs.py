@@ -1,0 +1,35 @@
+"""`cmlib programs`."""
+
+import click
+
+
+@click.command(epilog="Example: cmlib programs --try datacaching --scale 0.1")
+@click.option("--try", "tried", metavar="NAME", multiple=True, help="Run this program once, uncounted.")
+@click.option("--scale", default=1.0, show_default=True, help="Multiplies its work.")
+@click.option("--option", "given", multiple=True, metavar="KEY=VALUE", help="Program-specific option.")
+def programs(tried, scale, given):
+    """List the programs that `cmlib record --program` takes, and what they lack here; or try some."""
+    from cmlib.workloads.programs import prepared
+    from cmlib.workloads.trial import run_once
+
+    if any("=" not in text for text in given):
+        raise click.UsageError("--option takes KEY=VALUE.")
+    options = dict(text.split("=", 1) for text in given)
+    for name in tried:
+        trial = run_once(prepared(name, scale=scale, options=options))
+        click.echo(
+            f"{name:28} ready after {trial.prepared_s:5.1f} s, ran {trial.seconds:5.1f} s on "
+            f"{trial.processors:.2f} processors  {trial.said}"
+        )
+    if not tried:
+        _list()
+
+
+def _list():
+    from cmlib.workloads.programs import lacking, recipes
+
+    lacks = {name: words for suite in lacking().values() for name, words in suite.items()}
+    for found in recipes().values():
+        state = f"lacks {', '.join(lacks[found.name])}" if lacks[found.name] else "ready"
+        click.echo(f"{found.name:28} {found.suite:14} {state}")
+        click.echo(f"{'':28} {found.framework}; {found.input}")
