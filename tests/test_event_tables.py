@@ -15,15 +15,24 @@ ZEN5 = {"vendor": "AuthenticAMD", "family": 26, "model": 2}
 SKYLAKE = {"vendor": "GenuineIntel", "family": 6, "model": 85}
 OTHER = {"vendor": "GenuineIntel", "family": 6, "model": 1}
 ARM = {"vendor": None, "family": None, "model": None}
+# Those that were there first, with their numbers of events: what holds of them need not hold of others.
+_TABLES = {
+    "amd_zen3": 138,
+    "amd_zen4": 194,
+    "amd_zen5": 355,
+    "intel_icelake": 157,
+    "intel_sapphirerapids": 175,
+    "intel_skylake": 162,
+}
+_AUTOPERF = pd.read_csv(places.events_dir() / "autoperf.csv", keep_default_na=False)
 every_table = pytest.mark.parametrize("name", events.known_tables())
 
 
 @every_table
-def test_every_event_has_a_unique_abbreviation_and_code(name):
+def test_every_event_has_a_code_of_its_own_and_abbreviations_are_unique(name):
     table = events.table(name)
-    assert len(table) == {"amd_zen5": 355}.get(name, len(table)) >= 130
-    assert table["abbr"].is_unique
-    assert table["abbr"].str.fullmatch("[A-Z0-9]{3}").all()
+    given = table["abbr"][table["abbr"] != ""]
+    assert given.is_unique and given.str.fullmatch("[A-Z0-9]{3}").all()
     assert not table.duplicated(["code", "umask"]).any()
     assert table.index.str.fullmatch(r"[a-z0-9_]+(\.[a-z0-9_]+)*").all()
 
@@ -37,10 +46,10 @@ def test_every_event_is_described_in_a_sentence_of_its_own(name):
 
 
 @every_table
-def test_a_dozen_core_events_are_numbered_and_take_a_counter_each(name):
+def test_core_events_are_numbered_and_take_a_counter_each(name):
     table = events.table(name)
     core = events.core_events(table)
-    assert table.loc[core, "core"].to_list() == list(range(1, 13))
+    assert table.loc[core, "core"].to_list() == list(range(1, len(core) + 1)) != []
     assert (table.loc[core, "counters"] == 1).all()
 
 
@@ -50,23 +59,28 @@ def test_no_bit_is_claimed_that_the_umask_has_not(name):
     assert ((claimed["bits"] & claimed["umask"]) == claimed["bits"]).all()
 
 
-@every_table
+@pytest.mark.parametrize("name", _TABLES)
 def test_only_amd_s_floating_point_operations_take_two_counters(name):
     table = events.table(name)
     paired = table["code"] == 0x03 if name.startswith("amd") else table["code"] < 0
     assert (table["counters"] == paired + 1).all()
 
 
-@every_table
+@pytest.mark.parametrize("name", _TABLES)
 def test_branch_events_are_told_by_their_unit_or_name(name):
     table = events.table(name)
     told = (table["unit"] == "branch-prediction") | table.index.str.contains("_br")
     assert told[table.index.str.startswith(("br_", "ex_ret_brn", "baclears"))].all()
 
 
-@every_table
+def test_tables_are_whole():
+    assert {name: len(events.table(name)) for name in _TABLES} == _TABLES
+    assert all(len(events.core_events(events.table(name))) == 12 for name in _TABLES)
+
+
+@pytest.mark.parametrize("name", sorted(set(_AUTOPERF["table"]) & {*events.known_tables()}))
 def test_autoperf_counts_events_of_the_table_with_time_and_contention_among_them(name):
-    listed = pd.read_csv(places.events_dir() / "autoperf.csv", keep_default_na=False).query("table == @name")
+    listed = _AUTOPERF.query("table == @name")
     assert len(listed) == 32
     assert listed["event"].is_unique
     assert set(listed["event"]) <= set(events.table(name).index)
