@@ -34,8 +34,8 @@ def found(categories=NO_ACCOUNT):
 def test_bars_are_the_first_families_with_their_cycles_and_the_accounts_category(tmp_path):
     bars = family_bars(found(), n=2)
     assert bars["note"].tolist() == [
-        "120 cycles per 1,000 instructions (90 to 150), bad speculation",
-        "33 cycles per 1,000 instructions (-3 to 60)",
+        "120 cycles (90 to 150), bad speculation",
+        "33 cycles (-3 to 60)",
     ]
     assert bars[["value", "low", "high"]].to_numpy().tolist() == [[60.0, 50.0, 80.0], [30.0, 0.0, 45.0]]
     results = report.Results("03_r", title="R", question="?", profile="live", folder=tmp_path)

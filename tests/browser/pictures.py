@@ -31,7 +31,7 @@ def photograph_report(browser, page):
     shown = {"x": 0, "y": 0, "width": 1000, "height": card["y"] + card["height"] + 20}
     opened.screenshot(path=DOCS / "report.png", clip=shown, full_page=True)
     context.close()
-    Image.open(DOCS / "report.png").quantize(64).save(DOCS / "report.png", optimize=True)
+    Image.open(DOCS / "report.png").quantize(128).save(DOCS / "report.png", optimize=True)
 
 
 def photograph_panel(browser, scratch):
