@@ -1,3 +1,3 @@
-"""Answers out of hardware performance counters."""
+"""Answers from hardware performance counters."""
 
 __version__ = "0.1.0"

@@ -107,7 +107,7 @@ def fan_out(function, items, workers=None):
     Raises
     ------
     ValueError
-        If the cluster does not answer, has no workers, or its workers lack
+        If the cluster cannot be reached, has no workers, or its workers lack
         this version of cmlib.
     WorkersLostError
         If workers die over the same items three times, as they do where memory is

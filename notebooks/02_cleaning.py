@@ -156,7 +156,7 @@ caption = f"**Figures 1 and 6.** Error of `{event}` before and after cleaning, b
 results.figure(figure, "fig01-fig06", caption)
 
 # %% [markdown]
-# The same, not folded: how many times farther from OCOE than OCOE from itself. *always counted* is the floor: `instructions`, which was never multiplexed, scored in the same runs.
+# The same, not folded: the distance from OCOE as a multiple of run-to-run noise, the distance between two OCOE runs. *always counted* is the floor: `instructions`, which was never multiplexed, scored in the same runs.
 
 # %%
 figure, _ = plot.bars_by_program(

@@ -223,7 +223,7 @@ first = {name: t.assign(label=t["name"].str.wrap(34)) for name, t in first.items
 figure, _ = plot.families(first)
 results.figure(figure, "families",
                "**Figure.** The first families of each program. Lines: 90 % of models of resampled "
-               "blocks of progress.")
+               "blocked cross-validation.")
 
 # %%
 listed = pd.concat({name: f.table for name, f in families.items()}, names=["program"])
@@ -237,7 +237,7 @@ results.table(listed, "families",
 # %% [markdown]
 # ### How far can they be trusted?
 #
-# *Overlap* is the share of the first five families that two resampled models have in common; *by chance* is that of two random rankings. Where core events were recorded in two passes, models of one pass are compared with models of the other.
+# *Overlap* is the share of the first five families that two resampled models have in common; *random rankings* is that of two random rankings. Where core events were recorded in two passes, models of one pass are compared with models of the other.
 # The errors are those of cycles per instruction, so that they differ from those of IPC above.
 
 # %%

@@ -20,7 +20,7 @@
 #
 # CounterMiner (§III-D) trains a linear regression on each pair of important events, all others at their means, and takes what it leaves over (Eq. 12) for the interaction. Three readings of this are computed, on the same model of IPC:
 #
-# - *Eq. 12 as printed*: the squared differences of the regression's IPC and the **observed** IPC. Nobody observed IPC with all other events at their means; to the letter, these are constants and drop out, and what is left over is all of IPC that the two events say nothing of.
+# - *Eq. 12 as printed*: the squared differences of the regression's IPC and the **observed** IPC. Nobody observed IPC with all other events at their means; as printed, these are constants and drop out, and what is left over is all of IPC that the two events say nothing of.
 # - *residual variance*: the regression is fitted to the **model's predictions** with the other events at their means (as Elith, Leathwick and Hastie do, 2008), so that only the two events vary.
 # - *Friedman's H*: how much of the model's joint effect of two events is not the sum of their single effects.
 
@@ -51,7 +51,7 @@ counterminer = paper("counterminer")["interactions"]
 # %% [markdown]
 # ## Can the measures find a pair that is there?
 #
-# Before real data, data with a known answer: made-up events that all bend IPC by themselves, and two pairs of them whose product drives it as well. A measure that is of use puts these two pairs first.
+# Before real data, data with a known answer: synthetic events that all bend IPC by themselves, and two pairs of them whose product drives it as well. A measure that is of use puts these two pairs first.
 
 # %%
 planted = study.planted_pairs(range(n_planted), workers)
@@ -100,7 +100,7 @@ results.figure(figure, "fig11-residual",
                "over of the model's predictions.")
 
 # %% [markdown]
-# Look at how steep the bars are, and at which events come again and again: by the residual variance one event is in most of the first pairs, as in the made-up data.
+# Look at how steep the bars are, and at which events come again and again: by the residual variance one event is in most of the first pairs, as in the synthetic data.
 
 # %%
 first = {name: pairs["printed"].head(top) for name, pairs in ranked.items()}

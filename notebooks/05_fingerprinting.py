@@ -18,7 +18,7 @@
 #
 # *Reads* the recordings that `cmlib record-micro` makes. *Writes* the key events, the tree and its rules, how often it is right, and the phases of programs it has not seen.
 #
-# Each micro-benchmark has a pathological form (P) and a healthy twin (N). Their runs are cut into time slices of equal length; counts are divided by the slice's cycles; the few events that tell the classes apart are selected; a C4.5 tree learns the classes (Yoo et al. 2012).
+# Each micro-benchmark has a pathological form (P) and a non-pathological form (N). Their runs are cut into time slices of equal length; counts are divided by the slice's cycles; the few events that tell the classes apart are selected; a C4.5 tree learns the classes (Yoo et al. 2012).
 
 # %% tags=["parameters"]
 program = "all"  # recording whose timeline is drawn; all: the one of most kinds of phases
@@ -48,7 +48,7 @@ caveat, micro = found.caveat, study.slices(found.key["micro"], slice_s)
 # %% [markdown]
 # ## The micro-benchmarks
 #
-# What a class means is what these small programs do: the tree can name no other bottleneck. A pathological form and its healthy twin work on the same data; they differ in the order of their accesses, in how predictable their branches are, or in the unit that does the arithmetic. The paper's *RS* is two programs here, as the integer and the floating-point side have reservation stations of their own.
+# What a class means is what these small programs do: the tree can name no other bottleneck. The two forms of a micro-benchmark work on the same data; they differ in the order of their accesses, in how predictable their branches are, or in the unit that does the arithmetic. The paper's *RS* is two programs here, as the integer and the floating-point side have reservation stations of their own.
 
 # %%
 results.table(
@@ -221,7 +221,7 @@ results.table(
 # %% [markdown]
 # ## Programs never trained on
 #
-# The hardest test: nine programs unlike the micro-benchmarks in code, some at two sizes, with one known pathology each, and their healthy twins. Two errors are possible, and the second costs more: a pathology that is not named, and a healthy program that is accused. Goals were set before looking: at least 90 % of a pathological program's slices in its class, at most 5 % of a healthy one's in any P class.
+# The hardest test: nine programs unlike the micro-benchmarks in code, some at two sizes, with one known pathology each, and their non-pathological forms. Two errors are possible, and the second costs more: a pathology that is not named, and a healthy program that is accused. Goals were set before looking: at least 90 % of a pathological program's slices in its class, at most 5 % of a healthy one's in any P class.
 
 # %%
 unseen = study.slices(found.key["unseen"], slice_s)

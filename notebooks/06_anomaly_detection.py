@@ -194,7 +194,7 @@ results.figure(
 #
 # All models below decide by the calibrated rule, from the same good runs. The decision tree (Jayasena et al. 2013) is the exception: it is shown good *and bad* runs of the five parallel kernels (never of the program in question), and looks at fixed ratios: of events to instructions as published, of events to work where instructions were not counted.
 #
-# In the table, fs is false sharing, ts true sharing, np NUMA. *Named first* is the counter behind most of the runs found. With a PMU its rank tells how early the counter that is HITM's equivalent (lines that another core has changed) is named; software events have none. *Time* is cycles per instruction, or processor time per unit of work.
+# In the table, fs is false sharing, ts true sharing, np NUMA. *Named first* is the counter behind most of the runs found. With a PMU its rank tells how early the HITM-equivalent event (lines that another core has changed) is named; software events have none. *Time* is cycles per instruction, or processor time per unit of work.
 
 # %%
 tree = study.judge_by_tree(subjects, seed=seed)
@@ -384,7 +384,7 @@ panel if notebook.interactive else results.figure(panel.figure(), "explore", sou
 # The paper's programs were large; here the changed function and its pattern of sharing stand alone, so a bad form is clearer than in a server with a thousand other functions. The four programs of Table 1 without an anomaly (Apache, Mesos, Postgres, Sqlite) are not recorded: Figures 8 and 9 are drawn of the kernels instead.
 # The two NUMA programs need two nodes. A fixed good form may itself be imperfect: only a change is judged, not a program.
 #
-# Without a PMU, a lock that threads wait for has a tracepoint of its own; false sharing is seen as time alone, and so would be any other way to be slower. To name it takes HITM's equivalent, and a PMU.
+# Without a PMU, a lock that threads wait for has a tracepoint of its own; false sharing is seen as time alone, and so would be any other way to be slower. To name it takes the HITM-equivalent event, and a PMU.
 # These recordings ran with real-time priority, and executions beside a slow machine were repeated; without either the time of an invocation varies several times as much, and fewer anomalies are found.
 #
 # **References.** Alam, Gottschlich, Muzahid, *AutoPerf: A Generalized Zero-Positive Learning System to Detect Software Performance Anomalies*, §3–5; data of its figures and termination algorithm: their repository, mejbah/AutoPerf on GitHub. Jayasena et al., *Detection of false sharing using machine learning*, SC 2013.

@@ -12,9 +12,9 @@
 # ---
 
 # %% [markdown]
-# # Compression: straight lines instead of samples
+# # Compression: piecewise-linear segments instead of samples
 #
-# **Question.** How much smaller do sample streams get as straight lines found while the program runs, and what is lost?
+# **Question.** How much smaller do sample streams get as piecewise-linear segments (*lines*) found while the program runs, and what is lost?
 #
 # *Reads* the sample streams under `data/samples` and the store. *Writes* sizes, fits and errors of every case, beside what Wu and Mencer print, the peers at equal size, and what lines do to cleaning and ranking.
 #
@@ -307,7 +307,7 @@ results.table(
     means.unstack("kept").reset_index(),
     "cleaning",
     "**Table.** Multiplexed runs, as recorded and as kept as lines, before cleaning (scaling) and "
-    "after CounterMiner's: how many times further from OCOE than OCOE from itself, mean over "
+    "after CounterMiner's: the distance from OCOE as a multiple of run-to-run noise, mean over "
     "events. Hardware events.",
     decimals=3,
 )

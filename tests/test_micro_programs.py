@@ -147,7 +147,7 @@ def test_a_recording_on_demand_counts_what_is_executed_only(any_perf, micro_bina
 
 def test_a_program_told_of_fifos_that_are_not_there_says_so(micro_binaries, tmp_path):
     environment = {"CMLIB_CONTROL": str(tmp_path / "none"), "CMLIB_ACK": str(tmp_path / "none")}
-    with pytest.raises(CmlibError, match=r"perf does not answer; is it running with --control\?"):
+    with pytest.raises(CmlibError, match=r"no answer from perf; is it running with --control\?"):
         run(argv("branch", "P"), micro_binaries, environment)
 
 

@@ -199,8 +199,8 @@ def test_files_of_parameters_are_read(tmp_path):
         (b"a: " + b"[" * 5000, "is not YAML"),
         (b"a: " + b"9" * 5000 + b"\n", "is not YAML"),
         (b"a: " + b"1:" * 300 + b"1.0\n", "is not YAML"),
-        (b"3: x\n", "3 is no parameter's name"),
-        (b"no: x\n", "False is no parameter's name"),
+        (b"3: x\n", "3 is not a parameter name"),
+        (b"no: x\n", "False is not a parameter name"),
         (b"? [a]\n: b\n", "is not YAML"),
     ],
 )

@@ -12,7 +12,7 @@ def evaluate(detector, good_runs, bad_runs, *, cause=None):
         Fitted to other runs.
     good_runs, bad_runs : sequence of DataFrame
     cause : collection of str
-        Counters of the detector any of which is the true cause (for contention, those that play HITM's part).
+        Counters of the detector any of which is the true cause (for contention, the HITM-equivalent events).
         None: causes are not asked for.
 
     Returns

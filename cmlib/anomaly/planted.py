@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 CONTENTION = "fills.near_cache"
-# Usual rate [events per instruction], how it moves with work per run, and with chance per sample [factors of e],
+# Usual rate [events per instruction], how it moves with work per run, and with noise per sample [factors of e],
 # and what one line taken from the other cache adds to it [events].
 _COUNTERS = {
     "cycles": (0.5, (0.1, 0.1, 0.02), 60.0),
@@ -33,7 +33,7 @@ def planted_run(
     """A run of samples, some functions of which may contend for a cache line. SYNTHETIC.
 
     Counters follow three hidden causes: the size of the input (a run's), the number of threads (a run's) and
-    chance (a sample's); each function has rates of its own. One sample in fifty was disturbed by other work.
+    noise (a sample's); each function has rates of its own. One sample in fifty was disturbed by other work.
 
     Parameters
     ----------
@@ -60,8 +60,8 @@ def planted_run(
     pieces = []
     for number, function in enumerate(functions):
         own = np.random.default_rng(number).normal(0, 0.5, len(usual))
-        chance = rng.normal(size=n_samples)
-        causes = np.stack([np.full(n_samples, work), np.full(n_samples, threads), chance])
+        noise = rng.normal(size=n_samples)
+        causes = np.stack([np.full(n_samples, work), np.full(n_samples, threads), noise])
         logs = np.log(usual) + own + (moves @ causes).T + rng.normal(0, noise, (n_samples, len(usual)))
         rates = np.exp(logs)
         disturbed = rng.random(n_samples) < 0.02

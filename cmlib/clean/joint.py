@@ -75,7 +75,7 @@ def joint_estimates(counts, running, *, sums=(), groups=None):
     A distance between estimate and prediction is partly error of extrapolation, partly
     the event's own doing. A single run can't tell them apart; that its steps look
     alike within an interval and between intervals is an assumption, judged on replayed
-    rotations (:func:`cmlib.clean.replay`), on twins and on runs without multiplexing.
+    rotations (:func:`cmlib.clean.replay`), on pairs of runs and on runs without multiplexing.
     """
     estimates, share = _estimates(counts, running)
     filled = estimates.apply(lambda event: _line_through_gaps(event.to_numpy(), share[event.name].to_numpy()))

@@ -95,7 +95,7 @@ def _drop_unwritten():
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="cmlib")
 def main():
-    """Answers out of hardware performance counters: record, clean, rank, explain."""
+    """Answers from hardware performance counters: record, clean, rank, explain."""
 
 
 for command in (doctor, programs, record, record_all, import_, run, store, compress, compare, diagnose):

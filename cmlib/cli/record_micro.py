@@ -69,7 +69,7 @@ def _sweep(programs_folder):
 
 
 def _twins(sizes, programs_folder, seconds):
-    with tqdm(unit="case", desc="twins") as bar:
+    with tqdm(unit="case", desc="both forms") as bar:
         timed = compare_twins(sizes, programs_folder, seconds=seconds, progress=lambda: bar.update())
     click.echo(timed.round(3).to_string(index=False))
 

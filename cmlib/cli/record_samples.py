@@ -20,7 +20,7 @@ SOFTWARE_GROUP = (
 
 @click.command("record-samples", epilog="Example: cmlib record-samples --software --case gcc-2")
 @click.option("--list", "only_list", is_flag=True, help="Only list what would be recorded.")
-@click.option("--software", is_flag=True, help="Events that the kernel counts, every 500 µs of task-clock.")
+@click.option("--software", is_flag=True, help="Software events, every 500 µs of task-clock.")
 @click.option(
     "--lines",
     is_flag=True,

@@ -54,7 +54,7 @@ def sample(name, command, sampling, *, events, modifier, wait):
     "--events", metavar="LIST", help="Names as perf prints them, if the file does not know its own."
 )
 def compress(source, out, events, **method):
-    """Turn SOURCE, a stored stream of samples or a perf.data, into straight lines: OUT.csv and OUT.json."""
+    """Turn SOURCE, a stored stream of samples or a perf.data, into piecewise-linear segments: OUT.csv and OUT.json."""
     from cmlib.samples import compress_samples
 
     told = compress_samples(source, out, events.split(",") if events else None, **method)

@@ -1,4 +1,4 @@
-"""Straight lines instead of samples (Wu and Mencer, "Online Linear Regression of Sampling Data")."""
+"""Piecewise-linear segments instead of samples (Wu and Mencer, "Online Linear Regression of Sampling Data")."""
 
 from cmlib.compress.bounded import BoundedRegression
 from cmlib.compress.evaluation.accuracy import SAMPLE_BYTES, fit_quality

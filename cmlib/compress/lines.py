@@ -8,7 +8,7 @@ from cmlib.compress.online import OnlineRegression
 
 
 def compress(x, y, *, alpha=0.01, n_sigma=3.0, drift=None, bound=None):
-    """Turn a series of samples into straight lines (Wu and Mencer, §3).
+    """Turn a series of samples into piecewise-linear segments, called lines (Wu and Mencer, §3).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Columns that give IPC away: instructions and cycles under other names."""
+"""Target leakage: columns that contain IPC, which are instructions and cycles under other names."""
 
 from fnmatch import fnmatch
 

@@ -31,7 +31,7 @@ def rank_pairs(
     IPC at the pair's values in every row of X, and a plane is fitted to the
     predictions; the intensity is the sum of its squared residuals (Elith, Leathwick
     and Hastie 2008, and, with observed IPC in its formula, CounterMiner, §III-D).
-    ``printed``: Eq. 12 to the letter, the squared residuals of a plane fitted to the
+    ``printed``: Eq. 12 as printed, the squared residuals of a plane fitted to the
     observed IPC. ``h_statistic`` is Friedman and Popescu's (2008): what the partial
     dependence on the pair holds beyond the sum of the two events' own. In all of them
     the intensities are normalized to 100 % (Eq. 13).
@@ -75,7 +75,7 @@ def rank_pairs(
     Notes
     -----
     Nobody observed IPC with the other events at their means, which is what the text
-    around Eq. 12 asks for. Taken to the letter, the other events are constants that
+    around Eq. 12 asks for. Taken as printed, the other events are constants that
     drop out, and what is left over is all that the pair says nothing of: the pairs
     that matter least come first, and all have nearly the same share, where the first
     pairs of the paper's figures have 19 to 64 %. Predictions avoid that, but take

@@ -139,7 +139,7 @@ def _perf(facts):
     version = facts.machine["perf"]
     if version is None:
         todo = "install it: on Debian, apt-get install linux-perf"
-        return Finding("perf", "error", "perf does not answer", facts.perf_complaint, todo)
+        return Finding("perf", "error", "perf not found or failed", facts.perf_complaint, todo)
     return Finding("perf", "ok", "perf is installed", f"version {version}")
 
 

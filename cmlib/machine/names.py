@@ -71,7 +71,7 @@ def all_events(known):
 
 
 def software_events():
-    """Events that the kernel counts: all of them on any machine, but for tracepoints, which need privileges."""
+    """Software events and tracepoints: all of them on any machine, but for tracepoints, which need privileges."""
     return [event for event in SOFTWARE if ":" not in event or tracepoint_id(event) is not None]
 
 

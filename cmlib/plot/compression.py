@@ -1,4 +1,4 @@
-"""Samples as straight lines: cases side by side, fits, and size against error."""
+"""Samples as piecewise-linear segments: cases side by side, fits, and size against error."""
 
 from matplotlib.collections import LineCollection
 

@@ -102,9 +102,9 @@ def refine(
     §V-B; GBRT paper, §3.2, Fig. 4).
 
     A random share of rows whose neighbours are known is easy to predict. So a second
-    error is taken, and picks the number of events: rows are cut into blocks of
-    progress, and each fold of blocks is predicted by a refinement of its own that
-    never saw it. The lowest of these errors is still too good, for it was picked;
+    error is taken, and picks the number of events: rows are cut into
+    blocks of neighbours, and each fold of blocks is predicted by a refinement of its
+    own that never saw it (blocked cross-validation). The lowest of these errors is still too good, for it was picked;
     nested cross-validation picks the number without the fold that it is judged on.
     The model that is kept comes from a refinement on all rows. Another pass over
     the events, given as `holdout`, is the test that takes no part in anything.
@@ -148,7 +148,7 @@ def refine(
     Raises
     ------
     ValueError
-        If X holds a column that gives IPC away, a gap or too few rows; if IPC is
+        If X holds a column with target leakage, a gap or too few rows; if IPC is
         not positive everywhere; if the holdout lacks a column of X; or if `select`
         is ``blocks`` and `n_folds` is below 2.
 
@@ -253,7 +253,7 @@ def _checked(X, y, name, columns=None):
     leaking = [event for event in columns if is_named_leak(event)]
     if leaking:
         raise ValueError(
-            f"{name} holds {leaking[0]!r}, which gives IPC away; drop it (cmlib.events.leaks says what leaks)."
+            f"{name} holds {leaking[0]!r}, which contains IPC (target leakage): drop it; cmlib.events.leaks lists such events."
         )
     if len(X) != len(y) or len(X) < _FEWEST_ROWS:
         raise UnfitRecordingError(

@@ -33,7 +33,7 @@ class Request:
         probe), or names separated by commas. With neither mode nor events
         given, all that the notebooks read is recorded: core events both
         ways, and a multiplexed sweep over all events that count; or, where no
-        hardware event can be counted, the events that the kernel counts.
+        hardware event can be counted, software events and tracepoints.
     passes : int, optional
         3, and 2 of the sweep, if not given.
     interval_ms : int, default 100
@@ -171,7 +171,7 @@ def _split(names):
 def _countable(request, existing):
     """The request, and the counters offered and good for it: as told, as earlier runs had them, or as counted now.
 
-    Where no hardware event can be counted and none is asked for, the kernel's events are recorded instead.
+    Where no hardware event can be counted and none is asked for, software events are recorded instead.
     """
     if not any(map(needs_counter, [*request.pinned, *_split(request.events or "core")])):
         return request, _NO_COUNTERS
@@ -188,7 +188,7 @@ def _countable(request, existing):
         tqdm.write(f"{_nothing(found)}; recorded instead: {', '.join(names)}.", file=sys.stderr)
         return _software(request, names), _NO_COUNTERS
     raise RecordError(
-        f"{_nothing(found)}. Events that the kernel counts can be recorded: --pinned task-clock --events {','.join(names)}."
+        f"{_nothing(found)}. Software events can be recorded: --pinned task-clock --events {','.join(names)}."
     )
 
 

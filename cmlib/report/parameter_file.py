@@ -49,7 +49,7 @@ def parse_parameters(content, where):
         raise ValueError(f"{where} holds {type(found).__name__} instead of lines `name: value`.")
     for name in found:
         if not isinstance(name, str):
-            raise ValueError(f"{where}: {shown(name)} is no parameter's name.")
+            raise ValueError(f"{where}: {shown(name)} is not a parameter name.")
     _check_names_differ(node, where)
     return found
 

@@ -110,7 +110,7 @@ def _explained(error, encodings):
     if any(map(_takes_counter, encodings)) and not (found := machine.census()).offered:
         return (
             f"no hardware event can be sampled here: {found.complaint}. `cmlib doctor` tells why and what to do; "
-            "events that the kernel counts can be sampled: --events task-clock,page-faults,context-switches "
+            "software events can be sampled: --events task-clock,page-faults,context-switches "
             "--period 1000000 (ns)."
         )
     return str(error)

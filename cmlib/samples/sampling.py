@@ -34,7 +34,7 @@ def record_lines(
     buffer_pages=32,
     progress=None,
 ):
-    """Sample a program, and while it runs store straight lines instead of its samples.
+    """Sample a program, and while it runs store piecewise-linear segments instead of its samples.
 
     Memory does not grow with the run. Counted is the process itself, from its
     start to its end: perf (6.1) does not follow a sampled group into the

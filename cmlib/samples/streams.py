@@ -19,7 +19,7 @@ def find_streams(folder=None, kind="auto"):
         `data/samples` by default, with a folder a case.
     kind : {"auto", "hardware", "software"}
         What the streams count; ``auto`` takes hardware events where any stream
-        has them, and the kernel's events only where none has.
+        has them, and software events only where none has.
 
     Returns
     -------

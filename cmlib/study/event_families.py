@@ -68,7 +68,7 @@ class Families:
         ``distance`` and ``alike``, as of :func:`cmlib.families.choose_cut`, and which one was ``chosen``.
     stability : DataFrame
         One row: ``families``, ``distance``, ``overlap`` of the first five between resampled models,
-        ``by chance`` what random rankings would have, ``members alike`` where every resample groups for itself,
+        ``random rankings`` what random rankings would have, ``members alike`` where every resample groups for itself,
         and ``between passes`` (NaN where there is one pass).
     errors : DataFrame
         Mean relative errors [%], a row a test (``held-out blocks``, ``another pass``): of the ``families``,
@@ -213,7 +213,7 @@ def _computed(data, table, categories, n_models, seed):
         "families": len(described),
         "distance": distance,
         "overlap": overlap(draws, n_first=_FIRST),
-        "by chance": chance_overlap(len(described), _FIRST),
+        "random rankings": chance_overlap(len(described), _FIRST),
         "members alike": choose_cut(X, judging, cuts=[distance])[1].iloc[0],
         "between passes": _between_passes(draws, holdout, kinds, penalty, grouped, n_models, seed),
     }

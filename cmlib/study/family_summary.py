@@ -75,7 +75,7 @@ def _sure(found):
     stable = found.stability.iloc[0]
     said = (
         f"How sure: of the first five of {int(stable['families'])} families, two resampled models share "
-        f"{100 * stable['overlap']:.0f} % (random rankings: {100 * stable['by chance']:.0f} %)"
+        f"{100 * stable['overlap']:.0f} % (random rankings: {100 * stable['random rankings']:.0f} %)"
     )
     first = first_by_ways(found)
     others = {

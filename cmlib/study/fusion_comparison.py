@@ -25,7 +25,7 @@ def compare_fusions(runs, *, n_blocks=12, n_folds=4, seed=0):
         Result of :func:`cmlib.study.cleaned_runs`.
     n_blocks, n_folds, seed : int
         As in :func:`cmlib.rank.refine`: every run's steps are cut into blocks of
-        progress, which are held out in folds, in all runs at once.
+        neighbouring steps, which are held out in folds, in all runs at once.
 
     Returns
     -------

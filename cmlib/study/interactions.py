@@ -7,7 +7,7 @@ from cmlib.errors import UnfitRecordingError
 from cmlib.fanout import fan_out
 from cmlib.rank.boosting import regressor
 
-# Rows that H of made-up data is computed on: more find the same pairs, at a cost that grows with the square.
+# Rows that H of synthetic data is computed on: more find the same pairs, at a cost that grows with the square.
 _POINTS = 30
 MEASURES = {"h_statistic": "H", "residual_variance": "residual variance", "printed": "Eq. 12 as printed"}
 
@@ -85,7 +85,7 @@ def compare_pairs(ranked, table, *, top=10):
 
 
 def planted_pairs(seeds, workers=None):
-    """Whether each measure finds the pairs planted in made-up data.
+    """Whether each measure finds the pairs planted in synthetic data.
 
     Parameters
     ----------

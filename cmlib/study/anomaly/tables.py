@@ -105,7 +105,7 @@ def table2(judged, tree, printed):
             }
         )
     table = pd.DataFrame(rows)
-    # Nothing plays HITM's part among software events.
+    # Software events have no HITM-equivalent.
     return table if table["rank of the cause"].notna().any() else table.drop(columns="rank of the cause")
 
 

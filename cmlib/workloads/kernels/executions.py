@@ -67,7 +67,7 @@ def plan(programs, events, *, good_counters=0, nodes=1, max_threads=4, diluted_r
     programs : sequence of Kernel
     events : sequence of Countable
     good_counters : int, default 0
-        What `cmlib doctor` found good, not what is offered; 0 is enough for what the kernel counts.
+        What `cmlib doctor` found good, not what is offered; 0 is enough for software events and tracepoints.
     nodes : int, default 1
         NUMA nodes here; programs that need more are left out.
     max_threads : int, default 4

@@ -1,4 +1,4 @@
-"""Micro-benchmarks of hardware bottlenecks in C, each with a healthy twin (Yoo et al. 2012, Table 1)."""
+"""Micro-benchmarks of hardware bottlenecks in C, each with a non-pathological form (Yoo et al. 2012, Table 1)."""
 
 from cmlib.workloads.micro.build import build, run
 from cmlib.workloads.micro.latency import plateaus, sweep, working_sets

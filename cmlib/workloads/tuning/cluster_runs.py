@@ -16,7 +16,7 @@ from cmlib.workloads.tuning.emitters import beside, build_emitter, check_emitter
 FOLDER = "tuning"
 _SET = "tuning"
 _INTERVAL_MS = 1000  # the GBRT study's
-# What the kernel counts, where the processor's counters can't be read: memory, files, network, threads.
+# Software events and tracepoints, where the processor's counters can't be read: memory, files, network, threads.
 KERNEL_EVENTS = (
     "page-faults",
     "context-switches",
@@ -63,7 +63,7 @@ def record_runs(runs, folder, *, scale=1.0, passes=1, counters):
     passes : int, default 1
         Recordings of each run that exist afterwards.
     counters : dict
-        ``offered`` and ``good``; with no counter offered, what the kernel counts is recorded.
+        ``offered`` and ``good``; with no counter offered, software events and tracepoints are recorded.
 
     Yields
     ------
@@ -115,7 +115,7 @@ def _check(program):
 
 
 def _to_count(counters):
-    """The plan, and how perf is told its events: the core events, or what the kernel counts."""
+    """The plan, and how perf is told its events: the core events, or software events and tracepoints."""
     if not counters["offered"]:
         plan = Plan(_SET, "ocoe", 0, ("task-clock",), (KERNEL_EVENTS,), _INTERVAL_MS, modifier="")
         return [plan], {event: event for event in KERNEL_EVENTS}

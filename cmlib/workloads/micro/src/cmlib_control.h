@@ -29,7 +29,7 @@ static inline void cmlib_counting(const char *command)
         ack = open(ack_name, O_RDONLY | O_CLOEXEC);
     }
     if (control < 0 || ack < 0 || dprintf(control, "%s\n", command) < 0 || read(ack, answer, sizeof answer) <= 0) {
-        perror("cmlib_control: perf does not answer; is it running with --control?");
+        perror("cmlib_control: no answer from perf; is it running with --control?");
         exit(2);
     }
 }
