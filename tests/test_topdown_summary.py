@@ -4,14 +4,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cmlib import topdown
+from cmlib import study, topdown
+from cmlib.errors import NothingRecordedError
 from cmlib.fingerprint.diagnosis import advice
-from cmlib.study.topdown import ProgramAccount, losses_by_part
-from cmlib.study.topdown_summary import say_account
+from cmlib.study.topdown import ProgramAccount, accounted, losses_by_part
+from cmlib.study.topdown_summary import say_account, say_unaccounted
+from tests.small_runs import add_run
 from tests.test_topdown import AMD, planted
 
 DRAM = "ls_dmnd_fills_from_sys.dram_io_all"
 FRONT = "de_no_dispatch_per_slot.no_ops_from_frontend"
+ZEN5 = {"vendor": "AuthenticAMD", "family": 26, "model": 2}
 
 
 def found(rates, table=AMD):
@@ -52,6 +55,16 @@ def test_what_was_not_counted_is_told_with_the_command_that_records_it():
     told = say_account(found(planted()[0].drop(columns=[FRONT, "ex_no_retire.not_complete"])))
     assert "front end was not counted" in told["sure"] and "front end, memory" in told["lacking"]
     assert f"`cmlib record gcc --events {FRONT},ex_no_retire.not_complete -- COMMAND`" in told["lacking"]
+
+
+def test_a_program_without_any_of_its_events_is_told_which_its_processor_has(tmp_path):
+    add_run(tmp_path, "app", "ocoe", 0, 0, [("cycles", 5), ("ls_stlf", 1)], machine=ZEN5)
+    url = study.open_database(f"sqlite:///{tmp_path / 'store.sqlite'}", tmp_path)
+    with pytest.raises(NothingRecordedError, match=f"cmlib record app --events ex_ret_ops,.*{FRONT}"):
+        accounted(url, ["app"])
+    assert say_unaccounted(url, "app").startswith(
+        "where its cycles go. Record them: `cmlib record app --events ex"
+    )
 
 
 def test_an_account_that_does_not_add_up_says_so_and_what_to_record_again():

@@ -81,7 +81,8 @@ def accounted(url, wanted="all"):
 def needed_events(url, program):
     """Events that tell where the cycles of a program go: of its processor's table, or the generic ones."""
     name = table_name(url, program)
-    return topdown.read_table(name if name in topdown.tables() else "generic").events()
+    table = topdown.read_table(name if name in topdown.tables() else "generic")
+    return [event for event in table.events() if event not in topdown.merging.PINNED]
 
 
 def losses_by_part(account):
