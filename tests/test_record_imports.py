@@ -106,7 +106,7 @@ def test_a_start_in_words_nobody_reads_is_unknown(tmp_path):
         ),
         (
             b"# started\n\n     0.05     0.56 msec task-clock   #    0.011 CPUs utilized\n",
-            "is not .* table for people",
+            "is not .* does not begin as output of",
         ),
         (b"5,,cycles,10,100.00,,\n", "is not .* record with an interval"),
         (b"1.000000000,5,,x<img src=y>,10,100.00,,\n", "counts an event named 'x<img"),

@@ -38,7 +38,7 @@ class Grammar:
         Matches a whole line that perf writes. Groups: time, count or "<not …>",
         unit, event, share [%]; the event is empty or absent where a line counts none.
     spread : re.Pattern
-        Matches the beginning of a line that counts one CPU, socket or thread only.
+        Matches the beginning of a line that counts one thread or cgroup only, or another place in a file that begins otherwise.
     decimal : {".", ","}
         The locale's decimal mark; JSON may have either.
     separator : str, optional
@@ -78,8 +78,8 @@ def find_grammar(text):
     separator = _FIRST_FIELD.match(first[0])
     if separator is None:
         raise ParseError(
-            f"{shown(text, first.start())} does not begin as output of `perf stat -x` or `-j` does. "
-            "perf's table for people can't be read: record with `perf stat -I 100 -x, -o FILE`."
+            f"{shown(text, first.start())} does not begin as output of `perf stat` does, with -x, -j or "
+            "without. Record with `perf stat -I 100 -x, -o FILE -- COMMAND`."
         )
     grammars = [_separated(separator[1], decimal) for decimal in ".,"]
     for found in itertools.chain([first], lines):

@@ -29,7 +29,9 @@ def parse_stat(text):
 
     Fields may be separated (``-x``) by comma, semicolon, tab or any other one
     character but a space, or come as JSON (``-j``); which it is, and whether
-    the locale writes decimal commas, is found out. Comments, blank lines,
+    the locale writes decimal commas, is found out. So are perf's table for people,
+    files of three or four columns without running shares, and counts a CPU, core,
+    socket or node, which are added up (:mod:`cmlib.perf.formats`). Comments, blank lines,
     totals printed after the intervals, and rows that hold only metrics or name
     no event are left out, and so is a last line that was cut off. Counts are as
     perf prints them: scaled up by the share of time the event was counted. With
@@ -65,9 +67,9 @@ def parse_stat(text):
     Raises
     ------
     ParseError
-        On any other line, naming its number and content; also on counts per
-        CPU, core, socket, thread or cgroup, which don't belong to one program, on
-        several runs in one file, and if no line counts an event.
+        On any other line, naming its number and content; also on counts a
+        thread or cgroup, which don't belong to one program, on several runs in
+        one file, and if no line counts an event.
 
     Examples
     --------
@@ -77,8 +79,17 @@ def parse_stat(text):
     >>> counts.loc[2, ["event", "value", "running"]].tolist()
     ['ic_tag_hit_miss.instruction_cache_miss', np.float64(83411798.0), np.float64(0.28)]
     """
+    from cmlib.perf.formats import find_format
+
     text = _unicode(text).replace("\r\n", "\n")
-    _check_is_one_run(text)
+    form = find_format(text)
+    if form is None or form.__name__.endswith("per_place"):
+        _check_is_one_run(text)
+    return parse_rows(text) if form is None else form.read(text)
+
+
+def parse_rows(text):
+    """Read output of ``perf stat -x`` or ``-j`` for one program, with lines that end in a line feed."""
     grammar = find_grammar(text)
     chunks = _chunks(text, grammar) if grammar else []
     parts = [_columns(rows) for rows in chunks]
@@ -130,8 +141,8 @@ def _check_only_cut_off(text, grammar, start, end, found_any):
             continue
         if grammar.spread.match(line[0]):
             raise ParseError(
-                f"{shown(text, line.start())} counts one CPU, socket, thread or cgroup. Record whole programs: "
-                "`perf stat -I 100 -x, -o FILE -- COMMAND`, without -A, --per-…, --for-each-cgroup."
+                f"{shown(text, line.start())} counts one thread or cgroup of several. Record whole programs: "
+                "`perf stat -I 100 -x, -o FILE -- COMMAND`, without --per-thread, --for-each-cgroup."
             )
         raise ParseError(
             f"{shown(text, line.start())} is no line that `perf stat` writes in this format. Keep perf's output apart "

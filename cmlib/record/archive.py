@@ -65,7 +65,7 @@ def check_comparable(existing, intended):
     """Refuse to put together what can't be compared.
 
     All runs of a program share its command and machine, all runs of a set and
-    part what they count; the load on the machine may differ.
+    part what they count; the load on the machine may differ, and intervals by 1 %.
 
     Parameters
     ----------
@@ -88,12 +88,16 @@ def check_comparable(existing, intended):
             if meta["part"] == intended["part"]:
                 pairs |= {key: (meta[key], intended[key]) for key in _PLAN}
         for key, (there, here) in pairs.items():
-            if there != here:
+            if there != here and not (key == "interval_ms" and _same_interval(there, here)):
                 raise RecordError(
                     f"{intended['program']}/{meta['run']} was recorded with another {key}: {_shown(there)} there, "
                     f"{_shown(here)} now. Such runs can't be compared: record under another name or --set, or move "
                     f"the old ones away."
                 )
+
+
+def _same_interval(there, here):
+    return abs(there - here) <= 0.01 * max(there, here)
 
 
 def add_run(folder, meta, raw, *, compressed=None):

@@ -1,0 +1,56 @@
+"""Counts a CPU, core, die, socket, node or thread (``-A``, ``--per-…``), added up."""
+
+import re
+
+from cmlib.perf.parsing import parse_rows
+
+_TIME = r"[0-9]{1,12}[.,][0-9]{9}"
+# With -A a CPU, or a process and its number; with --per-… a place, and the number of CPUs in it.
+_PLACE = re.compile(
+    rf"^( *(?:{_TIME}([,;\t|!]))?)(?:CPU[0-9]+([,;\t|!])|[SN][0-9]+(?:-[A-Z]+[0-9]+)*([,;\t|!])[0-9]+\4)",
+    re.MULTILINE,
+)
+_KEY = re.compile(
+    r'"(?:cpu|core|cluster|cache|die|socket|node)" *: *"[^"\n]*" *, *(?:"aggregate-number" *: *[0-9]+ *, *)?'
+)
+_DATA = re.compile(r"^ *[^ #\n][^\n]*", re.MULTILINE)
+
+
+def recognises(text):
+    """Whether the first line that is no comment names a place before its count."""
+    first = _DATA.search(text)
+    return bool(
+        first and (_PLACE.match(first[0]) or (first[0].lstrip().startswith("{") and _KEY.search(first[0])))
+    )
+
+
+def read(text):
+    """Read such counts, and add them up over all places.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    DataFrame
+        As from :func:`cmlib.perf.parse_stat`: `value` is the sum over the places where the event was counted, `running`
+        the mean of their shares, and NaN and 0 if it was counted nowhere.
+
+    Raises
+    ------
+    ParseError
+        As for :func:`cmlib.perf.parse_stat`.
+    """
+    rows = parse_rows(_KEY.sub("", _PLACE.sub(r"\1", text)))
+    counted = rows["value"].notna()
+    rows["running"] = rows["running"].where(counted)
+    by = rows.groupby(["time_s", "event"], sort=False, dropna=False)
+    added = by.agg(
+        value=("value", lambda values: values.sum(min_count=1)),
+        supported=("supported", "any"),
+        running=("running", "mean"),
+        unit=("unit", "first"),
+    ).reset_index()
+    added["running"] = added["running"].fillna(0.0)
+    return added[rows.columns]

@@ -1,0 +1,109 @@
+"""Counts by interval in other forms than `perf stat -x` writes for one program."""
+
+import json
+import math
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from cmlib.perf import ParseError, parse_stat, series
+from tests.perf_output import GOLDEN, golden
+
+PLACES = sorted(GOLDEN.glob("perf-*/per-*"))
+GERMAN = """\
+# started on Sat May 17 14:32:18 2025
+
+     1,001067568      7.309.174.663      cpu_atom/cycles/                 #    1,966 GHz                (53,47%)
+     1,001067568          3.718,04 msec task-clock                       #    6,383 CPUs utilized
+     2,002019049      7.309.174.664      cpu_atom/cycles/                 #    1,966 GHz                (53,40%)
+     2,002019049     <not counted> msec task-clock
+"""
+
+
+@pytest.mark.parametrize("path", PLACES, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_places_are_added_up(path):
+    text = path.read_text(encoding="utf-8")
+    frame = parse_stat(text)
+    totals = {}
+    for line in text.splitlines():
+        if line.startswith("{"):
+            row = json.loads(line)
+            totals[row["interval"]] = totals.get(row["interval"], 0) + float(row["counter-value"])
+        elif line.strip() and not line.startswith("#"):
+            fields = line.split(",")
+            count = fields[2] if fields[1].startswith("CPU") else fields[3]
+            totals[float(fields[0])] = totals.get(float(fields[0]), 0) + float(count)
+    assert_allclose(frame["value"], list(totals.values()))
+    assert frame["time_s"].tolist() == list(totals)
+    assert frame["event"].str.startswith("task-clock").all() and (frame["running"] == 1).all()
+
+
+def test_events_of_few_cpus_and_shares_are_those_of_the_cpus_that_counted():
+    """Of three CPUs, with groups, by hperf on an Ice Lake server."""
+    counts, running = series(parse_stat(golden("elsewhere/percpu-icelake.tsv")))
+    assert len(counts) == 2 and len(counts.columns) == 21
+    assert counts["cpu-clock"].iloc[0] == pytest.approx(1023.54 + 1022.92 + 1019.30)
+    assert 0.49 < running.iloc[0].min() < 0.51 and counts["instructions"].notna().all()
+
+
+def test_the_table_for_people_is_read():
+    frame = parse_stat(golden("perf-6.1/table.txt"))
+    assert frame["time_s"].tolist() == [0.050104909] * 2 + [0.100299291] * 2 + [0.125024203] * 2
+    assert frame["event"].tolist() == ["task-clock", "cycles"] * 3
+    assert frame["value"].tolist()[::4] == [0.56, 0.05] and math.isnan(frame["value"][2])
+    assert frame["supported"].tolist() == [True, False] * 3
+    assert frame["unit"].tolist() == ["msec", ""] * 3
+
+
+def test_the_locales_marks_are_understood():
+    """The rows are those of a German table of totals, given a time."""
+    counts, running = series(parse_stat(GERMAN))
+    assert counts["cpu_atom/cycles/"].tolist() == [7309174663, 7309174664]
+    assert counts["task-clock"].iloc[0] == 3718.04 and math.isnan(counts["task-clock"].iloc[1])
+    assert running["cpu_atom/cycles/"].tolist() == [0.5347, 0.534]
+
+
+@given(st.integers(0, 10**13), st.sampled_from([",", ".", "\u202f", "'"]), st.sampled_from([2, 3]))
+def test_a_count_reads_the_same_however_its_digits_are_grouped(count, mark, size):
+    """In groups of three, and in India of two but for the last three."""
+    head, last = str(count)[:-3], str(count)[-3:]
+    groups = [head[::-1][at : at + size][::-1] for at in range(0, len(head), size)][::-1]
+    written = mark.join([*groups, last]) if head else last
+    assert parse_stat(f"     1.000000000 {written:>25}      branches   (80.02%)\n")["value"][0] == count
+
+
+def test_three_columns_have_the_names_that_their_header_gives():
+    frame = parse_stat(golden("elsewhere/a15-cbench-list1.txt"))
+    counts, running = series(frame)
+    assert list(counts)[:3] == ["cycles", "SW_INCR", "L1I_CACHE_REFILL"]
+    assert counts["L1I_CACHE_REFILL"].iloc[0] == 220448 and (running == 1).all(axis=None)
+
+
+def test_four_columns_are_those_of_old_perf():
+    """What perf 6.1 wrote, without the columns that it did not have before."""
+    text = golden("perf-6.1/comma.csv")
+    old = re.sub(r"^([^#,]*),([^,]*),([^,]*),([^,]*),.*$", lambda row: _four(*row.groups()), text, flags=re.M)
+    expected, read = parse_stat(text), parse_stat(old)
+    assert read["value"].equals(expected["value"]) and read["unit"].equals(expected["unit"])
+    assert read["event"].tolist() == expected["event"].tolist()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        GERMAN.replace("     2,002019049      7.309", "what the program said, 7.309"),
+        golden("elsewhere/a15-cbench-list1.txt").replace(
+            "     1.001156595\t43406\tr001", "1.001156595 43406"
+        ),
+    ],
+)
+def test_other_lines_are_named(text):
+    with pytest.raises(ParseError, match=r"line \d+, '"):
+        parse_stat(text)
+
+
+def _four(time, count, unit, event):
+    return f"{time},{count},{unit or 'n/a'},{event}"
