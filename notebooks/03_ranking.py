@@ -241,8 +241,9 @@ results.table(listed, "families",
 # The errors are those of cycles per instruction, so that they differ from those of IPC above.
 
 # %%
-unmixed = {name: study.explain(study.matrix(runs, per="instructions"), table, seed=seed)
-           for name, runs in alone.items()}
+per_instruction = [study.matrix(runs, per="instructions") for runs in alone.values()]
+explain = partial(study.explain, table=table, n_models=n_seeds, seed=seed)
+unmixed = dict(zip(programs, fan_out(explain, per_instruction, workers=workers), strict=True))
 judged = study.judge_families(families, unmixed)
 results.table(judged, "families-judged",
               "**Table.** Stability of the first five families, and errors [%] of the linear model, "

@@ -1,5 +1,7 @@
 """Event tables: one CSV file a microarchitecture, and one of the names that perf has everywhere."""
 
+from functools import cache
+
 import pandas as pd
 
 from cmlib.errors import CmlibError
@@ -113,11 +115,16 @@ def table_for(machine):
     vendor, family, model = (machine.get(key) for key in ("vendor", "family", "model"))
     if None in (vendor, family, model):
         return None
-    processors = pd.read_csv(events_dir() / f"{_PROCESSORS}.csv")
-    fits = processors.query(
-        "vendor == @vendor and family == @family and first_model <= @model and last_model >= @model"
-    )
-    return None if fits.empty else fits["table"].iloc[0]
+    for known in _processors(events_dir() / f"{_PROCESSORS}.csv"):
+        of_family = (vendor, family) == (known.vendor, known.family)
+        if of_family and known.first_model <= model <= known.last_model:
+            return known.table
+    return None
+
+
+@cache
+def _processors(path):
+    return list(pd.read_csv(path).itertuples(index=False))
 
 
 def table_of(machine):

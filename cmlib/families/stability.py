@@ -8,7 +8,6 @@ import pandas as pd
 from scipy.optimize import linear_sum_assignment
 
 from cmlib.families.grouping import cut, trees
-from cmlib.families.importance import shares
 from cmlib.families.linear import LinearModel, fit
 
 CUTS = tuple(np.arange(1, 8) / 10)
@@ -88,12 +87,10 @@ def choose_cut(X, resampled, *, cuts=CUTS, n_first=5):
         in common as a share of the members of either (Jaccard), families matched so that it is largest.
     """
     alike = {}
-    contributions = [one.model.contributions(X) for one in resampled]
+    added = [one.model.contributions(X).to_numpy() for one in resampled]
     for distance in cuts:
-        firsts = [
-            _first_members(added, cut(one.trees, distance), n_first)
-            for one, added in zip(resampled, contributions, strict=True)
-        ]
+        labels = [cut(one.trees, distance).reindex(X.columns).to_numpy() for one in resampled]
+        firsts = [_first_members(*both, n_first) for both in zip(added, labels, strict=True)]
         alike[distance] = np.mean([_alike(one, other) for one, other in combinations(firsts, 2)])
     alike = pd.Series(alike, name="alike").rename_axis("distance")
     return float(alike.index[alike >= alike.max() - _WITHIN].min()), alike
@@ -131,11 +128,15 @@ def _firsts(draws, n_first):
     return [set(draw.nlargest(n_first).index) for _, draw in draws.iterrows()]
 
 
-def _first_members(contributions, families, n_first):
-    largest = shares(contributions, families).nlargest(n_first).index
-    return [set(families.index[families == family]) for family in largest]
+def _first_members(added, labels, n_first):
+    """Which events (as bools) are in each of the first families by what these add."""
+    member = labels[:, None] == np.arange(labels.max() + 1)
+    largest = np.argsort(-(added @ member.astype(float)).std(axis=0), kind="stable")[:n_first]
+    return member[:, largest]
 
 
 def _alike(one, other):
-    common = np.array([[len(a & b) / len(a | b) for b in other] for a in one])
-    return common[linear_sum_assignment(-common)].sum() / max(common.shape)
+    common = one.T.astype(float) @ other
+    sizes = one.sum(axis=0)[:, None] + other.sum(axis=0)
+    shared = common / (sizes - common)
+    return shared[linear_sum_assignment(-shared)].sum() / max(shared.shape)

@@ -41,7 +41,7 @@ def refinement(histories, *, lines, marked, paper=None, paper_label="paper, mean
 
 
 @styled
-def ranking(frames, *, value, label, low=None, high=None, xlabel, columns=4):
+def ranking(frames, *, value, label, low=None, high=None, xlabel, columns=4, row_height=0.2):
     """The first entries of a ranking as horizontal bars, a panel a program.
 
     Parameters
@@ -53,9 +53,13 @@ def ranking(frames, *, value, label, low=None, high=None, xlabel, columns=4):
     low, high : str, optional
         Columns with the ends of the thin line that shows the spread.
     xlabel : str
+    columns : int, default 4
+        Panels beside each other.
+    row_height : float, default 0.2
+        Of a bar with its name [inches]; more for names of several lines.
     """
     rows = max(len(frame) for frame in frames.values())
-    figure, axes = panels(list(frames), columns=columns, height=0.9 + 0.2 * rows)
+    figure, axes = panels(list(frames), columns=columns, height=0.9 + row_height * rows)
     for ax, (program, frame) in zip(axes, frames.items(), strict=True):
         places = range(len(frame))
         ax.barh(places, frame[value], color=palette(1)[0], height=0.7)

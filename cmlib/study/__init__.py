@@ -26,7 +26,8 @@ from cmlib.study.colocation import colocated, leading_units, movement, say_movem
 from cmlib.study.data import Matrix, cleaned_runs, matrix, open_database, programs
 from cmlib.study.event_families import Families, explain, families
 from cmlib.study.event_tables import event_table, said_by_names
-from cmlib.study.family_summary import first_by_ways, say_families, say_limit
+from cmlib.study.family_pairs import FamilyPairs, compare_family_pairs, family_pairs
+from cmlib.study.family_summary import first_by_ways, say_families, say_family_pairs, say_limit
 from cmlib.study.family_tables import compare_with_account, judge_families
 from cmlib.study.fusion_comparison import compare_fusions, gain_by_change, say_fusions
 from cmlib.study.interactions import MEASURES, compare_pairs, pairs, planted_pairs
@@ -49,6 +50,7 @@ __all__ = [
     "MEASURES",
     "BothWays",
     "Families",
+    "FamilyPairs",
     "Matrix",
     "both_ways",
     "chosen_errors",
@@ -58,6 +60,7 @@ __all__ = [
     "common_events",
     "compare_cleaning",
     "compare_fusions",
+    "compare_family_pairs",
     "compare_pairs",
     "compare_with_account",
     "core_errors",
@@ -68,6 +71,7 @@ __all__ = [
     "example",
     "explain",
     "families",
+    "family_pairs",
     "first_by_ways",
     "ipc",
     "followed_event",
@@ -102,6 +106,7 @@ __all__ = [
     "said_by_names",
     "say_events",
     "say_families",
+    "say_family_pairs",
     "say_fusions",
     "say_limit",
     "say_mixed",

@@ -161,7 +161,7 @@ def _computed(data, table, categories, n_models, seed):
     what = events.kinds(data.X.columns, table)
     X, cpi = _usable(data.X, what["class"]), 1 / data.ipc
     holdout = None if data.holdout is None else (_standardized(data.holdout[0], X), 1 / data.holdout[1])
-    X, kinds = _standardized(X, X), what["kind"].reindex(X.columns)
+    counted, X, kinds = X, _standardized(X, X), what["kind"].reindex(X.columns)
     fold = blocks(X.index, _BLOCKS) % _FOLDS
     penalty = choose_penalty(X, cpi, fold)
     seeds = range(seed, seed + n_models + n_models // 2)
@@ -175,10 +175,17 @@ def _computed(data, table, categories, n_models, seed):
     draws = draws[order].set_axis(range(len(order)), axis=1)
 
     added, predicted = contributions_held_out(X, cpi, fold)
-    boosted, errors = _boosted(X, cpi, fold, seed)
+    boosted, errors = _boosted(counted, cpi, fold, seed)
     errors = {"held-out blocks": {"families": relative_error(cpi, predicted), **errors}}
     if holdout:
-        errors["another pass"] = _errors_on(holdout, X, cpi, penalty, seed)
+        linear, single = (
+            fit(X, cpi, penalty).predict(holdout[0]),
+            _single(counted, cpi, data.holdout[0], seed),
+        )
+        predicted_there = {"families": linear, "single events": single, "mean": cpi.mean()}
+        errors["another pass"] = {
+            name: relative_error(holdout[1], values) for name, values in predicted_there.items()
+        }
     cycles = _cycles(judging, X, grouped, holdout)
     weights = fit(X, cpi, penalty).contributions(X).std(ddof=0)
     members = _members(grouped, weights, X, cpi)
@@ -263,15 +270,9 @@ def _standardized(X, like):
     return ((X[like.columns] - like.mean()) / like.std(ddof=0)).clip(-_FARTHEST, _FARTHEST)
 
 
-def _errors_on(holdout, X, cpi, penalty, seed):
-    other, measured = holdout
-    ordered = sorted(X)
-    single = regressor(seed=seed).fit(X[ordered], cpi).predict(other[ordered])
-    return {
-        "families": relative_error(measured, fit(X, cpi, penalty).predict(other)),
-        "single events": relative_error(measured, single),
-        "mean": relative_error(measured, cpi.mean()),
-    }
+def _single(X, cpi, other, seed):
+    """What a boosted model of all events of one pass predicts for another."""
+    return regressor(seed=seed).fit(X[sorted(X)], cpi).predict(other[sorted(X)])
 
 
 def _cycles(resampled, X, grouped, holdout):

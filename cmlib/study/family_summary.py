@@ -43,6 +43,30 @@ def say_limit(found):
     )
 
 
+def say_family_pairs(pairs):
+    """Which families act together, and whether a model gains by it.
+
+    Parameters
+    ----------
+    pairs : FamilyPairs
+        From :func:`cmlib.study.family_pairs`.
+
+    Returns
+    -------
+    str
+        Markdown.
+    """
+    together, without = pairs.errors["together"], pairs.errors.drop("together").min()
+    first = pairs.pairs.iloc[0]
+    judged = "" if together < without else "Nothing shows that they do: a "
+    model = "model in which families act together errs by"
+    return (
+        f"Of families, {first['label']} act together most ({first['importance']:.0f} % of all pair effects). "
+        f"{judged or 'A '}{model} {together:.1f} % on held-out stretches, the best in which each acts alone by "
+        f"{without:.1f} %."
+    )
+
+
 def first_by_ways(found):
     """The first family by each way of weighing them.
 
