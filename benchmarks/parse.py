@@ -50,7 +50,8 @@ def _row(form, interval, event, count):
     time_s, name, share = f"{interval / 10:.9f}", f"event_with_a_name_{event}", 20 + count % 80
     if form == "json":
         return (
-            f'{{"interval" : {time_s}, "counter-value" : "{count}.000000", "unit" : "", "event" : "{name}", "event-runtime" : '
+            f'{{"interval" : {time_s}, "counter-value" : "{count}.000000", "unit" : "", '
+            f'"event" : "{name}", "event-runtime" : '
             f'{count}, "pcnt-running" : {share}.00, "metric-value" : 0.000000, "metric-unit" : ""}}\n'
         )
     if form == "tab":

@@ -22,7 +22,7 @@
 
 # %% tags=["parameters"]
 program = "all"  # programs to study, separated by commas, or all
-event = ""  # event that the figures follow; empty: instruction-cache misses where they were counted, else the first
+event = ""  # that the figures follow; empty: instruction-cache misses if counted, else the first
 method = "joint"  # cleaning that is set beside what perf prints {cmlib.clean.DISTINCT_METHODS}
 settings = {}  # jobs, executor, scheduler, database, interactive, profile, results_folder
 
@@ -88,8 +88,8 @@ lines, marks = study.example(url, outlier["program"], outlier["event"])
 title = f"{outlier['program']}: {outlier['event']}"
 figure, _ = plot.series(lines, marks=marks, ylabel="count per 100 ms", title=title)
 caption = (
-    f"**Figure 2 a.** The largest outlier: {outlier['ratio']:.1f} times the median without multiplexing "
-    f"(the paper's example: {counterminer['outlier_ratio']} times normal values)."
+    f"**Figure 2 a.** The largest outlier: {outlier['ratio']:.1f} times the median without "
+    f"multiplexing (the paper's example: {counterminer['outlier_ratio']} times normal values)."
 )
 results.figure(figure, "fig02-outlier", caption)
 
@@ -220,8 +220,8 @@ results.number(name, 100 * (long_tails["best"] == "gev").mean(), "%", note=note)
 # %%
 overall = methods.groupby("method")["distance_ratio"].mean()
 results.finding(
-    f"Multiplexed counts are {overall['scaling']:.2f} times as far from the truth as two true runs are "
-    f"from each other; after *{method}* cleaning {overall[method]:.2f} times, "
+    f"Multiplexed counts are {overall['scaling']:.2f} times as far from the truth as two "
+    f"true runs are from each other; after *{method}* cleaning {overall[method]:.2f} times, "
     f"after CounterMiner's {overall['counterminer']:.2f} times."
 )
 
@@ -233,7 +233,8 @@ results.finding(
 
 # %%
 recorded = fan_out(partial(study.both_ways, url), programs, workers=workers)
-panel = explore.cleaning(dict(zip(programs, recorded, strict=True)), table, event=event, method=method)
+both = dict(zip(programs, recorded, strict=True))
+panel = explore.cleaning(both, table, event=event, method=method)
 caption = f"**Figure.** The panel at its first setting: OCOE, what perf prints, and *{method}*."
 panel if notebook.interactive else results.figure(panel.figure(), "explore", caption)
 

@@ -93,8 +93,9 @@ closures = topdown.closures(ways)
 results.table(
     closures,
     "closure",
-    "**Table.** Mean and root mean square distance from all slots, over the steps of progress [share of the slots]; "
-    "*sums*: root mean square distance between a whole and its parts [share of the whole], median of the sums.",
+    "**Table.** Mean and root mean square distance from all slots, over the steps of progress "
+    "[share of the slots]; *sums*: root mean square distance between a whole and its parts [share "
+    "of the whole], median of the sums.",
     decimals=4,
 )
 
@@ -104,7 +105,8 @@ for name in judged.index.unique("program"):
     before = judged[name, "scaling", "as counted"]
     after = judged[name, method, "adjusted to IPC"]
     results.number(
-        f"{name}: closure, as perf prints it", 100 * before, "%", note="root mean square over the steps"
+        f"{name}: closure, as perf prints it", 100 * before, "%",
+        note="root mean square over the steps",
     )
     results.number(
         f"{name}: closure, {method} and adjusted",

@@ -85,7 +85,8 @@ results.figure(figure, "ipc-by-progress",
 refine = partial(study.refine, step=step, test_share=test_share, seed=seed)
 refined = dict(zip(programs, fan_out(refine, matrices.values(), workers=workers), strict=True))
 lines = {"error": "random fifth (as the paper)", "mean_baseline": "mean baseline, random fifth",
-         "blocks_error": "blocked cross-validation", "blocks_mean_baseline": "mean baseline, blocks",
+         "blocks_error": "blocked cross-validation",
+         "blocks_mean_baseline": "mean baseline, blocks",
          "holdout_error": "another pass"}
 figure, _ = plot.refinement({name: r.history for name, r in refined.items()}, lines=lines,
                             marked={name: int(r.errors["n_events"]) for name, r in refined.items()},
@@ -229,9 +230,9 @@ results.figure(figure, "families",
 listed = pd.concat({name: f.table for name, f in families.items()}, names=["program"])
 listed = listed.reset_index("program")
 results.table(listed, "families",
-              "**Table.** Families by falling importance, with the cycles per 1,000 instructions that "
-              "each adds from its quiet to its busy steps, predicted on steps that the model never "
-              "saw, and the category of the top-down account (notebook 02a) that goes with it.",
+              "**Table.** Families by falling importance, with the cycles per 1,000 instructions "
+              "that each adds from its quiet to its busy steps, predicted on steps that the model "
+              "never saw, and the category of the top-down account (notebook 02a) with it.",
               decimals=1)
 
 # %% [markdown]
@@ -246,8 +247,8 @@ explain = partial(study.explain, table=table, n_models=n_seeds, seed=seed)
 unmixed = dict(zip(programs, fan_out(explain, per_instruction, workers=workers), strict=True))
 judged = study.judge_families(families, unmixed)
 results.table(judged, "families-judged",
-              "**Table.** Stability of the first five families, and errors [%] of the linear model, "
-              "of a boosted model of single events, and of the mean.")
+              "**Table.** Stability of the first five families, and errors [%] of the linear "
+              "model, of a boosted model of single events, and of the mean.")
 
 # %%
 ways = pd.concat({name: f.ways.head(6) for name, f in families.items()}, names=["program"])
@@ -286,11 +287,14 @@ results.number("model error on nested blocks", errors["nested blocks"].mean(), "
 results.number("error of the mean on the same blocks", errors["their mean"].mean(), "%")
 results.number("programs where one to three events stand out", int(smi["holds"].sum()), "programs",
                note=f"of {len(smi)}; the paper: all")
-display(results.finding(study.say_models(errors)))
 results.number("overlap of the first five families", judged["overlap"].mean(),
                note=f"between resampled models, mean of {', '.join(programs)}; 1: the same five")
+display(results.finding(study.say_models(errors)))
+
+# %%
 for name in programs:
-    results.overview_bars(name, family_overview.family_bars(families[name]), family_overview.CAPTION)
+    bars = family_overview.family_bars(families[name])
+    results.overview_bars(name, bars, family_overview.CAPTION)
     results.overview(name, **family_overview.say_overview(families[name]))
     display(results.finding(study.say_families(families[name]), program=name))
     told = study.say_events(matrices[name], refined[name], draws[name], table)

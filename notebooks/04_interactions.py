@@ -178,7 +178,8 @@ for measure in study.MEASURES.values() if of_paper else ():
 # %%
 if agreement["rank correlation"].notna().any():  # a single pair has no order
     results.number("rank correlation of H and the residual variance, mean",
-                   agreement["rank correlation"].mean(), note="1: the same order, 0: none in common")
+                   agreement["rank correlation"].mean(),
+                   note="1: the same order, 0: none in common")
 found = planted.set_index("measure")["planted first"]
 for measure, said in study.MEASURES.items():
     results.number(f"planted pairs found by {said}", found[measure], f"of {n_planted} data sets",

@@ -285,7 +285,8 @@ results.figure(
 by_k = tables.clusters_table([scored[k] for k in ks], autoperf["false_positive_rate_by_k"])
 lines = [*tables.CLUSTER_COLUMNS.values(), "paper, Apache", "paper, MySQL"]
 figure, _ = plot.curves(
-    by_k, x="k", ys=dict(zip(lines, lines, strict=True)), xlabel="K, clusters of samples", ylabel="rate, or F1"
+    by_k, x="k", ys={line: line for line in lines}, xlabel="K, clusters of samples",
+    ylabel="rate, or F1"
 )
 results.figure(
     figure,

@@ -263,7 +263,8 @@ def test_the_threshold_turns(judged):
 
 
 def test_the_notebook_runs_to_its_end(folder, tmp_path):
-    given = {"folder": str(folder), "program": "parallel_scalar_sum", "results_folder": str(tmp_path), "max_runs": 12, "k_max": 2, "n_pairs": 2,
+    given = {"folder": str(folder), "program": "parallel_scalar_sum", "results_folder": str(tmp_path),
+             "max_runs": 12, "k_max": 2, "n_pairs": 2,
              "jobs": 1, "interactive": False, "profile": "smoke"}  # fmt: skip
     papermill.execute_notebook(
         ROOT / "notebooks/06_anomaly_detection.ipynb", tmp_path / "out.ipynb", given, progress_bar=False

@@ -29,7 +29,10 @@ class _Read(HTMLParser):
 @pytest.mark.parametrize(
     "text, expected",
     [
-        ("**Figure 6.** Of `ls_stlf`, *cleaned*", "<strong>Figure 6.</strong> Of <code>ls_stlf</code>, <em>cleaned</em>"),
+        (
+            "**Figure 6.** Of `ls_stlf`, *cleaned*",
+            "<strong>Figure 6.</strong> Of <code>ls_stlf</code>, <em>cleaned</em>",
+        ),
         ("**Table of `x`.**", "<strong>Table of <code>x</code>.</strong>"),
         ("`cpu/a*b*c/` and ``x`y``", "<code>cpu/a*b*c/</code> and <code>x`y</code>"),
         ("2 * 3 * 4, p < 0.001 & more", "2 * 3 * 4, p &lt; 0.001 &amp; more"),

@@ -23,7 +23,8 @@ def own_counters(tmp_path, monkeypatch):
 
 
 ZEN5_IN_KVM = {
-    "proc/cpuinfo": "processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: 26\nmodel\t\t: 2\nmodel name\t: AMD EPYC\n"
+    "proc/cpuinfo": "processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: 26\nmodel\t\t: "
+    "2\nmodel name\t: AMD EPYC\n"
     "flags\t\t: fpu vme perfctr_core hypervisor\n\nprocessor\t: 1\nvendor_id\t: AuthenticAMD\n",
     "proc/loadavg": "0.20 0.18 0.12 1/80 11206\n",
     "proc/sys/kernel/osrelease": "6.18.0\n",

@@ -1,4 +1,4 @@
-"""Whatever some perf could write is read as field by field; damaged, it is read or refused; the fast way is only faster."""
+"""Whatever some perf could write is read as field by field; damaged, it is read or refused, the fast way alike."""
 
 import pytest
 from hypothesis import given

@@ -159,7 +159,8 @@ def test_a_server_is_gone_when_its_user_is_killed(tmp_path, port):
     program = (
         "import sys, time; sys.path.insert(0, sys.argv[3])\n"
         "from cmlib.workloads.server import Server\n"
-        f"with Server('listener', [sys.executable, '-c', {LISTENER!r}, sys.argv[1]], sys.argv[2], port=int(sys.argv[1])) as s:\n"
+        f"with Server('listener', [sys.executable, '-c', {LISTENER!r}, sys.argv[1]], sys.argv[2], "
+        "port=int(sys.argv[1])) as s:\n"
         "    print(*s.pids, flush=True); time.sleep(600)\n"
     )
     root = Path(__file__).parents[1]

@@ -1,4 +1,4 @@
-"""Recordings that go wrong: what is told, what is repeated, and that nothing is left half; the fake perf's faults are known."""
+"""Recordings that go wrong: what is told, what is repeated, and that nothing is left half."""
 
 import shutil
 import signal

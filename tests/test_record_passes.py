@@ -1,4 +1,4 @@
-"""What is recorded of a program pass by pass, and what is not added to it: a real perf that counts software events where there is one, and a fake one."""
+"""What is recorded of a program pass by pass, and what is not added to it: by a real perf and a fake one."""
 
 import gzip
 import hashlib

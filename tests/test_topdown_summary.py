@@ -41,8 +41,13 @@ def test_waiting_for_memory_has_the_advice_of_the_diagnosis():
     assert told.casefold() == f"memory and other caches: {advice('P_Mem_M')[1]}".casefold().rstrip(".")
 
 
-@pytest.mark.parametrize(("retired", "says"), [(8.0, "**Hardly any slots are lost**: 100 % retired"),
-                                               (6.8, "**Little is lost: of all slots, 85 % retired**; 15 % are lost to the")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("retired", "says"),
+    [
+        (8.0, "**Hardly any slots are lost**: 100 % retired"),
+        (6.8, "**Little is lost: of all slots, 85 % retired**; 15 % are lost to the"),
+    ],
+)
 def test_a_program_that_loses_little_is_told_to_do_less(retired, says):
     rates = 0.0 * planted()[0]
     rates["ex_ret_ops"] = rates["de_src_op_disp.all"] = retired

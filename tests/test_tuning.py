@@ -85,9 +85,13 @@ def test_the_error_falls_with_runs_and_is_that_of_the_definition(runs):
         )
         measured = runs.seconds[test].tolist()
         mean = sum(runs.seconds[train]) / 60
-        for predicted, into in ((fitted.predict(runs.parameters.loc[test]), errors), ([mean] * 20, mean_baseline)):
+        for predicted, into in (
+            (fitted.predict(runs.parameters.loc[test]), errors),
+            ([mean] * 20, mean_baseline),
+        ):
             into.append(sum(abs(m - p) / m for m, p in zip(measured, predicted, strict=True)) / 20 * 100)
-    npt.assert_allclose(curve.loc[1, ["error", "mean_baseline"]].astype(float), [np.mean(errors), np.mean(mean_baseline)])
+    expected = [np.mean(errors), np.mean(mean_baseline)]
+    npt.assert_allclose(curve.loc[1, ["error", "mean_baseline"]].astype(float), expected)
 
 
 def test_rows_of_one_run_are_never_on_both_sides():

@@ -16,7 +16,8 @@ from cmlib.anomaly.scaling import usual_range
 class EventRatioTree(BaseEstimator):
     """Decision tree on the ratio of each event to the instructions (Jayasena et al. 2013).
 
-    The ratios are those of the samples: to the work where no instructions were counted. It has to be shown anomalies: it learns from small programs that are good and bad on purpose, and is asked
+    The ratios are those of the samples: to the work where no instructions were counted.
+    It has to be shown anomalies: it learns from small programs that are good and bad on purpose, and is asked
     about others. A run is anomalous if most of its samples are.
 
     Parameters

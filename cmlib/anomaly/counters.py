@@ -15,7 +15,8 @@ def usual_events(about):
     """Events to count on a machine where nothing else is asked for.
 
     About 32 as in the paper (§4.1) where the processor has an event table; where it has none, those of the
-    generic ones that it counts; and software events and tracepoints, as far as they can be counted, where there is no PMU.
+    generic ones that it counts; and software events and tracepoints, as far as they can be counted, where there is
+    no PMU.
 
     Parameters
     ----------

@@ -24,8 +24,8 @@ class AutoPerf(BaseEstimator):
     more samples a run has, the more good runs that rule finds. By default the good runs say how far is too
     far ("distance"): each is judged by autoencoders that did not learn it, and noted is how far above the
     threshold half of its samples lie, and how far a tenth of them. A run is anomalous if half, or a tenth, of
-    a function's samples lie farther off than good runs' do, at a false-alarm probability of `alpha` (Bonferroni over the
-    two and over functions; see `p_value_of_distance`).
+    a function's samples lie farther off than good runs' do, at a false-alarm probability of `alpha` (Bonferroni over
+    the two and over functions; see `p_value_of_distance`).
 
     Parameters
     ----------

@@ -135,7 +135,8 @@ def check_free(folder):
     ]
     if there:
         raise CmlibError(
-            f"{folder} holds {', '.join(there)} already, and recordings are not replaced: give --keep another folder, or "
+            f"{folder} holds {', '.join(there)} already, and recordings are not replaced: give --keep "
+            "another folder, or "
             "move them away"
         )
 

@@ -104,7 +104,8 @@ def _check_number(timed, n_tests, alpha, paired):
     )
     if n_tests * smallest_p_value(len(old), len(new), paired=paired) > alpha:
         raise ValueError(
-            f"{len(new)} runs of the new version against {len(old)} of the old one, that passed {function}: too few for "
+            f"{len(new)} runs of the new version against {len(old)} of the old one, that passed "
+            f"{function}: too few for "
             f"any change to be significant at {alpha:g} in {n_tests} tests. Record more runs."
         )
 

@@ -55,7 +55,7 @@ def _mixed(standard, weights, group):
 
 
 def _ridge(features, targets, rows):
-    """Predictions, of known rows each without itself, coefficients, and freedom; the penalty errs least on rows left out."""
+    """Predictions, of known rows each without itself, coefficients, and freedom; the penalty errs least on others."""
     predicted, weights = np.zeros_like(targets), np.zeros((features.shape[1], targets.shape[1]))
     free = np.ones_like(targets)
     if rows.sum() < 3 or not features.size:

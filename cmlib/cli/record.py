@@ -13,7 +13,11 @@ from cmlib.cli.sampling import sample, sampling_options
 )
 @click.option("--scale", type=float, help="Multiplies its work.  [default: 1]")
 @click.option(
-    "--option", "options", multiple=True, metavar="KEY=VALUE", help="Program-specific option, such as spark.local.dir=/tmp."
+    "--option",
+    "options",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Program-specific option, such as spark.local.dir=/tmp.",
 )
 @click.option(
     "--mode",

@@ -64,5 +64,6 @@ def _draw(program, prepared, n_sd, place):
         for label, kind in _KINDS
         if (own := samples["kind"] == kind).any()
     ]
-    said = f"The chosen sample's error is {samples['error'].iloc[chosen]:.3g}; most of it is in {text.name(first.index[0])}."
+    error, most = samples["error"].iloc[chosen], text.name(first.index[0])
+    said = f"The chosen sample's error is {error:.3g}; most of it is in {most}."
     return figure, text.table(("", "samples", "above the threshold"), rows) + text.paragraph(said)

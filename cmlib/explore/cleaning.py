@@ -89,7 +89,8 @@ def _draw(both, program, event, method, n, k):
         f"Eq. 6 as the paper uses it takes n = {_rule(both, event):g} for this event, by the test of a Gaussian."
         if method in _OF_THE_PAPER
         else "n and k are settings of <em>counterminer</em> alone.",
-        "A ratio of 1: as near to OCOE as OCOE is to itself. Eq. 4 folds there, so that being nearer counts as an error again.",
+        "A ratio of 1: as near to OCOE as OCOE is to itself. Eq. 4 folds there, so that being nearer "
+        "counts as an error again.",
     )
 
 

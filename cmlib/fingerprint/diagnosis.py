@@ -13,7 +13,8 @@ _ADVICE = {
     ),
     "P_Mem_L3": (
         "misses the second-level cache, on data that the third level holds",
-        "Work on blocks that fit the second level; make elements smaller (indices for pointers, separate arrays for what "
+        "Work on blocks that fit the second level; make elements smaller (indices for pointers, "
+        "separate arrays for what "
         "is rarely used); replace lists and trees by arrays.",
     ),
     "P_Mem_M": (
@@ -23,7 +24,8 @@ _ADVICE = {
     ),
     "P_CPU": (
         "waits inside the core: mispredicted branches, chains of dependent instructions, or arithmetic by software",
-        "Sort or partition what a branch decides on, or compute both sides; break a chain into several independent ones; "
+        "Sort or partition what a branch decides on, or compute both sides; break a chain into "
+        "several independent ones; "
         "use the hardware's arithmetic instead of emulated (decimal, quadruple) types.",
     ),
     "N_Mem_L2": (_HEALTHY, "The data fits the second-level cache and is used in order."),

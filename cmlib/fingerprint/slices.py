@@ -124,7 +124,8 @@ def _intervals_a_slice(times, slice_s):
     length = round(slice_s / interval)
     if length < 1 or abs(length * interval - slice_s) > _LENGTH_TOLERANCE * interval * length:
         raise ValueError(
-            f"slice_rates: slices of {slice_s:g} s from intervals of {interval:.3g} s; take a multiple of the interval, "
+            f"slice_rates: slices of {slice_s:g} s from intervals of {interval:.3g} s; take a "
+            "multiple of the interval, "
             f"such as {max(length, 1) * interval:.3g}, or record shorter intervals."
         )
     return length
@@ -155,6 +156,7 @@ def _missing_message(missing, counts, running, slice_s, length, cycles):
         advice = "no length would do: count fewer groups at once"
     return (
         f"slice_rates: {int(missing.any(axis=1).sum())} of {len(missing)} slices of {slice_s:g} s lack {len(events)} "
-        f"events, the first is {events[0]!r}: not every multiplexing group had its turn; {advice}, or drop these slices "
+        f"events, the first is {events[0]!r}: not every multiplexing group had its turn; {advice}, or "
+        "drop these slices "
         "with on_missing='drop'."
     )

@@ -68,7 +68,8 @@ class UnknownRejector(ClassifierMixin, BaseEstimator):
         """
         if not 0 < self.quantile <= 1 or not self.margin > 0 or self.n_reference < 1:
             raise ValueError(
-                f"UnknownRejector: quantile {self.quantile!r}, margin {self.margin!r}, n_reference {self.n_reference!r}; "
+                f"UnknownRejector: quantile {self.quantile!r}, margin {self.margin!r}, n_reference "
+                f"{self.n_reference!r}; "
                 "give a quantile in (0, 1], a margin above 0, and at least 1 reference."
             )
         self.classifier_ = clone(self.classifier).fit(X, y)

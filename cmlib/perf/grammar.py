@@ -38,7 +38,8 @@ class Grammar:
         Matches a whole line that perf writes. Groups: time, count or "<not …>",
         unit, event, share [%]; the event is empty or absent where a line counts none.
     spread : re.Pattern
-        Matches the beginning of a line that counts one thread or cgroup only, or another place in a file that begins otherwise.
+        Matches the beginning of a line that counts one thread or cgroup only, or another place in a file that begins
+        otherwise.
     decimal : {".", ","}
         The locale's decimal mark; JSON may have either.
     separator : str, optional

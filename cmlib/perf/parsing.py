@@ -100,7 +100,8 @@ def _check_is_one_run(text):
     starts = run_starts(text)
     if len(starts) > 1:
         raise ParseError(
-            f"{shown(text, starts[1])} begins another run, as `perf stat --append` writes it. Split the file there, and "
+            f"{shown(text, starts[1])} begins another run, as `perf stat --append` writes it. Split "
+            "the file there, and "
             "read each part by itself, as `cmlib import` does."
         )
 

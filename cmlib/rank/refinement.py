@@ -253,7 +253,8 @@ def _checked(X, y, name, columns=None):
     leaking = [event for event in columns if is_named_leak(event)]
     if leaking:
         raise ValueError(
-            f"{name} holds {leaking[0]!r}, which contains IPC (target leakage): drop it; cmlib.events.leaks lists such events."
+            f"{name} holds {leaking[0]!r}, which contains IPC (target leakage): drop it; "
+            "cmlib.events.leaks lists such events."
         )
     if len(X) != len(y) or len(X) < _FEWEST_ROWS:
         raise UnfitRecordingError(

@@ -218,7 +218,7 @@ def _widest_gap_p(gaps, n_first):
 
 
 def _agreement(one, other):
-    """Kendall's tau-b, Spearman's rho, and the share of the first ten in common; SciPy's take a hundred times as long."""
+    """Kendall's tau-b, Spearman's rho, and the share of the first ten in common; SciPy's take 100 times as long."""
     n_first = min(10, len(one))
     first = [set(np.argsort(-values, kind="stable")[:n_first]) for values in (one, other)]
     signs = [np.sign(np.subtract.outer(values, values)) for values in (one, other)]

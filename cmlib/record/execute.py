@@ -138,11 +138,13 @@ def check_outcome(outcome, plan, command):
         said = _last_lines(outcome.program_said) or "(nothing)"
         raise RecordError(
             f"`{command}` failed with {ending(outcome.exit_code)}. The end of its standard error:\n{said}\n"
-            "A run is recorded only if its program succeeds; if this code means success, say so: sh -c 'COMMAND || true'."
+            "A run is recorded only if its program succeeds; if this code means success, say so: sh "
+            "-c 'COMMAND || true'."
         )
     if outcome.perf_code:
         raise RecordError(
-            f"perf failed with exit code {outcome.perf_code} after `{command}` had ended:\n{_last_lines(outcome.perf_said)}"
+            f"perf failed with exit code {outcome.perf_code} after `{command}` had "
+            f"ended:\n{_last_lines(outcome.perf_said)}"
         )
 
 

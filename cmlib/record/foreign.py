@@ -9,7 +9,8 @@ _BEGINNINGS = {
     b"\xfd7zXZ\0": "is compressed: unpack it with unxz first.",
     b"\x28\xb5\x2f\xfd": "is compressed: unpack it with unzstd first.",
     b"PK\x03\x04": "is an archive: unpack it first.",
-    b"\xef\xbb\xbf": "was saved by a program that put a byte order mark before perf's output. Import the file as perf wrote it.",
+    b"\xef\xbb\xbf": "was saved by a program that put a byte order mark before perf's output. "
+    "Import the file as perf wrote it.",
     b"\xff\xfe": "was saved in UTF-16. Import the file as perf wrote it.",
     b"\xfe\xff": "was saved in UTF-16. Import the file as perf wrote it.",
 }

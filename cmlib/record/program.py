@@ -70,7 +70,8 @@ def as_program(command):
     resolve(command)
     if not all(map(is_text, command)):
         raise RecordError(
-            f"the command {shlex.join(command)!r} holds bytes that are not UTF-8, and could not be noted with its runs: "
+            f"the command {shlex.join(command)!r} holds bytes that are not UTF-8, and could not be "
+            "noted with its runs: "
             "rename what it names, or put it into a script."
         )
     return Program(shlex.join(command), lambda: contextlib.nullcontext(Counted(list(command))))

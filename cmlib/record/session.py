@@ -203,7 +203,8 @@ def _check_same_schedule(existing, plans, name):
     ]
     if beyond:
         raise RecordError(
-            f"{name}/{beyond[0]} belongs to another schedule of set {plans[0].set!r}, which now has {len(plans)} parts: "
+            f"{name}/{beyond[0]} belongs to another schedule of set {plans[0].set!r}, which now has "
+            f"{len(plans)} parts: "
             "record under another name or --set, or move the old runs away."
         )
 

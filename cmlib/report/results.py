@@ -159,7 +159,8 @@ class Results:
         ----------
         program : str
         bars : DataFrame
-            A row a bar: ``name``; ``value``, ``low`` and ``high``, all at least 0; ``note``, a few words below the name.
+            A row a bar: ``name``; ``value``, ``low`` and ``high``, all at least 0; ``note``, a few words below
+            the name.
         caption : str
             What the bars show, with their unit.
 

@@ -57,7 +57,7 @@ class Counting:
         self._n_waiting += len(time)
 
     def end_round(self):
-        """Counts of all samples that no earlier one can follow any more, shape (n, n_events); of none if they are few."""
+        """Counts of all samples that no earlier one can follow any more, shape (n, n_events); none if they are few."""
         limit, self._limit = self._limit, self._newest
         return self._go_on(limit) if self._n_waiting >= _TOGETHER else self._open[np.newaxis][:0]
 

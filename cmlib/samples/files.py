@@ -1,4 +1,4 @@
-"""Samples and lines on disk: what perf printed or a table of lines, and, written last, the metadata that makes it exist."""
+"""Samples and lines on disk: what perf printed or a table of lines, and the metadata that makes it exist."""
 
 import contextlib
 import gzip

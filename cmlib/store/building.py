@@ -51,7 +51,8 @@ def rebuild(recordings_dir=None, url=None, *, samples_dir=None, progress=False):
     sources = find_sources(recordings_dir, samples_dir)
     if not sources:
         raise NothingRecordedError(
-            f"nothing recorded yet under {recordings_dir or places.recordings_dir()}: run `cmlib record NAME -- COMMAND`, "
+            f"nothing recorded yet under {recordings_dir or places.recordings_dir()}: run `cmlib "
+            "record NAME -- COMMAND`, "
             "or set CMLIB_DATA to the folder `data` of cmlib's sources, whose recordings the paper profile reads."
         )
     with replacing(url) as connection:

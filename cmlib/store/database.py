@@ -69,7 +69,7 @@ def series_table(name, n_events):
 
 
 def lines_table(name, n_events):
-    """Second level of what was kept as lines: a row a line, with a slope and an intercept for all events but the timer."""
+    """Second level of what was kept as lines: a row a line; a slope and an intercept for all events but the timer."""
     numbers = ["x_start", "x_end"]
     for k in range(1, n_events):
         numbers += [f"slope_{k:03d}", f"intercept_{k:03d}"]
@@ -192,7 +192,8 @@ def _replacing_namespace(url):
         there = sa.inspect(connection)
         if there.has_schema(_NAMESPACE) and not there.has_table(VERSION.name, schema=_NAMESPACE):
             raise StoreError(
-                f"{shown(url)} has a schema {_NAMESPACE!r} that is not a store of cmlib; rename it, or use another database."
+                f"{shown(url)} has a schema {_NAMESPACE!r} that is not a store of cmlib; rename it, "
+                "or use another database."
             )
         connection.execute(sa.text(f"DROP SCHEMA IF EXISTS {draft} CASCADE"))
         connection.execute(sa.schema.CreateSchema(draft))
@@ -211,7 +212,8 @@ def _connection(url, engine):
     except SQLAlchemyError as error:
         said = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
         raise StoreError(
-            f"{shown(url)}: {said}. Is it the right database, running, and yours to use? A store is made by {_how_to_rebuild(url)}"
+            f"{shown(url)}: {said}. Is it the right database, running, and yours to use? A store is "
+            f"made by {_how_to_rebuild(url)}"
         ) from error
     finally:
         engine.dispose()

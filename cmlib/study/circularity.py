@@ -1,4 +1,4 @@
-"""Whether cleaning makes events follow IPC more than they do: joint cleaning predicts them from instructions and cycles."""
+"""Whether cleaning makes events follow IPC more than they do; joint cleaning predicts them from cycles, too."""
 
 import pandas as pd
 

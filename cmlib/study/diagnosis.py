@@ -227,7 +227,8 @@ def page(title, found, trained):
     events = sum(map(len, trained.meta["groups"]))
     n_runs = len(trained.key["micro"])
     about = (
-        f"{len(found.labelled)} slices. Labelled by a decision tree over {events} key events, trained on {n_runs} runs of "
+        f"{len(found.labelled)} slices. Labelled by a decision tree over {events} key events, trained "
+        f"on {n_runs} runs of "
         f"micro-benchmarks on {trained.meta['machine']['microarchitecture']}."
     )
     figure, _ = phase_timeline(found.labelled, found.ipc)

@@ -106,9 +106,11 @@ def say_fusions(errors):
     averaged = gains.at["mean IPC of all runs", "share of the gain"]
     return (
         f"Judged alike (events per cycle, the mean IPC of all runs, the same trees), models of aligned runs err by "
-        f"{aligned.mean():.1f} % on blocks that they never saw and models of stacked runs by {stacked.mean():.1f} %; aligned "
+        f"{aligned.mean():.1f} % on blocks that they never saw and models of stacked runs by "
+        f"{stacked.mean():.1f} %; aligned "
         f"ones err less on {(aligned < stacked).sum()} of {len(aligned)} programs. From the paper's stacked runs "
-        f"({gains['mean'].iloc[0]:.1f} %) to the aligned ones of this package ({gains['mean'].iloc[-1]:.1f} %), averaging IPC "
+        f"({gains['mean'].iloc[0]:.1f} %) to the aligned ones of this package "
+        f"({gains['mean'].iloc[-1]:.1f} %), averaging IPC "
         f"over the runs alone makes {averaged:.0f} % of the difference."
     )
 

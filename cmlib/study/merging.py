@@ -206,7 +206,8 @@ def say_mixed(errors):
     worst = errors.loc[errors["of the others"].idxmax()]
     return (
         f"One model of all programs errs by {errors['of all programs'].mean():.1f} % on stretches it never saw, models "
-        f"of one program by {errors['of its own'].mean():.1f} %. Of a program it never saw, a model of the others tells "
+        f"of one program by {errors['of its own'].mean():.1f} %. Of a program it never saw, a model "
+        "of the others tells "
         f"IPC within {best['of the others']:.1f} % at best ({best['program']}) and "
         f"{worst['of the others']:.1f} % at worst ({worst['program']}); their mean would err by "
         f"{best['mean of the others']:.0f} and {worst['mean of the others']:.0f} %."

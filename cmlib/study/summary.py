@@ -36,7 +36,8 @@ def say_events(data, refined, draws, table, *, n=3):
     sure = ", ".join(f"{100 * share:.0f} %" for share in first)
     return (
         f"IPC follows {events}. How sure: these are among the first {_FEW[n] if n < len(_FEW) else n} in {sure} of "
-        f"{len(draws)} models of resampled stretches. A model of IPC, of {int(refined.errors['n_events'])} events, errs by "
+        f"{len(draws)} models of resampled stretches. A model of IPC, of "
+        f"{int(refined.errors['n_events'])} events, errs by "
         f"{refined.nested_error:.1f} % on stretches that took no part in training it or in choosing its events; "
         f"predicting the mean of the others errs by {refined.errors['blocks_mean_baseline']:.1f} % there."
     )

@@ -164,7 +164,7 @@ def _measured(runs, model, tried, event, factor, draws, seed):
 
 
 def _sides(values):
-    """Runs to compare. Places are among the different values: of two, however often drawn, one is low and one is high."""
+    """Runs to compare. Places are among the different values: of two, however often drawn, one is low, one high."""
     places = values.rank(method="dense") - 1
     lowest = places.index[places == 0]
     low = lowest if len(lowest) >= _SHARED * len(places) else places.index[places <= places.max() / 3]

@@ -16,7 +16,8 @@ _ARM = """panel => {
     const watch = {before: look(), started: null, picture: null, text: null};
     window.cmlibWatch = watch;
     const start = () => { watch.started ??= performance.now(); };
-    for (const kind of ['keydown', 'pointerdown', 'input']) panel.addEventListener(kind, start, {capture: true, once: true});
+    for (const kind of ['keydown', 'pointerdown', 'input'])
+      panel.addEventListener(kind, start, {capture: true, once: true});
     const frame = () => {
         if (window.cmlibWatch !== watch) return;
         const image = panel.querySelector('img'), now = look();

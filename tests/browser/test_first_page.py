@@ -1,4 +1,4 @@
-"""The first page as its reader has it, at a desk and on a phone: four programs, one, and names that are long or attack."""
+"""The first page as its reader has it, at a desk and on a phone: four programs, one, and names that attack."""
 
 import numpy as np
 import pandas as pd

@@ -88,7 +88,7 @@ def classes(command):
 
 
 def rows(command, ends, pinned, groups, draw=0):
-    """What perf writes: an interval that ends at each of `ends` [s], events as perf names them; another `draw`, other noise."""
+    """What perf writes: an interval that ends at each of `ends` [s], events as perf names them, noise by `draw`."""
     share = dict.fromkeys(pinned, 1.0) | {event: 1 / len(groups) for group in groups for event in group}
     shares = {event.partition(":")[0]: value for event, value in share.items()}
     for end, row in zip(ends, counts(command, ends, list(shares), shares, draw), strict=True):

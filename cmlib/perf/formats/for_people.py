@@ -18,7 +18,8 @@ _ROW = re.compile(
 )
 # What else such a table holds: headings, a metric by itself, elapsed times, JSON of whoever kept it.
 _OTHER = re.compile(
-    r"^\s*(?:#.*|Performance counter stats for .*|.* seconds (?:time elapsed|user|sys)\b.*|\{.*\}|\s*#.*|[0-9., ]+\s+#.*)?$"
+    r"^\s*(?:#.*|Performance counter stats for .*|"
+    r".* seconds (?:time elapsed|user|sys)\b.*|\{.*\}|\s*#.*|[0-9., ]+\s+#.*)?$"
 )
 _FIRST_LINES = 40
 

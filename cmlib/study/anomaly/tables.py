@@ -312,7 +312,8 @@ def say_verdict(table, compared, diluted):
     hidden = table.loc[2 * table["missed"] > table["of bad"], "time, bad / good"].dropna()
     if len(hidden):
         said += (
-            f" In {len(hidden)} programs more than half of them are missed; there the bad form takes {hidden.min():.2f} to "
+            f" In {len(hidden)} programs more than half of them are missed; there the bad form takes "
+            f"{hidden.min():.2f} to "
             f"{hidden.max():.2f} times as long."
         )
     for program, least in least_found(diluted).iterrows():

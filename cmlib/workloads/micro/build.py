@@ -37,7 +37,8 @@ def build(folder, names=None):
     compiler = os.environ.get("CC") or "cc"
     if shutil.which(compiler) is None:
         raise CmlibError(
-            f"no C compiler ({compiler}) to build the micro-benchmarks with: install one (Debian: gcc and libc6-dev), or "
+            f"no C compiler ({compiler}) to build the micro-benchmarks with: install one (Debian: gcc "
+            "and libc6-dev), or "
             "name one in CC. Recordings that are there can be analysed without."
         )
     folder.mkdir(parents=True, exist_ok=True)

@@ -13,7 +13,10 @@ _FEWEST = 3
 _WITHIN = 1.5
 _MEMORY = 64 << 20
 _PAGE = 4096
-_BY_HAND = "Where caches are as they are said to be, or one is missing, give the sizes: --sizes 'L2=64,128;L3=1024;M=131072'."
+_BY_HAND = (
+    "Where caches are as they are said to be, or one is missing, give the sizes: "
+    "--sizes 'L2=64,128;L3=1024;M=131072'."
+)
 
 
 def sweep(folder, *, smallest=8 << 10, largest=128 << 20, loads=400_000, repeats=3):

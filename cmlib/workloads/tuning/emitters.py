@@ -1,4 +1,4 @@
-"""Programs that move one event of the kernel alone: they make it, at a rate of one's choosing, beside what is counted."""
+"""Programs that make one event of the kernel alone, at a rate of one's choosing, beside what is counted."""
 
 import os
 import shutil
