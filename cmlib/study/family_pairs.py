@@ -80,8 +80,8 @@ def compare_family_pairs(found):
     Returns
     -------
     DataFrame
-        A row a program: errors [%] of the models ``together`` and ``alone`` and of the ``sum``, the ``first pair`` and its share of
-        all pair effects [%].
+        A row a program: errors [%] of the models ``together`` and ``alone`` and of the ``sum``, the ``first
+        pair`` and its share of all pair effects [%].
     """
     rows = {
         program: {

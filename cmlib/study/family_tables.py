@@ -19,10 +19,11 @@ def judge_families(found, core=None):
     Returns
     -------
     DataFrame
-        A row a program: its families, the ``distance`` up to which events were joined, the ``overlap`` of the first
-        five between resampled models, ``random rankings``, and ``members alike`` where each resample groups for itself
-        [0–1]; errors of cycles per instruction [%] on held-out blocks, of the ``families``, of ``single events`` and of the
-        ``mean``; and of core events, the overlap ``between passes`` and the errors on another pass.
+        A row a program: its families, the ``distance`` up to which events were joined, the ``overlap`` of
+        the first five between resampled models, ``random rankings``, and ``members alike`` where each
+        resample groups for itself [0–1]; errors of cycles per instruction [%] on held-out blocks, of the
+        ``families``, of ``single events`` and of the ``mean``; and of core events, the overlap ``between
+        passes`` and the errors on another pass.
     """
     rows = {}
     for program, one in found.items():
