@@ -39,6 +39,15 @@ def test_results_appear_whole_or_not_at_all(tmp_path):
     ]
 
 
+def test_text_stands_to_the_left_and_numbers_to_the_right(tmp_path):
+    index = pd.Index(["gcc"], name="program")
+    frame = pd.DataFrame({"event": ["ls_stlf"], "error": [12.25]}, index)
+    shown = new_results(tmp_path).table(frame, "t", "**Table.**").data
+    left = '<t[dh] style="text-align: left">'
+    assert [bool(re.search(f"{left}{text}<", shown)) for text in ("gcc", "ls_stlf", "event")] == [True] * 3
+    assert "<td>12.25</td>" in shown and "<th>error</th>" in shown
+
+
 def test_a_number_that_was_not_measured_is_refused(tmp_path):
     with pytest.raises(ValueError, match="record only what was measured"):
         new_results(tmp_path).number("error", float("nan"))
@@ -141,7 +150,8 @@ def test_a_profile_runs_and_leaves_page_notebook_and_numbers(small_profile):
     page = report.run_profile("tiny", parameters={"n_steps": 40}, results=out)
     manifest = json.loads((out / "tiny/01_small/manifest.json").read_text())
     assert manifest["numbers"][0]["value"] == 40
-    assert page.is_file() and (out / "tiny/01_small/01_small.html").is_file()
+    executed = (out / "tiny/01_small/01_small.html").read_text()
+    assert page.is_file() and "<summary>show code</summary>" in executed
 
 
 def test_twice_in_a_row_it_leaves_the_second_s_results(no_kernel, small_profile):

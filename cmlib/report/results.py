@@ -3,9 +3,11 @@
 import html
 import importlib.metadata
 import io
+import itertools
 import json
 import math
 import platform
+import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +23,7 @@ from cmlib.report.inline import plain, to_html
 from cmlib.report.manifests import SCHEMA, read_manifests, remove_note, sizes
 from cmlib.report.overview import sentences
 
+_LEFT = 'style="text-align: left"'
 _STACK = ("cmlib", "numpy", "pandas", "scipy", "scikit-learn", "lightgbm", "numba", "matplotlib", "seaborn")
 
 
@@ -263,9 +266,21 @@ def _has_named_index(frame):
 
 
 def _html(frame, decimals):
-    return frame.to_html(
+    """The frame as a table: text to the left, numbers to the right."""
+    table = frame.to_html(
         index=_has_named_index(frame), na_rep="–", border=0, float_format=lambda v: f"{v:,.{decimals}f}"
     )
+    text = [kind.kind not in "iufc" for kind in frame.dtypes]
+    head, end, body = table.partition("</thead>")
+    body = _to_the_left(body.replace("<th", f"<th {_LEFT}"), "td", text)
+    names = [True] * (frame.index.nlevels if _has_named_index(frame) else 0)
+    return _to_the_left(head, "th", [*names, *text]) + end + body
+
+
+def _to_the_left(html, tag, which):
+    """Align the cells of every row of a table's part, those that `which` says."""
+    sides = itertools.cycle(which or [False])
+    return re.sub(f"<{tag}>", lambda _: f"<{tag} {_LEFT}>" if next(sides) else f"<{tag}>", html)
 
 
 def _paragraph(text):
