@@ -208,23 +208,21 @@ if len(circle):
 # %% [markdown]
 # Where *joint* lies further above *counted* than *interpolate* does, cleaning has put some of IPC into the events, and part of their importance is owed to it. On the recordings that come with cmlib it does so for kmeans and wordcount.
 #
-# ## Families: events that say the same
+# ## Families of correlated events
 #
-# The order of single events does not hold still, because many say the same. Here they are put together: events of one kind (stalls, bad speculation, supply of instructions, supply of data, instruction mix; `data/events/kinds.yaml`)
+# The order of single events is unstable, because many are strongly correlated. Here correlated events are grouped: events of one kind (stalls, bad speculation, supply of instructions, supply of data, instruction mix; `data/events/kinds.yaml`)
 # that rise and fall together, by rank correlation and average linkage. The model explains cycles per instruction from events per instruction: a linear one, by ridge regression, which shares what several events say among them.
 # A family's importance is the share of what it adds and takes away over the program's progress. Where the tree is cut is decided by resampling: the finest cut at which the first families keep their members though every resample groups for itself.
 
 # %%
 explain = partial(study.families, url, table=table, method=method, n_models=2 * n_seeds, seed=seed)
 families = dict(zip(programs, fan_out(explain, programs, workers=workers), strict=True))
-
-# %%
 first = {name: f.table.head(6) for name, f in families.items()}
 first = {name: t.assign(label=t["name"].str.wrap(34)) for name, t in first.items()}
 figure, _ = plot.families(first)
 results.figure(figure, "families",
                "**Figure.** The first families of each program. Lines: 90 % of models of resampled "
-               "blocked cross-validation.")
+               "blocks of progress.")
 
 # %%
 listed = pd.concat({name: f.table for name, f in families.items()}, names=["program"])
@@ -311,6 +309,12 @@ panel = explore.ranking(refined, draws, table, top=top)
 caption = ("**Figure.** The first setting of the panel that JupyterLab shows here. Blue: events in "
            "both lists, tied by a line; lines on the bars: nine of ten resampled models.")
 panel if notebook.interactive else results.figure(panel.figure(), "explore", caption)
+
+# %%
+panel = explore.families(families)
+caption = ("**Figure.** The same for families: importance by one of four definitions, and what one "
+           "family adds over the program's progress.")
+panel if notebook.interactive else results.figure(panel.figure(), "explore-families", caption)
 
 # %% [markdown]
 # ## What this doesn't show

@@ -31,6 +31,7 @@ PURE = {
     "clean",
     "compress",
     "events.leaks",
+    "families",
     "fuse",
     "interact",
     "rank",

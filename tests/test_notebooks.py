@@ -67,6 +67,22 @@ def test_ranking_explains_ipc_far_better_than_the_mean(results):
     assert (core["holdout_error"] < core["without events: holdout_mean"] / 2).all()
 
 
+def test_first_families_hold_still_and_explain_cycles_better_than_single_events(results):
+    judged = pd.read_csv(results / "03_ranking/families-judged.csv").set_index("program").loc["wordcount"]
+    assert judged["overlap"] > 0.75 and judged["random rankings"] < 0.4
+    assert judged["error, families"] < judged["error, single events"] < judged["error, mean"] / 3
+    assert judged["core events: between passes"] > 0.6
+    families = pd.read_csv(results / "03_ranking/families.csv")
+    assert families["importance"].sum() == pytest.approx(100)
+    assert families["importance"].between(families["low"], families["high"]).head(5).all()
+    assert set(families["class"]) == {"stall", "miss", "mix"} and families["category"].notna().all()
+
+
+def test_families_act_together_no_more_than_their_sum_tells(results):
+    errors = pd.read_csv(results / "04_interactions/family-pairs.csv").iloc[0]
+    assert 0 < errors["sum"] < errors[["together", "alone"]].min()
+
+
 def test_runs_put_together_explain_ipc_better_than_the_mean(results):
     errors = pd.read_csv(results / "03a_merging_runs/fusions.csv").set_index(["program", "fusion"])
     judged = ["each run", "mean of runs"]

@@ -75,7 +75,7 @@ def test_ways_errors_and_passes_stand_beside_each_other(found):
     assert errors.at["held-out blocks", "families"] < errors.at["held-out blocks", "single events"]
     assert (errors["families"] < errors["mean"] / 4).all()
     judged = study.judge_families({"p": found}, {"p": found}).iloc[0]
-    assert judged["overlap"] >= judged["by chance"]
+    assert judged["overlap"] >= judged["random rankings"]
     assert judged["error, families"] == errors.at["held-out blocks", "families"]
     assert 0 < judged["core events: between passes"] <= 1
 

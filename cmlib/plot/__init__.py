@@ -6,7 +6,7 @@ from cmlib.plot.compression import agreement, by_case, fits, size_against_error,
 from cmlib.plot.exploring import cleaned_series, interactions, ranking_beside_errors, two_rankings
 from cmlib.plot.merging import matrices, run_times
 from cmlib.plot.overview import account_card, series_card
-from cmlib.plot.ranking import families, ranking, refinement
+from cmlib.plot.ranking import families, families_beside_cycles, ranking, refinement
 from cmlib.plot.series import series, series_by_program
 from cmlib.plot.tuning import by_runs, levels, setting, verdicts
 
@@ -21,6 +21,7 @@ __all__ = [
     "counts",
     "curves",
     "families",
+    "families_beside_cycles",
     "fits",
     "heat",
     "levels",

@@ -2,9 +2,14 @@
 
 from matplotlib.patches import Patch
 
-from cmlib.plot.style import palette, panels, styled
+from cmlib.plot.style import blank, palette, panels, styled
 
-_CLASSES = {"stall": "stalls", "miss": "misses", "mix": "instruction mix", "other": "other events"}
+_CLASSES = {
+    "stall": ("stalls", "#c8553d"),
+    "miss": ("misses", "#e0a030"),
+    "mix": ("instruction mix", "#5b8fc9"),
+    "other": ("other events", "#9aa0a8"),
+}
 
 
 @styled
@@ -87,17 +92,52 @@ def families(frames, *, columns=2):
     """
     rows = max(len(frame) for frame in frames.values())
     figure, axes = panels(list(frames), columns=columns, height=0.9 + 0.36 * rows)
-    colours = dict(zip(_CLASSES, ("#c8553d", "#e0a030", "#5b8fc9", "#9aa0a8"), strict=True))
     for ax, (program, frame) in zip(axes, frames.items(), strict=True):
-        places = range(len(frame))
-        ax.barh(places, frame["importance"], color=[colours[one] for one in frame["class"]], height=0.65)
-        ax.hlines(places, frame["low"], frame["high"], color="#333333", lw=1.2)
-        ax.set_yticks(places, frame["label"])
-        ax.invert_yaxis()
-        ax.grid(True, axis="x")
-        ax.grid(False, axis="y")
-        ax.set(title=program, xlabel="importance [%]")
-    shown = {one for frame in frames.values() for one in frame["class"]}
-    handles = [Patch(color=colours[one], label=label) for one, label in _CLASSES.items() if one in shown]
-    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
+        _family_bars(ax, frame, program)
+    _class_legend(figure, {one for frame in frames.values() for one in frame["class"]})
     return figure, axes
+
+
+@styled
+def families_beside_cycles(rows, cycles, *, title):
+    """A program's families as bars, and what one of them adds over progress.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        As :func:`families` takes them.
+    cycles : dict of str to Series
+        Cycles per 1,000 instructions above the mean, by progress: of ``all``, as measured, and of one ``family``.
+    title : str
+    """
+    figure, axes = blank(max(3.2, 1.0 + 0.36 * len(rows)), columns=2)
+    left, right = axes[0]
+    _family_bars(left, rows, title)
+    labels = {"all": "measured", "family": "the family"}
+    for (name, values), colour, width in zip(cycles.items(), ("#9aa0a8", "#222222"), (2.0, 1.2), strict=True):
+        right.plot(values.index, values.to_numpy(), color=colour, lw=width, label=labels[name])
+    right.axhline(0.0, color="#333333", lw=0.6)
+    right.set(
+        title="cycles per 1,000 instructions above the mean",
+        xlabel="progress [share of instructions]",
+        xlim=(0, 1),
+    )
+    right.legend(loc="best", fontsize=8)
+    _class_legend(figure, set(rows["class"]))
+    return figure, axes[0]
+
+
+def _family_bars(ax, rows, title):
+    places = range(len(rows))
+    ax.barh(places, rows["importance"], color=[_CLASSES[one][1] for one in rows["class"]], height=0.65)
+    ax.hlines(places, rows["low"], rows["high"], color="#333333", lw=1.2)
+    ax.set_yticks(places, rows["label"])
+    ax.invert_yaxis()
+    ax.grid(True, axis="x")
+    ax.grid(False, axis="y")
+    ax.set(title=title, xlabel="importance [%]")
+
+
+def _class_legend(figure, shown):
+    handles = [Patch(color=colour, label=label) for one, (label, colour) in _CLASSES.items() if one in shown]
+    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))

@@ -68,7 +68,7 @@ class Families:
         ``distance`` and ``alike``, as of :func:`cmlib.families.choose_cut`, and which one was ``chosen``.
     stability : DataFrame
         One row: ``families``, ``distance``, ``overlap`` of the first five between resampled models,
-        ``random rankings`` what random rankings would have, ``members alike`` where every resample groups for itself,
+        ``random rankings`` that of two random rankings, ``members alike`` where every resample groups for itself,
         and ``between passes`` (NaN where there is one pass).
     errors : DataFrame
         Mean relative errors [%], a row a test (``held-out blocks``, ``another pass``): of the ``families``,
