@@ -146,7 +146,14 @@ def plan_mlpx(
 
 
 def plan_ungrouped(
-    events, n_counters, *, counters_of=None, set_name="ungrouped", pinned=PINNED, interval_ms=100, modifier="u"
+    events,
+    n_counters,
+    *,
+    counters_of=None,
+    set_name="ungrouped",
+    pinned=PINNED,
+    interval_ms=100,
+    modifier="u",
 ):
     """Plan one run of all events without groups, as ``perf stat -e`` takes a plain list of them.
 

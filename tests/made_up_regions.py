@@ -46,7 +46,15 @@ _SEVERITY = {"spinlock_pool": 0.0001, "row_counters": 0.0002, "ticket_dispenser"
 
 
 def make(
-    folder, names=None, *, runs=None, diluted_runs=10, runs_again=0, n_samples=20, good_counters=5, n_events=32
+    folder,
+    names=None,
+    *,
+    runs=None,
+    diluted_runs=10,
+    runs_again=0,
+    n_samples=20,
+    good_counters=5,
+    n_events=32,
 ):
     """Record what `cmlib record-kernels` would, with made-up counts.
 

@@ -27,7 +27,14 @@ NAMES = ("parallel_scalar_sum", "histogram")
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    few = {"runs": (10, 5, 4), "diluted_runs": 2, "runs_again": 5, "n_samples": 8, "good_counters": 12, "n_events": 10}
+    few = {
+        "runs": (10, 5, 4),
+        "diluted_runs": 2,
+        "runs_again": 5,
+        "n_samples": 8,
+        "good_counters": 12,
+        "n_events": 10,
+    }
     return make(tmp_path_factory.mktemp("data") / "regions", NAMES, **few)
 
 
@@ -152,9 +159,7 @@ def test_the_tree_learns_from_other_kernels_only(subjects):
 
 def test_tables_have_the_papers_values_beside(subjects, judged):
     printed = paper("autoperf")
-    table = tables.table2(judged, study.judge_by_tree(subjects), printed["table2"]).set_index(
-        "program"
-    )
+    table = tables.table2(judged, study.judge_by_tree(subjects), printed["table2"]).set_index("program")
     assert (
         table.at["histogram", "paper, runs"] == 20 and table.at["histogram", "paper, tree finds it"] == "no"
     )

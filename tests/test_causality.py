@@ -51,7 +51,9 @@ def test_a_knob_of_two_values_may_be_drawn_unequally(share):
 
 
 def test_most_events_that_go_along_are_shown_to():
-    verdicts = [causality.judge_events(experiment(seed, n=240), EVENTS)["verdict"]["along"] for seed in range(5)]
+    verdicts = [
+        causality.judge_events(experiment(seed, n=240), EVENTS)["verdict"]["along"] for seed in range(5)
+    ]
     assert verdicts.count(causality.CORRELATES) >= 3
 
 
@@ -120,7 +122,9 @@ def test_rates_that_the_model_has_not_seen_are_told():
     runs, experiment = emitted(0)
     tried = experiment.runs
     far = Runs(tried.parameters, 1.5 * tried.rates, tried.seconds, tried.examples, tried.performance)
-    judged = causality.judge_events(runs, ["cause"], [causality.Experiment(far, experiment.aims)]).loc["cause"]
+    judged = causality.judge_events(runs, ["cause"], [causality.Experiment(far, experiment.aims)]).loc[
+        "cause"
+    ]
     least, most = runs.rates["cause"].min(), runs.rates["cause"].max()
     values = tried.parameters["cause"]  # a third of them 0
     low, high = far.rates["cause"][values == 0], far.rates["cause"][values >= np.unique(values)[31]]

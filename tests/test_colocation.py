@@ -90,7 +90,9 @@ def test_a_ranking_that_was_made_to_move_moved_and_the_other_did_not(matrices):
             assert -1 <= row[f"itself: {name}"] <= 1
 
 
-@pytest.mark.parametrize("high, told", [(0.5, "moved further than two halves"), (0.8, "was not seen to move")])
+@pytest.mark.parametrize(
+    "high, told", [(0.5, "moved further than two halves"), (0.8, "was not seen to move")]
+)
 def test_moved_is_said_where_the_interval_lies_below_what_the_lone_program_scores(high, told):
     row = {"pair": "p", "alone": "a", "spearman": 0.4, "spearman low": 0.3, "spearman high": 0.5}
     shared = {"importance_shared": 0.41, "importance_shared low": 0.2, "importance_shared high": high}

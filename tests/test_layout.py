@@ -135,7 +135,9 @@ def test_every_notebook_has_right_parameters_in_every_profile(profile):
     assert all(job.given["profile"] == profile and not job.given.get("interactive") for job in jobs)
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "params").glob("*/*.yaml")), ids=lambda p: f"{p.parent.name}-{p.stem}")
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "params").glob("*/*.yaml")), ids=lambda p: f"{p.parent.name}-{p.stem}"
+)
 def test_a_file_of_parameters_says_what_differs_from_the_notebook(path):
     """And its profile, so that plain papermill puts the results where they belong."""
     import yaml

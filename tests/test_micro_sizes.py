@@ -74,9 +74,7 @@ def test_sizes_are_measured_once_and_kept_with_the_recordings(tmp_path, monkeypa
 
 def test_a_sweep_is_drawn_and_kept_among_the_results(tmp_path, monkeypatch):
     monkeypatch.setenv("CMLIB_DATA", str(tmp_path))
-    monkeypatch.setattr(
-        "cmlib.cli.record_micro.build", lambda place: place.mkdir(parents=True) or place
-    )
+    monkeypatch.setattr("cmlib.cli.record_micro.build", lambda place: place.mkdir(parents=True) or place)
     measured = made_up_sweep()
     monkeypatch.setattr("cmlib.cli.record_micro.sweep", lambda _: measured)
     done = CliRunner().invoke(main, ["record-micro", "--sweep"])

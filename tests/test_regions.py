@@ -151,7 +151,9 @@ def test_python_regions_count_as_the_header_does(tmp_path):
 
 
 @pytest.mark.needs("cc")
-@pytest.mark.parametrize("wrong", ["0x443", "a=abc", "a=", "a=0x443z", "a=1:x", "a=1:", "a=-1", f"a={'9' * 30}"])
+@pytest.mark.parametrize(
+    "wrong", ["0x443", "a=abc", "a=", "a=0x443z", "a=1:x", "a=1:", "a=-1", f"a={'9' * 30}"]
+)
 def test_events_that_cannot_be_read_are_named_once(c_program, tmp_path, wrong):
     bad = {"CMLIB_REGIONS": str(tmp_path / "r.csv"), "CMLIB_EVENTS": f"page_faults=1:2,{wrong}"}
     said = run(c_program, **bad)

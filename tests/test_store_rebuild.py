@@ -66,9 +66,7 @@ def test_a_program_that_could_not_be_stored_is_asked_for_with_the_reason(recordi
     damage_raw(recordings / "beta" / "mlpx12-p1-00.json")
     store.rebuild(recordings, url)
     absent = "is not among the programs recorded"
-    with pytest.raises(
-        NothingRecordedError, match=rf"'beta' {absent}(.|\n)*mlpx12-p1-00.csv.gz is not what"
-    ):
+    with pytest.raises(NothingRecordedError, match=rf"'beta' {absent}(.|\n)*mlpx12-p1-00.csv.gz is not what"):
         programs(url, "beta")
     with pytest.raises(NothingRecordedError, match=rf"'gamma' {absent}[^\n]*$"):
         programs(url, "gamma")

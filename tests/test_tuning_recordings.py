@@ -88,7 +88,9 @@ def test_what_is_no_label_is_refused(text):
 
 
 def test_the_list_names_every_run_and_what_it_tries():
-    done = CliRunner().invoke(main, ["record-tuning", "--list", "--program", "sort", "--tune", "sfb", "--passes", "3"])
+    done = CliRunner().invoke(
+        main, ["record-tuning", "--list", "--program", "sort", "--tune", "sfb", "--passes", "3"]
+    )
     assert done.exit_code == 0 and "3 runs, 3 times each" in done.output
     assert "spark.shuffle.file.buffer=4k" in done.output and "sort-sfb-high" in done.output
     refused = CliRunner().invoke(main, ["record-tuning", "--tune", "sbf"])
@@ -214,7 +216,8 @@ def test_what_is_not_recorded_is_told_with_its_command(write, tmp_path):
         tuned_runs.load_tuned(tmp_path)
     write(at_random("sort", 1)[0], {"task-clock": 50, "page-faults": 1})
     with pytest.raises(
-        NothingRecordedError, match="'pagerank' is not among .* of Spark .sort.*record-tuning --program pagerank`"
+        NothingRecordedError,
+        match="'pagerank' is not among .* of Spark .sort.*record-tuning --program pagerank`",
     ):
         tuned_runs.load_tuned(tmp_path, "sort, pagerank")
     write(at_levels("kmeans", ["dpl"])[1], {"task-clock": 50, "page-faults": 1})

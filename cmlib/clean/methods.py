@@ -71,5 +71,7 @@ def options_for(method, given):
     """
     known = {option for one in REGISTERED.values() for option in one.options}
     if unknown := given.keys() - known:
-        raise TypeError(f"no cleaning method has an option {min(unknown)!r}; there are {', '.join(sorted(known))}")
+        raise TypeError(
+            f"no cleaning method has an option {min(unknown)!r}; there are {', '.join(sorted(known))}"
+        )
     return {name: value for name, value in given.items() if name in REGISTERED[method].options}

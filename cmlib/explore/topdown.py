@@ -30,7 +30,9 @@ def topdown(found):
         stretch = (one.ipc.index >= first / 100) & (one.ipc.index <= last / 100)
         names = _names(one.account, level)
         shares = one.account.shares.loc[stretch, names]
-        figure, axes = draw_accounts({program: shares}, {program: one.ipc[stretch]}, parents=one.account.table.parents)
+        figure, axes = draw_accounts(
+            {program: shares}, {program: one.ipc[stretch]}, parents=one.account.table.parents
+        )
         axes[1, 0].set_xlim(first / 100, last / 100)
         return figure, _said(one, shares)
 

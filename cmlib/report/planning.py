@@ -92,7 +92,9 @@ def _chosen(profile, wanted):
     """The notebooks to run, by name, each with its file of parameters, or None where the profile has none."""
     folder = places.params_dir() / profile
     if profile not in _DEFAULTS and not folder.is_dir():
-        known = ", ".join(sorted({*_DEFAULTS, *(f.name for f in places.params_dir().iterdir() if f.is_dir())}))
+        known = ", ".join(
+            sorted({*_DEFAULTS, *(f.name for f in places.params_dir().iterdir() if f.is_dir())})
+        )
         raise ValueError(f"no profile {profile!r} under params; there are: {known}.")
     files = {file.stem: file for file in folder.glob("*.yaml")}
     names = sorted(file.stem for file in places.notebooks_dir().glob("[0-9]*_*.ipynb"))

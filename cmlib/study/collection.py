@@ -132,7 +132,9 @@ def rates(url, program, *, n=8):
 def leading_rates(url, program, n=3):
     """:func:`rates` of the studied events that happened most often, by event and unit."""
     found = rates(url, program, n=None)
-    return {f"{event} per second": found[event] for event in _leading(url, program, n).index if event in found}
+    return {
+        f"{event} per second": found[event] for event in _leading(url, program, n).index if event in found
+    }
 
 
 def counting_events(url, programs):

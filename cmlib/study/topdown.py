@@ -195,13 +195,15 @@ def closures(found):
     -------
     DataFrame
         Columns ``program``, ``cleaning``, ``merging``; ``mean`` and ``rms`` of the sum over all categories
-        [share of the slots], NaN where the sum proves nothing; and ``sums``, as of :class:`ProgramAccount`.
+        [share of the slots], NaN where the sum proves nothing, and ``worst step``, its part of the squared
+        distances; and ``sums``, as of :class:`ProgramAccount`.
     """
     rows = []
     for (program, cleaning, merging), one in found.items():
-        closure = {"mean": np.nan, "rms": np.nan} if one.closes is None else one.closes[["mean", "rms"]]
+        closure = dict.fromkeys(["mean", "rms", "worst"], np.nan) if one.closes is None else one.closes
+        closure = {"mean": closure["mean"], "rms": closure["rms"], "worst step": closure["worst"]}
         row = {"program": program, "cleaning": cleaning, "merging": merging}
-        rows.append(row | dict(closure) | {"sums": one.sums})
+        rows.append(row | closure | {"sums": one.sums})
     return pd.DataFrame(rows)
 
 

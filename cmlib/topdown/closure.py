@@ -18,7 +18,8 @@ def closure(account):
     -------
     Series
         ``mean`` of the sum over steps, its root mean square distance from one (``rms``), the ``lowest`` and
-        the ``highest`` step; all shares of the slots.
+        the ``highest`` step; all shares of the slots. ``worst``: what the step that is farthest off contributes
+        to the squared distances [share of their sum]; 0 if all are zero.
 
     Raises
     ------
@@ -31,8 +32,16 @@ def closure(account):
         why = f"{', '.join(missing)} was not counted" if missing else "one category is what the others leave"
         raise ValueError(f"the account by {account.table.name} proves nothing: {why}.")
     total = account.level().sum(axis=1)
-    rms = float(np.sqrt(((total - 1) ** 2).mean()))
-    return pd.Series({"mean": total.mean(), "rms": rms, "lowest": total.min(), "highest": total.max()})
+    squares = (total - 1) ** 2
+    return pd.Series(
+        {
+            "mean": total.mean(),
+            "rms": float(np.sqrt(squares.mean())),
+            "lowest": total.min(),
+            "highest": total.max(),
+            "worst": squares.max() / squares.sum() if squares.any() else 0.0,
+        }
+    )
 
 
 def doubtful_category(account):

@@ -61,7 +61,9 @@ def test_files_become_a_report_that_says_what_the_events_count(imported, new_pag
     assert left_out(imported) == OF_OTHERS | (left_out(imported) & OF_STALLS)
     card = unfolded(page)
     assert "12 of 12 event names are those of the event table amd_zen5" in card
-    assert "IPC follows" in card and ("What acts together" in card or "of one pair there is no ranking" in card)
+    assert "IPC follows" in card and (
+        "What acts together" in card or "of one pair there is no ranking" in card
+    )
     text = page.locator("body").inner_text()
     assert "does not describe" not in text and "'pagerank' is not among AutoPerf's programs" in text
 

@@ -13,7 +13,9 @@ _PROGRAMS, _RUNS, _PASSES_AT_ENDS, _SECONDS = ("sort", "pagerank"), 60, 4, 20.0
 def _plan(setting):
     listed = []
     for (program, passes), runs in _designs().items():
-        there = sum(len(existing_runs(setting.recordings / FOLDER / places.HARDWARE / run.name)) for run in runs)
+        there = sum(
+            len(existing_runs(setting.recordings / FOLDER / places.HARDWARE / run.name)) for run in runs
+        )
         total = passes * len(runs)
         kind = "at random" if passes == 1 else "at both ends of a parameter"
         missing = max(0, total - there)
