@@ -59,7 +59,7 @@ def test_a_card_holds_the_last_notebooks_picture_and_sentences_and_how_sure_of_a
     gcc = card(page, "gcc")
     assert re.findall(r'<img src="([^"]+)" alt="([^"]+)"', gcc) == [("02_b/overview-0.svg", "slots of gcc")]
     assert "<strong>A half</strong> is lost." in gcc and "not known" not in gcc
-    assert "<dd><code>x</code> differs by 3 %.</dd>" in gcc and "<dd>It adds up.</dd>" in gcc
+    assert "<dd><code>x</code> differs by 3&nbsp;%.</dd>" in gcc and "<dd>It adds up.</dd>" in gcc
     assert "<dd>Do less.</dd>" in gcc and "To know more" not in gcc
     details = gcc[gcc.index("<details>") :]
     assert "Cleaning <em>helps</em>" in details and 'href="#01_a"' in details and 'href="#02_b"' in details

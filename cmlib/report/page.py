@@ -49,7 +49,7 @@ def build_index(folder, *, to_come=()):
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "sentence": lambda text: jinja2.utils.markupsafe.Markup(to_html(text)),
+        "sentence": _sentence,
         "plain": plain,
         "opening": opening,
         "number": _number,
@@ -80,6 +80,11 @@ def _by_program(manifests, shown):
                 continue
             groups.setdefault(finding["program"], []).append((manifest["notebook"], finding["text"]))
     return {program: groups[program] for program in sorted(groups, key=lambda name: (not name, name))}
+
+
+def _sentence(text):
+    """A sentence as HTML, in which no line begins with a percent sign."""
+    return jinja2.utils.markupsafe.Markup(to_html(text).replace(" %", "&nbsp;%"))
 
 
 def _table_html(file):
