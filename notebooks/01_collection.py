@@ -140,8 +140,8 @@ results.number("events that counted in some program", counted, "events")
 # %%
 display(results.finding(f"{len(runs)} runs of {', '.join(programs)} are in the store; "
                         f"{counted} events counted in at least one of them."))
-for name, told in study.said_by_names(url, programs).items():
-    display(results.finding(told, program=name))
+for name, sentence in study.said_by_names(url, programs).items():
+    display(results.finding(sentence, program=name))
 
 # %% [markdown]
 # The report begins with a picture of each program. Where more than this is known of it, notebook 02a draws another.

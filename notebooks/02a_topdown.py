@@ -54,18 +54,18 @@ programs = topdown.accounted(url, recorded)
 ways = {}
 for several in fan_out(partial(topdown.account_in_every_way, url), programs, workers):
     ways |= several
-found = {name: ways[name, method, "adjusted to IPC"] for name in programs}
+accounts = {name: ways[name, method, "adjusted to IPC"] for name in programs}
 
 # %%
-levels = {name: one.account.level() for name, one in found.items()}
-ipcs = {name: one.ipc for name, one in found.items()}
+levels = {name: one.account.level() for name, one in accounts.items()}
+ipcs = {name: one.ipc for name, one in accounts.items()}
 figure, _ = plot.accounts(levels, ipcs)
 results.figure(
     figure, "account", "**Figure.** IPC (above) and what became of the slots (below), by progress."
 )
 
 # %%
-figure, _ = plot.account_bars(topdown.means(found))
+figure, _ = plot.account_bars(topdown.means(accounts))
 results.figure(
     figure, "means", "**Figure.** The same, mean over the run. Dotted: all slots."
 )
@@ -79,7 +79,7 @@ results.figure(
 
 # %%
 caption = "**Table.** Every category, by program: mean over the run, and percentiles of the steps."
-results.table(topdown.categories(found), "categories", caption, rows=80, decimals=1)
+results.table(topdown.categories(accounts), "categories", caption, rows=80, decimals=1)
 
 # %% [markdown]
 # ## Does it add up?
@@ -124,13 +124,13 @@ for name in judged.index.unique("program"):
 # These pictures and sentences stand at the beginning of the report. Losses are split into their parts where these were counted; shades of a colour are parts of one category.
 
 # %%
-for name, one in found.items():
-    told = topdown_summary.say_account(one)
+for name, one in accounts.items():
+    summary = topdown_summary.say_account(one)
     shares, parents = topdown.losses_by_part(one.account), one.account.table.parents
     figure, _ = account_card(shares, one.ipc, parents=parents)
-    alt = f"{name}: IPC over progress, and what became of the slots. {told['limits']}"
+    alt = f"{name}: IPC over progress, and what became of the slots. {summary['limits']}"
     display(results.overview_picture(name, figure, alt))
-    display(results.overview(name, **told))
+    display(results.overview(name, **summary))
 
 # %%
 for name in sorted(set(recorded) - set(programs)):

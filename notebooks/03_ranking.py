@@ -295,8 +295,8 @@ for name in programs:
     results.overview_bars(name, bars, family_overview.CAPTION)
     results.overview(name, **family_overview.say_overview(families[name]))
     display(results.finding(study.say_families(families[name]), program=name))
-    told = study.say_events(matrices[name], refined[name], draws[name], table)
-    display(results.finding(told, program=name))
+    sentence = study.say_events(matrices[name], refined[name], draws[name], table)
+    display(results.finding(sentence, program=name))
 results.numbers()
 
 # %% [markdown]

@@ -180,9 +180,9 @@ if agreement["rank correlation"].notna().any():  # a single pair has no order
     results.number("rank correlation of H and the residual variance, mean",
                    agreement["rank correlation"].mean(),
                    note="1: the same order, 0: none in common")
-found = planted.set_index("measure")["planted first"]
-for measure, said in study.MEASURES.items():
-    results.number(f"planted pairs found by {said}", found[measure], f"of {n_planted} data sets",
+planted_first = planted.set_index("measure")["planted first"]
+for measure, title in study.MEASURES.items():
+    results.number(f"planted pairs found by {title}", planted_first[measure], f"of {n_planted} data sets",
                    note="synthetic")
 for name in programs:
     display(results.finding(study.say_pairs(ranked[name]), program=name))

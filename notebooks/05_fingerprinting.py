@@ -41,9 +41,9 @@ from cmlib.study import fingerprint as study
 # %%
 notebook = begin("05_fingerprinting", globals())
 results = notebook.results
-yoo, found = paper("fingerprinting"), study.load()
-diagnosis.require(found.programs, program)
-caveat, micro = found.caveat, study.slices(found.key["micro"], slice_s)
+yoo, recorded = paper("fingerprinting"), study.load()
+diagnosis.require(recorded.programs, program)
+caveat, micro = recorded.caveat, study.slices(recorded.key["micro"], slice_s)
 
 # %% [markdown]
 # ## The micro-benchmarks
@@ -64,8 +64,8 @@ results.table(
 # A class of memory is a working set that stays in one level of the caches. What a virtual machine reports of its caches can't be trusted, so the sizes follow from a sweep: a chain of loads, each waiting for the one before, through ever more memory. Each level shows as a plateau of latency, and the working sets (triangles) must lie well inside of one: near an edge a part of the accesses is served by the next level, and the class would be a mixture.
 
 # %%
-levels, chosen = study.levels(found.sweep), study.chosen_sizes(micro[1])
-figure, _ = plot.latency(found.sweep, levels, chosen)
+levels, chosen = study.levels(recorded.sweep), study.chosen_sizes(micro[1])
+figure, _ = plot.latency(recorded.sweep, levels, chosen)
 printed = (f"{level} {low}–{high} KiB" for level, (low, high) in yoo["working_sets_kib"].items())
 results.figure(
     figure,
@@ -82,10 +82,10 @@ results.figure(
 # Two curves answer. *10-fold* is the paper's way: the events are chosen once from all slices, and random slices are then held out, whose neighbours in time the tree has seen. It flatters twice. For *whole programs left out*, all slices of a program's form at one size are held out together, and the events are chosen without them in each fold. What to look for is the number of events at which the second curve falls, beside the dotted lines: the paper's 40, and the few that can be counted at once, without multiplexing, beside instructions and cycles.
 
 # %%
-everything = study.slices(found.all, slice_s)
-sizes = [250, 160, 100, 60, 40, 25, 16, 10, 6, 4, found.unmultiplexed, 2, 1]
+everything = study.slices(recorded.all, slice_s)
+sizes = [250, 160, 100, 60, 40, 25, 16, 10, 6, 4, recorded.unmultiplexed, 2, 1]
 elimination, curves = study.key_event_curve(*everything, sizes, seed=seed)
-lines = {"the paper's": yoo["key_events"], "without multiplexing": found.unmultiplexed}
+lines = {"the paper's": yoo["key_events"], "without multiplexing": recorded.unmultiplexed}
 axis = "number of events"
 figure, _ = plot.accuracy_curve(curves, x="n_events", xlabel=axis, log=True, lines=lines)
 results.figure(
@@ -143,8 +143,8 @@ results.table(
 # For programs the question is another one: do slices tell which program they are of?
 
 # %%
-kinds = [kind for kind in ("CPU", "parallel") if found.key[kind]]
-data = {kind: study.slices(found.key[kind], slice_s) for kind in kinds}
+kinds = [kind for kind in ("CPU", "parallel") if recorded.key[kind]]
+data = {kind: study.slices(recorded.key[kind], slice_s) for kind in kinds}
 by_size = study.table_2_by_size(*everything, micro[0].shape[1])
 of_programs = [study.table_2(*slices, kind, seed=seed) for kind, slices in data.items()]
 folds = [study.table_2(*micro, "micro", seed=seed), by_size, *of_programs]
@@ -166,7 +166,7 @@ results.table(
 # How long should a slice be? A short one holds few samples of each multiplexing group and is noisy; a long one mixes phases, and there are fewer to learn from. The paper takes 0.4 s. The curve by run is the one to read: random folds get easier with more slices of the same runs.
 
 # %%
-lengths = study.slice_lengths(found.key["micro"], [0.2, 0.4, 0.8, 1.6, 3.2], seed=seed)
+lengths = study.slice_lengths(recorded.key["micro"], [0.2, 0.4, 0.8, 1.6, 3.2], seed=seed)
 lines, axis = {"the paper's": yoo["slice_ms"] / 1000}, "length of a slice [s]"
 figure, _ = plot.accuracy_curve(lengths, x="slice_s", xlabel=axis, log=True, lines=lines)
 results.figure(
@@ -181,10 +181,10 @@ results.figure(
 # Now a program that the tree has not been trained on. Each slice gets a class, and the phases of a program show as stretches of one colour. A slice farther from all training data than programs of the same kind are from each other is *unknown*: no class is forced on it. IPC stands below on the same colours: a pathological phase should be slow.
 
 # %%
-others = [kind for kind in ("CPU", "parallel", "own") if found.key[kind]]
+others = [kind for kind in ("CPU", "parallel", "own") if recorded.key[kind]]
 profiles = {}
 for kind in others:
-    profiles |= diagnosis.profiles(model, found.key[kind], slice_s=slice_s)
+    profiles |= diagnosis.profiles(model, recorded.key[kind], slice_s=slice_s)
 shown = diagnosis.choose(profiles, program)
 figure, _ = plot.phase_timeline(profiles[shown].labelled, profiles[shown].ipc, title=shown)
 results.figure(
@@ -198,7 +198,7 @@ results.figure(
 # The paper's only case is canneal of PARSEC, of whose slices it labels two thirds P_Mem_M. It traces them to a function that looks every element of a netlist up by its name in a map. The case is rebuilt here: a loader that does the same, and then elements swapped at random. Both phases walk memory without order, so most of the run should be P_Mem_M.
 
 # %%
-unseen_profiles = diagnosis.profiles(model, found.key["unseen"], slice_s=slice_s)
+unseen_profiles = diagnosis.profiles(model, recorded.key["unseen"], slice_s=slice_s)
 netlist = unseen_profiles[next(name for name in unseen_profiles if "netlist-P" in name)]
 title = "netlist, pathological form (canneal's case)"
 figure, _ = plot.phase_timeline(netlist.labelled, netlist.ipc, title=title)
@@ -224,7 +224,7 @@ results.table(
 # The hardest test: nine programs unlike the micro-benchmarks in code, some at two sizes, with one known pathology each, and their non-pathological forms. Two errors are possible, and the second costs more: a pathology that is not named, and a healthy program that is accused. Goals were set before looking: at least 90 % of a pathological program's slices in its class, at most 5 % of a healthy one's in any P class.
 
 # %%
-unseen = study.slices(found.key["unseen"], slice_s)
+unseen = study.slices(recorded.key["unseen"], slice_s)
 labels, scores = study.score(model, *unseen)
 goal, limit = {"goal, right class": 90}, {"healthy, most in a P class": 5}
 figure, _ = plot.program_scores(study.shares_by_program(labels, *unseen), goal=goal, limit=limit)
@@ -274,7 +274,7 @@ results.finding(
 # In JupyterLab: choose a program, a length of the slices and a slice; the rule that decided for it stands below.
 
 # %%
-programs = [one for kind in ("CPU", "parallel", "own", "unseen") for one in found.key[kind]]
+programs = [one for kind in ("CPU", "parallel", "own", "unseen") for one in recorded.key[kind]]
 cuts = (0.4, 0.2, 0.8, 1.6)
 by_length = {cut: diagnosis.profiles(model, programs, slice_s=cut) for cut in cuts}
 of_program = {name: {cut: by_length[cut][name] for cut in cuts} for name in by_length[0.4]}

@@ -109,8 +109,8 @@ results.table(
 # %%
 largest_first = sorted(subjects, key=lambda name: -len(subjects[name].training))
 work = partial(study.judge_subject, max_runs=max_runs, seed=seed)
-found = fan_out(work, [subjects[name] for name in largest_first], workers)
-by_name = dict(zip(largest_first, found, strict=True))
+results_by_size = fan_out(work, [subjects[name] for name in largest_first], workers)
+by_name = dict(zip(largest_first, results_by_size, strict=True))
 judged = {name: by_name[name] for name in subjects}
 
 # %%

@@ -144,8 +144,8 @@ by_paper, by_h = pairs.values()
 
 # %%
 leading = {}
-for measure, found in {"Eq. 12": by_paper, "Friedman's H": by_h}.items():
-    for name, ranked in found.items():
+for measure, rankings in {"Eq. 12": by_paper, "Friedman's H": by_h}.items():
+    for name, ranked in rankings.items():
         first = ranked.head(10)
         labels = zip(importance.short(first["event_a"], table), first["event_b"], strict=True)
         leading[f"{name}, {measure}"] = first.assign(label=[" - ".join(pair) for pair in labels])
@@ -206,10 +206,10 @@ results.table(
 
 # %%
 count = {"n_sizes": n_sizes, "draws": draws, "seed": seed, "workers": workers}
-found = importance.runs_needed(tuned, truth, **count)
-needed = importance.enough(found, share=share)
+by_size = importance.runs_needed(tuned, truth, **count)
+needed = importance.enough(by_size, share=share)
 if truth:
-    figure, _ = plot.by_runs(found, value="found", by="way", ylabel="draws that name it [%]")
+    figure, _ = plot.by_runs(by_size, value="found", by="way", ylabel="draws that name it [%]")
     named = ", ".join(f"{name} {parameter}" for name, parameter in truth.items())
     caption = (
         "**Figure 15, measured.** How often a ranking from so many runs begins with the parameter "
@@ -281,8 +281,8 @@ results.numbers()
 for name, one in tuned.items():
     own = judged[judged["program"] == name].set_index("event")
     why = causality.say_causes(name, own, emitted=one.emitted)
-    said = importance.say_tuning(name, direct[name], varied, needed)
-    display(results.finding(f"{said} {why}", program=name))
+    sentence = importance.say_tuning(name, direct[name], varied, needed)
+    display(results.finding(f"{sentence} {why}", program=name))
 
 # %% [markdown]
 # ## Explore

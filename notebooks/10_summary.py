@@ -33,9 +33,9 @@ results, settings = notebook.results, notebook.settings
 # ## What was found
 
 # %%
-found = read_results(settings["profile"], settings["results_folder"] or None)
-results.table(found.findings, "findings",
-              "**Table.** What each notebook found, in words.", rows=200)
+summary = read_results(settings["profile"], settings["results_folder"] or None)
+results.table(summary.findings, "findings",
+              "**Table.** Findings of each notebook.", rows=200)
 
 # %% [markdown]
 # ## Every number beside the paper's
@@ -43,12 +43,12 @@ results.table(found.findings, "findings",
 # A number that differs is no mistake as such: another processor, another decade, other inputs. The note says of which programs it is the mean, and what is known of the reason. Only programs that a paper measured too enter a mean that stands beside its value.
 
 # %%
-results.table(found.numbers, "numbers",
+results.table(summary.numbers, "numbers",
               "**Table.** Every quantity that was recorded, and what the "
               "paper prints for it.", rows=200)
 
 # %%
-printed = int(found.numbers["paper"].notna().sum())
+printed = int(summary.numbers["paper"].notna().sum())
 results.number("quantities that a paper also prints", printed)
 
 # %% [markdown]

@@ -73,7 +73,7 @@ def compare(context, old, new, any_change, old_source, new_source, as_json, smal
             _ended_by_signals(),
             tqdm(total=total, unit="run", disable=None if n_commands else True, leave=False) as bar,
         ):
-            found = compare_programs(
+            comparison = compare_programs(
                 old,
                 new,
                 smallest=smallest / 100,
@@ -87,10 +87,10 @@ def compare(context, old, new, any_change, old_source, new_source, as_json, smal
             _print_json(refusal("interrupted" if isinstance(error, KeyboardInterrupt) else str(error)))
         raise
     if as_json:
-        _print_json(found)
+        _print_json(comparison)
     else:
-        click.echo("\n".join(_lines(found)))
-    alarming = found["anomaly"] or (any_change and found["verdict"] != "no change")
+        click.echo("\n".join(_lines(comparison)))
+    alarming = comparison["anomaly"] or (any_change and comparison["verdict"] != "no change")
     context.exit(int(alarming))
 
 
@@ -109,30 +109,30 @@ def _ended_by_signals():
             signal.signal(number, handler)
 
 
-def _print_json(found):
-    click.echo(json.dumps(found, indent=1, ensure_ascii=False, allow_nan=False))
+def _print_json(comparison):
+    click.echo(json.dumps(comparison, indent=1, ensure_ascii=False, allow_nan=False))
 
 
-def _lines(found):
-    rules = found["rules"]
+def _lines(comparison):
+    rules = comparison["rules"]
     rules["percent"] = f"{100 * rules['smallest_change']:.3g} %"
-    runs = f"{found['new']['runs']} new runs against {found['old']['runs']} old ones"
-    yield f"{_VERDICTS[found['verdict']]}: {runs}, {'' if rules['paired'] else 'not '}in pairs"
-    for test in found["times"]:
+    runs = f"{comparison['new']['runs']} new runs against {comparison['old']['runs']} old ones"
+    yield f"{_VERDICTS[comparison['verdict']]}: {runs}, {'' if rules['paired'] else 'not '}in pairs"
+    for test in comparison["times"]:
         yield (
             f"  {test['function']}, {test['measure']}: {test['ratio']:.3f} times{_interval(test)}, "
             f"{_duration(test['old_s'])} → {_duration(test['new_s'])}, p-value "
             f"{min(test['p_slower'], test['p_faster']):.2g}: {_judged(test, rules)}"
         )
-    yield from _counters(found["counters"])
-    yield from _changed(found["changed_functions"])
+    yield from _counters(comparison["counters"])
+    yield from _changed(comparison["changed_functions"])
     yield (
         f"rules: a change is significant at a p-value of at most {rules['alpha']:g} ({rules['test']}, corrected for "
         f"{rules['tests']} tests and {rules['looks']} looks), relevant from {rules['percent']}, and told if it is both"
     )
     if not rules["paired"]:
         yield "recorded at different times, between which machines drift: compare two commands to find smaller changes"
-    elif not found["settled"]:
+    elif not comparison["settled"]:
         yield f"not every confidence interval excludes a change of {rules['percent']}: more --runs would tell"
 
 

@@ -35,16 +35,16 @@ def diagnose(command, recorded, keep, html, slice_s, wait):
         title, series = recorded, study.recorded_run(recorded)
     else:
         title, series = shlex.join(command), study.new_run(list(command), trained.meta, keep=keep, wait=wait)
-    found = study.profile(model, *series, slice_s=slice_s)
-    _print(title, found, study.explain(found), trained.caveat)
+    profile = study.profile(model, *series, slice_s=slice_s)
+    _print(title, profile, study.explain(profile), trained.caveat)
     if html:
-        write_whole(html, study.page(title, found, trained))
+        write_whole(html, study.page(title, profile, trained))
         click.echo(f"\n{html}")
 
 
-def _print(title, found, explained, caveat):
-    click.echo(f"{title}: {len(found.labelled)} slices{caveat.replace('**', '')}\n")
-    for label, share in found.shares.items():
+def _print(title, profile, explained, caveat):
+    click.echo(f"{title}: {len(profile.labelled)} slices{caveat.replace('**', '')}\n")
+    for label, share in profile.shares.items():
         own = explained[explained["label"] == label]
         click.echo(f"{click.style(label, bold=True)}  {share:.1f} % of slices: {own['meaning'].iloc[0]}")
         click.echo(click.wrap_text(own["remedy"].iloc[0], 100, "  → ", "    "))

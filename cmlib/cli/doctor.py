@@ -18,13 +18,13 @@ def doctor(as_json):
     from cmlib import machine
     from cmlib.workloads.programs import lacking
 
-    found = machine.examine(lacking=lacking())
+    examination = machine.examine(lacking=lacking())
     if as_json:
-        click.echo(json.dumps(dataclasses.asdict(found), indent=1, ensure_ascii=False))
+        click.echo(json.dumps(dataclasses.asdict(examination), indent=1, ensure_ascii=False))
         return
-    for finding in found.findings:
+    for finding in examination.findings:
         click.echo(f"{click.style(f'{finding.severity:<9}', _COLOURS[finding.severity])}{finding.what}")
         below = [finding.numbers] if finding.severity == "ok" else [finding.numbers, f"→ {finding.todo}"]
         for line in filter(None, below):
             click.echo(click.wrap_text(line, 100, " " * 9, " " * 9))
-    click.echo(f"{'counters':9}{found.offered_counters} offered, {found.good_counters} good")
+    click.echo(f"{'counters':9}{examination.offered_counters} offered, {examination.good_counters} good")

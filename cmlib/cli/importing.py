@@ -29,11 +29,11 @@ def import_(name, files, about, **known):
     """
     from cmlib.record import import_files
 
-    made = import_files(name, files, about=_told(about) if about else None, **known)
+    made = import_files(name, files, about=_read_machine(about) if about else None, **known)
     for file in made:
         click.echo(f"{name}/{file.stem}")
-    if about is None and (said := _say_table(made)):
-        click.echo(f"{said} Or tell it by --machine.", err=True)
+    if about is None and (tables := _say_table(made)):
+        click.echo(f"{tables} Or tell it by --machine.", err=True)
     click.echo(f"Study it: cmlib run live -p program={name}", err=True)
 
 
@@ -45,7 +45,7 @@ def _say_table(made):
     return events.say_recognised(events.recognise(names))
 
 
-def _told(file):
+def _read_machine(file):
     try:
         return json.load(file)
     except (ValueError, RecursionError) as error:

@@ -29,7 +29,7 @@ def _list():
     from cmlib.workloads.programs import lacking, recipes
 
     lacks = {name: words for suite in lacking().values() for name, words in suite.items()}
-    for found in recipes().values():
-        state = f"lacks {', '.join(lacks[found.name])}" if lacks[found.name] else "ready"
-        click.echo(f"{found.name:28} {found.suite:14} {state}")
-        click.echo(f"{'':28} {found.framework}; {found.input}")
+    for recipe in recipes().values():
+        state = f"lacks {', '.join(lacks[recipe.name])}" if lacks[recipe.name] else "ready"
+        click.echo(f"{recipe.name:28} {recipe.suite:14} {state}")
+        click.echo(f"{'':28} {recipe.framework}; {recipe.input}")

@@ -114,9 +114,9 @@ def _show(plan, settings, programs_folder, others, left_out):
 
 
 def _counters():
-    found = machine.census()
-    if not found.offered:
+    census = machine.census()
+    if not census.offered:
         raise CmlibError(
-            f"no hardware event can be counted here: {found.complaint}. `cmlib doctor` tells why."
+            f"no hardware event can be counted here: {census.complaint}. `cmlib doctor` tells why."
         )
-    return {"offered": found.offered, "good": found.good}
+    return {"offered": census.offered, "good": census.good}

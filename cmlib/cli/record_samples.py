@@ -43,7 +43,7 @@ def record_samples(only_list, software, lines, names, folder):
     for case in chosen:
         click.echo(f"{case.name:12} {'missing' if case in missing else 'there':8} {case.label}")
     for case in tqdm([] if only_list else missing, unit="stream"):
-        _, told = record_stream(
+        _, metadata = record_stream(
             case.name,
             case.to_record(),
             group[:2] if lines else group,
@@ -53,5 +53,5 @@ def record_samples(only_list, software, lines, names, folder):
             wait=True,
         )
         tqdm.write(
-            f"{case.name}: {told['n_samples']} samples in {told['duration_s']:.1f} s, {told['n_lost']} lost"
+            f"{case.name}: {metadata['n_samples']} samples in {metadata['duration_s']:.1f} s, {metadata['n_lost']} lost"
         )

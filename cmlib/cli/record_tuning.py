@@ -76,8 +76,8 @@ def record_tuning(only_list, programs, runs, tuned, emitted, at, passes, scale, 
     click.echo(f"{sum(map(len, listed.values()))} runs, {passes} times each")
     if only_list:
         return
-    found = machine.census()
-    counters = {"offered": found.offered, "good": found.good}
+    census = machine.census()
+    counters = {"offered": census.offered, "good": census.good}
     for scale, group in groupby(listed, scales.get):
         chosen = {name: listed[name] for name in group}
         for name in record_runs(chosen, target, scale=scale, passes=passes, counters=counters):

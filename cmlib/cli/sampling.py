@@ -42,9 +42,9 @@ def sample(name, command, sampling, *, events, modifier, wait):
     from cmlib.samples.keeping import HARDWARE_GROUP
 
     group = [event.strip() for event in events.split(",")] if events else HARDWARE_GROUP
-    out, told = record_stream(name, command, group, modifier=modifier, wait=wait, **sampling)
-    kept = f"{told['n_lines']} lines instead" if "n_lines" in told else "kept as perf printed them"
-    click.echo(f"{name}: {told['n_samples']} samples ({told['n_lost']} lost), {kept}: {out}")
+    out, metadata = record_stream(name, command, group, modifier=modifier, wait=wait, **sampling)
+    kept = f"{metadata['n_lines']} lines instead" if "n_lines" in metadata else "kept as perf printed them"
+    click.echo(f"{name}: {metadata['n_samples']} samples ({metadata['n_lost']} lost), {kept}: {out}")
 
 
 @click.command(epilog="Example: cmlib compress data/samples/myapp/hardware-00.txt.gz lines --drift 20")
@@ -57,8 +57,8 @@ def compress(source, out, events, **method):
     """Turn SOURCE, a stored stream of samples or a perf.data, into piecewise-linear segments: OUT.csv and OUT.json."""
     from cmlib.samples import compress_samples
 
-    told = compress_samples(source, out, events.split(",") if events else None, **method)
-    click.echo(f"{told['n_samples']} samples, {told['n_lines']} lines: {out}.csv")
+    metadata = compress_samples(source, out, events.split(",") if events else None, **method)
+    click.echo(f"{metadata['n_samples']} samples, {metadata['n_lines']} lines: {out}.csv")
 
 
 for option in _COMPRESSION:

@@ -65,24 +65,24 @@ def _folder():
 
 @functools.cache
 def _source():
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for file in sorted(Path(places.__file__).parent.rglob("*.py")):
-        found.update(file.read_bytes())
+        digest.update(file.read_bytes())
     for name in _LIBRARIES:
-        found.update(importlib.metadata.version(name).encode())
-    return found.hexdigest()[:16]
+        digest.update(importlib.metadata.version(name).encode())
+    return digest.hexdigest()[:16]
 
 
 def _digest(inputs):
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for one in inputs:
         if isinstance(one, pd.DataFrame | pd.Series):
-            found.update(repr((type(one).__name__, one.shape, list(getattr(one, "columns", ())))).encode())
-            found.update(pd.util.hash_pandas_object(one).to_numpy().tobytes())
+            digest.update(repr((type(one).__name__, one.shape, list(getattr(one, "columns", ())))).encode())
+            digest.update(pd.util.hash_pandas_object(one).to_numpy().tobytes())
         else:
-            found.update(repr(one).encode())
-        found.update(b"\0")
-    return found.hexdigest()[:32]
+            digest.update(repr(one).encode())
+        digest.update(b"\0")
+    return digest.hexdigest()[:32]
 
 
 @contextlib.contextmanager

@@ -36,8 +36,8 @@ def correlations_with_ipc(url, program, methods=_METHODS, *, workers=None):
     truth = _correlations(cleaned_runs(url, program, sets["ocoe"], method="interpolate", workers=workers))
     rows = []
     for method in methods:
-        found = _correlations(cleaned_runs(url, program, sets["mlpx"], method=method, workers=workers))
-        both = pd.DataFrame({"truth": truth, "found": found}).dropna()
+        correlations = _correlations(cleaned_runs(url, program, sets["mlpx"], method=method, workers=workers))
+        both = pd.DataFrame({"truth": truth, "correlations": correlations}).dropna()
         distance = (both["found"] - both["truth"]).abs().mean()
         means = both.abs().mean()
         rows.append((program, method, len(both), means["truth"], means["found"], distance))

@@ -99,12 +99,12 @@ def ipc(url, program):
     dict of str to Series
         Name of the run to instructions per cycle, indexed by time [s]; without the runs that did not count both.
     """
-    found = {}
+    grouped = {}
     for run in _runs(url, [program]):
         if set(PINNED) <= set(run.counts):
             series = run.counts["instructions"] / run.counts["cycles"]
-            found.setdefault(run.meta["mode"], {})[run.meta["run"]] = series
-    return found.get("ocoe") or found.get("mlpx") or {}
+            grouped.setdefault(run.meta["mode"], {})[run.meta["run"]] = series
+    return grouped.get("ocoe") or grouped.get("mlpx") or {}
 
 
 def rates(url, program, *, n=8):
@@ -121,20 +121,19 @@ def rates(url, program, *, n=8):
     dict of str to dict of str to Series
         Event to name of the run to its rate [1/s], indexed by time [s].
     """
-    found = {}
+    grouped = {}
     for run in _runs(url, [program]):
         counts, _ = whole_intervals(run)
         for event in counts.columns[counts.sum() > 0]:
-            found.setdefault(event, {})[run.meta["run"]] = counts[event] / run.interval_s[counts.index]
-    return dict(list(found.items())[:n])
+            grouped.setdefault(event, {})[run.meta["run"]] = counts[event] / run.interval_s[counts.index]
+    return dict(list(grouped.items())[:n])
 
 
 def leading_rates(url, program, n=3):
     """:func:`rates` of the studied events that happened most often, by event and unit."""
-    found = rates(url, program, n=None)
-    return {
-        f"{event} per second": found[event] for event in _leading(url, program, n).index if event in found
-    }
+    by_event = rates(url, program, n=None)
+    leading = _leading(url, program, n).index
+    return {f"{event} per second": by_event[event] for event in leading if event in by_event}
 
 
 def counting_events(url, programs):

@@ -115,10 +115,10 @@ def movement(matrices, cases, *, seeds=range(20), n_top=20):
             common = [event for event in matrices[pair].X if event in matrices[alone].X]
             together, apart = (_draws(matrices[name], common, seeds) for name in (pair, alone))
             even, odd = (_draws(half, common, seeds) for half in halves(matrices[alone]))
-            found = _agreement(together, apart, n_top)
+            agreement = _agreement(together, apart, n_top)
             itself = _agreement(even, odd, n_top)["value"]
             row = {"pair": pair, "alone": alone, "events": len(common)}
-            for name, values in found.iterrows():
+            for name, values in agreement.iterrows():
                 row |= {name: values["value"], f"{name} low": values["low"], f"{name} high": values["high"]}
             rows.append(row | itself.add_prefix("itself: ").to_dict())
     return pd.DataFrame(rows)

@@ -164,7 +164,7 @@ def _computed(data, table, categories, n_models, seed):
     counted, X, kinds = X, _standardized(X, X), what["kind"].reindex(X.columns)
     fold = blocks(X.index, _BLOCKS) % _FOLDS
     penalty = choose_penalty(X, cpi, fold)
-    seeds = range(seed, seed + n_models + n_models // 2)
+    seeds = range(seed, seed + n_models + max(2, n_models // 2))
     resampled = resample(X, cpi, kinds, penalty, seeds=seeds)
     judging, choosing = resampled[:n_models], resampled[n_models:]
     distance, alike = choose_cut(X, choosing)

@@ -58,12 +58,12 @@ def said_by_names(url, programs):
         Program to a sentence; programs whose machine is known, or that counted none of a processor's own events,
         are left out.
     """
-    said = {
+    sentences = {
         program: events.say_recognised(recognised)
         for program, _, _, recognised in _programs(url)
         if program in programs and recognised is not None
     }
-    return {program: sentence for program, sentence in said.items() if sentence}
+    return {program: sentence for program, sentence in sentences.items() if sentence}
 
 
 def known_sums(run):

@@ -185,9 +185,9 @@ def table_2(X, about, kind, *, seed=0):
     DataFrame
         ``benchmarks``, ``folds`` and what :func:`cmlib.fingerprint.validate.validate` gives.
     """
-    found = validate(C45Classifier(), X, about["label"], runs=run_of(X), seed=seed).reset_index()
-    found.insert(0, "benchmarks", _NAMES[kind])
-    return found
+    scores = validate(C45Classifier(), X, about["label"], runs=run_of(X), seed=seed).reset_index()
+    scores.insert(0, "benchmarks", _NAMES[kind])
+    return scores
 
 
 def table_2_by_size(X, about, n):
@@ -207,10 +207,10 @@ def table_2_by_size(X, about, n):
     """
     X = X.loc[:, X.nunique() > 1]
     folds = leave_each_out(about["size"])
-    found = nested_accuracy_curve(X, about["label"], [min(n, X.shape[1])], C45Classifier(), folds).iloc[0]
-    row = {"benchmarks": _NAMES["micro"], "folds": "by size", "accuracy": found["accuracy"]}
-    right = found["n_slices"] - found["n_wrong"]
-    return pd.DataFrame([row | {"correct": int(right), "incorrect": int(found["n_wrong"])}])
+    scores = nested_accuracy_curve(X, about["label"], [min(n, X.shape[1])], C45Classifier(), folds).iloc[0]
+    row = {"benchmarks": _NAMES["micro"], "folds": "by size", "accuracy": scores["accuracy"]}
+    right = scores["n_slices"] - scores["n_wrong"]
+    return pd.DataFrame([row | {"correct": int(right), "incorrect": int(scores["n_wrong"])}])
 
 
 def train(X, about, *, quantile=0.99, margin=1.0):
@@ -278,8 +278,8 @@ def slice_lengths(series, lengths, *, seed=0):
         if round(length / interval) < 1 or shortest < 3 * length / interval:
             continue
         X, about = slices(series, length)
-        found = validate(C45Classifier(), X, about["label"], runs=run_of(X), seed=seed).reset_index()
-        rows.append(found.assign(slice_s=length, n_slices=len(X)))
+        scores = validate(C45Classifier(), X, about["label"], runs=run_of(X), seed=seed).reset_index()
+        rows.append(scores.assign(slice_s=length, n_slices=len(X)))
     return {str(folds): frame for folds, frame in pd.concat(rows).groupby("folds")}
 
 

@@ -17,8 +17,8 @@ def refine(data, *, step=10, test_share=0.2, seed=0):
     def compute():
         return _frames(rank.refine(data.X, data.ipc, holdout=data.holdout, **options))
 
-    found = kept(("refinement", options, data.X, data.ipc, *(data.holdout or ())), compute)
-    return _refinement(found, data, seed)
+    computed = kept(("refinement", options, data.X, data.ipc, *(data.holdout or ())), compute)
+    return _refinement(computed, data, seed)
 
 
 def chosen_errors(refined):

@@ -56,8 +56,8 @@ def paper_figures(programs, numbers):
     str
         Such as ``Figure 9`` or ``Figures 9 and 10``; ``Figure`` where none of the programs is the paper's.
     """
-    found = [number for suite, number in numbers.items() if of_suites(programs, [suite])]
-    return f"Figure{'s' * (len(found) > 1)} {' and '.join(found)}".strip()
+    figures = [number for suite, number in numbers.items() if of_suites(programs, [suite])]
+    return f"Figure{'s' * (len(figures) > 1)} {' and '.join(figures)}".strip()
 
 
 def common_events(draws, suite_of, *, top=10):

@@ -161,9 +161,9 @@ def _judge(functions, together, seed):
 
 def _judged(detector, runs, n_functions):
     """Row by row; the false-alarm probability is shared among all functions of the program."""
-    found = detector.p_values_of(runs)
-    alone = {"calibrated": found["p_value"] * n_functions <= detector.alpha, "any": found["exceeding"] > 0}
-    return found[["run", "function"]].assign(**alone)
+    p_values = detector.p_values_of(runs)
+    alone = {"calibrated": p_values["p_value"] * n_functions <= detector.alpha, "any": p_values["exceeding"] > 0}
+    return p_values[["run", "function"]].assign(**alone)
 
 
 def _scored(clusters, groups):

@@ -292,8 +292,8 @@ def _subject(program, folder):
         for file in sorted(folder.glob("diluted-*.json"), reverse=True):
             control = file.with_name(file.name.replace("diluted", "control"))
             if control.is_file():
-                told, runs = load_recording(file)
-                diluted[told["sharing"]] = (_runs(control), list(runs.values()))
+                metadata, runs = load_recording(file)
+                diluted[metadata["sharing"]] = (_runs(control), list(runs.values()))
     again, overhead = folder / "again.json", folder / OVERHEAD
     return Subject(
         name=program.name,

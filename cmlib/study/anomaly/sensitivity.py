@@ -28,7 +28,7 @@ def same_version_alarms(judged, *, n_pairs, seed=0):
     list of (float, bool)
         Of each pair the p-value, and whether it was called an anomaly.
     """
-    subject, rng, told = judged.subject, np.random.default_rng(seed), []
+    subject, rng, alarms = judged.subject, np.random.default_rng(seed), []
     good, third = [*subject.training, *subject.good], (len(subject.training) + len(subject.good)) // 3
     for number in range(n_pairs):
         old, new = _shuffled(good, rng), _shuffled(subject.again, rng)
@@ -37,8 +37,8 @@ def same_version_alarms(judged, *, n_pairs, seed=0):
         elif number % 2:
             old, new = new, old
         verdict = _compared(old[:_MOST_OLD], new[:_MOST_NEW], judged.topology, seed)
-        told.append((verdict.p_value, bool(verdict.anomalous)))
-    return told
+        alarms.append((verdict.p_value, bool(verdict.anomalous)))
+    return alarms
 
 
 def dilution(judged, *, seed=0):

@@ -54,8 +54,8 @@ def recorded_table(subjects):
         missing = f"needs {program.nodes} NUMA nodes" if program.nodes > 1 else "not recorded"
         code = "the original" if program.original else "written here"
         samples = sum(len(run) for run in (*subject.training, *subject.good, *subject.bad)) if subject else 0
-        told = "" if subject else missing
-        rows.append((program.stands_for, program.name, _TYPES[program.type], code, *runs, samples, told))
+        note = "" if subject else missing
+        rows.append((program.stands_for, program.name, _TYPES[program.type], code, *runs, samples, note))
     columns = ["paper's name", "program here", "anomaly", "code", "training runs", "good test runs", "bad test runs",
                "samples", "why not"]  # fmt: skip
     return pd.DataFrame(rows, columns=columns)
@@ -304,27 +304,27 @@ def say_verdict(table, compared, diluted):
         int(table[column].sum()) for column in ("of bad", "missed", "of good", "false alarms")
     )
     differ = sum(alarm for _, alarm in compared)
-    said = (
+    sentences = (
         f"Of {bad} anomalous runs of {len(table)} programs {bad - missed} are found by a detector that never saw one; "
         f"of {good} good ones {alarms} are called anomalous. Two recordings of the same version are called different "
         f"in {differ} of {len(compared)} comparisons."
     )
     hidden = table.loc[2 * table["missed"] > table["of bad"], "time, bad / good"].dropna()
     if len(hidden):
-        said += (
+        sentences += (
             f" In {len(hidden)} programs more than half of them are missed; there the bad form takes "
             f"{hidden.min():.2f} to "
             f"{hidden.max():.2f} times as long."
         )
     for program, least in least_found(diluted).iterrows():
         if np.isnan(least["sharing"]):
-            said += f" Diluted sharing is not found in {program}."
+            sentences += f" Diluted sharing is not found in {program}."
         else:
-            said += (
+            sentences += (
                 f" In {program} sharing is found down to {least['sharing']:g} % of the updates, which costs "
                 f"{least['slowdown']:.1f} % of its time."
             )
-    return said
+    return sentences
 
 
 def least_found(diluted):

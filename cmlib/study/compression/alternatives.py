@@ -66,11 +66,11 @@ def smaller_errors(table, *, case, ours="bounded", peer="swinging door"):
     Series
         By largest and by rms [%], and the number of cases compared. Equal errors count as half.
     """
-    found = {}
+    better = {}
     for error in ("largest", "rms"):
         both = table.set_index([*case, "method"])[error].unstack("method")[[ours, peer]].dropna()
-        found[error] = 100 * ((both[ours] < both[peer]) + 0.5 * (both[ours] == both[peer])).mean()
-    return pd.Series(found | {"cases": len(both)})
+        better[error] = 100 * ((both[ours] < both[peer]) + 0.5 * (both[ours] == both[peer])).mean()
+    return pd.Series(better | {"cases": len(both)})
 
 
 def _at_size_of_printed(pair):

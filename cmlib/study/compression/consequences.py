@@ -126,7 +126,7 @@ def stored_beside_samples(url, streams, event=""):
         counts the same in a step.
     """
     listed = store.runs(url, mode="lines")
-    found = {}
+    aligned = {}
     for name, stream in streams.items():
         x, y = stream.series(event)
         kept = listed[(listed["program"] == name) & (listed["set"] == f"{stream.kind}-lines")]
@@ -137,8 +137,8 @@ def stored_beside_samples(url, streams, event=""):
         edges = np.linspace(0.0, 1.0, len(counts) + 1)
         sampled = np.diff(np.interp(edges * x.iloc[-1], np.append(0.0, x), np.append(0.0, y)))
         columns = {"samples of another run": sampled, "lines from the store": counts[y.name].to_numpy()}
-        found[name] = pd.DataFrame(columns, pd.Index((edges[:-1] + edges[1:]) / 2, name="progress"))
-    return found
+        aligned[name] = pd.DataFrame(columns, pd.Index((edges[:-1] + edges[1:]) / 2, name="progress"))
+    return aligned
 
 
 def _lined(run, drift) -> store.Run:

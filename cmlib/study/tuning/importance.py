@@ -205,7 +205,7 @@ def say_tuning(program, ranked, varied, needed):
     str
     """
     leading, own = ranked.iloc[0], varied[varied["program"] == program]
-    said = [
+    sentences = [
         f"In a model of the time by the parameters {TABLE_IV[leading['parameter']].name} matters most: "
         f"{leading['mean']:.0f} % of the importance ({leading['low']:.0f} to {leading['high']:.0f})."
     ]
@@ -215,15 +215,15 @@ def say_tuning(program, ranked, varied, needed):
         for row in own.to_dict("records")
     )
     if changes:
-        said.append(f"Turned alone, from end to end of their ranges, the time changes with {changes}.")
+        sentences.append(f"Turned alone, from end to end of their ranges, the time changes with {changes}.")
     truth = changes_most(own).get(program)
     if truth is None:
-        return " ".join([*said, "No parameter is known to change the time that was turned alone."])
+        return " ".join([*sentences, "No parameter is known to change the time that was turned alone."])
     runs = "; ".join(
         f"{way} {'more than were made' if pd.isna(count) else f'{count:.0f}'}"
         for way, count in needed.loc[program].items()
     )
-    return " ".join([*said, f"Runs it takes to name {TABLE_IV[truth].name} first nearly always: {runs}."])
+    return " ".join([*sentences, f"Runs it takes to name {TABLE_IV[truth].name} first nearly always: {runs}."])
 
 
 def _p_value(p):

@@ -73,9 +73,9 @@ def load_tuned(folder="", wanted="all"):
     CmlibError
         If a program was recorded with work of different sizes, or on several machines.
     """
-    found = find_recordings(folder or places.hardware_first(places.recordings_dir() / FOLDER))
+    files = find_recordings(folder or places.hardware_first(places.recordings_dir() / FOLDER))
     rows = {}
-    for file, meta in found.items():
+    for file, meta in files.items():
         program, scale, options = read_label(meta["command"])
         rows.setdefault(program, []).append((file, meta, scale, options))
     if not rows:
