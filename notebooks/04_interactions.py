@@ -182,7 +182,8 @@ if agreement["rank correlation"].notna().any():  # a single pair has no order
                    note="1: the same order, 0: none in common")
 planted_first = planted.set_index("measure")["planted first"]
 for measure, title in study.MEASURES.items():
-    results.number(f"planted pairs found by {title}", planted_first[measure], f"of {n_planted} data sets",
+    results.number(f"planted pairs found by {title}", planted_first[measure],
+                   f"of {n_planted} data sets",
                    note="synthetic")
 for name in programs:
     display(results.finding(study.say_pairs(ranked[name]), program=name))
