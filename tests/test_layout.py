@@ -2,6 +2,7 @@
 
 import ast
 import functools
+import graphlib
 import json
 import re
 import subprocess
@@ -90,6 +91,15 @@ def test_methods_take_arrays_and_know_nothing_of_files():
         if parts[0] == "cmlib" and parts[1:2] and parts[1] in PURE_MAY_NOT
     ]
     assert not wrong, "\n".join(wrong)
+
+
+def test_no_two_packages_import_each_other():
+    needs = {}
+    for module, name in imports():
+        package, parts = module.split(".")[0], name.split(".")
+        if parts[0] == "cmlib" and parts[1:2] not in ([], [package]):
+            needs.setdefault(package, set()).add(parts[1])
+    list(graphlib.TopologicalSorter(needs).static_order())  # a CycleError names them
 
 
 def test_plots_compute_nothing():
