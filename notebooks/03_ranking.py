@@ -222,7 +222,7 @@ first = {name: t.assign(label=t["name"].str.wrap(34)) for name, t in first.items
 figure, _ = plot.families(first)
 results.figure(figure, "families",
                "**Figure.** The first families of each program. Lines: 90 % of models of resampled "
-               "blocks of progress.")
+               "blocks of steps.")
 
 # %%
 listed = pd.concat({name: f.table for name, f in families.items()}, names=["program"])

@@ -262,7 +262,7 @@ results.table(
 for row in last.to_dict("records"):
     name = f"error of the model by {row['model']}, {row['program']}"
     value = gbrt[same[row["model"]]]["error_percent"] if row["program"] == "pagerank" else None
-    note = f"{row['runs']} runs; the mean of the runs errs by {row['mean_baseline']:.1f} %"
+    note = f"{row['runs']} runs; mean baseline: {row['mean_baseline']:.1f} %"
     results.number(name, row["error"], "%", paper=value, note=note)
 
 # %%

@@ -1,4 +1,4 @@
-"""Turn the knobs of families: by which definition, and what one of them adds over the program's progress."""
+"""Widgets for families: by which definition, and what one of them adds over the program's progress."""
 
 from cmlib import plot
 from cmlib.explore import text

@@ -267,7 +267,7 @@ def _has_named_index(frame):
 
 def _html(frame, decimals):
     """The frame as a table: text to the left, numbers to the right."""
-    table = frame.to_html(
+    table = frame.rename_axis(columns=None).to_html(
         index=_has_named_index(frame), na_rep="–", border=0, float_format=lambda v: f"{v:,.{decimals}f}"
     )
     text = [kind.kind not in "iufc" for kind in frame.dtypes]
