@@ -226,12 +226,12 @@ results.figure(figure, "families",
 
 # %%
 listed = pd.concat({name: f.table for name, f in families.items()}, names=["program"])
-listed = listed.reset_index("program")
+listed = listed.reset_index("program").sort_values(["family", "program"])
 results.table(listed, "families",
               "**Table.** Families by falling importance, with the cycles per 1,000 instructions "
               "that each adds from its quiet to its busy steps, predicted on steps that the model "
               "never saw, and the category of the top-down account (notebook 02a) with it.",
-              decimals=1)
+              rows=6 * len(programs), decimals=1)
 
 # %% [markdown]
 # ### How far can they be trusted?

@@ -1,13 +1,12 @@
 """Families of events that explain a program's cycles per instruction, and how far they can be trusted."""
 
-import contextlib
 from dataclasses import dataclass, fields
 
 import numpy as np
 import pandas as pd
 
 from cmlib import events
-from cmlib.errors import NothingRecordedError, UnfitRecordingError
+from cmlib.errors import UnfitRecordingError
 from cmlib.families import (
     by_family,
     by_influence,
@@ -26,9 +25,9 @@ from cmlib.families import (
 )
 from cmlib.fanout import Workers
 from cmlib.rank import blocks, influence, regressor, relative_error
-from cmlib.study import topdown
 from cmlib.study.cache import kept
 from cmlib.study.data import cleaned_runs, matrix
+from cmlib.study.event_tables import table_name
 from cmlib.study.family_names import family_names
 from cmlib.study.family_tables import category_cycles, category_of, directions
 
@@ -119,10 +118,8 @@ def families(url, program, *, table, method="joint", n_models=20, seed=0):
         With fewer than 20 steps, or without an event that varies.
     """
     runs = cleaned_runs(url, program, _SETS, method=method, workers=Workers(1))
-    data, cycles = matrix(runs, per="instructions"), pd.DataFrame()
-    with contextlib.suppress(NothingRecordedError):
-        topdown.accounted(url, [program])
-        cycles = category_cycles(topdown.account(url, program, method=method), data.X.index)
+    data = matrix(runs, per="instructions")
+    cycles = category_cycles(runs, table_name(url, program), data.X.index)
     return explain(data, table, cycles=cycles, n_models=n_models, seed=seed)
 
 

@@ -97,9 +97,12 @@ def _cycles(row):
 
 def _sure(found):
     stable = found.stability.iloc[0]
+    count = int(stable["families"])
     said = (
-        f"How sure: of the first five of {int(stable['families'])} families, two resampled models share "
+        f"How sure: of the first five of {count} families, two resampled models share "
         f"{100 * stable['overlap']:.0f} % (random rankings: {100 * stable['random rankings']:.0f} %)"
+        if count > 5
+        else f"How sure: of {count} families in all, the first five are always the same"
     )
     first = first_by_ways(found)
     others = {
