@@ -48,6 +48,13 @@ def test_text_stands_to_the_left_and_numbers_to_the_right(tmp_path):
     assert "<td>12.25</td>" in shown and "<th>error</th>" in shown
 
 
+def test_a_pivoted_table_has_one_heading_a_column(tmp_path):
+    frame = pd.DataFrame({"event": ["x"], "method": ["joint"], "error": [1.0]})
+    wide = frame.pivot(index="event", columns="method", values="error").reset_index()
+    shown = new_results(tmp_path).table(wide, "t", "**Table.**").data
+    assert len(re.findall("<th[ >]", shown)) == 2
+
+
 def test_a_number_that_was_not_measured_is_refused(tmp_path):
     with pytest.raises(ValueError, match="record only what was measured"):
         new_results(tmp_path).number("error", float("nan"))
