@@ -37,7 +37,7 @@ def correlations_with_ipc(url, program, methods=_METHODS, *, workers=None):
     rows = []
     for method in methods:
         correlations = _correlations(cleaned_runs(url, program, sets["mlpx"], method=method, workers=workers))
-        both = pd.DataFrame({"truth": truth, "correlations": correlations}).dropna()
+        both = pd.DataFrame({"truth": truth, "found": correlations}).dropna()
         distance = (both["found"] - both["truth"]).abs().mean()
         means = both.abs().mean()
         rows.append((program, method, len(both), means["truth"], means["found"], distance))
