@@ -60,8 +60,8 @@ def planted_run(
     pieces = []
     for number, function in enumerate(functions):
         own = np.random.default_rng(number).normal(0, 0.5, len(usual))
-        noise = rng.normal(size=n_samples)
-        causes = np.stack([np.full(n_samples, work), np.full(n_samples, threads), noise])
+        disturbance = rng.normal(size=n_samples)
+        causes = np.stack([np.full(n_samples, work), np.full(n_samples, threads), disturbance])
         logs = np.log(usual) + own + (moves @ causes).T + rng.normal(0, noise, (n_samples, len(usual)))
         rates = np.exp(logs)
         disturbed = rng.random(n_samples) < 0.02
