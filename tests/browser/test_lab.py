@@ -96,9 +96,10 @@ def test_a_notebook_runs_and_its_controls_redraw_its_figure(
         warned = [cell.stderr for cell in cells if cell.stderr]
         assert not warned, f"a reader sees, on red: {warned}"
         with_panel = [cell for cell in cells if "explore." in cell.source]
-        if with_panel:
-            scroll_to(page, with_panel[-1].index)
-            _turn_every_knob(page, notebook.removesuffix(".ipynb"), bench.pictures, record_property)
+        for place, cell in enumerate(with_panel):
+            scroll_to(page, cell.index)
+            name = notebook.removesuffix(".ipynb") + (f"-{place}" if place else "")
+            _turn_every_knob(page, page.locator(PANEL).nth(place), name, bench.pictures, record_property)
 
 
 def test_a_panel_says_why_it_cannot_draw_and_draws_again(lab, database, bench):
@@ -124,8 +125,7 @@ def test_a_panel_says_why_it_cannot_draw_and_draws_again(lab, database, bench):
         assert panel.locator("[role=alert]").count() == 0
 
 
-def _turn_every_knob(page, name, pictures, record_property):
-    panel = page.locator(PANEL)
+def _turn_every_knob(page, panel, name, pictures, record_property):
     panel.locator("img").wait_for()
     panel.scroll_into_view_if_needed()
     panel.screenshot(path=pictures / f"{name}-before.png")
