@@ -45,17 +45,31 @@ def counted(rates):
 
 
 def test_every_event_is_made_at_its_rate_and_brings_along_what_is_declared():
-    made = counted(RATES)
-    assert set(EMITTERS) <= set(KERNEL_EVENTS) and len(made) == (len(KERNEL_EVENTS) if IN_KERNEL else 3)
+    """On a busy machine others' work interrupts: one count of three must be right."""
+    assert set(EMITTERS) <= set(KERNEL_EVENTS)
+    for _ in range(3):
+        made = counted(RATES)
+        assert len(made) == (len(KERNEL_EVENTS) if IN_KERNEL else 3)
+        if not (off := out_of_bounds(made)):
+            return
+    raise AssertionError(off)
+
+
+def out_of_bounds(made):
+    """Events that were not made at their rate, with the rates."""
     # How long perf counted, on a busy machine, by the events that are made whatever happens.
     seconds = made["page-faults"] / RATES["page-faults"]
-    assert seconds > 0.7
+    if seconds <= 0.7:
+        return {"seconds counted": seconds}
+    off = {}
     for event, total in made.items():
         rate = total / seconds
         own = RATES.get(event, 0.0)
         brought = sum(RATES.get(other, 0.0) for other, company in EMITTERS.items() if event in company)
         # Bursts at either end; a wake-up takes two calls, and threads sleep 75 times a second whatever the rates.
-        assert 0.7 * own - 30 < rate < 1.5 * (own + brought) + 200, event
+        if not 0.7 * own - 30 < rate < 1.5 * (own + brought) + 200:
+            off[event] = rate
+    return off
 
 
 def test_nothing_is_left_of_it_when_it_is_killed_or_refuses():
