@@ -27,7 +27,7 @@ from cmlib.workloads.kernels.overhead import FILE as OVERHEAD
 from cmlib.workloads.kernels.recipe import kernels
 
 RECORD = "cmlib record-kernels"
-TODO = "Two versions of NAME are compared by `cmlib compare OLD NEW`."
+INSTEAD = "Two versions of NAME are compared by `cmlib compare OLD NEW`."
 FIXED = (0.1, 0.2, 0.4)
 # Algorithm 1's ε of 0.05 as a share of the paper's variances, about 8: errors here are on another scale.
 SMALLEST_CHANGE = 0.05 / 8
@@ -146,7 +146,7 @@ def recorded_subjects(folder="", wanted="all"):
     """
     folder = Path(folder or places.hardware_first(places.data_dir() / "regions"))
     known = [program.name for program in kernels()]
-    names = chosen(wanted, known, about="AutoPerf's programs, which are what is judged here", todo=TODO)
+    names = chosen(wanted, known, about="AutoPerf's programs, which are what is judged here", todo=INSTEAD)
     found = {}
     for program in kernels():
         both = [folder / program.name / f"{form}.json" for form in ("good", "bad")]
