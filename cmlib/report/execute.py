@@ -16,6 +16,7 @@ from cmlib.report.manifests import failed_notebook, remove_drafts
 from cmlib.report.parameters import for_papermill
 
 _PAGE = Path(__file__).with_name("notebook.html.j2")
+_ATTEMPTS = 3
 _LEAVES_OUT = {error.__name__ for error in (NothingRecordedError, UnfitRecordingError)}
 
 
@@ -42,14 +43,11 @@ def execute(notebook, given, folder, position=0):
     """
     draft = folder / f"{notebook.stem}.partial.ipynb"
     try:
-        papermill.execute_notebook(
+        _execute_with_kernel(
             notebook,
             draft,
             parameters=for_papermill(notebook, given),
-            kernel_name="python3",
             progress_bar={"leave": False, "desc": notebook.stem, "position": position, "disable": None},
-            request_save_on_cell_execute=False,
-            extra_arguments=["--IPKernelApp.log_level=CRITICAL"],
             cwd=folder,
         )
     except PapermillExecutionError as error:
@@ -65,7 +63,7 @@ def execute(notebook, given, folder, position=0):
     except KeyboardInterrupt:
         remove_drafts(folder, notebook.stem)
         raise
-    except (DeadKernelError, NoSuchKernel) as error:
+    except (RuntimeError, NoSuchKernel) as error:
         remove_drafts(folder, notebook.stem)
         raise NotebookError(
             f"{notebook.name}: its kernel could not be started, or died, as it does when memory runs out: {error}"
@@ -80,6 +78,26 @@ def execute(notebook, given, folder, position=0):
     page, _ = exporter.from_notebook_node(nbformat.read(target, as_version=4))
     write_whole(target.with_suffix(".html"), page)
     failed_notebook(folder, notebook.stem).unlink(missing_ok=True)
+
+
+def _execute_with_kernel(notebook, draft, **options):
+    """Start a kernel again that did not come up: its port is chosen beforehand, and may be taken by then."""
+    for attempt in range(_ATTEMPTS):
+        try:
+            papermill.execute_notebook(
+                notebook,
+                draft,
+                kernel_name="python3",
+                request_save_on_cell_execute=False,
+                extra_arguments=["--IPKernelApp.log_level=CRITICAL"],
+                **options,
+            )
+            return
+        except DeadKernelError:  # at work, not at its start
+            raise
+        except RuntimeError:
+            if attempt == _ATTEMPTS - 1:
+                raise
 
 
 def _explain(notebook, error, kept):
