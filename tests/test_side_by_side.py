@@ -72,25 +72,15 @@ def test_a_worker_that_dies_is_told_and_ends_the_run(profile, tmp_path):
     assert [file.name for file in (tmp_path / "tiny").iterdir()] == [".lock"]
 
 
-def test_a_kernel_whose_port_was_taken_is_started_again(profile, tmp_path, monkeypatch):
-    """It dies before it answers, which Jupyter's client tells so."""
-    profile({"01_first": saving("01_first", "r.number('one', 1)")})
-    execute = sys.modules["cmlib.report.execute"]
-    real, tried = execute.papermill.execute_notebook, []
-
-    def first_in_vain(*words, **options):
-        tried.append(words)
-        if len(tried) == 1:
-            raise RuntimeError("Kernel didn't respond in 60 seconds")
-        return real(*words, **options)
-
-    monkeypatch.setattr(execute.papermill, "execute_notebook", first_in_vain)
-    assert report.run_profile("tiny", parameters={"jobs": 1}, results=tmp_path).is_file()
-    assert len(tried) == 2
-    tried.clear()
-    monkeypatch.setattr(execute, "_ATTEMPTS", 1)
-    with pytest.raises(report.NotebookError, match="its kernel could not be started"):
-        report.run_profile("tiny", parameters={"jobs": 1}, results=tmp_path)
+def test_kernels_take_no_tcp_ports(profile, tmp_path):
+    """Two that begin at once would be given the same, and one would die."""
+    told = tmp_path / "connection.json"
+    connection = "import ipykernel.connect as c, pathlib\npathlib.Path({!r}).write_text(c.get_connection_info())"
+    profile({"01_first": saving("01_first", connection.format(str(told)))})
+    report.run_profile("tiny", parameters={"jobs": 1}, results=tmp_path)
+    connection = json.loads(told.read_text())
+    assert connection["transport"] == "ipc"
+    assert not Path(connection["ip"]).parent.exists()
 
 
 RUNNING = """

@@ -1,13 +1,14 @@
 """Execute one notebook with Papermill, and keep it and its page beside what it found."""
 
+import tempfile
 from pathlib import Path
 
 import nbformat
 import papermill
 from jupyter_client.kernelspec import NoSuchKernel
-from nbclient.exceptions import DeadKernelError
 from nbconvert import HTMLExporter
 from papermill.exceptions import PapermillExecutionError
+from traitlets.config import Config
 
 from cmlib.archive import settle, write_whole
 from cmlib.errors import NothingRecordedError, UnfitRecordingError
@@ -16,7 +17,6 @@ from cmlib.report.manifests import failed_notebook, remove_drafts
 from cmlib.report.parameters import for_papermill
 
 _PAGE = Path(__file__).with_name("notebook.html.j2")
-_ATTEMPTS = 3
 _LEAVES_OUT = {error.__name__ for error in (NothingRecordedError, UnfitRecordingError)}
 
 
@@ -81,23 +81,21 @@ def execute(notebook, given, folder, position=0):
 
 
 def _execute_with_kernel(notebook, draft, **options):
-    """Start a kernel again that did not come up: its port is chosen beforehand, and may be taken by then."""
-    for attempt in range(_ATTEMPTS):
-        try:
-            papermill.execute_notebook(
-                notebook,
-                draft,
-                kernel_name="python3",
-                request_save_on_cell_execute=False,
-                extra_arguments=["--IPKernelApp.log_level=CRITICAL"],
-                **options,
-            )
-            return
-        except DeadKernelError:  # at work, not at its start
-            raise
-        except RuntimeError:
-            if attempt == _ATTEMPTS - 1:
-                raise
+    """Execute a notebook with a kernel that is reached by sockets in a folder of its own.
+
+    A TCP port is chosen before the kernel takes it, and may be another's by then.
+    """
+    with tempfile.TemporaryDirectory(prefix="cmlib-") as sockets:
+        connection = {"transport": "ipc", "connection_file": f"{sockets}/kernel.json"}
+        papermill.execute_notebook(
+            notebook,
+            draft,
+            kernel_name="python3",
+            request_save_on_cell_execute=False,
+            extra_arguments=["--IPKernelApp.log_level=CRITICAL"],
+            config=Config(KernelManager=connection),
+            **options,
+        )
 
 
 def _explain(notebook, error, kept):
