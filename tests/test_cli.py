@@ -207,6 +207,13 @@ def test_files_from_elsewhere_are_imported(data, tmp_path):
     assert again.exit_code == 2 and "is app/mine-p0-00 already" in again.stderr
 
 
+def test_files_without_running_shares_are_taken_as_counted_throughout_and_that_is_said(data):
+    done = cmlib("import", "crc", ROOT / "tests/golden/elsewhere/a15-cbench-list1.txt")
+    assert done.exit_code == 0 and "tells no running shares" in done.stderr
+    (meta,) = record.existing_runs(data / "recordings/crc").values()
+    assert "tells no running shares" in meta["note"] and meta["mode"] == "ocoe"
+
+
 def test_the_machine_of_an_import_is_what_the_doctor_said_there(fake_perf, data, tmp_path):
     (tmp_path / "doctor.json").write_text(cmlib("doctor", "--json").stdout)
     done = cmlib("import", "app", "--machine", tmp_path / "doctor.json", RECORDED)

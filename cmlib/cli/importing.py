@@ -32,15 +32,17 @@ def import_(name, files, about, **known):
     made = import_files(name, files, about=_read_machine(about) if about else None, **known)
     for file in made:
         click.echo(f"{name}/{file.stem}")
-    if about is None and (tables := _say_table(made)):
+    metas = [json.loads(file.read_text(encoding="utf-8")) for file in made]
+    for remark in dict.fromkeys(meta["note"] for meta in metas if meta["note"] != known["note"]):
+        click.echo(remark, err=True)
+    if about is None and (tables := _say_table(metas)):
         click.echo(f"{tables} Or tell it by --machine.", err=True)
     click.echo(f"Study it: cmlib run live -p program={name}", err=True)
 
 
-def _say_table(made):
+def _say_table(metas):
     from cmlib import events
 
-    metas = [json.loads(file.read_text(encoding="utf-8")) for file in made]
     names = {event for meta in metas for group in (meta["pinned"], *meta["groups"]) for event in group}
     return events.say_recognised(events.recognise(names))
 

@@ -24,6 +24,7 @@ from cmlib.record.foreign import recognise
 
 _GZIP = b"\x1f\x8b"
 _UNMULTIPLEXED = "ocoe"
+_NO_SHARES = "The file tells no running shares: every event is taken to have been counted all the time."
 
 
 def import_files(
@@ -81,7 +82,8 @@ def import_files(
         contents = {run: read_raw(target, run) for run in ready}
         added = []
         for source in sources:
-            meta = _metadata(name, source, set_name, ready) | _origin(about, command, note)
+            told = " ".join(filter(None, [note, source.remark]))
+            meta = _metadata(name, source, set_name, ready) | _origin(about, command, told)
             for run, raw in contents.items():
                 if raw == source.raw:
                     raise RecordError(f"{source.file} is {name}/{run} already; nothing was imported.")
@@ -102,6 +104,7 @@ class _Source:
     raw: bytes
     compressed: bytes | None
     facts: dict
+    remark: str  # on what was taken for granted
 
 
 def _read(file, mode, interval_ms):
@@ -131,7 +134,7 @@ def _source(file, raw, compressed, mode, interval_ms):
     _check_event_names(file, counts)
     facts = _facts(frame, counts, running, text)
     facts |= {"mode": mode or facts["mode"], "interval_ms": interval_ms or facts["interval_ms"]}
-    return _Source(file, raw, compressed, facts)
+    return _Source(file, raw, compressed, facts, "" if perf.tells_shares(text) else _NO_SHARES)
 
 
 def _check_event_names(file, names):

@@ -1,13 +1,13 @@
-"""Counts a CPU, core, die, socket, node or thread (``-A``, ``--per-…``), added up."""
+"""Counts a CPU, core, die, socket or node (``-A``, ``--per-…``), added up."""
 
 import re
 
+from cmlib.perf.formats.lines import TIME
 from cmlib.perf.parsing import parse_rows
 
-_TIME = r"[0-9]{1,12}[.,][0-9]{9}"
-# With -A a CPU, or a process and its number; with --per-… a place, and the number of CPUs in it.
+# With -A a CPU; with --per-… a place, and the number of CPUs in it.
 _PLACE = re.compile(
-    rf"^( *(?:{_TIME}([,;\t|!]))?)(?:CPU[0-9]+([,;\t|!])|[SN][0-9]+(?:-[A-Z]+[0-9]+)*([,;\t|!])[0-9]+\4)",
+    rf"^( *(?:{TIME}([,;\t|!]))?)(?:CPU[0-9]+([,;\t|!])|[SN][0-9]+(?:-[A-Z]+[0-9]+)*([,;\t|!])[0-9]+\4)",
     re.MULTILINE,
 )
 _KEY = re.compile(
