@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from cmlib import record, report
+from cmlib import record, report, store
 from cmlib.cli import main
 from cmlib.errors import CmlibError
 from cmlib.workloads.servers import datacaching
@@ -212,6 +212,9 @@ def test_files_without_running_shares_are_taken_as_counted_throughout_and_that_i
     assert done.exit_code == 0 and "tells no running shares" in done.stderr
     (meta,) = record.existing_runs(data / "recordings/crc").values()
     assert "tells no running shares" in meta["note"] and meta["mode"] == "ocoe"
+    assert meta["running_shares"] is False
+    listed = store.rebuild(data / "recordings", f"sqlite:///{data}/s.sqlite")
+    assert listed["running_shares"].tolist() == [False]
 
 
 def test_the_machine_of_an_import_is_what_the_doctor_said_there(fake_perf, data, tmp_path):

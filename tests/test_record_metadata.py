@@ -32,6 +32,7 @@ KEYS += [
     "interval_ms",
     "date",
     "duration_s",
+    "running_shares",
 ]
 WRONG = [None, True, 0, -1, 1.5, 1e999, "", "x", "\ud800", [], [1], [[1]], ["x"], [["x"]], {}, {"good": "x"}]
 values = st.sampled_from(WRONG) | st.recursive(

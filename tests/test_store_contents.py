@@ -41,6 +41,7 @@ def test_the_list_of_runs_tells_each_run(real):
     row = listed.set_index("run_id").loc["gcc/ocoe-p1-02"]
     assert row["events"] == ("instructions", "cycles", "de_op_queue_empty", "ls_stlf", "ex_div_busy")
     assert (row["mode"], row["pass"], row["part"], row["exit_code"], row["n_events"]) == ("ocoe", 1, 2, 0, 5)
+    assert listed["running_shares"].all()
     assert row["duration_s"] == 18.670211324 and row["n_intervals"] == 187
     assert listed["n_intervals"].sum() > 10_000 and listed["series_table"].is_unique
 

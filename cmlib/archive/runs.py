@@ -19,6 +19,8 @@ SCHEMA = 1
 MOST_EVENTS = 480
 
 _MODES = ("ocoe", "mlpx")
+# Of what earlier versions did not write.
+_IF_ABSENT = {"note": "", "running_shares": True}
 _HOW = (
     "Such files are written by `cmlib record` and `cmlib import`; move anything else out of the recordings."
 )
@@ -82,11 +84,12 @@ def _problem(meta, file):
         ("modifier", lambda modifier: modifier is None or is_text(modifier), "text or null"),
         ("counters", _are_counters, "two numbers or null: offered and good"),
         ("note", is_text, "text"),
+        ("running_shares", lambda known: type(known) is bool, "true or false"),
         ("machine", lambda machine: isinstance(machine, dict), "an object"),
         ("program", lambda program: program == file.parent.name, f"the folder's name, {file.parent.name!r}"),
         ("run", lambda run: run == file.stem, f"the file's name, {file.stem!r}"),
     ]
-    problem = first_problem({"note": ""} | meta, checks)
+    problem = first_problem(_IF_ABSENT | meta, checks)
     if problem:
         return problem
     if meta["run"] != (name := run_name(meta["set"], meta["pass"], meta["part"])):

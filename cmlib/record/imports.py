@@ -134,7 +134,8 @@ def _source(file, raw, compressed, mode, interval_ms):
     _check_event_names(file, counts)
     facts = _facts(frame, counts, running, text)
     facts |= {"mode": mode or facts["mode"], "interval_ms": interval_ms or facts["interval_ms"]}
-    return _Source(file, raw, compressed, facts, "" if perf.tells_shares(text) else _NO_SHARES)
+    facts["running_shares"] = perf.tells_shares(text)
+    return _Source(file, raw, compressed, facts, "" if facts["running_shares"] else _NO_SHARES)
 
 
 def _check_event_names(file, names):

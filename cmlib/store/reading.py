@@ -28,7 +28,8 @@ class Run:
         Events per interval as perf prints them, NaN where not counted. The
         index `time_s` is the interval's end [s]; columns are events.
     running : DataFrame, shape (n_intervals, n_events)
-        Share of the time each event was counted, 0 to 1.
+        Share of the time each event was counted, 0 to 1; 1 throughout where `meta` has ``running_shares`` False:
+        the file that was imported told none.
     interval_s : Series, shape (n_intervals,)
         Lengths of the intervals [s]; the last one is shorter.
     """
@@ -54,8 +55,9 @@ def runs(url=None, *, program=None, set=None, mode=None):
     DataFrame
         A row a run, by program, set, pass and part: run_id (such as
         ``gcc/ocoe-p0-00``), program, set, mode, pass, part, run, command, date,
-        interval_ms, duration_s, exit_code, n_intervals, n_events, events (a tuple of names),
-        series_table. Date and exit code may be missing in runs imported from elsewhere.
+        interval_ms, duration_s, exit_code, running_shares, n_intervals, n_events, events
+        (a tuple of names), series_table. Date and exit code may be missing in runs imported from elsewhere;
+        running_shares is False where the file told none, and each was taken to be 1.
 
     Raises
     ------
@@ -70,7 +72,7 @@ def runs(url=None, *, program=None, set=None, mode=None):
     frame = pd.DataFrame(found, columns=[column.name for column in columns])
     frame = frame.sort_values(["program", "set", "pass", "part"], ignore_index=True)
     frame["events"] = [tuple(json.loads(events)) for events in frame["events"]]
-    return frame.astype({"exit_code": "Int64"})
+    return frame.astype({"exit_code": "Int64", "running_shares": bool})
 
 
 def refused(url=None):
