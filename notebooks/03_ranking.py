@@ -44,7 +44,7 @@ from cmlib.notebook import begin
 from cmlib.rank import stability
 from cmlib.rank.importance import influence
 from cmlib.report import paper
-from cmlib.study import family_overview
+from cmlib.study.families import overview
 
 # %%
 notebook = begin("03_ranking", globals())
@@ -291,9 +291,9 @@ display(results.finding(study.say_models(errors)))
 
 # %%
 for name in programs:
-    bars = family_overview.family_bars(families[name])
-    results.overview_bars(name, bars, family_overview.CAPTION)
-    results.overview(name, **family_overview.say_overview(families[name]))
+    bars = overview.family_bars(families[name])
+    results.overview_bars(name, bars, overview.CAPTION)
+    results.overview(name, **overview.say_overview(families[name]))
     display(results.finding(study.say_families(families[name]), program=name))
     sentence = study.say_events(matrices[name], refined[name], draws[name], table)
     display(results.finding(sentence, program=name))

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pandas as pd
 
 from cmlib import report
-from cmlib.study.family_overview import CAPTION, family_bars, say_overview
+from cmlib.study.families.overview import CAPTION, family_bars, say_overview
 
 TABLE = pd.DataFrame(
     {

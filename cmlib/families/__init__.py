@@ -3,7 +3,7 @@
 from cmlib.families.grouping import cut, trees
 from cmlib.families.importance import by_family, by_influence, by_permutation, conditional_shapley, shares
 from cmlib.families.linear import LinearModel, choose_penalty, contributions_held_out, fit
-from cmlib.families.stability import Resampled, chance_overlap, choose_cut, overlap, resample
+from cmlib.families.stability import Resampled, choose_cut, overlap, random_overlap, resample
 
 __all__ = [
     "LinearModel",
@@ -11,7 +11,7 @@ __all__ = [
     "by_family",
     "by_influence",
     "by_permutation",
-    "chance_overlap",
+    "random_overlap",
     "choose_cut",
     "choose_penalty",
     "conditional_shapley",

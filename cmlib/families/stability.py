@@ -119,7 +119,7 @@ def overlap(draws, others=None, *, n_first=5):
     return float(np.mean([len(one & other) / n_first for one, other in pairs]))
 
 
-def chance_overlap(n_families, n_first=5):
+def random_overlap(n_families, n_first=5):
     """What :func:`overlap` of two random rankings is expected to be."""
     return min(n_first, n_families) / n_families
 

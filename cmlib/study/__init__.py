@@ -24,11 +24,21 @@ from cmlib.study.collection import (
 )
 from cmlib.study.colocation import colocated, leading_units, movement, say_movement
 from cmlib.study.data import Matrix, cleaned_runs, matrix, open_database, programs
-from cmlib.study.event_families import Families, explain, families
 from cmlib.study.event_tables import event_table, said_by_names
-from cmlib.study.family_pairs import FamilyPairs, compare_family_pairs, family_pairs
-from cmlib.study.family_summary import first_by_ways, say_families, say_family_pairs, say_limit
-from cmlib.study.family_tables import compare_with_account, judge_families
+from cmlib.study.families import (
+    Families,
+    FamilyPairs,
+    compare_family_pairs,
+    compare_with_account,
+    explain,
+    families,
+    family_pairs,
+    first_by_ways,
+    judge_families,
+    say_families,
+    say_family_pairs,
+    say_limit,
+)
 from cmlib.study.fusion_comparison import compare_fusions, gain_by_change, say_fusions
 from cmlib.study.interactions import MEASURES, compare_pairs, pairs, planted_pairs
 from cmlib.study.merging import (

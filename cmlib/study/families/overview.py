@@ -1,6 +1,6 @@
 """Families of events on the report's first page: bars with intervals, and how sure they are."""
 
-from cmlib.study.family_summary import say_limit
+from cmlib.study.families.summary import say_limit
 
 CAPTION = (
     "**What cycles per instruction follow.** Families of events: importance [%] with the interval of 90 % of resampled "
