@@ -146,6 +146,15 @@ def test_a_table_is_chosen_by_what_was_counted():
     assert topdown.choose_table(["cycles", "instructions", *events.core_events(events.table())]) is None
 
 
+def test_the_machines_own_table_is_chosen_unless_nothing_of_it_was_counted():
+    own, stalled = "topdown-retiring", ["stalled-cycles-frontend", "stalled-cycles-backend"]
+    assert topdown.choose_table([own, *stalled]).name == "generic"
+    assert topdown.choose_table([own, *stalled], "intel_sapphirerapids").name == "intel_sapphirerapids"
+    assert topdown.choose_table(stalled, "intel_sapphirerapids").name == "generic"
+    assert topdown.choose_table([own], "a machine without a table").name == topdown.choose_table([own]).name
+    assert topdown.choose_table(["page-faults"], "intel_sapphirerapids") is None
+
+
 def made_steps(n_runs, n_steps, seed):
     """Runs whose IPC differs a little; each counts one event, which follows IPC in its own way."""
     rng = np.random.default_rng(seed)

@@ -10,7 +10,6 @@ from cmlib import clean, events, fuse, store, topdown
 from cmlib.errors import NothingRecordedError
 from cmlib.study.data import cleaned_runs, interval_runs, whole_intervals
 from cmlib.study.event_tables import table_name
-from cmlib.topdown.formulas import names_in
 
 MERGINGS = {"as counted": False, "adjusted to IPC": True}
 AT_WORK = ("retired", "at work")  # categories that are no loss
@@ -282,12 +281,5 @@ def _sums_of(url, program):
 
 
 def _table_of(url, program):
-    runs = interval_runs(url, [program])
-    counted = {event for listed in runs["events"] for event in listed}
-    name = table_name(url, program)
-    if name in topdown.tables():
-        table = topdown.read_table(name)
-        known = [set(names_in(text)) - {"cycles"} for part in table.parts() for text in part.formulas]
-        if any(needed and needed <= counted for needed in known):
-            return table
-    return topdown.choose_table(counted)
+    counted = {event for listed in interval_runs(url, [program])["events"] for event in listed}
+    return topdown.choose_table(counted, table_name(url, program))

@@ -111,20 +111,26 @@ def read_table(name):
     return TopdownTable(name, read["source"], _listed(read["slots"]), read["closes"], categories)
 
 
-def choose_table(events):
-    """The table of which most of level 1 can be computed from some events, or None if nothing can.
+def choose_table(events, machine=None):
+    """The machine's own table where it fits some events, or else the one that fits them best.
 
     Parameters
     ----------
     events : collection of str
+    machine : str, optional
+        Event table of the machine. Its table of categories is taken as soon as one category of level 1 can be
+        computed from the events; otherwise that of which most can.
 
     Returns
     -------
     TopdownTable or None
+        None if nothing can be computed.
     """
     events = set(events)
-    scored = [(_computable(read_table(name), events), name) for name in tables()]
-    best, name = max(scored, default=(0, None))
+    scores = {name: _computable(read_table(name), events) for name in tables()}
+    if scores.get(machine):
+        return read_table(machine)
+    best, name = max(((score, name) for name, score in scores.items()), default=(0, None))
     return read_table(name) if best > 0 else None
 
 

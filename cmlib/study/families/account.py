@@ -13,7 +13,7 @@ def category_cycles(runs, table_name, progress):
     runs : DataFrame
         Cleaned runs (:func:`cmlib.study.cleaned_runs`).
     table_name : str or None
-        Event table of their machine; where it has no table of categories, the one that their events fit is taken.
+        Event table of their machine, as of :func:`cmlib.topdown.choose_table`.
     progress : Index of float
         Middles of equal steps.
 
@@ -23,8 +23,7 @@ def category_cycles(runs, table_name, progress):
         Without a column where the events of no category were counted.
     """
     rates, ipc = topdown.merge_steps(fuse.step_runs(list(runs["counts"]), len(progress)))
-    known = table_name in topdown.tables()
-    table = topdown.read_table(table_name) if known else topdown.choose_table(rates.columns)
+    table = topdown.choose_table(rates.columns, table_name)
     if table is None:
         return pd.DataFrame(index=progress)
     level = topdown.account(rates, table).level().div(ipc, axis=0)
