@@ -236,8 +236,10 @@ results.table(listed, "families",
 # %% [markdown]
 # ### How far can they be trusted?
 #
-# *Overlap* is the share of the first five families that two resampled models have in common; *random rankings* is that of two random rankings. Where core events were recorded in two passes, models of one pass are compared with models of the other.
-# The errors are those of cycles per instruction, so that they differ from those of IPC above.
+# *Overlap* is the share of the first five families that two resampled models have in common; *random rankings* is that expected of two random rankings. Where core events were recorded in two passes, models of one pass are compared with models of the other.
+#
+# The errors are of cycles per instruction, so they differ from those of IPC above. In each, two models of *single* events are compared: *families* is the ridge regression of all standardized events, *single events* is a boosted model of the same events.
+# Grouping changes nothing of the first: no model of families is fitted. The contributions of the single events are added up by family after the fit, so the sum over the families is the prediction itself. The difference between the two columns is that between a linear and a boosted model, and says nothing for or against families.
 
 # %%
 per_instruction = [study.matrix(runs, per="instructions") for runs in alone.values()]

@@ -48,8 +48,9 @@ class Families:
         ``random rankings`` that of two random rankings, ``members alike`` where every resample groups for itself,
         and ``between passes`` (NaN where there is one pass).
     errors : DataFrame
-        Mean relative errors [%], a row a test (``held-out blocks``, ``another pass``): of the ``families``,
-        of a boosted model of ``single events``, and of the ``mean``.
+        Mean relative errors [%], a row a test (``held-out blocks``, ``another pass``): of the ``families``, which
+        is the ridge regression on standardized single events whose contributions are added up by family; of a
+        boosted model of ``single events``; and of the ``mean``.
     contributions : DataFrame
         Cycles per instruction that each family adds, a row a step of progress, by models that never saw it.
     cpi : DataFrame

@@ -19,8 +19,8 @@ def judge_families(families, core=None):
         A row a program: its families, the ``distance`` up to which events were joined, the ``overlap`` of
         the first five between resampled models, ``random rankings``, and ``members alike`` where each
         resample groups for itself [0–1]; errors of cycles per instruction [%] on held-out blocks, of the
-        ``families``, of ``single events`` and of the ``mean``; and of core events, the overlap ``between
-        passes`` and the errors on another pass.
+        ``families``, of ``single events`` and of the ``mean``, as of ``Families.errors``; and of core events, the
+        overlap ``between passes`` and the errors on another pass.
     """
     rows = {}
     for program, one in families.items():
