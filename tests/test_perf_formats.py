@@ -49,6 +49,20 @@ def test_events_of_few_cpus_and_shares_are_those_of_the_cpus_that_counted():
     assert 0.49 < running.iloc[0].min() < 0.51 and counts["instructions"].notna().all()
 
 
+def test_a_total_is_missing_where_a_place_that_can_count_the_event_did_not():
+    counts = {"0.1": ("5", "<not supported>", "7"), "0.2": ("5", "<not supported>", "<not counted>")}
+    text = "".join(
+        f"{time}00000000,CPU{cpu},{count},,cycles,9,{0 if count.startswith('<') else 50}.00,,\n"
+        for time, row in counts.items()
+        for cpu, count in enumerate(row)
+    )
+    frame = parse_stat(text)
+    assert frame["value"][0] == 12 and math.isnan(frame["value"][1])
+    assert frame["running"].tolist() == [0.5, 0] and frame["supported"].all()
+    nowhere = parse_stat(text.replace(",5,", ",<not supported>,").replace(",7,", ",<not supported>,"))
+    assert math.isnan(nowhere["value"][0]) and nowhere["running"][0] == 0 and not nowhere["supported"][0]
+
+
 def test_the_table_for_people_is_read():
     frame = parse_stat(golden("perf-6.1/table.txt"))
     assert frame["time_s"].tolist() == [0.050104909] * 2 + [0.100299291] * 2 + [0.125024203] * 2

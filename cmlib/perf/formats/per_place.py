@@ -34,8 +34,9 @@ def read(text):
     Returns
     -------
     DataFrame
-        As from :func:`cmlib.perf.parse_stat`: `value` is the sum over the places where the event was counted, `running`
-        the mean of their shares, and NaN and 0 if it was counted nowhere.
+        As from :func:`cmlib.perf.parse_stat`: `value` is the sum over all places that can count the event, and
+        `running` the mean of their shares; NaN and 0 where one of them did not count it in that interval, because
+        the sum of the others is no total.
 
     Raises
     ------
@@ -43,14 +44,17 @@ def read(text):
         As for :func:`cmlib.perf.parse_stat`.
     """
     rows = parse_rows(_KEY.sub("", _PLACE.sub(r"\1", text)))
-    counted = rows["value"].notna()
-    rows["running"] = rows["running"].where(counted)
+    columns = list(rows)
+    rows["missing"] = rows["supported"] & rows["value"].isna()
+    rows["running"] = rows["running"].where(rows["supported"])
     by = rows.groupby(["time_s", "event"], sort=False, dropna=False)
     added = by.agg(
         value=("value", lambda values: values.sum(min_count=1)),
         supported=("supported", "any"),
         running=("running", "mean"),
         unit=("unit", "first"),
+        missing=("missing", "any"),
     ).reset_index()
-    added["running"] = added["running"].fillna(0.0)
-    return added[rows.columns]
+    added["value"] = added["value"].mask(added["missing"])
+    added["running"] = added["running"].fillna(0.0).mask(added["missing"], 0.0)
+    return added[columns]
