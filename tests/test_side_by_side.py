@@ -75,7 +75,9 @@ def test_a_worker_that_dies_is_told_and_ends_the_run(profile, tmp_path):
 def test_kernels_take_no_tcp_ports(profile, tmp_path):
     """Two that begin at once would be given the same, and one would die."""
     told = tmp_path / "connection.json"
-    connection = "import ipykernel.connect as c, pathlib\npathlib.Path({!r}).write_text(c.get_connection_info())"
+    connection = (
+        "import ipykernel.connect as c, pathlib\npathlib.Path({!r}).write_text(c.get_connection_info())"
+    )
     profile({"01_first": saving("01_first", connection.format(str(told)))})
     report.run_profile("tiny", parameters={"jobs": 1}, results=tmp_path)
     connection = json.loads(told.read_text())

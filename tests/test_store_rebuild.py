@@ -127,7 +127,8 @@ def test_a_store_of_another_version_is_refused_with_the_way_out(recordings, url,
         pass
     monkeypatch.undo()
     with pytest.raises(
-        StoreError, match=rf"version 99, and this cmlib reads version {store.SCHEMA}; .*cmlib store rebuild --url"
+        StoreError,
+        match=rf"version 99, and this cmlib reads version {store.SCHEMA}; .*cmlib store rebuild --url",
     ):
         store.runs(url)
     assert not store.is_current(recordings, url)

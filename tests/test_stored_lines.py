@@ -179,7 +179,9 @@ def test_a_store_from_before_lines_is_made_anew(recordings, url, monkeypatch):
     monkeypatch.setattr(database, "SCHEMA", 1)
     store.rebuild(recordings, url)
     monkeypatch.undo()
-    with pytest.raises(StoreError, match=f"is a store of version 1, and this cmlib reads version {store.SCHEMA}"):
+    with pytest.raises(
+        StoreError, match=f"is a store of version 1, and this cmlib reads version {store.SCHEMA}"
+    ):
         store.runs(url)
     study.open_database(url, recordings)
     assert len(store.runs(url)) == 4

@@ -13,7 +13,14 @@ ROOT = Path(__file__).resolve().parents[2]
 TEXTS = ("docs/*.md", "docs/*.png", "data/*/README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 SECTIONS = {
     "Notebooks": ("docs/[0-9]*",),
-    "Guides": ("docs/compare", "docs/settings", "docs/glossary", "docs/add-*", "docs/change-*", "data/*/README"),
+    "Guides": (
+        "docs/compare",
+        "docs/settings",
+        "docs/glossary",
+        "docs/add-*",
+        "docs/change-*",
+        "data/*/README",
+    ),
     "Reference": ("api", "CHANGELOG", "CONTRIBUTING", "SECURITY"),
 }
 NOT_RUN = "*This notebook was left out of the run that the site was built from: {reason}*"

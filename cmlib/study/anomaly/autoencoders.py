@@ -162,7 +162,10 @@ def _judge(functions, together, seed):
 def _judged(detector, runs, n_functions):
     """Row by row; the false-alarm probability is shared among all functions of the program."""
     p_values = detector.p_values_of(runs)
-    alone = {"calibrated": p_values["p_value"] * n_functions <= detector.alpha, "any": p_values["exceeding"] > 0}
+    alone = {
+        "calibrated": p_values["p_value"] * n_functions <= detector.alpha,
+        "any": p_values["exceeding"] > 0,
+    }
     return p_values[["run", "function"]].assign(**alone)
 
 

@@ -223,7 +223,9 @@ def say_tuning(program, ranked, varied, needed):
         f"{way} {'more than were made' if pd.isna(count) else f'{count:.0f}'}"
         for way, count in needed.loc[program].items()
     )
-    return " ".join([*sentences, f"Runs it takes to name {TABLE_IV[truth].name} first nearly always: {runs}."])
+    return " ".join(
+        [*sentences, f"Runs it takes to name {TABLE_IV[truth].name} first nearly always: {runs}."]
+    )
 
 
 def _p_value(p):
