@@ -29,6 +29,7 @@ run: setup
 
 lint: setup
 	$(BIN)/ruff check --quiet .
+	$(BIN)/ruff format --check --quiet . || { echo "format the code: $(BIN)/ruff format" >&2; exit 1; }
 
 test: lint
 	$(BIN)/python -m pytest $(TESTS)
