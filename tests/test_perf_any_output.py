@@ -1,13 +1,15 @@
 """Whatever some perf could write is read as field by field; damaged, it is read or refused, the fast way alike."""
 
+from operator import itemgetter
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 
-from cmlib.perf import ParseError, parse_stat, parsing
+from cmlib.perf import ParseError, about, parse_stat, parsing, split_runs
 from tests.naive import parsing as naive
-from tests.perf_output import COLUMNS, frame_of
+from tests.perf_output import COLUMNS, EMON, LIKWID, frame_of, golden
 
 names = st.sampled_from(
     ["cycles", "instructions:uD", "l2.miss_all", "task-clock [software]", "sched:sched_switch", ""]
@@ -96,8 +98,8 @@ def test_the_fast_way_is_only_faster(output):
 
 
 @st.composite
-def damaged(draw):
-    text, _, _ = draw(outputs())
+def damaged(draw, texts):
+    text = draw(texts)
     for _ in range(draw(st.integers(1, 3))):
         start = draw(st.integers(0, len(text)))
         stop = draw(st.integers(start, min(len(text), start + 20)))
@@ -107,10 +109,24 @@ def damaged(draw):
     return text
 
 
-@given(damaged() | st.text(st.characters(exclude_categories=())))
+ELSEWHERE = [
+    golden("elsewhere/cloudsuite-x5650.csv")[:3000],
+    golden("elsewhere/a15-cbench-list1.txt"),
+    golden("perf-6.1/table.txt"),
+    EMON,
+    LIKWID,
+]
+
+
+perfs = outputs().map(itemgetter(0))
+
+
+@given(damaged(perfs | st.sampled_from(ELSEWHERE)) | st.text(st.characters(exclude_categories=())))
 def test_damaged_output_is_read_or_refused_and_never_breaks_the_reader(text):
     try:
-        frame = parse_stat(text)
+        split_runs(text)
+        about(text)
+        frame = parse_stat(text, interval_ms=100)
     except ParseError as error:
         assert "line " in str(error)
     else:
@@ -119,7 +135,7 @@ def test_damaged_output_is_read_or_refused_and_never_breaks_the_reader(text):
         assert not frame["running"].isna().any()
 
 
-@given(damaged())
+@given(damaged(perfs))
 def test_the_fast_way_refuses_what_the_grammar_refuses(text):
     def read():
         try:

@@ -5,7 +5,7 @@ import math
 import pytest
 from pandas.testing import assert_frame_equal
 
-from cmlib.perf import ParseError, parse_stat, run_starts
+from cmlib.perf import ParseError, parse_stat, split_runs
 from tests.naive import parsing as naive
 from tests.perf_output import GOLDEN, frame_of, golden
 
@@ -122,11 +122,11 @@ def test_of_a_program_repeated_in_intervals_perf_writes_one_run():
 def test_runs_that_were_appended_are_found_and_read_one_by_one():
     for name in ("appended.csv", "appended.json", "appended-once.csv"):
         text = golden(f"perf-6.1/{name}")
-        first, second = run_starts(text)
-        assert first == 0 and text[second:].startswith("# started on")
-        parts = [parse_stat(text[:second]), parse_stat(text[second:])]
-        assert all(part["event"].unique().tolist() == SOFTWARE for part in parts)
-    assert all(run_starts(path.read_text(encoding="utf-8")) == [0] for path in READ)
+        first, second = split_runs(text)
+        assert first + second == text and second.startswith("# started on")
+        assert all(parse_stat(part)["event"].unique().tolist() == SOFTWARE for part in (first, second))
+    texts = [path.read_text(encoding="utf-8") for path in READ]
+    assert all(split_runs(text) == [text] for text in texts)
 
 
 # --- forms that no machine here writes

@@ -64,7 +64,7 @@ def test_an_interval_cut_off_lacks_its_last_counts():
 
 
 def test_series_need_one_run_with_times():
-    with pytest.raises(ValueError, match="record with an interval"):
+    with pytest.raises(ValueError, match="Record with an interval"):
         series(parse_stat(golden("perf-6.1/once.csv")))
     twice = golden("perf-6.1/comma.csv").replace("# started on", "# begun on") * 2
     with pytest.raises(ValueError, match="more than one run"):

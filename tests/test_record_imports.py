@@ -90,7 +90,7 @@ def test_a_start_in_words_nobody_reads_is_unknown(tmp_path):
     "content, told",
     [
         (b"1.0,5,,cycles,10,100.00,,\n\x00nonsense\n", "is not interval output of one run of perf stat"),
-        (b"# started on Sat Nov 21 03:00:46 2026\n\n", "holds no interval"),
+        (b"# started on Sat Nov 21 03:00:46 2026\n\n", "holds no counts by interval"),
         (gzip.compress(b"1.0,5,,cycles,10,100.00,,\n", mtime=0)[:-9], "is cut off"),
         (b"\x1f\x8b\x08\0garbage garbage", "can't be unpacked"),
         (b"PERFILE2h\0\0\0", "is perf's own format.*perf stat -I 100 -x, -o FILE"),
@@ -108,7 +108,7 @@ def test_a_start_in_words_nobody_reads_is_unknown(tmp_path):
             b"# started\n\n     0.05     0.56 msec task-clock   #    0.011 CPUs utilized\n",
             "is not .* does not begin as output of",
         ),
-        (b"5,,cycles,10,100.00,,\n", "is not .* record with an interval"),
+        (b"5,,cycles,10,100.00,,\n", "is not .* totals of whole runs. Record with an interval"),
         (b"1.000000000,5,,x<img src=y>,10,100.00,,\n", "counts an event named 'x<img"),
         (b"1.000000000,5,,a\xe2\x80\xaeb,10,100.00,,\n", r"counts an event named 'a\\u202eb', with control"),
     ],

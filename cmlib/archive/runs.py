@@ -20,7 +20,7 @@ MOST_EVENTS = 480
 
 _MODES = ("ocoe", "mlpx")
 # Of what earlier versions did not write.
-_IF_ABSENT = {"note": "", "running_shares": True}
+_IF_ABSENT = {"note": "", "running_shares": True, "names": {}}
 _HOW = (
     "Such files are written by `cmlib record` and `cmlib import`; move anything else out of the recordings."
 )
@@ -81,6 +81,7 @@ def _problem(meta, file):
         ("pinned", is_texts, "a list of names"),
         ("groups", _are_groups, "a list of lists of names"),
         ("encodings", _are_encodings, "names with what perf was told"),
+        ("names", _are_encodings, "names in the file with names in the run"),
         ("modifier", lambda modifier: modifier is None or is_text(modifier), "text or null"),
         ("counters", _are_counters, "two numbers or null: offered and good"),
         ("note", is_text, "text"),

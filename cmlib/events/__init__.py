@@ -1,5 +1,6 @@
 """Events of a processor: their codes, short names and sums, and how perf is told to count them."""
 
+from cmlib.events.headings import common_names, is_event
 from cmlib.events.kinds import kinds
 from cmlib.events.naming import abbreviate, base_name, encode
 from cmlib.events.perf_list import from_perf_list
@@ -21,10 +22,12 @@ __all__ = [
     "Recognised",
     "abbreviate",
     "base_name",
+    "common_names",
     "core_events",
     "encode",
     "from_perf_list",
     "general_events",
+    "is_event",
     "kinds",
     "known_tables",
     "read_table",

@@ -1,8 +1,8 @@
 """`perf stat`: the command that counts, what it writes, and the series in it."""
 
 from cmlib.perf.command import stat_command
-from cmlib.perf.grammar import ParseError, run_starts
+from cmlib.perf.grammar import ParseError
 from cmlib.perf.pivot import series
-from cmlib.perf.reading import parse_stat, tells_shares
+from cmlib.perf.reading import about, parse_stat, read_run, split_runs
 
-__all__ = ["ParseError", "parse_stat", "run_starts", "series", "stat_command", "tells_shares"]
+__all__ = ["ParseError", "about", "parse_stat", "read_run", "series", "split_runs", "stat_command"]

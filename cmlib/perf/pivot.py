@@ -57,7 +57,9 @@ def series(frame):
 
 def _check_times(time):
     if np.isnan(time).any():
-        raise ValueError("rows without a time make no series: record with an interval, `perf stat -I 100`.")
+        raise ValueError(
+            "the counts have no times: they are totals of whole runs. Record with an interval, `perf stat -I 100`."
+        )
     back = np.flatnonzero(np.diff(time) < 0)
     if len(back):
         row = back[0] + 1

@@ -1,18 +1,41 @@
 """Reading counts by interval, in whatever form they come."""
 
-from cmlib.perf.formats import few_columns, find_format
+import itertools
+from dataclasses import dataclass
+
+from cmlib.perf.formats import find_format
 from cmlib.perf.grammar import ParseError, run_starts, shown
-from cmlib.perf.parsing import parse_rows
+from cmlib.perf.pivot import series
 
 
-def parse_stat(text):
+@dataclass(frozen=True)
+class About:
+    """What there is to say of a file's form.
+
+    Attributes
+    ----------
+    form : str
+        Its name in words.
+    running_shares : bool
+        Whether it says for which share of each interval an event was counted.
+    remarks : tuple of str
+        Sentences on what was left out, added up or taken for granted in reading it.
+    """
+
+    form: str
+    running_shares: bool
+    remarks: tuple
+
+
+def parse_stat(text, *, interval_ms=None):
     """Read counts by interval, in any form that `perf stat` writes and some others.
 
     Fields may be separated (``-x``) by comma, semicolon, tab or any other one
     character but a space, or come as JSON (``-j``); which it is, and whether
     the locale writes decimal commas, is found out. So are perf's table for people,
-    files of three or four columns without running shares, and counts a CPU, core,
-    socket or node, which are added up (:mod:`cmlib.perf.formats`). Comments, blank lines,
+    files of three or four columns without running shares, counts a CPU, core,
+    socket or node, which are added up, and wide tables of a column an event
+    (:mod:`cmlib.perf.formats`). Comments, blank lines,
     totals printed after the intervals, and rows that hold only metrics or name
     no event are left out, and so is a last line that was cut off. Counts are as
     perf prints them: scaled up by the share of time the event was counted. With
@@ -22,7 +45,9 @@ def parse_stat(text):
     ----------
     text : str
         Output of ``perf stat -I`` (rows come with a time), or of ``perf stat``
-        without it (the time is NaN).
+        without it (the time is NaN); or a table.
+    interval_ms : int, optional
+        Length of an interval [ms]: of tables without a column of times, or where its unit is not told.
 
     Returns
     -------
@@ -42,7 +67,7 @@ def parse_stat(text):
             perf prints it: perf 6.x cuts it down to whole percents. Where an event
             is not counted, 0 means that it got no counter; 1 that nothing of the
             program ran, or that its count comes with the next interval's. 1 where the
-            file tells no shares (:func:`cmlib.perf.tells_shares`).
+            file tells no shares (:func:`cmlib.perf.about`).
         unit : str
             Such as ``msec``; empty for plain counts.
 
@@ -63,12 +88,59 @@ def parse_stat(text):
     """
     text = _unicode(text).replace("\r\n", "\n")
     _check_is_one_run(text)
-    form = find_format(text)
-    return parse_rows(text) if form is None else form.read(text)
+    return find_format(text).read(text, interval_ms)
 
 
-def tells_shares(text):
-    """Whether a text says for which share of each interval an event was counted.
+def read_run(text, meta):
+    """Read a run as its metadata say: with their interval, and their names for events.
+
+    Parameters
+    ----------
+    text : str
+        Content of the run's file.
+    meta : dict
+        ``interval_ms``, and ``names``, if there is such a key: from the file's name of an event to its name in the run.
+
+    Returns
+    -------
+    counts, running : DataFrame
+        As from :func:`cmlib.perf.series`.
+
+    Raises
+    ------
+    ValueError
+        As :func:`parse_stat` and :func:`cmlib.perf.series`.
+    """
+    counts, running = series(parse_stat(text, interval_ms=meta["interval_ms"]))
+    names = meta.get("names", {})
+    return counts.rename(columns=names), running.rename(columns=names)
+
+
+def split_runs(text):
+    """Cut a text where another run begins, as ``perf stat --append`` or a wide table put them together.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    list of str
+        What :func:`parse_stat` reads; together they are the text, but for a table's heading, which each has.
+
+    Raises
+    ------
+    ParseError
+        If a table can't be read that far.
+    """
+    form = find_format(text.replace("\r\n", "\n"))
+    if hasattr(form, "runs"):
+        return form.runs(text)
+    return [text[start:end] for start, end in itertools.pairwise([*run_starts(text), len(text)])]
+
+
+def about(text):
+    """Tell a text's form, and what was taken for granted in reading it.
 
     Parameters
     ----------
@@ -77,9 +149,11 @@ def tells_shares(text):
 
     Returns
     -------
-    bool
+    About
     """
-    return find_format(text) is not few_columns
+    text = _unicode(text).replace("\r\n", "\n")
+    form = find_format(text)
+    return About(form.NAME, form.TELLS_SHARES, tuple(form.remarks(text)))
 
 
 def _check_is_one_run(text):

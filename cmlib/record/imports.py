@@ -3,7 +3,7 @@
 import contextlib
 import itertools
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -24,7 +24,6 @@ from cmlib.record.foreign import recognise
 
 _GZIP = b"\x1f\x8b"
 _UNMULTIPLEXED = "ocoe"
-_NO_SHARES = "The file tells no running shares: every event is taken to have been counted all the time."
 
 
 def import_files(
@@ -113,29 +112,43 @@ def _read(file, mode, interval_ms):
         raw = unpack(content, file) if content.startswith(_GZIP) else content
     if told := recognise(raw):
         raise RecordError(f"{file} {told}")
-    starts = perf.run_starts(raw.decode("latin-1"))  # a character a byte
-    if len(starts) == 1:
+    try:
+        parts = perf.split_runs(raw.decode("latin-1"))  # a character a byte
+    except ValueError as error:
+        raise RecordError(f"{file} can't be read: {error}") from error
+    if len(parts) == 1:
         return [_source(file, raw, content if content is not raw else None, mode, interval_ms)]
-    parts = itertools.pairwise([*starts, len(raw)])
-    return [_source(file, raw[start:end], None, mode, interval_ms) for start, end in parts]
+    kept = list(dict.fromkeys(parts))
+    copies = f"{len(parts) - len(kept)} of its {len(parts)} runs are copies of others." * (
+        len(kept) < len(parts)
+    )
+    sources = [_source(file, part.encode("latin-1"), None, mode, interval_ms) for part in kept]
+    return [replace(source, remark=f"{source.remark} {copies}".strip()) for source in sources]
 
 
 def _source(file, raw, compressed, mode, interval_ms):
     text = raw.decode(errors="replace")
     try:
-        frame = perf.parse_stat(text)
+        frame = perf.parse_stat(text, interval_ms=interval_ms)
         counts, running = perf.series(frame)
     except ValueError as error:
         raise RecordError(f"{file} is not interval output of one run of perf stat: {error}") from error
     if frame.empty:
         raise RecordError(
-            f"{file} holds no interval: record it with `perf stat -I 100 -x, -o FILE -- COMMAND`."
+            f"{file} holds no counts by interval: record it with `perf stat -I 100 -x, -o FILE -- COMMAND`."
         )
     _check_event_names(file, counts)
-    facts = _facts(frame, counts, running, text)
-    facts |= {"mode": mode or facts["mode"], "interval_ms": interval_ms or facts["interval_ms"]}
-    facts["running_shares"] = perf.tells_shares(text)
-    return _Source(file, raw, compressed, facts, "" if facts["running_shares"] else _NO_SHARES)
+    about = perf.about(text)
+    names = events.common_names(counts)
+    facts = _facts(frame, counts.rename(columns=names), running.rename(columns=names), names, text)
+    facts |= {
+        "mode": mode or facts["mode"],
+        "interval_ms": interval_ms or facts["interval_ms"],
+        "running_shares": about.running_shares,
+        "names": names,
+    }
+    remarks = [*about.remarks, *(f"{written} is taken for {name}." for written, name in names.items())]
+    return _Source(file, raw, compressed, facts, " ".join(remarks))
 
 
 def _check_event_names(file, names):
@@ -147,12 +160,13 @@ def _check_event_names(file, names):
             )
 
 
-def _facts(frame, counts, running, text):
-    written = {events.base_name(event): event for event in dict.fromkeys(frame["event"])}
+def _facts(frame, counts, running, names, text):
+    bases = {event: events.base_name(event) for event in dict.fromkeys(frame["event"])}
+    written = {names.get(base, base): event for event, base in bases.items()}
     modifiers = {
         name: event.rpartition(":")[2]
         for name, event in written.items()
-        if event == f"{name}:{event.rpartition(':')[2]}"
+        if event == f"{bases[event]}:{event.rpartition(':')[2]}"
     }
     pinned = [name for name, modifier in modifiers.items() if "D" in modifier and name in counts]
     pinned = pinned or [name for name in ("instructions", "cycles") if name in counts]

@@ -78,9 +78,7 @@ def read_counts(file, meta):
     """
     raw = file.with_suffix(".csv.gz")
     try:
-        counts, running = perf.series(
-            perf.parse_stat(read_content(file, meta["sha256"]).decode(errors="replace"))
-        )
+        counts, running = perf.read_run(read_content(file, meta["sha256"]).decode(errors="replace"), meta)
     except ArchiveError as error:
         raise StoreError(str(error)) from error
     except ValueError as error:

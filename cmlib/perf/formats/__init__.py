@@ -1,15 +1,17 @@
-"""Other forms in which counts by interval come, a module each, told apart by content.
+"""Forms in which counts by interval come, a module each, told apart by content.
 
-A module has ``recognises(text)``, which looks at the first lines that hold something, and ``read(text)``, which gives
-the columns of :func:`cmlib.perf.parse_stat`. A new form is a new module and its name in :data:`FORMATS`; `lines` is
-for those that are read line by line.
+A module has ``NAME``; ``TELLS_SHARES``, whether running shares are in it; ``recognises(text)``, which looks at the
+first lines that hold something; ``read(text, interval_ms)``, which gives the columns of :func:`cmlib.perf.parse_stat`;
+``remarks(text)``, what was left out, added up or taken for granted; and, if a file can hold several runs that ``#
+started on`` does not tell apart, ``runs(text)``. A new form is a new module and its place in :data:`FORMATS`; `lines`
+is for those that are read line by line, `heading` for tables.
 """
 
-from cmlib.perf.formats import few_columns, for_people, per_place
+from cmlib.perf.formats import few_columns, for_people, likwid, per_place, separated, wide
 
-FORMATS = (for_people, few_columns, per_place)
+FORMATS = (likwid, for_people, few_columns, wide, per_place, separated)
 
 
 def find_format(text):
-    """The module that reads a text, or None if it is what ``perf stat -x`` and ``-j`` write for one program."""
-    return next((form for form in FORMATS if form.recognises(text)), None)
+    """The module that reads a text."""
+    return next(form for form in FORMATS if form.recognises(text))

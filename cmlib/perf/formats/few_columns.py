@@ -6,7 +6,10 @@ stand for: ``Event 2 Label:  L1I_CACHE_REFILL  RAW Identifier:  r001``.
 
 import re
 
-from cmlib.perf.formats.lines import TIME, UNCOUNTED, as_frame, first_line, match_lines
+from cmlib.perf.formats.lines import NO_SHARES, TIME, UNCOUNTED, as_frame, first_line, match_lines
+
+NAME = "perf stat -x without running shares"
+TELLS_SHARES = False
 
 _COUNT = rf"[0-9]{{1,300}}(?:\.[0-9]+)?|{UNCOUNTED}"
 _ROW = re.compile(
@@ -23,12 +26,14 @@ def recognises(text):
     return bool(found and "," not in re.sub(r"/[^/]*/", "", found[5]))
 
 
-def read(text):
+def read(text, interval_ms=None):
     """Read such intervals.
 
     Parameters
     ----------
     text : str
+    interval_ms : int, optional
+        Not needed here: each line has its time.
 
     Returns
     -------
@@ -46,6 +51,11 @@ def read(text):
         text, _ROW, _HEADING, "has not the columns of the lines before it: time, count, (unit,) event."
     )
     return as_frame(_fields(*found.groups(), names) for found in lines)
+
+
+def remarks(text):
+    """That running shares are missing."""
+    return [NO_SHARES]
 
 
 def _fields(time, _, count, unit, event, names):

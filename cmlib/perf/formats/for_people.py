@@ -4,6 +4,9 @@ import re
 
 from cmlib.perf.formats.lines import TIME, UNCOUNTED, as_frame, first_line, match_lines
 
+NAME = "perf stat's table for people"
+TELLS_SHARES = True
+
 # A count with marks between its digits as the locale sets them: 74,325,443 or 6,00,63,89,180 or 7.309.174.663.
 _COUNT = rf"[0-9](?:[0-9]|[.,'\u00a0\u202f](?=[0-9]))*|{UNCOUNTED}"
 _SHARE = r"\( *([0-9]{1,3}[.,][0-9]+) *%\)"
@@ -24,12 +27,14 @@ def recognises(text):
     return bool(found and not re.search(r"[,;|\t]", found[4].split("/")[0]))
 
 
-def read(text):
+def read(text, interval_ms=None):
     """Read such a table.
 
     Parameters
     ----------
     text : str
+    interval_ms : int, optional
+        Not needed here: each line has its time.
 
     Returns
     -------
@@ -51,6 +56,11 @@ def read(text):
     frame = as_frame(_fields(*found.groups()) for found in lines)
     timed = frame["time_s"].notna()
     return frame[timed].reset_index(drop=True) if timed.any() else frame
+
+
+def remarks(text):
+    """Nothing is taken for granted: shares are printed where they are below 100 %."""
+    return []
 
 
 def _fields(time, count, unit, event, share):

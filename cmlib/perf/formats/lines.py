@@ -6,8 +6,9 @@ import pandas as pd
 from cmlib.perf.grammar import ParseError, shown
 
 _HEAD = 10_000  # characters among which the first line that is no heading is looked for
-_COLUMNS = ["time_s", "event", "value", "supported", "running", "unit"]
+COLUMNS = ["time_s", "event", "value", "supported", "running", "unit"]
 
+NO_SHARES = "The file tells no running shares: every event is taken to have been counted all the time."
 TIME = r"[0-9]{1,12}[.,][0-9]{9}"
 UNCOUNTED = "<not counted>|<not supported>"
 
@@ -66,4 +67,4 @@ def as_frame(rows):
         )
         for time, event, count, share, unit in rows
     ]
-    return pd.DataFrame(counted, columns=_COLUMNS)
+    return pd.DataFrame(counted, columns=COLUMNS)

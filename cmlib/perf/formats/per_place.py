@@ -5,6 +5,9 @@ import re
 from cmlib.perf.formats.lines import TIME
 from cmlib.perf.parsing import parse_rows
 
+NAME = "perf stat -A or --per-…"
+TELLS_SHARES = True
+
 # With -A a CPU; with --per-… a place, and the number of CPUs in it.
 _PLACE = re.compile(
     rf"^( *(?:{TIME}([,;\t|!]))?)(?:CPU[0-9]+([,;\t|!])|[SN][0-9]+(?:-[A-Z]+[0-9]+)*([,;\t|!])[0-9]+\4)",
@@ -24,12 +27,14 @@ def recognises(text):
     )
 
 
-def read(text):
+def read(text, interval_ms=None):
     """Read such counts, and add them up over all places.
 
     Parameters
     ----------
     text : str
+    interval_ms : int, optional
+        Not needed here: each line has its time.
 
     Returns
     -------
@@ -58,3 +63,8 @@ def read(text):
     added["value"] = added["value"].mask(added["missing"])
     added["running"] = added["running"].fillna(0.0).mask(added["missing"], 0.0)
     return added[columns]
+
+
+def remarks(text):
+    """That counts are added up."""
+    return ["Counts of all CPUs, cores, sockets or nodes are added up."]
