@@ -59,6 +59,7 @@ results.table(here, "this-machine",
 # `instructions` and `cycles` are pinned where they are counted, so every interval of every run knows its IPC.
 
 # %%
+results.mark(study.say_source(url, programs))  # simulated counts say so in every caption
 overview = study.recordings(url, programs)
 results.table(overview, "recordings",
               "**Table.** Recorded runs: intervals, events and the share of time each event was on "

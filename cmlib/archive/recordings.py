@@ -73,7 +73,7 @@ def read_packed(description, sha256, *, suffix=".csv.gz"):
     return packed
 
 
-def read_content(description, sha256):
+def read_content(description, sha256, *, suffix=".csv.gz"):
     """Read a recording's content, unpacked.
 
     Parameters, errors: as of :func:`read_packed`; also if it can't be unpacked.
@@ -82,5 +82,5 @@ def read_content(description, sha256):
     -------
     bytes
     """
-    packed = read_packed(description, sha256)
-    return unpack(packed, Path(description).with_suffix(".csv.gz"))
+    packed = read_packed(description, sha256, suffix=suffix)
+    return unpack(packed, Path(description).with_suffix(suffix))

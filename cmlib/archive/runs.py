@@ -18,9 +18,13 @@ SCHEMA = 1
 # A row of PostgreSQL fits into one page of 8 kB, which is 1019 numbers at most.
 MOST_EVENTS = 480
 
+# What counted: the processor's counters, read by perf, or a simulation.
+PERF, VALGRIND = "perf", "valgrind"
+
 _MODES = ("ocoe", "mlpx")
+_CONTENT = {PERF: ".csv.gz", VALGRIND: ".callgrind.gz"}
 # Of what earlier versions did not write.
-_IF_ABSENT = {"note": "", "running_shares": True, "names": {}}
+_IF_ABSENT = {"note": "", "running_shares": True, "names": {}, "source": PERF, "simulator": None}
 _HOW = (
     "Such files are written by `cmlib record` and `cmlib import`; move anything else out of the recordings."
 )
@@ -70,6 +74,16 @@ def events_of(meta):
     return [*meta["pinned"], *itertools.chain.from_iterable(meta["groups"])]
 
 
+def source_of(meta):
+    """What counted a run: ``perf``, or ``valgrind`` where it is simulated."""
+    return meta.get("source", PERF)
+
+
+def content_suffix(meta):
+    """How the name of a run's content file ends, which tells perf's output from Callgrind's."""
+    return _CONTENT[source_of(meta)]
+
+
 def _problem(meta, file):
     """What is wrong with a run's metadata; None if nothing is."""
     checks = [
@@ -86,6 +100,8 @@ def _problem(meta, file):
         ("counters", _are_counters, "two numbers or null: offered and good"),
         ("note", is_text, "text"),
         ("running_shares", lambda known: type(known) is bool, "true or false"),
+        ("source", lambda source: source in _CONTENT, " or ".join(_CONTENT)),
+        ("simulator", lambda simulator: simulator is None or isinstance(simulator, dict), "an object"),
         ("machine", lambda machine: isinstance(machine, dict), "an object"),
         ("program", lambda program: program == file.parent.name, f"the folder's name, {file.parent.name!r}"),
         ("run", lambda run: run == file.stem, f"the file's name, {file.stem!r}"),

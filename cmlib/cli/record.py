@@ -1,8 +1,13 @@
 """`cmlib record`."""
 
 import click
+from click.core import ParameterSource
 
 from cmlib.cli.sampling import sample, sampling_options
+from cmlib.cli.simulating import simulating_options
+
+_OF_PERF = ("mode", "events", "counters", "interval_ms", "per_run", "modifier", "pinned", "wait", "program")
+_OF_SIMULATION = ("passes", "set_name", "caches", "note", "intervals", "every_blocks")
 
 
 @click.command(epilog="Example: cmlib record myapp --mode mlpx --runs 3 -- ./myapp --size 10")
@@ -48,8 +53,19 @@ from cmlib.cli.sampling import sample, sampling_options
 @click.option("--set", "set_name", help="Name of the set, instead of ocoe, mlpx12 or sweep.")
 @click.option("--note", default="", help="Kept with every run.")
 @click.option("--wait", is_flag=True, help="Wait for another recording to end, instead of failing.")
+@click.option(
+    "--intervals", type=click.IntRange(1), help="Simulated: about how many intervals.  [default: 200]"
+)
+@click.option(
+    "--every-blocks",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Simulated: basic blocks of an interval; saves the run that estimates them.",
+)
 @sampling_options
-def record(name, command, program, scale, options, note, wait, pinned, sampling, **wanted):
+@simulating_options
+@click.pass_context
+def record(context, name, command, program, scale, options, note, wait, pinned, **how):
     """Record program NAME: run COMMAND under perf, once for each handful of events and each pass.
 
     With --program, one of those that cmlib knows how to get ready (input, servers, load) is recorded instead,
@@ -65,19 +81,49 @@ def record(name, command, program, scale, options, note, wait, pinned, sampling,
     With --samples, one run is sampled instead: every --period counts of the first event, with the counts of
     the others, only of the process itself; each call adds a stream. Notebook 07 reads them.
 
+    With --simulate, COMMAND runs under Valgrind's Callgrind, 50 to 100 times slower: thirteen events, of which
+    instructions, loads, stores and branches are exact and misses and mispredictions come from a model, in
+    intervals of equal numbers of basic blocks. See docs/simulated-counts.md.
+
     COMMAND gets no input, its output is discarded, its standard error is shown if it fails. When it ends,
     whatever it left running is ended too.
     """
     from cmlib.record import Request, record_program
 
+    sampling, simulated = how.pop("sampling"), how.pop("simulated")
+    intervals = {key: how.pop(key) for key in ("intervals", "every_blocks")}
+    if simulated is not None:
+        _check_simulated(context, sampling)
+        _simulate(name, command, how, caches=simulated, note=note, **intervals)
+        return
+    if any(intervals.values()):
+        raise click.UsageError("--intervals and --every-blocks belong to --simulate.")
     name, recorded = _what(name, command, program, scale, options)
     if sampling is not None:
-        sample(name, recorded, sampling, events=wanted["events"], modifier=wanted["modifier"], wait=wait)
+        sample(name, recorded, sampling, events=how["events"], modifier=how["modifier"], wait=wait)
         return
-    request = Request(pinned=tuple(filter(None, pinned.split(","))), **wanted)
+    request = Request(pinned=tuple(filter(None, pinned.split(","))), **how)
     for set_name, made in record_program(name, recorded, request, wait=wait, note=note).items():
         click.echo(f"{name}: {len(made)} runs made, set {set_name} is complete")
     click.echo(f"Study it: cmlib run live -p program={name}")
+
+
+def _check_simulated(context, sampling):
+    given = [key for key in _OF_PERF if context.get_parameter_source(key) == ParameterSource.COMMANDLINE]
+    if given or sampling is not None:
+        asked = f"--{given[0].replace('_', '-')}" if given else "--samples"
+        raise click.UsageError(f"{asked} is for perf; a simulation counts all its events in every interval.")
+
+
+def _simulate(name, command, how, **wanted):
+    if name is None or not command:
+        raise click.UsageError("--simulate takes a NAME and a command after --.")
+    from cmlib.simulate import record_simulated
+
+    chosen = {key: value for key, value in (how | wanted).items() if value and key in _OF_SIMULATION}
+    made = record_simulated(name, command, say=lambda text: click.echo(text, err=True), **chosen)
+    click.echo(f"{name}: {len(made)} simulated runs made")
+    click.echo(f"Look at it: cmlib run live 01 -p program={name}")
 
 
 def _what(name, command, program, scale, options):

@@ -5,6 +5,7 @@ from cmlib.events.kinds import kinds
 from cmlib.events.naming import abbreviate, base_name, encode
 from cmlib.events.perf_list import from_perf_list
 from cmlib.events.recognition import Recognised, recognise, say_recognised
+from cmlib.events.simulated import cycle_estimate, is_simulated, simulated_events
 from cmlib.events.sums import umask_sums
 from cmlib.events.tables import (
     EventError,
@@ -24,15 +25,18 @@ __all__ = [
     "base_name",
     "common_names",
     "core_events",
+    "cycle_estimate",
     "encode",
     "from_perf_list",
     "general_events",
     "is_event",
+    "is_simulated",
     "kinds",
     "known_tables",
     "read_table",
     "recognise",
     "say_recognised",
+    "simulated_events",
     "table",
     "table_for",
     "table_of",

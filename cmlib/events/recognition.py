@@ -3,6 +3,7 @@
 import functools
 from dataclasses import dataclass
 
+from cmlib.events.simulated import is_simulated
 from cmlib.events.tables import general_events, known_tables, table
 
 # Names of a processor's own events that must be a table's, of those there are.
@@ -38,7 +39,7 @@ def recognise(names):
     -------
     Recognised
     """
-    own = {name for name in names if ":" not in name} - _general_names()
+    own = {name for name in names if ":" not in name and not is_simulated(name)} - _general_names()
     known = {name: _events_of(name) for name in known_tables()}
     matched = max((len(own & events) for events in known.values()), default=0)
     if matched < max(_FEWEST_NAMES, _LEAST_SHARE * len(own)):

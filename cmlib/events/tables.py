@@ -11,7 +11,7 @@ COLUMNS = ("event", "code", "umask", "bits", "counters", "unit", "abbr", "core",
 _NUMBERS = ("code", "umask", "bits", "counters", "core")
 _FILLED = ("event", "code", "umask", "counters", "unit", "description")
 _PROCESSORS, _GENERAL = "processors", "perf"
-_NO_TABLES = (_PROCESSORS, _GENERAL, "autoperf")
+_NO_TABLES = (_PROCESSORS, _GENERAL, "autoperf", "simulated")
 
 
 class EventError(CmlibError, ValueError):

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 from cmlib.archive import errors_as, pack, read_file, unpack, write_recording
-from cmlib.archive.runs import SCHEMA, check_run, read_run
+from cmlib.archive.runs import SCHEMA, VALGRIND, check_run, content_suffix, read_run, source_of
 from cmlib.errors import CmlibError
 
 _PLAN = ("mode", "pinned", "groups", "modifier", "interval_ms", "encodings")
@@ -55,9 +55,10 @@ def existing_runs(folder):
 
 
 def read_raw(folder, run):
-    """perf's output of one run, as perf wrote it [bytes]."""
-    file = Path(folder) / f"{run}.csv.gz"
+    """Output of one run, as perf or Callgrind wrote it [bytes]."""
+    description = Path(folder) / f"{run}.json"
     with errors_as(RecordError, folder):
+        file = description.with_suffix(content_suffix(read_run(description)))
         return unpack(read_file(file), file)
 
 
@@ -80,11 +81,17 @@ def check_comparable(existing, intended):
         Naming the first difference, with both values.
     """
     for meta in existing:
-        pairs = {"command": (meta["command"], intended["command"])}
+        pairs = {
+            "source of counts": (source_of(meta), source_of(intended)),
+            "command": (meta["command"], intended["command"]),
+        }
         for key in intended["machine"].keys() - {"load_1min"}:
             pairs[key] = (meta["machine"].get(key), intended["machine"][key])
         if meta["set"] == intended["set"]:
             pairs["counters"] = (meta["counters"], intended["counters"])
+            if source_of(meta) == VALGRIND:
+                there, here = meta["simulator"], intended["simulator"]
+                pairs |= {f"simulator ({key})": (there.get(key), here[key]) for key in here}
             if meta["part"] == intended["part"]:
                 pairs |= {key: (meta[key], intended[key]) for key in _PLAN}
         for key, (there, here) in pairs.items():
@@ -133,7 +140,7 @@ def add_run(folder, meta, raw, *, compressed=None):
                 f"{meta['program']}/{meta['run']} exists, and recordings are never overwritten."
             )
         check_run(meta, target)
-        write_recording(target, compressed or pack(raw), meta, schema=SCHEMA)
+        write_recording(target, compressed or pack(raw), meta, schema=SCHEMA, suffix=content_suffix(meta))
     return target
 
 

@@ -54,12 +54,18 @@ def resolve(command):
     RecordError
         If there is no such program, or no perf to run it under.
     """
+    found = find_program(command)
+    check_perf()
+    return found
+
+
+def find_program(command):
+    """As :func:`resolve`, whatever it is to run under."""
     if not command:
         raise RecordError("no command to record: give one after --, as in `cmlib record NAME -- ./program`.")
     program = shutil.which(command[0])
     if program is None:
         raise RecordError(f"{command[0]!r} does not exist, or is not executable.")
-    check_perf()
     return [os.path.abspath(program) if os.sep in program else program, *command[1:]]
 
 

@@ -68,10 +68,15 @@ def as_program(command):
         check_perf()
         return command
     resolve(command)
+    return Program(noted(command), lambda: contextlib.nullcontext(Counted(list(command))))
+
+
+def noted(command):
+    """A command line as text, as it is noted with its runs; a RecordError if it can't be."""
     if not all(map(is_text, command)):
         raise RecordError(
             f"the command {shlex.join(command)!r} holds bytes that are not UTF-8, and could not be "
             "noted with its runs: "
             "rename what it names, or put it into a script."
         )
-    return Program(shlex.join(command), lambda: contextlib.nullcontext(Counted(list(command))))
+    return shlex.join(command)

@@ -78,6 +78,7 @@ class Results:
         self._draft = self._final.with_name(f"{notebook}.partial")
         shutil.rmtree(self._draft, ignore_errors=True)
         self._draft.mkdir(parents=True)
+        self._origin = ""
         self._record = {
             "schema": SCHEMA,
             "notebook": notebook,
@@ -91,8 +92,13 @@ class Results:
             "overviews": {},
         }
 
+    def mark(self, origin):
+        """Say in every caption from now on where its numbers come from, such as a simulation; empty says nothing."""
+        self._origin = f" {origin}" if origin else ""
+
     def figure(self, figure, name, caption):
         """Keep a matplotlib figure as PNG and SVG, and show it with its caption below."""
+        caption += self._origin
         png = self._draft / f"{name}.png"
         figure.savefig(png, dpi=160, bbox_inches="tight")
         figure.savefig(png.with_suffix(".svg"), bbox_inches="tight", metadata={"Date": None})
@@ -102,6 +108,7 @@ class Results:
 
     def table(self, frame, name, caption, *, rows=40, decimals=2):
         """Keep a frame as CSV and Parquet, and show its first `rows` rows with its caption above."""
+        caption += self._origin
         frame.to_csv(self._draft / f"{name}.csv", index=_has_named_index(frame))
         frame.to_parquet(self._draft / f"{name}.parquet")
         self._add("tables", name, {"name": name, "caption": caption, "n_rows": len(frame)})

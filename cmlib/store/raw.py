@@ -4,7 +4,8 @@ from pathlib import Path
 
 from cmlib import perf, places
 from cmlib.archive import ArchiveError, read_content
-from cmlib.archive.runs import MOST_EVENTS, read_run
+from cmlib.archive.runs import MOST_EVENTS, VALGRIND, content_suffix, read_run, source_of
+from cmlib.simulate.series import read_series
 from cmlib.store.urls import StoreError
 
 
@@ -63,22 +64,25 @@ def read_counts(file, meta):
     Parameters
     ----------
     file : pathlib.Path
-        The metadata file; perf's output lies beside it.
+        The metadata file; perf's or Callgrind's output lies beside it.
     meta : dict
 
     Returns
     -------
     counts, running : DataFrame
-        As from :func:`cmlib.perf.series`.
+        As from :func:`cmlib.perf.series`, or :func:`cmlib.simulate.read_series`.
 
     Raises
     ------
     StoreError
-        Naming the file, if perf's output is missing, is not what was recorded, or has no series in it.
+        Naming the file, if the output is missing, is not what was recorded, or has no series in it.
     """
-    raw = file.with_suffix(".csv.gz")
+    suffix = content_suffix(meta)
+    raw = file.with_suffix(suffix)
     try:
-        counts, running = perf.read_run(read_content(file, meta["sha256"]).decode(errors="replace"), meta)
+        text = read_content(file, meta["sha256"], suffix=suffix).decode(errors="replace")
+        simulated = source_of(meta) == VALGRIND
+        counts, running = read_series(text) if simulated else perf.read_run(text, meta)
     except ArchiveError as error:
         raise StoreError(str(error)) from error
     except ValueError as error:

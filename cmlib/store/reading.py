@@ -26,7 +26,8 @@ class Run:
         of lines completed by what :func:`load` says.
     counts : DataFrame, shape (n_intervals, n_events)
         Events per interval as perf prints them, NaN where not counted. The
-        index `time_s` is the interval's end [s]; columns are events.
+        index `time_s` is the interval's end [s]; columns are events. Of a simulated run, a second
+        stands for 10⁹ instructions.
     running : DataFrame, shape (n_intervals, n_events)
         Share of the time each event was counted, 0 to 1; 1 throughout where `meta` has ``running_shares`` False:
         the file that was imported told none.
@@ -55,9 +56,10 @@ def runs(url=None, *, program=None, set=None, mode=None):
     DataFrame
         A row a run, by program, set, pass and part: run_id (such as
         ``gcc/ocoe-p0-00``), program, set, mode, pass, part, run, command, date,
-        interval_ms, duration_s, exit_code, running_shares, n_intervals, n_events, events
-        (a tuple of names), series_table. Date and exit code may be missing in runs imported from elsewhere;
-        running_shares is False where the file told none, and each was taken to be 1.
+        interval_ms, duration_s, exit_code, source (``perf``, or ``valgrind`` where counts are simulated),
+        running_shares, n_intervals, n_events, events (a tuple of names), series_table. Date and exit
+        code may be missing in runs imported from elsewhere; running_shares is False where the file told
+        none, and each was taken to be 1.
 
     Raises
     ------

@@ -3,11 +3,12 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from cmlib.archive.runs import content_suffix
 from cmlib.store.lines import scan_lines
 from cmlib.store.raw import scan_recordings
 
 SERIES, LINES = "recordings", "samples"
-_CONTENT = {SERIES: ".csv.gz", LINES: ".csv"}
+_LINES_CONTENT = ".csv"
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,8 @@ class Source:
 
     def state(self):
         """Sizes and times of its files, by which one that was put right is noticed."""
-        return " ".join(map(_state, (self.file, self.file.with_suffix(_CONTENT[self.kind]))))
+        suffix = _LINES_CONTENT if self.kind == LINES else content_suffix(self.meta or {})
+        return " ".join(map(_state, (self.file, self.file.with_suffix(suffix))))
 
 
 def find_sources(recordings_dir=None, samples_dir=None):

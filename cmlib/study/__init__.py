@@ -20,6 +20,7 @@ from cmlib.study.collection import (
     recordings,
     running_shares,
     say_recorded,
+    say_source,
     sum_checks,
 )
 from cmlib.study.colocation import colocated, leading_units, movement, say_movement
@@ -124,6 +125,7 @@ __all__ = [
     "say_movement",
     "say_pairs",
     "say_recorded",
+    "say_source",
     "suites",
     "sum_checks",
 ]

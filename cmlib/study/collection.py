@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 
 from cmlib import store
+from cmlib.archive.runs import VALGRIND, source_of
 from cmlib.schedule import PINNED
 from cmlib.study.data import interval_runs, whole_intervals
 from cmlib.study.event_tables import event_table, known_sums
@@ -63,7 +64,7 @@ def recordings(url, programs):
             {
                 "program": program,
                 "set": name,
-                "kind": _KIND[group["mode"].iloc[0]],
+                "kind": _kind(loaded[0].meta),
                 "passes": group["pass"].nunique(),
                 "runs": len(group),
                 "events": len({event for run in loaded for event in _unpinned(run)}),
@@ -81,13 +82,13 @@ def running_shares(url, programs):
     Returns
     -------
     DataFrame
-        Columns ``kind`` (OCOE or MLPX) and ``share`` (0–1).
+        Columns ``kind`` (OCOE, MLPX or simulated) and ``share`` (0–1).
     """
     parts = []
     for run in _runs(url, programs):
         values = _unpinned(run).to_numpy().ravel()
         values = values[np.isfinite(values)]
-        parts.append(pd.DataFrame({"kind": _KIND[run.meta["mode"]], "share": values}))
+        parts.append(pd.DataFrame({"kind": _kind(run.meta), "share": values}))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -151,7 +152,8 @@ def counting_events(url, programs):
     for run in _runs(url, programs):
         sums = run.counts.sum()
         for event in _unpinned(run):
-            per = 1000 / sums.get("instructions", np.nan), 1 / run.interval_s.sum()
+            executed = sums.get("instructions", sums.get("sim.instructions", np.nan))
+            per = 1000 / executed, 1 / run.interval_s.sum()
             rates = [sums[event] * factor for factor in per]
             totals.setdefault((event, run.meta["program"]), []).append((sums[event], *rates))
     rows = []
@@ -222,6 +224,8 @@ def say_recorded(url, program, n=3):
         return {
             "limits": f"IPC is {np.mean(means):.2f} in {runs}{apart}, which alone does not tell what limits the program"
         }
+    if _simulator(url, program):
+        return _say_simulated(url, program)
     leading = _leading(url, program, n)
     often = ", ".join(f"`{event}` {rate:,.0f} times a second" for event, rate in leading.items())
     return {
@@ -231,6 +235,59 @@ def say_recorded(url, program, n=3):
         "lacking": "IPC, and where the cycles go. `cmlib doctor` says whether this machine has hardware counters; "
         f"on one that has, `cmlib record {program} -- COMMAND` records what that takes",
     }
+
+
+def say_source(url, programs):
+    """Say that the counts of some programs are simulated, and by what, for captions.
+
+    Parameters
+    ----------
+    url : str
+    programs : list of str
+        From :func:`cmlib.study.programs`, which mixes no simulated programs with measured ones.
+
+    Returns
+    -------
+    str
+        Empty where counts were measured.
+    """
+    if not (simulator := _simulator(url, programs[0])):
+        return ""
+    return (
+        f"**Simulated** by Valgrind's Callgrind {simulator['version']}, not measured; a second stands for 10⁹ "
+        "instructions."
+    )
+
+
+def _simulator(url, program):
+    """What simulated a program's runs; None where they were measured."""
+    meta = next(_metadata(url, [program]))
+    return meta["simulator"] if source_of(meta) == VALGRIND else None
+
+
+def _say_simulated(url, program):
+    counting = counting_events(url, [program])["per 1000 instructions"]
+    modelled = ", ".join(
+        f"{counting.get(f'sim.{event}', 0.0):.3g} {event.replace('_', ' ')}"
+        for event in ("l1d_load_misses", "ll_load_misses", "conditional_mispredictions")
+    )
+    return {
+        "limits": f"its counts are simulated, and a simulation counts no cycles. Per 1,000 instructions the model has "
+        f"{modelled}",
+        "sure": "instructions, loads, stores and branches are exact; misses and mispredictions are those of a model "
+        f"without prefetching and speculation, with caches of {_say_caches(url, program)}",
+        "lacking": "IPC, and where the cycles go: they take a processor's counters. `cmlib diagnose --simulate -- "
+        "COMMAND` shows the phases",
+    }
+
+
+def _say_caches(url, program):
+    caches = _simulator(url, program)["caches"]
+    return ", ".join(f"{shape.split(',')[0]} ({name})" for name, shape in caches.items())
+
+
+def _kind(meta):
+    return "simulated" if source_of(meta) == VALGRIND else _KIND[meta["mode"]]
 
 
 def _leading(url, program, n):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from cmlib import clean, fuse, store
+from cmlib.archive.runs import VALGRIND
 from cmlib.errors import NothingRecordedError, UnfitRecordingError
 from cmlib.fanout import fan_out
 from cmlib.schedule import PINNED
@@ -53,7 +54,8 @@ def programs(url, wanted="all", *, modes=()):
     modes : sequence of "ocoe", "mlpx" and "lines", optional
         Ways of counting that a program must have been recorded in, with instructions and cycles and for at least 20
         intervals in every run. ``all`` leaves out programs that lack something of this. Programs that were kept as
-        lines only are not there unless lines are asked for.
+        lines only are not there unless lines are asked for. Simulated programs are there if they are named, and
+        never together with measured ones.
 
     Returns
     -------
@@ -69,7 +71,8 @@ def programs(url, wanted="all", *, modes=()):
     """
     runs = store.runs(url) if "lines" in modes else _in_intervals(store.runs(url))
     lacking = {name: _lacking(own, modes) for name, own in runs.groupby("program")}
-    complete = [name for name, lacks in lacking.items() if not lacks]
+    simulated = set(runs.loc[runs["source"] == VALGRIND, "program"])
+    complete = [name for name, lacks in lacking.items() if not lacks and name not in simulated]
     if wanted == "all" and not complete:
         kinds = " and ".join(_KINDS[mode] for mode in modes) or "in intervals"
         raise NothingRecordedError(f"no program is recorded {kinds}. Record one: {_how('NAME', modes)}")
@@ -83,6 +86,11 @@ def programs(url, wanted="all", *, modes=()):
             raise UnfitRecordingError(
                 f"program {name!r} has {lacking[name]}. What is missing: {_how(name, modes)}"
             )
+    if 0 < len(simulated & set(names)) < len(names):
+        raise UnfitRecordingError(
+            f"{', '.join(sorted(simulated & set(names)))} is simulated, and others of {wanted} are measured: simulated "
+            "counts never stand beside measured ones in a table or model. Study them one after the other."
+        )
     return names
 
 
@@ -95,6 +103,10 @@ def _left_out(url, program):
 
 def _lacking(runs, modes):
     """What a program's runs lack to be studied by their IPC both with and without multiplexing; empty if nothing."""
+    if runs["source"].nunique() > 1:
+        return "measured and simulated runs in one folder, and the two are never joined"
+    if modes and VALGRIND in set(runs["source"]):
+        return "simulated runs only, which count no cycles, so that there is no IPC"
     usable = runs[(runs["mode"] == "lines") | runs["events"].map(_knows_ipc)]
     if usable.empty and modes:
         return "no run that counts instructions and cycles, which takes a machine with hardware counters"

@@ -18,9 +18,10 @@ def event_table(url):
     -------
     DataFrame
         As :func:`cmlib.events.table` gives it: the tables of the machines that runs were recorded on; where a
-        machine is not known, the table told by the names of the program's events; and what perf names alike on every
-        processor. Machines none of whose own events were recorded have no part in it. Where several have, events and
-        short names are those of the machine of which most events were recorded.
+        machine is not known, the table told by the names of the program's events; what perf names alike on
+        every processor; and simulated events. Machines none of whose own events were recorded have no part
+        in it. Where several have, events and short names are those of the machine of which most events were
+        recorded.
     """
     recorded = {}
     for _, names, table, _ in _programs(url):
@@ -29,6 +30,7 @@ def event_table(url):
     tables = [(events.table(name), seen) for name, seen in recorded.items() if name]
     by_use = sorted(tables, key=lambda both: -both[0].index.isin(both[1]).sum())
     general = events.general_events()
+    general = pd.concat([general, _simulated()[general.columns]])
     joined = pd.concat(
         [
             *(table for table, seen in by_use if table.index.isin(seen).any()),
@@ -89,6 +91,13 @@ def _programs(url):
         recognised = events.recognise(names) if known == "" else None
         table = known if recognised is None else next(iter(recognised.tables), None)
         yield program, names, table, recognised
+
+
+def _simulated():
+    """Simulated events with the columns that say what was counted; exact or modelled is said with the unit."""
+    table = events.simulated_events()
+    numbers = {"code": 0, "umask": 0, "bits": 0, "counters": 0, "core": 0, "named": False, "whole": False}
+    return table.assign(abbr="", unit="simulated, " + table["kind"], **numbers)
 
 
 def _is_known(machine):

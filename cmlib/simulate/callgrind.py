@@ -1,0 +1,161 @@
+"""Reading what Callgrind writes: costs of the parts of a run, in total and by function."""
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from cmlib.errors import CmlibError
+
+_PROCESS = re.compile(r"^version: ", re.MULTILINE)
+_PART = re.compile(r"^(?:desc: Timerange: Basic block ([0-9]+) - ([0-9]+)|totals: ([0-9 ]+))$", re.MULTILINE)
+_CACHE = re.compile(r"^desc: (I1|D1|LL) cache: (.+)$", re.MULTILINE)
+_NAMED = re.compile(r"(c?)(fn|fl|fi|fe|ob)=(?:\(([0-9]+)\) ?)?(.*)")
+_COST = frozenset("0123456789+-*")
+_KIND = {"fn": "fn", "fl": "file", "fi": "file", "fe": "file", "ob": "ob"}
+
+
+class CallgrindError(CmlibError, ValueError):
+    """Text that is not what Callgrind writes, or is cut off."""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What one or several processes did, part by part.
+
+    Attributes
+    ----------
+    totals : DataFrame of int, shape (n_parts, n_events)
+        Columns: Callgrind's short names, such as ``Ir``. Parts of a process in order, processes one after another.
+    blocks : ndarray of int, shape (n_parts,)
+        Basic blocks executed in each part.
+    caches : dict of str to str
+        Simulated geometry by I1, D1 and LL, such as ``32768 B, 64 B, 8-way associative``.
+    version : str
+        Of Callgrind, such as ``3.19.0``.
+    """
+
+    totals: pd.DataFrame
+    blocks: np.ndarray
+    caches: dict
+    version: str
+
+
+def read_parts(text):
+    """Read the totals of each part, which Callgrind writes at ``--dump-every-bb`` and at the end.
+
+    Parameters
+    ----------
+    text : str
+        Output of Callgrind, with ``--combine-dumps=yes`` of all parts; of several processes one after another.
+
+    Returns
+    -------
+    Parts
+
+    Raises
+    ------
+    CallgrindError
+        If it is not Callgrind's output, counts different events in different processes, or is cut off.
+    """
+    processes = _processes(text)
+    events = {_header(process, "events") for process in processes}
+    if len(events) > 1:
+        raise CallgrindError(f"the processes counted different events: {' and '.join(sorted(events))}.")
+    names = events.pop().split()
+    rows, blocks = [], []
+    for process in processes:
+        for found in _PART.finditer(process):
+            if found[3] is None:
+                blocks.append(int(found[2]) - int(found[1]))
+            else:
+                rows.append(_padded(found[3].split(), names))
+        if len(rows) != len(blocks):
+            raise CallgrindError(
+                f"Callgrind's output is cut off: {len(blocks)} parts begin, {len(rows)} have totals."
+            )
+    if not rows:
+        raise CallgrindError("Callgrind's output has no totals: did the program run under Callgrind at all?")
+    creator = re.search(r"^creator: callgrind-(\S+)", text, re.MULTILINE)
+    return Parts(
+        totals=pd.DataFrame(rows, columns=names),
+        blocks=np.array(blocks),
+        caches=dict(_CACHE.findall(processes[0])),
+        version=creator[1] if creator else "",
+    )
+
+
+def read_functions(text):
+    """Read what each function itself did in each part, without the functions that it called.
+
+    Parameters
+    ----------
+    text : str
+        As of :func:`read_parts`.
+
+    Returns
+    -------
+    DataFrame of int
+        Index: ``part``, ``function``, ``file`` (as the debug information names it, ``???`` without) and ``object``;
+        columns: Callgrind's short names. The rows of a part add up to its totals.
+
+    Raises
+    ------
+    CallgrindError
+        As of :func:`read_parts`.
+    """
+    names = list(read_parts(text).totals.columns)
+    found = {}
+    first = 0
+    for process in _processes(text):
+        first = _read_process(process, first, len(names), found)
+    index = pd.MultiIndex.from_tuples(found, names=["part", "function", "file", "object"])
+    return pd.DataFrame(list(found.values()), index, names)
+
+
+def _processes(text):
+    starts = [found.start() for found in _PROCESS.finditer(text)]
+    if not starts:
+        raise CallgrindError(f"{text[:60]!r} does not begin as output of Callgrind does, with `version: 1`.")
+    return [text[start:end] for start, end in zip(starts, [*starts[1:], len(text)], strict=True)]
+
+
+def _read_process(text, part, n_events, found):
+    """Add one process's costs to `found`; return the number of the part after its last."""
+    n_positions = len(_header(text, "positions").split())
+    known = {"fn": {}, "file": {}, "ob": {}}
+    place = {"fn": "", "file": "", "ob": ""}
+    costs, inclusive = None, False
+    for line in text.splitlines():
+        if line[:1] in _COST and line:
+            if not inclusive:
+                for k, cost in enumerate(line.split()[n_positions:]):
+                    costs[k] += int(cost)
+            inclusive = False
+        elif line.startswith("calls="):
+            inclusive = True
+        elif named := _NAMED.fullmatch(line):
+            called, key, number, name = named.groups()
+            kind = _KIND[key]
+            name = known[kind].setdefault(number, name) if number else name
+            if called or key in ("fi", "fe"):
+                continue  # where a call goes, or code that was inlined: the function stays
+            place[kind] = name
+            if kind == "fn":
+                costs = found.setdefault((part, name, place["file"], place["ob"]), [0] * n_events)
+        elif line.startswith("totals:"):
+            part += 1
+    return part
+
+
+def _header(text, key):
+    found = re.search(rf"^{key}: (.+)$", text, re.MULTILINE)
+    if found is None:
+        raise CallgrindError(f"Callgrind's output has no line `{key}:`.")
+    return found[1]
+
+
+def _padded(costs, names):
+    """Zeros at the end of a row of costs are left out by Callgrind."""
+    return [*map(int, costs), *[0] * (len(names) - len(costs))]

@@ -1,0 +1,190 @@
+"""Recording by simulation: into the archive and the store, beside nothing measured, and ended cleanly."""
+
+import json
+import platform
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from click.testing import CliRunner
+
+from cmlib import store, study
+from cmlib.cli import main
+from cmlib.errors import UnfitRecordingError
+from cmlib.record import RecordError
+from cmlib.record.archive import check_comparable, existing_runs, read_raw
+from cmlib.simulate import read_functions, record_simulated
+from cmlib.simulate.cost import estimate_cost
+from tests.simulated_runs import CACHES, build
+from tests.small_runs import add_run
+
+needs_valgrind = pytest.mark.needs("cc", "valgrind")
+# More blocks than Valgrind's own time slice, so that intervals are equal.
+EVERY = 100_000
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    return build(tmp_path_factory.mktemp("program"))
+
+
+@pytest.fixture(scope="module")
+def recorded(program, tmp_path_factory):
+    """Two simulated runs of the planted program, and what was said."""
+    folder, said = tmp_path_factory.mktemp("data") / "recordings", []
+    folder.mkdir()
+    record_simulated(
+        "app", [program, "300000"], every_blocks=EVERY, caches=CACHES, folder=folder, say=said.append
+    )
+    return folder, said
+
+
+@needs_valgrind
+def test_two_runs_count_the_same_instructions_and_say_so(recorded):
+    folder, said = recorded
+    assert said[-1].startswith("The 2 runs executed the same instructions")
+    first, second = (
+        read_functions(read_raw(folder / "app", run).decode()) for run in existing_runs(folder / "app")
+    )
+    assert first.sum()["Ir"] == pytest.approx(second.sum()["Ir"], rel=1e-4)
+
+
+@needs_valgrind
+def test_planted_loads_and_stores_are_counted_exactly(recorded):
+    functions = read_functions(read_raw(recorded[0] / "app", "sim-p0-00").decode()).groupby("function").sum()
+    assert functions.loc["sum", "Dr"] - 600_000 in range(5)
+    assert functions.loc["fill", "Dw"] - 600_000 in range(5)
+    # Every store of `fill` is 512 bytes after the one before: none finds its line in 32 KiB.
+    assert functions.loc["fill", "D1mw"] > 0.99 * 600_000
+
+
+@needs_valgrind
+def test_the_store_holds_what_callgrind_wrote(recorded, tmp_path):
+    folder, _ = recorded
+    url = f"sqlite:///{tmp_path / 'store.sqlite'}"
+    listed = store.rebuild(folder, url)
+    assert listed["source"].tolist() == ["valgrind", "valgrind"]
+    run = store.load(url, "app/sim-p0-00")
+    assert run.meta["simulator"]["caches"]["LL"] == "262144 B, 64 B, 8-way associative"
+    assert run.meta["simulator"]["every_blocks"] == EVERY
+    totals = read_functions(read_raw(folder / "app", "sim-p0-00").decode()).sum()
+    assert run.counts["sim.loads"].sum() == totals["Dr"]
+    table = study.event_table(url)
+    assert table.at["sim.loads", "unit"] == "simulated, exact"
+    assert "**Simulated** by Valgrind" in study.say_source(url, ["app"])
+    assert "counts no cycles" in study.say_recorded(url, "app")["limits"]
+    assert set(study.recordings(url, ["app"])["kind"]) == {"simulated"}
+
+
+@needs_valgrind
+def test_simulated_programs_never_stand_with_measured_ones(recorded, tmp_path):
+    url = f"sqlite:///{tmp_path / 'store.sqlite'}"
+    folder = tmp_path / "recordings"
+    add_run(folder, "measured", "ocoe", 0, 0, [("x", 3.0)])
+    (folder / "app").symlink_to(recorded[0] / "app")
+    store.rebuild(folder, url)
+    assert study.programs(url) == ["measured"]
+    assert study.programs(url, "app") == ["app"]
+    assert study.say_source(url, ["measured"]) == ""
+    with pytest.raises(UnfitRecordingError, match="app is simulated, and others .* never stand beside"):
+        study.programs(url, "app,measured")
+    with pytest.raises(UnfitRecordingError, match="simulated runs only, which count no cycles"):
+        study.programs(url, "app", modes=["ocoe"])
+
+
+@needs_valgrind
+def test_nothing_measured_is_added_to_what_is_simulated_and_no_other_caches(recorded, program):
+    folder, _ = recorded
+    meta = existing_runs(folder / "app")["sim-p0-00"]
+    with pytest.raises(RecordError, match='another source of counts: "valgrind" there, "perf" now'):
+        check_comparable([meta], meta | {"source": "perf"})
+    with pytest.raises(RecordError, match="another simulator .options."):
+        record_simulated("app", [program, "300000"], caches=CACHES | {"LL": "1M,8,64"}, folder=folder)
+
+
+@needs_valgrind
+def test_the_cost_is_told_from_a_run_without_simulation(program, recorded):
+    cost = estimate_cost([program, "300000"])
+    blocks = 2.4e6  # two loops, twice: about two blocks a load, and one a store
+    assert blocks / 3 < cost.blocks < 3 * blocks and cost.seconds > 0
+    assert cost.every(intervals=10) == pytest.approx(cost.blocks / 10, abs=1)
+    assert cost.every(intervals=10**6) == 100_000
+    with pytest.raises(RecordError, match="more than 0.1 s under Valgrind .*--every-blocks"):
+        estimate_cost([program, "300000000"], limit_s=0.1)
+
+
+@needs_valgrind
+@pytest.mark.parametrize(
+    ("command", "complaint"),
+    [
+        (["sh", "-c", "echo told >&2; exit 3"], "failed with exit code 3 under Valgrind.*told"),
+        (["no-such-program"], "does not exist"),
+    ],
+)
+def test_a_program_that_fails_is_told_and_leaves_nothing(tmp_path, command, complaint):
+    with pytest.raises(RecordError, match=f"(?s){complaint}"):
+        record_simulated("app", command, every_blocks=EVERY, folder=tmp_path, say=lambda text: None)
+    assert [file for file in tmp_path.rglob("*") if file.is_file()] == []
+
+
+@needs_valgrind
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the instruction is one of x86-64")
+def test_what_valgrind_can_not_run_comes_with_its_own_words(tmp_path):
+    source = 'int main(void) { __asm__ volatile(".byte 0x62,0xf1,0xfd,0x48,0xef,0xc0"); return 0; }'
+    program = build(tmp_path / "program", name="avx512", source=source)
+    with pytest.raises(RecordError, match=r"(?s)can't run .*[Uu]nrecognised instruction.*-march="):
+        record_simulated("app", [program], every_blocks=EVERY, folder=tmp_path, say=lambda text: None)
+
+
+def test_without_valgrind_the_package_is_named(tmp_path, no_perf):
+    with pytest.raises(RecordError, match="apt-get install valgrind"):
+        record_simulated("app", ["true"], folder=tmp_path)
+
+
+@needs_valgrind
+def test_an_interrupted_simulation_leaves_nothing(tmp_path, program):
+    command = [sys.executable, "-c", "from cmlib.cli import main; main()"]
+    command += ["record", "app", "--simulate", "--every-blocks", "1000000", "--", program, "100000000"]
+    environment = {"CMLIB_DATA": str(tmp_path), "PATH": "/usr/bin:/bin"}
+    running = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 60
+    while not list(tmp_path.glob("recordings/app/*.partial/*.out")) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    running.send_signal(signal.SIGINT)
+    _, said = running.communicate(timeout=30)
+    assert running.returncode == 2 and said.rstrip().endswith("Aborted!")
+    assert list(tmp_path.glob("recordings/app/*")) == []
+    assert not any("callgrind" in command and "100000000" in command for command in _commands())
+
+
+def _commands():
+    return subprocess.run(
+        ["ps", "-eo", "args"], capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--simulate", "--events", "cycles"], "--events is for perf"),
+        (["--simulate", "--samples"], "--samples is for perf"),
+        (["--cache-ll", "1M,8,64"], "belong to --simulate"),
+        (["--every-blocks", "5"], "belong to --simulate"),
+    ],
+)
+def test_options_of_one_source_are_refused_for_the_other(arguments, complaint):
+    done = CliRunner().invoke(main, ["record", "app", *arguments, "--", "true"])
+    assert done.exit_code == 2 and complaint in done.stderr
+
+
+@needs_valgrind
+def test_the_command_records_into_the_archive(tmp_path, monkeypatch, program):
+    monkeypatch.setenv("CMLIB_DATA", str(tmp_path))
+    options = ["--runs", "1", "--every-blocks", str(EVERY), "--cache-ll", "256K,8,64", "--note", "small"]
+    done = CliRunner().invoke(main, ["record", "app", "--simulate", *options, "--", program, "20000"])
+    assert done.exit_code == 0 and "app: 1 simulated runs made" in done.stdout
+    meta = json.loads((tmp_path / "recordings/app/sim-p0-00.json").read_text(encoding="utf-8"))
+    assert (meta["source"], meta["note"], meta["pinned"]) == ("valgrind", "small", ["sim.instructions"])
+    assert "--LL=262144,8,64" in meta["simulator"]["options"]
