@@ -17,6 +17,9 @@ from cmlib.perf import ParseError, about, parse_stat, series, split_runs
 from tests.perf_output import EMON, LIKWID, golden
 
 PUBLIC = Path(os.environ.get("CMLIB_PUBLIC", Path(__file__).parents[2] / "shared/public"))
+A15 = {"vendor": "ARM", "family": 7, "model": 0xC0F}
+SKYLAKE = {"vendor": "GenuineIntel", "family": 6, "model": 85}
+L2 = [("L2_RQSTS.MISS", "l2_rqsts.miss"), ("BR_MISP_RETIRED_ALL_BRANCHES", "br_misp_retired.all_branches")]
 CLOUDSUITE = golden("elsewhere/cloudsuite-x5650.csv")
 
 
@@ -45,9 +48,30 @@ def test_names_of_events_are_told_from_other_headings(name, is_one):
 
 
 def test_instructions_and_cycles_are_known_under_the_names_of_vendors():
-    names = ["L2_RQSTS.MISS", "INST_RETIRED.ANY_P", "INST_RETIRED.ANY", "cpu-cycles"]
-    assert events.common_names(names) == {"INST_RETIRED.ANY": "instructions", "cpu-cycles": "cycles"}
-    assert events.common_names([*names, "instructions", "cycles"]) == {}
+    names = ["PAPI_L2_TCM", "INST_RETIRED.ANY_P", "INST_RETIRED.ANY", "cpu-cycles"]
+    assert events.translate(names, {}) == {"INST_RETIRED.ANY": "instructions", "cpu-cycles": "cycles"}
+    assert events.translate([*names, "instructions", "cycles"], {}) == {}
+
+
+@pytest.mark.parametrize(
+    "names, machine, expected",
+    [
+        (["r008", "r00A", "r3ff"], A15, {"r008": "instructions", "r00A": "exc_return"}),
+        (["r412e", "cycles"], SKYLAKE, {"r412e": "longest_lat_cache.miss"}),
+        (["r412e", "r008"], {"vendor": None}, {}),
+        (["L2_RQSTS.MISS", "BR_MISP_RETIRED_ALL_BRANCHES"], {}, dict(L2)),
+        (["L2_RQSTS.MISS", "L2_RQSTS_MISS", "BR_MISP_RETIRED_ALL_BRANCHES"], {}, dict(L2[1:])),
+    ],
+)
+def test_codes_and_spellings_get_the_names_of_the_machine_s_table(names, machine, expected):
+    assert events.translate(names, machine) == expected
+
+
+def test_events_outside_the_cores_are_no_processor_s_and_their_units_are_said():
+    recognised = events.recognise([*dict(L2), "arm_cmn_0/hnf_cache_miss/", "a:b"])
+    assert "intel_skylake" in recognised.tables and recognised.outside == ("arm_cmn_0",)
+    assert events.say_recognised(recognised).endswith("Events of arm_cmn_0 are counted outside the cores.")
+    assert events.say_recognised(events.recognise(["arm_cmn_0/x/"])).startswith("Events of arm_cmn_0")
 
 
 def test_a_table_of_cloudsuite_is_two_runs_whose_other_columns_are_named_and_left_out():

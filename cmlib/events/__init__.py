@@ -1,6 +1,6 @@
 """Events of a processor: their codes, short names and sums, and how perf is told to count them."""
 
-from cmlib.events.headings import common_names, is_event
+from cmlib.events.headings import is_event
 from cmlib.events.kinds import kinds
 from cmlib.events.naming import abbreviate, base_name, encode
 from cmlib.events.perf_list import from_perf_list
@@ -17,13 +17,13 @@ from cmlib.events.tables import (
     table_for,
     table_of,
 )
+from cmlib.events.translation import translate
 
 __all__ = [
     "EventError",
     "Recognised",
     "abbreviate",
     "base_name",
-    "common_names",
     "core_events",
     "cycle_estimate",
     "encode",
@@ -40,5 +40,6 @@ __all__ = [
     "table",
     "table_for",
     "table_of",
+    "translate",
     "umask_sums",
 ]

@@ -1,4 +1,4 @@
-"""Which headings of a table name events, and which events are instructions and cycles under another name."""
+"""Which headings of a table name events."""
 
 import functools
 import re
@@ -16,31 +16,6 @@ _PATTERN = re.compile(
 # What else is written so: percentages, temperatures, powers, amounts of memory.
 _NO_COUNT = re.compile(r".*[._](?:PCT|PERCENT|RATE|RATIO|TEMP|W|WATTS?|[KMG]HZ|[KMG]I?B|FREE|IDLE|USED|AVG)")
 _LONGEST = 200
-# In the order in which they are taken, where a recording has several.
-_SAME = {
-    "instructions": (
-        "instructions",
-        "INST_RETIRED.ANY",
-        "INST_RETIRED_ANY",
-        "INSTR_RETIRED_ANY",
-        "PAPI_TOT_INS",
-        "INST_RETIRED.ANY_P",
-        "INST_RETIRED",
-        "RETIRED_INSTRUCTIONS",
-        "ex_ret_instr",
-    ),
-    "cycles": (
-        "cycles",
-        "cpu-cycles",
-        "CPU_CLK_UNHALTED.THREAD",
-        "CPU_CLK_UNHALTED_THREAD",
-        "CPU_CLK_UNHALTED_CORE",
-        "PAPI_TOT_CYC",
-        "CPU_CLK_UNHALTED.THREAD_P",
-        "CPU_CLOCKS_UNHALTED",
-        "ls_not_halted_cyc",
-    ),
-}
 
 
 def is_event(heading):
@@ -59,38 +34,16 @@ def is_event(heading):
     if not 0 < len(heading) <= _LONGEST:
         return False
     name = base_name(heading)
-    return _plain(name) in _known() or bool(_PATTERN.fullmatch(name) and not _NO_COUNT.fullmatch(name))
+    return plain(name) in _known() or bool(_PATTERN.fullmatch(name) and not _NO_COUNT.fullmatch(name))
 
 
-def common_names(names):
-    """Tell which events are instructions and cycles under a name of their own.
-
-    Parameters
-    ----------
-    names : iterable of str
-        Of all events of a recording.
-
-    Returns
-    -------
-    dict of str to str
-        From the recording's name to ``instructions`` or ``cycles``; empty where the recording has these, or has
-        nothing that counts the same.
-    """
-    by_spelling = {_plain(name): name for name in reversed(list(names))}
-    found = {}
-    for common, spellings in _SAME.items():
-        written = next((by_spelling[name] for name in map(_plain, spellings) if name in by_spelling), common)
-        if written != common:
-            found[written] = common
-    return found
-
-
-def _plain(name):
-    return name.lower().replace("_", "-")
+def plain(name):
+    """A name without what tools write differently: ``SIMD_FP_256_PACKED_SINGLE`` is ``simd_fp_256.packed_single``."""
+    return name.lower().replace("_", "-").replace(".", "-")
 
 
 @functools.cache
 def _known():
     tables = [general_events().index, *(table(name).index for name in known_tables())]
     names = [*HARDWARE_NAMES, *SOFTWARE_NAMES, "duration_time", "user_time", "system_time"]
-    return frozenset(map(_plain, [*names, *(name for index in tables for name in index)]))
+    return frozenset(map(plain, [*names, *(name for index in tables for name in index)]))

@@ -1,0 +1,159 @@
+"""A file that was recorded elsewhere: the runs in it, and what it tells of them."""
+
+import contextlib
+import itertools
+import re
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+
+import numpy as np
+
+from cmlib import events, perf
+from cmlib.archive import errors_as, read_file, unpack
+from cmlib.record.archive import RecordError
+from cmlib.record.foreign import recognise
+
+_GZIP = b"\x1f\x8b"
+
+
+@dataclass(frozen=True)
+class Source:
+    """A run in a file, and what the file tells of it.
+
+    Attributes
+    ----------
+    file : pathlib.Path
+    raw : bytes
+    compressed : bytes or None
+        The same, if it came so.
+    facts : dict
+        Metadata.
+    remark : str
+        On what was left out, added up or taken for granted.
+    """
+
+    file: Path
+    raw: bytes
+    compressed: bytes | None
+    facts: dict
+    remark: str
+
+
+def read_sources(file, machine, *, mode=None, interval_ms=None):
+    """Read a file's runs.
+
+    Parameters
+    ----------
+    file : path
+        Plain or gzipped.
+    machine : dict
+        Where it was recorded, as :func:`cmlib.machine.describe` tells; of None where that is not known.
+    mode : {"ocoe", "mlpx"}, optional
+    interval_ms : int, optional
+        Instead of what the file tells.
+
+    Returns
+    -------
+    list of Source
+
+    Raises
+    ------
+    RecordError
+        If it can't be read or holds no counts by interval; names file, line and content.
+    """
+    file = Path(file)
+    known = {"mode": mode, "interval_ms": interval_ms}
+    with errors_as(RecordError, file):
+        content = read_file(file)
+        raw = unpack(content, file) if content.startswith(_GZIP) else content
+    if told := recognise(raw):
+        raise RecordError(f"{file} {told}")
+    try:
+        parts = perf.split_runs(raw.decode("latin-1"))  # a character a byte
+    except ValueError as error:
+        raise RecordError(f"{file} can't be read: {error}") from error
+    if len(parts) == 1:
+        return [_source(file, raw, content if content is not raw else None, machine, known)]
+    kept = list(dict.fromkeys(parts))
+    copies = f"{len(parts) - len(kept)} of its {len(parts)} runs are copies of others." * (
+        len(kept) < len(parts)
+    )
+    sources = [_source(file, part.encode("latin-1"), None, machine, known) for part in kept]
+    return [replace(source, remark=f"{source.remark} {copies}".strip()) for source in sources]
+
+
+def _source(file, raw, compressed, machine, known):
+    text = raw.decode(errors="replace")
+    try:
+        frame = perf.parse_stat(text, interval_ms=known["interval_ms"])
+        counts, running = perf.series(frame)
+    except ValueError as error:
+        raise RecordError(f"{file} is not interval output of one run of perf stat: {error}") from error
+    if frame.empty:
+        raise RecordError(
+            f"{file} holds no counts by interval: record it with `perf stat -I 100 -x, -o FILE -- COMMAND`."
+        )
+    _check_event_names(file, counts)
+    about = perf.about(text)
+    names = events.translate(counts, machine)
+    facts = _facts(frame, counts.rename(columns=names), running.rename(columns=names), names, text)
+    facts |= {key: value for key, value in known.items() if value is not None}
+    facts |= {"running_shares": about.running_shares, "names": names}
+    renamed = [f"{there} is taken for {here}." for there, here in names.items() if there.lower() != here]
+    return Source(file, raw, compressed, facts, " ".join([*about.remarks, *renamed]))
+
+
+def _check_event_names(file, names):
+    for name in names:
+        if not name.isprintable() or "<" in name or ">" in name:
+            raise RecordError(
+                f"{file} counts an event named {name!r}, with control characters or angle brackets, which no event "
+                "of perf's has: was the file edited? Import it as perf wrote it, or rename the event in a copy."
+            )
+
+
+def _facts(frame, counts, running, names, text):
+    bases = {event: events.base_name(event) for event in dict.fromkeys(frame["event"])}
+    written = {names.get(base, base): event for event, base in bases.items()}
+    modifiers = {
+        name: event.rpartition(":")[2]
+        for name, event in written.items()
+        if event == f"{bases[event]}:{event.rpartition(':')[2]}"
+    }
+    pinned = [name for name, modifier in modifiers.items() if "D" in modifier and name in counts]
+    pinned = pinned or [name for name in ("instructions", "cycles") if name in counts]
+    others = [name for name in counts if name not in pinned]
+    times = counts.index.to_numpy()
+    return {
+        "mode": "ocoe" if running.where(counts.notna()).min().min() >= 1 else "mlpx",
+        "pinned": pinned,
+        "groups": _groups(running[others]),
+        "modifier": next((modifier.replace("D", "") for modifier in modifiers.values()), None),
+        "interval_ms": round(1000 * np.diff(times, prepend=0.0)[: max(len(times) - 1, 1)].min()),
+        "encodings": {name: written.get(name, name) for name in others},
+        "separator": _separator(text),
+        "date": _started(text),
+        "duration_s": float(times[-1]),
+    }
+
+
+def _groups(running):
+    """Neighbouring events that ran for the same share of every interval."""
+    shares = {event: running[event].to_numpy().tobytes() for event in running}
+    return [list(group) for _, group in itertools.groupby(shares, key=shares.get)]
+
+
+def _separator(text):
+    line = next(line for line in text.splitlines() if line.strip() and not line.startswith("#"))
+    if line.lstrip().startswith("{"):
+        return "json"
+    return next((mark for mark in (";", "\t") if mark in line), ",")
+
+
+def _started(text):
+    """When perf says it started, in the time of that machine (ISO); None if it does not say."""
+    if found := re.search(r"^# started on (.+)$", text, re.M):
+        with contextlib.suppress(ValueError):
+            return datetime.strptime(found[1].strip(), "%a %b %d %H:%M:%S %Y").isoformat()
+    return None
