@@ -271,9 +271,9 @@ def _check_workers(client, scheduler):
     for worker, answer in answers.items():
         if answer != cmlib.__version__:
             lacks = isinstance(answer, Exception)
-            found = f"cannot import cmlib ({answer})" if lacks else f"has cmlib {answer}"
+            answered = f"cannot import cmlib ({answer})" if lacks else f"has cmlib {answer}"
             raise ValueError(
-                f"Dask worker {worker} {found}; this is cmlib {cmlib.__version__}. Install it there."
+                f"Dask worker {worker} {answered}; this is cmlib {cmlib.__version__}. Install it there."
             )
     return len(answers)
 

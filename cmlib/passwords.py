@@ -14,4 +14,4 @@ def hide(text):
     >>> hide("postgresql://me:secret@host/db?sslmode=require")
     'postgresql://me:***@host/db?sslmode=require'
     """
-    return _AS_OPTION.sub(r"\1***", _OF_USER.sub(lambda found: f"{found['user'] or ''}:***@", text))
+    return _AS_OPTION.sub(r"\1***", _OF_USER.sub(lambda match: f"{match['user'] or ''}:***@", text))

@@ -74,8 +74,11 @@ def handed_down(results, **more):
 
     They find `more` in their environment, too.
     """
-    told = {"CMLIB_DATA": str(data_dir().absolute()), "CMLIB_RESULTS": str(Path(results).absolute())} | more
-    with compiling(results), _environment(told):
+    variables = {
+        "CMLIB_DATA": str(data_dir().absolute()),
+        "CMLIB_RESULTS": str(Path(results).absolute()),
+    } | more
+    with compiling(results), _environment(variables):
         yield
 
 
@@ -105,9 +108,9 @@ def compiling(results=None):
 
 
 @contextlib.contextmanager
-def _environment(told):
-    before = {name: os.environ.get(name) for name in told}
-    os.environ.update(told)
+def _environment(variables):
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
     try:
         yield
     finally:

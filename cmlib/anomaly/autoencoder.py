@@ -112,8 +112,8 @@ class Autoencoder(BaseEstimator):
             last = search.index[search["topology"].isin(best)]
         models, search.loc[last, "error"] = self._trained(x, search.loc[last], seed, self.epochs)
         search.loc[last, "epochs"] = self.epochs
-        found = dict(zip(last, models, strict=True))
-        return self._chosen(search, [found.get(row) for row in search.index])
+        by_row = dict(zip(last, models, strict=True))
+        return self._chosen(search, [by_row.get(row) for row in search.index])
 
     def candidate(self, row):
         """Another model that the search trained to the end.

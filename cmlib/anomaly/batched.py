@@ -183,15 +183,15 @@ class _Stack:
 
     def models(self):
         """Layers of each model, without the padding."""
-        found = []
+        models = []
         for model, topology in enumerate(self._topologies):
             widths = (self._n_features, *topology)
             layers = []
             for layer, (n_in, n_out) in enumerate(zip(widths, widths[1:], strict=False)):
                 weight, bias, back = (array[model] for array in self._parameters[3 * layer : 3 * layer + 3])
                 layers.append((weight[:n_in, :n_out].copy(), bias[0, :n_out].copy(), back[0, :n_in].copy()))
-            found.append(layers)
-        return found
+            models.append(layers)
+        return models
 
 
 def _in_stacks(trained, order):

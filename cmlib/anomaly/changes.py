@@ -150,11 +150,11 @@ def functions_in(source, language, path=""):
     list of Function
         In the order of their definitions. What the grammar can't read is passed over.
     """
-    found = []
+    functions = []
     for node in _walk(_parser(language).parse(source).root_node):
         if node.type == "function_definition" and (head := _head(node)) is not None:
-            found.append(_function(node, *head, path))
-    return found
+            functions.append(_function(node, *head, path))
+    return functions
 
 
 @functools.cache
@@ -304,14 +304,14 @@ def _callers(functions):
 
 def _targets(function, added, callers):
     """The function itself, or the nearest callers that are neither new nor small; itself if nobody calls it."""
-    found, seen, waiting = [], {function}, [function]
+    names, seen, waiting = [], {function}, [function]
     while waiting:
         at = waiting.pop(0)
         named = [caller for caller in callers[at.last_name] if caller != at]
         above = [caller for caller in named if not at.local or caller.path == at.path]
         if (at not in added and not at.small) or not above:
-            found.append(at.name)
+            names.append(at.name)
             continue
         waiting += [caller for caller in above if caller not in seen]
         seen.update(above)
-    return tuple(dict.fromkeys(found)) or (function.name,)
+    return tuple(dict.fromkeys(names)) or (function.name,)

@@ -55,16 +55,16 @@ def raise_clusters(samples, functions, fit, *, max_clusters, random_state=0):
     history : DataFrame
         Columns k, autoencoders, false_positive_rate; the last row is the first without improvement, if any.
     """
-    found, history = [], []
+    trained, history = [], []
     for k in range(1, min(max_clusters, len(set(functions))) + 1):
         clusters = cluster_functions(samples, functions, k, random_state=random_state)
         models, rate = fit(clusters)
-        found.append((clusters, models))
+        trained.append((clusters, models))
         history.append((k, len(set(clusters.values())), rate))
         if clusters_needed([rate for *_, rate in history]) < k:
             break
     best = clusters_needed([rate for *_, rate in history]) - 1
-    return *found[best], pd.DataFrame(history, columns=["k", "autoencoders", "false_positive_rate"])
+    return *trained[best], pd.DataFrame(history, columns=["k", "autoencoders", "false_positive_rate"])
 
 
 def clusters_needed(rates):

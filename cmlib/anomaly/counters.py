@@ -28,8 +28,8 @@ def usual_events(about):
     list of Countable
     """
     if not core_pmus():
-        told = [name for name in _listed(KERNEL) if ":" not in name or machine.tracepoint_id(name)]
-        return countable(",".join(told))
+        names = [name for name in _listed(KERNEL) if ":" not in name or machine.tracepoint_id(name)]
+        return countable(",".join(names))
     name = events.table_for(about)
     if _listed(name):
         return events_for(name)

@@ -127,11 +127,11 @@ class AutoPerf(BaseEstimator):
         )
         if others:
             judged = self._known(others)
-            found = distances(judged, self.clusters_, self.experts_)
+            held_out = distances(judged, self.clusters_, self.experts_)
         else:
             judged = samples
-            found = leave_out(samples, self.clusters_, self.experts_, model, folds=self.folds)
-        self.held_out_ = summarize(judged, found)
+            held_out = leave_out(samples, self.clusters_, self.experts_, model, folds=self.folds)
+        self.held_out_ = summarize(judged, held_out)
         return self
 
     def exceeding(self, run):
@@ -219,8 +219,8 @@ class AutoPerf(BaseEstimator):
             new, known = summaries["function"] == function, good["function"] == function
             for part in ("half", "tenth"):
                 usual = good.loc[known, part].to_numpy()
-                found = [2 * p_value_of_distance(one, usual) for one in summaries.loc[new, part]]
-                p_values[new] = np.minimum(p_values[new], found)
+                p_of_part = [2 * p_value_of_distance(one, usual) for one in summaries.loc[new, part]]
+                p_values[new] = np.minimum(p_values[new], p_of_part)
         return summaries.assign(p_value=p_values)
 
     def predict(self, run):
@@ -274,11 +274,11 @@ class AutoPerf(BaseEstimator):
             error, mean), times_usual (its median, as a multiple of the good samples'; infinite where that is
             0), and function and location of most of the samples where it comes first. Empty if no sample votes.
         """
-        found = run[self.distances(run) > beyond]
-        if found.empty:
+        exceeding = run[self.distances(run) > beyond]
+        if exceeding.empty:
             return pd.DataFrame(columns=["counter", "votes", "share", "times_usual", *PLACE])
-        values = found[self.counters_].to_numpy()
-        cluster = found["function"].map(self.clusters_).to_numpy()
+        values = exceeding[self.counters_].to_numpy()
+        cluster = exceeding["function"].map(self.clusters_).to_numpy()
         errors = np.empty_like(values)
         for number, expert in enumerate(self.experts_):
             if (cluster == number).any():
@@ -289,7 +289,7 @@ class AutoPerf(BaseEstimator):
         shares = (errors / errors.sum(axis=1, keepdims=True)).mean(axis=0)
         ranked = np.argsort(-errors, axis=1, kind="stable")
         order = vote(ranked)
-        places = list(zip(found["function"], found["location"], strict=True))
+        places = list(zip(exceeding["function"], exceeding["location"], strict=True))
         named = [
             [place for place, first in zip(places, ranked[:, 0], strict=True) if first == counter]
             for counter in order

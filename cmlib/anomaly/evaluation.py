@@ -25,9 +25,9 @@ def evaluate(detector, good_runs, bad_runs, *, cause=None):
     """
     positives = [run for run, hit in zip(bad_runs, detector.predict_runs(bad_runs), strict=True) if hit]
     false_positives = sum(detector.predict_runs(good_runs))
-    found = len(positives)
-    precision = found / (found + false_positives) if found else 0.0
-    recall = found / len(bad_runs) if bad_runs else 0.0
+    true_positives = len(positives)
+    precision = true_positives / (true_positives + false_positives) if true_positives else 0.0
+    recall = true_positives / len(bad_runs) if bad_runs else 0.0
     causes = [] if cause is None else [list(detector.causes(run)["counter"]) for run in positives]
     firsts = pd.Series([counters[0] for counters in causes if counters], dtype=object)
     ranks = [1 + min(map(counters.index, cause)) for counters in causes if counters and cause]
@@ -35,11 +35,11 @@ def evaluate(detector, good_runs, bad_runs, *, cause=None):
         {
             "good": len(good_runs),
             "bad": len(bad_runs),
-            "false_negatives": len(bad_runs) - found,
+            "false_negatives": len(bad_runs) - true_positives,
             "false_positives": false_positives,
             "precision": precision,
             "recall": recall,
-            "f1": 2 * precision * recall / (precision + recall) if found else 0.0,
+            "f1": 2 * precision * recall / (precision + recall) if true_positives else 0.0,
             "cause_rank": pd.Series(ranks, dtype=float).median(),
             "named": "" if firsts.empty else firsts.mode()[0],
         }

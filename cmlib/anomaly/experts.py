@@ -145,10 +145,10 @@ def leave_out(samples, clusters, experts, model, *, folds):
             one.set_params(topologies=[final.autoencoder.topology_])
         fitted = fit_each(one, [part.of_cluster(clusters, number) for part in learned])
         refitted.append([replace(final, autoencoder=autoencoder) for autoencoder in fitted])
-    found = np.empty(len(samples.run))
+    held_out = np.empty(len(samples.run))
     for number, others in enumerate(zip(*refitted, strict=True)):
-        found[fold == number] = distances(samples.where(fold == number), clusters, others)
-    return found
+        held_out[fold == number] = distances(samples.where(fold == number), clusters, others)
+    return held_out
 
 
 def distances(samples, clusters, experts, threshold="2sd"):
@@ -168,7 +168,7 @@ def distances(samples, clusters, experts, threshold="2sd"):
         Length of what could not be reconstructed, as a multiple of the length at the threshold; or the share
         by which a sample's length changes, as a multiple of a fixed threshold.
     """
-    found = np.empty(len(samples.functions))
+    scaled = np.empty(len(samples.functions))
     cluster = _cluster(samples.functions, clusters)
     for number, one in enumerate(experts):
         own = cluster == number
@@ -176,19 +176,19 @@ def distances(samples, clusters, experts, threshold="2sd"):
             continue
         if threshold == "2sd":
             errors = -one.autoencoder.score_samples(samples.values[own])
-            found[own] = np.sqrt(errors / one.threshold)
+            scaled[own] = np.sqrt(errors / one.threshold)
         else:
-            found[own] = one.autoencoder.length_change(samples.values[own]) / threshold
-    return found
+            scaled[own] = one.autoencoder.length_change(samples.values[own]) / threshold
+    return scaled
 
 
-def summarize(samples, found):
+def summarize(samples, scaled):
     """What is noted of each run, function by function.
 
     Parameters
     ----------
     samples : Samples
-    found : ndarray of float, shape (n_samples,)
+    scaled : ndarray of float, shape (n_samples,)
         Their distances.
 
     Returns
@@ -200,7 +200,7 @@ def summarize(samples, found):
     rows = []
     for run in dict.fromkeys(samples.run):
         of_run = samples.run == run
-        functions, own = samples.functions[of_run], found[of_run]
+        functions, own = samples.functions[of_run], scaled[of_run]
         for function in dict.fromkeys(functions):
             values = own[functions == function]
             half, tenth = np.quantile(values, [0.5, 0.9])

@@ -146,8 +146,8 @@ def _finite(row):
 def _changed(old, new):
     from cmlib.anomaly.changes import changed_functions
 
-    found = changed_functions(old, new).drop(columns="small")
-    return [row | {"targets": list(row["targets"])} for row in found.to_dict("records")]
+    changed = changed_functions(old, new).drop(columns="small")
+    return [row | {"targets": list(row["targets"])} for row in changed.to_dict("records")]
 
 
 def _names(function):

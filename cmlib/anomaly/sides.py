@@ -222,6 +222,6 @@ def _wanted(asked, recorded, about):
     if recorded:
         pairs = {event: config for part in recorded.about["events"] for event, config in part.items()}
         # a tracepoint's number is another one on another kernel
-        told = (event if ":" in event else f"{event}={config}" for event, config in pairs.items())
-        return countable(",".join(told))
+        names = (event if ":" in event else f"{event}={config}" for event, config in pairs.items())
+        return countable(",".join(names))
     return usual_events(about)

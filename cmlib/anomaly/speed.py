@@ -110,16 +110,16 @@ def _check_number(timed, n_tests, alpha, paired):
         )
 
 
-def _test(found, n_tests, alpha, smallest):
-    slower, faster = (min(1.0, p * n_tests) for p in (found.p_slower, found.p_faster))
+def _test(estimate, n_tests, alpha, smallest):
+    slower, faster = (min(1.0, p * n_tests) for p in (estimate.p_slower, estimate.p_faster))
     significant = min(slower, faster) <= alpha
-    relevant = not 1 / (1 + smallest) < found.ratio < 1 + smallest
+    relevant = not 1 / (1 + smallest) < estimate.ratio < 1 + smallest
     changed = SLOWER if slower < faster else FASTER
     return {
         "verdict": changed if significant and relevant else NO_CHANGE,
-        "ratio": found.ratio,
-        "low": found.low,
-        "high": found.high,
+        "ratio": estimate.ratio,
+        "low": estimate.low,
+        "high": estimate.high,
         "p_slower": slower,
         "p_faster": faster,
         "significant": significant,

@@ -56,11 +56,11 @@ def read_times(text):
 
 
 def _of_whole(pairs):
-    told = dict(pair.partition("=")[::2] for pair in pairs)
+    measured = dict(pair.partition("=")[::2] for pair in pairs)
     return {
-        (WHOLE, measure): float(told[key])
+        (WHOLE, measure): float(measured[key])
         for measure, key in zip(MEASURES, ("elapsed_s", "processor_s"), strict=True)
-        if key in told
+        if key in measured
     }
 
 

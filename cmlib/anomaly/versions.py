@@ -186,13 +186,13 @@ def _count_whole(argv, events, file, timeout):
     """Write the whole program as its only region, as the header writes it; return its times."""
     check_perf()
     output = file.with_name("perf.csv")
-    told = ["duration_time", "task-clock", *(event.told for event in events)]
-    selected = [argument for event in told for argument in ("-e", event)]
+    names = ["duration_time", "task-clock", *(event.told for event in events)]
+    selected = [argument for event in names for argument in ("-e", event)]
     _run(["perf", "stat", "-x", ",", "-o", str(output), *selected, "--", *argv], {"LC_ALL": "C"}, timeout)
     counts = perf.parse_stat(output.read_text(encoding="utf-8"))
-    if len(counts) != len(told):
+    if len(counts) != len(names):
         raise CmlibError(
-            f"perf was asked for {len(told)} events and told of {len(counts)}: `perf stat` of another form"
+            f"perf was asked for {len(names)} events and told of {len(counts)}: `perf stat` of another form"
         )
     in_ns = counts["value"].where(counts["unit"] != "msec", counts["value"] * 1e6)
     elapsed_s, processor_s = in_ns[:2] / 1e9
@@ -235,10 +235,10 @@ def _run(argv, environment, timeout):
             keeper.wait()
         times = time.monotonic() - began, _processor_s() - before
         errors.seek(0)
-        said = "\n".join(errors.read().strip().splitlines()[-10:]) or "(nothing)"
+        shown = "\n".join(errors.read().strip().splitlines()[-10:]) or "(nothing)"
     if keeper.returncode:
         raise CmlibError(
-            f"`{shlex.join(argv)}` failed with {ending(keeper.returncode)}; the end of its standard error:\n{said}"
+            f"`{shlex.join(argv)}` failed with {ending(keeper.returncode)}; the end of its standard error:\n{shown}"
         )
     return times
 

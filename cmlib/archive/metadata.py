@@ -36,14 +36,14 @@ def read_object(file, what, hint):
 def parse_object(text, file, what, hint):
     """Read a JSON object from its text; the rest is as in :func:`read_object`."""
     try:
-        found = json.loads(text, parse_constant=_refuse_constant)
+        content = json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
         raise ArchiveError(f"{file} is not JSON: {error}. {hint}") from error
-    if not isinstance(found, dict):
+    if not isinstance(content, dict):
         raise ArchiveError(
-            f"{file} is not {what}: it holds {type(found).__name__} instead of an object. {hint}"
+            f"{file} is not {what}: it holds {type(content).__name__} instead of an object. {hint}"
         )
-    return found
+    return content
 
 
 def as_text(meta, file):

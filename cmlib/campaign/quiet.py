@@ -54,11 +54,11 @@ def check_quiet(most=0.05, *, attempts=5, pause=10.0, root="/"):
 
 def _counting(root):
     """Processes that are perf."""
-    found = []
+    processes = []
     for file in (Path(root) / "proc").glob("[0-9]*/comm"):
         try:
             if file.read_text(encoding="utf-8").strip() == "perf":
-                found.append(file.parent.name)
+                processes.append(file.parent.name)
         except OSError:  # it has ended meanwhile
             continue
-    return sorted(found, key=int)
+    return sorted(processes, key=int)

@@ -24,15 +24,15 @@ def rejections(data):
     CmlibError
         If a metadata file is not JSON.
     """
-    found = {}
+    reasons_by_name = {}
     for file in sorted(Path(data).glob("re*/**/*.json")):
         about = _read(file)
         name = f"{file.parent.name}/{file.stem}"
         if reasons := about.get("rejected"):
-            found[name] = "; ".join(reasons)
+            reasons_by_name[name] = "; ".join(reasons)
         elif repeated := about.get("rejected_executions"):
-            found[name] = f"{repeated} executions were disturbed, or not counted all the time"
-    return found
+            reasons_by_name[name] = f"{repeated} executions were disturbed, or not counted all the time"
+    return reasons_by_name
 
 
 def _read(file):

@@ -20,8 +20,8 @@ def listed_setting(data):
     -------
     Setting
     """
-    found = _counters()
-    return Setting(Path(data), found if found["good"] else _USUAL)
+    counters = _counters()
+    return Setting(Path(data), counters if counters["good"] else _USUAL)
 
 
 def recording_setting(data):
@@ -42,16 +42,16 @@ def recording_setting(data):
     CountersBusy
         If another recording is being made.
     """
-    found = _counters()
-    if not found["good"]:
+    counters = _counters()
+    if not counters["good"]:
         raise CmlibError(
-            f"no hardware event can be counted here: {found['complaint']}. `cmlib doctor` tells why; "
+            f"no hardware event can be counted here: {counters['complaint']}. `cmlib doctor` tells why; "
             "`cmlib record-all --list` lists what a machine with counters would record."
         )
-    return Setting(Path(data), {"offered": found["offered"], "good": found["good"]})
+    return Setting(Path(data), {"offered": counters["offered"], "good": counters["good"]})
 
 
 def _counters():
     with machine.counters_lock("cmlib record-all"):
-        found = machine.census()
-    return {"offered": found.offered, "good": found.good, "complaint": found.complaint}
+        census = machine.census()
+    return {"offered": census.offered, "good": census.good, "complaint": census.complaint}

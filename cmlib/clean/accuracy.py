@@ -225,16 +225,16 @@ class Reference:
 
 
 def _multiplexed(ocoe_runs, mlpx_runs):
-    found = dict.fromkeys(
+    multiplexed = dict.fromkeys(
         event
         for run in mlpx_runs
         for event in run.counts
         if run.counts[event].notna().any() and not run.running[event].ge(1).all()
     )
-    events = [event for event in found if len(_with(event, ocoe_runs)) > 1]
+    events = [event for event in multiplexed if len(_with(event, ocoe_runs)) > 1]
     if not events:
         raise UnfitRecordingError(
-            f"none of {len(found)} multiplexed events was counted by two of {len(ocoe_runs)} OCOE runs: "
+            f"none of {len(multiplexed)} multiplexed events was counted by two of {len(ocoe_runs)} OCOE runs: "
             "there is nothing to compare with. Record two OCOE passes of the same events."
         )
     return events

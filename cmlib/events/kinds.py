@@ -25,8 +25,8 @@ def kinds(events, table):
         or "target": cycles per instruction in other words) and ``topic`` (such as ``"page walks and DTLB misses"``).
     """
     descriptions = table["description"].to_dict()
-    found = {event: _first(f"{event}: {descriptions.get(event, '')}") for event in events}
-    frame = pd.DataFrame.from_dict(found, orient="index", columns=["kind", "class", "topic"])
+    matched = {event: _first(f"{event}: {descriptions.get(event, '')}") for event in events}
+    frame = pd.DataFrame.from_dict(matched, orient="index", columns=["kind", "class", "topic"])
     return frame.rename_axis("event")
 
 

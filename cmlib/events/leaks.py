@@ -117,5 +117,5 @@ def _shares_left(run, n_blocks):
     for event in run.columns.drop(["instructions", "cycles"]):
         for reference in ("instructions", "cycles"):
             difference = logs[event] - logs[reference]
-            told = spread > 0 and difference.notna().all()
-            yield event, reference, difference.var() / spread if told else np.nan
+            comparable = spread > 0 and difference.notna().all()
+            yield event, reference, difference.var() / spread if comparable else np.nan

@@ -89,8 +89,8 @@ def abbreviate(events, table):
 
 
 def _without_modifier(event):
-    found = _MODIFIER.search(event)
-    return (event[: found.start()], found[0].lstrip(":")) if found else (event, "")
+    modifier = _MODIFIER.search(event)
+    return (event[: modifier.start()], modifier[0].lstrip(":")) if modifier else (event, "")
 
 
 def _unknown(name, table):

@@ -43,8 +43,8 @@ def from_perf_list(text):
     listed = _from_json(text) if text.lstrip().startswith("[") else _from_plain_text(text)
     rows = {}
     for event, encoding, unit, description in listed:
-        if found := _CORE_PMU.match(encoding):
-            terms = dict(term.partition("=")[::2] for term in found["terms"].split(","))
+        if match := _CORE_PMU.match(encoding):
+            terms = dict(term.partition("=")[::2] for term in match["terms"].split(","))
             code, umask = (int(terms.get(key, "0"), 0) for key in ("event", "umask"))
             whole = terms.keys() <= _WHOLE
             rows.setdefault(event, (code, umask, 0, 1, unit, "", 0, description, True, whole))
@@ -76,10 +76,10 @@ def _from_json(text):
 
 
 def _from_plain_text(text):
-    headings = [(found.start(), found[1]) for found in _HEADING.finditer(text)]
-    for found in _ENTRY.finditer(text):
-        unit = next((name for start, name in reversed(headings) if start < found.start()), "")
-        yield found["event"], found["encoding"], unit, " ".join(found["description"].split())
+    headings = [(match.start(), match[1]) for match in _HEADING.finditer(text)]
+    for match in _ENTRY.finditer(text):
+        unit = next((name for start, name in reversed(headings) if start < match.start()), "")
+        yield match["event"], match["encoding"], unit, " ".join(match["description"].split())
 
 
 def _short_names(events):

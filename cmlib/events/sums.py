@@ -27,9 +27,9 @@ def umask_sums(table):
         bits = family["bits"].to_dict()
         for whole in bits:
             parts = {event: mask for event, mask in bits.items() if mask & bits[whole] == mask != bits[whole]}
-            for found in _partitions(bits[whole], parts):
-                if not _can_merge(found, parts):
-                    sums.append((whole, tuple(event for event in bits if event in found)))
+            for summands in _partitions(bits[whole], parts):
+                if not _can_merge(summands, parts):
+                    sums.append((whole, tuple(event for event in bits if event in summands)))
     return sums
 
 
@@ -45,10 +45,10 @@ def _partitions(bits, parts):
                 yield (event, *others)
 
 
-def _can_merge(found, parts):
+def _can_merge(summands, parts):
     masks = set(parts.values())
     return any(
         sum(parts[event] for event in some) in masks
-        for size in range(2, len(found))
-        for some in itertools.combinations(found, size)
+        for size in range(2, len(summands))
+        for some in itertools.combinations(summands, size)
     )

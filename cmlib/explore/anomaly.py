@@ -65,5 +65,5 @@ def _draw(program, prepared, n_sd, place):
         if (own := samples["kind"] == kind).any()
     ]
     error, most = samples["error"].iloc[chosen], text.name(first.index[0])
-    said = f"The chosen sample's error is {error:.3g}; most of it is in {most}."
-    return figure, text.table(("", "samples", "above the threshold"), rows) + text.paragraph(said)
+    sentence = f"The chosen sample's error is {error:.3g}; most of it is in {most}."
+    return figure, text.table(("", "samples", "above the threshold"), rows) + text.paragraph(sentence)

@@ -13,14 +13,14 @@ _WAYS = [
 ]
 
 
-def families(found, *, top=6):
+def families(by_program, *, top=6):
     """The families of a program by one definition of importance, and what one of them adds.
 
     Controls: program, definition, families shown, and the family whose cycles are drawn over progress beside all.
 
     Parameters
     ----------
-    found : dict of str to cmlib.study.Families
+    by_program : dict of str to cmlib.study.Families
         By program; empty where nothing is recorded.
     top : int, default 6
         Families shown at first.
@@ -29,11 +29,11 @@ def families(found, *, top=6):
     -------
     Panel
     """
-    if not found:
+    if not by_program:
         return Panel.empty()
 
     def draw(program, way, top, family):
-        one = found[program]
+        one = by_program[program]
         rows = _rows(one, way).head(top)
         cycles = {
             "all": 1000 * (one.cpi["cpi"] - one.cpi["cpi"].mean()),
@@ -42,35 +42,35 @@ def families(found, *, top=6):
         figure, _ = plot.families_beside_cycles(rows, cycles, title=program)
         return figure, _said(one, int(family))
 
-    first = next(iter(found))
+    first = next(iter(by_program))
     controls = {
-        "program": dropdown("program", list(found), first),
+        "program": dropdown("program", list(by_program), first),
         "way": dropdown("importance", _WAYS),
         "top": slider("families shown", 2, 12, value=top),
-        "family": dropdown("over progress", _names(found[first])),
+        "family": dropdown("over progress", _names(by_program[first])),
     }
     panel = Panel(draw, controls)
-    panel.before_redraw("program", lambda program: offer(controls["family"], _names(found[program])))
+    panel.before_redraw("program", lambda program: offer(controls["family"], _names(by_program[program])))
     return panel
 
 
-def _rows(found, way):
+def _rows(one, way):
     """Families by one definition, the most important first; only the linear model has intervals."""
-    table = found.table.assign(label=found.table["name"].str.wrap(34))
+    table = one.table.assign(label=one.table["name"].str.wrap(34))
     if way == "model":
         return table
-    values = found.ways[way].to_numpy()
+    values = one.ways[way].to_numpy()
     rows = table.assign(importance=values, low=values, high=values).dropna(subset="importance")
     return rows.sort_values("importance", ascending=False, kind="stable")
 
 
-def _names(found):
-    return [(f"{row.family}. {row.name}", str(row.family)) for row in found.table.itertuples(index=False)]
+def _names(one):
+    return [(f"{row.family}. {row.name}", str(row.family)) for row in one.table.itertuples(index=False)]
 
 
-def _said(found, family):
-    row = found.table[found.table["family"] == family].iloc[0]
-    members = found.members[found.members["family"] == family]
+def _said(one, family):
+    row = one.table[one.table["family"] == family].iloc[0]
+    members = one.members[one.members["family"] == family]
     category = f"; the account's {row['category']} goes with it" if row["category"] else ""
     return text.paragraph(
         f"{text.name(row['name'])}: {text.number(row['cycles_per_kilo_instruction'], 1)} cycles per 1,000 instructions "
@@ -78,5 +78,5 @@ def _said(found, family):
         f"steps{category}. {len(members)} events:"
     ) + text.table(
         ["event", "share of the family [%]", "where cycles per instruction are high"],
-        [[one.event, text.number(one.weight, 1), one.direction] for one in members.head(12).itertuples()],
+        [[each.event, text.number(each.weight, 1), each.direction] for each in members.head(12).itertuples()],
     )

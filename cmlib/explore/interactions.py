@@ -53,18 +53,18 @@ def interactions(ranked, refined, matrices, table, *, threshold=2.0):
 
     def draw(program, measure, threshold, pair):
         matrix = _matrix(ranked[program][measure], table, threshold)
-        found = surface(program, pair)
+        effect = surface(program, pair)
         labels = abbreviate(pair, table)
         figure, _ = plot.interactions(
             matrix,
-            found.joint,
-            found.summed,
-            found.beyond,
+            effect.joint,
+            effect.summed,
+            effect.beyond,
             pair=labels,
-            rows=_places(matrices[program].X, found),
+            rows=_places(matrices[program].X, effect),
             title=f"{program}: importance of pairs [%]",
         )
-        return figure, _said(ranked[program], measure, threshold, pair, found)
+        return figure, _said(ranked[program], measure, threshold, pair, effect)
 
     first = next(iter(ranked))
     controls = {

@@ -104,14 +104,14 @@ def _two(shown, table, top):
         {program: one.frame["mean"].reindex(either, fill_value=0.0) for program, one in shown.items()}
     )
     correlation = means.corr(method="spearman").iloc[0, 1]
-    said = text.paragraph(
+    sentence = text.paragraph(
         f"{len(common)} of the first {max(len(first), len(second))} events are in both lists.",
         f"Rank correlation (Spearman) over the {len(either)} events that are in either: "
         f"{text.number(correlation, 2)} (1: the same order, -1: the reverse).",
         "An event that a model has dropped counts as 0 %, so that lists with little in common come out below 0.",
     )
     models = "".join(_model(program, one) for program, one in shown.items())
-    return figure, said + models + _list(shown, next(iter(rows.values())))
+    return figure, sentence + models + _list(shown, next(iter(rows.values())))
 
 
 def _model(program, shown):

@@ -6,25 +6,25 @@ from cmlib.explore.panel import Panel
 from cmlib.plot.topdown import accounts as draw_accounts
 
 
-def topdown(found):
+def topdown(accounts):
     """Where the cycles of a program go, over its progress.
 
     Controls: program, level, first and last step of progress, way of cleaning and of merging.
 
     Parameters
     ----------
-    found : dict of (str, str, str) to ProgramAccount
+    accounts : dict of (str, str, str) to ProgramAccount
         By program, cleaning and merging; empty where nothing is recorded.
 
     Returns
     -------
     Panel
     """
-    if not found:
+    if not accounts:
         return Panel.empty()
 
     def draw(program, level, first, last, cleaning, merging):
-        one = found[program, cleaning, merging]
+        one = accounts[program, cleaning, merging]
         if first >= last:
             raise ValueError(f"the stretch begins at {first} % and ends at {last} %; choose a later end.")
         stretch = (one.ipc.index >= first / 100) & (one.ipc.index <= last / 100)
@@ -36,7 +36,9 @@ def topdown(found):
         axes[1, 0].set_xlim(first / 100, last / 100)
         return figure, _said(one, shares)
 
-    programs, cleanings, mergings = (list(dict.fromkeys(key[place] for key in found)) for place in range(3))
+    programs, cleanings, mergings = (
+        list(dict.fromkeys(key[place] for key in accounts)) for place in range(3)
+    )
     controls = {
         "program": dropdown("program", programs),
         "level": dropdown("level", [("1", 1), ("2", 2), ("3", 3)], 1),

@@ -29,11 +29,11 @@ def trees(X, kinds):
     size = np.sqrt((ranks**2).sum(axis=0))
     ranks = ranks / np.where(size > 0, size, 1.0)
     kind_of = kinds.reindex(X.columns).to_numpy()
-    found = {}
+    linked = {}
     for kind in dict.fromkeys(kind_of):
         own = np.flatnonzero(kind_of == kind)
-        found[kind] = list(X.columns[own]), _linked(ranks[:, own])
-    return found
+        linked[kind] = list(X.columns[own]), _linked(ranks[:, own])
+    return linked
 
 
 def cut(trees, distance):

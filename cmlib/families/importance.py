@@ -122,13 +122,13 @@ def _explained_by_sets(players, target):
     centred = players - players.mean(axis=0)
     moved = target - target.mean()
     gram, along, whole = centred.T @ centred, centred.T @ moved, moved @ moved
-    found = {frozenset(): 0.0}
+    explained = {frozenset(): 0.0}
     for chosen in _subsets(range(players.shape[1])):
         if chosen:
             rows = list(chosen)
             slopes = np.linalg.lstsq(gram[np.ix_(rows, rows)], along[rows], rcond=1e-12)[0]
-            found[frozenset(chosen)] = float(slopes @ along[rows] / whole)
-    return found
+            explained[frozenset(chosen)] = float(slopes @ along[rows] / whole)
+    return explained
 
 
 def _subsets(players):

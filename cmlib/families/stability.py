@@ -55,14 +55,14 @@ def resample(X, cpi, kinds, penalty, *, seeds, n_blocks=20):
     list of Resampled
     """
     blocks = np.array_split(np.arange(len(X)), min(n_blocks, len(X)))
-    found = []
+    resampled = []
     for seed in seeds:
         drawn = np.random.default_rng(seed).integers(len(blocks), size=len(blocks))
         rows = np.concatenate([blocks[block] for block in drawn])
         unseen = ~np.isin(np.arange(len(X)), rows)
         model = fit(X.iloc[rows], cpi.iloc[rows], penalty)
-        found.append(Resampled(trees(X.iloc[rows], kinds), model, unseen))
-    return found
+        resampled.append(Resampled(trees(X.iloc[rows], kinds), model, unseen))
+    return resampled
 
 
 def choose_cut(X, resampled, *, cuts=CUTS, n_first=5):

@@ -81,11 +81,11 @@ def phases(labelled):
     ends = labelled.index.to_numpy(dtype=float)
     length = float(np.median(np.diff(ends))) if len(ends) > 1 else ends[0]
     grouped = labelled.assign(end_s=ends).groupby(changed.to_numpy())
-    found = grouped.agg(
+    stretches = grouped.agg(
         end_s=("end_s", "last"), n_slices=("end_s", "size"), label=("label", "first"), rule=("rule", "first")
     )
-    start = found["end_s"].shift(fill_value=max(ends[0] - length, 0.0))
-    return found.assign(start_s=start)[["start_s", "end_s", "n_slices", "label", "rule"]].reset_index(
+    start = stretches["end_s"].shift(fill_value=max(ends[0] - length, 0.0))
+    return stretches.assign(start_s=start)[["start_s", "end_s", "n_slices", "label", "rule"]].reset_index(
         drop=True
     )
 

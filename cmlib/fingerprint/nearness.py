@@ -82,8 +82,8 @@ def _search(part, centre_squared, points, first, radii, radius):
     within = np.empty(len(part), np.bool_)
     limit, last = radius * radius, 0
     for row in range(len(part)):
-        found = _is_within(part[row], points[last], limit)
-        if not found:
+        inside = _is_within(part[row], points[last], limit)
+        if not inside:
             nearest = np.argmin(centre_squared[row])
             for turn in range(-1, len(radii)):
                 ball = nearest if turn < 0 else turn
@@ -93,11 +93,11 @@ def _search(part, centre_squared, points, first, radii, radius):
                     continue
                 for candidate in range(first[ball], first[ball + 1]):
                     if _is_within(part[row], points[candidate], limit):
-                        found, last = True, candidate
+                        inside, last = True, candidate
                         break
-                if found:
+                if inside:
                     break
-        within[row] = found
+        within[row] = inside
     return within
 
 

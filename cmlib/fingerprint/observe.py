@@ -86,15 +86,15 @@ def _check_machine(trained_on):
 
 
 def _counters(trained):
-    found = machine.census()
-    if not found.offered:
+    census = machine.census()
+    if not census.offered:
         raise CmlibError(
-            f"no hardware event can be counted here: {found.complaint}. `cmlib doctor` tells why; a run that was "
+            f"no hardware event can be counted here: {census.complaint}. `cmlib doctor` tells why; a run that was "
             "recorded can be shown: `cmlib diagnose --recorded NAME`."
         )
-    if found.good < trained["good"]:
+    if census.good < trained["good"]:
         raise CmlibError(
-            f"{found.good} counters are good here, and the key events are in groups for {trained['good']}: something "
+            f"{census.good} counters are good here, and the key events are in groups for {trained['good']}: something "
             "else uses the counters, see `cmlib doctor`."
         )
-    return {"offered": found.offered, "good": found.good}
+    return {"offered": census.offered, "good": census.good}

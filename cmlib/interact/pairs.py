@@ -109,14 +109,14 @@ def rank_pairs(
         )
     X = X[fitted.feature_names_in_]
     if method == "residual_variance":
-        found = _residual_variances(fitted, X, pairs)
+        measures = _residual_variances(fitted, X, pairs)
     elif method == "printed":
-        found = ({"intensity": _beyond_plane(X[list(pair)], y.to_numpy())} for pair in pairs)
+        measures = ({"intensity": _beyond_plane(X[list(pair)], y.to_numpy())} for pair in pairs)
     elif method == "h_statistic":
-        found = _h_statistics(fitted, _sample(X, n_points, seed), pairs)
+        measures = _h_statistics(fitted, _sample(X, n_points, seed), pairs)
     else:
         raise ValueError(f"method is {method!r}; it can be 'residual_variance', 'printed' or 'h_statistic'.")
-    return _ranked(pairs, found, negligible=_ROUNDING * np.sum(fitted.predict(X) ** 2))
+    return _ranked(pairs, measures, negligible=_ROUNDING * np.sum(fitted.predict(X) ** 2))
 
 
 def involved_share(pairs, events, n=10):
@@ -167,8 +167,8 @@ def _beyond_plane(pair, values):
 def _h_statistics(fitted, X, pairs):
     """From mean predictions with the events as in each row and the rest as in all rows; centred."""
     held = [(event,) for event in dict.fromkeys(chain.from_iterable(pairs))] + pairs
-    found = partial_dependences(fitted, X, (X[list(events)] for events in held))
-    centred = {events: mean - mean.mean() for events, mean in zip(held, found, strict=True)}
+    dependences = partial_dependences(fitted, X, (X[list(events)] for events in held))
+    centred = {events: mean - mean.mean() for events, mean in zip(held, dependences, strict=True)}
     for a, b in pairs:
         joint = centred[a, b]
         beyond = np.sum((joint - centred[a,] - centred[b,]) ** 2)
@@ -182,10 +182,10 @@ def _sample(X, n_points, seed):
     return X.iloc[np.sort(np.random.default_rng(seed).choice(len(X), n_points, replace=False))]
 
 
-def _ranked(pairs, found, negligible):
+def _ranked(pairs, rows, negligible):
     pairs = pd.DataFrame(pairs, columns=["event_a", "event_b"])
     pairs.insert(0, "pair", pairs["event_a"] + " × " + pairs["event_b"])
-    measures = pd.DataFrame(list(found))
+    measures = pd.DataFrame(list(rows))
     pairs = pairs.join(measures.mask(measures["intensity"] < negligible, 0.0))
     total = pairs["intensity"].sum()
     pairs.insert(4, "importance", 100 * pairs["intensity"] / total if total > 0 else 0.0)

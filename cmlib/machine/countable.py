@@ -52,11 +52,11 @@ def countable(text, table=None):
     CmlibError
         If one is of no such form, or comes twice.
     """
-    found = [_one(item.strip(), table) for item in text.split(",") if item.strip()]
-    names = [event.name for event in found]
-    if not found or len(set(names)) < len(names):
+    wanted = [_one(item.strip(), table) for item in text.split(",") if item.strip()]
+    names = [event.name for event in wanted]
+    if not wanted or len(set(names)) < len(names):
         raise CmlibError(f"events {text!r}: give at least one, and each once")
-    return found
+    return wanted
 
 
 def _one(item, table):
@@ -107,8 +107,8 @@ def _by_code(name, config, item):
         ) from error
     for type_, known in ((0, HARDWARE), (1, SOFTWARE)):
         if kind == type_ and number < len(known):
-            told = known[number] + (":u" if type_ == 0 else "")
-            return Countable(name, config, told, type_ == 0)
+            encoding = known[number] + (":u" if type_ == 0 else "")
+            return Countable(name, config, encoding, type_ == 0)
     if kind != 4:
         raise CmlibError(
             f"event {item!r}: of perf's types 0 (generic), 1 (software) and 4 (raw) are known here"

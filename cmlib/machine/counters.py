@@ -66,13 +66,13 @@ def census(*, events=_EVENTS):
     """
     if shutil.which("perf") is None:
         return Census(0, 0, complaint="perf is not installed")
-    found = {}
+    censuses = {}
     for event in events:
-        found[event] = _census_of(event)
-        if found[event].offered:
+        censuses[event] = _census_of(event)
+        if censuses[event].offered:
             without = events[0].partition(":")[0] if event != events[0] else ""
-            return replace(_narrowed(found[event]), without=without)
-    return found[events[0]]
+            return replace(_narrowed(censuses[event]), without=without)
+    return censuses[events[0]]
 
 
 def supported(encodings):
@@ -94,32 +94,34 @@ def supported(encodings):
     """
     if shutil.which("perf") is None:
         return list(encodings)
-    text, _ = _perf_stat([argument for told in encodings.values() for argument in ("-e", told)], ["true"])
+    text, _ = _perf_stat(
+        [argument for encoding in encodings.values() for argument in ("-e", encoding)], ["true"]
+    )
     try:
         frame = perf.parse_stat(text)
     except perf.ParseError:
         return list(encodings)
     refused = set(map(base_name, frame.loc[~frame["supported"], "event"]))
-    return [event for event, told in encodings.items() if base_name(told) not in refused]
+    return [event for event, encoding in encodings.items() if base_name(encoding) not in refused]
 
 
 def _census_of(event):
     groups, complaint = [], ""
     for n_copies in range(1, _MOST + 1):
         for _ in range(_REPEATS):
-            readings, said = _count_copies(event, n_copies)
+            readings, error = _count_copies(event, n_copies)
             groups.append(readings)
-            complaint = complaint or (said if n_copies == 1 else "")
+            complaint = complaint or (error if n_copies == 1 else "")
         if not any(map(_ran, groups[-_REPEATS:])):
             break
-    found = judge_census(groups)
-    return found if found.offered else Census(0, 0, complaint=complaint or f"{event} was not counted")
+    judged = judge_census(groups)
+    return judged if judged.offered else Census(0, 0, complaint=complaint or f"{event} was not counted")
 
 
-def _narrowed(found):
+def _narrowed(full):
     """The census of an event that fewer counters can count, if any: a group may be of nothing else."""
-    narrow = _census_of(_NARROW) if found.offered > _ALL_TAKE else found
-    return narrow if 0 < narrow.offered < found.offered else found
+    narrow = _census_of(_NARROW) if full.offered > _ALL_TAKE else full
+    return narrow if 0 < narrow.offered < full.offered else full
 
 
 def judge_census(groups, *, tolerance=0.01):
@@ -160,11 +162,11 @@ def _agree(group, tolerance):
 
 def _count_copies(event, n_copies):
     """Return (count, running) of each copy, nothing if perf refuses; and perf's first line on stderr."""
-    text, said = _perf_stat(["-e", "{" + ",".join([event] * n_copies) + "}"], _SPIN)
+    text, error = _perf_stat(["-e", "{" + ",".join([event] * n_copies) + "}"], _SPIN)
     if not text.strip():
-        return [], said
+        return [], error
     frame = perf.parse_stat(text)
-    return list(zip(frame["value"], frame["running"], strict=True)), said
+    return list(zip(frame["value"], frame["running"], strict=True)), error
 
 
 def _perf_stat(selected, command):

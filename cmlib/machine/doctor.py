@@ -116,8 +116,8 @@ def find(facts):
         In the order in which obstacles are best removed.
     """
     checks = (_perf, _pmu, _permission, _counters, _watchdog, _others, _names, _rotation, _virtual, _load)
-    found = [check(facts) for check in checks]
-    return found if facts.lacking is None else [*found, _programs(facts)]
+    findings = [check(facts) for check in checks]
+    return findings if facts.lacking is None else [*findings, _programs(facts)]
 
 
 def _census_if_free():

@@ -85,8 +85,8 @@ def perf_version():
     if shutil.which("perf") is None:
         return None, "no perf on the PATH"
     done = subprocess.run(["perf", "version"], capture_output=True, text=True)
-    if found := re.search(r"perf version (\S+)", done.stdout):
-        return found[1], ""
+    if match := re.search(r"perf version (\S+)", done.stdout):
+        return match[1], ""
     return None, (
         done.stderr or done.stdout
     ).strip() or f"perf version ended with exit code {done.returncode}"
@@ -169,8 +169,8 @@ def paranoid_level(root="/"):
 def is_privileged(root="/"):
     """Whether this process may count whatever the paranoid level is (CAP_PERFMON or CAP_SYS_ADMIN)."""
     status = _read(Path(root) / "proc/self/status") or ""
-    found = re.search(r"^CapEff:\s*([0-9a-f]+)", status, re.M)
-    effective = int(found[1], 16) if found else 0
+    match = re.search(r"^CapEff:\s*([0-9a-f]+)", status, re.M)
+    effective = int(match[1], 16) if match else 0
     return bool(effective >> _CAP_PERFMON & 1 or effective >> _CAP_SYS_ADMIN & 1)
 
 
@@ -188,12 +188,12 @@ def counting_processes(root="/"):
         Such as ``"perf (812)"``. A process whose files may not be looked at
         counts if its name is perf.
     """
-    found = []
+    processes = []
     for folder in sorted((Path(root) / "proc").glob("[0-9]*"), key=lambda path: int(path.name)):
         name = _read(folder / "comm")
         if int(folder.name) != os.getpid() and (_holds_perf_events(folder / "fd") or name == "perf"):
-            found.append(f"{name} ({folder.name})")
-    return found
+            processes.append(f"{name} ({folder.name})")
+    return processes
 
 
 def _holds_perf_events(folder):
@@ -229,8 +229,8 @@ def _hypervisor(root, cpu):
     clocks = _read(root / "sys/devices/system/clocksource/clocksource0/available_clocksource") or ""
     dmi = root / "sys/class/dmi/id"
     tree = root / "proc/device-tree/compatible"
-    told = (dmi / "sys_vendor", dmi / "product_name", tree)
-    hints = " ".join([*(_read(file) or "" for file in told), clocks]).lower()
+    sources = (dmi / "sys_vendor", dmi / "product_name", tree)
+    hints = " ".join([*(_read(file) or "" for file in sources), clocks]).lower()
     if flags is None and ".metal" in hints:
         return None
     unknown = None if flags is None else "unknown"

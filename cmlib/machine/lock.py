@@ -90,8 +90,8 @@ def _open(file):
             f"{file}, the lock of this host's counters, can't be opened: {error.strerror}. Remove it if it is not a "
             "plain file, or name another folder in the environment variable CMLIB_LOCKS."
         ) from error
-    found = os.fstat(descriptor)
-    if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
         os.close(descriptor)
         raise CmlibError(f"{file} is not the lock of this host's counters, but something else: remove it.")
     return descriptor

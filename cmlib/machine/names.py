@@ -95,12 +95,12 @@ def default_events(known, modifier="u"):
     CmlibError
         If it counts none of them.
     """
-    found = events.core_events(known) or supported(
+    chosen = events.core_events(known) or supported(
         {name: events.encode(name, known, modifier) for name in GENERAL}
     )
-    if not found:
+    if not chosen:
         raise CmlibError(
             "this processor counts none of the general events: name those to count, as in --events NAME,NAME. "
             "`perf list --details` shows what perf knows of it; --events all finds out which of these count."
         )
-    return found
+    return chosen

@@ -47,8 +47,8 @@ def stat_command(plan, encodings, output, command, *, pids=()):
 
 def _told(event, modifier, encodings, *, pinned=False):
     plain = f"{event}:{modifier}" if modifier else event
-    told = encodings.get(event, plain)
+    encoding = encodings.get(event, plain)
     if not pinned:
-        return told
-    opened = "/" in told or ":" in told.removeprefix(event)
-    return f"{told}D" if opened else f"{told}:D"
+        return encoding
+    opened = "/" in encoding or ":" in encoding.removeprefix(event)
+    return f"{encoding}D" if opened else f"{encoding}:D"

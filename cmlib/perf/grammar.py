@@ -83,8 +83,8 @@ def find_grammar(text):
             "without. Record with `perf stat -I 100 -x, -o FILE -- COMMAND`."
         )
     grammars = [_separated(separator[1], decimal) for decimal in ".,"]
-    for found in itertools.chain([first], lines):
-        matches = [grammar.line.fullmatch(found[0]) for grammar in grammars]
+    for line in itertools.chain([first], lines):
+        matches = [grammar.line.fullmatch(line[0]) for grammar in grammars]
         for grammar, match in zip(grammars, matches, strict=True):
             if match and match[5]:
                 return grammar
@@ -125,9 +125,9 @@ def shown(text, start):
 
 def _data_lines(text):
     ignored = re.compile(_BLANK_OR_COMMENT)
-    for found in re.finditer(r"[^\n]+", text):
-        if not ignored.fullmatch(found[0]):
-            yield found
+    for line in re.finditer(r"[^\n]+", text):
+        if not ignored.fullmatch(line[0]):
+            yield line
 
 
 def _separated(separator, decimal):

@@ -45,15 +45,15 @@ def decision_tree(tree, *, title=""):
                 [above_x + _INDENT, above_x + _INDENT, x], [above_y, y, y], color="#9aa0a6", lw=1, zorder=1
             )
         if "event" in node:
-            told = f"{node['event']} ≤ {node['threshold']:.3g}"
+            text = f"{node['event']} ≤ {node['threshold']:.3g}"
             style = {"weight": "bold", "bbox": {"fc": "white", "ec": "#9aa0a6", "lw": 0.8, "pad": 1.5}}
         else:
-            told = f"{node['label']}   {node['n']:,}" + (
+            text = f"{node['label']}   {node['n']:,}" + (
                 f" ({node['wrong']:,} of other classes)" if node["wrong"] else ""
             )
             fill = COLOURS.get(node["label"], "#eeeeee")
             style = {"color": _ink(fill), "bbox": {"fc": fill, "ec": "none", "pad": 1.8}}
-        ax.text(x, y, told, va="center", fontsize=8, zorder=2, **style)
+        ax.text(x, y, text, va="center", fontsize=8, zorder=2, **style)
     ax.set(ylim=(len(rows) - 0.4, -0.6), xlim=(-0.1, max(8.8, depth * _STEP + 4)))
     ax.set_title(title)
     ax.set_axis_off()
@@ -74,8 +74,8 @@ def phase_timeline(labelled, ipc, *, title="", marked=None):
     marked : float, optional
         End of a slice to point at [s].
     """
-    found = set(labelled["label"])
-    shown = [label for label in COLOURS if label in found]
+    labels = set(labelled["label"])
+    shown = [label for label in COLOURS if label in labels]
     lanes = len(shown)
     figure, grid = blank(2.6 + 0.24 * lanes)
     grid[0, 0].remove()
@@ -124,10 +124,10 @@ def latency(latencies, levels, working_sets):
     """
     figure, axes = blank(3.2)
     ax = axes[0, 0]
-    for (level, found), fill in zip(levels.iterrows(), _LEVEL_COLOURS, strict=False):
-        ax.axvspan(found["smallest"] / 1024, found["largest"] / 1024, color=fill, lw=0)
-        middle = (found["smallest"] * found["largest"]) ** 0.5 / 1024
-        ax.text(middle, 0.98, f"{level}\n{found['ns']:.3g} ns", transform=_up(ax), ha="center", va="top")
+    for (level, plateau), fill in zip(levels.iterrows(), _LEVEL_COLOURS, strict=False):
+        ax.axvspan(plateau["smallest"] / 1024, plateau["largest"] / 1024, color=fill, lw=0)
+        middle = (plateau["smallest"] * plateau["largest"]) ** 0.5 / 1024
+        ax.text(middle, 0.98, f"{level}\n{plateau['ns']:.3g} ns", transform=_up(ax), ha="center", va="top")
     ax.plot(latencies["size"] / 1024, latencies["ns"], color="#222222", marker=".", ms=4, lw=1.2)
     for sizes in working_sets.values():
         ax.plot(

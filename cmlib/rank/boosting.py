@@ -119,7 +119,7 @@ class _Regressor(RegressorMixin, BaseEstimator):
 
     def fit(self, X, y):
         self.feature_names_in_ = np.array(X.columns, dtype=object)
-        names = [re.sub(r'[%:,{}"\[\]]', lambda found: f"%{ord(found[0]):x}", name) for name in X.columns]
+        names = [re.sub(r'[%:,{}"\[\]]', lambda match: f"%{ord(match[0]):x}", name) for name in X.columns]
         settings = _lightgbm(self.settings, self.random_state)
         rows = lightgbm.Dataset(_numbers(X), _numbers(y), feature_name=names, params=settings)
         self.booster_ = lightgbm.Booster(settings, rows)

@@ -330,14 +330,14 @@ def _on_blocks(path, X, y, fold, n_events, tolerance):
 
 def _nested(y, fold, outer, inner, n_events, tolerance):
     """Each fold's error at the step that the other folds choose, by refinements that saw neither."""
-    found = []
+    steps = []
     for held, errors in inner.items():
         if errors:
             rows = fold == held
             step = _fewest_within(_mean_over_rows(errors, fold), tolerance)
             mean_baseline = relative_error(y[rows], y[~rows].mean())
-            found.append((rows.sum(), n_events[step], outer[held][step], mean_baseline))
-    return pd.DataFrame(found, columns=["rows", "n_events", "error", "mean"])
+            steps.append((rows.sum(), n_events[step], outer[held][step], mean_baseline))
+    return pd.DataFrame(steps, columns=["rows", "n_events", "error", "mean"])
 
 
 def _mean_over_rows(errors, fold):
@@ -356,7 +356,7 @@ def _fewest_within(errors, tolerance):
 def _baselines(y, train, test, fold, holdout):
     values = y.to_numpy()
     mean = values[train].mean()
-    found = {
+    errors = {
         "mean": relative_error(values[test], mean),
         "neighbours": relative_error(values[test], np.interp(test, train, values[train])),
         "blocks_mean": np.nan,
@@ -364,10 +364,10 @@ def _baselines(y, train, test, fold, holdout):
         "holdout_repeat": np.nan,
     }
     if len(np.unique(fold)) > 1:
-        found["blocks_mean"] = relative_error(values, [values[fold != held].mean() for held in fold])
+        errors["blocks_mean"] = relative_error(values, [values[fold != held].mean() for held in fold])
     if holdout is not None:
         other = holdout[1]
-        found["holdout_mean"] = relative_error(other, values.mean())
+        errors["holdout_mean"] = relative_error(other, values.mean())
         if other.index.equals(y.index):
-            found["holdout_repeat"] = relative_error(other, values)
-    return pd.Series(found, name="error")
+            errors["holdout_repeat"] = relative_error(other, values)
+    return pd.Series(errors, name="error")

@@ -109,10 +109,8 @@ def execute(plan, encodings, counted, folder, *, lock=None, on_demand=False):
     """
     command = resolve(counted.command)
     output, errors, status = (folder / name for name in ("perf.csv", "program.stderr", "status"))
-    told, options = _control(folder) if on_demand else ("", [])
-    inner = (
-        f'{_restore_locale()}; {told}"$@" 2>{shlex.quote(str(errors))}; echo $? >{shlex.quote(str(status))}'
-    )
+    variables, options = _control(folder) if on_demand else ("", [])
+    inner = f'{_restore_locale()}; {variables}"$@" 2>{shlex.quote(str(errors))}; echo $? >{shlex.quote(str(status))}'
     shell = ["/bin/sh", "-c", inner, "cmlib", *command]
     watched = perf.stat_command(plan, encodings, str(output), shell, pids=counted.pids)
     watched[2:2] = options  # after `perf stat`
@@ -141,9 +139,9 @@ def check_outcome(outcome, plan, command):
             "`cmlib doctor` tells what can be counted here."
         )
     if outcome.exit_code:
-        said = _last_lines(outcome.program_said) or "(nothing)"
+        shown = _last_lines(outcome.program_said) or "(nothing)"
         raise RecordError(
-            f"`{command}` failed with {ending(outcome.exit_code)}. The end of its standard error:\n{said}\n"
+            f"`{command}` failed with {ending(outcome.exit_code)}. The end of its standard error:\n{shown}\n"
             "A run is recorded only if its program succeeds; if this code means success, say so: sh "
             "-c 'COMMAND || true'."
         )
@@ -197,8 +195,8 @@ def _control(folder):
     control, ack = folder / "control", folder / "ack"
     for fifo in (control, ack):
         os.mkfifo(fifo)
-    told = f"CMLIB_CONTROL={shlex.quote(str(control))} CMLIB_ACK={shlex.quote(str(ack))} "
-    return told, ["--delay=-1", "--control", f"fifo:{control},{ack}"]
+    variables = f"CMLIB_CONTROL={shlex.quote(str(control))} CMLIB_ACK={shlex.quote(str(ack))} "
+    return variables, ["--delay=-1", "--control", f"fifo:{control},{ack}"]
 
 
 def _restore_locale():

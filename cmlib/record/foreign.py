@@ -32,9 +32,9 @@ def recognise(content):
     str or None
         What follows the file's name in an error, with what to do; None if it is nothing that is known.
     """
-    for beginning, told in _BEGINNINGS.items():
+    for beginning, refusal in _BEGINNINGS.items():
         if content.startswith(beginning):
-            return told
+            return refusal
     if _SAMPLE.match(content[:4096]):
         return f"is output of `perf script`: samples. {_INSTEAD}."
     return None

@@ -180,15 +180,15 @@ def _countable(request, existing):
         return request, remembered
     if request.counters is not None:
         return request, {"offered": None, "good": request.counters}
-    found = machine.census()
-    if found.offered:
-        return request, {"offered": found.offered, "good": found.good}
+    census = machine.census()
+    if census.offered:
+        return request, {"offered": census.offered, "good": census.good}
     names = machine.software_events()
     if request.mode is None and request.events is None and request.pinned == PINNED:
-        tqdm.write(f"{_nothing(found)}; recorded instead: {', '.join(names)}.", file=sys.stderr)
+        tqdm.write(f"{_nothing(census)}; recorded instead: {', '.join(names)}.", file=sys.stderr)
         return _software(request, names), _NO_COUNTERS
     raise RecordError(
-        f"{_nothing(found)}. Software events can be recorded: --pinned task-clock --events {','.join(names)}."
+        f"{_nothing(census)}. Software events can be recorded: --pinned task-clock --events {','.join(names)}."
     )
 
 
@@ -197,8 +197,8 @@ def _software(request, names):
     return replace(request, set_name=request.set_name or "software", **named)
 
 
-def _nothing(found):
-    return f"no hardware event can be counted here, and `cmlib doctor` tells why: {found.complaint}"
+def _nothing(census):
+    return f"no hardware event can be counted here, and `cmlib doctor` tells why: {census.complaint}"
 
 
 def _remembered(existing, set_name):

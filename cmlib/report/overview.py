@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 _LABELS = {"limits": "", "sure": "How sure: ", "advice": "What to try: ", "lacking": "To know more: "}
 
 
-def sentences(told):
+def sentences(topics):
     """What one notebook tells of a program, as one paragraph.
 
     Parameters
     ----------
-    told : dict of str to str
+    topics : dict of str to str
         ``limits``, ``sure``, ``advice`` and ``lacking``, each a clause without its full stop, or empty.
 
     Returns
@@ -18,8 +18,8 @@ def sentences(told):
     str
         Markdown.
     """
-    said = [label + told[topic] for topic, label in _LABELS.items() if told.get(topic)]
-    return " ".join(f"{opening(sentence)}." for sentence in said)
+    parts = [label + topics[topic] for topic, label in _LABELS.items() if topics.get(topic)]
+    return " ".join(f"{opening(sentence)}." for sentence in parts)
 
 
 def opening(text):
@@ -80,8 +80,8 @@ def gather_cards(kept):
     """
     cards = {}
     for manifest in kept.sections:
-        for program, told in manifest["overviews"].items():
-            _add(cards.setdefault(program, Card(program)), told, manifest)
+        for program, overview in manifest["overviews"].items():
+            _add(cards.setdefault(program, Card(program)), overview, manifest)
     for manifest in kept.sections:
         for finding in manifest["findings"]:
             if finding["program"] in cards:
@@ -92,12 +92,12 @@ def gather_cards(kept):
     return [cards[program] for program in sorted(cards)]
 
 
-def _add(card, told, manifest):
-    card.limits = told.get("limits") or card.limits
-    card.advice = told.get("advice") or card.advice
-    card.sure += filter(None, [told.get("sure")])
-    card.lacking += filter(None, [told.get("lacking")])
-    card.bars = told.get("bars") or card.bars
-    if picture := told.get("picture"):
+def _add(card, overview, manifest):
+    card.limits = overview.get("limits") or card.limits
+    card.advice = overview.get("advice") or card.advice
+    card.sure += filter(None, [overview.get("sure")])
+    card.lacking += filter(None, [overview.get("lacking")])
+    card.bars = overview.get("bars") or card.bars
+    if picture := overview.get("picture"):
         card.picture = {"source": f"{manifest['notebook']}/{picture['name']}.svg", "alt": picture["alt"]}
     card.notebooks.append(manifest)

@@ -43,15 +43,15 @@ def read_parameters(file):
 
 def parse_parameters(content, where):
     """Parameters out of a file's content [bytes]; see :func:`read_parameters`."""
-    node, found = _load(content, where)
-    found = {} if found is None else found
-    if not isinstance(found, dict):
-        raise ValueError(f"{where} holds {type(found).__name__} instead of lines `name: value`.")
-    for name in found:
+    node, parameters = _load(content, where)
+    parameters = {} if parameters is None else parameters
+    if not isinstance(parameters, dict):
+        raise ValueError(f"{where} holds {type(parameters).__name__} instead of lines `name: value`.")
+    for name in parameters:
         if not isinstance(name, str):
             raise ValueError(f"{where}: {shown(name)} is not a parameter name.")
     _check_names_differ(node, where)
-    return found
+    return parameters
 
 
 def parse_value(text):
@@ -86,8 +86,8 @@ def _load(content, where):
         node = loader.get_single_node()
         return node, None if node is None else loader.construct_document(node)
     except _MALFORMED as error:
-        said = " ".join(str(error).split())[:300] or type(error).__name__
-        raise ValueError(f"{where} is not YAML that can be read: {said}") from None
+        reason = " ".join(str(error).split())[:300] or type(error).__name__
+        raise ValueError(f"{where} is not YAML that can be read: {reason}") from None
 
 
 def _check_names_differ(node, where):

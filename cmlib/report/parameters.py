@@ -91,16 +91,18 @@ def declared_parameters(notebook):
     except (SyntaxError, ValueError) as error:
         raise ValueError(f"{notebook.name}: its parameters are no Python: {error}") from error
     lines = source.splitlines()
-    found = {}
+    declared = {}
     for statement in statements:
         if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Name):
             raise ValueError(f"{notebook.name}: parameters line {statement.lineno} is not `name = value`.")
         # Columns are counted in bytes.
         behind = lines[statement.end_lineno - 1].encode()[statement.end_col_offset :].decode()
         name = statement.targets[0].id
-        found[name] = Parameter(name, ast.literal_eval(statement.value), behind.strip().lstrip("#").strip())
-    shared = named_in(found.pop(SETTINGS).comment) if SETTINGS in found else ()
-    return found | {name: Parameter(name, *SHARED[name], shared=True) for name in shared}
+        declared[name] = Parameter(
+            name, ast.literal_eval(statement.value), behind.strip().lstrip("#").strip()
+        )
+    shared = named_in(declared.pop(SETTINGS).comment) if SETTINGS in declared else ()
+    return declared | {name: Parameter(name, *SHARED[name], shared=True) for name in shared}
 
 
 def check_parameters(notebook, given, where):

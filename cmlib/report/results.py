@@ -149,9 +149,9 @@ class Results:
             What limits the program, how sure that is, what to try, and what was not recorded, with the command
             that records it; each without its full stop.
         """
-        told = {"limits": limits, "sure": sure, "advice": advice, "lacking": lacking}
-        self._overview(program).update(told)
-        return HTML(f"<p><strong>{html.escape(program)}.</strong> {to_html(sentences(told))}</p>")
+        topics = {"limits": limits, "sure": sure, "advice": advice, "lacking": lacking}
+        self._overview(program).update(topics)
+        return HTML(f"<p><strong>{html.escape(program)}.</strong> {to_html(sentences(topics))}</p>")
 
     def overview_picture(self, program, figure, alt):
         """Keep a matplotlib figure for a program's card, and return it to be shown; `alt` says what it shows."""
@@ -264,7 +264,7 @@ def read_results(profile, folder=None):
 
 def _told(manifest):
     """Program and sentences of everything that a notebook found: first of each program, then of all."""
-    yield from ((program, sentences(told)) for program, told in manifest["overviews"].items())
+    yield from ((program, sentences(topics)) for program, topics in manifest["overviews"].items())
     yield from ((finding["program"], finding["text"]) for finding in manifest["findings"])
 
 

@@ -129,12 +129,12 @@ def _check_writable(folder):
 
 def _run(jobs, folder, n, *, may_lack):
     noted_before = {entry["notebook"] for entry in read_manifests(folder).left_out}
-    to_come, found, left_out, failed = {job.name: job.title for job in jobs}, [], {}, []
+    to_come, finished, left_out, failed = {job.name: job.title for job in jobs}, [], {}, []
     try:
         for job, error in _with_bar(_executed(jobs, folder, n), folder.name, len(jobs)):
             del to_come[job.name]
             if error is None:
-                found.append(job.name)
+                finished.append(job.name)
             elif not isinstance(error, NothingRecordedError):
                 failed.append(str(error))
             elif not may_lack:
@@ -143,10 +143,10 @@ def _run(jobs, folder, n, *, may_lack):
                 left_out[job.name] = str(error)
                 # At once: a summary that runs later must not take up what an earlier run left there.
                 note_left_out(folder, job.name, job.title, str(error), for_overview=job.for_overview)
-            if found:
+            if finished:
                 build_index(folder, to_come=to_come.values())
     except BaseException:
-        if found:
+        if finished:
             build_index(folder)
         raise
     if len(left_out) == len(jobs):

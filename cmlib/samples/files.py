@@ -61,8 +61,8 @@ def read_metadata(table):
         meta = read_object(description, "the metadata of samples", _HOW)
         if not table.exists():
             raise SampleError(f"{table} does not exist, and {description.name} describes it.")
-        found = digest(table)
-    if found != meta.get("sha256"):
+        checksum = digest(table)
+    if checksum != meta.get("sha256"):
         raise SampleError(
             f"{table} is not the file that was written: its checksum is not the one in {description}."
         )

@@ -107,9 +107,9 @@ def _takes_counter(event):
 
 def _explained(error, encodings):
     """The error, or, where the reason is that the machine has no counters, that."""
-    if any(map(_takes_counter, encodings)) and not (found := machine.census()).offered:
+    if any(map(_takes_counter, encodings)) and not (census := machine.census()).offered:
         return (
-            f"no hardware event can be sampled here: {found.complaint}. `cmlib doctor` tells why and what to do; "
+            f"no hardware event can be sampled here: {census.complaint}. `cmlib doctor` tells why and what to do; "
             "software events can be sampled: --events task-clock,page-faults,context-switches "
             "--period 1000000 (ns)."
         )

@@ -123,8 +123,8 @@ class SampleParser:
         return self._columns[name]
 
     def _read_other(self, line):
-        if found := re.search(rb"PERF_RECORD_(LOST|LOST_SAMPLES) lost (\d+)", line):
-            self._lost[found[1]] += int(found[2])
+        if match := re.search(rb"PERF_RECORD_(LOST|LOST_SAMPLES) lost (\d+)", line):
+            self._lost[match[1]] += int(match[2])
         elif line.strip():
             self.n_unreadable += 1
 

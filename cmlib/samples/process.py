@@ -78,8 +78,8 @@ def sampled(command, encodings, period, folder, *, buffer_pages):
 @contextlib.contextmanager
 def printed(source):
     """Read the samples of a ``perf.data`` as perf prints them; yields pieces of text like `sampled`."""
-    with tempfile.NamedTemporaryFile() as said:
-        printer = subprocess.Popen([*_PRINT, str(source)], stdout=subprocess.PIPE, stderr=said)
+    with tempfile.NamedTemporaryFile() as errors:
+        printer = subprocess.Popen([*_PRINT, str(source)], stdout=subprocess.PIPE, stderr=errors)
         try:
             yield _pieces(printer)
             printer.wait()
@@ -88,7 +88,7 @@ def printed(source):
             printer.wait()
             printer.stdout.close()
         if printer.returncode:
-            raise SampleError(f"perf can't read {source}:\n{_end_of(Path(said.name))}")
+            raise SampleError(f"perf can't read {source}:\n{_end_of(Path(errors.name))}")
 
 
 def _pieces(process):

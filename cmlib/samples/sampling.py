@@ -130,8 +130,8 @@ def compress_samples(source, out, events=None, *, alpha=0.01, n_sigma=3.0, drift
             n_samples = _store(blocks, sink)
         if not n_samples:
             raise SampleError(f"{source} holds no sample of {', '.join(names)}.")
-        told = read_metadata(source) or {}
-        metadata |= {key: told[key] for key in _OF_THE_RUN if key in told}
+        known = read_metadata(source) or {}
+        metadata |= {key: known[key] for key in _OF_THE_RUN if key in known}
         metadata |= {"kind": "lines", "source": Path(source).name, "events": names, "method": method}
         metadata |= {"n_samples": n_samples, "n_lines": sink.n_rows, **_losses(parser)}
     return metadata

@@ -40,14 +40,14 @@ def find_streams(folder=None, kind="auto"):
         columns=["name", "kind", "path", "period", "n_samples", "n_lost", "events", "command", "date"],
     )
     wanted = next((k for k in KINDS if (frame["kind"] == k).any()), None) if kind == "auto" else kind
-    found = frame[frame["kind"] == wanted].reset_index(drop=True)
-    if found.empty:
+    streams = frame[frame["kind"] == wanted].reset_index(drop=True)
+    if streams.empty:
         what = "" if kind == "auto" else f"{kind} "
         raise NothingRecordedError(
             f"no {what}sample stream is recorded yet: run `cmlib record-samples"
             f"{' --software' if kind == 'software' else ''}`"
         )
-    return found
+    return streams
 
 
 def find_lines(folder=None, kind="software"):

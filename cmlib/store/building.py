@@ -132,8 +132,8 @@ def _add_run(connection, meta, table, rows, events, n_intervals):
 
 def _table_name(kind, number, meta):
     """A name that tells the run, in characters that need no quotes, short enough for PostgreSQL."""
-    told = re.sub(r"[^a-z0-9]+", "_", id_of(meta).lower())[:_LONGEST_NAME]
-    return f"{kind}_{number:05d}_{told}"
+    readable = re.sub(r"[^a-z0-9]+", "_", id_of(meta).lower())[:_LONGEST_NAME]
+    return f"{kind}_{number:05d}_{readable}"
 
 
 def _series_rows(table, counts, running):

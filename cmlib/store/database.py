@@ -99,9 +99,9 @@ def reading(url):
         if sa.inspect(connection).has_table(VERSION.name, schema=_namespace(url)):
             version = connection.execute(sa.select(VERSION.c.version)).scalar()
         if version != SCHEMA:
-            found = "holds no store" if version is None else f"is a store of version {version}"
+            holds = "holds no store" if version is None else f"is a store of version {version}"
             raise StoreError(
-                f"{shown(url)} {found}, and this cmlib reads version {SCHEMA}; make it anew: {_how_to_rebuild(url)}"
+                f"{shown(url)} {holds}, and this cmlib reads version {SCHEMA}; make it anew: {_how_to_rebuild(url)}"
             )
         yield connection
 
@@ -212,9 +212,9 @@ def _connection(url, engine):
         with engine.begin() as connection:
             yield connection
     except SQLAlchemyError as error:
-        said = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
+        reason = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
         raise StoreError(
-            f"{shown(url)}: {said}. Is it the right database, running, and yours to use? A store is "
+            f"{shown(url)}: {reason}. Is it the right database, running, and yours to use? A store is "
             f"made by {_how_to_rebuild(url)}"
         ) from error
     finally:

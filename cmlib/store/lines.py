@@ -44,19 +44,19 @@ def scan_lines(samples_dir=None, recordings_dir=None):
     numbered = sorted(
         (file.parent.name, name[1], int(name[2]), file) for file, name in named if name is not None
     )
-    found, earlier = {}, {}
+    scanned, earlier = {}, {}
     for program, set_name, _, file in numbered:
         try:
-            told = _read_metadata(file)
+            meta = _read_metadata(file)
         except ArchiveError as error:
-            found[file] = str(error)
+            scanned[file] = str(error)
             continue
         passes = earlier.setdefault((program, set_name), {})
-        of_these = passes.setdefault(tuple(told["events"]), [])
-        place = {"pass": len(of_these), "part": list(passes).index(tuple(told["events"]))}
+        of_these = passes.setdefault(tuple(meta["events"]), [])
+        place = {"pass": len(of_these), "part": list(passes).index(tuple(meta["events"]))}
         of_these.append(file)
-        found[file] = told | {"program": program, "set": set_name, "run": file.stem} | place | _plan(told)
-    return found
+        scanned[file] = meta | {"program": program, "set": set_name, "run": file.stem} | place | _plan(meta)
+    return scanned
 
 
 def read_table(file, meta):
@@ -102,7 +102,7 @@ def read_table(file, meta):
 
 
 def _read_metadata(file):
-    told = read_object(file, "the metadata of lines", _HOW)
+    meta = read_object(file, "the metadata of lines", _HOW)
     checks = [
         ("schema", lambda schema: schema == SCHEMA, f"{SCHEMA}, which this cmlib reads"),
         ("kind", lambda kind: kind == MODE, repr(MODE)),
@@ -113,10 +113,10 @@ def _read_metadata(file):
         *MAY_BE_UNKNOWN,
     ]
     unknown = dict.fromkeys(key for key, _, _ in MAY_BE_UNKNOWN)
-    problem = first_problem(unknown | told | {"program": file.parent.name}, checks)
+    problem = first_problem(unknown | meta | {"program": file.parent.name}, checks)
     if problem:
         raise ArchiveError(f"{file} is not the metadata of lines: {problem}. {_HOW}")
-    return told
+    return meta
 
 
 def _are_events(events):
@@ -129,14 +129,14 @@ def _are_events(events):
     )
 
 
-def _plan(told):
-    events = list(told["events"])
+def _plan(meta):
+    events = list(meta["events"])
     pinned = [event for event in _ALWAYS_COUNTED if event in events]
     return {
         "mode": MODE,
         "pinned": pinned,
         "groups": [[event for event in events if event not in pinned]],
-        "interval_ms": 1000 * told["duration_s"] / told["n_lines"],
+        "interval_ms": 1000 * meta["duration_s"] / meta["n_lines"],
     }
 
 

@@ -23,13 +23,13 @@ def scan_recordings(recordings_dir=None):
         By the metadata file: what is in it, sorted by program, set, pass and part; and, first, what is wrong with it.
     """
     folder = Path(recordings_dir or places.recordings_dir())
-    found = {}
+    scanned = {}
     for file in sorted(folder.glob("*/*.json")):
         try:
-            found[file] = read_run(file)
+            scanned[file] = read_run(file)
         except ArchiveError as error:
-            found[file] = str(error)
-    return dict(sorted(found.items(), key=lambda item: _place(item[1])))
+            scanned[file] = str(error)
+    return dict(sorted(scanned.items(), key=lambda item: _place(item[1])))
 
 
 def find_recordings(recordings_dir=None):
@@ -51,11 +51,11 @@ def find_recordings(recordings_dir=None):
     StoreError
         Naming the file, if one is not a run's metadata.
     """
-    found = scan_recordings(recordings_dir)
-    for problem in found.values():
+    scanned = scan_recordings(recordings_dir)
+    for problem in scanned.values():
         if isinstance(problem, str):
             raise StoreError(problem)
-    return found
+    return scanned
 
 
 def read_counts(file, meta):

@@ -70,8 +70,8 @@ def runs(url=None, *, program=None, set=None, mode=None):
     conditions = [RUNS.c[key] == value for key, value in wanted.items() if value is not None]
     columns = [column for column in RUNS.columns if column.name != "meta"]
     with reading(url) as connection:
-        found = connection.execute(sa.select(*columns).where(*conditions)).mappings().all()
-    frame = pd.DataFrame(found, columns=[column.name for column in columns])
+        rows = connection.execute(sa.select(*columns).where(*conditions)).mappings().all()
+    frame = pd.DataFrame(rows, columns=[column.name for column in columns])
     frame = frame.sort_values(["program", "set", "pass", "part"], ignore_index=True)
     frame["events"] = [tuple(json.loads(events)) for events in frame["events"]]
     return frame.astype({"exit_code": "Int64", "running_shares": bool})

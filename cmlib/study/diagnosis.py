@@ -84,33 +84,33 @@ def profiles(model, series, *, slice_s=SLICE_S):
     }
 
 
-def choose(found, program="all"):
+def choose(by_program, program="all"):
     """The profile to look at: the one that is named, else the one of most kinds of phases.
 
     Parameters
     ----------
-    found : dict of str to Profile
+    by_program : dict of str to Profile
     program : str, default "all"
         Name of a recording, such as ``cpu-bzip2``, or the part after the first hyphen.
 
     Returns
     -------
     str
-        Its name in `found`.
+        Its name in `by_program`.
 
     Raises
     ------
     NothingRecordedError
         If nothing is recorded, or not this program.
     """
-    named = require(found, program)
+    named = require(by_program, program)
     if named is not None:
         return named
-    if not found:
+    if not by_program:
         raise NothingRecordedError(
             f"nothing recorded yet of a program's key events: run `{recorded.COMMAND}`"
         )
-    return max(found, key=lambda name: (len(found[name].shares), len(found[name].phases)))
+    return max(by_program, key=lambda name: (len(by_program[name].shares), len(by_program[name].phases)))
 
 
 def require(names, program):
@@ -133,12 +133,12 @@ def require(names, program):
     NothingRecordedError
         If there is none.
     """
-    found = _find(program, names)
-    if found is None and program != "all":
+    name = _find(program, names)
+    if name is None and program != "all":
         raise NothingRecordedError(
             f"nothing recorded yet of the key events of {program!r}: run `cmlib diagnose --keep {program} -- COMMAND`"
         )
-    return found
+    return name
 
 
 def explain(profile):
@@ -154,9 +154,9 @@ def explain(profile):
         ``start_s``, ``end_s``, ``label``, ``rule`` and, by :func:`cmlib.fingerprint.diagnosis.advice`,
         ``meaning`` and ``remedy``.
     """
-    told = [advice(label) for label in profile.phases["label"]]
+    advised = [advice(label) for label in profile.phases["label"]]
     return profile.phases.drop(columns="n_slices").assign(
-        meaning=[meaning for meaning, _ in told], remedy=[remedy for _, remedy in told]
+        meaning=[meaning for meaning, _ in advised], remedy=[remedy for _, remedy in advised]
     )
 
 
@@ -177,9 +177,9 @@ def recorded_run(name, folder=None):
     """
     place = Path(folder or places.recordings_dir()) / recorded.FOLDER
     known = sorted(path.name for path in place.glob("*/"))
-    found = _find(name, known)
-    if found is not None:
-        for one in recorded.read_series(place, recorded.KEY, found.partition("-")[0], only=found):
+    run = _find(name, known)
+    if run is not None:
+        for one in recorded.read_series(place, recorded.KEY, run.partition("-")[0], only=run):
             return one.counts, one.running
     raise NothingRecordedError(
         f"nothing recorded yet of the key events of {name!r}: run `cmlib diagnose --keep {name} -- COMMAND`. "
@@ -210,13 +210,13 @@ def new_run(command, trained, *, keep=None, wait=False):
     return observe(command, trained, keep_in=folder, name=f"own-{keep}", note=note, wait=wait)
 
 
-def page(title, found, trained):
+def page(title, diagnosed, trained):
     """A program's diagnosis as a page: see :func:`cmlib.fingerprint.page.render`.
 
     Parameters
     ----------
     title : str
-    found : Profile
+    diagnosed : Profile
     trained : Fingerprints
 
     Returns
@@ -227,13 +227,13 @@ def page(title, found, trained):
     events = sum(map(len, trained.meta["groups"]))
     n_runs = len(trained.key["micro"])
     about = (
-        f"{len(found.labelled)} slices. Labelled by a decision tree over {events} key events, trained "
+        f"{len(diagnosed.labelled)} slices. Labelled by a decision tree over {events} key events, trained "
         f"on {n_runs} runs of "
         f"micro-benchmarks on {trained.meta['machine']['microarchitecture']}."
     )
-    figure, _ = phase_timeline(found.labelled, found.ipc)
+    figure, _ = phase_timeline(diagnosed.labelled, diagnosed.ipc)
     caveat = trained.caveat.replace("**", "").strip()
-    return render(title, found, explain(found), figure, about=about, caveat=caveat)
+    return render(title, diagnosed, explain(diagnosed), figure, about=about, caveat=caveat)
 
 
 def _find(name, recordings):

@@ -76,8 +76,8 @@ def known_sums(run):
     """
     machine = run.meta.get("machine") or {}
     names = [events.table_for(machine)] if _is_known(machine) else events.recognise(run.counts.columns).tables
-    found = [_sums(name) if name else [] for name in names]
-    return [one for one in found[0] if all(one in others for others in found)] if found else []
+    sums = [_sums(name) if name else [] for name in names]
+    return [one for one in sums[0] if all(one in others for others in sums)] if sums else []
 
 
 def _programs(url):

@@ -81,10 +81,10 @@ def gain_by_change(errors):
         change: table.loc[[(fusion, values)]].set_index("program")[judged]
         for change, (fusion, values, judged) in ways.items()
     }
-    found = pd.DataFrame(rows).T.rename_axis("change")
-    found["mean"] = found.mean(axis=1)
-    gains = -found["mean"].diff()
-    return found.assign(**{"share of the gain": 100 * gains / gains.sum()})
+    by_change = pd.DataFrame(rows).T.rename_axis("change")
+    by_change["mean"] = by_change.mean(axis=1)
+    gains = -by_change["mean"].diff()
+    return by_change.assign(**{"share of the gain": 100 * gains / gains.sum()})
 
 
 def say_fusions(errors):

@@ -113,13 +113,13 @@ def _last_places(seed):
     """The place of the last planted pair by every measure, of one model."""
     data = synthetic.product_pair_data(seed=seed)
     fitted = regressor(seed=seed).fit(data.X, data.ipc)
-    found = {"planted": len(data.pairs)}
+    places = {"planted": len(data.pairs)}
     for measure in MEASURES:
         options = {"method": measure, "fitted": fitted, "n_points": _POINTS, "seed": seed}
         ranking = interact.rank_pairs(data.X, data.ipc, list(data.X), **options)
         members = list(zip(ranking["event_a"], ranking["event_b"], strict=True))
-        found[measure] = max(members.index(pair) for pair in data.pairs) + 1
-    return found
+        places[measure] = max(members.index(pair) for pair in data.pairs) + 1
+    return places
 
 
 def _labelled(ranked, table):

@@ -23,8 +23,8 @@ def run_times(url, programs):
     DataFrame
         A row a run: program, set, run, seconds.
     """
-    found = interval_runs(url, programs)
-    return found[["program", "set", "run", "duration_s"]].rename(columns={"duration_s": "seconds"})
+    runs = interval_runs(url, programs)
+    return runs[["program", "set", "run", "duration_s"]].rename(columns={"duration_s": "seconds"})
 
 
 def run_time_spread(times):

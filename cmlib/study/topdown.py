@@ -68,13 +68,13 @@ def accounted(url, wanted="all"):
     NothingRecordedError
         If there is none, with the command that records the events.
     """
-    found = [name for name in wanted if _table_of(url, name) is not None]
-    if not found:
+    known = [name for name in wanted if _table_of(url, name) is not None]
+    if not known:
         command = record_command(wanted[0] if len(wanted) == 1 else "NAME", needed_events(url, wanted[0]))
         raise NothingRecordedError(
             f"no event that tells where the cycles go is recorded of {', '.join(wanted)}. {command}"
         )
-    return found
+    return known
 
 
 def needed_events(url, program):
@@ -123,9 +123,9 @@ def account(url, program, *, method="joint", adjust=True):
     return _Recorded(url, program).account(method, adjust)
 
 
-def means(found):
+def means(accounts):
     """Level 1 of some accounts, mean over the run: a row a program, a column a category (0–1)."""
-    return pd.DataFrame({program: one.account.level().mean() for program, one in found.items()}).T
+    return pd.DataFrame({program: one.account.level().mean() for program, one in accounts.items()}).T
 
 
 def account_in_every_way(url, program, *, methods=clean.DISTINCT_METHODS):
@@ -152,12 +152,12 @@ def account_in_every_way(url, program, *, methods=clean.DISTINCT_METHODS):
     }
 
 
-def categories(found):
+def categories(accounts):
     """Every category of some accounts.
 
     Parameters
     ----------
-    found : dict of str to ProgramAccount
+    accounts : dict of str to ProgramAccount
         By program.
 
     Returns
@@ -176,18 +176,18 @@ def categories(found):
                 "95th percentile": 100 * share.quantile(0.95),
                 "formula": one.account.formulas[name],
             }
-            for program, one in found.items()
+            for program, one in accounts.items()
             for name, share in one.account.shares.items()
         ]
     )
 
 
-def closures(found):
+def closures(accounts):
     """How far accounts are from adding up.
 
     Parameters
     ----------
-    found : dict of (str, str, str) to ProgramAccount
+    accounts : dict of (str, str, str) to ProgramAccount
         From :func:`account_in_every_way`, of one program or several.
 
     Returns
@@ -198,7 +198,7 @@ def closures(found):
         distances; and ``sums``, as of :class:`ProgramAccount`.
     """
     rows = []
-    for (program, cleaning, merging), one in found.items():
+    for (program, cleaning, merging), one in accounts.items():
         closure = dict.fromkeys(["mean", "rms", "worst"], np.nan) if one.closes is None else one.closes
         closure = {"mean": closure["mean"], "rms": closure["rms"], "worst step": closure["worst"]}
         row = {"program": program, "cleaning": cleaning, "merging": merging}

@@ -12,12 +12,12 @@ _LITTLE = 0.75  # share of the slots from which on, where so many retired, littl
 _CLASSES = {"L2 hits": "P_Mem_L2", "L3 hits": "P_Mem_L3", "memory and other caches": "P_Mem_M"}
 
 
-def say_account(found):
+def say_account(program_account):
     """What limits a program, how sure that is, what to try, and what is lacking.
 
     Parameters
     ----------
-    found : ProgramAccount
+    program_account : ProgramAccount
         From :func:`cmlib.study.topdown.account`.
 
     Returns
@@ -26,14 +26,14 @@ def say_account(found):
         ``limits``, ``sure``, ``advice`` and ``lacking``, as :meth:`cmlib.report.Results.overview` takes them;
         empty where there is nothing to say.
     """
-    shares = found.account.shares.mean()
-    level = found.account.level().mean()
+    shares = program_account.account.shares.mean()
+    level = program_account.account.level().mean()
     lost = level.drop(labels=list(AT_WORK), errors="ignore").sort_values(ascending=False)
     return {
-        "limits": _limits(found.account, level.drop(labels=lost.index), lost, shares),
-        "sure": _sure(found),
-        "advice": _advice(found.account, lost, shares),
-        "lacking": _lacking(found),
+        "limits": _limits(program_account.account, level.drop(labels=lost.index), lost, shares),
+        "sure": _sure(program_account),
+        "advice": _advice(program_account.account, lost, shares),
+        "lacking": _lacking(program_account),
     }
 
 
@@ -55,8 +55,8 @@ def _limits(account, kept, lost, shares):
     if kept.sum() >= _LITTLE:
         return f"**Little is lost: of all {unit}, {at_work[0]}**; " + _list(losses)
     (first, inside), *others = losses
-    said = _list([(f"**Of all {unit}, {first}**", inside), *others])
-    return "; ".join([said, *at_work])
+    sentence = _list([(f"**Of all {unit}, {first}**", inside), *others])
+    return "; ".join([sentence, *at_work])
 
 
 def _list(losses):
@@ -79,22 +79,23 @@ def _parts(account, name, shares):
     return f" ({inside})" if inside else ""
 
 
-def _sure(found):
-    account, closes = found.account, found.closes
+def _sure(program_account):
+    account, closes = program_account.account, program_account.closes
     uncounted = ", ".join(part.name for part in account.table.parts() if part.name in account.missing)
     if uncounted:
         return f"{uncounted} was not counted, so that it is not known whether the account adds up"
     if closes is None:
         return "one category is what the others leave, so that the account adds up whatever was counted"
-    told = (
-        f"counted by different events, in {found.n_runs} runs, the account adds up to {100 * closes['mean']:.1f} % "
-        f"of the slots (root mean square distance of the steps {100 * closes['rms']:.1f} %)"
+    closure = (
+        f"counted by different events, in {program_account.n_runs} runs, the account adds up to "
+        f"{100 * closes['mean']:.1f} % of the slots (root mean square distance of the steps "
+        f"{100 * closes['rms']:.1f} %)"
     )
     if _within(closes):
-        return told
+        return closure
     doubtful = topdown.doubtful_category(account)
     wrong = f", and {doubtful} is likely counted wrongly" if doubtful else ""
-    return f"{told}: **it does not add up** within {100 * BOUND:.0f} %{wrong}"
+    return f"{closure}: **it does not add up** within {100 * BOUND:.0f} %{wrong}"
 
 
 def _within(closes):
@@ -118,17 +119,19 @@ def _of(account, name):
     return f"{name}: {advice[0].lower()}{advice[1:].rstrip('.')}" if advice else ""
 
 
-def _lacking(found):
-    missing, closes = found.account.missing, found.closes
+def _lacking(program_account):
+    missing, closes = program_account.account.missing, program_account.closes
     names = [name for name, events in missing.items() if events]
     if names:
         needed = dict.fromkeys(event for name in names for event in missing[name])
-        return f"{', '.join(names)}. {record_command(found.program, needed)}"
+        return f"{', '.join(names)}. {record_command(program_account.program, needed)}"
     if closes is None or _within(closes):
         return ""
-    formulas = " + ".join(found.account.formulas[part.name] for part in found.account.table.parts())
+    formulas = " + ".join(
+        program_account.account.formulas[part.name] for part in program_account.account.table.parts()
+    )
     needed = [name for name in dict.fromkeys(names_in(formulas)) if name not in ("slots", "cycles")]
-    return f"an account that adds up. {record_command(found.program, needed)}"
+    return f"an account that adds up. {record_command(program_account.program, needed)}"
 
 
 def _percent(share):

@@ -72,11 +72,11 @@ def account(rates, table):
 def _add_parts(parts, values, slots, shares, formulas, missing):
     computed = {}
     for part in (part for part in parts if part.formulas):
-        found, formula = _first(part.formulas, values)
-        if found is None:
+        taken, formula = _first(part.formulas, values)
+        if taken is None:
             missing[part.name] = tuple(name for name in names_in(part.formulas[0]) if name not in values)
         else:
-            computed[part.name], formulas[part.name] = found, formula
+            computed[part.name], formulas[part.name] = taken, formula
     for part in (part for part in parts if not part.formulas):
         if len(computed) == len(parts) - 1:
             computed[part.name] = values["parent"] - sum(computed.values())
@@ -86,7 +86,7 @@ def _add_parts(parts, values, slots, shares, formulas, missing):
     # A category is split where all its parts can be told; level 1 is shown as far as it was counted.
     if parts and (not parts[0].parent or len(computed) == len(parts)):
         shares.update(
-            {name: (found / slots).replace([np.inf, -np.inf], np.nan) for name, found in computed.items()}
+            {name: (part / slots).replace([np.inf, -np.inf], np.nan) for name, part in computed.items()}
         )
 
 

@@ -58,7 +58,7 @@ def evaluate(formula, values):
     """
     names = names_in(formula)
     numbered = _NAME.sub(
-        lambda found: found[0] if found[0] in _CALLS else f"x{names.index(found[0])}", formula
+        lambda match: match[0] if match[0] in _CALLS else f"x{names.index(match[0])}", formula
     )
     try:
         tree = ast.parse(numbered, mode="eval").body

@@ -65,8 +65,8 @@ def moves(runs, events, *, level=0.05):
         for event in events
         if runs.parameters[parameter].nunique() > 1 and runs.rates[event].nunique() > 1
     ]
-    found = pd.DataFrame(rows, columns=["parameter", "event", "correlation", "p"])
-    return found.assign(moved=_held(found["p"], level))
+    tested = pd.DataFrame(rows, columns=["parameter", "event", "correlation", "p"])
+    return tested.assign(moved=_held(tested["p"], level))
 
 
 def judge_events(runs, events, experiments=(), *, level=0.05, draws=1000, seed=0):
@@ -111,10 +111,10 @@ def judge_events(runs, events, experiments=(), *, level=0.05, draws=1000, seed=0
     """
     experiments = [*experiments] or [Experiment(runs)]
     model = regressor(boosting=FEW_ROWS, seed=seed).fit(runs.examples, runs.performance)
-    found = [moves(each.runs, events, level=level) for each in experiments]
-    movers = pd.concat(found).query("moved").groupby("event")["parameter"].agg(", ".join)
+    per_experiment = [moves(each.runs, events, level=level) for each in experiments]
+    movers = pd.concat(per_experiment).query("moved").groupby("event")["parameter"].agg(", ".join)
     rows = {event: {"verdict": NOT_SHOWN, "factor": "", "with": ""} for event in events}
-    for experiment, moved in zip(experiments, found, strict=True):
+    for experiment, moved in zip(experiments, per_experiment, strict=True):
         for event, factor, brought in _alone(moved[moved["moved"]], experiment.aims):
             measured = _measured(runs, model, experiment.runs, event, factor, draws, seed)
             if abs(measured["expected"]) >= abs(rows[event].get("expected", 0.0)):
@@ -150,12 +150,12 @@ def _measured(runs, model, tried, event, factor, draws, seed):
     ends = np.quantile(drawn, [0.025, 0.975])
     rates, seen = tried.rates[event], runs.examples[event]
     says = partial_dependence(model, runs.examples, rates.to_frame())
-    said = pd.Series(says, rates.index).groupby(level=0).mean()
+    predicted = pd.Series(says, rates.index).groupby(level=0).mean()
     return {
         "before": rates[low].mean(),
         "after": rates[high].mean(),
         "beyond": 100 * (1 - rates[low.union(high)].between(seen.min(), seen.max()).mean()),
-        "expected": _change(said[low].mean(), said[high].mean()),
+        "expected": _change(predicted[low].mean(), predicted[high].mean()),
         "observed": observed,
         "low": ends[0],
         "high": ends[1],

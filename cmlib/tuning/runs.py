@@ -237,8 +237,8 @@ def found_first(runs, rank, first, sizes, *, draws=20, seed=0):
     """
     orders = [np.random.default_rng([seed, draw]).permutation(len(runs)) for draw in range(draws)]
     named = {size: [_first(rank(runs.take(order[:size]))) for order in orders] for size in sizes}
-    found = [100 * np.mean([name == first for name in names]) for names in named.values()]
-    return pd.DataFrame({"runs": list(named), "found": found})
+    shares = [100 * np.mean([name == first for name in names]) for names in named.values()]
+    return pd.DataFrame({"runs": list(named), "found": shares})
 
 
 def variation(seconds, *, draws=2000, seed=0):

@@ -64,16 +64,16 @@ def prepared(name, *, scale=1.0, options: Mapping[str, str] | None = None):
         If the name or an option is unknown, or something is not installed; inside, if a port is taken or a
         server does not become ready or dies, with its last lines.
     """
-    found, options = recipe(name), dict(options or {})
+    chosen, options = recipe(name), dict(options or {})
     if not scale > 0:
         raise CmlibError(f"program {name!r}: scale must be above 0, got {scale}")
-    unknown = [key for key in options if not _takes(found, key)]
+    unknown = [key for key in options if not _takes(chosen, key)]
     if unknown:
         raise CmlibError(
-            f"program {name!r} has no option {', '.join(unknown)}; it takes {', '.join(found.options) or 'none'}"
+            f"program {name!r} has no option {', '.join(unknown)}; it takes {', '.join(chosen.options) or 'none'}"
         )
-    check_installed(found)
-    return found.prepare(scale, options)
+    check_installed(chosen)
+    return chosen.prepare(scale, options)
 
 
 def to_record(name, *, scale=1.0, options: Mapping[str, str] | None = None):
@@ -108,12 +108,12 @@ def lacking():
         an empty tuple where it can be recorded.
     """
     known = recipes().values()
-    installed = installed_packages(package for found in known for package in found.packages)
+    installed = installed_packages(package for one in known for package in one.packages)
     by_suite = {}
-    for found in known:
-        packages = [package for package in found.packages if package not in installed]
-        modules = [f"{name} (Python)" for name in missing_modules(found)]
-        by_suite.setdefault(found.suite, {})[found.name] = (*packages, *modules)
+    for one in known:
+        packages = [package for package in one.packages if package not in installed]
+        modules = [f"{name} (Python)" for name in missing_modules(one)]
+        by_suite.setdefault(one.suite, {})[one.name] = (*packages, *modules)
     return by_suite
 
 
@@ -155,8 +155,8 @@ def read_label(text):
     return words[3], float(words[5]), dict(pair.split("=", 1) for pair in pairs[1::2])
 
 
-def _takes(found, key):
-    return any(key == name or (name.endswith(".") and key.startswith(name)) for name in found.options)
+def _takes(chosen, key):
+    return any(key == name or (name.endswith(".") and key.startswith(name)) for name in chosen.options)
 
 
 def _hibench():

@@ -135,6 +135,6 @@ def run_tool(command, **options):
     except subprocess.TimeoutExpired as error:
         raise CmlibError(f"`{shown}` did not end within {error.timeout:.0f} s") from error
     if done.returncode:
-        said = "\n".join((done.stdout + done.stderr).splitlines()[-10:])
-        raise CmlibError(f"`{shown}` failed with exit code {done.returncode}:\n{said}")
+        output = "\n".join((done.stdout + done.stderr).splitlines()[-10:])
+        raise CmlibError(f"`{shown}` failed with exit code {done.returncode}:\n{output}")
     return done.stdout

@@ -111,8 +111,10 @@ class Server:
         self._keeper.wait()
 
     def _failure(self, what):
-        said = "\n".join(self.log.read_text(errors="replace").splitlines()[-_LINES_SHOWN:]) or "(nothing)"
-        return ServerError(f"{self.name} {what}. The last lines of `{' '.join(self.command)[:300]}`:\n{said}")
+        shown = "\n".join(self.log.read_text(errors="replace").splitlines()[-_LINES_SHOWN:]) or "(nothing)"
+        return ServerError(
+            f"{self.name} {what}. The last lines of `{' '.join(self.command)[:300]}`:\n{shown}"
+        )
 
 
 def check_free(port, name):
@@ -141,12 +143,12 @@ def descendants(pid):
             state, parent = status.read_text(errors="replace").rpartition(")")[2].split()[:2]
             if state != "Z":
                 children.setdefault(int(parent), []).append(int(status.parent.name))
-    found, queue = [], [pid]
+    pids, queue = [], [pid]
     while queue:
         below = sorted(children.get(queue.pop(0), []))
-        found += below
+        pids += below
         queue += below
-    return found
+    return pids
 
 
 def _answers(port):

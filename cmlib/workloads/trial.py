@@ -60,13 +60,13 @@ def run_once(prepared, *, timeout=600.0):
         watched = ["/bin/sh", "-c", '"$@"; echo $? >"$0"', status, *counted.command]
         counting = ["perf", "stat", "-x", ",", "-e", "task-clock", "-o", output, *which, "--", *watched]
         started = time.monotonic()
-        said, complaint = _run(counting, counted, folder, timeout)
+        printed, complaint = _run(counting, counted, folder, timeout)
         seconds = time.monotonic() - started
         code = status.read_text().strip() if status.exists() else "unknown"
         if code != "0":
             raise CmlibError(f"`{' '.join(counted.command)}` ended with exit code {code}:\n{_end(complaint)}")
         row = [line for line in output.read_text().splitlines() if ",task-clock" in line]
-    return Trial(started - begun, seconds, float(row[0].split(",")[0]) / 1000 / seconds, _end(said, 1))
+    return Trial(started - begun, seconds, float(row[0].split(",")[0]) / 1000 / seconds, _end(printed, 1))
 
 
 def _run(command, counted, folder, timeout):

@@ -18,12 +18,12 @@ _CORE, _ALL = 12, 240  # events, where this machine does not tell
 
 def _sixteen():
     return [
-        name for name, found in programs.recipes().items() if found.suite in ("HiBench", "CloudSuite 3.0")
+        name for name, recipe in programs.recipes().items() if recipe.suite in ("HiBench", "CloudSuite 3.0")
     ]
 
 
 def _pairs():
-    return [name for name, found in programs.recipes().items() if found.suite == "co-located"]
+    return [name for name, recipe in programs.recipes().items() if recipe.suite == "co-located"]
 
 
 def _usual(name, setting):

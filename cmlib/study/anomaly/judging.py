@@ -147,14 +147,14 @@ def recorded_subjects(folder="", wanted="all"):
     folder = Path(folder or places.hardware_first(places.data_dir() / "regions"))
     known = [program.name for program in kernels()]
     names = chosen(wanted, known, about="AutoPerf's programs, which are what is judged here", todo=INSTEAD)
-    found = {}
+    subjects = {}
     for program in kernels():
         both = [folder / program.name / f"{form}.json" for form in ("good", "bad")]
         if program.name in names and all(file.is_file() for file in both):
-            found[program.name] = _subject(program, folder / program.name)
-    if not found:
+            subjects[program.name] = _subject(program, folder / program.name)
+    if not subjects:
         raise NothingRecordedError(f"nothing recorded yet: run `{RECORD}`")
-    return found
+    return subjects
 
 
 def judge_subject(subject, *, max_runs=100, seed=0):

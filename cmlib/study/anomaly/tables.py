@@ -248,7 +248,7 @@ def numbers(judged, compared, diluted, overhead, topologies, printed):
     order = topologies["error"].corr(topologies["f1"], method="spearman")
     same = f"{len(rows)} programs, the same in the paper"
     pairs = f"of {len(compared)} pairs, drawn from {'two recordings' if twice else 'the good runs'} of each program"
-    found = [
+    measured = [
         ("F1, mean", calibrated["f1"], "", paper[5].mean(), f"calibrated; {same}"),
         ("F1, lowest", rows["f1"].min(), "", paper[5].min(), "calibrated"),
         ("F1, mean, by any sample", by_any["f1"], "", paper[5].mean(), f"the paper's rule; {same}"),
@@ -279,10 +279,10 @@ def numbers(judged, compared, diluted, overhead, topologies, printed):
         ("training with topology search", rows["seconds"].sum(), "s", None, "all programs, added"),
     ]
     here = overhead.loc[overhead["where"] == "here", "overhead"]
-    found.append(("profiling overhead, mean", here.mean(), "%", 3.7, f"{len(here)} programs"))
+    measured.append(("profiling overhead, mean", here.mean(), "%", 3.7, f"{len(here)} programs"))
     hits = diluted.loc[diluted["found"].astype(bool), "slowdown"]
-    found.append(("smallest slowdown found", hits.min(), "%", None, "time, diluted sharing"))
-    return [row for row in found if np.isfinite(row[1])]
+    measured.append(("smallest slowdown found", hits.min(), "%", None, "time, diluted sharing"))
+    return [row for row in measured if np.isfinite(row[1])]
 
 
 def say_verdict(table, compared, diluted):

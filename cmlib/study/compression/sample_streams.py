@@ -63,14 +63,14 @@ def load(folder="", kind="auto", wanted="all", *, program="all"):
     ValueError
         If a case that is named is not there.
     """
-    found = find_streams(folder or None, kind).drop_duplicates("name").set_index("name", drop=False)
-    names = _cases_of(program, found.index) if wanted == "all" else listed(wanted)
+    streams = find_streams(folder or None, kind).drop_duplicates("name").set_index("name", drop=False)
+    names = _cases_of(program, streams.index) if wanted == "all" else listed(wanted)
     for name in names:
-        if name not in found.index:
-            raise ValueError(f"there is no sample stream {name!r}; there are {', '.join(found.index)}.")
+        if name not in streams.index:
+            raise ValueError(f"there is no sample stream {name!r}; there are {', '.join(streams.index)}.")
     return {
         row.name: Stream(row.name, row.kind, row.path, row.events[0], read_samples(row.path))
-        for row in found.loc[names].itertuples(index=False)
+        for row in streams.loc[names].itertuples(index=False)
     }
 
 
@@ -117,12 +117,12 @@ def constancy(streams, event=""):
 
     The largest distance of the count from the straight line between the run's ends, as a share of the count.
     """
-    found = {}
+    deviations = {}
     for name, stream in streams.items():
         x, y = stream.series(event)
         even = np.interp(x, [x.iloc[0], x.iloc[-1]], [y.iloc[0], y.iloc[-1]])
-        found[name] = np.abs(y - even).max() / np.ptp(y) if np.ptp(y) > 0 else np.nan
-    return pd.Series(found, name="constancy").dropna().sort_values()
+        deviations[name] = np.abs(y - even).max() / np.ptp(y) if np.ptp(y) > 0 else np.nan
+    return pd.Series(deviations, name="constancy").dropna().sort_values()
 
 
 def _cases_of(wanted, cases):

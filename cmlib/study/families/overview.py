@@ -8,12 +8,12 @@ CAPTION = (
 )
 
 
-def family_bars(found, n=5):
+def family_bars(families, n=5):
     """The first families as bars.
 
     Parameters
     ----------
-    found : Families
+    families : Families
         From :func:`cmlib.study.families`.
     n : int, default 5
 
@@ -23,17 +23,17 @@ def family_bars(found, n=5):
         As :meth:`cmlib.report.Results.overview_bars` takes it; a note tells the cycles per 1,000 instructions that
         go with the family, and the category of the account.
     """
-    first = found.table.head(n).rename(columns={"importance": "value"})
+    first = families.table.head(n).rename(columns={"importance": "value"})
     bars = first[["name", "value", "low", "high"]].reset_index(drop=True)
     return bars.assign(note=[_note(row) for row in first.itertuples()])
 
 
-def say_overview(found):
+def say_overview(families):
     """What limits a program, if there is no account that tells it, and how sure its families are.
 
     Parameters
     ----------
-    found : Families
+    families : Families
 
     Returns
     -------
@@ -41,13 +41,13 @@ def say_overview(found):
         ``limits`` and ``sure``, as :meth:`cmlib.report.Results.overview` takes them: error of the model beside
         the mean's, and how much of the first five families resampled models share.
     """
-    limits = "" if len(found.categories) else say_limit(found).rstrip(".")
-    return {"limits": limits, "sure": _sure(found)}
+    limits = "" if len(families.categories) else say_limit(families).rstrip(".")
+    return {"limits": limits, "sure": _sure(families)}
 
 
-def _sure(found):
-    error = found.errors.set_index("test").loc["held-out blocks"]
-    shared = 100 * found.stability["overlap"].iloc[0]
+def _sure(families):
+    error = families.errors.set_index("test").loc["held-out blocks"]
+    shared = 100 * families.stability["overlap"].iloc[0]
     return (
         f"a model of cycles per instruction by families errs by {error['families']:.1f} % on held-out blocks, the mean "
         f"by {error['mean']:.1f} %; of the first five families two resampled models share {shared:.0f} %"

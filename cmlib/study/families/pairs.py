@@ -30,7 +30,7 @@ class FamilyPairs:
     errors: pd.Series
 
 
-def family_pairs(found, *, n_families=6, seed=0):
+def family_pairs(families, *, n_families=6, seed=0):
     """Rank pairs of the first families by how strongly they act together.
 
     A boosted model explains cycles per instruction by what each family adds in a linear model that never saw the
@@ -39,7 +39,7 @@ def family_pairs(found, *, n_families=6, seed=0):
 
     Parameters
     ----------
-    found : Families
+    families : Families
         From :func:`cmlib.study.families`.
     n_families : int, default 6
     seed : int, default 0
@@ -53,12 +53,12 @@ def family_pairs(found, *, n_families=6, seed=0):
     UnfitRecordingError
         With fewer than two families.
     """
-    X, cpi = found.contributions.iloc[:, :n_families], found.cpi["cpi"]
+    X, cpi = families.contributions.iloc[:, :n_families], families.cpi["cpi"]
     if X.shape[1] < 2:
         raise UnfitRecordingError("there is one family of events, and a pair takes two: record more events.")
     model = regressor(seed=seed).fit(X, cpi)
     pairs = interact.rank_pairs(X, cpi, list(X), method="h_statistic", fitted=model, seed=seed)
-    names = found.table["name"].set_axis(found.contributions.columns)
+    names = families.table["name"].set_axis(families.contributions.columns)
     label = pairs["event_a"].map(names) + " × " + pairs["event_b"].map(names)
     fold = blocks(X.index, _BLOCKS) % _FOLDS
     predicted = {
@@ -66,16 +66,16 @@ def family_pairs(found, *, n_families=6, seed=0):
         "alone": predict_held_out(X, cpi, fold, boosting=_ALONE, seed=seed),
     }
     errors = {way: relative_error(cpi, values) for way, values in predicted.items()}
-    errors["sum"] = found.errors.set_index("test").at["held-out blocks", "families"]
+    errors["sum"] = families.errors.set_index("test").at["held-out blocks", "families"]
     return FamilyPairs(pairs.assign(label=label), pd.Series(errors))
 
 
-def compare_family_pairs(found):
+def compare_family_pairs(pairs):
     """Whether models in which families act together err less, by program.
 
     Parameters
     ----------
-    found : dict of str to FamilyPairs
+    pairs : dict of str to FamilyPairs
 
     Returns
     -------
@@ -89,6 +89,6 @@ def compare_family_pairs(found):
             "first pair": one.pairs["label"].iloc[0],
             "share": one.pairs["importance"].iloc[0],
         }
-        for program, one in found.items()
+        for program, one in pairs.items()
     }
     return pd.DataFrame(rows).T.rename_axis("program").infer_objects().reset_index()

@@ -3,12 +3,12 @@
 _NAMED = 3
 
 
-def say_families(found):
+def say_families(families):
     """Which families cycles per instruction follow, and how sure that is.
 
     Parameters
     ----------
-    found : Families
+    families : Families
         From :func:`cmlib.study.families`.
 
     Returns
@@ -16,23 +16,23 @@ def say_families(found):
     str
         Markdown.
     """
-    named = "; ".join(_family(row) for row in found.table.head(_NAMED).itertuples())
-    return f"Cycles per instruction follow {named}. {_sure(found)} {_error(found)}"
+    named = "; ".join(_family(row) for row in families.table.head(_NAMED).itertuples())
+    return f"Cycles per instruction follow {named}. {_sure(families)} {_error(families)}"
 
 
-def say_limit(found):
+def say_limit(families):
     """What limits a program: its first family of stalls or misses, in one sentence.
 
     Parameters
     ----------
-    found : Families
+    families : Families
 
     Returns
     -------
     str
         Markdown; empty if no family is of stalls or misses.
     """
-    losses = found.table[found.table["class"].isin(["stall", "miss"])]
+    losses = families.table[families.table["class"].isin(["stall", "miss"])]
     if losses.empty:
         return ""
     row = losses.iloc[0]
@@ -67,19 +67,19 @@ def say_family_pairs(pairs):
     )
 
 
-def first_by_ways(found):
+def first_by_ways(families):
     """The first family by each way of weighing them.
 
     Parameters
     ----------
-    found : Families
+    families : Families
 
     Returns
     -------
     dict of str to str
         ``model``, ``boosted``, ``permutation`` and ``conditional`` to the name of a family.
     """
-    named = found.ways.set_index("name")
+    named = families.ways.set_index("name")
     return {way: named[way].idxmax() for way in ("model", "boosted", "permutation", "conditional")}
 
 
@@ -95,31 +95,31 @@ def _cycles(row):
     return f"{mean:.0f} cycles per 1,000 instructions ({low:.0f}–{high:.0f})"
 
 
-def _sure(found):
-    stable = found.stability.iloc[0]
+def _sure(families):
+    stable = families.stability.iloc[0]
     count = int(stable["families"])
-    said = (
+    overlap = (
         f"How sure: of the first five of {count} families, two resampled models share "
         f"{100 * stable['overlap']:.0f} % (random rankings: {100 * stable['random rankings']:.0f} %)"
         if count > 5
         else f"How sure: of {count} families in all, the first five are always the same"
     )
-    first = first_by_ways(found)
+    first = first_by_ways(families)
     others = {
         "boosted": "a boosted model",
         "permutation": "permutation",
         "conditional": "conditional Shapley values",
     }
     differing = [f"{others[way]}: {name}" for way, name in first.items() if name != first["model"]]
-    return f"{said}; " + (
+    return f"{overlap}; " + (
         f"other ways put another family first ({'; '.join(differing)})."
         if differing
         else "three other ways of weighing put the same family first."
     )
 
 
-def _error(found):
-    row = found.errors.iloc[-1]
+def _error(families):
+    row = families.errors.iloc[-1]
     where = "another pass" if row["test"] == "another pass" else "stretches that it never saw"
     return (
         f"The model errs by {row['families']:.1f} % on {where}; a boosted model of single events by "

@@ -28,13 +28,13 @@ def judged(one, *, n_events=10, seed=0):
     return causality.judge_events(one.runs, events, experiments, seed=seed)
 
 
-def say_causes(program, found, *, emitted):
+def say_causes(program, verdicts, *, emitted):
     """What was found of one program's important events, in plain words.
 
     Parameters
     ----------
     program : str
-    found : DataFrame
+    verdicts : DataFrame
         Of :func:`judged`.
     emitted : dict of str to cmlib.tuning.Runs
         Runs with events emitted, by the setting they were made at.
@@ -43,11 +43,11 @@ def say_causes(program, found, *, emitted):
     -------
     str
     """
-    names = {word: found.index[found["verdict"] == word] for word in WORDS}
+    names = {word: verdicts.index[verdicts["verdict"] == word] for word in WORDS}
     listed = [f"{len(events)} {_listed(word, events)}" for word, events in names.items() if len(events)]
     runs = sum(map(len, emitted.values()))
     beside = f"with {runs} runs in which events were emitted" if runs else "without runs that emit events"
-    return f"Of the {len(found)} events that matter most for {program}'s performance, {beside}: {'; '.join(listed)}."
+    return f"Of the {len(verdicts)} events that matter most for {program}'s performance, {beside}: {'; '.join(listed)}."
 
 
 def _emitting(at, runs):

@@ -87,16 +87,16 @@ def runs_needed(tuned, truth, *, n_sizes=6, draws=20, seed=0, workers=None):
         for way in RANKINGS
         for size in sizes_of(tuned[name].runs, n_sizes)
     ]
-    found = list(fan_out(_found, jobs, workers))
-    return pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=_FOUND)
+    parts = list(fan_out(_found, jobs, workers))
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=_FOUND)
 
 
-def enough(found, *, share=90.0):
+def enough(needed, *, share=90.0):
     """Fewest runs from which on a way of asking names the parameter in at least a share of the draws.
 
     Parameters
     ----------
-    found : DataFrame
+    needed : DataFrame
         Of :func:`runs_needed`.
     share : float, default 90
         Percent.
@@ -106,7 +106,7 @@ def enough(found, *, share=90.0):
     DataFrame
         Index: program; a column a way; NaN where the runs that were recorded are not enough.
     """
-    reached = found.sort_values("runs", ascending=False).assign(missed=lambda of: of["found"] < share)
+    reached = needed.sort_values("runs", ascending=False).assign(missed=lambda of: of["found"] < share)
     late = reached[reached.groupby(["program", "way"])["missed"].cumsum() == 0]
     return late.groupby(["program", "way"])["runs"].min().unstack().reindex(columns=list(RANKINGS))
 
@@ -242,11 +242,11 @@ def _models(runs):
 
 def _curve(job):
     program, model, X, y, sizes, draws, seed = job
-    found = tuning.learning_curve(X, y, sizes, draws=draws, seed=seed)
-    return found.assign(program=program, model=model)
+    curve = tuning.learning_curve(X, y, sizes, draws=draws, seed=seed)
+    return curve.assign(program=program, model=model)
 
 
 def _found(job):
     program, way, runs, first, size, draws, seed = job
-    found = tuning.found_first(runs, RANKINGS[way], first, [size], draws=draws, seed=seed)
-    return found.assign(program=program, way=way)
+    shares = tuning.found_first(runs, RANKINGS[way], first, [size], draws=draws, seed=seed)
+    return shares.assign(program=program, way=way)

@@ -59,24 +59,24 @@ def applications(programs_folder, folder, *, seconds):
 
     Returns
     -------
-    found : list of Application
+    ready : list of Application
         CPU programs (those of SPEC CPU2006 that Debian ships), then parallel ones.
     left_out : list of str
         Why others are not among them.
     """
-    found, left_out = [], []
+    ready, left_out = [], []
     for name, lacks in programs.lacking()[_SUITE].items():
         if lacks:
             left_out.append(f"cpu-{name}: lacks {', '.join(lacks)}")
         else:
-            found.append(Application(f"cpu-{name}", CPU, programs.to_record(name)))
+            ready.append(Application(f"cpu-{name}", CPU, programs.to_record(name)))
     for kernel in kernel_recipe.kernels():
         try:
             built = kernels.build(programs_folder, [kernel.name])
-            found.append(_parallel(kernel, built, Path(folder), seconds))
+            ready.append(_parallel(kernel, built, Path(folder), seconds))
         except CmlibError as error:
             left_out.append(f"parallel-{kernel.name}: {error}")
-    return found, left_out
+    return ready, left_out
 
 
 def _parallel(kernel, built, folder, seconds):

@@ -81,12 +81,12 @@ def plateaus(latencies, levels=LEVELS):
         median = float(np.median(ns[first:end]))
         inside = np.flatnonzero(np.abs(np.log(ns[first:end] / median)) <= np.log(_WITHIN)) + first
         rows.append((int(frame["size"][inside[0]]), int(frame["size"][inside[-1]]), median))
-    found = pd.DataFrame(rows, index=pd.Index(levels, name="level"), columns=["smallest", "largest", "ns"])
-    if not found["ns"].is_monotonic_increasing:
+    measured = pd.DataFrame(rows, index=pd.Index(levels, name="level"), columns=["smallest", "largest", "ns"])
+    if not measured["ns"].is_monotonic_increasing:
         raise CmlibError(
-            f"latencies don't rise from level to level, something else ran beside the sweep:\n{found}\n{_BY_HAND}"
+            f"latencies don't rise from level to level, something else ran beside the sweep:\n{measured}\n{_BY_HAND}"
         )
-    return found
+    return measured
 
 
 def working_sets(levels, n=3):

@@ -135,15 +135,15 @@ def read_series(folder, set_name, kind="micro", *, only="*"):
     list of Series
         By program, pass and part.
     """
-    found = []
+    recorded = []
     for place in sorted(Path(folder).glob(f"{kind.lower()}-*/")):
         if only not in ("*", place.name):
             continue
         for name, meta in existing_runs(place).items():
             if meta["set"] == set_name:
                 series = perf.series(perf.parse_stat(read_raw(place, name).decode()))
-                found.append(Series(place.name, meta["pass"], json.loads(meta["note"]), *series))
-    return found
+                recorded.append(Series(place.name, meta["pass"], json.loads(meta["note"]), *series))
+    return recorded
 
 
 def cut(series, *, slice_s=0.4):

@@ -20,10 +20,10 @@ def home():
     CmlibError
         If it is not installed.
     """
-    found = importlib.util.find_spec("pyspark")
-    if found is None:
+    spec = importlib.util.find_spec("pyspark")
+    if spec is None:
         raise CmlibError("Spark is not installed: pip install 'cmlib[spark]' (pyspark 3.5.5)")
-    return Path(found.origin).parent
+    return Path(spec.origin).parent
 
 
 def environment():

@@ -94,11 +94,11 @@ def record_runs(runs, folder, *, scale=1.0, passes=1, counters):
         how = {"encodings": codes, "counters": counters, "folder": folder, "lock": lock}
         for number in range(1, passes + 1):
             for program, run in ((program, run) for program, listed in runs.items() for run in listed):
-                told = Program(
+                measured = Program(
                     label(program, scale=scale, options=run.noted),
                     partial(_prepare, program, scale, run, cluster),
                 )
-                record(run.name, told, plans, passes=number, **how)
+                record(run.name, measured, plans, passes=number, **how)
                 yield run.name
 
 
@@ -108,10 +108,10 @@ def _prepare(program, scale, run, cluster):
 
 
 def _check(program):
-    found = recipe(program)
-    if "spark." not in found.options or "master" not in found.options:
+    chosen = recipe(program)
+    if "spark." not in chosen.options or "master" not in chosen.options:
         raise CmlibError(f"program {program!r} does not run on a cluster of Spark: it has no settings to try")
-    check_installed(found)
+    check_installed(chosen)
 
 
 def _to_count(counters):

@@ -174,10 +174,10 @@ def quantity(text):
     ValueError
         If it is nothing of that kind.
     """
-    found = _QUANTITY.fullmatch(text)
-    if found is None:
+    match = _QUANTITY.fullmatch(text)
+    if match is None:
         raise ValueError(f"{text!r} is no number with one of the units k, m, g, s, or none.")
-    number, unit = found.groups()
+    number, unit = match.groups()
     return float(number) * _UNITS[unit]
 
 
