@@ -25,8 +25,9 @@
 
 # %% tags=["parameters"]
 program = "all"  # programs to study, separated by commas, or all
+target = ""  # what is explained: IPC, EVENT (per second), or EVENT per EVENT; empty: IPC if known
 method = "joint"  # cleaning of the runs {cmlib.clean.DISTINCT_METHODS}
-step = 10  # events dropped at a time [1, 100]
+step = 10  # events dropped at a time, or a quarter of all if that is fewer [1, 100]
 test_share = 0.2  # random share of steps kept back for the test, as in the paper [0.05, 0.5]
 n_seeds = 10  # models behind the spread of an importance [2, 100]
 top = 10  # events shown a program [3, 30]
@@ -54,46 +55,53 @@ counterminer = paper("counterminer")
 # %% [markdown]
 # ## One matrix a program
 #
-# Every run counted other events, so a row of one run says nothing of the events of another. The runs are therefore aligned by progress: the same share of retired instructions is taken to be the same
+# Where every run counted other events, a row of one run says nothing of the events of another. Such runs are therefore aligned by progress: the same share of retired instructions is taken to be the same
 # place in the program. A row is a step of progress, a column an event per cycle, and IPC is the mean of all runs; notebook 03a compares this with the papers' way, runs one below the other.
 # `instructions` and `cycles`, and events that are the same under another name, are left out: with them a model would have nothing to learn.
+#
+# Where one run counted all events, as of a service with `perf stat -I`, a row is an interval of time. Without instructions and cycles there is no IPC; then another event is explained, per second, and so it is by choice (`-p target=EVENT`).
 
 # %%
 url = notebook.database
 table = study.event_table(url)
-programs = study.programs(url, program, modes=["ocoe", "mlpx"])
-clean = partial(study.cleaned_runs, url, method=method, workers=workers)
-cleaned = {name: clean(name, ["ocoe", "sweep"]) for name in programs}
-matrices = {name: study.matrix(runs) for name, runs in cleaned.items()}
+programs, aim = study.choose_target(url, program, target)
+asked = programs if aim == study.IPC else []  # of these, what is about IPC alone
+recorded = partial(study.recorded_matrix, url, target=aim, method=method, workers=workers)
+matrices = {name: recorded(name) for name in programs}
+if sentence := study.say_target(url, programs, aim):
+    display(results.finding(sentence))
 
 # %%
-ipc = {name: {"mean of all runs": data.ipc} for name, data in matrices.items()}
-figure, _ = plot.series_by_program(ipc, ylabel="IPC", xlabel="progress [share of instructions]")
-results.figure(figure, "ipc-by-progress",
-               "**Figure.** IPC against progress, the mean of all runs of each program.")
+for place, (axis, series) in enumerate(study.targets_by_axis(matrices).items()):
+    figure, _ = plot.series_by_program(series, ylabel=aim.name, xlabel=axis)
+    name = "ipc-by-progress" if place == 0 else "in-time"
+    display(results.figure(figure, name, f"**Figure.** {aim.name} of each program: the mean of all "
+                                         "runs by progress, or one run over time."))
 
 # %% [markdown]
-# This is what the models have to explain. Where IPC hardly varies, little can be explained: any model must be judged beside a prediction that looks at no event, the mean.
+# This is what the models have to explain. Where it hardly varies, little can be explained: any model must be judged beside a prediction that looks at no event, the mean.
 #
 # ## Refinement: how many events does a model need?
 #
 # Three errors are taken at every number of events. The papers' is on a random fifth of the rows (m rows to train, a quarter of m to test); the neighbours of a row are in the training set, and tell much of it.
-# The second is on blocks: twelve stretches of progress in four folds, each predicted by a refinement that saw none of it. The lowest of these picks the number of events.
+# The second is on blocks: twelve stretches of progress or time in four folds, each predicted by a refinement that saw none of it. The lowest of these picks the number of events.
 # As the lowest of many it is too good again, so a third error is taken by nested folds: the number is picked without the fold that it is then judged on.
 
 # %%
 refine = partial(study.refine, step=step, test_share=test_share, seed=seed)
 refined = dict(zip(programs, fan_out(refine, matrices.values(), workers=workers), strict=True))
+printed = counterminer["model_error_percent"] if study.of_suites(asked, ["HiBench"]) else None
 lines = {"error": "random fifth (as the paper)", "mean_baseline": "mean baseline, random fifth",
          "blocks_error": "blocked cross-validation",
          "blocks_mean_baseline": "mean baseline, blocks",
          "holdout_error": "another pass"}
 figure, _ = plot.refinement({name: r.history for name, r in refined.items()}, lines=lines,
                             marked={name: int(r.errors["n_events"]) for name, r in refined.items()},
-                            paper=counterminer["model_error_percent"])
+                            paper=printed)
 results.figure(figure, "fig08",
-               "**Figure 8.** Error of the IPC model against the number of events left, dropping "
-               f"{step} at a time. Crosses: the paper's mean over HiBench.")
+               f"**Figure 8.** Error of the model of {aim.name} against the number of events left, "
+               f"dropping {step} at a time or a quarter of all. Crosses: the paper's mean over "
+               "HiBench (IPC).")
 
 # %% [markdown]
 # Look at how flat a curve is before looking where it is lowest. On the recordings that come with cmlib the error hardly changes from all events down to some twenty: most events add nothing, and few do harm, where the paper's error falls by half to 150 events.
@@ -130,8 +138,8 @@ numbered = {"HiBench": "9", "CloudSuite 3.0": "10"}
 figure, _ = plot.ranking(leading, value="mean", low="low", high="high", label="abbr",
                          xlabel="importance [%]")
 results.figure(figure, "fig09",
-               f"**{study.paper_figures(programs, numbered)}.** The most important events of each "
-               "program in the model kept. Lines: 90 % of resampled models; names: Table III.")
+               f"**{study.paper_figures(programs, numbered)}.** The most important events for "
+               f"{aim.name} in the model kept. Lines: 90 % of resampled models; names: Table III.")
 
 # %%
 shown = pd.concat(leading, names=["program", "event"]).reset_index()
@@ -175,16 +183,17 @@ results.table(smi, "smi",
 # %% [markdown]
 # ## Twelve events, another pass
 #
-# The core events were never multiplexed, and were recorded twice. A model trained on one pass and tested on the other is the test that leaks nothing. *Repeat* predicts the IPC that the first pass had at the same place, and looks at no event: where it is as good, the model may have learnt the place.
+# Of the programs that come with cmlib, the core events were never multiplexed, and were recorded twice. A model trained on one pass and tested on the other is the test that leaks nothing. *Repeat* predicts the IPC that the first pass had at the same place, and looks at no event: where it is as good, the model may have learnt the place.
+# It takes two passes of the same events without multiplexing; programs that have one are left out of the table.
 
 # %%
-clean = partial(study.cleaned_runs, url, method="interpolate", workers=workers)
-alone = {name: clean(name, ["ocoe"]) for name in programs}
-core = {name: study.matrix(runs) for name, runs in alone.items()}
-tested = pd.DataFrame({name: study.core_errors(data, seed=seed) for name, data in core.items()}).T
-results.table(tested.rename_axis("program").reset_index(), "core",
-              "**Table.** Errors [%] of a model of the core events, and of "
-              "predictions without any.")
+alone = study.core_runs(url, programs, aim, workers=workers)
+core = {name: study.matrix(runs, target=aim) for name, runs in alone.items()}
+if core:
+    tested = {name: study.core_errors(data, seed=seed) for name, data in core.items()}
+    tested = pd.DataFrame(tested).T.rename_axis("program").reset_index()
+    display(results.table(tested, "core", "**Table.** Errors [%] of a model of the core events, "
+                                          "and of predictions without any."))
 
 # %% [markdown]
 # ## Does cleaning put IPC into the events?
@@ -193,7 +202,8 @@ results.table(tested.rename_axis("program").reset_index(), "core",
 # does their correlation with IPC come out above the true one?
 
 # %%
-circle = pd.concat([study.correlations_with_ipc(url, name, workers=workers) for name in programs])
+circle = [study.correlations_with_ipc(url, name, workers=workers) for name in asked]
+circle = pd.concat(circle) if circle else []
 if len(circle):
     caption = ("**Table.** Rank correlation with IPC, without sign, mean of the core events: "
                "counted all the time, multiplexed and cleaned; *distance*: mean difference of the "
@@ -216,22 +226,24 @@ if len(circle):
 
 # %%
 explain = partial(study.families, url, table=table, method=method, n_models=2 * n_seeds, seed=seed)
-families = dict(zip(programs, fan_out(explain, programs, workers=workers), strict=True))
+families = dict(zip(asked, fan_out(explain, asked, workers=workers), strict=True))
 first = {name: f.table.head(6) for name, f in families.items()}
 first = {name: t.assign(label=t["name"].str.wrap(34)) for name, t in first.items()}
-figure, _ = plot.families(first)
-results.figure(figure, "families",
-               "**Figure.** The first families of each program. Lines: 90 % of models of resampled "
-               "blocks of steps.")
+if first:
+    figure, _ = plot.families(first)
+    display(results.figure(figure, "families",
+                           "**Figure.** The first families of each program. Lines: 90 % of models "
+                           "of resampled blocks of steps."))
 
 # %%
-listed = pd.concat({name: f.table for name, f in families.items()}, names=["program"])
-listed = listed.reset_index("program").sort_values(["family", "program"])
-results.table(listed, "families",
-              "**Table.** Families by falling importance, with the cycles per 1,000 instructions "
-              "that each adds from its quiet to its busy steps, predicted on steps that the model "
-              "never saw, and the category of the top-down account (notebook 02a) with it.",
-              rows=6 * len(programs), decimals=1)
+if families:
+    listed = pd.concat({name: f.table for name, f in families.items()}, names=["program"])
+    listed = listed.reset_index("program").sort_values(["family", "program"])
+    display(results.table(listed, "families",
+                          "**Table.** Families by falling importance, with the cycles per 1,000 "
+                          "instructions from quiet to busy steps that the model never saw, and the "
+                          "category of the top-down account (notebook 02a) with each.",
+                          rows=6 * len(programs), decimals=1))
 
 # %% [markdown]
 # ### How far can they be trusted?
@@ -242,20 +254,22 @@ results.table(listed, "families",
 # Grouping changes nothing of the first: no model of families is fitted. The contributions of the single events are added up by family after the fit, so the sum over the families is the prediction itself. The difference between the two columns is that between a linear and a boosted model, and says nothing for or against families.
 
 # %%
-per_instruction = [study.matrix(runs, per="instructions") for runs in alone.values()]
+twice = {name: study.matrix(alone[name], per="instructions") for name in asked if name in alone}
 explain = partial(study.explain, table=table, n_models=n_seeds, seed=seed)
-unmixed = dict(zip(programs, fan_out(explain, per_instruction, workers=workers), strict=True))
-judged = study.judge_families(families, unmixed)
-results.table(judged, "families-judged",
-              "**Table.** Stability of the first five families, and errors [%] of the linear "
-              "model, of a boosted model of single events, and of the mean.")
+unmixed = dict(zip(twice, fan_out(explain, twice.values(), workers=workers), strict=True))
+if families:
+    judged = study.judge_families(families, unmixed)
+    display(results.table(judged, "families-judged",
+                          "**Table.** Stability of the first five families, and errors [%] of the "
+                          "linear model, of a boosted model of single events, and of the mean."))
 
 # %%
-ways = pd.concat({name: f.ways.head(6) for name, f in families.items()}, names=["program"])
-results.table(ways.reset_index("program"), "ways",
-              "**Table.** Importance [%] by four definitions: share in the linear model, summed "
-              "influence of a boosted one, rise of the error when the family is permuted, and "
-              "conditional Shapley values.", decimals=1)
+if families:
+    ways = pd.concat({name: f.ways.head(6) for name, f in families.items()}, names=["program"])
+    display(results.table(ways.reset_index("program"), "ways",
+                          "**Table.** Importance [%] by four definitions: share in the linear "
+                          "model, summed influence of a boosted one, rise of the error when the "
+                          "family is permuted, and conditional Shapley values.", decimals=1))
 
 # %%
 agreement = study.compare_with_account(families)
@@ -270,7 +284,7 @@ if len(agreement):
 # Beside the paper's values stand means of the paper's own programs only, those of HiBench, and by its own error, on a random fifth.
 
 # %%
-of_paper = study.of_suites(programs, ["HiBench"])
+of_paper = study.of_suites(asked, ["HiBench"])
 if of_paper:
     everything = pd.DataFrame({name: refined[name].history.iloc[0] for name in of_paper}).T
     lowest = pd.DataFrame({name: refined[name].as_printed for name in of_paper}).T
@@ -287,16 +301,17 @@ results.number("model error on nested blocks", errors["nested blocks"].mean(), "
 results.number("error of the mean on the same blocks", errors["their mean"].mean(), "%")
 results.number("programs where one to three events stand out", int(smi["holds"].sum()), "programs",
                note=f"of {len(smi)}; the paper: all")
-results.number("overlap of the first five families", judged["overlap"].mean(),
-               note=f"between resampled models, mean of {', '.join(programs)}; 1: the same five")
-display(results.finding(study.say_models(errors)))
+if families:
+    results.number("overlap of the first five families", judged["overlap"].mean(),
+                   note=f"between resampled models, mean of {', '.join(asked)}; 1: the same five")
+display(results.finding(study.say_models(errors, aim)))
 
 # %%
+for name, found in families.items():
+    results.overview_bars(name, overview.family_bars(found), overview.CAPTION)
+    results.overview(name, **overview.say_overview(found))
+    display(results.finding(study.say_families(found), program=name))
 for name in programs:
-    bars = overview.family_bars(families[name])
-    results.overview_bars(name, bars, overview.CAPTION)
-    results.overview(name, **overview.say_overview(families[name]))
-    display(results.finding(study.say_families(families[name]), program=name))
     sentence = study.say_events(matrices[name], refined[name], draws[name], table)
     display(results.finding(sentence, program=name))
 results.numbers()
@@ -313,10 +328,12 @@ caption = ("**Figure.** The first setting of the panel that JupyterLab shows her
 panel if notebook.interactive else results.figure(panel.figure(), "explore", caption)
 
 # %%
-panel = explore.families(families)
-caption = ("**Figure.** The same for families: importance by one of four definitions, and what one "
-           "family adds over the program's progress.")
-panel if notebook.interactive else results.figure(panel.figure(), "explore-families", caption)
+if families:
+    panel = explore.families(families)
+    caption = ("**Figure.** The same for families: importance by one of four definitions, and what "
+               "one family adds over the program's progress.")
+    show = partial(results.figure, name="explore-families", caption=caption)
+    display(panel if notebook.interactive else show(panel.figure()))
 
 # %% [markdown]
 # ## What this doesn't show

@@ -20,11 +20,11 @@ def refined(data, tmp_path_factory):
     """By a refinement that is computed, and by one that is read."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("CMLIB_RESULTS", str(tmp_path_factory.mktemp("results")))
-        yield [study.refine(data, step=4) for _ in range(2)]
+        yield [study.refine(data, step=3) for _ in range(2)]
 
 
 def test_a_refinement_that_was_kept_is_the_one_that_was_computed(data, refined):
-    expected = rank.refine(data.X, data.ipc, step=4, holdout=data.holdout)
+    expected = rank.refine(data.X, data.ipc, step=3, holdout=data.holdout)
     for found in refined:
         pd.testing.assert_frame_equal(found.history, expected.history)
         pd.testing.assert_frame_equal(found.nested, expected.nested)

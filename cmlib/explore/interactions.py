@@ -63,6 +63,7 @@ def interactions(ranked, refined, matrices, table, *, threshold=2.0):
             pair=labels,
             rows=_places(matrices[program].X, effect),
             title=f"{program}: importance of pairs [%]",
+            target=matrices[program].target.name,
         )
         return figure, _said(ranked[program], measure, threshold, pair, effect)
 
@@ -123,7 +124,7 @@ def _said(both, measure, threshold, pair, surface):
         )
         + text.paragraph(
             f"{text.name(pair[0])} (upwards) with {text.name(pair[1])} (across), each from its 5th to its 95th "
-            f"percentile, a column as many rows as the next: together they move predicted IPC by "
+            f"percentile, a column as many rows as the next: together they move the prediction by "
             f"{text.number(span, 3)}; beyond the sum of both alone by {text.number(beyond.min(), 3)} to "
             f"{text.number(beyond.max(), 3)}. Dots: the program's rows. Where there are none, the model extrapolates."
         )

@@ -63,7 +63,7 @@ def ranking_beside_errors(rows, history, *, n_events, title):
     for (column, label), colour in zip(named.items(), palette(len(named)), strict=True):
         right.plot(history["n_events"], history[column], label=label, color=colour, marker=".", ms=3, lw=1.1)
     right.axvline(n_events, color="#333333", lw=1, ls=":", label="model shown")
-    right.set(title="error of the model", xlabel="number of events", ylabel="IPC error [%]", ylim=(0, None))
+    right.set(title="error of the model", xlabel="number of events", ylabel="error [%]", ylim=(0, None))
     right.invert_xaxis()
     right.legend(loc="best", fontsize=8)
     return figure, axes[0]
@@ -103,7 +103,7 @@ def two_rankings(rows, links):
 
 
 @styled
-def interactions(matrix, joint, summed, beyond, *, pair, rows, title):
+def interactions(matrix, joint, summed, beyond, *, pair, rows, title, target="IPC"):
     """All pairs of events as a matrix, and the surface of one of them with its parts.
 
     Parameters
@@ -112,12 +112,14 @@ def interactions(matrix, joint, summed, beyond, *, pair, rows, title):
         Importance [%] below the diagonal; NaN is left blank. Index and columns: short names.
     joint, summed, beyond : DataFrame
         Partial dependence on the pair, the sum of the single ones, and what is left
-        [IPC]; index and columns: the two events' values.
+        [what `target` is in]; index and columns: the two events' values.
     pair : tuple of str
         Short names, as in `matrix`: up and across.
     rows : DataFrame
         Columns ``a`` and ``b``: where the program's rows lie, counted in cells.
     title : str
+    target : str, default "IPC"
+        What is explained.
     """
     figure, axes = blank(5.6, rows=2, columns=2)
     # Laid out by hand: to find the room for seven axes anew takes longer than to draw them.
@@ -129,10 +131,10 @@ def interactions(matrix, joint, summed, beyond, *, pair, rows, title):
     low, high = min(low, summed.to_numpy().min()), max(high, summed.to_numpy().max())
     most = abs(beyond.to_numpy()).max() or 1e-9
     colours = {"cmap": "viridis", "vmin": low, "vmax": high}
-    shown = _surface(together, joint, pair, rows, "both together: IPC", **colours)
-    _surface(alone, summed, pair, rows, "sum of each alone: IPC, same colours", **colours)
+    shown = _surface(together, joint, pair, rows, f"both together: {target}", **colours)
+    _surface(alone, summed, pair, rows, "sum of each alone, same colours", **colours)
     figure.colorbar(shown, ax=together, pad=0.02)
-    shown = _surface(left, beyond, pair, rows, "what is left: IPC", cmap="RdBu_r", vmin=-most, vmax=most)
+    shown = _surface(left, beyond, pair, rows, "what is left", cmap="RdBu_r", vmin=-most, vmax=most)
     figure.colorbar(shown, ax=left, pad=0.02)
     return figure, axes
 

@@ -39,7 +39,7 @@ def refinement(histories, *, lines, marked, paper=None, paper_label="paper, mean
         if paper:
             ax.plot(list(paper), list(paper.values()), "x", color=colours[-1], label=paper_label)
         ax.axvline(marked[program], color="#555555", lw=0.8, ls=":", label="model kept")
-        ax.set(title=program, xlabel="number of events", ylabel="IPC error [%]", ylim=(0, None))
+        ax.set(title=program, xlabel="number of events", ylabel="error [%]", ylim=(0, None))
     axes[0].invert_xaxis()
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     return figure, axes

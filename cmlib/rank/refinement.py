@@ -93,6 +93,7 @@ def refine(
     n_blocks=12,
     n_folds=4,
     holdout=None,
+    gives_away=is_named_leak,
     seed=0,
 ):
     """Event importance refinement: fit, rank, drop the least important, fit again.
@@ -139,6 +140,8 @@ def refine(
     holdout : tuple (DataFrame, Series), optional
         Another matrix and its IPC, such as another pass over the events
         (:func:`cmlib.fuse.align_passes`).
+    gives_away : callable, default :func:`cmlib.events.leaks.is_named_leak`
+        Whether a column of that name holds y; another one where y is not IPC.
     seed : int, default 0
 
     Returns
@@ -170,9 +173,9 @@ def refine(
             f"select is {select!r} with n_folds={n_folds}; choose 'random', or 'blocks' with 2 folds or more."
         )
     _check_shares(test_share, step)
-    X, y = _checked(X, y, "X")
+    X, y = _checked(X, y, "X", gives_away)
     if holdout is not None:
-        holdout = _checked(*holdout, "holdout", columns=X.columns)
+        holdout = _checked(*holdout, "holdout", gives_away, columns=X.columns)
     train, test = _random_split(len(X), test_share, seed)
     blank, path = _path(X, y, step, model, boosting, importance, seed)
     kept = list(path(np.arange(len(X))))
@@ -212,7 +215,7 @@ def random_share_errors(
         As in :func:`refine`.
     """
     _check_shares(test_share, step)
-    X, y = _checked(X, y, "X")
+    X, y = _checked(X, y, "X", is_named_leak)
     train, test = _random_split(len(X), test_share, seed)
     _, path = _path(X, y, step, model, boosting, importance, seed)
     kept = list(path(train))
@@ -242,7 +245,7 @@ def _check_shares(test_share, step):
         )
 
 
-def _checked(X, y, name, columns=None):
+def _checked(X, y, name, gives_away, columns=None):
     columns = sorted(X.columns) if columns is None else columns
     missing = [event for event in columns if event not in X]
     if missing:
@@ -250,15 +253,15 @@ def _checked(X, y, name, columns=None):
             f"{name} lacks {len(missing)} events of X, such as {missing[0]!r}; "
             "align both at once with cmlib.fuse.align_passes."
         )
-    leaking = [event for event in columns if is_named_leak(event)]
+    leaking = [event for event in columns if gives_away(event)]
     if leaking:
         raise ValueError(
-            f"{name} holds {leaking[0]!r}, which contains IPC (target leakage): drop it; "
-            "cmlib.events.leaks lists such events."
+            f"{name} holds {leaking[0]!r}, which contains what is to be explained (target leakage): drop it; "
+            "of IPC, cmlib.events.leaks lists such events."
         )
     if len(X) != len(y) or len(X) < _FEWEST_ROWS:
         raise UnfitRecordingError(
-            f"{name} has {len(X)} rows and {len(y)} values of IPC; "
+            f"{name} has {len(X)} rows and {len(y)} values of y; "
             f"as many of both are needed, {_FEWEST_ROWS} at least."
         )
     # In order of their names: the ranking must not depend on how the columns came.
@@ -271,7 +274,7 @@ def _checked(X, y, name, columns=None):
         )
     if not (np.isfinite(y) & (y > 0)).all():
         raise UnfitRecordingError(
-            f"{name}: IPC runs from {y.min()} to {y.max()}; it must be positive and finite in every row."
+            f"{name}: y runs from {y.min()} to {y.max()}; it must be positive and finite in every row."
         )
     return X, y
 

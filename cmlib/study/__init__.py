@@ -24,7 +24,7 @@ from cmlib.study.collection import (
     sum_checks,
 )
 from cmlib.study.colocation import colocated, leading_units, movement, say_movement
-from cmlib.study.data import Matrix, cleaned_runs, matrix, open_database, programs
+from cmlib.study.data import cleaned_runs, open_database, programs
 from cmlib.study.event_tables import event_table, said_by_names
 from cmlib.study.families import (
     Families,
@@ -41,7 +41,8 @@ from cmlib.study.families import (
     say_limit,
 )
 from cmlib.study.fusion_comparison import compare_fusions, gain_by_change, say_fusions
-from cmlib.study.interactions import MEASURES, compare_pairs, pairs, planted_pairs
+from cmlib.study.interactions import MEASURES, compare_pairs, pairs, planted_pairs, with_pairs
+from cmlib.study.matrices import Matrix, core_runs, matrix, recorded_matrix, recorded_runs, targets_by_axis
 from cmlib.study.merging import (
     merged,
     merged_shape,
@@ -56,14 +57,18 @@ from cmlib.study.out_of_core import clean_into, merge_files
 from cmlib.study.ranking import chosen_errors, core_errors, refine
 from cmlib.study.suites import common_events, likeness, of_suites, paper_figures, suites
 from cmlib.study.summary import say_events, say_models, say_pairs
+from cmlib.study.targets import IPC, Target, choose_target, say_target
 
 __all__ = [
+    "IPC",
     "MEASURES",
     "BothWays",
     "Families",
     "FamilyPairs",
     "Matrix",
+    "Target",
     "both_ways",
+    "choose_target",
     "chosen_errors",
     "clean_into",
     "cleaned_runs",
@@ -75,6 +80,7 @@ __all__ = [
     "compare_pairs",
     "compare_with_account",
     "core_errors",
+    "core_runs",
     "correlations_with_ipc",
     "counting_events",
     "distributions",
@@ -107,6 +113,8 @@ __all__ = [
     "planted_pairs",
     "programs",
     "rates",
+    "recorded_matrix",
+    "recorded_runs",
     "recordings",
     "replaced_samples",
     "refine",
@@ -126,6 +134,9 @@ __all__ = [
     "say_pairs",
     "say_recorded",
     "say_source",
+    "say_target",
     "suites",
     "sum_checks",
+    "targets_by_axis",
+    "with_pairs",
 ]

@@ -6,7 +6,7 @@ import pandas as pd
 from cmlib import store
 from cmlib.errors import NothingRecordedError
 from cmlib.rank import stability
-from cmlib.study.data import Matrix
+from cmlib.study.matrices import Matrix
 from cmlib.study.requested import chosen, listed
 
 CASES = {

@@ -1,12 +1,10 @@
-"""One program's recordings: found in the store, cleaned, and aligned by progress."""
+"""One program's recordings: found in the store, and cleaned."""
 
 import functools
-from dataclasses import dataclass
 
-import pandas as pd
-
-from cmlib import clean, fuse, store
+from cmlib import clean, store
 from cmlib.archive.runs import VALGRIND
+from cmlib.clean.series import FEWEST_SAMPLES
 from cmlib.errors import NothingRecordedError, UnfitRecordingError
 from cmlib.fanout import fan_out
 from cmlib.schedule import PINNED
@@ -16,7 +14,7 @@ from cmlib.study.requested import chosen, listed
 from cmlib.workloads.programs import recipes
 
 _KINDS = {"ocoe": "without multiplexing", "mlpx": "with multiplexing", "lines": "as lines"}
-_FEWEST_INTERVALS = 20
+FEWEST_INTERVALS = 20
 
 
 def open_database(url="", recordings=None):
@@ -75,16 +73,18 @@ def programs(url, wanted="all", *, modes=()):
     complete = [name for name, lacks in lacking.items() if not lacks and name not in simulated]
     if wanted == "all" and not complete:
         kinds = " and ".join(_KINDS[mode] for mode in modes) or "in intervals"
-        raise NothingRecordedError(f"no program is recorded {kinds}. Record one: {_how('NAME', modes)}")
+        raise NothingRecordedError(
+            f"no program is recorded {kinds}. Record one: {how_to_record('NAME', modes)}"
+        )
     if wanted == "all":
         return complete
     unknown = [name for name in listed(wanted) if name not in lacking][:1]
-    todo = "".join(f"Record it: {_how(name, modes)}{_left_out(url, name)}" for name in unknown)
+    todo = "".join(f"Record it: {how_to_record(name, modes)}{_left_out(url, name)}" for name in unknown)
     names = chosen(wanted, lacking, about="the programs recorded", todo=todo)
     for name in names:
         if lacking[name]:
             raise UnfitRecordingError(
-                f"program {name!r} has {lacking[name]}. What is missing: {_how(name, modes)}"
+                f"program {name!r} has {lacking[name]}. What is missing: {how_to_record(name, modes)}"
             )
     if 0 < len(simulated & set(names)) < len(names):
         raise UnfitRecordingError(
@@ -107,23 +107,24 @@ def _lacking(runs, modes):
         return "measured and simulated runs in one folder, and the two are never joined"
     if modes and VALGRIND in set(runs["source"]):
         return "simulated runs only, which count no cycles, so that there is no IPC"
-    usable = runs[(runs["mode"] == "lines") | runs["events"].map(_knows_ipc)]
+    usable = runs[(runs["mode"] == "lines") | runs["events"].map(knows_ipc)]
     if usable.empty and modes:
         return "no run that counts instructions and cycles, which takes a machine with hardware counters"
     absent = [_KINDS[mode] for mode in modes if mode not in set(usable["mode"])]
     if absent:
         return f"no run {' and none '.join(absent)} that counts instructions and cycles"
     for run in usable[usable["mode"].isin(modes) & (usable["mode"] != "lines")].itertuples():
-        if run.n_intervals < _FEWEST_INTERVALS:
-            return f"{run.n_intervals} intervals in run {run.run}, and {_FEWEST_INTERVALS} are the fewest"
+        if run.n_intervals < FEWEST_INTERVALS:
+            return f"{run.n_intervals} intervals in run {run.run}, and {FEWEST_INTERVALS} are the fewest"
     return ""
 
 
-def _knows_ipc(events):
+def knows_ipc(events):
+    """Whether instructions and cycles are among some events."""
     return set(PINNED) <= set(events)
 
 
-def _how(name, modes):
+def how_to_record(name, modes):
     """What brings a program in: its own recipe, if there is one."""
     if "lines" in modes:
         return f"`cmlib record {name} --samples --compress -- COMMAND`"
@@ -137,28 +138,10 @@ def interval_runs(url, programs):
     return _in_intervals(store.runs(url)).query("program in @programs").reset_index(drop=True)
 
 
-@dataclass(frozen=True)
-class Matrix:
-    """Events against IPC of one program, and a second pass over the same events to test on.
-
-    Attributes
-    ----------
-    X : DataFrame, shape (steps of progress, events)
-        Events per cycle, or per instruction.
-    ipc : Series, shape (steps of progress,)
-    holdout : tuple (DataFrame, Series) or None
-        The same of another pass; None where the events were recorded once.
-    """
-
-    X: pd.DataFrame
-    ipc: pd.Series
-    holdout: tuple | None
-
-
 def load_all(url, program, **which):
     """All runs of a program that know its IPC, or those of one ``set`` or ``mode``."""
     runs = store.runs(url, program=program, **which)
-    return [store.load(url, run_id) for run_id in runs["run_id"][runs["events"].map(_knows_ipc)]]
+    return [store.load(url, run_id) for run_id in runs["run_id"][runs["events"].map(knows_ipc)]]
 
 
 def cleaned_runs(url, program, sets, *, method="joint", workers=None):
@@ -178,8 +161,9 @@ def cleaned_runs(url, program, sets, *, method="joint", workers=None):
     Returns
     -------
     DataFrame
-        Columns ``set``, ``pass`` and ``counts``: the cleaned counts, a row an
-        interval [s], a column an event; a short last interval is left out.
+        Columns ``set``, ``pass``; ``counts``: the cleaned counts, a row an interval [s], a column an event; a
+        short last interval is left out, and NaN is an event that was counted in fewer than three; and ``seconds``,
+        a Series: how long each of the intervals took.
 
     Raises
     ------
@@ -190,35 +174,11 @@ def cleaned_runs(url, program, sets, *, method="joint", workers=None):
     if runs.empty:
         raise NothingRecordedError(
             f"program {program!r} has no recording of {' or '.join(sets)}; notebook 01 lists what it has. "
-            f"Record it: {_how(program, [])}."
+            f"Record it: {how_to_record(program, [])}."
         )
     job = functools.partial(_cleaned, url, method=method)
-    return runs[["set", "pass"]].assign(counts=list(fan_out(job, runs["run_id"], workers)))
-
-
-def matrix(runs, *, per="cycles"):
-    """Align a program's cleaned runs by progress.
-
-    The first pass is the matrix. The second is held out, if it went through the
-    same sets.
-
-    Parameters
-    ----------
-    runs : DataFrame
-        Result of :func:`cleaned_runs`.
-    per : "cycles" or "instructions", default "cycles"
-        What counts are divided by; see :func:`cmlib.fuse.align_runs`.
-
-    Returns
-    -------
-    Matrix
-    """
-    sets_of = runs.groupby("pass")["set"].agg(set)
-    complete = [number for number, sets in sets_of.items() if sets == sets_of.iloc[0]]
-    chosen = runs[runs["pass"].isin(complete[:2])]
-    aligned = fuse.align_passes(list(chosen["counts"]), list(chosen["pass"]), per=per)
-    X, ipc = aligned[complete[0]]
-    return Matrix(X, ipc, aligned[complete[1]] if len(complete) > 1 else None)
+    counts, seconds = zip(*fan_out(job, runs["run_id"], workers), strict=True)
+    return runs[["set", "pass"]].assign(counts=list(counts), seconds=list(seconds))
 
 
 def whole_intervals(run):
@@ -234,10 +194,13 @@ def _in_intervals(runs):
 def _cleaned(url, run_id, *, method):
     run = store.load(url, run_id)
     counts, running = whole_intervals(run)
+    hardly = counts.columns[counts.notna().sum() < FEWEST_SAMPLES]
+    counts = counts.assign(**dict.fromkeys(hardly, float("nan")))
     sums = known_sums(run)
 
     def compute():
         cleaned, _ = clean.clean_run(counts, running, method=method, sums=sums, run=f"run {run_id!r}")
         return {"counts": cleaned}
 
-    return kept(("cleaned run", method, sums, counts, running), compute)["counts"]
+    cleaned = kept(("cleaned run", method, sums, counts, running), compute)["counts"]
+    return cleaned, run.interval_s[counts.index]

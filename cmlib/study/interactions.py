@@ -39,7 +39,7 @@ def pairs(matrix_and_model, *, table, n_events=10, seed=0):
     chosen = refined.events[:n_events]
     if len(chosen) < 2:
         raise UnfitRecordingError(
-            f"the model of IPC keeps {len(chosen)} event, and a pair takes two: record more events."
+            f"the model of {data.target.name} keeps {len(chosen)} event, and a pair takes two: record more events."
         )
     return {
         measure: _labelled(
@@ -48,6 +48,33 @@ def pairs(matrix_and_model, *, table, n_events=10, seed=0):
         )
         for measure in MEASURES
     }
+
+
+def with_pairs(refined, target):
+    """The programs whose model has a pair of events.
+
+    Parameters
+    ----------
+    refined : dict of str to Refinement
+    target : Target
+        What is explained.
+
+    Returns
+    -------
+    list of str
+
+    Raises
+    ------
+    UnfitRecordingError
+        If no model keeps two events.
+    """
+    programs = [name for name, one in refined.items() if len(one.events) > 1]
+    if not programs:
+        raise UnfitRecordingError(
+            f"the model of {target.name} (notebook 03) keeps one event, and a pair takes two: other events add nothing "
+            "to it here. Record more events together with it, or explain another by `-p target=EVENT`."
+        )
+    return programs
 
 
 def compare_pairs(ranked, table, *, top=10):

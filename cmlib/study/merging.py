@@ -5,7 +5,8 @@ import pandas as pd
 
 from cmlib import fuse, rank
 from cmlib.rank.boosting import STACKED, predict_held_out, regressor
-from cmlib.study.data import Matrix, interval_runs
+from cmlib.study.data import interval_runs
+from cmlib.study.matrices import Matrix
 
 # A tree must find the run before it can look at the run's events, so that stacked runs want larger trees.
 

@@ -1,10 +1,12 @@
 """What was found about one program, in sentences for people who know no event by name."""
 
+from cmlib.study.targets import IPC
+
 _FEW = ("", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
 def say_events(data, refined, draws, table, *, n=3):
-    """Which events a program's IPC follows, and how sure that is.
+    """Which events a program's IPC follows, or what else is explained, and how sure that is.
 
     Parameters
     ----------
@@ -25,31 +27,34 @@ def say_events(data, refined, draws, table, *, n=3):
     str
         Markdown.
     """
-    mean = draws.mean().sort_values(ascending=False)
+    name, mean = data.target.name, draws.mean().sort_values(ascending=False)
     named = list(mean.index[:n])
     first = (draws.rank(axis=1, ascending=False, method="min") <= n)[named].mean()
     slopes = data.X[named].corrwith(data.ipc, method="spearman")
     events = "; ".join(
-        f"`{event}`, {_counts(event, table)} ({mean[event]:.0f} % of the importance, {_direction(slopes[event])})"
+        f"`{event}`, {_counts(event, table)} ({mean[event]:.0f} % of the importance, "
+        f"{_direction(slopes[event], name)})"
         for event in named
     )
     sure = ", ".join(f"{100 * share:.0f} %" for share in first)
     return (
-        f"IPC follows {events}. How sure: these are among the first {_FEW[n] if n < len(_FEW) else n} in {sure} of "
-        f"{len(draws)} models of resampled stretches. A model of IPC, of "
+        f"{name} follows {events}. How sure: these are among the first {_FEW[n] if n < len(_FEW) else n} "
+        f"in {sure} of {len(draws)} models of resampled stretches. A model of {name}, of "
         f"{int(refined.errors['n_events'])} events, errs by "
         f"{refined.nested_error:.1f} % on stretches that took no part in training it or in choosing its events; "
         f"predicting the mean of the others errs by {refined.errors['blocks_mean_baseline']:.1f} % there."
     )
 
 
-def say_models(errors):
-    """How well models of IPC do, how many events they need, and how sure that is.
+def say_models(errors, target=IPC):
+    """How well models do, how many events they need, and how sure that is.
 
     Parameters
     ----------
     errors : DataFrame
         Result of :func:`cmlib.study.chosen_errors`.
+    target : Target, default IPC
+        What the models explain.
 
     Returns
     -------
@@ -58,13 +63,13 @@ def say_models(errors):
     """
     mean = errors.mean()
     return (
-        f"A model of IPC errs by {mean['nested blocks']:.1f} % on stretches that took no part in training it or in "
-        f"choosing its events; the mean of the others errs by {mean['their mean']:.1f} % there. With all "
+        f"A model of {target.name} errs by {mean['nested blocks']:.1f} % on stretches that took no part in training it "
+        f"or in choosing its events; the mean of the others errs by {mean['their mean']:.1f} % there. With all "
         f"{_span(errors, 'all')} events the error on blocks is {mean['blocks, all']:.1f} %, with the "
         f"{_span(errors, 'few')} most important {mean['blocks, few']:.1f} %. How many are needed is not settled: the "
         f"models kept have {_span(errors, 'kept')}, and chosen without a part of the program it is "
-        f"{errors['fewest'].min():.0f} to {errors['most'].max():.0f}. Such events go along with IPC; that they cause "
-        "it is not shown."
+        f"{errors['fewest'].min():.0f} to {errors['most'].max():.0f}. Such events go along with {target.name}; that "
+        "they cause it is not shown."
     )
 
 
@@ -86,7 +91,7 @@ def say_pairs(by_measure, *, n=2):
     by_h, by_line = by_measure["h_statistic"], by_measure["residual_variance"]
     if len(by_h) == 1:
         return (
-            f"The model of IPC keeps two events, `{by_h['event_a'].iloc[0]}` and `{by_h['event_b'].iloc[0]}`: of one "
+            f"The model keeps two events, `{by_h['event_a'].iloc[0]}` and `{by_h['event_b'].iloc[0]}`: of one "
             "pair there is no ranking."
         )
     pairs = "; ".join(
@@ -113,7 +118,7 @@ def _counts(event, table):
     return text[0].lower() + text[1:] if text[1:2].islower() else text
 
 
-def _direction(slope):
+def _direction(slope, target):
     if abs(slope) < 0.2:
-        return "neither up nor down with IPC"
-    return "more of it where IPC is high" if slope > 0 else "more of it where IPC is low"
+        return f"neither up nor down with {target}"
+    return f"more of it where {target} is {'high' if slope > 0 else 'low'}"

@@ -10,7 +10,8 @@ from cmlib.clean import accuracy
 from cmlib.compress import compress, intervals
 from cmlib.fanout import Workers
 from cmlib.rank import stability
-from cmlib.study.data import cleaned_runs, load_all, matrix, whole_intervals
+from cmlib.study.data import cleaned_runs, load_all, whole_intervals
+from cmlib.study.matrices import matrix
 
 _SETS = ["ocoe", "sweep"]
 

@@ -8,14 +8,12 @@ from cmlib import events
 from cmlib.families import by_family
 from cmlib.fanout import Workers
 from cmlib.study.cache import kept
-from cmlib.study.data import cleaned_runs, matrix
 from cmlib.study.event_tables import table_name
 from cmlib.study.families.account import category_cycles
 from cmlib.study.families.describing import describe, list_members, quiet_to_busy
 from cmlib.study.families.fitting import fit_families, standardized_steps
 from cmlib.study.families.judging import boost_single_events, errors_by_test, importance_by_ways, stability
-
-_SETS = ["ocoe", "sweep"]
+from cmlib.study.matrices import matrix, recorded_runs
 
 
 @dataclass(frozen=True)
@@ -96,9 +94,9 @@ def families(url, program, *, table, method="joint", n_models=20, seed=0):
     UnfitRecordingError
         With fewer than 20 steps, or without an event that varies.
     """
-    runs = cleaned_runs(url, program, _SETS, method=method, workers=Workers(1))
+    runs = recorded_runs(url, program, method=method, workers=Workers(1))
     data = matrix(runs, per="instructions")
-    cycles = category_cycles(runs, table_name(url, program), data.X.index)
+    cycles = None if data.in_time else category_cycles(runs, table_name(url, program), data.X.index)
     return explain(data, table, cycles=cycles, n_models=n_models, seed=seed)
 
 

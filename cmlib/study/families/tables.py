@@ -11,7 +11,7 @@ def judge_families(families, core=None):
     families : dict of str to Families
         By program.
     core : dict of str to Families, optional
-        The same of the core events alone, of which there is a second pass; gives the last columns.
+        The same of the core events alone, of programs that have a second pass of them; gives the last columns.
 
     Returns
     -------
@@ -27,7 +27,7 @@ def judge_families(families, core=None):
         own = _errors(one, "held-out blocks")
         rows[program] = one.stability.drop(columns="between passes").iloc[0].to_dict()
         rows[program] |= {f"error, {name}": error for name, error in own.items()}
-        if core and len(core[program].errors) > 1:
+        if program in (core or {}) and len(core[program].errors) > 1:
             other = _errors(core[program], "another pass")
             rows[program]["core events: between passes"] = core[program].stability["between passes"].iloc[0]
             rows[program] |= {f"another pass: {name}": error for name, error in other.items()}

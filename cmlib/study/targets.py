@@ -1,0 +1,210 @@
+"""What is explained: IPC, or where that is not known or by choice, an event per second or per another event."""
+
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from cmlib import store
+from cmlib.archive.runs import VALGRIND
+from cmlib.errors import UnfitRecordingError
+from cmlib.events.leaks import is_named_leak
+from cmlib.study.data import (
+    FEWEST_INTERVALS,
+    how_to_record,
+    interval_runs,
+    programs,
+    whole_intervals,
+)
+
+_PER = " per "
+_SECOND = "second"
+_CLOCKS = ("task-clock", "cpu-clock", "duration_time", "user_time", "system_time")
+_HAPPENS_IN = 0.9  # share of the intervals in which an event must have happened to be explained
+_ALWAYS = 0.999  # running share from which on an event counts as counted all the time
+_NAMED = 8
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a model explains.
+
+    Attributes
+    ----------
+    event : str
+        What is explained is how often this happens.
+    per : str, default ""
+        The event that it is divided by, and the other events too; empty: seconds.
+    """
+
+    event: str
+    per: str = ""
+
+    @property
+    def name(self):
+        """Such as ``IPC``, or ``branches per second``."""
+        return "IPC" if self == IPC else f"{self.event}{_PER}{self.per or _SECOND}"
+
+    @property
+    def events(self):
+        """The events that a run must have counted."""
+        return {self.event, self.per} - {""}
+
+    def gives_away(self, event):
+        """Whether an event holds the target, so that a model of it would have nothing to learn."""
+        return event in self.events or (self.is_ipc and is_named_leak(event))
+
+    @property
+    def is_ipc(self):
+        """Whether it is instructions per cycle, under whatever names they were counted."""
+        return self.event.lower() in _INSTRUCTIONS and self.per.lower() in _CYCLES
+
+    def counted_in(self, runs):
+        """Which of some runs, as :func:`cmlib.store.runs` lists them, counted what it takes: ndarray of bool."""
+        return np.array([self.events <= set(events) for events in runs["events"]], dtype=bool)
+
+
+# Names of instructions and cycles, the usual ones first.
+_INSTRUCTIONS = ("instructions", "inst_retired", "inst_retired.any", "inst_retired.any_p", "ex_ret_instr")
+_CYCLES = ("cycles", "cpu-cycles", "cpu_cycles", "cpu_clk_unhalted.thread", "ls_not_halted_cyc")
+IPC = Target("instructions", "cycles")
+
+
+def choose_target(url, program="all", target=""):
+    """Which programs can be studied, and what of them is explained.
+
+    Parameters
+    ----------
+    url : str
+    program : str, default "all"
+        Names separated by commas, or ``all``: those that counted what is explained, for at least 20 intervals.
+    target : str, optional
+        ``IPC``, ``EVENT`` (which is ``EVENT per second``), or ``EVENT per EVENT``. By default IPC where
+        instructions and cycles were counted together; else instructions per second; else, per second, the event
+        with the greatest running share, the first of equals, that happened in nine of ten intervals.
+
+    Returns
+    -------
+    names : list of str
+    target : Target
+
+    Raises
+    ------
+    NothingRecordedError
+        As of :func:`cmlib.study.programs`.
+    UnfitRecordingError
+        If a program that was named did not count the target, or no event that could be one; says which there are.
+    """
+    names = programs(url, program)
+    runs = interval_runs(url, names)
+    if not target and VALGRIND in set(runs["source"]):
+        raise UnfitRecordingError(
+            f"program {', '.join(names)} has simulated runs only, which count no cycles, so that there is no IPC. "
+            f"Explain an event by `-p target=…`: {_listed(possible_targets(url, runs))}."
+        )
+    long = runs[runs["n_intervals"] >= FEWEST_INTERVALS]
+    chosen = _read(target) if target else _usual(url, long)
+    short = [name for name in names if name not in set(long["program"])]
+    able = set(long["program"][chosen.counted_in(long)]) if chosen else set()
+    if program == "all" and able:
+        return [name for name in names if name in able], chosen
+    for name in names:
+        if name in short:
+            most = runs["n_intervals"][runs["program"] == name].max()
+            raise UnfitRecordingError(
+                f"program {name!r} has {most} interval{'s' * (most != 1)} in its longest run, and a model takes "
+                f"{FEWEST_INTERVALS}: record longer, or at shorter intervals (`perf stat -I 100`). "
+                "Notebook 01 shows what was counted."
+            )
+        if name not in able:
+            raise UnfitRecordingError(_unable(url, name, chosen, long[long["program"] == name]))
+    return names, chosen
+
+
+def possible_targets(url, runs):
+    """Events of some runs that could be explained per second: those that nearly every interval has.
+
+    Parameters
+    ----------
+    url : str
+    runs : DataFrame
+        As of :func:`cmlib.store.runs`.
+
+    Returns
+    -------
+    list of str
+        By falling running share, without clocks; instructions first.
+    """
+    common = set.intersection(*map(set, runs["events"])) if len(runs) else set()
+    shares = {}
+    for run_id in runs["run_id"]:
+        run = store.load(url, run_id)
+        counts, running = whole_intervals(run)
+        for event in counts:
+            seen = counts[event].dropna()
+            happens = len(seen) and (seen > 0).mean() >= _HAPPENS_IN and seen.nunique() > 1
+            if event in common and event not in _CLOCKS:
+                shares.setdefault(event, []).append(running[event].mean() if happens else np.nan)
+    least = {event: min(values) for event, values in shares.items() if not np.isnan(values).any()}
+    rounded = {event: 1.0 if share >= _ALWAYS else round(share, 2) for event, share in least.items()}
+    return sorted(rounded, key=lambda event: (event != IPC.event, -rounded[event]))
+
+
+def say_target(url, programs, target):
+    """Why something else than IPC is explained, and what could be instead.
+
+    Parameters
+    ----------
+    url : str
+    programs : list of str
+    target : Target
+
+    Returns
+    -------
+    str
+        A sentence; empty if IPC is explained.
+    """
+    if target == IPC:
+        return ""
+    runs = interval_runs(url, programs)
+    others = [event for event in possible_targets(url, runs) if event not in target.events]
+    others = (["IPC"] if IPC.counted_in(runs).all() else []) + [f"'{event}'" for event in others]
+    known = "IPC" in others or target.is_ipc
+    reason = "" if known else " No run counted both instructions and cycles, so that there is no IPC."
+    choice = f" Others by `-p target=…`: {_listed(others)}." if others else ""
+    return f"What is explained is **{target.name}**.{reason}{choice}"
+
+
+def _read(text):
+    if text.strip().upper() == "IPC":
+        return IPC
+    event, _, per = text.strip().partition(_PER)
+    return Target(event.strip(), "" if per.strip() == _SECOND else per.strip())
+
+
+def _usual(url, runs):
+    """IPC if some run knows it, else an event of all of them; None without any."""
+    counted = [{event.lower(): event for event in names} for names in runs["events"]]
+    for pair in product(_INSTRUCTIONS, _CYCLES):
+        if known := [names for names in counted if set(pair) <= set(names)]:
+            return Target(*(known[0][event] for event in pair))
+    events = possible_targets(url, runs)
+    return Target(events[0]) if events else None
+
+
+def _unable(url, name, target, runs):
+    there = [f"'{event}'" for event in possible_targets(url, runs)]
+    if target is None or not there:
+        return (
+            f"program {name!r} has no event that happened in nearly every interval, so that there is nothing whose "
+            f"rate could be explained. An event that does: instructions, by {how_to_record(name, [])}."
+        )
+    known = ", ".join(sorted(target.events))
+    return (
+        f"program {name!r} has no run that counts {known} in {FEWEST_INTERVALS} intervals or more, which {target.name} "
+        f"takes. Explain another event by `-p target=…`: {_listed(there)}."
+    )
+
+
+def _listed(names):
+    return ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
