@@ -45,5 +45,5 @@ def test_errors_stand_beside_those_of_the_mean_on_the_same_rows(refined):
     assert row["their mean"] == one.baselines["blocks_mean"] and row["its mean"] == one.baselines["mean"]
     assert row["nested blocks"] == one.nested_error and row["blocks"] == one.history["blocks_error"].min()
     assert row["fewest"] <= row["most"] and row["kept"] == len(one.events)
-    assert (row["all"], row["few"]) == (12, 4)
+    assert (row["all"], row["few"]) == (12, 3)
     assert row["blocks, all"] == one.history["blocks_error"].iloc[0]

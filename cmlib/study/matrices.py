@@ -152,6 +152,11 @@ def _in_time(runs, target, per):
     alike = runs[[events == widest for events in counted]].head(2)
     rows = [_rows(run.counts[list(widest)], run.seconds, target, per) for run in alike.itertuples()]
     (X, y), other = rows[0], rows[1] if len(rows) > 1 else None
+    if len(y) < FEWEST_INTERVALS:
+        raise UnfitRecordingError(
+            f"what {target.name} takes happened in {len(y)} of {len(alike['counts'].iloc[0])} intervals, and a model "
+            f"takes {FEWEST_INTERVALS}: explain another event by `-p target=EVENT`, or record longer intervals."
+        )
     if X.empty:
         raise UnfitRecordingError(
             f"{target.name} has no other event beside it that could explain it: record others together with it."

@@ -110,7 +110,7 @@ def choose_target(url, program="all", target=""):
         return [name for name in names if name in able], chosen
     for name in names:
         if name in short:
-            most = runs["n_intervals"][runs["program"] == name].max()
+            most = int(runs["n_intervals"][runs["program"] == name].max())
             raise UnfitRecordingError(
                 f"program {name!r} has {most} interval{'s' * (most != 1)} in its longest run, and a model takes "
                 f"{FEWEST_INTERVALS}: record longer, or at shorter intervals (`perf stat -I 100`). "

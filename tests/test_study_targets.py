@@ -1,0 +1,115 @@
+"""What is explained of whatever was recorded: one multiplexed run of gcc as perf wrote it, and parts of it."""
+
+import gzip
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cmlib import places, study
+from cmlib.errors import UnfitRecordingError
+from cmlib.record import import_files
+from cmlib.study.targets import Target
+
+MISSES = "ic_tag_hit_miss.instruction_cache_miss"
+
+
+@pytest.fixture(scope="module")
+def lines():
+    """What perf wrote in 60 intervals, in which 12 events took turns."""
+    text = gzip.decompress((places.recordings_dir() / "gcc/mlpx12-p0-00.csv.gz").read_bytes()).decode()
+    return text.splitlines(keepends=True)[: 2 + 60 * 14]
+
+
+@pytest.fixture(scope="module")
+def url(lines, tmp_path_factory):
+    """A store of the whole, of the same without cycles, of few intervals, and of an event that seldom happens."""
+    folder = tmp_path_factory.mktemp("one-run")
+    parts = {
+        "whole": lines,
+        "no-cycles": [line for line in lines if "cycles" not in line],
+        "no-instructions": [line for line in lines if "instructions" not in line and "cycles" not in line],
+        "short": lines[: 2 + 5 * 14],
+        "idle": [line.replace(line.split(",")[1], "0") for line in lines if MISSES in line],
+    }
+    for name, part in parts.items():
+        (folder / f"{name}.csv").write_text("".join(part))
+        import_files(name, [folder / f"{name}.csv"], folder=folder / "recordings")
+    return study.open_database(f"sqlite:///{folder}/store.sqlite", folder / "recordings")
+
+
+def test_one_multiplexed_run_is_ranked_by_its_intervals(url):
+    programs, target = study.choose_target(url, "whole")
+    data = study.recorded_matrix(url, "whole", target)
+    assert (programs, target, study.say_target(url, programs, target)) == (["whole"], study.IPC, "")
+    assert data.in_time and data.X.shape == (60, 12) and data.holdout is None
+    assert data.X.index.name == "time_s" and "instructions" not in data.X
+    refined = study.refine(data)
+    assert refined.history["n_events"].tolist() == [12, 9, 6, 3]
+    assert refined.nested_error < refined.errors["blocks_mean_baseline"]
+
+
+def test_a_rate_is_counts_by_seconds_or_by_another_event(url):
+    counts = study.cleaned_runs(url, "whole", ["mlpx12"])["counts"].iloc[0]
+    seconds = np.diff(counts.index, prepend=0.0)
+    for text, base in ((MISSES, seconds), (f"{MISSES} per instructions", counts["instructions"])):
+        _, target = study.choose_target(url, "whole", text)
+        data = study.recorded_matrix(url, "whole", target)
+        np.testing.assert_allclose(data.ipc, counts[MISSES] / base, rtol=1e-6)
+        np.testing.assert_allclose(data.X["ls_stlf"], counts["ls_stlf"] / base, rtol=1e-6)
+        assert MISSES not in data.X and ("instructions" in data.X) == (base is seconds)
+        assert "cycles" in data.X and data.ipc.name == target.name
+
+
+def test_without_ipc_the_target_taken_is_named_with_the_others(url):
+    programs, target = study.choose_target(url, "no-cycles")
+    assert target.name == "instructions per second"
+    said = study.say_target(url, programs, target)
+    assert "there is no IPC" in said and f"'{MISSES}'" in said and "instructions'" not in said
+    assert study.choose_target(url, "no-instructions")[1] == Target(MISSES)  # the greatest running share
+
+
+def test_all_are_those_that_counted_the_target(url):
+    assert study.choose_target(url)[0] == ["whole"]
+    assert study.choose_target(url, target=MISSES)[0] == ["idle", "no-cycles", "no-instructions", "whole"]
+
+
+@pytest.mark.parametrize(
+    ("program", "target", "message"),
+    [
+        ("short", "", "5 intervals in its longest run, and a model takes 20"),
+        (
+            "whole",
+            "power",
+            "no run that counts power .* Explain another event by `-p target=…`: 'instructions'",
+        ),
+        ("no-cycles", "IPC", "no run that counts cycles, instructions"),
+        ("idle", "", "no event that happened in nearly every interval"),
+    ],
+)
+def test_what_can_not_be_explained_is_said_with_what_can(url, program, target, message):
+    with pytest.raises(UnfitRecordingError, match=message):
+        study.choose_target(url, program, target)
+
+
+def test_what_never_happened_has_no_model(url):
+    with pytest.raises(UnfitRecordingError, match="happened in 0 of 60 intervals"):
+        study.recorded_matrix(url, "idle", Target(MISSES))
+
+
+def test_an_event_alone_explains_nothing(url):
+    counts = study.cleaned_runs(url, "whole", ["mlpx12"])
+    alone = counts.assign(counts=[counts["counts"].iloc[0][[MISSES]]])
+    with pytest.raises(UnfitRecordingError, match="no other event beside it"):
+        study.matrix(alone, target=Target(MISSES))
+
+
+def test_many_intervals_are_added_up():
+    n = 2500
+    counts = pd.DataFrame(
+        {"a": np.arange(n) + 1.0, "b": 2.0}, pd.Index(np.arange(1, n + 1) / 10, name="time_s")
+    )
+    run = {"set": "mlpx2", "pass": 0, "counts": counts, "seconds": pd.Series(0.1, counts.index)}
+    data = study.matrix(pd.DataFrame([run]), target=Target("a"))
+    assert len(data.X) == 834 and np.allclose(data.X["b"], 20)
+    assert data.ipc.iloc[0] == pytest.approx((1 + 2 + 3) / 0.3) and data.X.index[0] == pytest.approx(0.3)
