@@ -1,7 +1,6 @@
 """What is explained: IPC, or where that is not known or by choice, an event per second or per another event."""
 
 from dataclasses import dataclass
-from itertools import product
 
 import numpy as np
 
@@ -52,21 +51,13 @@ class Target:
 
     def gives_away(self, event):
         """Whether an event holds the target, so that a model of it would have nothing to learn."""
-        return event in self.events or (self.is_ipc and is_named_leak(event))
-
-    @property
-    def is_ipc(self):
-        """Whether it is instructions per cycle, under whatever names they were counted."""
-        return self.event.lower() in _INSTRUCTIONS and self.per.lower() in _CYCLES
+        return event in self.events or (self == IPC and is_named_leak(event))
 
     def counted_in(self, runs):
         """Which of some runs, as :func:`cmlib.store.runs` lists them, counted what it takes: ndarray of bool."""
         return np.array([self.events <= set(events) for events in runs["events"]], dtype=bool)
 
 
-# Names of instructions and cycles, the usual ones first.
-_INSTRUCTIONS = ("instructions", "inst_retired", "inst_retired.any", "inst_retired.any_p", "ex_ret_instr")
-_CYCLES = ("cycles", "cpu-cycles", "cpu_cycles", "cpu_clk_unhalted.thread", "ls_not_halted_cyc")
 IPC = Target("instructions", "cycles")
 
 
@@ -169,8 +160,9 @@ def say_target(url, programs, target):
     runs = interval_runs(url, programs)
     others = [event for event in possible_targets(url, runs) if event not in target.events]
     others = (["IPC"] if IPC.counted_in(runs).all() else []) + [f"'{event}'" for event in others]
-    known = "IPC" in others or target.is_ipc
-    reason = "" if known else " No run counted both instructions and cycles, so that there is no IPC."
+    reason = (
+        "" if "IPC" in others else " No run counted both instructions and cycles, so that there is no IPC."
+    )
     choice = f" Others by `-p target=…`: {_listed(others)}." if others else ""
     return f"What is explained is **{target.name}**.{reason}{choice}"
 
@@ -184,10 +176,8 @@ def _read(text):
 
 def _usual(url, runs):
     """IPC if some run knows it, else an event of all of them; None without any."""
-    counted = [{event.lower(): event for event in names} for names in runs["events"]]
-    for pair in product(_INSTRUCTIONS, _CYCLES):
-        if known := [names for names in counted if set(pair) <= set(names)]:
-            return Target(*(known[0][event] for event in pair))
+    if IPC.counted_in(runs).any():
+        return IPC
     events = possible_targets(url, runs)
     return Target(events[0]) if events else None
 
