@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 
-from cmlib.perf import ParseError, about, parse_stat, parsing, split_runs
+from cmlib.perf import ParseError, about, begin_ns, cut, parse_stat, parsing, split_runs
 from tests.naive import parsing as naive
 from tests.perf_output import COLUMNS, EMON, LIKWID, frame_of, golden
 
@@ -126,6 +126,8 @@ def test_damaged_output_is_read_or_refused_and_never_breaks_the_reader(text):
     try:
         split_runs(text)
         about(text)
+        begin_ns(text)
+        cut(text, 0.0, 1.5)
         frame = parse_stat(text, interval_ms=100)
     except ParseError as error:
         assert "line " in str(error)

@@ -33,6 +33,9 @@ KEYS += [
     "date",
     "duration_s",
     "running_shares",
+    "start_s",
+    "condition",
+    "names",
 ]
 WRONG = [None, True, 0, -1, 1.5, 1e999, "", "x", "\ud800", [], [1], [[1]], ["x"], [["x"]], {}, {"good": "x"}]
 values = st.sampled_from(WRONG) | st.recursive(

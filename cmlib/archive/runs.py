@@ -24,7 +24,15 @@ PERF, VALGRIND = "perf", "valgrind"
 _MODES = ("ocoe", "mlpx")
 _CONTENT = {PERF: ".csv.gz", VALGRIND: ".callgrind.gz"}
 # Of what earlier versions did not write.
-_IF_ABSENT = {"note": "", "running_shares": True, "names": {}, "source": PERF, "simulator": None}
+_IF_ABSENT = {
+    "note": "",
+    "running_shares": True,
+    "names": {},
+    "start_s": 0.0,
+    "condition": "",
+    "source": PERF,
+    "simulator": None,
+}
 _HOW = (
     "Such files are written by `cmlib record` and `cmlib import`; move anything else out of the recordings."
 )
@@ -95,6 +103,8 @@ def _problem(meta, file):
         ("pinned", is_texts, "a list of names"),
         ("groups", _are_groups, "a list of lists of names"),
         ("encodings", _are_encodings, "names with what perf was told"),
+        ("start_s", is_measure, "a number, at least 0"),
+        ("condition", is_text, "text"),
         ("names", _are_encodings, "names in the file with names in the run"),
         ("modifier", lambda modifier: modifier is None or is_text(modifier), "text or null"),
         ("counters", _are_counters, "two numbers or null: offered and good"),

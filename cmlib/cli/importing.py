@@ -17,27 +17,41 @@ import click
 @click.option(
     "--interval-ms", type=click.IntRange(1), help="Time between samples; seen from the files if not given."
 )
+@click.option(
+    "--marks",
+    type=click.Path(exists=True, dir_okay=False),
+    help="File of lines name,start,end [s, or ns]: cuts the recording into programs NAME-name.",
+)
+@click.option(
+    "--condition",
+    default="",
+    help="Keeps the runs apart from NAME's others, as program NAME-CONDITION, to be compared with them.",
+)
 @click.option("--command", default="", help="The command that was measured.")
 @click.option(
     "--machine", "about", type=click.File(), help="What `cmlib doctor --json` said on the machine measured."
 )
 @click.option("--note", default="", help="Kept with every run.")
 def import_(name, files, about, **known):
-    """Import FILES, interval output of `perf stat` made elsewhere, as runs of program NAME.
+    """Import FILES, counts by interval that were recorded elsewhere, as runs of program NAME.
 
-    Plain or gzipped, kept byte for byte. A file with the same events as an earlier one becomes the next pass.
+    Output of `perf stat -I` in any form, wide tables of a column an event, or intervals of likwid-perfctr; plain or
+    gzipped, kept byte for byte. A file with the same events as an earlier one becomes the next pass.
     """
     from cmlib.record import import_files
 
     made = import_files(name, files, about=_read_machine(about) if about else None, **known)
     for file in made:
-        click.echo(f"{name}/{file.stem}")
+        click.echo(f"{file.parent.name}/{file.stem}")
     metas = [json.loads(file.read_text(encoding="utf-8")) for file in made]
     for remark in dict.fromkeys(meta["note"] for meta in metas if meta["note"] != known["note"]):
         click.echo(remark, err=True)
     if about is None and (tables := _say_table(metas)):
         click.echo(f"{tables} Or tell it by --machine.", err=True)
-    click.echo(f"Study it: cmlib run live -p program={name}", err=True)
+    programs = list(dict.fromkeys(file.parent.name for file in made))
+    click.echo(f"Study it: cmlib run live -p program={programs[0]}", err=True)
+    if len(programs) > 1:
+        click.echo(f"In the same way: {', '.join(programs[1:])}", err=True)
 
 
 def _say_table(metas):

@@ -1,8 +1,19 @@
 """`perf stat`: the command that counts, what it writes, and the series in it."""
 
 from cmlib.perf.command import stat_command
+from cmlib.perf.cutting import begin_ns, cut
 from cmlib.perf.grammar import ParseError
 from cmlib.perf.pivot import series
 from cmlib.perf.reading import about, parse_stat, read_run, split_runs
 
-__all__ = ["ParseError", "about", "parse_stat", "read_run", "series", "split_runs", "stat_command"]
+__all__ = [
+    "ParseError",
+    "about",
+    "begin_ns",
+    "cut",
+    "parse_stat",
+    "read_run",
+    "series",
+    "split_runs",
+    "stat_command",
+]

@@ -99,7 +99,8 @@ def read_run(text, meta):
     text : str
         Content of the run's file.
     meta : dict
-        ``interval_ms``, and ``names``, if there is such a key: from the file's name of an event to its name in the run.
+        ``interval_ms``; and, if there are such keys, ``names``, from the file's name of an event to its name in the
+        run, and ``start_s``, when the run begins by the times in the file [s].
 
     Returns
     -------
@@ -112,8 +113,8 @@ def read_run(text, meta):
         As :func:`parse_stat` and :func:`cmlib.perf.series`.
     """
     counts, running = series(parse_stat(text, interval_ms=meta["interval_ms"]))
-    names = meta.get("names", {})
-    return counts.rename(columns=names), running.rename(columns=names)
+    names, time = meta.get("names", {}), counts.index - meta.get("start_s", 0.0)
+    return tuple(frame.rename(columns=names).set_axis(time) for frame in (counts, running))
 
 
 def split_runs(text):

@@ -13,15 +13,27 @@ from cmlib.record.archive import (
     existing_runs,
     read_raw,
 )
+from cmlib.record.marks import read_marks
 from cmlib.record.sources import read_sources
 
 _UNMULTIPLEXED = "ocoe"
 
 
 def import_files(
-    name, files, *, mode=None, set_name=None, interval_ms=None, command="", note="", about=None, folder=None
+    name,
+    files,
+    *,
+    mode=None,
+    set_name=None,
+    interval_ms=None,
+    marks=None,
+    condition="",
+    command="",
+    note="",
+    about=None,
+    folder=None,
 ):
-    """Import interval output of ``perf stat``, a run a file, or as many as ``--append`` put into it.
+    """Import counts by interval, a run a file, or as many as were put into it.
 
     Files are all read and checked before the first is kept. A file with the
     same events as a run of the set becomes the next pass of that part; one
@@ -41,6 +53,12 @@ def import_files(
         ``ocoe``, or ``mlpx12`` for twelve events a run, if not given.
     interval_ms : int, optional
         Time between samples [ms], if not the shortest in the file but for the last, which is cut short.
+    marks : path, optional
+        File of marks (:func:`cmlib.record.marks.read_marks`), which cut each recording into programs or phases: program
+        NAME-MARK each.
+    condition : str, default ""
+        What the runs differ by from others of the program, such as ``collocated``. They are of program NAME-CONDITION:
+        whatever joins runs of one program never joins those of two conditions.
     command : str, default ""
         The command that was measured.
     note : str, default ""
@@ -62,31 +80,47 @@ def import_files(
         compared with those that are there.
     """
     recordings = Path(folder or places.recordings_dir())
-    check_names(name, set_name or _UNMULTIPLEXED)
-    origin = _origin(about, command, note)
-    known = {"mode": mode, "interval_ms": interval_ms}
-    sources = [source for file in files for source in read_sources(file, origin["machine"], **known)]
-    target = recordings / name
+    check_names(_program(name, "", condition), set_name or _UNMULTIPLEXED)
+    origin = _origin(about, command, note) | {"condition": condition}
+    known = {"mode": mode, "interval_ms": interval_ms, "marks": read_marks(marks) if marks else ()}
+    sources = {}
+    for source in (source for file in files for source in read_sources(file, origin["machine"], **known)):
+        sources.setdefault(_program(name, source.mark, condition), []).append(source)
     with errors_as(RecordError, recordings):
         recordings.mkdir(parents=True, exist_ok=True)
     # Names are free until the files are there.
     with errors_as(RecordError, recordings), locked(recordings):
-        ready = existing_runs(target)
-        contents = {run: read_raw(target, run) for run in ready}
-        added = []
-        for source in sources:
-            told = {"note": " ".join(filter(None, [note, source.remark]))}
-            meta = _metadata(name, source, set_name, ready) | origin | told
-            for run, raw in contents.items():
-                if raw == source.raw:
-                    raise RecordError(f"{source.file} is {name}/{run} already; nothing was imported.")
-            check_run(meta, target / f"{meta['run']}.json")
-            check_comparable(ready.values(), meta)
-            ready |= {meta["run"]: meta}
-            contents |= {meta["run"]: source.raw}
-            added.append((meta, source))
-        make_folder(target)
-        return [add_run(target, meta, source.raw, compressed=source.compressed) for meta, source in added]
+        added = [
+            (recordings / program, meta, source)
+            for program, own in sources.items()
+            for meta, source in _intended(recordings / program, own, set_name, origin)
+        ]
+        for target in dict.fromkeys(target for target, _, _ in added):
+            make_folder(target)
+        return [
+            add_run(target, meta, source.raw, compressed=source.compressed) for target, meta, source in added
+        ]
+
+
+def _program(name, mark, condition):
+    return "-".join(filter(None, [name, mark, condition]))
+
+
+def _intended(target, sources, set_name, origin):
+    """Metadata and source of each run that is to be added to a program's, all checked."""
+    name, ready = target.name, existing_runs(target)
+    contents = {run: read_raw(target, run) for run in ready}
+    for source in sources:
+        told = {"note": " ".join(filter(None, [origin["note"], source.remark]))}
+        meta = _metadata(name, source, set_name, ready) | origin | told
+        for run, raw in contents.items():
+            if raw == source.raw:
+                raise RecordError(f"{source.file} is {name}/{run} already; nothing was imported.")
+        check_run(meta, target / f"{meta['run']}.json")
+        check_comparable(ready.values(), meta)
+        ready |= {meta["run"]: meta}
+        contents |= {meta["run"]: source.raw}
+        yield meta, source
 
 
 def _metadata(name, source, set_name, ready):

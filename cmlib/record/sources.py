@@ -31,6 +31,8 @@ class Source:
         Metadata.
     remark : str
         On what was left out, added up or taken for granted.
+    mark : str
+        Name of the mark that the run lies between; empty without marks.
     """
 
     file: Path
@@ -38,9 +40,10 @@ class Source:
     compressed: bytes | None
     facts: dict
     remark: str
+    mark: str = ""
 
 
-def read_sources(file, machine, *, mode=None, interval_ms=None):
+def read_sources(file, machine, *, mode=None, interval_ms=None, marks=()):
     """Read a file's runs.
 
     Parameters
@@ -52,6 +55,8 @@ def read_sources(file, machine, *, mode=None, interval_ms=None):
     mode : {"ocoe", "mlpx"}, optional
     interval_ms : int, optional
         Instead of what the file tells.
+    marks : sequence of cmlib.record.marks.Mark, optional
+        Between which the runs lie; what lies between none is left out.
 
     Returns
     -------
@@ -73,14 +78,40 @@ def read_sources(file, machine, *, mode=None, interval_ms=None):
         parts = perf.split_runs(raw.decode("latin-1"))  # a character a byte
     except ValueError as error:
         raise RecordError(f"{file} can't be read: {error}") from error
+    if marks:
+        return _marked(file, parts, marks, machine, known)
     if len(parts) == 1:
         return [_source(file, raw, content if content is not raw else None, machine, known)]
     kept = list(dict.fromkeys(parts))
-    copies = f"{len(parts) - len(kept)} of its {len(parts)} runs are copies of others." * (
-        len(kept) < len(parts)
-    )
+    n_copies = len(parts) - len(kept)
+    copies = f"{n_copies} of the file's {len(parts)} runs are copies of others." if n_copies else ""
     sources = [_source(file, part.encode("latin-1"), None, machine, known) for part in kept]
     return [replace(source, remark=f"{source.remark} {copies}".strip()) for source in sources]
+
+
+def _marked(file, parts, marks, machine, known):
+    """A run a mark, of the whole intervals within it."""
+    found = []
+    for part, mark in itertools.product(parts, marks):
+        try:
+            begin_ns = perf.begin_ns(part)
+            piece = perf.cut(part, *mark.seconds(begin_ns))
+        except ValueError as error:
+            raise RecordError(f"{file} can't be cut at marks: {error}") from error
+        if mark.is_since_1970() and begin_ns is None:
+            raise RecordError(
+                f"{file} does not tell when it began, so a mark in time since 1970 ({mark.name}) has no place in it: "
+                "give marks in seconds since the recording began."
+            )
+        if piece is not None:
+            started = {"start_s": piece.start_s}
+            source = _source(file, piece.text.encode("latin-1"), None, machine, known | started)
+            found.append(replace(source, mark=mark.name))
+    if not found:
+        raise RecordError(f"{file}: no whole interval lies within any of the {len(marks)} marks.")
+    missed = [mark.name for mark in marks if mark.name not in {source.mark for source in found}]
+    said = f" No whole interval lies within {', '.join(dict.fromkeys(missed))}." if missed else ""
+    return [replace(source, remark=f"{source.remark}{said}".strip()) for source in found]
 
 
 def _source(file, raw, compressed, machine, known):
@@ -88,6 +119,7 @@ def _source(file, raw, compressed, machine, known):
     try:
         frame = perf.parse_stat(text, interval_ms=known["interval_ms"])
         counts, running = perf.series(frame)
+        counts.index = running.index = counts.index - known.get("start_s", 0.0)
     except ValueError as error:
         raise RecordError(f"{file} is not interval output of one run of perf stat: {error}") from error
     if frame.empty:

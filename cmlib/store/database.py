@@ -13,7 +13,7 @@ from cmlib.store.checksum import is_sealed, seal
 from cmlib.store.urls import StoreError, default_url, parse, shown
 
 # Changes with the tables below; a store of another one is refused.
-SCHEMA = 5
+SCHEMA = 6
 
 _NAMESPACE = "cmlib"
 # In the header of an SQLite file (its application_id), where it can be read even if the rest is lost.
@@ -44,6 +44,7 @@ RUNS = sa.Table(
     sa.Column("duration_s", sa.Double, nullable=False),
     sa.Column("exit_code", sa.Integer),
     sa.Column("source", sa.Text, nullable=False, default="perf"),
+    sa.Column("condition", sa.Text, nullable=False, default=""),
     sa.Column("running_shares", sa.Boolean, nullable=False, default=True),
     sa.Column("n_intervals", sa.Integer, nullable=False),
     sa.Column("n_events", sa.Integer, nullable=False),

@@ -57,9 +57,9 @@ def runs(url=None, *, program=None, set=None, mode=None):
         A row a run, by program, set, pass and part: run_id (such as
         ``gcc/ocoe-p0-00``), program, set, mode, pass, part, run, command, date,
         interval_ms, duration_s, exit_code, source (``perf``, or ``valgrind`` where counts are simulated),
-        running_shares, n_intervals, n_events, events (a tuple of names), series_table. Date and exit
-        code may be missing in runs imported from elsewhere; running_shares is False where the file told
-        none, and each was taken to be 1.
+        condition (empty, or what the program's name ends with), running_shares, n_intervals, n_events,
+        events (a tuple of names), series_table. Date and exit code may be missing in runs imported from
+        elsewhere; running_shares is False where the file told none, and each was taken to be 1.
 
     Raises
     ------

@@ -29,6 +29,8 @@ _TIME = re.compile(
 _PER_SECOND = {"m": 1e3, "u": 1e6, "µ": 1e6, "n": 1e9}
 _NUMBER = re.compile(r"[0-9]{1,300}(?:[.,][0-9]{0,300})?(?:[eE][+-]?[0-9]{1,2})?|[.,][0-9]{1,300}")
 _NOTHING = frozenset(["", "-", "nan", "na", "n/a", "null", "none", "<not counted>", "<not supported>"])
+# Times from here on [s] are since 1970.
+_EPOCH = 1e8
 # A pause of more intervals than this is the end of a run.
 _LONGEST_PAUSE = 10
 
@@ -106,6 +108,37 @@ def runs(text):
         return [text]
     at = [heading.end, *(lines[k].start for k in begins), len(text)]
     return [text[: heading.end] + text[start:end] for start, end in itertools.pairwise(at)]
+
+
+def timed_rows(text):
+    """Where each row starts and ends in the text, and its time since the beginning of the first interval [s].
+
+    Returns
+    -------
+    starts, stops : list of int
+    times : ndarray of float64
+        Empty for a table without a column of times.
+
+    Raises
+    ------
+    ParseError
+        As of :func:`read`.
+    """
+    heading = find_heading(text, is_event)
+    lines = list(rows_of(text, heading))
+    times = _times(text, heading, lines)
+    starts = [line.start for line in lines]
+    ends = np.empty(0) if times is None else _ends(text, lines, times)
+    return starts, [*starts[1:], len(text)], ends
+
+
+def begin_ns(text):
+    """When the first interval began, since 1970 [ns]; None if the table's times are not from there."""
+    heading = find_heading(text, is_event)
+    times = _times(text, heading, list(rows_of(text, heading)))
+    if times is None or not len(times) or times[0] < _EPOCH:
+        return None
+    return round((times[0] - _step(times)) * 1e9)
 
 
 def remarks(text):
