@@ -15,7 +15,7 @@ from cmlib.cli import main
 from cmlib.errors import UnfitRecordingError
 from cmlib.record import RecordError
 from cmlib.record.archive import check_comparable, existing_runs, read_raw
-from cmlib.simulate import read_functions, record_simulated
+from cmlib.simulate import read_functions, record_simulated, recording
 from cmlib.simulate.cost import estimate_cost
 from tests.simulated_runs import CACHES, build
 from tests.small_runs import add_run
@@ -111,8 +111,14 @@ def test_the_cost_is_told_from_a_run_without_simulation(program, recorded):
     assert blocks / 3 < cost.blocks < 3 * blocks and cost.seconds > 0
     assert cost.every(intervals=10) == pytest.approx(cost.blocks / 10, abs=1)
     assert cost.every(intervals=10**6) == 100_000
-    with pytest.raises(RecordError, match="more than 0.1 s under Valgrind .*--every-blocks"):
-        estimate_cost([program, "300000000"], limit_s=0.1)
+    assert estimate_cost([program, "300000000"], limit_s=0.1) is None
+
+
+@needs_valgrind
+def test_a_program_that_takes_too_long_is_not_begun_unless_asked_for(tmp_path, monkeypatch, program):
+    monkeypatch.setattr(recording, "estimate_cost", lambda command: None)
+    with pytest.raises(RecordError, match="more than 10 minutes, and 2 are made.*--every-blocks"):
+        record_simulated("app", [program], folder=tmp_path)
 
 
 @needs_valgrind

@@ -6,6 +6,7 @@ from cmlib.anomaly.compare import compare_versions, find_obstacles
 from cmlib.anomaly.detector import AutoPerf
 from cmlib.anomaly.sides import check_free, open_sides, save_sides
 from cmlib.anomaly.speed import NO_CHANGE, SLOWER, judge_speed
+from cmlib.archive.runs import PERF
 from cmlib.errors import CmlibError
 
 SCHEMA = 2
@@ -58,7 +59,7 @@ def compare_programs(
     CmlibError
         If they can't be compared; the message says why, and what to do.
     """
-    changed = _changed(*sources) if sources else []
+    changed = changed_in(*sources) if sources else []
     if keep:
         check_free(keep)
     how = {"asked": events, "n_runs": n_runs, "timeout": timeout, "tell": tell, "progress": progress}
@@ -94,6 +95,14 @@ def refusal(reason):
     return {"schema": SCHEMA, "verdict": REFUSED, "anomaly": None, "refused": [reason]}
 
 
+def changed_in(old, new):
+    """Functions that two source trees differ in, as rows that become JSON; by :mod:`cmlib.anomaly.changes`."""
+    from cmlib.anomaly.changes import changed_functions
+
+    changed = changed_functions(old, new).drop(columns="small")
+    return [row | {"targets": list(row["targets"])} for row in changed.to_dict("records")]
+
+
 def _report(sides, speed, counters, changed, rules):
     verdict = speed.verdict
     if verdict == NO_CHANGE and counters.anomalous:
@@ -103,6 +112,7 @@ def _report(sides, speed, counters, changed, rules):
     named |= set(counters.functions.loc[counters.functions["anomalous"], "function"])
     return {
         "schema": SCHEMA,
+        "source": PERF,
         "verdict": verdict,
         "anomaly": verdict == SLOWER,
         "settled": speed.settled,
@@ -141,13 +151,6 @@ def _finite(row):
         key: None if isinstance(value, float) and not abs(value) < _UNBOUNDED else value
         for key, value in row.items()
     }
-
-
-def _changed(old, new):
-    from cmlib.anomaly.changes import changed_functions
-
-    changed = changed_functions(old, new).drop(columns="small")
-    return [row | {"targets": list(row["targets"])} for row in changed.to_dict("records")]
 
 
 def _names(function):

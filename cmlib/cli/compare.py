@@ -1,18 +1,20 @@
 """`cmlib compare`."""
 
 import contextlib
+import functools
 import json
 import signal
 
 import click
+from click.core import ParameterSource
+
+from cmlib.cli.comparisons import programs_as_text, simulated_as_text
+from cmlib.cli.simulating import simulating_options
 
 _EXAMPLE = "Example: cmlib compare --events page-faults,context-switches './old --size 9' './new --size 9'"
-_VERDICTS = {
-    "slower": "ANOMALY, slower",
-    "faster": "changed, faster",
-    "counters differ": "changed, counters differ",
-    "no change": "no change",
-}
+_DEFAULTS = {"n_runs": 40, "smallest": 5.0}
+_SIMULATED_DEFAULTS = {"n_runs": 2, "smallest": 0.5}
+_OF_PERF = ("events", "alpha", "keep", "seed")
 
 
 @click.command(epilog=_EXAMPLE)
@@ -22,16 +24,16 @@ _VERDICTS = {
     "--events", metavar="LIST", help="Events of commands, with commas between; NAME=CODE for raw ones."
 )
 @click.option(
-    "--runs", "n_runs", default=40, show_default=True, type=click.IntRange(1),
-    help="Most runs of each command; fewer are made if the result is clear.",
+    "--runs", "n_runs", type=click.IntRange(1),
+    help="Most runs of each command; fewer are made if the result is clear.  [default: 40, or 2 simulated]",
 )  # fmt: skip
 @click.option(
     "--alpha", default=0.002, show_default=True, type=click.FloatRange(0, 0.5, min_open=True),
     help="False-alarm probability that is accepted.",
 )  # fmt: skip
 @click.option(
-    "--smallest-change", "smallest", default=5.0, show_default=True, metavar="PERCENT", type=click.FloatRange(0, 1000),
-    help="Smallest relevant change of the time.",
+    "--smallest-change", "smallest", metavar="PERCENT", type=click.FloatRange(0, 1000),
+    help="Smallest relevant change of the time, or of simulated instructions.  [default: 5, or 0.5 simulated]",
 )  # fmt: skip
 @click.option("--any-change", is_flag=True, help="Exit code 1 for every change, faster versions as well.")
 @click.option(
@@ -47,8 +49,9 @@ _VERDICTS = {
 @click.option("--new-source", type=click.Path(exists=True), help="Source files of NEW.")
 @click.option("--seed", default=0, show_default=True, help="Of the order within pairs, and the autoencoders.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+@simulating_options
 @click.pass_context
-def compare(context, old, new, any_change, old_source, new_source, as_json, smallest, **how):
+def compare(context, old, new, any_change, old_source, new_source, as_json, simulated, **how):
     """Compare the NEW version of a program with the OLD one: is it slower, where, and which counters differ?
 
     OLD and NEW are recordings (a .json file), or commands in quotes, which are run here in pairs, {run} in
@@ -58,6 +61,9 @@ def compare(context, old, new, any_change, old_source, new_source, as_json, smal
     A version is slower if elapsed or processor time has changed significantly, with a p-value of at most
     --alpha, and relevantly, by --smallest-change or more.
 
+    With --simulate, both commands run under Valgrind, and their instructions are compared, which repeat to 0.01 %
+    on any machine: a change of --smallest-change is told from two runs of each. Modelled misses stand beside.
+
     Exit code 0: not slower. 1: slower, an anomaly. 2: nothing could be compared; the reason is told.
     """
     if (old_source is None) != (new_source is None):
@@ -66,6 +72,16 @@ def compare(context, old, new, any_change, old_source, new_source, as_json, smal
 
     from cmlib.anomaly.programs import compare_programs, refusal
 
+    judge, lines, defaults = compare_programs, programs_as_text, _DEFAULTS
+    if simulated is not None:
+        from cmlib.anomaly.simulated import compare_simulated
+
+        _drop_what_perf_needs(context, how)
+        judge = functools.partial(compare_simulated, caches=simulated)
+        lines, defaults = simulated_as_text, _SIMULATED_DEFAULTS
+    how |= {name: value for name, value in defaults.items() if how[name] is None}
+    how["smallest"] /= 100
+    how["sources"] = (old_source, new_source) if old_source else None
     n_commands = sum(not name.endswith(".json") for name in (old, new))
     total = how["n_runs"] * n_commands
     try:
@@ -73,14 +89,8 @@ def compare(context, old, new, any_change, old_source, new_source, as_json, smal
             _ended_by_signals(),
             tqdm(total=total, unit="run", disable=None if n_commands else True, leave=False) as bar,
         ):
-            comparison = compare_programs(
-                old,
-                new,
-                smallest=smallest / 100,
-                sources=(old_source, new_source) if old_source else None,
-                tell=lambda text: click.echo(text, err=True),
-                progress=bar.update,
-                **how,
+            comparison = judge(
+                old, new, tell=lambda text: click.echo(text, err=True), progress=bar.update, **how
             )
     except BaseException as error:
         if as_json:
@@ -89,9 +99,18 @@ def compare(context, old, new, any_change, old_source, new_source, as_json, smal
     if as_json:
         _print_json(comparison)
     else:
-        click.echo("\n".join(_lines(comparison)))
+        click.echo("\n".join(lines(comparison)))
     alarming = comparison["anomaly"] or (any_change and comparison["verdict"] != "no change")
     context.exit(int(alarming))
+
+
+def _drop_what_perf_needs(context, how):
+    for name in _OF_PERF:
+        if context.get_parameter_source(name) == ParameterSource.COMMANDLINE:
+            raise click.UsageError(
+                f"--{name} is for commands that perf counts, and --simulate has no part for it."
+            )
+        del how[name]
 
 
 @contextlib.contextmanager
@@ -111,78 +130,3 @@ def _ended_by_signals():
 
 def _print_json(comparison):
     click.echo(json.dumps(comparison, indent=1, ensure_ascii=False, allow_nan=False))
-
-
-def _lines(comparison):
-    rules = comparison["rules"]
-    rules["percent"] = f"{100 * rules['smallest_change']:.3g} %"
-    runs = f"{comparison['new']['runs']} new runs against {comparison['old']['runs']} old ones"
-    yield f"{_VERDICTS[comparison['verdict']]}: {runs}, {'' if rules['paired'] else 'not '}in pairs"
-    for test in comparison["times"]:
-        yield (
-            f"  {test['function']}, {test['measure']}: {test['ratio']:.3f} times{_interval(test)}, "
-            f"{_duration(test['old_s'])} → {_duration(test['new_s'])}, p-value "
-            f"{min(test['p_slower'], test['p_faster']):.2g}: {_judged(test, rules)}"
-        )
-    yield from _counters(comparison["counters"])
-    yield from _changed(comparison["changed_functions"])
-    yield (
-        f"rules: a change is significant at a p-value of at most {rules['alpha']:g} ({rules['test']}, corrected for "
-        f"{rules['tests']} tests and {rules['looks']} looks), relevant from {rules['percent']}, and told if it is both"
-    )
-    if not rules["paired"]:
-        yield "recorded at different times, between which machines drift: compare two commands to find smaller changes"
-    elif not comparison["settled"]:
-        yield f"not every confidence interval excludes a change of {rules['percent']}: more --runs would tell"
-
-
-def _interval(test):
-    if test["low"] == 0 or test["high"] is None:
-        return ""
-    return f" (95 % confidence interval {test['low']:.3f} to {test['high']:.3f})"
-
-
-def _duration(seconds):
-    return next(
-        f"{seconds / unit:.3g} {name}"
-        for unit, name in ((1, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
-        if seconds >= unit or unit == 1e-9
-    )
-
-
-def _judged(test, rules):
-    if test["verdict"] != "no change":
-        return test["verdict"]
-    if test["significant"]:
-        return f"significant, but less than {rules['percent']}"
-    return f"{rules['percent']} or more, but not significant" if test["relevant"] else "no change"
-
-
-def _counters(counters):
-    for function in counters["functions"]:
-        differ = "differ" if function["anomalous"] else "as before"
-        beyond = "lies" if function["relevant"] else "does not lie"
-        yield (
-            f"  {function['function']}, counters per {counters['counted_per']}: {differ}, p-value "
-            f"{function['p_value']:.2g} (Mann-Whitney), the median new run {beyond} beyond every old one"
-        )
-    for cause in counters["causes"][:5]:
-        usual = cause["times_usual"]
-        much = "never seen before" if usual is None else f"{usual:.3g} times the usual"
-        yield (
-            f"    {cause['counter']}: {much}, {cause['share']:.0%} of the reconstruction error, first in "
-            f"{cause['votes']} samples, most at {cause['location']}"
-        )
-
-
-def _changed(functions):
-    named = sorted(functions, key=lambda function: not function["in_verdict"])
-    for function in named[:10]:
-        where = ", which the verdict names" if function["in_verdict"] else ""
-        regions = ", ".join(function["targets"])
-        yield (
-            f"  source: {function['function']} ({function['location']}) was {function['change']}{where}"
-            + (f"; a region belongs into {regions}" if regions and not where else "")
-        )
-    if len(named) > 10:
-        yield f"  source: and {len(named) - 10} more functions"

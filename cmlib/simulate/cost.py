@@ -4,7 +4,6 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from cmlib.record import RecordError
 from cmlib.simulate.valgrind import count_blocks
 
 # Measured of bzip2, gzip and C loops: Callgrind takes 8 to 13 times as long as Valgrind without a tool, and sees
@@ -46,19 +45,28 @@ def estimate_cost(command, *, limit_s=_LONGEST_S):
 
     Returns
     -------
-    Cost
+    Cost or None
+        None if the run was ended: a simulation takes more than ten times `limit_s`.
 
     Raises
     ------
     RecordError
-        As of :func:`cmlib.simulate.valgrind.simulate`, or if the run is not over by then.
+        As of :func:`cmlib.simulate.valgrind.simulate`.
     """
     with tempfile.TemporaryDirectory(prefix="cmlib-") as folder:
         blocks, seconds = count_blocks(command, Path(folder), limit_s=limit_s)
-    if blocks is None:
-        raise RecordError(
-            f"the program runs for more than {limit_s:g} s under Valgrind without a simulation, so that one would take "
-            f"more than {_TIMES_AS_LONG * limit_s / 60:.0f} minutes. Give it less work; or, to simulate it all the "
-            "same, tell the length of an interval: --every-blocks 100000000 is about ten seconds of simulation."
+    return None if blocks is None else Cost(_TIMES_AS_LONG * seconds, round(_BLOCKS_TOLD * blocks))
+
+
+def say_cost(cost, n_runs, *, limit_s=_LONGEST_S):
+    """What so many simulated runs will take, in a sentence."""
+    if cost is None:
+        return (
+            f"A simulated run takes more than {_TIMES_AS_LONG * limit_s / 60:.0f} minutes, and {n_runs} are made: "
+            f"under Valgrind without a simulation the program was not over after {limit_s:g} s."
         )
-    return Cost(_TIMES_AS_LONG * seconds, round(_BLOCKS_TOLD * blocks))
+    each = f"{cost.seconds:.0f} s" if cost.seconds < 120 else f"{cost.seconds / 60:.0f} min"
+    return (
+        f"A simulated run takes about {each}, ten times what it took under Valgrind without a simulation; "
+        f"{n_runs} are made."
+    )

@@ -14,7 +14,7 @@ from cmlib.record.execute import find_program
 from cmlib.record.program import noted
 from cmlib.simulate.caches import cache_options
 from cmlib.simulate.callgrind import read_parts
-from cmlib.simulate.cost import estimate_cost
+from cmlib.simulate.cost import estimate_cost, say_cost
 from cmlib.simulate.series import read_series
 from cmlib.simulate.valgrind import check_valgrind, simulate
 
@@ -107,8 +107,13 @@ def _interval(command, existing, set_name, every_blocks, intervals, n_runs, say)
         say("A simulated run takes about 50 to 100 times as long as the program by itself.")
         return (before or [every_blocks])[0], None
     cost = estimate_cost(command)
-    each = f"{cost.seconds:.0f} s" if cost.seconds < 120 else f"{cost.seconds / 60:.0f} min"
-    say(f"About {each} a run, {n_runs} of them: ten times what it took under Valgrind without a simulation.")
+    told = say_cost(cost, n_runs)
+    if cost is None:
+        raise RecordError(
+            f"{told} Give it less work; or, to simulate it all the same, tell the length of an interval: "
+            "--every-blocks 100000000 is about ten seconds of simulation."
+        )
+    say(told)
     return cost.every(intervals), cost.blocks
 
 

@@ -1,0 +1,171 @@
+"""`cmlib compare --simulate`: what is told of counts, of functions, and by the command."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cmlib import events
+from cmlib.anomaly.count_changes import blame, judge_counts
+from cmlib.anomaly.simulated import compare_simulated
+from cmlib.cli import main
+from cmlib.errors import CmlibError
+from tests.simulated_runs import CACHES, SOURCE, build
+
+ROOT = Path(__file__).parents[1]
+needs_valgrind = pytest.mark.needs("cc", "valgrind")
+EVENTS = list(events.simulated_events().index)
+KIND = events.simulated_events()["kind"]
+TYPICAL = pd.Series([1e7, 2e6, 1e6, 1e3, 1e5, 1e4, 900, 5e3, 2e3, 1e6, 1e4, 1e3, 100], EVENTS, dtype=float)
+
+
+def runs(counts, n=2):
+    return pd.DataFrame([counts] * n)
+
+
+def told(old, new):
+    return judge_counts(old, new).set_index("event")["verdict"]
+
+
+@given(st.sampled_from(EVENTS), st.floats(-0.2, 0.2))
+@settings(max_examples=60)
+def test_a_change_is_told_by_its_kind_and_its_cost(event, change):
+    """The rules, spelled out, for runs that repeat."""
+    new = TYPICAL.copy()
+    new[event] *= 1 + change
+    verdict = told(runs(TYPICAL), runs(new))
+    smallest = 0.005 if KIND[event] == "exact" else 0.02
+    charged = {"sim.l1": 10, "sim.ll": 100}.get(event[:6], 10)
+    estimate = 1e7 + 10 * (1e3 + 1e5 + 1e4) + 100 * (900 + 5e3 + 2e3) + 10 * (1e4 + 100)
+    relevant = abs(new[event] - TYPICAL[event]) >= smallest * TYPICAL[event] and change != 0
+    if KIND[event] == "modelled":
+        relevant = relevant and charged * abs(new[event] - TYPICAL[event]) >= 0.001 * estimate
+    expected = ("more" if change > 0 else "fewer") if relevant else "no change"
+    assert verdict[event] == expected
+    assert (verdict.drop(event) == "no change").all()
+
+
+@given(st.lists(st.integers(0, 3), min_size=4, max_size=4))
+def test_runs_that_differ_among_themselves_raise_no_alarm(steps):
+    """Runs of one version that are up to 3 % apart, in any order and division."""
+    counts = pd.DataFrame([TYPICAL * (1 + 0.01 * step) for step in steps])
+    apart = max(abs(steps[0] - steps[1]), abs(steps[2] - steps[3]))
+    verdict = told(counts.iloc[:2], counts.iloc[2:])
+    if apart:
+        assert (verdict == "no change").all()
+
+
+def test_what_was_never_counted_before_has_no_ratio():
+    old = runs(TYPICAL.where(TYPICAL.index != "sim.ll_load_misses", 0.0))
+    found = judge_counts(old, runs(TYPICAL)).set_index("event")
+    assert found.at["sim.ll_load_misses", "verdict"] == "more" and np.isinf(
+        found.at["sim.ll_load_misses", "ratio"]
+    )
+
+
+def test_functions_are_named_by_their_share_of_the_change():
+    old = pd.DataFrame({"sim.loads": [100.0, 50.0, 10.0], "file": "a.c"}, ["f", "g", "gone"])
+    new = pd.DataFrame({"sim.loads": [160.0, 52.0, 40.0], "file": "b.c"}, ["f", "g", "fresh"])
+    found = blame(old, new, "sim.loads")
+    assert list(found.index) == ["f", "fresh"] and found["file"].tolist() == ["b.c", "b.c"]
+    np.testing.assert_allclose(found["share"], [60 / 92, 40 / 92])
+    np.testing.assert_allclose(found["ratio"], [1.6, np.inf])
+
+
+@pytest.fixture(scope="module")
+def versions(tmp_path_factory):
+    """Commands of the planted program, and of one that does 5 % more in `fill`."""
+    folder = tmp_path_factory.mktemp("versions")
+    source = SOURCE.read_text(encoding="utf-8").replace("fill(n); return", "fill(n + n / 20); return")
+    paths = build(folder / "old"), build(folder / "new", source=source)
+    return tuple(f"{path} 100000" for path in paths)
+
+
+def quiet(text):
+    pass
+
+
+@needs_valgrind
+def test_planted_instructions_are_found_and_their_function_named(versions):
+    said = []
+    found = compare_simulated(*versions, caches=CACHES, tell=said.append)
+    assert (found["verdict"], found["anomaly"], found["source"], found["settled"]) == (
+        "slower", True, "valgrind", True,
+    )  # fmt: skip
+    first = found["counters"]["causes"][0]
+    assert (first["counter"], first["function"], first["kind"]) == ("sim.instructions", "fill", "exact")
+    assert first["share"] == pytest.approx(1, abs=0.01) and first["times_usual"] == pytest.approx(
+        1.05, abs=1e-3
+    )
+    # Each store of `fill` misses the simulated 32 KiB: modelled, and told apart as that.
+    missed = next(row for row in found["counts"] if row["event"] == "sim.l1d_store_misses")
+    assert (missed["verdict"], missed["kind"]) == ("more", "modelled")
+    assert len(said) == 1 and "4 are made" in said[0]
+    assert found["simulator"]["caches"]["LL"] == "262144 B, 64 B, 8-way associative"
+
+
+@needs_valgrind
+def test_the_command_tells_the_same_and_ends_with_1_for_an_anomaly(versions):
+    done = CliRunner().invoke(main, ["compare", "--simulate", *versions])
+    assert done.exit_code == 1
+    assert done.stdout.startswith("ANOMALY, slower: SIMULATED by Callgrind")
+    assert "fill (" in done.stdout and "(modelled)" in done.stdout
+
+
+@needs_valgrind
+def test_a_program_is_no_anomaly_of_itself_and_json_says_what_hardware_says(versions):
+    done = CliRunner().invoke(
+        main, ["compare", "--simulate", "--json", "--any-change", versions[0], versions[0]]
+    )
+    found = json.loads(done.stdout)
+    assert done.exit_code == 0 and found["verdict"] == "no change" and found["counters"]["causes"] == []
+    of_hardware = {
+        "schema",
+        "verdict",
+        "anomaly",
+        "refused",
+        "settled",
+        "p_value",
+        "rules",
+        "old",
+        "new",
+        "times",
+    }
+    assert of_hardware | {"source", "counters", "changed_functions"} <= found.keys()
+    documented = set(re.findall(r"`([\w.]+)`", (ROOT / "docs/compare.md").read_text(encoding="utf-8")))
+    keys = {*found, *found["counts"][0], *found["old"], *found["simulator"]}
+    assert keys | {"rules.smallest_modelled_change"} <= documented
+    assert found["source"] == "valgrind" and {row["ratio"] for row in found["counts"]} == {1.0}
+
+
+@needs_valgrind
+def test_a_program_whose_runs_differ_is_told(tmp_path):
+    work = "for (long i = 0; i < 100000 + 5000 * (argv[1][0] - '0'); i++) sink += i;"
+    source = f"volatile long sink; int main(int argc, char **argv) {{ {work} return 0; }}"
+    command = f"{build(tmp_path, name='vary', source=source)} {{run}}"
+    done = CliRunner().invoke(main, ["compare", "--simulate", command, command])
+    assert done.exit_code == 0 and "runs of one version differ by" in done.stdout
+
+
+@pytest.mark.parametrize("option", [["--events", "cycles"], ["--keep", "folder"], ["--alpha", "0.1"]])
+def test_what_only_perf_can_do_is_refused(option):
+    done = CliRunner().invoke(main, ["compare", "--simulate", *option, "true", "true"])
+    assert done.exit_code == 2 and f"{option[0]} is for commands that perf counts" in done.stderr
+
+
+@needs_valgrind
+def test_what_can_not_be_compared_is_refused(versions):
+    with pytest.raises(CmlibError, match="is a recording; --simulate compares two commands"):
+        compare_simulated("old.json", "true", tell=quiet)
+    slow = versions[0].replace("100000", "100000000")
+    with pytest.raises(CmlibError, match="took longer than 0.3 s"):
+        compare_simulated("true", slow, timeout=0.3, tell=quiet)
+    done = CliRunner().invoke(main, ["compare", "--simulate", "--json", "true", "false"])
+    refused = json.loads(done.stdout)
+    assert done.exit_code == 2 and refused["verdict"] == "refused" and "exit code 1" in refused["refused"][0]
