@@ -14,9 +14,9 @@
 # %% [markdown]
 # # Fingerprinting: which hardware bottleneck, in which slice of the run
 #
-# **Question.** Can a tree that has only seen small programs with one known bottleneck each tell where a real program loses its time?
+# **Question.** Can a decision tree that was trained on small programs with one known bottleneck each identify the bottlenecks of a real program?
 #
-# *Reads* the recordings that `cmlib record-micro` makes. *Writes* the key events, the tree and its rules, how often it is right, and the phases of programs it has not seen.
+# *Reads* the recordings that `cmlib record-micro` makes. *Writes* the key events, the tree and its rules, its accuracy, and the phases of programs that it was not trained on.
 #
 # Each micro-benchmark has a pathological form (P) and a non-pathological form (N). Their runs are cut into time slices of equal length; counts are divided by the slice's cycles; the few events that tell the classes apart are selected; a C4.5 tree learns the classes (Yoo et al. 2012).
 
@@ -48,7 +48,7 @@ caveat, micro = recorded.caveat, study.slices(recorded.key["micro"], slice_s)
 # %% [markdown]
 # ## The micro-benchmarks
 #
-# What a class means is what these small programs do: the tree can name no other bottleneck. The two forms of a micro-benchmark work on the same data; they differ in the order of their accesses, in how predictable their branches are, or in the unit that does the arithmetic. The paper's *RS* is two programs here, as the integer and the floating-point side have reservation stations of their own.
+# The classes are defined by these small programs: the tree can name no other bottleneck. The two forms of a micro-benchmark work on the same data; they differ in the order of their accesses, in how predictable their branches are, or in the unit that does the arithmetic. The paper's *RS* is two programs here, because integer and floating-point units have separate reservation stations.
 
 # %%
 results.table(
@@ -61,7 +61,7 @@ results.table(
 # %% [markdown]
 # ## Working sets
 #
-# A class of memory is a working set that stays in one level of the caches. What a virtual machine reports of its caches can't be trusted, so the sizes follow from a sweep: a chain of loads, each waiting for the one before, through ever more memory. Each level shows as a plateau of latency, and the working sets (triangles) must lie well inside of one: near an edge a part of the accesses is served by the next level, and the class would be a mixture.
+# A class of memory is a working set that stays in one level of the caches. The cache sizes that a virtual machine reports are unreliable, so they are measured by a sweep: a chain of dependent loads through increasing amounts of memory. Each level appears as a plateau of latency. The working sets (triangles) must lie well inside one plateau: near an edge part of the accesses is served by the next level, and the class would be a mixture.
 
 # %%
 levels, chosen = study.levels(recorded.sweep), study.chosen_sizes(micro[1])
@@ -77,9 +77,9 @@ results.figure(
 # %% [markdown]
 # ## Key events
 #
-# Events are ranked by gain ratio and by the order in which CFS adds them to its subset; the one of worst average rank goes; CFS is done again with those that are left. The paper stops at 40. How few would do?
+# Events are ranked by gain ratio and by the order in which CFS adds them to its subset; the one of worst average rank is dropped, and CFS is repeated with the rest. The paper stops at 40. How few are enough?
 #
-# Two curves answer. *10-fold* is the paper's way: the events are chosen once from all slices, and random slices are then held out, whose neighbours in time the tree has seen. It flatters twice. For *whole programs left out*, all slices of a program's form at one size are held out together, and the events are chosen without them in each fold. What to look for is the number of events at which the second curve falls, beside the dotted lines: the paper's 40, and the few that can be counted at once, without multiplexing, beside instructions and cycles.
+# Two curves answer. *10-fold* is the paper's way: the events are chosen once from all slices, and random slices are then held out, whose neighbours in time the tree has seen. It is optimistic in two ways. For *whole programs left out*, all slices of a program's form at one size are held out together, and the events are chosen without them in each fold. Look for the number of events at which the second curve falls. The dotted lines mark the paper's 40 events, and the few that can be counted at once, without multiplexing, beside instructions and cycles.
 
 # %%
 everything = study.slices(recorded.all, slice_s)
@@ -96,7 +96,7 @@ results.figure(
 )
 
 # %% [markdown]
-# Which events are they? The table begins with the one that would be kept if only one could be. A high gain ratio alone is not enough: of two events that say the same, CFS leaves one out, which then has a low rank there.
+# The table begins with the event that would be kept if only one could be. A high gain ratio alone is not enough: of two redundant events CFS leaves one out, which then has a low rank there.
 
 # %%
 key = elimination.iloc[::-1].head(len(micro[0].columns)).drop(columns="n_left").reset_index()
@@ -111,7 +111,7 @@ results.table(
 # %% [markdown]
 # ## The tree
 #
-# The tree can be read: every path from the root is a rule in events per cycle, and that is the explanation a slice gets. Where a leaf holds few training slices, its rule was made for one program; where two leaves of one class stand far apart, the class has two fingerprints.
+# Every path from the root is a rule in events per cycle, and this rule is the explanation of a slice's class. A leaf with few training slices has a rule made for one program; two distant leaves of one class mean that the class has two fingerprints.
 
 # %%
 model = study.train(*micro, quantile=quantile, margin=margin)
@@ -138,9 +138,9 @@ results.table(
 # %% [markdown]
 # ## How often is it right?
 #
-# Neighbouring slices of a run are nearly copies. With random folds, as in the paper, the tree has seen the neighbours of every slice it is asked about. With folds *by run* it has not. *By size* it has never seen the working set, and neither has the choice of its events: for this row they are chosen in each fold from the recordings of all events, as the recordings of the key events hold only what was chosen from all sizes. The distance between *10-fold* and *by size* is what the paper's figure leaves out.
+# Neighbouring slices of a run are nearly copies. With random folds, as in the paper, the tree has seen the neighbours of every slice it is asked about. With folds *by run* it has not. *By size* it has never seen the working set, and neither has the choice of its events: for this row they are chosen in each fold from the recordings of all events, as the recordings of the key events hold only what was chosen from all sizes. The paper's figure does not show the difference between *10-fold* and *by size*.
 #
-# For programs the question is another one: do slices tell which program they are of?
+# For programs the question is a different one: can slices be assigned to their programs?
 
 # %%
 kinds = [kind for kind in ("CPU", "parallel") if recorded.key[kind]]
@@ -163,7 +163,7 @@ results.table(
 )
 
 # %% [markdown]
-# How long should a slice be? A short one holds few samples of each multiplexing group and is noisy; a long one mixes phases, and there are fewer to learn from. The paper takes 0.4 s. The curve by run is the one to read: random folds get easier with more slices of the same runs.
+# How long should a slice be? A short one holds few samples of each multiplexing group and is noisy; a long one mixes phases, and there are fewer to learn from. The paper takes 0.4 s. Read the curve by run: random folds become easier with more slices of the same runs.
 
 # %%
 lengths = study.slice_lengths(recorded.key["micro"], [0.2, 0.4, 0.8, 1.6, 3.2], seed=seed)
@@ -178,7 +178,7 @@ results.figure(
 # %% [markdown]
 # ## A program in slices
 #
-# Now a program that the tree has not been trained on. Each slice gets a class, and the phases of a program show as stretches of one colour. A slice farther from all training data than programs of the same kind are from each other is *unknown*: no class is forced on it. IPC stands below on the same colours: a pathological phase should be slow.
+# This program was not used in training. Each slice gets a class; phases appear as stretches of one colour. A slice farther from all training data than programs of the same class are from each other is *unknown*. IPC is drawn below in the same colours: a pathological phase should have a low IPC.
 
 # %%
 others = [kind for kind in ("CPU", "parallel", "own") if recorded.key[kind]]
@@ -195,7 +195,7 @@ results.figure(
 )
 
 # %% [markdown]
-# The paper's only case is canneal of PARSEC, of whose slices it labels two thirds P_Mem_M. It traces them to a function that looks every element of a netlist up by its name in a map. The case is rebuilt here: a loader that does the same, and then elements swapped at random. Both phases walk memory without order, so most of the run should be P_Mem_M.
+# The paper's only case is canneal of PARSEC: it labels two thirds of the slices P_Mem_M, and traces them to a function that looks up every element of a netlist by name in a map. The case is rebuilt here: a loader that does the same, followed by random swaps of elements. Both phases access memory in no order, so most of the run should be P_Mem_M.
 
 # %%
 unseen_profiles = diagnosis.profiles(model, recorded.key["unseen"], slice_s=slice_s)
@@ -221,7 +221,7 @@ results.table(
 # %% [markdown]
 # ## Programs never trained on
 #
-# The hardest test: nine programs unlike the micro-benchmarks in code, some at two sizes, with one known pathology each, and their non-pathological forms. Two errors are possible, and the second costs more: a pathology that is not named, and a healthy program that is accused. Goals were set before looking: at least 90 % of a pathological program's slices in its class, at most 5 % of a healthy one's in any P class.
+# The hardest test has nine programs whose code differs from the micro-benchmarks', some at two sizes, with one known pathology each, and their non-pathological forms. Two errors are possible: a pathology that is missed, and, more costly, a false alarm on a non-pathological program. Goals were set beforehand: at least 90 % of a pathological program's slices in its class, at most 5 % of a non-pathological one's in any P class.
 
 # %%
 unseen = study.slices(recorded.key["unseen"], slice_s)
@@ -271,7 +271,7 @@ results.finding(
 # %% [markdown]
 # ## Explore
 #
-# In JupyterLab: choose a program, a length of the slices and a slice; the rule that decided for it stands below.
+# In JupyterLab: choose a program, a slice length and a slice; the rule that determined its class is shown below.
 
 # %%
 programs = [one for kind in ("CPU", "parallel", "own", "unseen") for one in recorded.key[kind]]
@@ -285,9 +285,9 @@ panel if notebook.interactive else results.figure(panel.figure(), "explore", cap
 # %% [markdown]
 # ## What this doesn't show
 #
-# A class says what a slice is most like among eight, not that nothing else is wrong with it: false sharing, page faults, input and output have no micro-benchmark here, and are at best *unknown*. Classes name a kind of resource; which line of code it is, they don't say.
+# A class is the most similar of eight; other problems may be present. False sharing, page faults, input and output have no micro-benchmark here, and are at best *unknown*. Classes name a kind of resource, not a line of code.
 #
-# Rates and thresholds belong to one processor: a tree doesn't carry over to another, where the micro-benchmarks are recorded anew. Cross-validation over slices of programs (Table 2) asks whether programs differ, not whether the tree is right about them. The key events of the recorded tree were chosen once from all micro-benchmarks; only *by size* and *whole programs left out* choose them anew.
+# Rates and thresholds belong to one processor: a tree is not valid on another, where the micro-benchmarks must be recorded again. Cross-validation over slices of programs (Table 2) asks whether programs differ, not whether the tree is right about them. The key events of the recorded tree were chosen once from all micro-benchmarks; only *by size* and *whole programs left out* choose them anew.
 #
 # **References.** Yoo, Larson, Baugh, Kim, Ahn, Campbell, *Automated fingerprinting of performance pathologies using performance monitoring units*, 2012. Quinlan, *C4.5*, 1993. Hall, *Correlation-based feature selection for discrete and numeric class machine learning*, ICML 2000.
 

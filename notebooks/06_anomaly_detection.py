@@ -12,14 +12,16 @@
 # ---
 
 # %% [markdown]
-# # Anomaly detection: has the new version become slow?
+# # Anomaly detection: is the new version slower, where and why?
 #
-# **Question.** Can a program's good runs alone teach what is normal, so that a performance anomaly nobody has ever seen is found, with its place and its cause?
+# **Question.** Can a model trained on a program's good runs alone detect performance anomalies of new versions, and locate them and their causes?
 #
-# *Reads* the recordings of the kernels under `data/regions`. *Writes* the tables and figures of AutoPerf's §5, and how often a verdict is wrong.
+# *Reads* the recordings of the kernels under `data/regions`. *Writes* the tables and figures of AutoPerf's §5, and the rate of wrong verdicts.
 #
-# Each changed function is counted from its beginning to its end. A sample is one invocation: its counts divided by its instructions and by the number of threads. A machine without a PMU counts no instructions; there software events and tracepoints (the processor's time, page faults, system calls, …) are divided by the work that the program says it does.
-# An autoencoder learns the samples of good runs and gives a sample back. What it can't give back, the reconstruction error, tells how far the sample is from all that is known.
+# Each changed function is counted from its beginning to its end.
+#
+# A sample is one invocation: its counts divided by its instructions and by the number of threads. A machine without a PMU counts no instructions; there software events and tracepoints (the processor's time, page faults, system calls, …) are divided by the work that the program says it does.
+# An autoencoder is trained to reconstruct the samples of good runs. The reconstruction error of a new sample measures how far it is from all of these.
 #
 # Every program comes in two forms that execute the same instructions on the same data and print the same result. In the bad form threads contend for a cache line or a lock.
 
@@ -55,8 +57,8 @@ autoperf = paper("autoperf")
 #
 # Training is repeated with 1, 2, 3, … runs, and each time the variance of the reconstruction errors is noted. Algorithm 1 stops where that variance changes little: less over the last tenth of the runs than over all of them, and by less than ε, for more than *goal* runs in a row.
 #
-# The text names neither ε nor goal. The authors published the program and the two series that it was tried on: there ε is 0.05 and goal 0, but each difference is taken one run earlier than printed. Read as printed, the series stop where the paper says with goal 1 (with 0, MySQL's stops at 57).
-# The paper counts from 0 (its Figure 4 does, too): its 58 is the 59th value.
+# The text gives neither ε nor goal. In the program that the authors published, with two series, ε is 0.05 and goal is 0, but each difference is taken one run earlier than printed. With the algorithm as printed, the series stop where the paper says if goal is 1 (with 0, MySQL's stops at 57).
+# The paper counts from 0, also in its Figure 4: its 58 is the 59th value.
 
 # %%
 published = {name: pd.Series(values) for name, values in autoperf["variances"].items()}
@@ -86,7 +88,7 @@ results.figure(
 # %% [markdown]
 # ## What is recorded
 #
-# Runs differ in the size of their input and in their number of threads. Those of the good form are split, in the order of recording, into those that may be learned and those that are judged; of the bad form nothing is ever learned. Only Boost's spinlocks are the original code: the paper describes its five kernels and the sharing in the other programs, and these were written here after that.
+# Runs differ in the size of their input and in their number of threads. Those of the good form are split, in the order of recording, into those that may be learned and those that are judged; the bad form is never used for training. Only Boost's spinlocks are the original code: the paper describes its five kernels and the sharing in the other programs, and these were written here after that.
 
 # %%
 subjects = study.recorded_subjects(folder, program)
@@ -100,11 +102,11 @@ results.table(
 # %% [markdown]
 # ## How many of these runs are learned
 #
-# The paper trained on as many runs as Algorithm 1 asked for. So does this notebook: the series has a value for every number of runs, first of those recorded for training (as many as the paper used), then of the good form recorded once more, at another time. Training ends where the series stops; one that never does takes all runs.
+# As in the paper, Algorithm 1 determines the number of training runs. The series has a value for every number of runs, first of those recorded for training (as many as the paper used), then of a second recording of the good form, made at another time. Training ends where the algorithm stops; if it never does, all runs are used.
 #
 # Errors of another scale need another ε: here 0.6 % of the mean variance so far, which is what 0.05 is in the paper's MySQL series. The series are those of an autoencoder with one hidden layer, half as wide as its input, from one start; another start gives another series, and often another stop.
 #
-# To see in Figure 4: Boost's series pauses early and is taken for settled, although inputs that come later raise it more than fourfold; MySQL's falls and jumps to its end. Algorithm 1 sees a pause, not an end.
+# In Figure 4 Boost's series is constant for a while and is taken for converged, although later inputs raise it more than fourfold; MySQL's falls and jumps to its end. Algorithm 1 detects a constant stretch, not convergence.
 
 # %%
 largest_first = sorted(subjects, key=lambda name: -len(subjects[name].training))
@@ -132,9 +134,9 @@ results.figure(
 # %% [markdown]
 # ## What the errors look like
 #
-# A threshold that serves one program does not serve another: the paper's mean errors are 0.00043 for dedup and 0.28 for MySQL (§3.3.2; its Table 3 has 0.04887 for MySQL). So each autoencoder has its own, the mean and two standard deviations of the errors of what it learned.
+# No threshold fits all programs: the paper's mean errors are 0.00043 for dedup and 0.28 for MySQL (§3.3.2; its Table 3 has 0.04887 for MySQL). Each autoencoder therefore has its own: the mean plus two standard deviations of the errors of its training samples.
 #
-# To see: contention moves dedup's samples far beyond the threshold, MySQL's only little. And some samples of the good runs lie beyond it in both.
+# Contention moves dedup's samples far beyond the threshold, and MySQL's only slightly. Some samples of good runs lie beyond it in both.
 
 # %%
 of_paper = {name: judged[name] for name in ("hash_table_lock", "row_counters") if name in judged}
@@ -153,12 +155,12 @@ results.figure(
 # %% [markdown]
 # ## When is a run anomalous?
 #
-# The paper's rule: if the error of one sample is beyond the threshold, the run is anomalous (§3.3, §3.5). But two standard deviations are exceeded by some samples of every program; were errors normally distributed, 2.3 % would be beyond. Of good runs with 20 samples such as these more than a third would then be false alarms, of runs with 140 nearly all.
+# The paper's rule: if the error of one sample is beyond the threshold, the run is anomalous (§3.3, §3.5). But two standard deviations are exceeded by some samples of every program; if errors were normally distributed, 2.3 % would lie beyond. More than a third of good runs with 20 samples, as here, would then be false alarms, and nearly all runs with 140 samples.
 #
-# So the same autoencoders are asked in another way as well: good runs that they did not learn say how far half of a run's samples, or a tenth of them, usually lie from what is known, and a run is anomalous if its own lie farther off but for a false-alarm probability of 0.5 % (*calibrated*).
-# Those good runs are the ones that Algorithm 1 left over; where fewer than ten are, each of the learned ones is judged by autoencoders that learned the others.
+# A second rule uses the same autoencoders (*calibrated*): good runs that were held out show how far half of a run's samples, or a tenth of them, usually lie from the training samples. A run is anomalous if its own lie farther off, at a false-alarm probability of 0.5 %.
+# The held-out runs are those that Algorithm 1 did not use; if they are fewer than ten, each training run is judged by autoencoders trained on the others.
 #
-# To see in Figure 11: over all programs a threshold of each one's own is better than any fixed one, as in the paper, but by less. In the figure below it, what the paper's rule costs: about a quarter of these good runs are false alarms. The calibrated rule has hardly any; it misses most bad runs of the two matrix programs instead, whose bad form takes only a fifth longer.
+# In Figure 11 a separate threshold for each program is better over all programs than any fixed one, as in the paper, but by less. The figure below it shows the false alarms of the paper's rule: about a quarter of these good runs. The calibrated rule has hardly any, but misses most bad runs of the two matrix programs, whose bad form takes only a fifth longer.
 
 # %%
 thresholds = tables.thresholds_table(judged)
@@ -190,11 +192,11 @@ results.figure(
 )
 
 # %% [markdown]
-# ## Who finds what
+# ## Comparison of detectors
 #
-# All models below decide by the calibrated rule, from the same good runs. The decision tree (Jayasena et al. 2013) is the exception: it is shown good *and bad* runs of the five parallel kernels (never of the program in question), and looks at fixed ratios: of events to instructions as published, of events to work where instructions were not counted.
+# All models below use the calibrated rule and the same good runs. The decision tree (Jayasena et al. 2013) is the exception: it is trained on good *and bad* runs of the five parallel kernels (never of the program in question), and uses fixed ratios: of events to instructions as published, of events to work where instructions were not counted.
 #
-# In the table, fs is false sharing, ts true sharing, np NUMA. *Named first* is the counter behind most of the runs found. With a PMU its rank tells how early the HITM-equivalent event (lines that another core has changed) is named; software events have none. *Time* is cycles per instruction, or processor time per unit of work.
+# In the table, fs is false sharing, ts true sharing, np NUMA. *Named first* is the counter that was named first in most of the detected runs. With a PMU, the rank is the place of the HITM-equivalent event (cache lines that another core has modified); software events have none. *Time* is cycles per instruction, or processor time per unit of work.
 
 # %%
 tree = study.judge_by_tree(subjects, seed=seed)
@@ -206,9 +208,9 @@ results.table(
 )
 
 # %% [markdown]
-# ## Which topology
+# ## Choice of the topology
 #
-# All topologies of up to four encoding layers are trained, with the widths of the paper's Table 3 as shares of the number of counters, so that with the paper's 32 each that it selected could be. Those with the smallest error after 200 batches are trained to the end, and the one with the smallest mean error is taken. Here that is nearly always one wide layer: the less is squeezed, the less is lost.
+# All topologies of up to four encoding layers are trained, with the widths of the paper's Table 3 as shares of the number of counters, so that with 32 counters every topology that the paper selected is among them. Those with the smallest error after 200 batches are trained to the end, and the one with the smallest mean error is selected. Here that is nearly always one wide layer: weaker compression loses less.
 
 # %%
 results.table(
@@ -220,7 +222,7 @@ results.table(
 )
 
 # %% [markdown]
-# In the paper F1 grows as the error shrinks. Here error and F1 are those of the same model, every topology trained once, from one start, and judged by the paper's rule; and there is no such relation: a model that squeezes more has a larger error and, with it, a larger threshold.
+# In the paper F1 grows as the error shrinks. Here error and F1 are those of the same model, every topology trained once, from one start, and judged by the paper's rule; and there is no such relation: a narrower model has a larger error and therefore a larger threshold.
 
 # %%
 one = judged.get("row_counters", list(judged.values())[-1])
@@ -241,11 +243,11 @@ results.figure(
 # %% [markdown]
 # ## How many autoencoders
 #
-# A new version changes many functions. An autoencoder for each is expensive, one for all knows too little: functions are clustered by their samples (K-means), and a cluster shares one. The paper raises K until the rate of false positives, among the samples that were learned, no longer falls (§3.4).
+# A new version changes many functions. An autoencoder for each is expensive, and one for all is too coarse: functions are clustered by their samples (K-means), and each cluster has one. The paper raises K until the rate of false positives, among the training samples, no longer falls (§3.4).
 #
-# The program here is made of the paper's seven functions, run by run; in a bad run one function is bad and the six others are good. A run has 140 samples.
+# The program here combines the paper's seven functions, run by run; in a bad run one function is bad and the six others are good. A run has 140 samples.
 #
-# To see: that rate can't choose K. The threshold is set so that a few per cent of the samples learned lie beyond it, whatever was learned, and so the rate does not fall when K is raised. By the paper's own criterion one autoencoder is enough (Figure 6), while F1 says that more are better (Figures 8 and 9). And by the paper's rule most good runs of so many samples are anomalous.
+# This rate can't select K: the threshold is set so that a few per cent of the training samples always lie beyond it, so the rate does not fall as K rises. By the paper's criterion one autoencoder is enough (Figure 6), while by F1 more are better (Figures 8 and 9). By the paper's rule most good runs with so many samples are anomalous.
 
 # %%
 together = autoencoders.put_together(subjects)
@@ -305,12 +307,12 @@ results.table(
 # %% [markdown]
 # ## False alarms, sensitivity, overhead
 #
-# Two recordings of one version must not differ; a slowdown must be found while it is small; and counting must not cost what it looks for.
+# Two recordings of one version must not differ; a small slowdown must be detected; and counting must not itself slow the program.
 #
-# Versions are compared by some twenty runs of the old and ten of the new. An anomaly is a difference that is significant (1 %), and that matters: the median new run lies farther off than any old one, as judged by autoencoders that have not seen it. To see how often that is wrong, the good forms recorded at two times are compared, either as the new version in turn.
-# Of three programs the sharing was diluted, by letting only a part of the updates go to the contended place.
+# Versions are compared by some twenty runs of the old and ten of the new. An anomaly is a difference that is significant (1 %) and relevant: the median new run lies farther off than any old one, as judged by autoencoders that were not trained on it. The rate of false alarms is measured on the good forms recorded at two times, each as the new version in turn.
+# In three programs the sharing was diluted: only part of the updates go to the contended place.
 #
-# To see: bodytrack's contention is found while it costs a tenth of the time. In the two others it costs less than a tenth at any share, and is not found. Below zero the machine was slower while the good form was recorded. In Figure 12 a program without a bar was no slower when it was counted.
+# Bodytrack's contention is detected when it costs a tenth of the time. In the two others it costs less than a tenth at any share, and is not detected. Values below zero mean that the machine was slower while the good form was recorded. In Figure 12 a program without a bar was no slower when it was counted.
 
 # %%
 work = partial(sensitivity.same_version_alarms, n_pairs=-(-n_pairs // len(judged)), seed=seed)
@@ -382,11 +384,11 @@ panel if notebook.interactive else results.figure(panel.figure(), "explore", sou
 # %% [markdown]
 # ## What this doesn't show
 #
-# The paper's programs were large; here the changed function and its pattern of sharing stand alone, so a bad form is clearer than in a server with a thousand other functions. The four programs of Table 1 without an anomaly (Apache, Mesos, Postgres, Sqlite) are not recorded: Figures 8 and 9 are drawn of the kernels instead.
-# The two NUMA programs need two nodes. A fixed good form may itself be imperfect: only a change is judged, not a program.
+# The paper's programs were large; here the changed function and its pattern of sharing are isolated, so a bad form is easier to detect than in a server with a thousand other functions. The four programs of Table 1 without an anomaly (Apache, Mesos, Postgres, Sqlite) are not recorded: Figures 8 and 9 show the kernels instead.
+# The two NUMA programs need two nodes. The good form may itself be imperfect: a change is judged, not a program.
 #
-# Without a PMU, a lock that threads wait for has a tracepoint of its own; false sharing is seen as time alone, and so would be any other way to be slower. To name it takes the HITM-equivalent event, and a PMU.
-# These recordings ran with real-time priority, and executions beside a slow machine were repeated; without either the time of an invocation varies several times as much, and fewer anomalies are found.
+# Without a PMU, a lock that threads wait for has a tracepoint of its own; false sharing appears only as a longer time, as any other slowdown would. To name it, the HITM-equivalent event of a PMU is needed.
+# These recordings were made with real-time priority, and executions during which the machine was slow were repeated; otherwise the time of an invocation varies several times as much, and fewer anomalies are detected.
 #
 # **References.** Alam, Gottschlich, Muzahid, *AutoPerf: A Generalized Zero-Positive Learning System to Detect Software Performance Anomalies*, §3–5; data of its figures and termination algorithm: their repository, mejbah/AutoPerf on GitHub. Jayasena et al., *Detection of false sharing using machine learning*, SC 2013.
 

@@ -16,9 +16,9 @@
 #
 # **Question.** How much smaller do sample streams get as piecewise-linear segments (*lines*) found while the program runs, and what is lost?
 #
-# *Reads* the sample streams under `data/samples` and the store. *Writes* sizes, fits and errors of every case, beside what Wu and Mencer print, the peers at equal size, and what lines do to cleaning and ranking.
+# *Reads* the sample streams under `data/samples` and the store. *Writes* sizes, fits and errors of every case, beside the values of Wu and Mencer, other methods at equal size, and the effect of lines on cleaning and ranking.
 #
-# Counts only grow, and while a program does one thing they grow along a straight line. A line ends before a sample that lies more than three of its standard deviations off (Eq. 7). Streams of hardware events are taken where there are any. Where there are none, streams of software events and tracepoints stand in for them: real streams of real programs, but of other events than the paper's.
+# Counts never decrease, and during one phase of a program they grow along a straight line. A line ends before a sample that lies more than three of its standard deviations off (Eq. 7). Streams of hardware events are used where there are any, otherwise streams of software events and tracepoints: recorded from real programs, but of other events than the paper's.
 
 # %% tags=["parameters"]
 streams = (
@@ -61,7 +61,7 @@ about = f"{len(samples)} cases, `{event}` by `{one.timer}`; {source}."
 # %% [markdown]
 # ## The streams
 #
-# A case is a program with an input, as the paper's 57 are. Three of them show what there is: the most even one, one in the middle, and the one that happens most at once. Points are samples, lines are what is kept of them. A straight stretch of points costs one line, however long it is.
+# A case is a program with an input, as are the paper's 57. Three are shown: the most even one, a median one, and the most bursty one. Points are samples, lines are what is stored of them. A straight stretch takes one line, whatever its length.
 
 # %%
 evenness = sample_streams.constancy(samples, event)
@@ -80,7 +80,7 @@ results.figure(
 # %% [markdown]
 # ## How much smaller?
 #
-# Every case by three methods: the paper's as printed, the same with a test against drift, and lines with a hard bound on the distance (both below). The paper's programs ran for minutes and ours for seconds, so sizes in megabytes can't be compared; what can is the step from perf's text to two numbers a sample, which loses nothing, and from there to lines.
+# Every case by three methods: the paper's as printed, the same with a test against drift, and lines with a hard bound on the distance (both below). The paper's programs ran for minutes and ours for seconds, so sizes in megabytes can't be compared. Two ratios can: that of perf's text to two numbers a sample, which is lossless, and from there to lines.
 
 # %%
 settings = {"alpha": alpha, "n_sigma": n_sigma, "drift": drift, "bound": bound}
@@ -113,7 +113,7 @@ results.figure(
 )
 
 # %% [markdown]
-# The reduction ratio is the number of samples for each line. The paper's two sentences on what is usual differ: most benchmarks from 10 to 1000 (§4.2), typically 10 to 100 (§5). Look at what strictness costs: the drift test can only end lines earlier, while the bound, which asks for nothing but its distance, may need fewer lines than the printed rule.
+# The reduction ratio is the number of samples for each line. The paper states two usual ranges: most benchmarks from 10 to 1000 (§4.2), typically 10 to 100 (§5). Stricter methods need more lines: the drift test can only end lines earlier. The bound limits nothing but the distance, so it may need fewer lines than the printed rule.
 
 # %%
 levels = {f"paper, {name}": printed["reduction"][name] for name in ("min", "max")}
@@ -126,7 +126,7 @@ results.figure(
 )
 
 # %% [markdown]
-# The cases at both ends, as printed. The paper shows the same two; its most reduced case is one of the badly fitted ones, as a line that never ends is the cheapest.
+# The most and the least reduced case, by the method as printed. The paper shows the same two; its most reduced case is badly fitted, because a line that never ends needs the least space.
 
 # %%
 reduction, mnesd, largest = (
@@ -152,7 +152,7 @@ results.figure(
 # %% [markdown]
 # ## How well do they fit?
 #
-# The paper's measure is MNESD: the largest standard deviation of any line, divided by the event's count. Its abstract says that it stays below 0.1. In its Figure 5, as read off the picture (the text gives no values), the bars of three cases rise above that.
+# The paper's measure is MNESD: the largest standard deviation of any line, divided by the event's count. Its abstract says that it stays below 0.1. In its Figure 5 (values read from the figure; the text gives none) three cases exceed that.
 
 # %%
 levels = {"paper's claim": printed["mnesd_below"]}
@@ -165,7 +165,7 @@ results.figure(
 )
 
 # %% [markdown]
-# MNESD averages over a line and can hide much. The pictures tell more: in the worst fits a long line drifts away from its samples, because each sample that is a little off widens the tolerance for the next.
+# MNESD averages over a line and can hide large deviations. The worst fits are shown below: a long line drifts away from its samples, because each sample that is slightly off widens the tolerance for the next.
 
 # %%
 worst, best = mnesd.index[::-1][:2], mnesd.index[:2]
@@ -180,9 +180,12 @@ results.figure(
 )
 
 # %% [markdown]
-# ## What does it cost?
+# ## Overhead
 #
-# The paper stops the time of the regression while it samples. Here two things are measured, both in processor time, which other programs on the machine don't change. *Regression, replayed*: the recorded samples are put through the regression afterwards, all in one call, so that caches are warm and nothing is paid per interrupt; it is a lower end, not the paper's measurement. *Recording process*: measured while the program ran, all that cmlib did to read perf's binary stream of two events, run the regression with the drift test and store the lines; perf's own work is not in it. Where the program ran for less than a second, starting takes most of the latter.
+# The paper measures the time of the regression during sampling. Here two quantities are measured, both in processor time, which depends little on other programs.
+#
+# - *Regression, replayed*: the recorded samples are put through the regression afterwards, in one call. Caches are warm and there is no cost per interrupt, so this is a lower bound, not the paper's measurement.
+# - *Recording process*: measured while the program ran, everything that cmlib did to read perf's binary stream of two events, run the regression with the drift test and store the lines, without perf's own work. Where the program ran for less than a second, starting takes most of it.
 
 # %%
 overhead = sizes_and_fits.costs(samples)
@@ -200,7 +203,7 @@ results.figure(
 # %% [markdown]
 # ## Beyond the printed method
 #
-# The paper names its fault: samples that move slowly to one side widen a line's deviation until anything fits. The drift test ends such a line when residuals have added up on one side. A hard bound on the distance ends a line only where no straight line keeps the bound: it can't be missed, and the figure shows it as a ceiling.
+# The paper names a weakness: samples that move slowly to one side widen a line's standard deviation until any sample fits. The drift test ends such a line when residuals on one side have added up. With a hard bound on the distance, a line ends only where no straight line keeps the bound; the bound is never exceeded, and appears in the figure as an upper limit.
 
 # %%
 axis = "largest distance\n[share of the count]"
@@ -229,7 +232,7 @@ results.figure(
 )
 
 # %% [markdown]
-# Methods can only be compared at equal size, or the one that keeps most wins. Further down and left is better. Swinging door is what process control uses; bottom-up segmentation sees the whole stream, which no online method can; every n-th sample under zstd is what one would do without thinking, and at the right end it keeps all of them. A curve goes as far as its method does on most cases.
+# Methods must be compared at equal size. Lower and further left is better. Swinging door is used in process control; bottom-up segmentation uses the whole stream, which no online method can; every n-th sample, compressed by zstd, is the simplest baseline, and at its right end keeps all samples. A curve covers the sizes that its method reaches on most cases.
 
 # %%
 peers = alternatives.at_equal_size(samples, event, workers)
@@ -245,7 +248,7 @@ results.figure(
 )
 
 # %% [markdown]
-# The recordings in intervals that the other notebooks read are a second body of cases, of hardware events. An interval of 100 ms is coarse: few samples, little to gain.
+# The recordings in intervals that the other notebooks read are a second set of cases, of hardware events. At intervals of 100 ms there are few samples, so little can be saved.
 
 # %%
 options = {"n_runs": n_runs, "drift": drift, "workers": workers}
@@ -265,7 +268,7 @@ results.table(
 # %% [markdown]
 # ## Lines as a series again
 #
-# Read back between equal steps of the timer (`cmlib.compress.intervals`), lines are a frame of counts like any recording. Lines that were recorded while programs ran are in the store, and `cmlib.store.load` gives them back like any run, in as many steps as there are lines. Here they stand beside samples: the two were kept in different runs of each program, so what differs are the runs, too.
+# Evaluated at equal steps of the timer (`cmlib.compress.intervals`), lines are a frame of counts like any recording. Lines that were recorded while programs ran are in the store, and `cmlib.store.load` returns them like any run, in as many steps as there are lines. They are shown beside samples from other runs of the same programs, so the differences include run-to-run noise.
 
 # %%
 chosen = {name: samples[name] for name in shown}
@@ -282,7 +285,7 @@ results.figure(
 )
 
 # %% [markdown]
-# Does it matter for what comes after? The recorded runs of the other notebooks are kept as lines, each event by itself, read back, and ranked. The bar to compare with is the ranking against itself by other models: where both intervals overlap, lines change the ranking no more than another random seed does. For cleaning (the table after it), multiplexed runs are read back at their own intervals.
+# Do lines change later results? The recorded runs of the other notebooks are converted to lines, each event separately, read back, and ranked. The reference is the agreement of the ranking with itself between models: where both intervals overlap, lines change the ranking no more than another random seed does. For cleaning (second table), multiplexed runs are read back at their own intervals.
 
 # %%
 change = partial(consequences.ranking_change, url, drift=drift, n_seeds=n_seeds)
@@ -357,7 +360,7 @@ results.finding(
 # %% [markdown]
 # ## Explore
 #
-# In JupyterLab: choose a case and a method, and see where its lines end.
+# In JupyterLab: choose a case and a method; the figure shows where its lines end.
 
 # %%
 panel = explore.compression(samples, stream=drifting[0], event=event)
@@ -367,9 +370,9 @@ panel if notebook.interactive else results.figure(panel.figure(), "explore", cap
 # %% [markdown]
 # ## What this doesn't show
 #
-# The committed sample streams are of software events and tracepoints (page faults, system calls, pages, context switches) along processor time, because the machine that recorded them had no hardware counters. They are not the paper's last-level cache misses by cycles: reductions and errors stand beside the paper's and can't be compared one by one. `cmlib record-samples` on a machine with counters records the same cases with hardware events, which this notebook then takes.
+# The committed sample streams are of software events and tracepoints (page faults, system calls, pages, context switches) along processor time, because the machine that recorded them had no hardware counters. They are not the paper's last-level cache misses by cycles: reductions and errors are shown beside the paper's, but are not directly comparable. `cmlib record-samples` on a machine with counters records the same cases with hardware events, which this notebook then uses.
 #
-# The programs are those of SPEC CPU2006 that Debian ships, run for seconds; the paper's ran for minutes. Only one process is sampled, without those it starts. Slow-down of the program by wall clock was not measured here, because the machine was shared; processor time is robust against that.
+# The programs are those of SPEC CPU2006 that Debian ships, run for seconds; the paper's ran for minutes. Only one process is sampled, without its children. The slowdown in elapsed time was not measured, because the machine was shared; processor time is less sensitive to that.
 #
 # **References.** Wu and Mencer, *Online Linear Regression of Sampling Data from Performance Event Counters*. Bristol, *Swinging door trending*, 1990. O'Rourke, *An on-line algorithm for fitting straight lines between data ranges*, 1981. Page, *Continuous inspection schemes*, 1954.
 

@@ -12,13 +12,13 @@
 # ---
 
 # %% [markdown]
-# # Tuning: which parameters of Spark to turn, asked directly and through events
+# # Tuning: which of Spark's parameters matter, by models of settings and of events
 #
 # **Question.** Which of Spark's parameters does a program's time depend on, and how many runs does it take to know?
 #
-# *Reads* runs of Spark programs under different settings. *Writes* what turning one parameter is worth, the importance of every parameter, the pairs of events and parameters that act together, errors against the number of runs, and which events cause the time.
+# *Reads* runs of Spark programs under different settings. *Writes* the effect of each single parameter, the importance of every parameter, interacting pairs of events and parameters, errors against the number of runs, and which events are causes of the execution time.
 #
-# Method B asks directly: a model of the execution time by the parameters, one row a run. Method A asks the events first: which events matter for the performance, and which parameters act together with those (CounterMiner, §V-D). The papers say that both name the same parameter (GBRT study, §4.3), and that A needs a quarter of the runs. Here both are held to a third thing, which neither has seen: runs in which one parameter was turned and nothing else.
+# Method B is direct: a model of the execution time by the parameters, one row a run. Method A begins with the events: which events matter for the performance, and which parameters interact with those (CounterMiner, §V-D). The papers say that both name the same parameter (GBRT study, §4.3), and that A needs a quarter of the runs. Here both are compared with a reference that neither was trained on: runs in which a single parameter was changed.
 
 # %% tags=["parameters"]
 program = "all"  # programs to study, separated by commas, or all that are recorded
@@ -53,7 +53,7 @@ table = events.table_of(next(iter(tuned.values())).machine)
 # %% [markdown]
 # ## The runs
 #
-# Each program runs on a standalone cluster of Spark on one machine, with settings drawn at random: every parameter of Table IV by itself, uniformly in the logarithm between two ends that are far apart and still run. The ranges decide what can be found: a parameter whose ends are near each other for a program is unimportant by construction. Some parameters act only with a codec, a serializer or executors that are not Spark's defaults; those were set in all runs.
+# Each program runs on a standalone cluster of Spark on one machine, with settings drawn at random: every parameter of Table IV independently, uniformly in the logarithm between two extremes with which the program still runs. The ranges determine the result: a parameter with a narrow range is unimportant by construction. Some parameters act only with a codec, a serializer or executors that are not Spark's defaults; those were set in all runs.
 
 # %%
 results.table(
@@ -63,7 +63,7 @@ results.table(
 )
 
 # %% [markdown]
-# The times, in the order in which the runs were made. Two things to look for: a trend would mean that the machine changed, not the settings; and levels, such as sort's two, mean that one parameter decides most of it.
+# Execution times, in the order of the runs. A trend would mean that the machine changed, not the settings; separate levels, such as sort's two, mean that one parameter determines most of the time.
 
 # %%
 seconds = {name: one.runs.seconds for name, one in tuned.items()}
@@ -72,11 +72,11 @@ figure, _ = plot.run_times(times, ylabel="execution time [s]")
 results.figure(figure, "times", f"**Figure.** Execution time of every run. {source}")
 
 # %% [markdown]
-# ## What turning one parameter is worth
+# ## The effect of a single parameter
 #
-# The plainest experiment comes first: one parameter at a time at both ends of its range, everything else at the defaults of Table IV, but for executors of one processor each, without which nothing goes over the network; runs of all levels in turn. Where two levels are the same setting (*exc* low and default), their circles show how far runs of one setting lie apart.
+# The simplest experiment: one parameter at a time at both ends of its range, all others at the defaults of Table IV, except that executors have one processor each, without which nothing goes over the network. Runs of all levels alternate. Where two levels are the same setting (*exc* low and default), their circles show the run-to-run noise.
 #
-# The paper tunes two parameters of sort this way (its Figure 14): *bbs*, tied to the most important event, changes the time by 111.3 %, and *nwt*, tied to a lesser one, by 29.4 %. Here *nwt* was turned, and does nothing that these runs could show. ***bbs* was not turned alone**, so the paper's largest number has no counterpart on this page; `cmlib record-tuning --program sort --scale 0.5 --tune bbs --passes 4` records it, on the machine that made the other runs.
+# The paper tunes two parameters of sort this way (its Figure 14): *bbs*, tied to the most important event, changes the time by 111.3 %, and *nwt*, tied to a lesser one, by 29.4 %. Here *nwt* was changed, without an effect that these runs could show. ***bbs* was not changed alone**, so the paper's largest number has no counterpart on this page; `cmlib record-tuning --program sort --scale 0.5 --tune bbs --passes 4` records it, on the machine that made the other runs.
 
 # %%
 tried = tuned_runs.levels(tuned)
@@ -102,16 +102,16 @@ results.table(
 )
 
 # %% [markdown]
-# The parameter that changes a program's time most in this table is what the methods below should name first. It is the truth only among those that were turned; the others have no such runs.
+# The parameter that changes a program's time most in this table is what the methods below should name first. This reference covers only the parameters that were changed alone; the others have no such runs.
 
 # %%
 truth = importance.changes_most(varied)
 ", ".join(f"{name}: {parameter}" for name, parameter in truth.items()) or "nothing is known to"
 
 # %% [markdown]
-# ## Asking the parameters (method B)
+# ## Parameters directly (method B)
 #
-# A boosted model of the time by the thirteen parameters, and how much each of them contributes. The lines tell what other runs might have said: a parameter whose line reaches another's is not ahead of it.
+# A boosted model of the time by the thirteen parameters, and the contribution of each. The lines are intervals over resampled runs: parameters whose lines overlap are in no certain order.
 
 # %%
 direct = {}
@@ -130,9 +130,11 @@ results.figure(
 )
 
 # %% [markdown]
-# ## Asking the events (method A)
+# ## Events first (method A)
 #
-# Events are taken as rates, so that a long run does not count more of everything. A model of the performance by the events ranks them; the first of them stand beside all parameters in a mixed model of the time (GBRT study, Eq. 9), whose pairs of an event and a parameter are ranked. CounterMiner ranks pairs by the variance that a plane through the model's predictions leaves (Eq. 12). That takes every bend of a single parameter for an interaction; Friedman's H takes only what the two do together. Both are shown, and the difference is what to look at: where one event stands in all pairs of the upper panels with nearly equal bars, Eq. 12 ranks the bend of that event, and the parameters beside it are in no order that means anything.
+# Events are rates, so that a long run does not have higher values of all. A model of the performance by the events ranks them. The most important events and all parameters are the inputs of a mixed model of the time (GBRT study, Eq. 9), whose pairs of an event and a parameter are ranked.
+#
+# CounterMiner ranks pairs by the residual variance of a plane through the model's predictions (Eq. 12). It takes any nonlinear effect of a single input for an interaction; Friedman's H measures only the joint effect. Both are shown. Where one event is in all pairs of the upper panels with nearly equal bars, Eq. 12 ranks that event's nonlinearity, and the order of the parameters has no meaning.
 
 # %%
 runs = [one.runs for one in tuned.values()]
@@ -168,9 +170,9 @@ results.table(
 )
 
 # %% [markdown]
-# ## How many runs does it take?
+# ## How many runs are needed?
 #
-# First, to predict: a model trained on few runs is tested on others (Eq. 14), beside the mean of the training runs. A model that does not beat the mean has learned nothing, and its ranking says nothing.
+# For prediction: a model trained on few runs is tested on others (Eq. 14), beside the mean of the training runs. The ranking of a model that is no better than the mean is meaningless.
 
 # %%
 learned = importance.curves(tuned, n_sizes=n_sizes, draws=draws, seed=seed, workers=workers)
@@ -200,9 +202,9 @@ results.table(
 )
 
 # %% [markdown]
-# Second, to name a parameter. The paper's Figure 15 only illustrates why method A should be quick; here it is measured. From a number of runs, drawn again and again, each way makes a ranking, and the figure counts how often it begins with the parameter that changes the time most when it is turned alone (above). *By pairs (Eq. 12)* is the paper's method A; the same by Friedman's H stands beside it. *By effect* is ours: an event's importance is shared out among the parameters that move it.
+# For naming a parameter: the paper's Figure 15 only illustrates why method A should need fewer runs; here it is measured. Each method ranks the parameters from a number of randomly drawn runs, and the figure shows how often the first is the parameter that changes the time most when it is changed alone (above). *By pairs (Eq. 12)* is the paper's method A; the same by Friedman's H is shown beside it. *By effect* is ours: an event's importance is divided among the parameters that move it.
 #
-# Pairs can miss what matters most: an event that a parameter moves takes that parameter's place in a mixed model, and leaves little for the two to do together.
+# Pairs can miss the most important parameter: an event that depends on a parameter replaces it in a mixed model, and little is left for their interaction.
 
 # %%
 count = {"n_sizes": n_sizes, "draws": draws, "seed": seed, "workers": workers}
@@ -221,9 +223,9 @@ if truth:
 # %% [markdown]
 # ## Cause or correlation?
 #
-# What was drawn at random can be moved by nothing. Where it moves one important event and no other, the runs are an experiment on that event: if the time moves as the model says, the event causes it (or something nobody counted, moved along with it); if the time stays, the event is only correlated with it.
+# A randomized factor has no causes among the events. Where it moves one important event and no other, the runs are an experiment on that event: if the time changes as the model predicts, the event (or something uncounted that changes with it) is a cause; if the time stays the same, the event is only correlated with it.
 #
-# Spark's parameters, drawn for the runs above, are one such experiment, but they mostly move many events at once. In the other a small program beside the executors makes one kind of event each, at rates drawn by themselves up to what the slowest runs have, at one setting of Spark (in brackets), and is counted with them. In the figure, look for a cross far from an interval that holds 0: there the model sees the event in the time, and making the event does not change the time.
+# Spark's parameters, drawn for the runs above, are one such experiment, but most of them move many events at once. In the other experiment a small program beside the executors emits one kind of event, at random rates up to those of the slowest runs, at one setting of Spark (in brackets), and is counted with them. A cross far from an interval that contains 0 means that the model attributes time to the event, but emitting the event does not change the time.
 
 # %%
 judged = {name: causality.judged(one, n_events=n_events, seed=seed) for name, one in tuned.items()}
@@ -287,7 +289,7 @@ for name, one in tuned.items():
 # %% [markdown]
 # ## Explore
 #
-# In JupyterLab: with fewer runs, does the same parameter lead?
+# In JupyterLab: does the same parameter come first with fewer runs?
 
 # %%
 panel, first = explore.tuning(tuned), next(iter(tuned))
@@ -297,11 +299,11 @@ panel if notebook.interactive else results.figure(panel.figure(), "explore", cap
 # %% [markdown]
 # ## What this doesn't show
 #
-# The paper's method A is quick because each interval of a run is an example for its model of IPC: 60 runs give thousands. Where cycles and instructions were not counted there is no IPC, and events are asked for the time of a run, one example each; then that advantage is not shown here.
+# The paper's method A needs few runs because each interval of a run is an example for its model of IPC: 60 runs give thousands. Where cycles and instructions were not counted there is no IPC, and the model is of the execution time, with one example a run; then that advantage is absent here.
 #
-# The truth that Figure 15 is held to is the strongest of the few parameters that were turned alone. Should one of the others change the time more, it is not known here. The cluster is one machine of two processors, and programs last seconds; start-up is part of every run.
+# The reference of Figure 15 is the strongest of the few parameters that were changed alone. Whether one of the others changes the time more is not known. The cluster is one machine of two processors, and programs last seconds; start-up is part of every run.
 #
-# Importance is of a model, not a cause. An event that no factor moves alone is not shown to cause anything here, nor is one that the factor could not move as far as the model would need to say something. An emitted event is a call that does as little as it can, in a process beside the program's: that it does not change the time says that the call itself costs nothing; what the program does when it makes that call may.
+# Importance is of a model, not a cause. No causal statement is made on an event that no factor moves alone, or that the factor can't move far enough for the model to predict a change. An emitted event is a call that does as little as possible, in a process beside the program's: if it does not change the time, the call itself costs nothing; what the program does with such calls may.
 #
 # **References.** Lv et al., *CounterMiner*, MICRO 2018, §V-D. Lv, Sun, Yu, on gradient boosting and processor events, 2018, §4.3. Friedman and Popescu, *Predictive learning via rule ensembles*, 2008.
 

@@ -12,11 +12,11 @@
 # ---
 
 # %% [markdown]
-# # Co-location: what two programs on one machine do to each other's ranking
+# # Co-location: how co-located programs change each other's ranking
 #
-# **Question.** Do the same events matter when a program shares the machine with itself, and with another?
+# **Question.** Do the same events matter when a program shares the machine with a second copy of itself, or with another program?
 #
-# *Reads* the store. *Writes* the ranking of each pair beside those of its programs alone, and how far each moved.
+# *Reads* the store. *Writes* the ranking of each pair beside those of its programs alone, and how far they differ.
 #
 # Both programs of a pair are counted together: counters do not tell them apart, as in the paper (CounterMiner, §V-E). The paper compares its pairs with "Figure 9", where DataCaching is not; it means Figure 10.
 
@@ -52,7 +52,7 @@ table = study.event_table(url)
 # %% [markdown]
 # ## The runs
 #
-# Pairs and programs alone are recorded with the same events on the same machine; rows are steps of progress, columns events per cycle. IPC of a pair is that of both programs counted together, so that it lies between theirs even if neither disturbs the other.
+# Pairs and programs alone are recorded with the same events on the same machine; rows are steps of progress, columns events per cycle. IPC of a pair is that of both programs counted together, so it lies between theirs even without interference.
 
 # %%
 names = list(dict.fromkeys(name for pair, alone in cases.items() for name in (*alone, pair)))
@@ -66,7 +66,7 @@ results.figure(figure, "ipc", "**Figure.** IPC of each program alone and of the 
 # %% [markdown]
 # ## Rankings, alone and together
 #
-# Look for events of one program that are not among the first of the pair, and the other way round; events whose lines overlap are in no order.
+# Compare the first events of the pair with those of each program. Events whose intervals overlap are in no certain order.
 
 # %%
 refine = partial(study.refine, step=step, seed=seed)
@@ -91,9 +91,9 @@ results.table(shown.drop(columns=["sd"]), "importances",
               "**Table.** Figure 16 in numbers [%], and what the events count.", rows=60)
 
 # %% [markdown]
-# ## How far did each ranking move?
+# ## How far did each ranking change?
 #
-# Two measures, with intervals over resampled models: the share of importance that lies on the same events, and the rank correlation of the events among the first twenty of either ranking. Two rankings of one program differ as well: *itself* is what two halves of the lone program's own stretches score against each other. A ranking has moved only if it lies below that with its whole interval.
+# Two measures, with intervals over resampled models: the share of importance that lies on the same events, and the rank correlation of the events among the first twenty of either ranking. Two rankings of one program differ as well: *itself* compares two halves of the recording of the program alone. A ranking has changed only if its whole interval lies below that.
 
 # %%
 moved = study.movement(matrices, cases, seeds=seeds)
@@ -139,7 +139,7 @@ results.numbers()
 # %% [markdown]
 # ## Explore
 #
-# A program's ranking alone beside a pair's, from any step of the refinement, with more or fewer seeds behind the lines. Nothing is fitted anew: these are the models above.
+# A program's ranking alone beside a pair's, from any step of the refinement, with more or fewer seeds behind the lines. The models are those above; none is refitted.
 
 # %%
 panel = explore.ranking(refined, draws, table, top=top)
@@ -150,8 +150,8 @@ panel if notebook.interactive else results.figure(panel.figure(), "explore", cap
 # %% [markdown]
 # ## What this doesn't show
 #
-# Which of the two programs an event belongs to: they are counted together. Whether a ranking moved because programs disturb each other, or because two programs counted as one are another program: the mixture alone moves it.
-# One machine of few processors; the paper's programs shared a cluster. What runs here under the paper's names stands in for them: see `cmlib programs`.
+# Events can't be assigned to one of the two programs, because both are counted together. A changed ranking does not prove interference: counting a mixture of two programs changes it as well.
+# The recordings are of one machine with few processors; the paper's programs shared a cluster. The programs recorded under the paper's names are substitutes: see `cmlib programs`.
 #
 # **References.** Lv et al., *CounterMiner*, MICRO 2018, §V-E.
 
