@@ -1,6 +1,7 @@
 """Files for contributors and for services elsewhere name what is there."""
 
 import json
+import os
 import re
 import tomllib
 from pathlib import Path
@@ -23,6 +24,9 @@ def test_ci_runs_what_contributors_can_run_with_pinned_actions():
     workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8"))
     steps = [step for job in workflow["jobs"].values() for step in job["steps"]]
     assert ".ci/run" in [step.get("run") for step in steps]
+    assert all(
+        os.access(ROOT / ".ci" / script, os.X_OK) for script in ("run", "with_postgres", "bare_systems")
+    )
     used = [step["uses"] for step in steps if "uses" in step]
     assert used and all(re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", name) for name in used)
     assert workflow["permissions"] == {"contents": "read"}
