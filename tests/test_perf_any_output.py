@@ -3,7 +3,7 @@
 from operator import itemgetter
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 
@@ -121,6 +121,7 @@ ELSEWHERE = [
 perfs = outputs().map(itemgetter(0))
 
 
+@example("0.000000000,0,,cycles,1234,0.00,,\n" * 2)
 @given(damaged(perfs | st.sampled_from(ELSEWHERE)) | st.text(st.characters(exclude_categories=())))
 def test_damaged_output_is_read_or_refused_and_never_breaks_the_reader(text):
     try:

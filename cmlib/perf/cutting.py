@@ -58,7 +58,7 @@ def cut(text, start_s, end_s):
         )
     ends = np.unique(times)
     begins = np.concatenate([[0.0], ends[:-1]])
-    inside = (begins >= start_s) & (ends <= end_s)
+    inside = (begins >= start_s) & (ends <= end_s) & (ends > begins)
     if not inside.any():
         return None
     first, last = begins[inside][0], ends[inside][-1]
