@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 # The lock file is whole. What is imported is compiled then: all of it would take longer than the rest.
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-compile
 
-.PHONY: setup run lint test check lab docs lock pictures clean
+.PHONY: setup run lint test check lab docs lock pictures public clean
 
 setup: $(VENV)/ready
 
@@ -57,6 +57,9 @@ lock:
 
 pictures: setup  # of the README; needs chromium
 	$(BIN)/python -m tests.browser.pictures
+
+public: setup  # tries to import others' recordings in CMLIB_PUBLIC (../shared/public)
+	$(BIN)/python benchmarks/public.py
 
 clean:
 	rm -rf $(VENV) data/results

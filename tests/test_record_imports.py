@@ -108,6 +108,14 @@ def test_a_start_in_words_nobody_reads_is_unknown(tmp_path):
             b"# started\n\n     0.05     0.56 msec task-clock   #    0.011 CPUs utilized\n",
             "is not .* does not begin as output of",
         ),
+        (
+            b"Timestamp,CPUs,Area,Value,Unit,Description\n0.5,C0,Backend_Bound,2,% Slots,\n",
+            "is output of toplev",
+        ),
+        (
+            b" Performance counter stats for 'x':\n\n   5   cycles\n\n   1.002094000 seconds time elapsed\n",
+            "holds totals, of 1 whole run. Counts per interval are needed",
+        ),
         (b"5,,cycles,10,100.00,,\n", "is not .* totals of whole runs. Record with an interval"),
         (b"1.000000000,5,,x<img src=y>,10,100.00,,\n", "counts an event named 'x<img"),
         (b"1.000000000,5,,a\xe2\x80\xaeb,10,100.00,,\n", r"counts an event named 'a\\u202eb', with control"),

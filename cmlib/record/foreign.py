@@ -18,6 +18,10 @@ _BEGINNINGS = {
 _SAMPLE = re.compile(
     rb"(?:#[^\n]*\n|[ \t]*\n)*[^\n]*?[ \t][0-9]+(?:\.[0-9]+)?:[ \t]+(?:[0-9]+[ \t]+)?[^\s,;]+:[a-zA-Z]*:?(?:\s|$)"
 )
+# As `toplev -x,` writes its heading; the values are shares of slots, ratios and clock rates.
+_TOPLEV = re.compile(rb"(?:#[^\n]*\n)*(?:Timestamp[,;])?(?:CPUs?[,;])?Area[,;]Value[,;]Unit\b")
+_TOTALS = re.compile(rb"^ *Performance counter stats for ", re.MULTILINE)
+_TIMED = re.compile(rb"^ *[0-9]{1,12}[.,][0-9]{9}(?! seconds)", re.MULTILINE)
 
 
 def recognise(content):
@@ -37,4 +41,8 @@ def recognise(content):
             return refusal
     if _SAMPLE.match(content[:4096]):
         return f"is output of `perf script`: samples. {_INSTEAD}."
+    if _TOPLEV.match(content[:4096]):
+        return f"is output of toplev: metrics, which are no counts. {_INSTEAD}."
+    if (n_totals := len(_TOTALS.findall(content))) and not _TIMED.search(content):
+        return f"holds totals, of {n_totals} whole run{'s' * (n_totals > 1)}. {_INSTEAD}."
     return None

@@ -1,0 +1,70 @@
+"""What becomes of other people's recordings: each is imported, or refused with the reason. By hand: make public
+
+Reads the files of the folders `intervals`, `tables` and `wide` in CMLIB_PUBLIC (../shared/public if not set). Tables
+without times are given an interval of 100 ms. Exit code 1 if one of intervals or of wide tables is refused.
+"""
+
+import gzip
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import pandas as pd
+
+from cmlib import perf, record, store
+from cmlib.record.marks import read_marks
+
+FOLDERS = ("intervals", "wide", "tables")
+INTERVAL_MS = 100
+
+
+def tried(file, root):
+    """A row of the table: what one file is, and what became of it."""
+    row = {"folder": file.relative_to(root).parts[0], "file": str(file.relative_to(root)).partition("/")[2]}
+    if "benchmarks.data" in file.name:
+        return row | {"form": "marks", "result": f"{len(read_marks(file))} marks"}
+    try:
+        row["form"] = perf.about(gzip.decompress(file.read_bytes()).decode(errors="replace")).form
+        return row | imported(file, None)
+    except ValueError as error:
+        return row | {"result": f"refused: {error}"}
+    except record.RecordError as error:
+        if "--interval-ms" not in str(error):
+            return row | {"result": f"refused: {str(error).removeprefix(str(file)).strip()}"}
+        return row | imported(file, INTERVAL_MS)
+
+
+def imported(file, interval_ms):
+    """Import a file into a folder of its own, and store it."""
+    with tempfile.TemporaryDirectory() as folder:
+        made = record.import_files("x", [file], interval_ms=interval_ms, folder=folder)
+        runs = store.rebuild(folder, f"sqlite:///{folder}/store.sqlite")
+    return {
+        "runs": len(made),
+        "events": runs["n_events"].max(),
+        "intervals": runs["n_intervals"].sum(),
+        "shares": "yes" if runs["running_shares"].all() else "no",
+        "result": "imported" if interval_ms is None else f"imported with --interval-ms {interval_ms}",
+    }
+
+
+def main():
+    root = Path(os.environ.get("CMLIB_PUBLIC", "../shared/public"))
+    files = [file for folder in FOLDERS for file in sorted((root / folder).rglob("*.gz"))]
+    if not files:
+        sys.exit(
+            f"no recordings under {root}: set CMLIB_PUBLIC to the folder that holds {', '.join(FOLDERS)}."
+        )
+    table = pd.DataFrame([tried(file, root) for file in files])
+    counted = table.astype({"runs": "Int64", "events": "Int64", "intervals": "Int64"})
+    counted.insert(len(counted.columns) - 1, "result", counted.pop("result"))
+    print(counted.to_csv(index=False, sep="\t", na_rep="-"))
+    table["became"] = table["result"].str.split().str[0].where(table["form"] != "marks", "marks")
+    print(table.groupby(["folder", "became"], sort=False).size().to_string())
+    refused = table["became"].eq("refused:") & table["folder"].ne("tables")
+    sys.exit(1 if refused.any() else 0)
+
+
+if __name__ == "__main__":
+    main()
