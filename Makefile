@@ -6,6 +6,8 @@ PYTHON ?= python3
 VENV ?= .venv
 PROFILE ?= paper
 BIN := $(VENV)/bin
+# Where it is set, as in many containers, every process would compile all that it imports.
+unexport PYTHONDONTWRITEBYTECODE
 # The lock file is whole. What is imported is compiled then: all of it would take longer than the rest.
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-compile
 

@@ -63,7 +63,7 @@ def test_two_run_at_a_time_and_their_pages_are_there_while_the_rest_runs(profile
 def test_a_worker_that_dies_is_told_and_ends_the_run(profile, tmp_path):
     profile(
         {
-            "01_first": "import os, signal\nos.kill(os.getppid(), signal.SIGKILL)",
+            "01_first": "import multiprocessing as m, os\nos.kill(m.parent_process().pid, 9)",
             "02_second": "import time; time.sleep(600)",
         }
     )

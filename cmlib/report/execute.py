@@ -13,6 +13,7 @@ from traitlets.config import Config
 from cmlib.archive import settle, write_whole
 from cmlib.errors import NothingRecordedError, UnfitRecordingError
 from cmlib.report.errors import NotebookError
+from cmlib.report.kernels import use_forked_kernels
 from cmlib.report.manifests import failed_notebook, remove_drafts
 from cmlib.report.parameters import for_papermill
 
@@ -85,6 +86,7 @@ def _execute_with_kernel(notebook, draft, **options):
 
     A TCP port is chosen before the kernel takes it, and may be another's by then.
     """
+    use_forked_kernels()
     with tempfile.TemporaryDirectory(prefix="cmlib-") as sockets:
         connection = {"transport": "ipc", "connection_file": f"{sockets}/kernel.json"}
         papermill.execute_notebook(

@@ -162,10 +162,9 @@ def _run(jobs, folder, n, *, may_lack):
 
 def _executed(jobs, folder, n):
     """Each notebook as it ends: the first page's early, those that read the results of others after them."""
-    for reads in (False, True):
-        group = [job for job in jobs if job.reads_results is reads]
-        ordered = sorted(group, key=lambda job: not job.for_overview)
-        yield from execute_all(_from_both_ends(ordered) if n > 1 else ordered, folder, n)
+    ordered = sorted(jobs, key=lambda job: not job.for_overview)
+    first, then = ([job for job in ordered if job.reads_results is reads] for reads in (False, True))
+    return execute_all([_from_both_ends(first) if n > 1 else first, then], folder, n)
 
 
 def _from_both_ends(jobs):

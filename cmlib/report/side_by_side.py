@@ -18,13 +18,13 @@ _WORKER = "from cmlib.report.side_by_side import serve; serve()"
 _TO_END_S = 15
 
 
-def execute_all(jobs, folder, n):
+def execute_all(groups, folder, n):
     """Execute notebooks, `n` at a time, and tell of each when it ends.
 
     Parameters
     ----------
-    jobs : sequence of cmlib.report.planning.Job
-        Begun in this order.
+    groups : sequence of sequences of cmlib.report.planning.Job
+        Begun in this order; a group's when all of the group before it have ended.
     folder : pathlib.Path
         The profile's results.
     n : int
@@ -47,9 +47,10 @@ def execute_all(jobs, folder, n):
     When the caller stops early or is interrupted, notebooks under way are ended and
     leave nothing behind.
     """
+    jobs = [job for group in groups for job in group]
     n = min(n, len(jobs))
     if n > 1:
-        return _by_workers(jobs, folder, n)
+        return _by_workers(groups, folder, n)
     return ((job, _error(job.notebook, job.given, folder)) for job in jobs)
 
 
@@ -66,7 +67,7 @@ def serve():
             answers.flush()
 
 
-def _by_workers(jobs, folder, n):
+def _by_workers(groups, folder, n):
     workers = [_start() for _ in range(n)]
     idle, ended = queue.SimpleQueue(), set()
     for place in enumerate(workers, start=1):
@@ -81,16 +82,17 @@ def _by_workers(jobs, folder, n):
 
     threads = ThreadPoolExecutor(n)
     try:
-        futures = {threads.submit(send, job): job for job in jobs}
-        for future in as_completed(futures):
-            yield futures[future], future.result()
+        for group in groups:
+            futures = {threads.submit(send, job): job for job in group}
+            for future in as_completed(futures):
+                yield futures[future], future.result()
     finally:
         threads.shutdown(wait=False, cancel_futures=True)
+        unfinished = {job.name for group in groups for job in group} - ended
         for worker in workers:
-            _end(worker, interrupt=len(ended) < len(jobs))
-        for job in jobs:
-            if job.name not in ended:
-                remove_drafts(folder, job.name)
+            _end(worker, interrupt=bool(unfinished))
+        for name in unfinished:
+            remove_drafts(folder, name)
 
 
 def _start():

@@ -1,0 +1,75 @@
+"""Kernels of a run, forked from a process that has loaded the libraries: a kernel that loads them takes seconds."""
+
+import contextlib
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+
+from jupyter_client.provisioning import KernelProvisionerFactory, LocalProvisioner
+
+_NAME = "cmlib-forked"  # of the entry point in pyproject.toml
+_forked = multiprocessing.get_context("forkserver")
+_forked.set_forkserver_preload(["ipykernel.kernelapp", "ipywidgets", "cmlib.explore", "cmlib.notebook"])
+
+
+def use_forked_kernels():
+    """Let Jupyter's client start the kernels of this process by :class:`ForkedKernel`."""
+    KernelProvisionerFactory.instance().default_provisioner_name = _NAME
+
+
+class ForkedKernel(LocalProvisioner):
+    """Starts a Python kernel by forking; it ends with the process that started it."""
+
+    async def launch_kernel(self, cmd, **kwargs):
+        arguments = cmd[cmd.index("ipykernel_launcher") + 1 :]
+        self.process = _Kernel(arguments, kwargs["env"], kwargs.get("cwd"))
+        self.pid = self.pgid = self.process.pid
+        return self.connection_info
+
+
+class _Kernel:
+    """A process, with as much of :class:`subprocess.Popen` as Jupyter's client asks for."""
+
+    stdin = stdout = stderr = None
+
+    def __init__(self, *what):
+        self._process = _forked.Process(target=_serve, args=what)
+        self._process.start()
+        self.pid = self._process.pid
+
+    def poll(self):
+        return self._process.exitcode
+
+    def wait(self):
+        self._process.join()
+        return self.poll()
+
+    def send_signal(self, signum):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, signum)
+
+    def kill(self):
+        self.send_signal(signal.SIGKILL)
+
+    def terminate(self):
+        self.send_signal(signal.SIGTERM)
+
+
+def _serve(arguments, env, cwd):
+    from ipykernel.kernelapp import IPKernelApp
+
+    os.setsid()  # signals are for it and what it starts
+    os.environ.clear()
+    os.environ.update(env)
+    if cwd:
+        os.chdir(cwd)
+    sys.path[:] = [place for place in sys.path if place]  # not what lies in the working directory
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    IPKernelApp.launch_instance(argv=arguments)
+
+
+def _end_with_parent():
+    multiprocessing.parent_process().join()
+    os._exit(1)
