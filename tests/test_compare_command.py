@@ -364,16 +364,17 @@ def test_events_are_told_to_regions_and_to_perf():
     table = events.table("amd_zen5")
     names = "page-faults,branches,ls_dmnd_fills_from_sys.near_cache,mine=0x443,soft=1:3"
     faults, branches, near, mine, soft = countable(names, table)
-    assert (faults.config, faults.told, faults.hardware) == ("1:2", "page-faults", False)
-    assert (branches.config, branches.told, branches.hardware) == ("0:4", "branches:u", True)
-    assert near.config == mine.config == "0x443" and "event=0x43,umask=0x4" in near.told
-    assert mine.told == "r443/name=mine/u" and soft.told == "context-switches"
+    assert (faults.config, faults.encoding, faults.hardware) == ("1:2", "page-faults", False)
+    assert (branches.config, branches.encoding, branches.hardware) == ("0:4", "branches:u", True)
+    assert near.config == mine.config == "0x443" and "event=0x43,umask=0x4" in near.encoding
+    assert not countable("soft=0x1:3")[0].hardware and mine.hardware
+    assert mine.encoding == "r443/name=mine/u" and soft.encoding == "context-switches"
     per, parts = plan_parts([faults, branches, near, mine], 3)
     assert per == "instructions" and [[e.name for e in part][0] for part in parts] == ["instructions"] * 2
     assert sorted(e.name for part in parts for e in part[1:]) == sorted(
         e.name for e in (faults, branches, near, mine)
     )
     assert all(sum(event.hardware for event in part) <= 3 for part in parts)
-    for wrong in ("", "mine=zero", "page-faults,page-faults", "odd=9:1"):
+    for wrong in ("", "mine=zero", "page-faults,page-faults", "odd=9:1", "odd=1:-1", "odd=-1"):
         with pytest.raises(CmlibError):
             countable(wrong)

@@ -34,7 +34,7 @@ def usual_events(about):
     if _listed(name):
         return events_for(name)
     generic = events_for(GENERIC)
-    return machine.supported({event: event.told for event in generic})
+    return machine.supported({event: event.encoding for event in generic})
 
 
 def events_for(table):

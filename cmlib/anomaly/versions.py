@@ -186,7 +186,7 @@ def _count_whole(argv, events, file, timeout):
     """Write the whole program as its only region, as the header writes it; return its times."""
     check_perf()
     output = file.with_name("perf.csv")
-    names = ["duration_time", "task-clock", *(event.told for event in events)]
+    names = ["duration_time", "task-clock", *(event.encoding for event in events)]
     selected = [argument for event in names for argument in ("-e", event)]
     _run(["perf", "stat", "-x", ",", "-o", str(output), *selected, "--", *argv], {"LC_ALL": "C"}, timeout)
     counts = perf.parse_stat(output.read_text(encoding="utf-8"))

@@ -1,6 +1,8 @@
-"""Events by name, as the regions' header is told them and as perf is."""
+"""Events by name with the numbers that perf_event_open takes; perf's own spelling is that of `events.encode`."""
 
 from dataclasses import dataclass
+
+import pandas as pd
 
 from cmlib import events
 from cmlib.errors import CmlibError
@@ -16,20 +18,22 @@ class Countable:
     ----------
     name : str
     config : str
-        As ``CMLIB_EVENTS`` has it.
-    told : str
-        As perf's ``-e`` takes it.
-    hardware : bool
-        Whether it takes a counter of the processor.
+        As ``CMLIB_EVENTS`` has it: perf_event_open's type and number, or the number alone of a raw event.
+    encoding : str
+        As perf's ``-e`` takes it (:func:`cmlib.events.encode`).
     """
 
     name: str
     config: str
-    told: str
-    hardware: bool
+    encoding: str
+
+    @property
+    def hardware(self):
+        """Whether it takes a counter of the processor."""
+        return _numbers(self.config)[0] not in (1, 2)
 
 
-INSTRUCTIONS = Countable("instructions", "0:1", "instructions:u", True)
+INSTRUCTIONS = Countable("instructions", "0:1", "instructions:u")
 
 
 def countable(text, table=None):
@@ -62,15 +66,20 @@ def countable(text, table=None):
 def _one(item, table):
     name, equals, config = item.partition("=")
     if equals:
-        return _by_code(name, config, item)
+        return Countable(name, config, _encoding_of_code(name, config, item))
+    config = _config(name, table)
+    return Countable(name, config, events.encode(name, pd.DataFrame() if table is None else table))
+
+
+def _config(name, table):
     if name in SOFTWARE:
-        return Countable(name, f"1:{SOFTWARE.index(name)}", name, False)
+        return f"1:{SOFTWARE.index(name)}"
     if name in HARDWARE:
-        return Countable(name, f"0:{HARDWARE.index(name)}", f"{name}:u", True)
+        return f"0:{HARDWARE.index(name)}"
     if ":" in name:
-        return _tracepoint(name)
+        return f"2:{_tracepoint(name)}"
     if table is not None and name in table.index:
-        return _of_table(name, table)
+        return hex(_raw(name, table))
     raise CmlibError(
         f"event {name!r} is neither a software event ({', '.join(SOFTWARE)}), nor a generic one "
         f"({', '.join(HARDWARE)}), nor in the event table of this processor. Any event can be given as NAME=CODE, "
@@ -78,14 +87,13 @@ def _one(item, table):
     )
 
 
-def _of_table(name, table):
+def _raw(name, table):
     if not table.at[name, "whole"]:
         raise CmlibError(
             f"event {name!r} takes more than a code and a umask (`perf list --details` tells what): give the whole "
             "number as NAME=CODE"
         )
-    raw = raw_config(int(table.at[name, "code"]), int(table.at[name, "umask"]))
-    return Countable(name, hex(raw), events.encode(name, table), True)
+    return raw_config(int(table.at[name, "code"]), int(table.at[name, "umask"]))
 
 
 def _tracepoint(name):
@@ -95,22 +103,29 @@ def _tracepoint(name):
             f"event {name!r}: this kernel has no such tracepoint, or hides it from this user (root may look): "
             "`perf list tracepoint` tells what there is"
         )
-    return Countable(name, f"2:{number}", name, False)
+    return number
 
 
-def _by_code(name, config, item):
+def _encoding_of_code(name, config, item):
     try:
-        kind, number = ([4, *(int(part, 0) for part in config.split(":"))])[-2:]
+        kind, number = _numbers(config)
     except ValueError as error:
         raise CmlibError(
             f"event {item!r}: write NAME=CODE or NAME=TYPE:CODE, as in near_cache=0x443"
         ) from error
-    for type_, known in ((0, HARDWARE), (1, SOFTWARE)):
-        if kind == type_ and number < len(known):
-            encoding = known[number] + (":u" if type_ == 0 else "")
-            return Countable(name, config, encoding, type_ == 0)
+    generic = {0: HARDWARE, 1: SOFTWARE}.get(kind, ())
+    if number < len(generic):
+        return events.encode(generic[number], pd.DataFrame())
     if kind != 4:
         raise CmlibError(
             f"event {item!r}: of perf's types 0 (generic), 1 (software) and 4 (raw) are known here"
         )
-    return Countable(name, config, f"r{number:x}/name={name}/u", True)
+    return events.encode(f"r{number:x}/name={name}/", pd.DataFrame())
+
+
+def _numbers(config):
+    """perf_event_open's type and number; ValueError where they are none."""
+    kind, number = ([4, *(int(part, 0) for part in config.split(":"))])[-2:]
+    if number < 0:
+        raise ValueError(config)
+    return kind, number
