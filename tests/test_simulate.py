@@ -21,8 +21,8 @@ from tests.simulated_runs import CACHES, build
 from tests.small_runs import add_run
 
 needs_valgrind = pytest.mark.needs("cc", "valgrind")
-# More blocks than Valgrind's own time slice, so that intervals are equal.
-EVERY = 100_000
+# Less than Valgrind's own time slice of 100,000 blocks, so that an interval is one.
+EVERY = 50_000
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +110,7 @@ def test_the_cost_is_told_from_a_run_without_simulation(program, recorded):
     blocks = 2.4e6  # two loops, twice: about two blocks a load, and one a store
     assert blocks / 3 < cost.blocks < 3 * blocks and cost.seconds > 0
     assert cost.every(intervals=10) == pytest.approx(cost.blocks / 10, abs=1)
-    assert cost.every(intervals=10**6) == 100_000
+    assert cost.every(intervals=10**6) == 50_000
     assert estimate_cost([program, "300000000"], limit_s=0.1) is None
 
 

@@ -17,6 +17,7 @@ from cmlib.errors import CmlibError
 from cmlib.events import cycle_estimate, simulated_events
 from cmlib.simulate import read_functions, read_parts
 from cmlib.simulate.caches import cache_options
+from cmlib.simulate.callgrind import display_name
 from cmlib.simulate.cost import estimate_cost, say_cost
 from cmlib.simulate.recording import REPEATS
 from cmlib.simulate.series import as_events
@@ -141,10 +142,7 @@ def _side(name, texts):
 
 def _by_function(texts):
     found = pd.concat([read_functions(text).reset_index() for text in texts], ignore_index=True)
-    found["function"] = [
-        f"code without symbols in {Path(row.object).name}" if row.function.startswith("0x") else row.function
-        for row in found.itertuples()
-    ]
+    found["function"] = list(map(display_name, found["function"], found["object"]))
     shorts = simulated_events()["callgrind"]
     counts = as_events(found.groupby("function")[list(shorts)].sum()) / len(texts)
     files = found.loc[found.groupby("function")["Ir"].idxmax()].set_index("function")["file"]

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import click
 
+from cmlib.cli.simulating import simulating_options
+
 
 @click.command(epilog="Example: cmlib diagnose --html report.html -- ./myapp --size 10")
 @click.argument("command", metavar="[-- COMMAND...]", nargs=-1, type=click.UNPROCESSED)
@@ -15,16 +17,33 @@ import click
 )
 @click.option("--slice", "slice_s", default=0.4, show_default=True, help="Length of a slice [s].")
 @click.option("--wait", is_flag=True, help="Wait for another recording to end, instead of failing.")
-def diagnose(command, recorded, keep, html, slice_s, wait):
+@click.option(
+    "--every-blocks",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Simulated: basic blocks of an interval.  [default: 500000]",
+)
+@simulating_options
+def diagnose(command, recorded, keep, html, slice_s, wait, every_blocks, simulated):
     """Tell where COMMAND loses its time: phases, their class, the rule that decided, and what to do about it.
 
     COMMAND is run once, under perf, with the key events of the micro-benchmarks; a decision tree that was
     trained on them labels each slice of the run. A slice unlike all training data is labelled unknown.
+
+    With --simulate it is run once under Valgrind, which takes no counters and 50 to 100 times as long. Phases are
+    where KCachegrind's estimated cycles go another way; a class is what most of them, beside instructions, are
+    charged for. NAME of --recorded and --keep is then that of a program, as of `cmlib record --simulate`.
     """
     if bool(command) == bool(recorded):
         raise click.UsageError("give either a command after --, or --recorded NAME.")
     if keep and recorded:
         raise click.UsageError("--keep belongs to a command.")
+    if simulated is not None:
+        told = {"keep": keep, "every_blocks": every_blocks, "caches": simulated}
+        _simulated(list(command), recorded, html, told)
+        return
+    if every_blocks:
+        raise click.UsageError("--every-blocks belongs to --simulate.")
     from cmlib.archive import write_whole
     from cmlib.study import diagnosis as study
     from cmlib.study import fingerprint
@@ -39,6 +58,32 @@ def diagnose(command, recorded, keep, html, slice_s, wait):
     _print(title, profile, study.explain(profile), trained.caveat)
     if html:
         write_whole(html, study.page(title, profile, trained))
+        click.echo(f"\n{html}")
+
+
+def _simulated(command, recorded, html, how):
+    from cmlib.archive import write_whole
+    from cmlib.study import simulated_diagnosis as study
+
+    if recorded:
+        text = study.recorded_run(recorded)
+    else:
+        text = study.simulate_once(command, say=lambda said: click.echo(said, err=True), **how)
+    title, profile = recorded or shlex.join(command), study.simulated_profile(text)
+    click.echo(f"{title}: {profile.about}\n{click.wrap_text(study.CAVEAT, 110)}\n")
+    click.echo("      from        to    cycles  what stands out, and functions by their share")
+    for phase in profile.phases.itertuples():
+        click.echo(
+            f"{phase.start:10.3f}{phase.end:10.3f}{100 * phase.share:8.1f} %  "
+            f"{click.style(phase.label, bold=True)}: {phase.functions}"
+        )
+    click.echo("\nfrom, to: 10⁹ instructions; cycles: share of KCachegrind's estimate, none were counted\n")
+    for label in profile.phases["label"].unique():
+        meaning, remedy = study.advice(label)
+        click.echo(f"{click.style(label, bold=True)}: {meaning}")
+        click.echo(click.wrap_text(remedy, 100, "  → ", "    "))
+    if html:
+        write_whole(html, study.simulated_page(title, profile))
         click.echo(f"\n{html}")
 
 

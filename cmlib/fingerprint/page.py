@@ -27,6 +27,36 @@ def render(title, profile, explained, figure, *, about, caveat=""):
     -------
     str
     """
+    phases = explained.to_dict("records")
+    rules = {label: list(dict.fromkeys(own["rule"])) for label, own in explained.groupby("label")}
+    return fill(
+        "page.html.j2",
+        figure,
+        title=title,
+        shares=list(profile.shares.items()),
+        meanings={phase["label"]: phase for phase in phases},
+        rules=rules,
+        phases=phases,
+        about=about,
+        caveat=caveat,
+    )
+
+
+def fill(template, figure, **values):
+    """Fill a template of this folder, with a matplotlib figure as ``svg``.
+
+    Parameters
+    ----------
+    template : str
+        ``page.html.j2``, or ``simulated.html.j2`` for simulated counts.
+    figure : matplotlib figure
+    **values
+        What the template shows.
+
+    Returns
+    -------
+    str
+    """
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("cmlib.fingerprint", "."),
         autoescape=True,
@@ -36,15 +66,4 @@ def render(title, profile, explained, figure, *, about, caveat=""):
     file = io.BytesIO()
     figure.savefig(file, format="svg", bbox_inches="tight", metadata={"Date": None})
     svg = re.sub(r"^.*?(?=<svg)", "", file.getvalue().decode(), flags=re.S)
-    phases = explained.to_dict("records")
-    rules = {label: list(dict.fromkeys(own["rule"])) for label, own in explained.groupby("label")}
-    return environment.get_template("page.html.j2").render(
-        title=title,
-        shares=list(profile.shares.items()),
-        meanings={phase["label"]: phase for phase in phases},
-        rules=rules,
-        phases=phases,
-        svg=jinja2.utils.markupsafe.Markup(svg),
-        about=about,
-        caveat=caveat,
-    )
+    return environment.get_template(template).render(svg=jinja2.utils.markupsafe.Markup(svg), **values)

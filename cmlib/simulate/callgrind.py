@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 
 import numpy as np
 import pandas as pd
@@ -112,6 +113,13 @@ def read_functions(text):
         first = _read_process(process, first, len(names), found)
     index = pd.MultiIndex.from_tuples(found, names=["part", "function", "file", "object"])
     return pd.DataFrame(list(found.values()), index, names)
+
+
+def display_name(function, binary):
+    """A function's name for people: code without symbols has an address only, and goes by its binary."""
+    if function.startswith("0x"):
+        return f"code without symbols in {PurePosixPath(binary).name}"
+    return function
 
 
 def _processes(text):

@@ -11,7 +11,7 @@ from cmlib.simulate.valgrind import count_blocks
 _TIMES_AS_LONG = 10
 _BLOCKS_TOLD = 1.6
 _LONGEST_S = 60
-_FEWEST_BLOCKS = 100_000
+_FEWEST_BLOCKS = 50_000
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Cost:
     blocks: int
 
     def every(self, intervals):
-        """Basic blocks of an interval, for about so many intervals; at least Valgrind's own time slice."""
+        """Basic blocks of an interval, for about so many intervals; at least half of Valgrind's own time slice."""
         return max(_FEWEST_BLOCKS, round(self.blocks / intervals))
 
 

@@ -1,0 +1,34 @@
+"""Where the estimated cycles of a simulated run go."""
+
+from cmlib.plot.style import blank, styled
+
+_COLOURS = ("#c9ced3", "#f0b429", "#7a1257", "#00548f", "#2a7f62")
+
+
+@styled
+def simulated_phases(parts, starts, *, title=""):
+    """Estimated cycles per instruction over the run, stacked by what they are charged for.
+
+    Parameters
+    ----------
+    parts : DataFrame
+        Index: progress at each interval's end [10⁹ instructions]; a column a contributor.
+    starts : sequence of float
+        Where each phase begins, in the same unit.
+    title : str
+    """
+    figure, axes = blank(3.0)
+    ax = axes[0, 0]
+    ends = [0.0, *parts.index]
+    edges = [edge for pair in zip(ends, ends[1:], strict=False) for edge in pair]
+    heights = [[value for value in parts[name] for _ in range(2)] for name in parts]
+    ax.stackplot(edges, heights, labels=list(parts), colors=_COLOURS[: len(heights)], lw=0)
+    for start in starts:
+        if start > 0:
+            ax.axvline(start, color="#222222", lw=0.8, ls=":")
+    ax.set(
+        xlim=(0, edges[-1]), ylim=(0, None), title=title or "simulated, not measured",
+        xlabel="instructions executed [10⁹]", ylabel="estimated cycles\nper instruction",
+    )  # fmt: skip
+    ax.legend(loc="upper left", bbox_to_anchor=(1, 1), reverse=True)
+    return figure, ax

@@ -1,0 +1,179 @@
+"""The phases of a simulated run: made or read, explained, and laid out on a page."""
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+from tqdm import tqdm
+
+from cmlib import places
+from cmlib.archive.runs import VALGRIND, source_of
+from cmlib.errors import NothingRecordedError
+from cmlib.events import cycle_estimate, simulated_events
+from cmlib.fingerprint.page import fill
+from cmlib.fingerprint.simulated import advice, contributions, simulated_phases
+from cmlib.plot.simulated import simulated_phases as draw
+from cmlib.record import existing_runs
+from cmlib.record.archive import read_raw
+from cmlib.simulate import read_parts, record_simulated
+from cmlib.simulate.caches import cache_options
+from cmlib.simulate.callgrind import display_name
+from cmlib.simulate.intervals import read_intervals
+from cmlib.simulate.valgrind import simulate
+
+# Some 3 million instructions, 0.05 s of simulation.
+EVERY_BLOCKS = 500_000
+_FUNCTIONS_NAMED, _LEAST_SHARE = 3, 0.05
+CAVEAT = (
+    "Simulated by Valgrind, not measured: instructions, loads, stores and branches are exact, misses and "
+    "mispredictions are those of a model without prefetching and speculation, and no cycles were counted. Threads "
+    "ran one at a time, so that contention and waiting do not show."
+)
+
+
+@dataclass(frozen=True)
+class SimulatedProfile:
+    """What a program does, phase by phase, by simulated counts.
+
+    Attributes
+    ----------
+    counts : DataFrame, shape (n_intervals, 13)
+        Index: progress [10⁹ instructions].
+    phases : DataFrame
+        From :func:`cmlib.fingerprint.simulated.simulated_phases`, with ``functions``: the functions with the largest
+        shares of the phase's estimated cycles, as text.
+    about : str
+        What simulated it, with which caches.
+    """
+
+    counts: pd.DataFrame
+    phases: pd.DataFrame
+    about: str
+
+
+def simulate_once(command, *, caches=None, every_blocks=None, keep=None, say=print):
+    """Simulate one run of a command.
+
+    Parameters
+    ----------
+    command : list of str
+    caches : dict of str to str, optional
+        As of :func:`cmlib.simulate.caches.cache_options`.
+    every_blocks : int, optional
+        Basic blocks of an interval, 500,000 by default.
+    keep : str, optional
+        Name of a program to record the run under.
+    say : callable
+        Takes what it costs, before it starts.
+
+    Returns
+    -------
+    str
+        Callgrind's output.
+
+    Raises
+    ------
+    RecordError
+        As of :func:`cmlib.simulate.record_simulated`.
+    """
+    every = every_blocks or EVERY_BLOCKS
+    if keep is not None:
+        record_simulated(keep, command, passes=1, every_blocks=every, caches=caches, say=say)
+        return recorded_run(keep)
+    say("A simulated run takes about 50 to 100 times as long as the program by itself.")
+    with (
+        tempfile.TemporaryDirectory(prefix="cmlib-") as folder,
+        tqdm(desc=command[0], unit=" basic blocks", unit_scale=True, mininterval=1, leave=False) as bar,
+    ):
+        options = cache_options(caches or {})
+        outcome = simulate(
+            command, Path(folder), every_blocks=every, caches=options,
+            progress=lambda done: bar.update(done - bar.n),
+        )  # fmt: skip
+    return outcome.raw.decode(errors="replace")
+
+
+def recorded_run(name):
+    """Callgrind's output of the first simulated run of a program among the recordings.
+
+    Raises
+    ------
+    NothingRecordedError
+        If there is none.
+    """
+    folder = places.recordings_dir() / name
+    for run, meta in existing_runs(folder).items():
+        if source_of(meta) == VALGRIND:
+            return read_raw(folder, run).decode(errors="replace")
+    raise NothingRecordedError(
+        f"no simulated run of {name!r} is recorded: run `cmlib record {name} --simulate -- COMMAND`."
+    )
+
+
+def simulated_profile(text):
+    """Phases of a simulated run and the functions of each.
+
+    Parameters
+    ----------
+    text : str
+        Callgrind's output.
+
+    Returns
+    -------
+    SimulatedProfile
+
+    Raises
+    ------
+    CallgrindError
+        As of :func:`cmlib.simulate.read_series`.
+    """
+    counts, functions = read_intervals(text)
+    phases = simulated_phases(counts)
+    named = [_functions(functions.loc[phase.first : phase.last]) for phase in phases.itertuples()]
+    parts = read_parts(text)
+    caches = "; ".join(f"{name} {shape}" for name, shape in parts.caches.items())
+    about = (
+        f"Simulated by Valgrind's Callgrind {parts.version}, {counts['sim.instructions'].sum():,.0f} instructions in "
+        f"{len(counts)} intervals. Caches: {caches}."
+    )
+    return SimulatedProfile(counts, phases.assign(functions=named), about)
+
+
+def simulated_page(title, profile):
+    """A simulated run's phases as a page that needs nothing beside it.
+
+    Parameters
+    ----------
+    title : str
+    profile : SimulatedProfile
+
+    Returns
+    -------
+    str
+        HTML.
+    """
+    totals = profile.counts.sum()
+    table = simulated_events().assign(count=totals, rate=1000 * totals / totals["sim.instructions"])
+    figure, _ = draw(contributions(profile.counts), profile.phases["start"])
+    return fill(
+        "simulated.html.j2",
+        figure,
+        title=f"{title} (simulated)",
+        about=profile.about,
+        caveat=CAVEAT,
+        phases=profile.phases.to_dict("records"),
+        advice=[(label, *advice(label)) for label in profile.phases["label"].unique()],
+        counts=[{"event": event} | row for event, row in table.to_dict("index").items()],
+    )
+
+
+def _functions(rows):
+    """Functions of some intervals, by their share of the estimated cycles."""
+    names = list(
+        map(display_name, rows.index.get_level_values("function"), rows.index.get_level_values("object"))
+    )
+    estimate = cycle_estimate(rows).groupby(names).sum()
+    shares = (estimate / estimate.sum()).nlargest(_FUNCTIONS_NAMED)
+    told = [f"{name} {100 * share:.0f} %" for name, share in shares.items() if share >= _LEAST_SHARE]
+    return ", ".join(told)
