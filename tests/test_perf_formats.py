@@ -72,6 +72,15 @@ def test_the_table_for_people_is_read():
     assert frame["unit"].tolist() == ["msec", ""] * 3
 
 
+@pytest.mark.parametrize("name, n_places", [("cpus", 2), ("sockets", 1)])
+def test_places_in_the_table_for_people_are_added_up(name, n_places):
+    text = golden(f"perf-6.1/table-{name}.txt")
+    frame = parse_stat(text).query("event == 'page-faults'")
+    faults = [int(count) for count in re.findall(r" (\d+) +page-faults", text)]
+    added = [sum(faults[k : k + n_places]) for k in range(0, len(faults), n_places)]
+    assert frame["value"].tolist() == added and frame["time_s"].is_unique
+
+
 def test_the_locales_marks_are_understood():
     """The rows are those of a German table of totals, given a time."""
     counts, running = series(parse_stat(GERMAN))

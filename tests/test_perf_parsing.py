@@ -12,7 +12,7 @@ from tests.perf_output import GOLDEN, frame_of, golden
 FILES = sorted(path for path in GOLDEN.glob("perf-*/*") if path.is_file())
 REFUSED = [path for path in FILES if path.stem.startswith(("appended", "separator-"))]
 # Read in tests/test_perf_formats.py.
-OTHERS = [path for path in FILES if path.stem.startswith("per-") or path.stem == "table"]
+OTHERS = [path for path in FILES if path.stem.startswith(("per-", "table"))]
 READ = [path for path in FILES if path not in REFUSED + OTHERS]
 SOFTWARE = ["task-clock", "page-faults:u", "context-switches", "cycles", "instructions:u"]
 

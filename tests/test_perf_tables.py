@@ -141,6 +141,16 @@ def test_times_are_understood_and_counted_from_the_first_interval(column, writte
     assert_allclose(parse_stat(f"{column},cycles\n{rows}\n")["time_s"], [0.5, 1, 1.5])
 
 
+def test_running_totals_are_taken_apart_and_that_is_said():
+    rows = "".join(f"{k},{k * k},{7 * k},5\n" for k in range(1, 22))
+    counts, running = series(parse_stat(f"time,cycles,branches,page-faults\n{rows}"))
+    assert counts.index.tolist() == list(range(1, 21)) and counts["branches"].tolist() == [7] * 20
+    assert counts["cycles"].tolist() == [2 * k + 1 for k in range(1, 21)]
+    assert "they are running totals" in about(f"time,cycles,branches,page-faults\n{rows}").remarks[1]
+    one_falls = rows.replace("20,400,", "20,360,")
+    assert parse_stat(f"time,cycles,branches,page-faults\n{one_falls}")["value"].iloc[:2].tolist() == [1, 7]
+
+
 def test_a_pause_is_an_interval_in_which_nothing_was_counted():
     counts, running = series(parse_stat("time,cycles\n1,5\n2,6\n6,7\n7,8\n"))
     assert counts.index.tolist() == [1, 2, 5, 6, 7] and running["cycles"].tolist() == [1, 1, 0, 1, 1]
@@ -165,6 +175,11 @@ def test_a_table_reads_the_same_whatever_separates_its_cells(rows, separator, en
     frame = parse_stat(text)
     assert_allclose(frame["value"], expected)
     assert frame["event"].tolist() == ["cycles", "LLC-loads"] * len(rows)
+
+
+def test_marks_between_digits_are_no_decimal_points():
+    assert parse_stat('time,cycles\n"0.1","1,234,567"\n')["value"].tolist() == [1234567]
+    assert parse_stat("time;cycles;branches\n0,5;1,5;12,34,567\n")["value"].tolist() == [1.5, 1234567]
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,8 @@ from cmlib.perf.grammar import ParseError, shown
 
 _HEAD = 200_000  # characters among which the heading and the first row are looked for
 _SEPARATORS = (",", ";", "\t", "|")
+# Of a cell that counts something, or tells a time.
+NUMBER = re.compile(r"[0-9]{1,300}(?:[.,][0-9]{0,300})?(?:[eE][+-]?[0-9]{1,2})?|[.,][0-9]{1,300}")
 _CELL = re.compile(r"[+-]?[0-9.,]+(?:[eE][+-]?[0-9]+)?")
 _PLACE = re.compile(r"(?:cpu|core|socket|thread|hwthread|node|package|s|c)[ _#-]*[0-9]+", re.IGNORECASE)
 

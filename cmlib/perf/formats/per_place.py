@@ -2,6 +2,7 @@
 
 import re
 
+from cmlib.perf.formats import for_people
 from cmlib.perf.formats.lines import TIME
 from cmlib.perf.parsing import parse_rows
 
@@ -13,6 +14,10 @@ _PLACE = re.compile(
     rf"^( *(?:{TIME}([,;\t|!]))?)(?:CPU[0-9]+([,;\t|!])|[SN][0-9]+(?:-[A-Z]+[0-9]+)*([,;\t|!])[0-9]+\4)",
     re.MULTILINE,
 )
+# The same in the table for people.
+_PLACE_FOR_PEOPLE = re.compile(
+    rf"^( *(?:{TIME} +)?)(?:CPU[0-9]+|[SN][0-9]+(?:-[A-Z]+[0-9]+)* +[0-9]+)(?= +[0-9<])", re.MULTILINE
+)
 _KEY = re.compile(
     r'"(?:cpu|core|cluster|cache|die|socket|node)" *: *"[^"\n]*" *, *(?:"aggregate-number" *: *[0-9]+ *, *)?'
 )
@@ -22,9 +27,10 @@ _DATA = re.compile(r"^ *[^ #\n][^\n]*", re.MULTILINE)
 def recognises(text):
     """Whether the first line that is no comment names a place before its count."""
     first = _DATA.search(text)
-    return bool(
-        first and (_PLACE.match(first[0]) or (first[0].lstrip().startswith("{") and _KEY.search(first[0])))
-    )
+    if not first:
+        return False
+    in_json = first[0].lstrip().startswith("{") and _KEY.search(first[0])
+    return bool(in_json or _PLACE.match(first[0]) or _PLACE_FOR_PEOPLE.match(first[0]))
 
 
 def read(text, interval_ms=None):
@@ -48,7 +54,11 @@ def read(text, interval_ms=None):
     ParseError
         As for :func:`cmlib.perf.parse_stat`.
     """
-    rows = parse_rows(_KEY.sub("", _PLACE.sub(r"\1", text)))
+    first = _DATA.search(text)
+    if _PLACE_FOR_PEOPLE.match(first[0]):
+        rows = for_people.read(_PLACE_FOR_PEOPLE.sub(r"\1", text))
+    else:
+        rows = parse_rows(_KEY.sub("", _PLACE.sub(r"\1", text)))
     columns = list(rows)
     rows["missing"] = rows["supported"] & rows["value"].isna()
     rows["running"] = rows["running"].where(rows["supported"])

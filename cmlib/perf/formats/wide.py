@@ -7,30 +7,25 @@ column the rows are equally long intervals.
 
 import itertools
 import re
-from datetime import datetime
 
 import numpy as np
 import pandas as pd
 
 from cmlib.events import is_event
-from cmlib.perf.formats.heading import find_heading, rows_of
+from cmlib.perf.formats.heading import NUMBER, find_heading, rows_of
 from cmlib.perf.formats.lines import COLUMNS, NO_SHARES
+from cmlib.perf.formats.times import ends_of, is_time, step_of, stretched, times_of
 from cmlib.perf.grammar import ParseError, shown
 
 NAME = "wide table"
 TELLS_SHARES = False
 
-_UNIT = r"(?:s|secs?|seconds|ms|msec|milliseconds|us|usec|µs|ns|nsec|nanoseconds)"
-_TIME = re.compile(
-    r"(?:(?:wall|elapsed|sample|unix|epoch|clock)[ _-]?)?(?:time(?:[ _-]?stamp)?|date(?:[ _-]?time)?|ts|elapsed|epoch"
-    rf"|seconds)(?:[ _-]?elapsed)?(?:[ _-]*[\[(]?({_UNIT})[\])]?)?",
-    re.IGNORECASE,
-)
-_PER_SECOND = {"m": 1e3, "u": 1e6, "µ": 1e6, "n": 1e9}
-_NUMBER = re.compile(r"[0-9]{1,300}(?:[.,][0-9]{0,300})?(?:[eE][+-]?[0-9]{1,2})?|[.,][0-9]{1,300}")
+_GROUPED = re.compile(r"[0-9]{1,3}(?:,[0-9]{2,3})*,[0-9]{3}(?:\.[0-9]{1,300})?")
 _NOTHING = frozenset(["", "-", "nan", "na", "n/a", "null", "none", "<not counted>", "<not supported>"])
 # Times from here on [s] are since 1970.
 _EPOCH = 1e8
+# Rows from which on counts that only rise are running totals.
+_FEWEST_TOTALS = 20
 # A pause of more intervals than this is the end of a run.
 _LONGEST_PAUSE = 10
 
@@ -53,9 +48,9 @@ def read(text, interval_ms=None):
     Returns
     -------
     DataFrame
-        As from :func:`cmlib.perf.parse_stat`: counts of several places are added up, to nothing where one of them
-        did not count; times are from the beginning of
-        the first interval. Where rows are missing, nothing was counted until the next row's interval began.
+        As from :func:`cmlib.perf.parse_stat`: counts of several places are added up, to nothing where one of them did
+        not count; times are from the beginning of the first interval. Where rows are missing, nothing was counted
+        until the next row's interval began. Of running totals, the differences: a row less.
 
     Raises
     ------
@@ -65,14 +60,8 @@ def read(text, interval_ms=None):
     """
     heading = find_heading(text, is_event)
     lines = list(rows_of(text, heading))
-    wanted = [column for column, name in enumerate(heading.names) if is_event(name)]
-    counts = np.array(
-        [[_count(text, line, heading, column) for column in wanted] for line in lines], dtype=float
-    ).reshape(len(lines), len(wanted))
-    names = [heading.names[column] for column in wanted]
-    if heading.places:
-        names, counts = _added_up(names, counts)
-    times = _times(text, heading, lines)
+    names, counts = _counts(text, heading, lines)
+    times = times_of(text, heading, lines)
     if times is None and interval_ms is None:
         raise ParseError(
             f"{shown(text, heading.start)} names no column of time. Give the length of an interval: --interval-ms N; "
@@ -81,7 +70,9 @@ def read(text, interval_ms=None):
     if times is None:
         ends = np.arange(1, len(lines) + 1) * interval_ms / 1000
     else:
-        ends = _stretched(_ends(text, lines, times), interval_ms)
+        ends = stretched(ends_of(text, lines, times), interval_ms)
+    if _are_totals(counts):
+        counts, ends = np.diff(counts, axis=0), ends[1:] - ends[0]
     return _frame(ends, names, counts)
 
 
@@ -99,11 +90,11 @@ def runs(text):
     """
     heading = find_heading(text, is_event)
     lines = list(rows_of(text, heading))
-    times = _times(text, heading, lines)
+    times = times_of(text, heading, lines)
     if times is None or len(times) < 2:
         return [text]
     steps = np.diff(times)
-    begins = np.flatnonzero((steps <= 0) | (steps > _LONGEST_PAUSE * _step(times))) + 1
+    begins = np.flatnonzero((steps <= 0) | (steps > _LONGEST_PAUSE * step_of(times))) + 1
     if not len(begins):
         return [text]
     at = [heading.end, *(lines[k].start for k in begins), len(text)]
@@ -126,38 +117,59 @@ def timed_rows(text):
     """
     heading = find_heading(text, is_event)
     lines = list(rows_of(text, heading))
-    times = _times(text, heading, lines)
+    times = times_of(text, heading, lines)
     starts = [line.start for line in lines]
-    ends = np.empty(0) if times is None else _ends(text, lines, times)
+    ends = np.empty(0) if times is None else ends_of(text, lines, times)
     return starts, [*starts[1:], len(text)], ends
 
 
 def begin_ns(text):
     """When the first interval began, since 1970 [ns]; None if the table's times are not from there."""
     heading = find_heading(text, is_event)
-    times = _times(text, heading, list(rows_of(text, heading)))
+    times = times_of(text, heading, list(rows_of(text, heading)))
     if times is None or not len(times) or times[0] < _EPOCH:
         return None
-    return round((times[0] - _step(times)) * 1e9)
+    return round((times[0] - step_of(times)) * 1e9)
 
 
 def remarks(text):
     """What is left out, and what is added up."""
     heading = find_heading(text, is_event)
-    beside = [
-        name or "(no name)" for name in heading.names if not is_event(name) and not _TIME.fullmatch(name)
-    ]
+    beside = [name or "(no name)" for name in heading.names if not is_event(name) and not is_time(name)]
     said = [NO_SHARES]
     if heading.places:
         said.append(f"Counts of {', '.join(dict.fromkeys(heading.places))} are added up.")
+    if _are_totals(_counts(text, heading, list(rows_of(text, heading)))[1]):
+        said.append(
+            "Every event's counts only rise: they are running totals, and counts are their differences."
+        )
     if beside:
         said.append(f"Columns that name no event are left out: {', '.join(dict.fromkeys(beside))}.")
     return said
 
 
+def _counts(text, heading, lines):
+    """Names of the events, and a row of counts an interval."""
+    wanted = [column for column, name in enumerate(heading.names) if is_event(name)]
+    names = [heading.names[column] for column in wanted]
+    counts = [[_count(text, line, heading, column) for column in wanted] for line in lines]
+    counts = np.array(counts, dtype=float).reshape(len(lines), len(wanted))
+    return _added_up(names, counts) if heading.places else (names, counts)
+
+
+def _are_totals(counts):
+    """Whether all counts rise from row to row, at least two of them, which counts by interval do not do for long."""
+    if len(counts) < _FEWEST_TOTALS:
+        return False
+    rises = np.diff(counts, axis=0)
+    return bool((rises >= 0).all() and (rises > 0).any(axis=0).sum() > 1)
+
+
 def _count(text, line, heading, column):
     cell = line.cells[column]
-    if _NUMBER.fullmatch(cell):
+    if _GROUPED.fullmatch(cell):
+        return float(cell.replace(",", ""))
+    if NUMBER.fullmatch(cell):
         return float(cell.replace(",", "."))
     if cell.lower() in _NOTHING:
         return np.nan
@@ -171,62 +183,9 @@ def _added_up(names, counts):
     return added.index.tolist(), added.to_numpy().T
 
 
-def _times(text, heading, lines):
-    """The times as written [s], from wherever they are counted; None without such a column."""
-    found = [(column, match) for column, name in enumerate(heading.names) if (match := _TIME.fullmatch(name))]
-    if not found:
-        return None
-    column, match = found[0]
-    times = np.array([_time(text, line, line.cells[column]) for line in lines], dtype=float)
-    return times / _per_second(match[1], times)
-
-
-def _time(text, line, cell):
-    if _NUMBER.fullmatch(cell):
-        return float(cell.replace(",", "."))
-    try:
-        return datetime.fromisoformat(cell).timestamp()
-    except (ValueError, OverflowError, OSError) as error:
-        raise ParseError(
-            f"{shown(text, line.start)} has {cell[:40]!r} for a time: neither a number nor as 2026-11-21T03:00:46."
-        ) from error
-
-
-def _per_second(unit, times):
-    """Parts of a second that times are written in; without a unit, an epoch's by its size."""
-    if unit:
-        return _PER_SECOND.get(unit[0].lower(), 1.0)
-    largest = times.max(initial=0.0)
-    return next((per for least, per in ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3)) if largest > least), 1.0)
-
-
-def _step(times):
-    steps = np.diff(times)
-    forward = steps[steps > 0]
-    return float(np.median(forward)) if len(forward) else 1.0
-
-
-def _ends(text, lines, times):
-    """Ends of the intervals since the beginning of the first [s]."""
-    steps = np.diff(times)
-    if len(back := np.flatnonzero(steps <= 0)):
-        raise ParseError(
-            f"{shown(text, lines[back[0] + 1].start)} goes back in time, or stays where it was, so another run begins. "
-            "Read each part by itself, as `cmlib import` does."
-        )
-    step = _step(times)
-    return times if len(times) and 0 < times[0] <= 1.5 * step else times - times[:1] + step
-
-
-def _stretched(ends, interval_ms):
-    """Times with steps of the given length, where that is another than theirs."""
-    ratio = 1.0 if interval_ms is None else interval_ms / 1000 / _step(ends)
-    return ends if 0.99 <= ratio <= 1.01 else ends * ratio
-
-
 def _frame(ends, names, counts):
     """A row an interval and event, with rows of nothing counted where the table has a pause."""
-    step = _step(ends)
+    step = step_of(ends)
     pauses = np.flatnonzero(np.diff(ends) > 1.5 * step) + 1
     ends = np.insert(ends, pauses, ends[pauses] - step)
     counts = np.insert(counts, pauses, np.nan, axis=0)
