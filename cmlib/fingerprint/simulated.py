@@ -84,7 +84,8 @@ def simulated_phases(counts):
     """
     parts = contributions(counts)
     shares = parts.div(parts.sum(axis=1), axis=0)
-    starts = change_points(shares)
+    executed = counts["sim.instructions"].to_numpy()
+    starts = change_points(shares, weights=executed / np.median(executed))
     ends = np.append(starts[1:], len(counts))
     progress = np.append(0.0, counts.index.to_numpy(float))
     whole = cycle_estimate(counts.sum())

@@ -117,6 +117,8 @@ def read_functions(text):
 
 def display_name(function, binary):
     """A function's name for people: code without symbols has an address only, and goes by its binary."""
+    if function.startswith("0x") and binary == "???":
+        return "code made at run time"
     if function.startswith("0x"):
         return f"code without symbols in {PurePosixPath(binary).name}"
     return function

@@ -3,23 +3,23 @@
 import itertools
 
 
-def change_points(X, penalty):
+def change_points(X, weights, penalty):
     """First samples of the segments with the smallest cost, and that cost."""
     n = len(X)
     best = None
     for size in range(n):
         for cuts in itertools.combinations(range(1, n), size):
             starts = (0, *cuts)
-            cost = sum(_cost(X[a:b]) + penalty for a, b in zip(starts, (*cuts, n), strict=True))
-            if best is None or cost < best[1]:
-                best = starts, cost
+            total = sum(cost(X[a:b], weights[a:b]) + penalty for a, b in zip(starts, (*cuts, n), strict=True))
+            if best is None or total < best[1]:
+                best = starts, total
     return best
 
 
-def _cost(rows):
+def cost(rows, weights):
     total = 0.0
     for column in range(len(rows[0])):
-        mean = sum(row[column] for row in rows) / len(rows)
-        for row in rows:
-            total += (row[column] - mean) ** 2
+        mean = sum(w * row[column] for row, w in zip(rows, weights, strict=True)) / sum(weights)
+        for row, w in zip(rows, weights, strict=True):
+            total += w * (row[column] - mean) ** 2
     return total
