@@ -150,8 +150,8 @@ for name, sentence in study.said_by_names(url, programs).items():
 # %%
 for name in programs:
     rows = {"IPC": ipc[name]} if name in ipc else study.leading_rates(url, name)
-    figure, _ = plot.series_card(rows)
-    alt = f"{name}: {', '.join(rows)} over time, a line a run."
+    figure, _ = plot.series_card(study.with_phases(rows))
+    alt = f"{name}: {', '.join(rows)} over time, a line a run, of one run with its phases."
     results.overview_picture(name, figure, alt)
     display(results.overview(name, **study.say_recorded(url, name)))
 

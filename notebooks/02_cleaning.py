@@ -42,7 +42,7 @@ notebook = begin("02_cleaning", globals())
 results, workers = notebook.results, notebook.workers
 counterminer, url = paper("counterminer"), notebook.database
 table = study.event_table(url)
-programs = study.programs(url, program, modes=["ocoe", "mlpx"])
+programs = study.recorded_both_ways(url, program)
 event = event or study.followed_event(url, programs)
 
 # %% [markdown]

@@ -42,6 +42,7 @@ import pandas as pd
 from cmlib import events, explore, plot, study
 from cmlib.fanout import fan_out
 from cmlib.notebook import begin
+from cmlib.plot.overview import series_card
 from cmlib.rank import stability
 from cmlib.rank.importance import influence
 from cmlib.report import paper
@@ -109,12 +110,10 @@ results.figure(figure, "fig08",
 
 # %%
 errors = study.chosen_errors(refined)
-results.table(errors.reset_index(), "errors",
-              "**Table.** Errors [%] of the model kept on a random share and on nested blocks, "
-              "each beside the mean's on the same rows; *blocks*: the lowest error, by which it "
-              "was picked.")
-
-# %%
+display(results.table(errors.reset_index(), "errors",
+                      "**Table.** Errors [%] of the model kept on a random share and on nested "
+                      "blocks, each beside the mean's on the same rows; *blocks*: the lowest "
+                      "error, by which it was picked."))
 histories = {name: r.history for name, r in refined.items()}
 history = pd.concat(histories, names=["program"]).reset_index("program")
 results.table(history, "refinement", "**Table.** Figure 8 in numbers [%].", rows=12)
@@ -225,8 +224,10 @@ if len(circle):
 # A family's importance is the share of what it adds and takes away over the program's progress. Where the tree is cut is decided by resampling: the finest cut at which the first families keep their members though every resample groups for itself.
 
 # %%
-explain = partial(study.families, url, table=table, method=method, n_models=2 * n_seeds, seed=seed)
+explain = partial(study.families_if_any, url, table=table, method=method,
+                  n_models=2 * n_seeds, seed=seed)
 families = dict(zip(asked, fan_out(explain, asked, workers=workers), strict=True))
+families = {name: f for name, f in families.items() if f is not None}
 first = {name: f.table.head(6) for name, f in families.items()}
 first = {name: t.assign(label=t["name"].str.wrap(34)) for name, t in first.items()}
 if first:
@@ -311,6 +312,16 @@ for name, found in families.items():
     results.overview_bars(name, overview.family_bars(found), overview.CAPTION)
     results.overview(name, **overview.say_overview(found))
     display(results.finding(study.say_families(found), program=name))
+for name in set(programs) - set(families):  # on the first page, events in the place of families
+    caption = (f"**What {aim.name} follows.** Events: importance [%] with the interval of 90 % of "
+               "resampled models")
+    results.overview_bars(name, study.event_bars(spread[name]), caption)
+    results.overview(name, **study.say_followed(matrices[name], refined[name], spread[name]))
+for name in set(programs) - set(asked):
+    figure, _ = series_card(study.with_phases({aim.name: {"one run": matrices[name].ipc}}))
+    results.overview_picture(name, figure, f"{name}: {aim.name} over time, and its phases.")
+
+# %%
 for name in programs:
     sentence = study.say_events(matrices[name], refined[name], draws[name], table)
     display(results.finding(sentence, program=name))

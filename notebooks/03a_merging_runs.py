@@ -47,7 +47,7 @@ results, workers = notebook.results, notebook.workers
 gbrt = paper("gbrt")
 url = notebook.database
 table = study.event_table(url)
-programs = study.programs(url, program, modes=["ocoe", "mlpx"])
+programs = study.mergeable(url, program)
 
 # %% [markdown]
 # ## No two runs take the same time
@@ -80,7 +80,7 @@ results.table(spread, "run-times",
 # Aligned by progress instead (the same share of retired instructions is taken to be the same place in the program), the runs give a matrix with one row a place and no filling. Columns are scaled to 0–1 (Eq. 3).
 
 # %%
-clean = partial(study.cleaned_runs, url, sets=["ocoe", "sweep"], method=method, workers=workers)
+clean = partial(study.recorded_runs, url, method=method, workers=workers)
 runs = {name: clean(name) for name in programs}
 pictures = {f"{programs[-1]}, {how}": X for how, X in study.merged(runs[programs[-1]]).items()}
 figure, _ = plot.matrices(pictures, label="count, scaled (Eq. 3)")

@@ -132,9 +132,10 @@ results.table(flat.reset_index(drop=True), "pairs",
 # Trees of a single split know no interaction, and neither does the linear model, which takes the sum of the families. Where one of these errs no more than a model of larger trees, nothing shows that any two families act together, whatever the shares of the bars.
 
 # %%
-explain = partial(study.families, url, table=table, method=method, seed=seed)
+explain = partial(study.families_if_any, url, table=table, method=method, seed=seed)
 asked = programs if aim == study.IPC else []  # families explain cycles per instruction
 families = dict(zip(asked, fan_out(explain, asked, workers=workers), strict=True))
+families = {name: f for name, f in families.items() if f is not None}
 together = {name: study.family_pairs(f, seed=seed)
             for name, f in families.items() if len(f.table) > 1}
 

@@ -13,7 +13,7 @@ from cmlib import report
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
-    notebooks = ["01", "02", "02a", "03", "03a", "04", "10"]
+    notebooks = ["01", "02", "02a", "02b", "03", "03a", "04", "10"]
     folder = tmp_path_factory.mktemp("results with a space")
     database = {"database": f"sqlite:///{folder / 'store.sqlite'}"}
     page = report.run_profile("smoke", notebooks, parameters=database, results=folder)

@@ -9,6 +9,7 @@ from cmlib.study.cleaning import (
     example,
     followed_event,
     largest_outliers,
+    recorded_both_ways,
     replaced_samples,
 )
 from cmlib.study.collection import (
@@ -25,7 +26,9 @@ from cmlib.study.collection import (
 )
 from cmlib.study.colocation import colocated, leading_units, movement, say_movement
 from cmlib.study.data import cleaned_runs, open_database, programs
+from cmlib.study.event_overview import event_bars, say_followed
 from cmlib.study.event_tables import event_table, said_by_names
+from cmlib.study.extrapolation import judge_counts, multiplexed_runs, say_counts, say_next, with_shares
 from cmlib.study.families import (
     Families,
     FamilyPairs,
@@ -33,6 +36,7 @@ from cmlib.study.families import (
     compare_with_account,
     explain,
     families,
+    families_if_any,
     family_pairs,
     first_by_ways,
     judge_families,
@@ -44,6 +48,7 @@ from cmlib.study.fusion_comparison import compare_fusions, gain_by_change, say_f
 from cmlib.study.interactions import MEASURES, compare_pairs, pairs, planted_pairs, with_pairs
 from cmlib.study.matrices import Matrix, core_runs, matrix, recorded_matrix, recorded_runs, targets_by_axis
 from cmlib.study.merging import (
+    mergeable,
     merged,
     merged_shape,
     mixed,
@@ -54,6 +59,7 @@ from cmlib.study.merging import (
     say_mixed,
 )
 from cmlib.study.out_of_core import clean_into, merge_files
+from cmlib.study.phases import with_phases
 from cmlib.study.ranking import chosen_errors, core_errors, refine
 from cmlib.study.suites import common_events, likeness, of_suites, paper_figures, suites
 from cmlib.study.summary import say_events, say_models, say_pairs
@@ -84,15 +90,18 @@ __all__ = [
     "correlations_with_ipc",
     "counting_events",
     "distributions",
+    "event_bars",
     "event_table",
     "example",
     "explain",
     "families",
+    "families_if_any",
     "family_pairs",
     "first_by_ways",
     "ipc",
     "followed_event",
     "gain_by_change",
+    "judge_counts",
     "judge_families",
     "largest_outliers",
     "leading_units",
@@ -101,18 +110,21 @@ __all__ = [
     "machines",
     "matrix",
     "merge_files",
+    "mergeable",
     "merged",
     "merged_shape",
     "mixed",
     "mixed_errors",
     "movement",
     "of_suites",
+    "multiplexed_runs",
     "open_database",
     "pairs",
     "paper_figures",
     "planted_pairs",
     "programs",
     "rates",
+    "recorded_both_ways",
     "recorded_matrix",
     "recorded_runs",
     "recordings",
@@ -123,14 +135,17 @@ __all__ = [
     "run_times",
     "running_shares",
     "said_by_names",
+    "say_counts",
     "say_events",
     "say_families",
     "say_family_pairs",
+    "say_followed",
     "say_fusions",
     "say_limit",
     "say_mixed",
     "say_models",
     "say_movement",
+    "say_next",
     "say_pairs",
     "say_recorded",
     "say_source",
@@ -139,4 +154,6 @@ __all__ = [
     "sum_checks",
     "targets_by_axis",
     "with_pairs",
+    "with_phases",
+    "with_shares",
 ]

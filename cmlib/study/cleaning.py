@@ -8,7 +8,7 @@ from cmlib import clean, store
 from cmlib.clean import accuracy
 from cmlib.errors import UnfitRecordingError
 from cmlib.schedule import PINNED
-from cmlib.study.data import load_all, whole_intervals
+from cmlib.study.data import load_all, programs, whole_intervals
 from cmlib.study.event_tables import known_sums
 
 _ICACHE_MISSES = (
@@ -17,6 +17,35 @@ _ICACHE_MISSES = (
     "l2_rqsts.all_code_rd",
     "L1-icache-load-misses",
 )
+
+
+def recorded_both_ways(url, program="all"):
+    """Programs whose cleaning can be judged: recorded without multiplexing and with, with instructions and cycles.
+
+    Parameters
+    ----------
+    url : str
+    program : str, default "all"
+        Names separated by commas, or ``all``.
+
+    Returns
+    -------
+    list of str
+
+    Raises
+    ------
+    UnfitRecordingError
+        If one that was named is not recorded so; says where it is told what cleaning does, and what more it takes.
+    """
+    try:
+        return programs(url, program, modes=["ocoe", "mlpx"])
+    except UnfitRecordingError as error:
+        reason = str(error).split(" What is missing:")[0]
+        raise UnfitRecordingError(
+            f"{reason} How near cleaning comes to the truth is told by runs of the same events with multiplexing and "
+            "without; what it does to a multiplexed run alone is in notebook 02b. For the truth, record a few of the "
+            "events alone (`perf stat -I 100 -x, -e '{instructions,cycles,EVENT,EVENT}'`), and import that as well."
+        ) from None
 
 
 def compare_cleaning(url, program, *, floor=False):

@@ -8,6 +8,7 @@ from cmlib.archive.runs import VALGRIND, source_of
 from cmlib.schedule import PINNED
 from cmlib.study.data import interval_runs, whole_intervals
 from cmlib.study.event_tables import event_table, known_sums
+from cmlib.study.phases import say_phases
 
 _KIND = {"ocoe": "OCOE", "mlpx": "MLPX"}
 
@@ -221,9 +222,10 @@ def say_recorded(url, program, n=3):
         means = [series.mean() for series in known.values()]
         apart = f" ({min(means):.2f} to {max(means):.2f})" if len(means) > 1 else ""
         runs = f"the mean of {len(means)} runs" if len(means) > 1 else "one run"
-        return {
-            "limits": f"IPC is {np.mean(means):.2f} in {runs}{apart}, which alone does not tell what limits the program"
-        }
+        phases = say_phases(*known.values()) if len(known) == 1 else ""
+        phases = f"{phases}; this" if phases else "which"
+        level = f"IPC is {np.mean(means):.2f} in {runs}{apart}"
+        return {"limits": f"{level}, {phases} alone does not tell what limits the program"}
     if _simulator(url, program):
         return _say_simulated(url, program)
     leading = _leading(url, program, n)
@@ -232,8 +234,7 @@ def say_recorded(url, program, n=3):
         "limits": "it is not known, as IPC is not: no run counted both instructions and cycles. "
         f"What happened most often: {often or 'nothing'}",
         "sure": _agreement(url, program, leading.index),
-        "lacking": "IPC, and where the cycles go. `cmlib doctor` says whether this machine has hardware counters; "
-        f"on one that has, `cmlib record {program} -- COMMAND` records what that takes",
+        "lacking": _say_lacking(url, program),
     }
 
 
@@ -288,6 +289,19 @@ def _say_caches(url, program):
 
 def _kind(meta):
     return "simulated" if source_of(meta) == VALGRIND else _KIND[meta["mode"]]
+
+
+def _say_lacking(url, program):
+    meta = next(_metadata(url, [program]))
+    if meta.get("imported"):
+        return (
+            "instructions and cycles in the same recording give IPC: put `{instructions,cycles}` in front of perf's "
+            f"list of events (`-e`), and `cmlib import {program} FILE`"
+        )
+    return (
+        "IPC, and where the cycles go. `cmlib doctor` says whether this machine has hardware counters; "
+        f"on one that has, `cmlib record {program} -- COMMAND` records what that takes"
+    )
 
 
 def _leading(url, program, n):

@@ -109,7 +109,7 @@ def _lacking(runs, modes):
         return "simulated runs only, which count no cycles, so that there is no IPC"
     usable = runs[(runs["mode"] == "lines") | runs["events"].map(knows_ipc)]
     if usable.empty and modes:
-        return "no run that counts instructions and cycles, which takes a machine with hardware counters"
+        return "no run that counts both instructions and cycles"
     absent = [_KINDS[mode] for mode in modes if mode not in set(usable["mode"])]
     if absent:
         return f"no run {' and none '.join(absent)} that counts instructions and cycles"

@@ -4,11 +4,48 @@ import numpy as np
 import pandas as pd
 
 from cmlib import fuse, rank
+from cmlib.errors import UnfitRecordingError
 from cmlib.rank.boosting import STACKED, predict_held_out, regressor
-from cmlib.study.data import interval_runs
+from cmlib.study.data import FEWEST_INTERVALS, interval_runs, programs
 from cmlib.study.matrices import Matrix
+from cmlib.study.targets import IPC
 
 # A tree must find the run before it can look at the run's events, so that stacked runs want larger trees.
+
+
+def mergeable(url, program="all"):
+    """Programs with runs that counted different events, which progress can put side by side.
+
+    Parameters
+    ----------
+    url : str
+    program : str, default "all"
+        Names separated by commas, or ``all``.
+
+    Returns
+    -------
+    list of str
+
+    Raises
+    ------
+    UnfitRecordingError
+        If one that was named has no such runs, or none has.
+    """
+    names = programs(url, program)
+    runs = interval_runs(url, names)
+    able = runs[IPC.counted_in(runs) & (runs["n_intervals"] >= FEWEST_INTERVALS)]
+    parts = able.groupby("program")["events"].nunique().reindex(names, fill_value=0)
+    found = [name for name in names if parts[name] > 1]
+    if not found or (program != "all" and len(found) < len(names)):
+        name = next(name for name in names if parts[name] < 2)
+        count = int(parts[name])
+        raise UnfitRecordingError(
+            f"merging takes runs that counted different events beside instructions and cycles, {FEWEST_INTERVALS} "
+            f"intervals at least, and {name!r} has {count or 'no'} such run{'s' * (count != 1)}. One run "
+            "needs no merging: notebook 03 ranks its events as they are. A second run with other events, imported "
+            "under the same name, is merged with it."
+        )
+    return found
 
 
 def run_times(url, programs):

@@ -72,7 +72,8 @@ def accounted(url, wanted="all"):
     if not known:
         command = record_command(wanted[0] if len(wanted) == 1 else "NAME", needed_events(url, wanted[0]))
         raise NothingRecordedError(
-            f"no event that tells where the cycles go is recorded of {', '.join(wanted)}. {command}"
+            f"no event that tells where the cycles go is recorded of {', '.join(wanted)}; which of the recorded events "
+            f"its speed goes along with is told by notebook 03. {command}"
         )
     return known
 

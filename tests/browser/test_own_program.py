@@ -24,7 +24,7 @@ SOFTWARE = [
 ]
 # Notebooks about programs of their own, and those that take events which the recording has not.
 OF_OTHERS = {"05_fingerprinting", "06_anomaly_detection", "07_compression", "08_tuning", "09_colocation"}
-OF_IPC = {"02_cleaning", "03_ranking", "03a_merging_runs", "04_interactions"}
+OF_IPC = {"02_cleaning", "02b_extrapolation", "03_ranking", "03a_merging_runs", "04_interactions"}
 OF_STALLS = {"02a_topdown"}
 
 pytestmark = pytest.mark.needs("chromium")
@@ -77,7 +77,7 @@ def test_a_recording_of_software_events_becomes_a_report(recorded, new_page, pic
     assert "`cmlib" not in card and "cmlib record myapp -- COMMAND" in card
     assert page.locator("article img").get_attribute("alt").startswith("myapp: page-faults per second, ")
     assert page.locator("figure img[src*='rates-0']").count() == 1
-    assert "takes a machine with hardware counters" in page.locator("body").inner_text()
+    assert "intervals in its longest run, and a model takes 20" in page.locator("body").inner_text()
 
 
 def run(data, *words):

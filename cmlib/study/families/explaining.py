@@ -5,6 +5,7 @@ from dataclasses import dataclass, fields
 import pandas as pd
 
 from cmlib import events
+from cmlib.errors import UnfitRecordingError
 from cmlib.families import by_family
 from cmlib.fanout import Workers
 from cmlib.study.cache import kept
@@ -98,6 +99,14 @@ def families(url, program, *, table, method="joint", n_models=20, seed=0):
     data = matrix(runs, per="instructions")
     cycles = None if data.in_time else category_cycles(runs, table_name(url, program), data.X.index)
     return explain(data, table, cycles=cycles, n_models=n_models, seed=seed)
+
+
+def families_if_any(url, program, **options):
+    """:func:`families`, or None where the recording has too few steps or no event that varies."""
+    try:
+        return families(url, program, **options)
+    except UnfitRecordingError:
+        return None
 
 
 def explain(data, table, *, cycles=None, n_models=20, seed=0):

@@ -1,0 +1,53 @@
+"""Single events on the report's first page, where something else than IPC is explained and there are no families."""
+
+import numpy as np
+
+from cmlib.study.phases import say_phases
+
+
+def event_bars(spread, n=5):
+    """The first events of a ranking as bars.
+
+    Parameters
+    ----------
+    spread : DataFrame
+        From :func:`cmlib.rank.stability.importance_spread`.
+    n : int, default 5
+
+    Returns
+    -------
+    DataFrame
+        As :meth:`cmlib.report.Results.overview_bars` takes it; a note tells between which ranks the event lies.
+    """
+    first = spread.head(n).rename_axis("name").reset_index().rename(columns={"mean": "value"})
+    notes = [f"rank {row.rank_low} to {row.rank_high}" for row in first.itertuples()]
+    return first[["name", "value", "low", "high"]].assign(note=notes)
+
+
+def say_followed(data, refined, spread):
+    """What a target follows, and how sure that is.
+
+    Parameters
+    ----------
+    data : Matrix
+    refined : Refinement
+    spread : DataFrame
+        As of :func:`event_bars`.
+
+    Returns
+    -------
+    dict of str to str
+        ``limits`` and ``sure``, as :meth:`cmlib.report.Results.overview` takes them.
+    """
+    name, phases = data.target.name, say_phases(data.ipc)
+    found, mean = refined.nested_error, refined.errors["blocks_mean_baseline"]
+    error = found if np.isfinite(found) else refined.errors["blocks_error"]
+    level = f"{name} is {data.ipc.mean():,.3g} in the mean" + (f", {phases}" if phases else "")
+    better = (
+        f"it follows **{spread.index[0]}** most" if error < mean else "none of the events tells it better"
+    )
+    than = "" if error < mean else " than its mean does"
+    return {
+        "limits": f"{level}; {better}{than}",
+        "sure": f"a model of {name} errs by {error:.1f} % on stretches that it never saw, the mean by {mean:.1f} %",
+    }

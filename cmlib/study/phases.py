@@ -1,0 +1,52 @@
+"""Phases of what is shown over time on the report's first page."""
+
+import pandas as pd
+
+from cmlib.phases import find_phases
+
+_NAMED = 4
+
+
+def with_phases(rows):
+    """Add the mean of each phase to quantities that one run tells; several runs show by themselves what repeats.
+
+    Parameters
+    ----------
+    rows : dict of str to dict of str to Series
+        Quantity to run to values over time.
+
+    Returns
+    -------
+    dict of str to dict of str to Series
+    """
+    return {
+        quantity: lines | {"phases": _levels(*lines.values())} if len(lines) == 1 else lines
+        for quantity, lines in rows.items()
+    }
+
+
+def say_phases(series):
+    """Into which phases a series falls.
+
+    Parameters
+    ----------
+    series : Series
+        Over time [s].
+
+    Returns
+    -------
+    str
+        A clause; empty if there is one phase.
+    """
+    phases = find_phases(series)
+    if len(phases) == 1:
+        return ""
+    named = [f"{row.level:.3g} up to {row.end:.0f} s" for row in phases.head(_NAMED).itertuples()]
+    further = f" and {len(phases) - _NAMED} more" if len(phases) > _NAMED else ""
+    return f"in {len(phases)} phases: {', '.join(named)}{further}"
+
+
+def _levels(series):
+    phases = find_phases(series)
+    place = phases["start"].searchsorted(series.index, side="right") - 1
+    return pd.Series(phases["level"].to_numpy()[place.clip(0)], series.index)

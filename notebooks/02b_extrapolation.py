@@ -1,0 +1,104 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: ipynb,py:percent
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Extrapolation: which multiplexed counts can be believed
+#
+# **Question.** How thinly was each event counted, what does cleaning do where there is no truth to compare with, and what should be recorded next?
+#
+# *Reads* the store. *Writes* a table of all events of one multiplexed run a program, and for the report's first page which of them can't be believed.
+#
+# Notebook 02 compares cleaned counts with runs in which the same events were counted all the time. A service that was measured once with `perf stat -I` has no such runs.
+# What is left is the run itself: for which share of the time an event was on a counter, how much its counts change from interval to interval, and what the other events say about it. No error against the truth is shown here, as none is known.
+
+# %% tags=["parameters"]
+program = "all"  # programs to study, separated by commas, or all
+top = 15  # events shown a program [3, 60]
+settings = {}  # database, profile, results_folder
+
+# %%
+import pandas as pd
+
+from cmlib import plot, study
+from cmlib.notebook import begin
+
+notebook = begin("02b_extrapolation", globals())
+results, url = notebook.results, notebook.database
+
+# %% [markdown]
+# ## How thinly was it counted, and what does cleaning do?
+#
+# Of each program, the multiplexed run with the most events is taken. *Share* is the running share; of the rest of the time nothing is known but what perf extrapolates. *Replaced* are the samples that CounterMiner's cleaning changes.
+# *Moved* is by how much joint cleaning moves a count towards what events of other slots say, and *error* the standard error that it leaves, both in percent of the mean.
+
+# %%
+runs = study.multiplexed_runs(url, program)
+found = {name: study.judge_counts(run) for name, run in runs.items()}
+judged = {name: events for name, (_, _, events) in found.items()}
+listed = pd.concat(judged, names=["program", "event"]).reset_index()
+results.table(listed, "events",
+              "**Table.** Every event of one multiplexed run a program, the least certain first: "
+              "running share, intervals in which it was counted at all, samples that CounterMiner "
+              "changes, movement by joint cleaning, standard error and *doubt* [%].", rows=60)
+
+# %% [markdown]
+# ## Which events can be believed from interval to interval?
+#
+# *Doubt* is the mean squared standard error as a share of the event's variance over time: how much of its ups and downs is error of extrapolation. At 100 % none of them can be believed; the mean of the run can still be right.
+# An event is *too thinly counted* from 25 % on, unless its standard error is below 1 % of its mean. A model that explains something by such an event explains it by noise.
+
+# %%
+first = {name: events.head(top).reset_index() for name, events in judged.items()}
+first = {name: events.assign(label=study.with_shares(events)) for name, events in first.items()}
+figure, _ = plot.ranking(first, value="doubt", label="label", columns=2,
+                         xlabel="doubt [% of the variance over time]")
+results.figure(figure, "doubt",
+               "**Figure.** How much of what an event does over time is error; in brackets the "
+               "running share.")
+
+# %% [markdown]
+# ## The event that is moved most
+#
+# Look whether what cleaning takes away looks like noise: spikes that come back at the same place of other events are none. How near to the truth the result is, only a run without multiplexing tells.
+
+# %%
+for place, (name, (cleaned, errors, events)) in enumerate(found.items()):
+    most = events["moved"].idxmax()
+    lines = {"as perf prints it": runs[name].counts[most].reindex(cleaned.index),
+             "after joint cleaning": cleaned[most]}
+    figure, _ = plot.series(lines, ylabel="count per interval", title=f"{name}: {most}")
+    caption = (f"**Figure.** `{most}` in {name}, on a counter {events.at[most, 'share']:.0f} % of "
+               f"the time; standard error {errors[most].median():.3g} (median).")
+    display(results.figure(figure, f"moved-{place}", caption))
+
+# %% [markdown]
+# ## What was found, and what to record next
+
+# %%
+for name, events in judged.items():
+    results.number(f"{name}: events too thinly counted", int(events["thin"].sum()), "events",
+                   note=f"of {int((events['share'] < 100).sum())} that took turns")
+    display(results.overview(name, sure=study.say_counts(events),
+                             lacking=study.say_next(runs[name], events)))
+results.numbers()
+
+# %% [markdown]
+# ## What this doesn't show
+#
+# The standard errors rest on one assumption: that an event's steps within an interval are like its steps between intervals. An event whose bursts keep time with the rotation is off by more, and no single run can tell.
+# Events that are counted under two names in different slots, and sums that hold exactly, would be evidence of another kind.
+#
+# **References.** Lv et al., *CounterMiner*, MICRO 2018, §III-B. Mathur and Cook, *Improved estimation for software multiplexing of performance counters*, MASCOTS 2005.
+
+# %%
+results.save()

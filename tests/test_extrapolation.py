@@ -1,0 +1,81 @@
+"""What one multiplexed run tells of itself: thinly counted events, and the command that records them next."""
+
+import gzip
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cmlib import places, study
+from cmlib.clean import joint_estimates
+from cmlib.errors import UnfitRecordingError
+from cmlib.record import import_files
+
+ELSEWHERE = Path(__file__).parent / "golden/elsewhere"
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory):
+    """Gcc, 12 events in turns and 3 at a time all the time, and a table without running shares."""
+    folder = tmp_path_factory.mktemp("thin")
+    for name in ("mlpx12-p0-00", "ocoe-p0-00"):
+        raw = gzip.decompress((places.recordings_dir() / f"gcc/{name}.csv.gz").read_bytes())
+        (folder / f"{name}.csv").write_bytes(raw)
+        import_files(name.partition("-")[0], [folder / f"{name}.csv"], folder=folder / "recordings")
+    import_files("old", [ELSEWHERE / "a15-cbench-list1.txt"], folder=folder / "recordings")
+    return study.open_database(f"sqlite:///{folder}/store.sqlite", folder / "recordings")
+
+
+@pytest.fixture(scope="module")
+def run(url):
+    return study.multiplexed_runs(url, "mlpx12")["mlpx12"]
+
+
+@pytest.fixture(scope="module")
+def judged(run):
+    return study.judge_counts(run)
+
+
+def test_doubt_is_the_error_as_a_share_of_what_varies(run, judged):
+    cleaned, errors, events = judged
+    counts, running = run.counts, run.running
+    expected = joint_estimates(counts, running)
+    pd.testing.assert_frame_equal(cleaned, expected[0])
+    for event in ("ex_div_busy", "ic_tag_hit_miss.instruction_cache_miss"):
+        doubt = 100 * np.mean(expected[1][event] ** 2) / np.var(expected[0][event], ddof=1)
+        assert events.at[event, "doubt"] == pytest.approx(min(doubt, 100))
+        assert events.at[event, "share"] == pytest.approx(100 * running[event].mean())
+    assert events.loc[["instructions", "cycles"], ["doubt", "moved", "error"]].eq(0).all(axis=None)
+    assert events["doubt"].is_monotonic_decreasing
+
+
+def test_thin_events_are_named_and_the_others_believed(judged):
+    events = judged[2]
+    said = study.say_counts(events)
+    assert "12 events took turns on the counters, each for 24 % of the time" in said
+    assert "`ex_div_busy` (24 % of the time)" in said and "`ex_ret_brn_misp`" not in said
+    none = study.say_counts(events.assign(thin=False))
+    assert none.endswith("of none is a quarter or more of what it does over time error of extrapolation")
+
+
+def test_next_come_the_thin_events_as_many_as_there_are_counters(run, judged):
+    events = judged[2]
+    said = study.say_next(run, events)
+    command = said.split("`")[1]
+    assert command.startswith("perf stat -I 100 -x, -o next.csv -e '{instructions,cycles,ex_div_busy,")
+    assert command.split("{")[1].split("}")[0].count(",") == 4  # three counters beside the pinned events
+    assert command.endswith("-p PID -- sleep 19") and "`cmlib import mlpx12 next.csv`" in said
+    own = replace(run, meta=run.meta | {"imported": False, "command": "gcc -c big.c"})
+    assert "`cmlib record mlpx12 --mode ocoe --events ex_div_busy," in study.say_next(own, events)
+    assert study.say_next(run, events.assign(thin=False)) == ""
+
+
+@pytest.mark.parametrize(
+    ("program", "message"),
+    [("ocoe", "was on a counter all the time: nothing was extrapolated"), ("old", "tell no running shares")],
+)
+def test_without_a_multiplexed_run_it_is_said_why(url, program, message):
+    with pytest.raises(UnfitRecordingError, match=message):
+        study.multiplexed_runs(url, program)
