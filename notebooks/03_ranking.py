@@ -66,6 +66,7 @@ counterminer = paper("counterminer")
 url = notebook.database
 table = study.event_table(url)
 programs, aim = study.choose_target(url, program, target)
+results.mark(study.say_source(url, programs))
 asked = programs if aim == study.IPC else []  # of these, what is about IPC alone
 recorded = partial(study.recorded_matrix, url, target=aim, method=method, workers=workers)
 matrices = {name: recorded(name) for name in programs}

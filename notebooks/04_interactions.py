@@ -73,6 +73,7 @@ results.table(planted, "planted",
 url = notebook.database
 table = study.event_table(url)
 recorded, aim = study.choose_target(url, program, target)
+results.mark(study.say_source(url, recorded))
 fuse = partial(study.recorded_matrix, url, target=aim, method=method, workers=workers)
 matrices = {name: fuse(name) for name in recorded}
 refine = partial(study.refine, seed=seed)

@@ -23,6 +23,21 @@ def new_results(folder):
     )
 
 
+def test_what_is_simulated_says_so_in_captions_and_findings(tmp_path):
+    results = new_results(tmp_path)
+    results.table(pd.DataFrame({"a": [1]}), "before", "**Table.** One.")
+    results.mark("")
+    results.table(pd.DataFrame({"a": [1]}), "none", "**Table.** One.")
+    results.mark("**Simulated**.")
+    results.table(pd.DataFrame({"a": [1]}), "after", "**Table.** One.")
+    results.finding("Two are more than one.", program="app")
+    results.save()
+    manifest = json.loads((tmp_path / "smoke/02_cleaning/manifest.json").read_text(encoding="utf-8"))
+    captions = [table["caption"] for table in manifest["tables"]]
+    assert captions == ["**Table.** One."] * 2 + ["**Table.** One. **Simulated**."]
+    assert manifest["findings"][0]["text"] == "Two are more than one. **Simulated**."
+
+
 def test_results_appear_whole_or_not_at_all(tmp_path):
     results = new_results(tmp_path)
     results.table(pd.DataFrame({"a": [1.5]}), "t", "**Table.** One number.")

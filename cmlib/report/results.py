@@ -93,7 +93,7 @@ class Results:
         }
 
     def mark(self, origin):
-        """Say in every caption from now on where its numbers come from, such as a simulation; empty says nothing."""
+        """Say in captions and findings from now on where numbers come from, as of a simulation; if empty, nothing."""
         self._origin = f" {origin}" if origin else ""
 
     def figure(self, figure, name, caption):
@@ -132,6 +132,7 @@ class Results:
 
         Findings about one `program` stand together there.
         """
+        text += self._origin
         self._record["findings"].append({"program": program, "text": text})
         about = f"<strong>{html.escape(program)}.</strong> " if program else ""
         return HTML(f"<p>{about}{to_html(text)}</p>")
