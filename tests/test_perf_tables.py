@@ -223,3 +223,20 @@ def test_tables_of_emon_are_added_up_row_by_row(name):
         where = [column for column, name in enumerate(names) if name == event]
         added = [sum(float(row[column] or "nan") for column in where) for row in rows]
         assert_array_equal(counts[event], added)
+
+
+def test_other_columns_are_kept_by_name_and_levels_are_what_is_left_per_second(tmp_path):
+    """Power of a CloudSuite run; the interval is 2 s."""
+    (tmp_path / "c.csv").write_text(CLOUDSUITE)
+    columns = {"powerWatts": "level", "contexts": "count"}
+    record.import_files("graph", [tmp_path / "c.csv"], columns=columns, folder=tmp_path / "in")
+    url = f"sqlite:///{tmp_path}/s.sqlite"
+    store.rebuild(tmp_path / "in", url)
+    run = store.load(url, "graph/ocoe-p0-00")
+    assert (run.counts["powerWatts"] / run.interval_s).tolist() == [200.5, 199.5, 200.5, 200, 200.5]
+    assert run.counts["contexts"].iloc[0] == 10292.5 and run.meta["columns"] == columns
+    assert "powerWatts is kept as a level" in run.meta["note"] and "left out: Core_0," in run.meta["note"]
+    with pytest.raises(record.RecordError, match="names no column 'power'. It names timestamp, powerWatts"):
+        record.import_files("x", [tmp_path / "c.csv"], columns={"power": "level"}, folder=tmp_path / "in")
+    with pytest.raises(ParseError, match="columns can be chosen of a wide table only"):
+        parse_stat(LIKWID, columns=columns)

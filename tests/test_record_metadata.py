@@ -36,6 +36,7 @@ KEYS += [
     "start_s",
     "condition",
     "names",
+    "columns",
 ]
 WRONG = [None, True, 0, -1, 1.5, 1e999, "", "x", "\ud800", [], [1], [[1]], ["x"], [["x"]], {}, {"good": "x"}]
 values = st.sampled_from(WRONG) | st.recursive(

@@ -28,6 +28,7 @@ _IF_ABSENT = {
     "note": "",
     "running_shares": True,
     "names": {},
+    "columns": {},
     "start_s": 0.0,
     "condition": "",
     "source": PERF,
@@ -105,6 +106,7 @@ def _problem(meta, file):
         ("encodings", _are_encodings, "names with what perf was told"),
         ("start_s", is_measure, "a number, at least 0"),
         ("condition", is_text, "text"),
+        ("columns", _are_columns, "names with count or level"),
         ("names", _are_encodings, "names in the file with names in the run"),
         ("modifier", lambda modifier: modifier is None or is_text(modifier), "text or null"),
         ("counters", _are_counters, "two numbers or null: offered and good"),
@@ -131,6 +133,10 @@ def _are_groups(value):
 
 def _are_encodings(value):
     return isinstance(value, dict) and all(map(is_text, [*value, *value.values()]))
+
+
+def _are_columns(value):
+    return _are_encodings(value) and set(value.values()) <= {"count", "level"}
 
 
 def _are_counters(value):

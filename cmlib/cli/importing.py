@@ -18,6 +18,20 @@ import click
     "--interval-ms", type=click.IntRange(1), help="Time between samples; seen from the files if not given."
 )
 @click.option(
+    "--count",
+    "counts",
+    multiple=True,
+    metavar="COLUMN",
+    help="Keep this column of a wide table though it names no event: what was counted in each interval.",
+)
+@click.option(
+    "--level",
+    "levels",
+    multiple=True,
+    metavar="COLUMN",
+    help="The same of a level, such as power or a latency; `run live -p target=COLUMN` explains it.",
+)
+@click.option(
     "--marks",
     type=click.Path(exists=True, dir_okay=False),
     help="File of lines name,start,end [s, or ns]: cuts the recording into programs NAME-name.",
@@ -32,7 +46,7 @@ import click
     "--machine", "about", type=click.File(), help="What `cmlib doctor --json` said on the machine measured."
 )
 @click.option("--note", default="", help="Kept with every run.")
-def import_(name, files, about, **known):
+def import_(name, files, about, counts, levels, **known):
     """Import FILES, counts by interval that were recorded elsewhere, as runs of program NAME.
 
     Output of `perf stat -I` in any form, wide tables of a column an event, or intervals of likwid-perfctr; plain or
@@ -40,7 +54,8 @@ def import_(name, files, about, **known):
     """
     from cmlib.record import import_files
 
-    made = import_files(name, files, about=_read_machine(about) if about else None, **known)
+    columns = dict.fromkeys(counts, "count") | dict.fromkeys(levels, "level")
+    made = import_files(name, files, columns=columns, about=_read_machine(about) if about else None, **known)
     for file in made:
         click.echo(f"{file.parent.name}/{file.stem}")
     metas = [json.loads(file.read_text(encoding="utf-8")) for file in made]

@@ -3,7 +3,7 @@
 import itertools
 from dataclasses import dataclass
 
-from cmlib.perf.formats import find_format
+from cmlib.perf.formats import find_format, wide
 from cmlib.perf.grammar import ParseError, run_starts, shown
 from cmlib.perf.pivot import series
 
@@ -27,7 +27,7 @@ class About:
     remarks: tuple
 
 
-def parse_stat(text, *, interval_ms=None):
+def parse_stat(text, *, interval_ms=None, columns=None):
     """Read counts by interval, in any form that `perf stat` writes and some others.
 
     Fields may be separated (``-x``) by comma, semicolon, tab or any other one
@@ -48,6 +48,9 @@ def parse_stat(text, *, interval_ms=None):
         without it (the time is NaN); or a table.
     interval_ms : int, optional
         Length of an interval [ms]: of tables without a column of times, or where its unit is not told.
+    columns : mapping of str to {"count", "level"}, optional
+        Columns of a wide table that are kept though they name no event, such as power. A level comes times the
+        length of its interval.
 
     Returns
     -------
@@ -88,7 +91,12 @@ def parse_stat(text, *, interval_ms=None):
     """
     text = _unicode(text).replace("\r\n", "\n")
     _check_is_one_run(text)
-    return find_format(text).read(text, interval_ms)
+    form = find_format(text)
+    if not columns:
+        return form.read(text, interval_ms)
+    if form is not wide:
+        raise ParseError(f"line 1: columns can be chosen of a wide table only, and this is {form.NAME}.")
+    return wide.read(text, interval_ms, columns)
 
 
 def read_run(text, meta):
@@ -99,8 +107,8 @@ def read_run(text, meta):
     text : str
         Content of the run's file.
     meta : dict
-        ``interval_ms``; and, if there are such keys, ``names``, from the file's name of an event to its name in the
-        run, and ``start_s``, when the run begins by the times in the file [s].
+        ``interval_ms``; and, if there are such keys, ``columns``, as of :func:`parse_stat`; ``names``, from the file's
+        name of an event to its name in the run; and ``start_s``, when the run begins by the times in the file [s].
 
     Returns
     -------
@@ -112,7 +120,7 @@ def read_run(text, meta):
     ValueError
         As :func:`parse_stat` and :func:`cmlib.perf.series`.
     """
-    counts, running = series(parse_stat(text, interval_ms=meta["interval_ms"]))
+    counts, running = series(parse_stat(text, interval_ms=meta["interval_ms"], columns=meta.get("columns")))
     names, time = meta.get("names", {}), counts.index - meta.get("start_s", 0.0)
     return tuple(frame.rename(columns=names).set_axis(time) for frame in (counts, running))
 
@@ -140,13 +148,15 @@ def split_runs(text):
     return [text[start:end] for start, end in itertools.pairwise([*run_starts(text), len(text)])]
 
 
-def about(text):
+def about(text, *, columns=None):
     """Tell a text's form, and what was taken for granted in reading it.
 
     Parameters
     ----------
     text : str
         What :func:`parse_stat` reads.
+    columns : mapping, optional
+        As of :func:`parse_stat`.
 
     Returns
     -------
@@ -154,7 +164,8 @@ def about(text):
     """
     text = _unicode(text).replace("\r\n", "\n")
     form = find_format(text)
-    return About(form.NAME, form.TELLS_SHARES, tuple(form.remarks(text)))
+    remarks = wide.remarks(text, columns) if form is wide else form.remarks(text)
+    return About(form.NAME, form.TELLS_SHARES, tuple(remarks))
 
 
 def _check_is_one_run(text):

@@ -26,6 +26,7 @@ def import_files(
     mode=None,
     set_name=None,
     interval_ms=None,
+    columns=None,
     marks=None,
     condition="",
     command="",
@@ -53,6 +54,9 @@ def import_files(
         ``ocoe``, or ``mlpx12`` for twelve events a run, if not given.
     interval_ms : int, optional
         Time between samples [ms], if not the shortest in the file but for the last, which is cut short.
+    columns : mapping of str to {"count", "level"}, optional
+        Columns of a wide table that are kept though they name no event, such as power or a latency, so that they can
+        be explained.
     marks : path, optional
         File of marks (:func:`cmlib.record.marks.read_marks`), which cut each recording into programs or phases: program
         NAME-MARK each.
@@ -82,7 +86,8 @@ def import_files(
     recordings = Path(folder or places.recordings_dir())
     check_names(_program(name, "", condition), set_name or _UNMULTIPLEXED)
     origin = _origin(about, command, note) | {"condition": condition}
-    known = {"mode": mode, "interval_ms": interval_ms, "marks": read_marks(marks) if marks else ()}
+    known = {"mode": mode, "interval_ms": interval_ms, "columns": columns}
+    known |= {"marks": read_marks(marks) if marks else ()}
     sources = {}
     for source in (source for file in files for source in read_sources(file, origin["machine"], **known)):
         sources.setdefault(_program(name, source.mark, condition), []).append(source)

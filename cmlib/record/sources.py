@@ -43,7 +43,7 @@ class Source:
     mark: str = ""
 
 
-def read_sources(file, machine, *, mode=None, interval_ms=None, marks=()):
+def read_sources(file, machine, *, mode=None, interval_ms=None, columns=None, marks=()):
     """Read a file's runs.
 
     Parameters
@@ -55,6 +55,8 @@ def read_sources(file, machine, *, mode=None, interval_ms=None, marks=()):
     mode : {"ocoe", "mlpx"}, optional
     interval_ms : int, optional
         Instead of what the file tells.
+    columns : mapping of str to {"count", "level"}, optional
+        As of :func:`cmlib.perf.parse_stat`.
     marks : sequence of cmlib.record.marks.Mark, optional
         Between which the runs lie; what lies between none is left out.
 
@@ -68,7 +70,7 @@ def read_sources(file, machine, *, mode=None, interval_ms=None, marks=()):
         If it can't be read or holds no counts by interval; names file, line and content.
     """
     file = Path(file)
-    known = {"mode": mode, "interval_ms": interval_ms}
+    known = {"mode": mode, "interval_ms": interval_ms, "columns": columns or None}
     with errors_as(RecordError, file):
         content = read_file(file)
         raw = unpack(content, file) if content.startswith(_GZIP) else content
@@ -117,7 +119,7 @@ def _marked(file, parts, marks, machine, known):
 def _source(file, raw, compressed, machine, known):
     text = raw.decode(errors="replace")
     try:
-        frame = perf.parse_stat(text, interval_ms=known["interval_ms"])
+        frame = perf.parse_stat(text, interval_ms=known["interval_ms"], columns=known["columns"])
         counts, running = perf.series(frame)
         counts.index = running.index = counts.index - known.get("start_s", 0.0)
     except ValueError as error:
@@ -127,7 +129,7 @@ def _source(file, raw, compressed, machine, known):
             f"{file} holds no counts by interval: record it with `perf stat -I 100 -x, -o FILE -- COMMAND`."
         )
     _check_event_names(file, counts)
-    about = perf.about(text)
+    about = perf.about(text, columns=known["columns"])
     names = events.translate(counts, machine)
     facts = _facts(frame, counts.rename(columns=names), running.rename(columns=names), names, text)
     facts |= {key: value for key, value in known.items() if value is not None}

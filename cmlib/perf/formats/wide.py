@@ -18,6 +18,7 @@ from cmlib.perf.formats.times import ends_of, is_time, step_of, stretched, times
 from cmlib.perf.grammar import ParseError, shown
 
 NAME = "wide table"
+COUNT, LEVEL = "count", "level"
 TELLS_SHARES = False
 
 _GROUPED = re.compile(r"[0-9]{1,3}(?:,[0-9]{2,3})*,[0-9]{3}(?:\.[0-9]{1,300})?")
@@ -35,7 +36,7 @@ def recognises(text):
     return find_heading(text, is_event) is not None
 
 
-def read(text, interval_ms=None):
+def read(text, interval_ms=None, columns=None):
     """Read such a table.
 
     Parameters
@@ -44,6 +45,9 @@ def read(text, interval_ms=None):
     interval_ms : int, optional
         Length of an interval [ms]; needed for tables without a column of times, and taken for its step in others
         (whose unit may be told nowhere), unless they agree to 1 %.
+    columns : mapping of str to {"count", "level"}, optional
+        Columns that are kept though they name no event. A level, such as power, comes times the length of its
+        interval, so that what is left per second is the level.
 
     Returns
     -------
@@ -60,7 +64,9 @@ def read(text, interval_ms=None):
     """
     heading = find_heading(text, is_event)
     lines = list(rows_of(text, heading))
-    names, counts = _counts(text, heading, lines)
+    columns = columns or {}
+    _check_columns(text, heading, columns)
+    names, counts = _counts(text, heading, lines, columns)
     times = times_of(text, heading, lines)
     if times is None and interval_ms is None:
         raise ParseError(
@@ -71,8 +77,11 @@ def read(text, interval_ms=None):
         ends = np.arange(1, len(lines) + 1) * interval_ms / 1000
     else:
         ends = stretched(ends_of(text, lines, times), interval_ms)
-    if _are_totals(counts):
-        counts, ends = np.diff(counts, axis=0), ends[1:] - ends[0]
+    is_level = np.array([columns.get(name) == LEVEL for name in names])
+    if _are_totals(counts[:, ~is_level]):
+        counts = np.where(is_level, counts[1:], np.diff(counts, axis=0))
+        ends = ends[1:] - ends[0]
+    counts = np.where(is_level, counts * _lengths(ends)[:, None], counts)
     return _frame(ends, names, counts)
 
 
@@ -132,25 +141,45 @@ def begin_ns(text):
     return round((times[0] - step_of(times)) * 1e9)
 
 
-def remarks(text):
+def remarks(text, columns=None):
     """What is left out, and what is added up."""
+    columns = columns or {}
     heading = find_heading(text, is_event)
-    beside = [name or "(no name)" for name in heading.names if not is_event(name) and not is_time(name)]
+    kept = [is_event(name) or is_time(name) or name in columns for name in heading.names]
+    beside = [name or "(no name)" for name, is_kept in zip(heading.names, kept, strict=True) if not is_kept]
     said = [NO_SHARES]
     if heading.places:
         said.append(f"Counts of {', '.join(dict.fromkeys(heading.places))} are added up.")
-    if _are_totals(_counts(text, heading, list(rows_of(text, heading)))[1]):
+    if _are_totals(_counts(text, heading, list(rows_of(text, heading)), {})[1]):
         said.append(
             "Every event's counts only rise: they are running totals, and counts are their differences."
         )
+    said += [
+        f"{name} is kept as a level: per second, it is what the column holds."
+        for name, kind in columns.items()
+        if kind == LEVEL
+    ]
     if beside:
         said.append(f"Columns that name no event are left out: {', '.join(dict.fromkeys(beside))}.")
     return said
 
 
-def _counts(text, heading, lines):
-    """Names of the events, and a row of counts an interval."""
-    wanted = [column for column, name in enumerate(heading.names) if is_event(name)]
+def _check_columns(text, heading, columns):
+    if unknown := [name for name in columns if name not in heading.names]:
+        raise ParseError(
+            f"{shown(text, heading.start)} names no column {unknown[0]!r}. It names {', '.join(heading.names)}."
+        )
+
+
+def _lengths(ends):
+    """Lengths of the intervals; after a pause, the usual one."""
+    lengths, step = np.diff(ends, prepend=0.0), step_of(ends)
+    return np.where(lengths > 1.5 * step, step, lengths)
+
+
+def _counts(text, heading, lines, columns):
+    """Names of the events and of other columns that are kept, and a row of counts an interval."""
+    wanted = [column for column, name in enumerate(heading.names) if is_event(name) or name in columns]
     names = [heading.names[column] for column in wanted]
     counts = [[_count(text, line, heading, column) for column in wanted] for line in lines]
     counts = np.array(counts, dtype=float).reshape(len(lines), len(wanted))
