@@ -20,11 +20,14 @@ from tests.perf_output import GOLDEN
 ROOT = Path(__file__).parents[1]
 OWN = ("record", "import", "run", "diagnose", "compare")
 RECORD, IMPORT = "record myapp -- ./myapp --its arguments", "import NAME FILE…"
+TRY_OUT = "import tryout data/recordings/gcc/mlpx12-p0-00.csv.gz"
 DIAGNOSE, COMPARE = "diagnose -- ./myapp", "compare './old' './new'"
 ELSEWHERE = {
+    "run live -p program=tryout",
     "run live -p program=myapp",
     "run live -p program=gcc",
     "record myapp --samples --compress -- ./myapp",  # test_samples.py
+    "record myapp --simulate -- ./myapp",  # test_simulate.py
     "record --program sort",  # test_programs.py
 }
 
@@ -56,7 +59,7 @@ def test_every_line_for_one_s_own_program_is_typed_in_some_test():
         line.split(" # ")[0].split("   #")[0].strip()
         for line in re.findall(rf"(?<!from )cmlib ((?:{'|'.join(OWN)}) [^`\n]*)", text)
     }
-    assert found == {RECORD, IMPORT, DIAGNOSE, COMPARE} | ELSEWHERE
+    assert found == {RECORD, IMPORT, TRY_OUT, DIAGNOSE, COMPARE} | ELSEWHERE
 
 
 @pytest.mark.needs("perf")
@@ -67,6 +70,14 @@ def test_a_program_is_recorded(folder):
     runs = record.existing_runs(folder / "data/recordings/myapp")
     assert list(runs) == ["software-p0-00", "software-p1-00", "software-p2-00"]
     assert {meta["command"] for meta in runs.values()} == {"./myapp --its arguments"}
+
+
+def test_the_file_that_one_tries_it_on_is_there(folder):
+    name = TRY_OUT.split()[-1]
+    done = typed(TRY_OUT, **{name: str(ROOT / name)})
+    assert done.exit_code == 0, done.output
+    assert "Study it: cmlib run live -p program=tryout" in done.stderr
+    assert list(record.existing_runs(folder / "data/recordings/tryout")) == ["mlpx12-p0-00"]
 
 
 def test_files_are_imported(folder):
