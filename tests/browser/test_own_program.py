@@ -103,7 +103,7 @@ def unfolded(page):
     assert not card.locator("details p").is_visible()
     card.locator("summary").click()
     assert card.locator("details p").is_visible() and card.count() == 1
-    return card.inner_text()
+    return card.inner_text().replace("\xa0", " ")
 
 
 def left_out(page):
