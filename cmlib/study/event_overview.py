@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from cmlib.study.phases import say_phases
+from cmlib.study.phases import say_phases, say_value
 
 
 def event_bars(spread, n=5):
@@ -42,7 +42,7 @@ def say_followed(data, refined, spread):
     name, phases = data.target.name, say_phases(data.ipc)
     found, mean = refined.nested_error, refined.errors["blocks_mean_baseline"]
     error = found if np.isfinite(found) else refined.errors["blocks_error"]
-    level = f"{name} is {data.ipc.mean():,.3g} in the mean" + (f", {phases}" if phases else "")
+    level = f"{name} is {say_value(data.ipc.mean())} in the mean" + (f", {phases}" if phases else "")
     better = (
         f"it follows **{spread.index[0]}** most" if error < mean else "none of the events tells it better"
     )

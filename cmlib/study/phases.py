@@ -41,9 +41,14 @@ def say_phases(series):
     phases = find_phases(series)
     if len(phases) == 1:
         return ""
-    named = [f"{row.level:.3g} up to {row.end:.0f} s" for row in phases.head(_NAMED).itertuples()]
+    named = [f"{say_value(row.level)} up to {row.end:.0f} s" for row in phases.head(_NAMED).itertuples()]
     further = f" and {len(phases) - _NAMED} more" if len(phases) > _NAMED else ""
     return f"in {len(phases)} phases: {', '.join(named)}{further}"
+
+
+def say_value(value):
+    """A number with three digits that count, without an exponent where it is large."""
+    return f"{float(f'{value:.3g}'):,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
 def _levels(series):

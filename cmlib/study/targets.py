@@ -18,6 +18,7 @@ from cmlib.study.data import (
 
 _PER = " per "
 _SECOND = "second"
+_ENERGY = "power/energy-"  # of the package, of its cores, …: parts of one another
 _CLOCKS = ("task-clock", "cpu-clock", "duration_time", "user_time", "system_time")
 _HAPPENS_IN = 0.9  # share of the intervals in which an event must have happened to be explained
 _ALWAYS = 0.999  # running share from which on an event counts as counted all the time
@@ -51,7 +52,8 @@ class Target:
 
     def gives_away(self, event):
         """Whether an event holds the target, so that a model of it would have nothing to learn."""
-        return event in self.events or (self == IPC and is_named_leak(event))
+        both_energy = self.event.startswith(_ENERGY) and event.startswith(_ENERGY)
+        return event in self.events or both_energy or (self == IPC and is_named_leak(event))
 
     def counted_in(self, runs):
         """Which of some runs, as :func:`cmlib.store.runs` lists them, counted what it takes: ndarray of bool."""
