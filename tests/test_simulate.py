@@ -74,7 +74,9 @@ def test_the_store_holds_what_callgrind_wrote(recorded, tmp_path):
     table = study.event_table(url)
     assert table.at["sim.loads", "unit"] == "simulated, exact"
     assert "**Simulated** by Valgrind" in study.say_source(url, ["app"])
-    assert "counts no cycles" in study.say_recorded(url, "app")["limits"]
+    told = study.say_recorded(url, "app")
+    assert "counts no cycles" in told["limits"]
+    assert "**simulated**" in told["sure"] and "256 KiB (LL)" in told["sure"]
     assert set(study.recordings(url, ["app"])["kind"]) == {"simulated"}
 
 

@@ -275,7 +275,8 @@ def _say_simulated(url, program):
     return {
         "limits": f"its counts are simulated, and a simulation counts no cycles. Per 1,000 instructions the model has "
         f"{modelled}",
-        "sure": "instructions, loads, stores and branches are exact; misses and mispredictions are those of a model "
+        "sure": "counts are **simulated** by Valgrind, not measured: instructions, loads, stores and branches are "
+        "exact, misses and mispredictions those of a model "
         f"without prefetching and speculation, with caches of {_say_caches(url, program)}",
         "lacking": "IPC, and where the cycles go: they take a processor's counters. `cmlib diagnose --simulate -- "
         "COMMAND` shows the phases",
@@ -284,7 +285,8 @@ def _say_simulated(url, program):
 
 def _say_caches(url, program):
     caches = _simulator(url, program)["caches"]
-    return ", ".join(f"{shape.split(',')[0]} ({name})" for name, shape in caches.items())
+    sizes = {name: int(shape.split()[0]) / 1024 for name, shape in caches.items()}
+    return ", ".join(f"{size:,.0f} KiB ({name})" for name, size in sizes.items())
 
 
 def _kind(meta):
