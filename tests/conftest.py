@@ -6,6 +6,7 @@ Hypothesis profiles: `fast` is the suite's; `HYPOTHESIS_PROFILE=fuzz` tries very
 
 import os
 import signal
+import sys
 import tempfile
 from pathlib import Path
 
@@ -68,8 +69,11 @@ def pytest_runtest_setup(item):
 
 @pytest.fixture
 def fake_perf(monkeypatch):
-    """A perf whose machine offers six counters, of which the sixth lies; see tests/fake/perf."""
-    monkeypatch.setenv("PATH", f"{FAKE}:{os.environ['PATH']}")
+    """A perf whose machine offers six counters, of which the sixth lies; see tests/fake/perf.
+
+    It is run by this Python: what else is called python3 may be a script that takes longer to start.
+    """
+    monkeypatch.setenv("PATH", f"{FAKE}:{Path(sys.executable).parent}:{os.environ['PATH']}")
 
 
 @pytest.fixture(params=["fake", pytest.param("real", marks=pytest.mark.needs("perf"))])
