@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from cmlib.perf import ParseError, parse_stat, series
+from cmlib import record
+from cmlib.perf import ParseError, about, at_place, parse_stat, series
 from tests.perf_output import GOLDEN, golden
 
 PLACES = sorted(GOLDEN.glob("perf-*/per-*"))
@@ -130,3 +131,25 @@ def test_other_lines_are_named(text):
 
 def _four(time, count, unit, event):
     return f"{time},{count},{unit or 'n/a'},{event}"
+
+
+def test_one_place_is_taken_by_its_name(tmp_path):
+    for name in ("perf-6.1/table-cpus.txt", "elsewhere/percpu-icelake.tsv"):
+        text = golden(name)
+        alone = at_place(text, "CPU1")
+        assert [
+            line for line in text.splitlines() if not re.search(r"\dCPU(?!1\b)|\sCPU(?!1\b)\d", line)
+        ] == alone.splitlines()
+        assert parse_stat(alone)["value"].notna().all() and about(alone).remarks == (
+            "Counts are those of CPU1.",
+        )
+        with pytest.raises(ParseError, match="no line counts 'CPU7'; there are CPU0, CPU1"):
+            at_place(text, "CPU7")
+    assert about(golden("perf-6.1/table-cpus.txt")).remarks == (
+        "Counts of 2 places, CPU0 to CPU1, are added up.",
+    )
+    with pytest.raises(ParseError, match="a place is chosen of counts a CPU"):
+        at_place(GERMAN, "CPU1")
+    file = GOLDEN / "elsewhere/percpu-icelake.tsv"
+    made = record.import_files("web", [file], place="CPU32", folder=tmp_path)
+    assert [one.parent.name for one in made] == ["web-CPU32"]

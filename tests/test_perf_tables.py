@@ -51,6 +51,9 @@ def test_instructions_and_cycles_are_known_under_the_names_of_vendors():
     names = ["PAPI_L2_TCM", "INST_RETIRED.ANY_P", "INST_RETIRED.ANY", "cpu-cycles"]
     assert events.translate(names, {}) == {"INST_RETIRED.ANY": "instructions", "cpu-cycles": "cycles"}
     assert events.translate([*names, "instructions", "cycles"], {}) == {}
+    hybrid = ["cpu_core/cycles/", "cpu_core/instructions/"]
+    assert events.translate(hybrid, {}) == dict(zip(hybrid, ["cycles", "instructions"], strict=True))
+    assert events.translate([*hybrid, "cpu_atom/instructions/"], {}) == {}
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,11 @@ import click
     "--interval-ms", type=click.IntRange(1), help="Time between samples; seen from the files if not given."
 )
 @click.option(
+    "--place",
+    default="",
+    help="Of counts a CPU, core, socket or node, take one: CPU3, as program NAME-CPU3.  [default: all, added up]",
+)
+@click.option(
     "--count",
     "counts",
     multiple=True,

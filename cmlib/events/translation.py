@@ -8,6 +8,7 @@ from cmlib.events.recognition import recognise
 from cmlib.events.tables import table, table_for
 
 _CODE = re.compile(r"r([0-9a-fA-F]{1,4})")
+_HYBRID = re.compile(r"(cpu_core|cpu_atom)/([^/]*)/")
 _EVENT, _UMASK_SHIFT = 0xFF, 8
 # In the order in which they are taken, where a recording has several.
 _SAME = {
@@ -95,7 +96,12 @@ def _names_by_spelling(names, machine):
 
 
 def _common(names):
-    by_spelling = {plain(name): name for name in reversed(list(names))}
+    names = list(names)
+    units = {found[1] for name in names if (found := _HYBRID.fullmatch(name))}
+    inner = (
+        r"\2" if len(units) == 1 else r"\g<0>"
+    )  # on the cores of one kind only, there is nothing to mix up
+    by_spelling = {plain(_HYBRID.sub(inner, name)): name for name in reversed(names)}
     found = {}
     for common, spellings in _SAME.items():
         written = next((by_spelling[name] for name in map(plain, spellings) if name in by_spelling), common)

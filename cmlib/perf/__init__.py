@@ -4,11 +4,12 @@ from cmlib.perf.command import stat_command
 from cmlib.perf.cutting import begin_ns, cut
 from cmlib.perf.grammar import ParseError
 from cmlib.perf.pivot import series
-from cmlib.perf.reading import about, parse_stat, read_run, split_runs
+from cmlib.perf.reading import about, at_place, parse_stat, read_run, split_runs
 
 __all__ = [
     "ParseError",
     "about",
+    "at_place",
     "begin_ns",
     "cut",
     "parse_stat",

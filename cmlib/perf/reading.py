@@ -3,7 +3,7 @@
 import itertools
 from dataclasses import dataclass
 
-from cmlib.perf.formats import find_format, wide
+from cmlib.perf.formats import find_format, per_place, wide
 from cmlib.perf.grammar import ParseError, run_starts, shown
 from cmlib.perf.pivot import series
 
@@ -146,6 +146,33 @@ def split_runs(text):
     if hasattr(form, "runs"):
         return form.runs(text)
     return [text[start:end] for start, end in itertools.pairwise([*run_starts(text), len(text)])]
+
+
+def at_place(text, place):
+    """Leave out the counts of all CPUs, cores, sockets or nodes but one.
+
+    Parameters
+    ----------
+    text : str
+        Output of ``perf stat -A`` or ``--per-…``.
+    place : str
+        As perf names it, such as ``CPU3``.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    ParseError
+        If nothing was counted there, or the text does not tell places.
+    """
+    form = find_format(text)
+    if form is not per_place:
+        raise ParseError(
+            f"line 1: a place is chosen of counts a CPU, core, socket or node, and this is {form.NAME}."
+        )
+    return per_place.only(text, place)
 
 
 def about(text, *, columns=None):

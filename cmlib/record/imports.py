@@ -27,6 +27,7 @@ def import_files(
     set_name=None,
     interval_ms=None,
     columns=None,
+    place="",
     marks=None,
     condition="",
     command="",
@@ -57,6 +58,9 @@ def import_files(
     columns : mapping of str to {"count", "level"}, optional
         Columns of a wide table that are kept though they name no event, such as power or a latency, so that they can
         be explained.
+    place : str, default ""
+        Of counts a CPU, core, socket or node, the one that is taken, such as ``CPU3``; it is the condition then, if
+        none is given. If empty, all are added up.
     marks : path, optional
         File of marks (:func:`cmlib.record.marks.read_marks`), which cut each recording into programs or phases: program
         NAME-MARK each.
@@ -84,9 +88,10 @@ def import_files(
         compared with those that are there.
     """
     recordings = Path(folder or places.recordings_dir())
+    condition = condition or place
     check_names(_program(name, "", condition), set_name or _UNMULTIPLEXED)
     origin = _origin(about, command, note) | {"condition": condition}
-    known = {"mode": mode, "interval_ms": interval_ms, "columns": columns}
+    known = {"mode": mode, "interval_ms": interval_ms, "columns": columns, "place": place}
     known |= {"marks": read_marks(marks) if marks else ()}
     sources = {}
     for source in (source for file in files for source in read_sources(file, origin["machine"], **known)):

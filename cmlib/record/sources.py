@@ -43,7 +43,7 @@ class Source:
     mark: str = ""
 
 
-def read_sources(file, machine, *, mode=None, interval_ms=None, columns=None, marks=()):
+def read_sources(file, machine, *, mode=None, interval_ms=None, columns=None, place="", marks=()):
     """Read a file's runs.
 
     Parameters
@@ -57,6 +57,8 @@ def read_sources(file, machine, *, mode=None, interval_ms=None, columns=None, ma
         Instead of what the file tells.
     columns : mapping of str to {"count", "level"}, optional
         As of :func:`cmlib.perf.parse_stat`.
+    place : str, default ""
+        The CPU, core, socket or node whose counts are taken; of all, added up, if empty.
     marks : sequence of cmlib.record.marks.Mark, optional
         Between which the runs lie; what lies between none is left out.
 
@@ -77,12 +79,13 @@ def read_sources(file, machine, *, mode=None, interval_ms=None, columns=None, ma
     if told := recognise(raw):
         raise RecordError(f"{file} {told}")
     try:
-        parts = perf.split_runs(raw.decode("latin-1"))  # a character a byte
+        whole = raw.decode("latin-1")  # a character a byte
+        parts = perf.split_runs(perf.at_place(whole, place) if place else whole)
     except ValueError as error:
         raise RecordError(f"{file} can't be read: {error}") from error
     if marks:
         return _marked(file, parts, marks, machine, known)
-    if len(parts) == 1:
+    if parts == [whole]:
         return [_source(file, raw, content if content is not raw else None, machine, known)]
     kept = list(dict.fromkeys(parts))
     n_copies = len(parts) - len(kept)

@@ -4,6 +4,7 @@ import re
 
 from cmlib.perf.formats import for_people
 from cmlib.perf.formats.lines import TIME
+from cmlib.perf.grammar import ParseError
 from cmlib.perf.parsing import parse_rows
 
 NAME = "perf stat -A or --per-…"
@@ -18,8 +19,9 @@ _PLACE = re.compile(
 _PLACE_FOR_PEOPLE = re.compile(
     rf"^( *(?:{TIME} +)?)(?:CPU[0-9]+|[SN][0-9]+(?:-[A-Z]+[0-9]+)* +[0-9]+)(?= +[0-9<])", re.MULTILINE
 )
+_NAME = re.compile(r"CPU[0-9]+|[SN][0-9]+(?:-[A-Z]+[0-9]+)*")
 _KEY = re.compile(
-    r'"(?:cpu|core|cluster|cache|die|socket|node)" *: *"[^"\n]*" *, *(?:"aggregate-number" *: *[0-9]+ *, *)?'
+    r'"(?:cpu|core|cluster|cache|die|socket|node)" *: *"([^"\n]*)" *, *(?:"aggregate-number" *: *[0-9]+ *, *)?'
 )
 _DATA = re.compile(r"^ *[^ #\n][^\n]*", re.MULTILINE)
 
@@ -76,5 +78,44 @@ def read(text, interval_ms=None):
 
 
 def remarks(text):
-    """That counts are added up."""
-    return ["Counts of all CPUs, cores, sockets or nodes are added up."]
+    """Which counts are added up."""
+    places = list(dict.fromkeys(filter(None, map(_place_of, text.split("\n")))))
+    if len(places) == 1:
+        return [f"Counts are those of {places[0]}."]
+    return [f"Counts of {len(places)} places, {places[0]} to {places[-1]}, are added up."]
+
+
+def only(text, place):
+    """Leave out the counts of all places but one.
+
+    Parameters
+    ----------
+    text : str
+    place : str
+        As perf names it: ``CPU3``, ``S0-D0-C1``, ``N1``; in JSON ``3``.
+
+    Returns
+    -------
+    str
+        Lines as they are.
+
+    Raises
+    ------
+    ParseError
+        If nothing was counted there.
+    """
+    lines = text.splitlines(keepends=True)
+    places = [_place_of(line) for line in lines]
+    if place not in places:
+        known = list(dict.fromkeys(filter(None, places)))
+        raise ParseError(f"line 1: no line counts {place!r}; there are {', '.join(known[:100])}.")
+    return "".join(line for line, own in zip(lines, places, strict=True) if own in (None, place))
+
+
+def _place_of(line):
+    """The place that a line counts; None of a comment and the like."""
+    if line.lstrip().startswith("{"):
+        found = _KEY.search(line)
+        return found[1] if found else None
+    found = _PLACE.match(line) or _PLACE_FOR_PEOPLE.match(line)
+    return _NAME.search(found[0])[0] if found else None
