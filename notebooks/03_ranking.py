@@ -102,8 +102,8 @@ figure, _ = plot.refinement({name: r.history for name, r in refined.items()}, li
                             paper=printed)
 results.figure(figure, "fig08",
                f"**Figure 8.** Error of the model of {aim.name} against the number of events left, "
-               f"dropping {step} at a time or a quarter of all. Crosses: the paper's mean over "
-               "HiBench (IPC).")
+               f"dropping {step} at a time or a quarter of all. Crosses, beside HiBench's "
+               "programs: the paper's mean.")
 
 # %% [markdown]
 # Look at how flat a curve is before looking where it is lowest. On the recordings that come with cmlib the error hardly changes from all events down to some twenty: most events add nothing, and few do harm, where the paper's error falls by half to 150 events.

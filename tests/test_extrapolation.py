@@ -56,6 +56,9 @@ def test_thin_events_are_named_and_the_others_believed(judged):
     said = study.say_counts(events)
     assert "12 events took turns on the counters, each for 24 % of the time" in said
     assert "`ex_div_busy` (24 % of the time)" in said and "`ex_ret_brn_misp`" not in said
+    assert "as well" not in said
+    shared = study.say_counts(events.assign(share=24.0))
+    assert "instructions and cycles as well, so that an error of theirs is in IPC" in shared
     none = study.say_counts(events.assign(thin=False))
     assert none.endswith("of none is a quarter or more of what it does over time error of extrapolation")
 

@@ -104,6 +104,9 @@ def say_counts(judged):
     shares = [f"{share:.0f}" for share in (multiplexed["share"].min(), multiplexed["share"].max())]
     shares = " to ".join(dict.fromkeys(shares))
     counted = f"{len(multiplexed)} events took turns on the counters, each for {shares} % of the time"
+    if len(turns := [event for event in PINNED if event in multiplexed.index]):
+        also = " and ".join(turns)
+        counted += f"; {also} as well, so that an error of theirs is in IPC and in all rates (pin them: `:D`)"
     if thin.empty:
         return f"{counted}; of none is a quarter or more of what it does over time error of extrapolation"
     named = [f"`{event}` ({row['share']:.0f} % of the time)" for event, row in thin.head(_NAMED).iterrows()]
