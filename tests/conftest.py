@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from cmlib import report
+from cmlib.archive import locked
 from tests import databases, needs, small_runs
 
 FAKE = Path(__file__).parent / "fake"
@@ -65,6 +67,21 @@ def pytest_terminal_summary(terminalreporter):
 
 def pytest_runtest_setup(item):
     needs.check(item)
+
+
+@pytest.fixture(scope="session")
+def smoke(tmp_path_factory):
+    """Folder of the smoke profile's results, which one of the processes makes and all read."""
+    base = tmp_path_factory.getbasetemp()
+    shared = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "smoke"
+    shared.mkdir(exist_ok=True)
+    folder, ended = shared / "results with a space", shared / "ended"
+    with locked(shared):
+        if not ended.exists():
+            database = {"database": f"sqlite:///{folder / 'store.sqlite'}"}
+            report.run_profile("smoke", parameters=database, results=folder)
+            ended.touch()
+    return folder / "smoke"
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import papermill
 import pytest
 
 from cmlib import explore, plot
@@ -267,16 +266,10 @@ def test_the_threshold_turns(judged):
     assert shares == sorted(shares, reverse=True) and 0 < sum(shares) <= 100.001
 
 
-def test_the_notebook_runs_to_its_end(folder, tmp_path):
-    given = {"folder": str(folder), "program": "parallel_scalar_sum", "results_folder": str(tmp_path),
-             "max_runs": 12, "k_max": 2, "n_pairs": 2,
-             "jobs": 1, "interactive": False, "profile": "smoke"}  # fmt: skip
-    papermill.execute_notebook(
-        ROOT / "notebooks/06_anomaly_detection.ipynb", tmp_path / "out.ipynb", given, progress_bar=False
-    )
-    manifest = json.loads((tmp_path / "smoke/06_anomaly_detection/manifest.json").read_text())
+def test_the_notebook_has_the_papers_figures_tables_and_numbers(smoke):
+    manifest = json.loads((smoke / "06_anomaly_detection/manifest.json").read_text())
     figures = {figure["name"]: figure["caption"] for figure in manifest["figures"]}
-    assert {
+    wanted = {
         "fig04",
         "fig05",
         "fig06",
@@ -286,8 +279,8 @@ def test_the_notebook_runs_to_its_end(folder, tmp_path):
         "fig11",
         "fig11-false-alarms",
         "fig12",
-    } <= set(figures)
-    assert all("nothing was measured" in figures[name] for name in figures if name != "algorithm1")
+    }
+    assert wanted <= set(figures) and not any("nothing was measured" in text for text in figures.values())
     numbers = {number["name"]: number for number in manifest["numbers"]}
     assert numbers["stopping run of the paper's MySQL series"]["value"] == 58
     assert numbers["stopping run of the paper's Boost series"]["value"] == 100

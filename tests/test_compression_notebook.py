@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cmlib import explore, plot, report, store
+from cmlib import explore, plot, store
 from cmlib.compress import compress, intervals
 from cmlib.errors import NothingRecordedError
 from cmlib.samples import read_lines
@@ -18,11 +18,9 @@ from cmlib.samples.files import samples_dir
 from cmlib.study.compression import alternatives, consequences, sample_streams
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("results")
-    database = {"database": f"sqlite:///{folder / 'store.sqlite'}"}
-    return report.run_profile("smoke", ["07"], parameters=database, results=folder).parent / "07_compression"
+@pytest.fixture
+def made(smoke):
+    return smoke / "07_compression"
 
 
 @pytest.fixture(scope="module")

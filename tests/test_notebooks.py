@@ -1,6 +1,6 @@
 """The smoke profile's notebooks, run as a user runs them, with their numbers checked.
 
-Left out are those with a module of tests to themselves.
+Some are checked in modules of their own.
 """
 
 import json
@@ -8,100 +8,89 @@ import json
 import pandas as pd
 import pytest
 
-from cmlib import report
 
-
-@pytest.fixture(scope="module")
-def results(tmp_path_factory):
-    notebooks = ["01", "02", "02a", "02b", "03", "03a", "04", "10"]
-    folder = tmp_path_factory.mktemp("results with a space")
-    database = {"database": f"sqlite:///{folder / 'store.sqlite'}"}
-    page = report.run_profile("smoke", notebooks, parameters=database, results=folder)
-    return page.parent
-
-
-def numbers(results, notebook):
-    manifest = json.loads((results / notebook / "manifest.json").read_text(encoding="utf-8"))
+def numbers(smoke, notebook):
+    manifest = json.loads((smoke / notebook / "manifest.json").read_text(encoding="utf-8"))
     return {number["name"]: number["value"] for number in manifest["numbers"]}
 
 
-def test_the_page_links_to_every_figure_and_table(results):
-    page = (results / "index.html").read_text(encoding="utf-8")
+def test_the_page_links_to_every_figure_and_table(smoke):
+    page = (smoke / "index.html").read_text(encoding="utf-8")
     made = [
-        f for f in results.glob("*/*") if f.suffix in {".svg", ".png", ".csv", ".parquet", ".html", ".ipynb"}
+        f for f in smoke.glob("*/*") if f.suffix in {".svg", ".png", ".csv", ".parquet", ".html", ".ipynb"}
     ]
     assert len(made) > 40
-    replaced = results / "01_collection/overview-0.svg"  # on the first page, by the account of notebook 02a
+    replaced = smoke / "01_collection/overview-0.svg"  # on the first page, by the account of notebook 02a
     assert replaced in made and '"02a_topdown/overview-0.svg"' in page
     for file in set(made) - {replaced}:
         assert f'"{file.parent.name}/{file.name}"' in page, file.name
 
 
-def test_collection_sees_the_committed_recordings(results):
-    found = numbers(results, "01_collection")
+def test_collection_sees_the_committed_recordings(smoke):
+    found = numbers(smoke, "01_collection")
     assert found["runs in the store"] == 29
     assert found["sums measured in one group"] >= 5
-    sums = pd.read_csv(results / "01_collection/sums.csv")
+    sums = pd.read_csv(smoke / "01_collection/sums.csv")
     assert (sums.loc[sums["same group"], "difference [%]"].abs() < 1e-3).all()
 
 
-def test_cleaning_brings_series_nearer_on_average(results):
-    found = numbers(results, "02_cleaning")
+def test_cleaning_brings_series_nearer_on_average(smoke):
+    found = numbers(smoke, "02_cleaning")
     assert 0 < found["error after cleaning, joint, mean"] < 28.3
-    verdict = pd.read_csv(results / "02_cleaning/verdict.csv").set_index(["measure", "method"])["mean"]
+    verdict = pd.read_csv(smoke / "02_cleaning/verdict.csv").set_index(["measure", "method"])["mean"]
     assert verdict["distance_ratio", "joint"] < verdict["distance_ratio", "scaling"]
 
 
-def test_the_account_of_the_cycles_adds_up_and_merging_with_ipc_brings_it_nearer(results):
-    closures = pd.read_csv(results / "02a_topdown/closure.csv").set_index(["cleaning", "merging"])
+def test_the_account_of_the_cycles_adds_up_and_merging_with_ipc_brings_it_nearer(smoke):
+    closures = pd.read_csv(smoke / "02a_topdown/closure.csv").set_index(["cleaning", "merging"])
     assert closures["mean"].sub(1).abs().max() < 0.02
     ours, printed = closures.loc[("joint", "adjusted to IPC")], closures.loc[("scaling", "as counted")]
     # Of wordcount one step, in which it exits, misses a quarter of its slots however it is cleaned.
     assert ours["rms"] < 0.8 * printed["rms"] and ours["sums"] < 0.7 * printed["sums"]
 
 
-def test_ranking_explains_ipc_far_better_than_the_mean(results):
-    history = pd.read_csv(results / "03_ranking/refinement.csv")
+def test_ranking_explains_ipc_far_better_than_the_mean(smoke):
+    history = pd.read_csv(smoke / "03_ranking/refinement.csv")
     assert (history["blocks_error"] < history["mean_baseline"] / 3).all()
-    core = pd.read_csv(results / "03_ranking/core.csv")
+    core = pd.read_csv(smoke / "03_ranking/core.csv")
     assert (core["holdout_error"] < core["without events: holdout_mean"] / 2).all()
 
 
-def test_first_families_hold_still_and_explain_cycles_better_than_single_events(results):
-    judged = pd.read_csv(results / "03_ranking/families-judged.csv").set_index("program").loc["wordcount"]
+def test_first_families_hold_still_and_explain_cycles_better_than_single_events(smoke):
+    judged = pd.read_csv(smoke / "03_ranking/families-judged.csv").set_index("program").loc["wordcount"]
     assert judged["overlap"] > 0.75 and judged["random rankings"] < 0.4
     assert judged["error, families"] < judged["error, single events"] < judged["error, mean"] / 3
     assert judged["core events: between passes"] > 0.6
-    families = pd.read_csv(results / "03_ranking/families.csv")
+    families = pd.read_csv(smoke / "03_ranking/families.csv")
     assert families["importance"].sum() == pytest.approx(100)
     assert families["importance"].between(families["low"], families["high"]).head(5).all()
     assert set(families["class"]) == {"stall", "miss", "mix"} and families["category"].notna().all()
 
 
-def test_families_act_together_no_more_than_their_sum_tells(results):
-    errors = pd.read_csv(results / "04_interactions/family-pairs.csv").iloc[0]
+def test_families_act_together_no_more_than_their_sum_tells(smoke):
+    errors = pd.read_csv(smoke / "04_interactions/family-pairs.csv").iloc[0]
     assert 0 < errors["sum"] < errors[["together", "alone"]].min()
 
 
-def test_runs_put_together_explain_ipc_better_than_the_mean(results):
-    errors = pd.read_csv(results / "03a_merging_runs/fusions.csv").set_index(["program", "fusion"])
+def test_runs_put_together_explain_ipc_better_than_the_mean(smoke):
+    errors = pd.read_csv(smoke / "03a_merging_runs/fusions.csv").set_index(["program", "fusion"])
     judged = ["each run", "mean of runs"]
     for name, own in errors.groupby("program"):
         models = own.drop(index="none", level="fusion")[judged]
         assert (models < own.loc[(name, "none"), judged] / 1.5).all(axis=None)
-    shape = pd.read_csv(results / "03a_merging_runs/shape.csv")
+    shape = pd.read_csv(smoke / "03a_merging_runs/shape.csv")
     assert (shape["filled, stacked [%]"] < 100 / shape["runs"] + 5).all()
-    errors = pd.read_csv(results / "03a_merging_runs/mixed.csv").set_index("program")
+    errors = pd.read_csv(smoke / "03a_merging_runs/mixed.csv").set_index("program")
     assert (errors["of all programs"] < errors["its own mean"]).all()
 
 
-def test_h_finds_the_planted_pairs_in_every_data_set(results):
-    assert numbers(results, "04_interactions")["planted pairs found by H"] == 3
-    pairs = pd.read_csv(results / "04_interactions/pairs.csv")
+def test_h_finds_the_planted_pairs_in_every_data_set(smoke):
+    assert numbers(smoke, "04_interactions")["planted pairs found by H"] == 3
+    pairs = pd.read_csv(smoke / "04_interactions/pairs.csv")
     assert pairs.groupby(["program", "measure"])["importance"].sum().round(6).eq(100).all()
 
 
-def test_the_summary_holds_every_number(results):
-    summary = pd.read_csv(results / "10_summary/numbers.csv")
+def test_the_summary_holds_every_number(smoke):
+    summary = pd.read_csv(smoke / "10_summary/numbers.csv")
     for notebook in ("01_collection", "02_cleaning", "03_ranking", "03a_merging_runs", "04_interactions"):
-        assert set(numbers(results, notebook)) == set(summary.loc[summary["notebook"] == notebook, "name"])
+        assert set(numbers(smoke, notebook)) == set(summary.loc[summary["notebook"] == notebook, "name"])

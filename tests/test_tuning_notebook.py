@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cmlib import explore, plot, report, tuning
+from cmlib import explore, plot, tuning
 from cmlib.study.tuning import causality, tuned_runs
 
 
@@ -17,10 +17,9 @@ def tuned():
     return tuned_runs.load_tuned()
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    page = report.run_profile("smoke", ["08"], results=tmp_path_factory.mktemp("results"))
-    return page.parent / "08_tuning"
+@pytest.fixture
+def folder(smoke):
+    return smoke / "08_tuning"
 
 
 def test_every_table_and_figure_of_the_papers_is_there(folder):

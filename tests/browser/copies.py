@@ -14,10 +14,9 @@ _EVENTS = list(events.table().index[:6])
 
 # Below the smoke profile's values: what a browser shows does not depend on how well a model was fitted.
 QUICK = {
-    "02_cleaning": {"method": "interpolate"},
-    "03_ranking": {"method": "interpolate", "step": 100, "n_seeds": 2},
-    "03a_merging_runs": {"program": "wordcount", "method": "interpolate", "step": 100, "n_seeds": 2},
-    "04_interactions": {"method": "interpolate", "n_events": 3, "top": 3, "n_planted": 1},
+    "03_ranking": {"n_seeds": 2},
+    "03a_merging_runs": {"program": "wordcount"},
+    "04_interactions": {"n_events": 3, "top": 3, "n_planted": 1},
     "06_anomaly_detection": {"program": "parallel_scalar_sum,histogram", "max_runs": 12, "n_pairs": 2},
     "08_tuning": {"draws": 2, "n_sizes": 1},
     "09_colocation": {"method": "scaling", "step": 100, "n_seeds": 2},

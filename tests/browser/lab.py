@@ -45,7 +45,7 @@ class Lab:
 
 
 @contextlib.contextmanager
-def jupyterlab(root, private, data):
+def jupyterlab(root, private, environment):
     """Serve a folder of notebooks for as long as the block runs.
 
     Parameters
@@ -54,8 +54,8 @@ def jupyterlab(root, private, data):
         Folder of the notebooks.
     private : Path
         Empty folder for settings, workspaces, the log and what the server says of itself.
-    data : Path
-        `$CMLIB_DATA` of the kernels.
+    environment : dict of str to Path
+        For the kernels, over this process's.
 
     Yields
     ------
@@ -81,7 +81,7 @@ def jupyterlab(root, private, data):
         "JUPYTERLAB_SETTINGS_DIR": private / "settings",
         "JUPYTERLAB_WORKSPACES_DIR": private / "workspaces",
         "IPYTHONDIR": private / "ipython",
-        "CMLIB_DATA": data,
+        **environment,
     }
     log = private / "log.txt"
     with guarded(command, env=kept | {k: str(v) for k, v in own.items()}, log=log) as process:

@@ -44,7 +44,7 @@ def photograph_panel(browser, scratch):
         {"program": "gcc,bzip2", "step": 40, "n_seeds": 6, "interactive": True},
     )
     context = open_context(browser, width=1200, height=1400)
-    with jupyterlab(scratch / "notebooks", scratch / "private", data) as lab:
+    with jupyterlab(scratch / "notebooks", scratch / "private", {"CMLIB_DATA": data}) as lab:
         bench = Bench(lab, context, scratch)
         bench.begin(NOTEBOOK)
         with bench.finished(NOTEBOOK) as (page, cells):
