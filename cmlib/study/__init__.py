@@ -61,6 +61,7 @@ from cmlib.study.merging import (
 from cmlib.study.out_of_core import clean_into, merge_files
 from cmlib.study.phases import with_phases
 from cmlib.study.ranking import chosen_errors, core_errors, refine
+from cmlib.study.replayed import replayed_errors, simulated_run
 from cmlib.study.suites import common_events, likeness, of_suites, paper_figures, suites
 from cmlib.study.summary import say_events, say_models, say_pairs
 from cmlib.study.targets import IPC, Target, choose_target, say_target
@@ -129,6 +130,7 @@ __all__ = [
     "recorded_runs",
     "recordings",
     "replaced_samples",
+    "replayed_errors",
     "refine",
     "refine_stacked",
     "run_time_spread",
@@ -150,6 +152,7 @@ __all__ = [
     "say_recorded",
     "say_source",
     "say_target",
+    "simulated_run",
     "suites",
     "sum_checks",
     "targets_by_axis",
