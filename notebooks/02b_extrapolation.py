@@ -88,9 +88,18 @@ for place, (name, (cleaned, errors, events)) in enumerate(found.items()):
 for name, events in judged.items():
     results.number(f"{name}: events too thinly counted", int(events["thin"].sum()), "events",
                    note=f"of {int((events['share'] < 100).sum())} that took turns")
-    display(results.overview(name, sure=study.say_counts(events),
-                             lacking=study.say_next(runs[name], events)))
+    display(results.finding(f"{study.say_counts(events)}.", program=name))
 results.numbers()
+
+# %% [markdown]
+# On the report's first page stand programs whose multiplexed events were counted in no other run.
+
+# %%
+for name, events in judged.items():
+    rest = study.only_multiplexed(url, name, events)
+    if (rest["share"] < 100).any():
+        display(results.overview(name, sure=study.say_counts(rest),
+                                 lacking=study.say_next(runs[name], rest)))
 
 # %% [markdown]
 # ## What this doesn't show

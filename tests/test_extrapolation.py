@@ -63,6 +63,13 @@ def test_thin_events_are_named_and_the_others_believed(judged):
     assert none.endswith("of none is a quarter or more of what it does over time error of extrapolation")
 
 
+def test_events_that_another_run_counted_alone_are_not_recorded_again(url, judged):
+    events = judged[2]
+    assert study.only_multiplexed(url, "mlpx12", events).equals(events)
+    left = study.only_multiplexed(url, "ocoe", events)
+    assert len(left) == len(events) - 3 and {"instructions", "cycles"} <= set(left.index)
+
+
 def test_next_come_the_thin_events_as_many_as_there_are_counters(run, judged):
     events = judged[2]
     said = study.say_next(run, events)

@@ -28,7 +28,14 @@ from cmlib.study.colocation import colocated, leading_units, movement, say_movem
 from cmlib.study.data import cleaned_runs, open_database, programs
 from cmlib.study.event_overview import event_bars, say_followed
 from cmlib.study.event_tables import event_table, said_by_names
-from cmlib.study.extrapolation import judge_counts, multiplexed_runs, say_counts, say_next, with_shares
+from cmlib.study.extrapolation import (
+    judge_counts,
+    multiplexed_runs,
+    only_multiplexed,
+    say_counts,
+    say_next,
+    with_shares,
+)
 from cmlib.study.families import (
     Families,
     FamilyPairs,
@@ -119,6 +126,7 @@ __all__ = [
     "movement",
     "of_suites",
     "multiplexed_runs",
+    "only_multiplexed",
     "open_database",
     "pairs",
     "paper_figures",

@@ -87,6 +87,25 @@ def judge_counts(run):
     return cleaned, errors, judged.sort_values("doubt", ascending=False, kind="stable")
 
 
+def only_multiplexed(url, program, judged):
+    """The rows of events that no other run of the program counted all the time.
+
+    Parameters
+    ----------
+    url, program : str
+    judged : DataFrame
+        The last of what :func:`judge_counts` gives.
+
+    Returns
+    -------
+    DataFrame
+        As `judged`.
+    """
+    runs = interval_runs(url, [program]).query("mode == 'ocoe'")
+    alone = {event for names in runs["events"] for event in names} - set(PINNED)
+    return judged[~judged.index.isin(alone)]
+
+
 def say_counts(judged):
     """Which events are too thinly counted to be believed from interval to interval.
 
