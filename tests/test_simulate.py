@@ -5,7 +5,6 @@ import platform
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 from click.testing import CliRunner
@@ -17,6 +16,7 @@ from cmlib.record import RecordError
 from cmlib.record.archive import check_comparable, existing_runs, read_raw
 from cmlib.simulate import read_functions, record_simulated, recording
 from cmlib.simulate.cost import estimate_cost
+from tests.processes import processes, wait_until
 from tests.simulated_runs import CACHES, build
 from tests.small_runs import add_run
 
@@ -157,20 +157,12 @@ def test_an_interrupted_simulation_leaves_nothing(tmp_path, program):
     command += ["record", "app", "--simulate", "--every-blocks", "1000000", "--", program, "100000000"]
     environment = {"CMLIB_DATA": str(tmp_path), "PATH": "/usr/bin:/bin"}
     running = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
-    deadline = time.monotonic() + 60
-    while not list(tmp_path.glob("recordings/app/*.partial/*.out")) and time.monotonic() < deadline:
-        time.sleep(0.1)
+    assert wait_until(lambda: list(tmp_path.glob("recordings/app/*.partial/*.out")), 60)
     running.send_signal(signal.SIGINT)
     _, said = running.communicate(timeout=30)
     assert running.returncode == 2 and said.rstrip().endswith("Aborted!")
     assert list(tmp_path.glob("recordings/app/*")) == []
-    assert not any("callgrind" in command and "100000000" in command for command in _commands())
-
-
-def _commands():
-    return subprocess.run(
-        ["ps", "-eo", "args"], capture_output=True, text=True, check=True
-    ).stdout.splitlines()
+    assert processes(program) == []
 
 
 @pytest.mark.parametrize(
