@@ -36,8 +36,9 @@ lint: setup
 test: lint
 	$(BIN)/python -m pytest $(TESTS)
 
-check: lint  # what one runs while working: no browsers, servers, compilers, profiles of notebooks
-	$(BIN)/python -m pytest -m "not needs" --ignore=tests/browser --ignore=tests/test_notebooks.py $(TESTS)
+check: lint  # what one runs while working: nothing slow, no browsers, servers, compilers, notebooks
+	HYPOTHESIS_PROFILE=quick $(BIN)/python -m pytest -m "not needs and not slow" --ignore=tests/browser \
+	  --ignore-glob="tests/test_*notebook*.py" $(TESTS)
 
 lab: setup
 	$(BIN)/jupyter lab --notebook-dir notebooks

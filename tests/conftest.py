@@ -1,7 +1,8 @@
 """Which perf a test runs, the real one or one whose faults are known; what several files test with; and how
 hard Hypothesis tries.
 
-Hypothesis profiles: `fast` is the suite's; `HYPOTHESIS_PROFILE=fuzz` tries very much more.
+Hypothesis profiles: `fast` is the suite's, `quick` that of `make check`; `HYPOTHESIS_PROFILE=fuzz` tries very much
+more.
 """
 
 import os
@@ -20,6 +21,7 @@ from tests import databases, needs, small_runs
 FAKE = Path(__file__).parent / "fake"
 
 settings.register_profile("fast", derandomize=True, deadline=None, max_examples=100)
+settings.register_profile("quick", derandomize=True, deadline=None, max_examples=20)
 settings.register_profile(
     "fuzz",
     deadline=None,
@@ -50,6 +52,9 @@ def pytest_configure(config):
     config.add_cleanup(locks.cleanup)
     os.environ["CMLIB_LOCKS"] = locks.name
     config.addinivalue_line("markers", "needs(*things): what the test runs beside Python; see tests/needs.py")
+    config.addinivalue_line(
+        "markers", "slow: takes about a second of processor time or more; not in `make check`"
+    )
 
 
 def pytest_terminal_summary(terminalreporter):

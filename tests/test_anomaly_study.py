@@ -20,6 +20,8 @@ from cmlib.study.anomaly import judging as study
 from tests.made_up_regions import make
 from tests.naive import anomaly as naive
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[1]
 NAMES = ("parallel_scalar_sum", "histogram")
 

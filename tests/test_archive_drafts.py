@@ -38,6 +38,7 @@ def drafts(folder):
     return sorted(path.name for path in folder.glob("*.partial/*"))
 
 
+@pytest.mark.slow
 def test_what_a_killed_builder_left_is_removed_by_the_next_and_a_living_ones_is_not(builder, tmp_path):
     url = f"sqlite:///{tmp_path}/of [all].sqlite"
     made_up.record(tmp_path / "recordings", "app", ["a", "b", "c"], "a", passes=1, n_intervals=5)

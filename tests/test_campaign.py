@@ -123,6 +123,7 @@ def small_zen5(monkeypatch, fake_perf):
     return table
 
 
+@pytest.mark.slow
 def test_programs_are_recorded_both_ways_by_degree_and_without_groups(small_zen5, tmp_path, monkeypatch):
     monkeypatch.setattr(record.protocol, "_PASSES", 1)
     monkeypatch.setattr(record.protocol, "_SWEEP_PASSES", 1)
@@ -167,6 +168,7 @@ def test_hardware_events_come_first_where_they_were_recorded(tmp_path):
     assert places.hardware_first(tmp_path) == tmp_path / "hardware"
 
 
+@pytest.mark.slow
 def test_the_command_lists_every_part_on_any_machine(no_pmu, tmp_path):
     done = CliRunner().invoke(main, ["record-all", "--list", "--folder", str(tmp_path)])
     assert done.exit_code == 0, done.output

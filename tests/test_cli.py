@@ -78,6 +78,7 @@ def test_wrong_usage_ends_with_2(arguments):
     assert done.exit_code == 2 and done.stdout == "" and "Usage:" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", ["--help", "doctor"])
 @pytest.mark.parametrize("output", ["/dev/full", "pipe"])
 def test_output_that_cannot_be_written_ends_with_2_and_no_traceback(arguments, output):
@@ -175,6 +176,7 @@ def test_without_perf_recording_ends_with_2_and_says_what_to_install(no_perf):
     assert done.exit_code == 2 and "apt-get install linux-perf" in done.stderr
 
 
+@pytest.mark.slow
 def test_interrupted_it_ends_cleanly_and_keeps_what_was_made(best_perf, data):
     command = [
         "-c",

@@ -115,6 +115,7 @@ def test_units_of_the_leading_events_are_counted():
     assert study.leading_units(draws, TABLE, top=2).loc["p"].to_dict() == {"l2-cache": 2}
 
 
+@pytest.mark.slow
 def test_the_notebook_finds_what_was_planted(data, url, monkeypatch):
     monkeypatch.setenv("CMLIB_DATA", str(data))
     given = {"pairs": "datacaching-datacaching", "method": "scaling", "jobs": 1, "database": url}

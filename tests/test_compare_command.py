@@ -211,6 +211,7 @@ def test_what_a_command_leaves_running_is_ended_and_not_waited_for():
     assert not processes("61.25")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "run"),
     [
@@ -279,6 +280,7 @@ def test_recordings_are_judged_by_their_times(tmp_path):
     assert keys <= documented, keys - documented
 
 
+@pytest.mark.slow
 def test_neither_drift_nor_a_faster_version_nor_counters_alone_are_an_anomaly(tmp_path):
     old = kept(tmp_path, "old")
     assert told(old, kept(tmp_path, "drifted", factor=1.1, seed=2), code=0)["verdict"] == "no change"

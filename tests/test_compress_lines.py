@@ -28,6 +28,7 @@ def test_the_lines_are_those_of_the_printed_procedure_in_exact_arithmetic(sample
     npt.assert_allclose(lines["intercept"], [b for _, _, b in expected], rtol=1e-9, atol=scale)
 
 
+@pytest.mark.slow
 def test_breaks_late_in_a_run_of_a_million_samples_are_found_where_sums_about_zero_lose_them():
     x, y = phases(1_000_000, seed=0)
     exact = naive.online_starts(x.tolist(), y.tolist())

@@ -38,12 +38,14 @@ def detectors():
     ]
 
 
+@pytest.mark.slow
 def test_false_alarms_per_run_are_at_most_two_percent(detectors):
     rng = np.random.default_rng(1000)
     alarms = [detector.predict_runs(good_runs(rng, 30)) for detector in detectors]
     assert np.mean(alarms) <= 0.02
 
 
+@pytest.mark.slow
 def test_false_alarms_between_recordings_of_one_version_are_at_most_two_percent(detectors):
     rng = np.random.default_rng(2000)
     alarms = [judge_runs(detector, good_runs(rng, 5)).anomalous for detector in detectors for _ in range(22)]
@@ -117,6 +119,7 @@ def test_only_the_bad_function_is_named():
     assert set(verdict.counters["location"]) == {"synthetic.c:20"}
 
 
+@pytest.mark.slow
 def test_held_out_runs_stray_no_less_than_learned_ones(detectors):
     for seed, detector in enumerate(detectors):
         learned = pd.concat([detector.summary(run) for run in good_runs(np.random.default_rng(seed))])

@@ -20,6 +20,8 @@ from cmlib.rank import stability
 from cmlib.rank.boosting import Boosting
 from cmlib.synthetic import multiplexed_run, product_pair_data
 
+pytestmark = pytest.mark.slow
+
 TABLE = events.table()
 PNG = b"\x89PNG"
 SMALL = Boosting(trees=15, leaves=5, rows_per_leaf=2)

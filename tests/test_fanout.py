@@ -20,6 +20,8 @@ from cmlib import fanout
 from cmlib.fanout import Workers, WorkersLostError, fan_out
 from tests import tasks
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[1]
 
 # Each task leaves the number of its process; the first ones are quick, so that results have come.

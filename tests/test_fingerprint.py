@@ -21,6 +21,8 @@ from cmlib.study import diagnosis, fingerprint
 from cmlib.workloads.micro.selection import FOLDER
 from tests import planted_recordings
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):

@@ -51,6 +51,7 @@ def on_small_disk(folder, script, **environment):
     return done.stdout
 
 
+@pytest.mark.slow
 def test_a_recording_says_so_before_and_after_the_program(fake_perf, tmp_path):
     said = on_small_disk(
         tmp_path,
@@ -68,6 +69,7 @@ print(left())
     assert rest == "[]"
 
 
+@pytest.mark.slow
 def test_import_compression_and_the_store_say_so(tmp_path):
     said = on_small_disk(
         tmp_path,

@@ -8,6 +8,8 @@ import pytest
 
 from tests.soft_recordings import ROOT
 
+pytestmark = pytest.mark.slow
+
 READ_ONLY = """
 package=$1 home=$2; shift 2
 for folder in "$package" "$home"; do

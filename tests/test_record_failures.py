@@ -216,6 +216,7 @@ for _ in range(6):
 """
 
 
+@pytest.mark.slow
 def test_killed_at_any_moment_it_loses_at_most_the_run_in_progress(best_perf, tmp_path):
     program = ["sh", "-c", "sleep 0.0987652 & ls /proc >/dev/null; wait"]
     command = [sys.executable, "-c", KILLED_AT_RANDOM, str(ROOT), str(tmp_path), "7", *program]
@@ -238,6 +239,7 @@ make(Path(sys.argv[2]), command=["sh", "-c", "setsid sh -c 'sleep 98.7653; :' & 
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_whatever_ends_the_recorder_ends_the_whole_tree_below_it(best_perf, tmp_path, number):
     command = [sys.executable, "-c", RECORDS_LONG, str(ROOT), str(tmp_path)]

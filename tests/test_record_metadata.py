@@ -46,6 +46,7 @@ values = st.sampled_from(WRONG) | st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(st.dictionaries(st.sampled_from([*KEYS, "exit_code", "sha256"]), values, min_size=1, max_size=2))
 def test_import_and_the_store_agree_on_metadata(changes):

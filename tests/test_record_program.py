@@ -117,6 +117,7 @@ t.make(folder, t.Program("x", lambda: t.idle_server(folder / "log", ["sh", "-c",
 """
 
 
+@pytest.mark.slow
 def test_killed_it_leaves_neither_server_nor_load(best_perf, tmp_path):
     root = Path(__file__).parents[1]
     command = [sys.executable, "-c", KILLED, str(root), str(tmp_path)]

@@ -34,6 +34,7 @@ def zen5(monkeypatch, fake_perf):
 QUICK = ["sleep", "0.03"]
 
 
+@pytest.mark.slow
 def test_without_wishes_all_that_the_notebooks_read_is_recorded(zen5, tmp_path):
     made = record.record_program("app", QUICK, record.Request(passes=1, interval_ms=20), folder=tmp_path)
     assert {name: len(files) for name, files in made.items()} == {
@@ -81,6 +82,7 @@ def test_one_name_for_two_sets_is_refused(zen5, tmp_path):
         record.record_program("app", QUICK, record.Request(events="core", set_name="mine"), folder=tmp_path)
 
 
+@pytest.mark.slow
 def test_counters_are_counted_once_and_then_remembered(zen5, tmp_path, monkeypatch):
     record.record_program("app", QUICK, record.Request("ocoe", passes=1, interval_ms=20), folder=tmp_path)
     monkeypatch.setattr(machine, "census", lambda: pytest.fail("counted again"))
@@ -100,6 +102,7 @@ def test_where_nothing_can_be_counted_what_can_is_told(zen5, tmp_path, monkeypat
         record.record_program("app", QUICK, record.Request("ocoe"), folder=tmp_path)
 
 
+@pytest.mark.slow
 def test_without_wishes_and_counters_the_kernel_s_events_are_recorded(zen5, tmp_path, monkeypatch, capsys):
     """And said to be; once there are counters, the rest is recorded beside them."""
     count = machine.census
@@ -138,6 +141,7 @@ def test_software_events_are_recorded_without_any_counter(any_perf, tmp_path):
     assert first["counters"] == {"offered": 0, "good": 0}
 
 
+@pytest.mark.slow
 def test_a_processor_nobody_knows_is_told_what_to_name(fake_perf, tmp_path, monkeypatch):
     about = machine.describe() | {"vendor": "Nobody", "family": 1, "model": 1}
     monkeypatch.setattr(machine, "describe", lambda: about)
@@ -150,6 +154,7 @@ def test_a_processor_nobody_knows_is_told_what_to_name(fake_perf, tmp_path, monk
     assert len(made["ocoe"]) == 4 and names[:2] == ["branches", "branch-misses"]
 
 
+@pytest.mark.slow
 def test_general_events_that_a_processor_lacks_are_left_out(fake_perf, tmp_path, monkeypatch):
     about = machine.describe() | {"vendor": "ARM", "family": 8, "model": 0xD0C}
     monkeypatch.setattr(machine, "describe", lambda: about)

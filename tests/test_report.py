@@ -185,6 +185,7 @@ def test_twice_in_a_row_it_leaves_the_second_s_results(no_kernel, small_profile)
         assert sorted(f.name for f in (out / "tiny").iterdir()) == [".lock", "01_small", "index.html"]
 
 
+@pytest.mark.slow
 def test_a_notebook_without_recordings_is_left_out_and_the_page_says_so(no_kernel, profile, capfd):
     """The second of three, whose earlier results are kept and not shown; the summary takes up the first only."""
     summary = saving("10_summary", "r.table(read_results(profile, results_folder).numbers, 'numbers', 'T.')")

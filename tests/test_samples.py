@@ -160,6 +160,7 @@ def test_the_lines_of_a_file_are_those_of_its_samples(tmp_path):
         assert metadata["source"] == "run.txt.gz"
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_file(tmp_path):
     def peak(n):
         source = tmp_path / f"{n}.txt"

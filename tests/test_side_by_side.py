@@ -14,6 +14,8 @@ from cmlib.report.lock import results_lock
 from tests.processes import wait_until
 from tests.small_notebooks import saving, write_profile
 
+pytestmark = pytest.mark.slow
+
 # Ends when the second notebook has begun, which that never does where they run one after the other.
 FIRST = """
 import os, time

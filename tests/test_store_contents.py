@@ -22,6 +22,7 @@ def real(new_database):
     return url
 
 
+@pytest.mark.slow
 def test_every_real_run_comes_back_as_it_was_recorded(real):
     files = sorted(RECORDED.glob("*/*.json"))
     listed = store.runs(real).query("mode != 'lines'")
