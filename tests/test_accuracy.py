@@ -45,6 +45,7 @@ def compared(mlpx):
     return compare_methods([pass_of(1), pass_of(2), pass_of(3)], mlpx)
 
 
+@pytest.mark.slow
 def test_measures_are_their_definitions():
     one, other, series = [1.0, 4.0, 2.0], [1.0, 5.0, 2.0], [2.0, 4.0, 3.0]
     reference = naive.dtw(one, other)

@@ -50,6 +50,7 @@ def test_a_knob_of_two_values_may_be_drawn_unequally(share):
     assert judged.loc["cause", "observed"] == pytest.approx(100 * (high / low - 1))
 
 
+@pytest.mark.slow
 def test_most_events_that_go_along_are_shown_to():
     verdicts = [
         causality.judge_events(experiment(seed, n=240), EVENTS)["verdict"]["along"] for seed in range(5)

@@ -88,6 +88,7 @@ def test_counterminer_without_shares_is_the_paper(values):
     assert np.isfinite(cleaned).all()
 
 
+@pytest.mark.slow
 @few
 @given(multiplexed())
 def test_counterminer_as_printed_knows_no_shares(series):
@@ -98,6 +99,7 @@ def test_counterminer_as_printed_knows_no_shares(series):
     npt.assert_array_equal(whole["a"], cleaned)
 
 
+@pytest.mark.slow
 @few
 @given(multiplexed())
 def test_interpolation_is_the_area_below_the_lines(series):

@@ -219,6 +219,7 @@ def test_files_without_running_shares_are_taken_as_counted_throughout_and_that_i
     assert listed["running_shares"].tolist() == [False]
 
 
+@pytest.mark.slow
 def test_the_machine_of_an_import_is_what_the_doctor_said_there(fake_perf, data, tmp_path):
     (tmp_path / "doctor.json").write_text(cmlib("doctor", "--json").stdout)
     done = cmlib("import", "app", "--machine", tmp_path / "doctor.json", RECORDED)

@@ -76,6 +76,7 @@ def test_what_is_not_recorded_is_told_with_its_commands(tmp_path):
         study.colocated(url, "datacaching-datacaching,datacaching-graphanalytics")
 
 
+@pytest.mark.slow
 def test_a_ranking_that_was_made_to_move_moved_and_the_other_did_not(matrices):
     pairs = dict.fromkeys(PAIRS, ("datacaching",))
     moved = study.movement(matrices, pairs, seeds=range(4)).set_index(["pair", "alone"])

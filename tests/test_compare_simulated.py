@@ -33,6 +33,7 @@ def told(old, new):
     return judge_counts(old, new).set_index("event")["verdict"]
 
 
+@pytest.mark.slow
 @given(st.sampled_from(EVENTS), st.floats(-0.2, 0.2))
 @settings(max_examples=60)
 def test_a_change_is_told_by_its_kind_and_its_cost(event, change):

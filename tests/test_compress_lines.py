@@ -16,6 +16,7 @@ from tests.planted_counters import COMPRESSORS, counters, members, phases, start
 # --- the procedure as printed -----------------------------------------------------------------
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=150)
 @given(counters())
 def test_the_lines_are_those_of_the_printed_procedure_in_exact_arithmetic(samples):
@@ -135,6 +136,7 @@ def test_a_line_ends_only_where_no_line_keeps_the_bound(samples, bound):
     assert starts(compress(x, y, bound=bound), x) == naive.bounded_starts(x, y, bound)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=100)
 @given(counters(max_size=60), st.sampled_from([0.5, 2.0, 50.0]))
 def test_no_sample_lies_beyond_the_bound(samples, bound):

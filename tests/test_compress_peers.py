@@ -73,6 +73,7 @@ def recorded_counts(programs):
             yield perf.series(perf.parse_stat(gzip.decompress(path.read_bytes()).decode()))[0]
 
 
+@pytest.mark.slow
 def test_recorded_counts_fit_their_lines_as_well_as_the_paper_asks():
     qualities = []
     for counts in recorded_counts(["bzip2", "gcc", "kmeans", "wordcount"]):
@@ -87,6 +88,7 @@ def test_recorded_counts_fit_their_lines_as_well_as_the_paper_asks():
     assert qualities["reduction"].median() > 1.5
 
 
+@pytest.mark.slow
 def test_on_recorded_counts_lines_with_a_bound_beat_the_swinging_door_at_equal_size():
     runs = list(recorded_counts(["gcc", "wordcount"]))[::2]
     result = pd.concat({i: survey(counts, "cycles") for i, counts in enumerate(runs)}).dropna(

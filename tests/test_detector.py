@@ -53,6 +53,7 @@ def test_false_alarms_between_recordings_of_one_version_are_at_most_two_percent(
     assert np.mean(alarms) <= 0.02
 
 
+@pytest.mark.slow
 def test_contention_is_found_in_a_single_run_with_its_cause(detectors):
     rng = np.random.default_rng(3)
     for detector in detectors:
@@ -248,6 +249,7 @@ def test_clusters_are_raised_until_false_positives_stop_falling():
     assert len(raise_clusters(samples, functions, fit, max_clusters=1)[2]) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["pca", "isolation_forest"])
 def test_baselines_decide_as_autoperf_does(name):
     rng = np.random.default_rng(13)

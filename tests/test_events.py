@@ -55,6 +55,7 @@ def tables(draw):
 # --- the table of Zen 5 -------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_core_events_are_those_recorded_without_multiplexing(recorded):
     for program in {meta["program"] for meta, _ in recorded}:
         groups = [
@@ -102,6 +103,7 @@ def test_a_group_that_needs_more_counters_than_there_are_never_counted(recorded)
 # --- sums ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_sums_hold_to_the_last_count_where_whole_and_parts_shared_a_group(recorded):
     checked = Counter()
     for meta, values in recorded:
@@ -142,6 +144,7 @@ def test_sums_hold_on_average_where_whole_and_parts_took_turns(recorded):
     assert np.mean(np.abs(np.array(ratios) - 1) < 0.05) > 0.85
 
 
+@pytest.mark.slow
 @given(tables())
 @settings(max_examples=150, deadline=None)
 def test_sums_are_their_definition(table):
@@ -366,6 +369,7 @@ def test_an_event_of_more_than_code_and_umask_is_told_from_the_others(more):
         countable("some.of_it", table)
 
 
+@pytest.mark.slow
 @given(st.lists(st.from_regex(r"[a-z][a-z0-9]{0,5}([_.][a-z0-9]{1,5}){0,3}", fullmatch=True), unique=True))
 @settings(max_examples=60, deadline=None)
 def test_made_up_abbreviations_are_unique_and_stable(names):

@@ -8,6 +8,8 @@ import pytest
 from cmlib import events, explore, study
 from tests.test_families import planted
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def found():

@@ -59,6 +59,7 @@ def test_h_puts_the_planted_pairs_first(seed):
     assert set(zip(pairs["event_a"][:2], pairs["event_b"][:2], strict=True)) == set(data.pairs)
 
 
+@pytest.mark.slow
 def test_the_residual_variance_misses_planted_pairs():
     """Why both are shown: a bent event alone is an interaction to a plane."""
     found = 0

@@ -67,6 +67,7 @@ def test_the_subset_is_that_of_weka(name):
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(slices_of_classes())
 def test_elimination_is_its_definition(slices):
@@ -129,6 +130,7 @@ def test_folds_by_run_show_what_ten_folds_hide():
     assert by_run["accuracy"][0] < 75
 
 
+@pytest.mark.slow
 def test_events_are_chosen_without_the_slices_that_test_them():
     """Noise that names the run, some of which happens to fit the classes of all runs."""
     rng = np.random.default_rng(0)

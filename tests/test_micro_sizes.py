@@ -32,6 +32,7 @@ def planted_hierarchies(draw):
     return pd.DataFrame({"size": sizes, "ns": ns * rng.uniform(0.9, 1.2, len(sizes))}), sizes[ends - 1]
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(planted_hierarchies())
 def test_planted_levels_are_found_and_working_sets_lie_inside(planted):

@@ -176,6 +176,7 @@ def test_files_of_parameters_are_read(tmp_path):
         assert report.read_parameters(file) == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("content", "says"),
     [

@@ -294,6 +294,7 @@ def test_three_events_that_stand_out_do_so():
     assert not restless["holds"] and restless["stays"] < 0.95
 
 
+@pytest.mark.slow
 def test_a_first_event_is_not_yet_a_law():
     rng = np.random.default_rng(0)
     sticks = [stability.smi_test(made_draws(rng.exponential(size=20), n=2)) for _ in range(200)]

@@ -209,6 +209,7 @@ def test_a_notebook_without_recordings_is_left_out_and_the_page_says_so(no_kerne
     assert "Left out" not in page and 'id="06_tests"' in page
 
 
+@pytest.mark.slow
 def test_notebooks_of_the_first_page_run_first_and_others_while_it_can_be_read(no_kernel, profile):
     """The first notebook by name finds the page that the second has left."""
     look = "page = (r._final.parent / 'index.html').read_text()\nr.number('cards', page.count('<article'))"

@@ -117,6 +117,7 @@ layouts = st.tuples(
 )
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=150)
 @given(sampled(), layouts, st.lists(st.integers(0, 3000), max_size=4))
 def test_any_samples_are_those_of_the_text_in_any_layout(samples, layout, at):
@@ -240,6 +241,7 @@ def test_an_event_of_perf_itself_may_have_another_layout():
     npt.assert_array_equal(read([content])[0], [(9, 8, 7)])
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=300)
 @given(
     st.lists(st.tuples(st.integers(0, 8000), st.binary(min_size=1, max_size=24)), max_size=8),

@@ -11,6 +11,8 @@ from pandas.testing import assert_frame_equal, assert_series_equal
 from cmlib import places, store
 from tests.small_runs import add_run, series_in
 
+pytestmark = pytest.mark.slow
+
 RECORDED = places.recordings_dir()
 
 
@@ -22,7 +24,6 @@ def real(new_database):
     return url
 
 
-@pytest.mark.slow
 def test_every_real_run_comes_back_as_it_was_recorded(real):
     files = sorted(RECORDED.glob("*/*.json"))
     listed = store.runs(real).query("mode != 'lines'")

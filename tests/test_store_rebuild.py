@@ -97,6 +97,7 @@ def replaced(file, content):
     return lambda: file.write_bytes(before)
 
 
+@pytest.mark.slow
 def test_readers_and_rebuilds_at_once_see_whole_stores_only(recordings, url):
     """While some rebuild over and over, one reads: never half a store, never none."""
     store.rebuild(recordings, url)

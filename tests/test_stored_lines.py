@@ -127,6 +127,7 @@ def test_recordings_of_the_same_events_are_passes_of_others_parts(tmp_path, url)
     }
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(n=st.integers(1, 60), bound=st.none() | st.floats(0.5, 20), seed=st.integers(0, 2**32))
 def test_any_lines_read_the_same_from_the_store_as_from_their_file(n, bound, seed):
@@ -291,6 +292,7 @@ def test_lines_of_a_program_change_nothing_in_what_is_told_of_its_recordings(rec
         assert_frame_equal(told(beside, ["app"]), told(alone, ["app"]))
 
 
+@pytest.mark.slow
 def test_a_ranking_of_lines_from_the_store_finds_the_planted_driver(tmp_path, url):
     for number in range(2):
         out = tmp_path / "samples" / "app" / f"hardware-lines-{number:02d}"

@@ -38,6 +38,7 @@ def url(lines, tmp_path_factory):
     return study.open_database(f"sqlite:///{folder}/store.sqlite", folder / "recordings")
 
 
+@pytest.mark.slow
 def test_one_multiplexed_run_is_ranked_by_its_intervals(url):
     programs, target = study.choose_target(url, "whole")
     data = study.recorded_matrix(url, "whole", target)

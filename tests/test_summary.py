@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from cmlib import events, study
 from cmlib.rank import stability
@@ -21,6 +22,7 @@ def sentences(slope):
     return study.say_events(data, study.refine(data, step=1), draws, events.table(), n=1)
 
 
+@pytest.mark.slow
 def test_the_planted_driver_is_named_with_its_direction_and_how_sure_that_is():
     for slope, direction in ((1, "more of it where IPC is high"), (-1, "more of it where IPC is low")):
         said = sentences(slope)

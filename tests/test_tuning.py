@@ -146,6 +146,7 @@ def test_variation_is_slowest_over_fastest_in_any_unit(groups):
     npt.assert_allclose(tuning.variation(in_minutes, draws=50), found, rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_levels_that_differ_are_told_from_levels_that_do_not():
     rng = np.random.default_rng(0)
     called = 0
