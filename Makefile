@@ -37,7 +37,7 @@ test: lint
 	$(BIN)/python -m pytest $(TESTS)
 
 check: lint  # what one runs while working: nothing slow, no browsers, servers, compilers, notebooks
-	HYPOTHESIS_PROFILE=quick $(BIN)/python -m pytest -m "not needs and not slow" --ignore=tests/browser \
+	HYPOTHESIS_PROFILE=quick $(BIN)/python -m pytest -m "not needs and not slow" -n "$$(nproc)" --ignore=tests/browser \
 	  --ignore-glob="tests/test_*notebook*.py" $(TESTS)
 
 lab: setup
