@@ -84,7 +84,7 @@ ipc = {name: series for name in programs if (series := study.ipc(url, name))}
 if ipc:
     figure, _ = plot.series_by_program(ipc, ylabel="IPC [instructions per cycle]")
     display(results.figure(figure, "ipc",
-                           "**Figure.** IPC over time in the unmultiplexed runs of each program."))
+                           "**Figure.** IPC over time, of unmultiplexed runs if there are any."))
 
 # %% [markdown]
 # Look whether the shape repeats: if it does not, runs can't be merged, and no ranking will hold. Even where it does, its timing shifts from run to run, which is why series are compared by dynamic time warping (DTW)

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.testing as npt
 import pandas as pd
 import pytest
+import ruptures
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -52,6 +53,16 @@ def test_bottom_up_finds_planted_breaks():
     y = np.cumsum(np.repeat([100.0, 900.0, 20.0], 100))
     ends = bottom_up(x, y, 3)
     assert len(ends) == 3 and np.abs(ends - [100, 200, 300]).max() <= 1
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_bottom_up_is_that_of_ruptures_with_its_linear_cost(seed):
+    rng = np.random.default_rng(seed)
+    x = rng.integers(1, 9, 120).cumsum()
+    y = (rng.integers(0, 50, 120) * np.repeat(rng.integers(1, 5, 6), 20)).cumsum()
+    signal = np.column_stack([(y - y.mean()) / y.std(), (x - x.mean()) / x.std(), np.ones(120)])
+    theirs = ruptures.BottomUp(model="linear", min_size=2, jump=1).fit(signal)
+    assert bottom_up(x, y, 5).tolist() == theirs.predict(n_bkps=4)
 
 
 @settings(deadline=None, max_examples=30)

@@ -40,8 +40,8 @@ def bottom_up(x, y, n_lines):
     """
     import ruptures
 
-    signal = np.column_stack([_standard(y), _standard(x), np.ones(len(x))])
-    search = ruptures.BottomUp(model="linear", min_size=2, jump=1).fit(signal)
+    signal = np.column_stack([_standard(y), _standard(x)])
+    search = ruptures.BottomUp(custom_cost=_line_cost(), min_size=2, jump=1).fit(signal)
     return np.array(search.predict(n_bkps=n_lines - 1))
 
 
@@ -68,6 +68,34 @@ def zstd_samples(x, y, *, every=1, level=19):
     counts = np.stack([np.asarray(x)[kept], np.asarray(y)[kept]]).astype(np.int64)
     steps = np.diff(counts, axis=1, prepend=0)
     return zstandard.ZstdCompressor(level=level).compress(steps.tobytes()), kept
+
+
+def _line_cost():
+    """Ruptures' cost "linear" with one regressor, which by general least squares takes ten times as long."""
+    import ruptures
+
+    class LineCost(ruptures.base.BaseCost):
+        model = "line"
+        min_size = 2
+
+        def fit(self, signal):
+            self.signal = signal
+            self.y, self.x = (np.ascontiguousarray(column) for column in signal.T)
+            return self
+
+        def error(self, start, end):
+            return _line_error(self.x[start:end], self.y[start:end])
+
+    return LineCost()
+
+
+@njit(cache=True)
+def _line_error(x, y):
+    """Sum of squared residuals of the least-squares line."""
+    if x.size == 2:
+        return 0.0
+    dx, dy = x - x.mean(), y - y.mean()
+    return max(0.0, (dy * dy).sum() - (dx * dy).sum() ** 2 / (dx * dx).sum())
 
 
 def _standard(values):
