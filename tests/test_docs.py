@@ -44,6 +44,16 @@ def test_every_notebook_has_its_page():
         )
 
 
+def test_every_page_is_in_the_contents_of_the_site():
+    text = (ROOT / "docs/site/assemble.py").read_text(encoding="utf-8")
+    patterns = re.findall(r'"(docs/[^".]+)"', text)
+    pages = [page for page in (ROOT / "docs").glob("*.md") if page.name != "README.md"]
+    for page in pages:
+        assert any(page.with_suffix("").match(pattern) for pattern in patterns), (
+            f"the site lacks {name(page)}"
+        )
+
+
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_links_and_names_lead_somewhere(page):
     text = page.read_text(encoding="utf-8")

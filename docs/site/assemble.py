@@ -14,7 +14,9 @@ TEXTS = ("docs/*.md", "docs/*.png", "data/*/README.md", "CHANGELOG.md", "CONTRIB
 SECTIONS = {
     "Notebooks": ("docs/[0-9]*",),
     "Guides": (
+        "docs/import",
         "docs/compare",
+        "docs/simulated-counts",
         "docs/settings",
         "docs/glossary",
         "docs/add-*",
