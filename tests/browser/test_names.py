@@ -48,7 +48,7 @@ def pages(tmp_path_factory):
         patch.setenv("CMLIB_DATA", str(home))
         patch.setattr(places, "notebooks_dir", lambda: home)
         patch.setattr(places, "params_dir", lambda: home / "params")
-        page = report.run_profile("live", parameters={"program": PROGRAM})
+        page = report.run_profile("live", parameters={"program": PROGRAM, "jobs": 1})
     return [page, *page.parent.glob("*/*.html")]
 
 

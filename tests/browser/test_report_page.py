@@ -39,14 +39,11 @@ _FAINT = """() => {
 }"""
 
 
-@pytest.fixture(
-    params=[(size, dark) for size in SIZES for dark in (False, True)],
-    ids=lambda p: f"{p[0]}-{'dark' if p[1] else 'light'}",
-)
+@pytest.fixture(params=[("phone", "light"), ("desk", "dark")], ids="-".join)
 def page(request, new_page, smoke):
-    size, dark = request.param
+    size, scheme = request.param
     width, height = SIZES[size]
-    page = new_page(width=width, height=height, dark=dark)
+    page = new_page(width=width, height=height, dark=scheme == "dark")
     page.goto((smoke / "index.html").as_uri())
     return page
 
