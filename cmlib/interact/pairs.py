@@ -111,7 +111,7 @@ def rank_pairs(
     if method == "residual_variance":
         measures = _residual_variances(fitted, X, pairs)
     elif method == "printed":
-        measures = ({"intensity": _beyond_plane(X[list(pair)], y.to_numpy())} for pair in pairs)
+        measures = ({"intensity": _beyond_plane(X[list(pair)].to_numpy(), y.to_numpy())} for pair in pairs)
     elif method == "h_statistic":
         measures = _h_statistics(fitted, _sample(X, n_points, seed), pairs)
     else:
@@ -148,16 +148,17 @@ def involved_share(pairs, events, n=10):
 
 
 def _residual_variances(fitted, X, pairs):
-    at_means = X.mean().to_frame().T
-    values = (X[list(pair)] for pair in pairs)
-    for pair, predicted in zip(pairs, partial_dependences(fitted, at_means, values), strict=True):
-        yield {"intensity": _beyond_plane(X[list(pair)], predicted)}
+    at_means, values = X.mean().to_frame().T, X.to_numpy()
+    places = [X.columns.get_indexer(pair) for pair in pairs]
+    held = ((place, values[:, place]) for place in places)
+    for place, predicted in zip(places, partial_dependences(fitted, at_means, held), strict=True):
+        yield {"intensity": _beyond_plane(values[:, place], predicted)}
 
 
 def _beyond_plane(pair, values):
     """Sum of the squared residuals of the plane over both events."""
     # Centred and scaled, or the events' sizes (1e-6 … 1) would make the fit ill-conditioned.
-    centred = pair.to_numpy() - pair.to_numpy().mean(axis=0)
+    centred = pair - pair.mean(axis=0)
     spread = centred.std(axis=0)
     plane = np.column_stack([np.ones(len(pair)), centred / np.where(spread > 0, spread, 1.0)])
     coefficients = np.linalg.lstsq(plane, values, rcond=None)[0]
@@ -167,7 +168,8 @@ def _beyond_plane(pair, values):
 def _h_statistics(fitted, X, pairs):
     """From mean predictions with the events as in each row and the rest as in all rows; centred."""
     held = [(event,) for event in dict.fromkeys(chain.from_iterable(pairs))] + pairs
-    dependences = partial_dependences(fitted, X, (X[list(events)] for events in held))
+    values, places = X.to_numpy(), (X.columns.get_indexer(events) for events in held)
+    dependences = partial_dependences(fitted, X, ((place, values[:, place]) for place in places))
     centred = {events: mean - mean.mean() for events, mean in zip(held, dependences, strict=True)}
     for a, b in pairs:
         joint = centred[a, b]

@@ -7,7 +7,7 @@ Each gives the size [bytes] and the samples' distances from what is read back, n
 import numpy as np
 
 from cmlib.compress.evaluation.accuracy import LINE_BYTES, SAMPLE_BYTES
-from cmlib.compress.evaluation.peers import bottom_up, swinging_door, zstd_samples
+from cmlib.compress.evaluation.peers import bottom_up, line_residuals, swinging_door, zstd_samples
 from cmlib.compress.lines import compress, reconstruct
 
 
@@ -27,7 +27,7 @@ def as_merged_pieces(x, y, n_lines):
     """By :func:`bottom_up`, each piece its least-squares line."""
     ends = bottom_up(x, y, int(n_lines))
     pieces = zip([0, *ends[:-1]], ends, strict=True)
-    off = [y[a:b] - np.polynomial.Polynomial.fit(x[a:b], y[a:b], 1)(x[a:b]) for a, b in pieces]
+    off = [line_residuals(x[a:b], y[a:b]) for a, b in pieces]
     return LINE_BYTES * len(ends), np.concatenate(off)
 
 

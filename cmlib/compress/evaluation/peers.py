@@ -45,6 +45,23 @@ def bottom_up(x, y, n_lines):
     return np.array(search.predict(n_bkps=n_lines - 1))
 
 
+@njit(cache=True)
+def line_residuals(x, y):
+    """Distances of samples from their least-squares line.
+
+    Parameters
+    ----------
+    x, y : array of float, shape (n,)
+        Not all `x` the same.
+
+    Returns
+    -------
+    ndarray of float64, shape (n,)
+    """
+    dx, dy = x - x.mean(), y - y.mean()
+    return dy - dx * ((dx * dy).sum() / (dx * dx).sum())
+
+
 def zstd_samples(x, y, *, every=1, level=19):
     """Pack every so many-th raw sample with Zstandard; with `every` = 1 nothing is lost.
 
@@ -91,11 +108,7 @@ def _line_cost():
 
 @njit(cache=True)
 def _line_error(x, y):
-    """Sum of squared residuals of the least-squares line."""
-    if x.size == 2:
-        return 0.0
-    dx, dy = x - x.mean(), y - y.mean()
-    return max(0.0, (dy * dy).sum() - (dx * dy).sum() ** 2 / (dx * dx).sum())
+    return 0.0 if x.size == 2 else (line_residuals(x, y) ** 2).sum()
 
 
 def _standard(values):
