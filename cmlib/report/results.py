@@ -99,9 +99,9 @@ class Results:
     def figure(self, figure, name, caption):
         """Keep a matplotlib figure as PNG and SVG, and show it with its caption below."""
         caption += self._origin
-        png = self._draft / f"{name}.png"
-        figure.savefig(png, dpi=160, bbox_inches="tight")
-        figure.savefig(png.with_suffix(".svg"), bbox_inches="tight", metadata={"Date": None})
+        png, drawn = self._draft / f"{name}.png", _bounds(figure)
+        figure.savefig(png, dpi=160, bbox_inches=drawn)
+        figure.savefig(png.with_suffix(".svg"), bbox_inches=drawn, metadata={"Date": None})
         self._add("figures", name, {"name": name, "caption": caption})
         display(Image(data=png.read_bytes(), width=figure.get_figwidth() * 96, alt=plain(caption)))
         return _paragraph(caption)
@@ -289,6 +289,13 @@ def _to_the_left(html, tag, which):
     """Align the cells of every row of a table's part, those that `which` says."""
     sides = itertools.cycle(which or [False])
     return re.sub(f"<{tag}>", lambda _: f"<{tag} {_LEFT}>" if next(sides) else f"<{tag}>", html)
+
+
+def _bounds(figure):
+    """What is drawn on, laid out once for all formats."""
+    figure.draw_without_rendering()
+    figure.set_layout_engine(None)
+    return figure.get_tightbbox().padded(0.1)
 
 
 def _paragraph(text):
