@@ -21,6 +21,7 @@ def files_with(secret, folder):
     return [file for file in folder.rglob("*") if file.is_file() and secret.encode() in file.read_bytes()]
 
 
+@pytest.mark.slow
 def test_notebooks_find_the_password_in_their_environment_and_keep_it_nowhere(tmp_path, monkeypatch, capfd):
     """The first succeeds, the second fails with the URL in its message."""
     monkeypatch.setattr(places, "notebooks_dir", lambda: tmp_path / "notebooks")

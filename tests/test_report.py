@@ -167,6 +167,7 @@ def small_profile(profile):
     return lambda cell: profile({"01_small": cell})
 
 
+@pytest.mark.slow
 def test_a_profile_runs_and_leaves_page_notebook_and_numbers(small_profile):
     out = small_profile(saving("01_small"))
     page = report.run_profile("tiny", parameters={"n_steps": 40}, results=out)
@@ -220,6 +221,7 @@ def test_notebooks_of_the_first_page_run_first_and_others_while_it_can_be_read(n
     assert manifest["numbers"][0]["value"] == 1
 
 
+@pytest.mark.slow
 def test_a_notebook_that_was_named_must_have_recordings(profile):
     out = profile({"01_small": saving("01_small"), "06_tests": NOTHING.format("06_tests")})
     with pytest.raises(NothingRecordedError, match=r"06_tests\.ipynb: nothing recorded yet: run `cmlib"):
@@ -315,12 +317,14 @@ def test_a_folder_of_results_of_one_notebook_is_refused(small_profile, tmp_path)
         report.run_profile("tiny", results=out)
 
 
+@pytest.mark.slow
 def test_a_kernel_that_dies_is_told(small_profile):
     out = small_profile("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)")
     with pytest.raises(report.NotebookError, match=r"01_small\.ipynb: its kernel .* died"):
         report.run_profile("tiny", results=out)
 
 
+@pytest.mark.slow
 def test_a_failing_cell_is_named_with_its_notebook_and_error(small_profile):
     out = small_profile("x = 1\n1 / 0")
     with pytest.raises(
