@@ -15,8 +15,10 @@ _forked.set_forkserver_preload(["ipykernel.kernelapp", "ipywidgets", "cmlib.expl
 
 
 def use_forked_kernels():
-    """Let Jupyter's client start the kernels of this process by :class:`ForkedKernel`."""
-    KernelProvisionerFactory.instance().default_provisioner_name = _NAME
+    """Let Jupyter's client start the kernels of this process by :class:`ForkedKernel`, once that is installed."""
+    factory = KernelProvisionerFactory.instance()
+    if _NAME in factory.get_provisioner_entries():
+        factory.default_provisioner_name = _NAME
 
 
 class ForkedKernel(LocalProvisioner):
