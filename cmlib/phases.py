@@ -1,26 +1,23 @@
-"""Stretches of a series in which its level stays the same."""
+"""Where a series changes, and the stretches between in which its level stays the same."""
 
 import numpy as np
 import pandas as pd
 
 _MOST_POINTS = 240
+# Standard deviations below this share are taken for it: a simulation has no noise to estimate.
+_LEAST_STD = 0.02
+_PENALTY = 4.0
 
 
-def find_phases(series, *, most=8, gain=0.1, shortest=0.04):
+def find_phases(series, *, gain=0.1, shortest=0.04):
     """Cut a series into phases of constant level.
-
-    Of all ways to cut it into so many phases, the one with the least squares is found by dynamic programming
-    (Bellman 1961; Jackson et al. 2005). One phase more is taken as long as it explains a further share of the
-    variance.
 
     Parameters
     ----------
     series : Series of float, shape (n,)
         Indexed by time or progress; NaN is left out.
-    most : int, default 8
-        Phases at most.
     gain : float, default 0.1
-        Share of the variance that a further phase must explain.
+        Share of the variance that a further phase must explain: the penalty of :func:`change_points`.
     shortest : float, default 0.04
         Least length of a phase [share of the series].
 
@@ -36,44 +33,74 @@ def find_phases(series, *, most=8, gain=0.1, shortest=0.04):
     series = series.dropna()
     bundle = np.arange(len(series)) // max(1, -(-len(series) // _MOST_POINTS))
     values = series.groupby(bundle).mean().to_numpy()
-    starts = _cuts(values, most, gain, max(1, round(shortest * len(values))))
+    apart = values - values.mean()
+    penalty = gain * (apart**2).sum() or 1.0  # a constant is one phase at any price
+    starts = change_points(apart[:, None], penalty=penalty, shortest=round(shortest * len(values)))
     first = np.searchsorted(bundle, starts)
     last = np.append(first[1:], len(series)) - 1
     levels = [series.iloc[one : end + 1].mean() for one, end in zip(first, last, strict=True)]
     return pd.DataFrame({"start": series.index[first], "end": series.index[last], "level": levels})
 
 
-def _cuts(values, most, gain, shortest):
-    """Where the phases start, as few as explain what more of them would."""
-    cost, total = _costs(values, shortest), float(((values - values.mean()) ** 2).sum())
-    best, before = cost[0, 1:], []
-    found, left = [0], best[-1]
-    for _ in range(1, most):
-        # A phase that ends at each place and starts after the best way to cut what lies before it.
-        several = best[:-1, None] + cost[1:-1, 1:][:, 1:]
-        start = several.argmin(axis=0)
-        best = np.append(np.inf, several[start, np.arange(several.shape[1])])
-        before.append(np.append(0, start + 1))
-        if not best[-1] < left - gain * total:
-            break
-        found, left = _trace(before, len(values)), best[-1]
-    return found
+def change_points(X, *, weights=None, penalty=None, shortest=1):
+    """Cut a series into segments of constant mean.
+
+    The weighted sum of squared distances from the segments' means, and a penalty for each segment, is smallest: optimal
+    partitioning (Jackson et al., *An algorithm for optimal partitioning of data on an interval*, 2005), exact, in
+    O(n²).
+
+    Parameters
+    ----------
+    X : array-like of float, shape (n_samples, n_columns)
+        At most a few hundred samples.
+    weights : array-like of float > 0, shape (n_samples,), optional
+        Of the samples, 1 if not given: how long each is, in parts of a typical one.
+    penalty : float > 0, optional
+        Of a segment. If not given, ``4 log(n)`` times the noise variance of all columns together, which is told
+        from the differences of neighbouring samples, a column's standard deviation of at least 0.02.
+    shortest : int, default 1
+        Samples of a segment at least; fewer samples are one segment.
+
+    Returns
+    -------
+    ndarray of int
+        First sample of each segment; 0 is the first.
+
+    Raises
+    ------
+    ValueError
+        If there is no sample, or a weight or the penalty is not above 0.
+    """
+    X = np.asarray(X, np.float64)
+    n = len(X)
+    if not n:
+        raise ValueError("change_points: there is no sample.")
+    w = np.ones(n) if weights is None else np.asarray(weights, np.float64)
+    if not (w > 0).all():
+        raise ValueError(f"change_points: weights are above 0, got {w.min()}.")
+    price = _default_penalty(X) if penalty is None else penalty
+    if not price > 0:
+        raise ValueError(f"change_points: a penalty is above 0, got {price}.")
+    sums = np.vstack([np.zeros(X.shape[1]), np.cumsum(w[:, None] * X, axis=0)])
+    squares = np.concatenate([[0.0], np.cumsum(w * (X**2).sum(axis=1))])
+    lengths = np.concatenate([[0.0], np.cumsum(w)])
+    best, begins = np.zeros(n + 1), np.zeros(n + 1, int)
+    shortest = min(max(shortest, 1), n)
+    best[1:shortest] = np.inf
+    for end in range(shortest, n + 1):
+        start = slice(end - shortest + 1)
+        means = ((sums[end] - sums[start]) ** 2).sum(axis=1) / (lengths[end] - lengths[start])
+        costs = best[start] + squares[end] - squares[start] - means + price
+        begins[end] = costs.argmin()
+        best[end] = costs[begins[end]]
+    found, end = [], n
+    while end:
+        end = int(begins[end])
+        found.append(end)
+    return np.array(found[::-1])
 
 
-def _costs(values, shortest):
-    """Squares about the mean of values[i:j], in row i and column j; infinite where that is too short."""
-    n = len(values)
-    sums, squares = (np.append(0.0, np.cumsum(part)) for part in (values, values**2))
-    i, j = np.ogrid[: n + 1, : n + 1]
-    length = np.maximum(j - i, 1)
-    inside = squares[None, :] - squares[:, None] - (sums[None, :] - sums[:, None]) ** 2 / length
-    return np.where(j - i >= shortest, np.maximum(inside, 0.0), np.inf)
-
-
-def _trace(before, n):
-    """Starts of the phases, from the last one's backwards."""
-    starts, end = [], n
-    for chosen in reversed(before):
-        end = int(chosen[end - 1])
-        starts.append(end)
-    return [0, *reversed(starts)]
+def _default_penalty(X):
+    differences = np.abs(np.diff(X, axis=0))
+    std = 1.4826 * np.median(differences, axis=0) / np.sqrt(2) if len(X) > 1 else np.zeros(X.shape[1])
+    return _PENALTY * np.log(max(len(X), 2)) * (np.maximum(std, _LEAST_STD) ** 2).sum()

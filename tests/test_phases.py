@@ -1,4 +1,4 @@
-"""Phases of a series: planted ones are found, and the least squares are those of all ways to cut it."""
+"""Phases of a series: planted ones are found, and none of all ways to cut it costs less."""
 
 from itertools import combinations
 
@@ -15,16 +15,21 @@ def _left(values, cuts):
     return sum(((part - part.mean()) ** 2).sum() for part in np.split(values, cuts))
 
 
-def _every_way(values, n_phases):
-    return min(_left(values, list(cuts)) for cuts in combinations(range(1, len(values)), n_phases - 1))
+def _every_way(values, gain, shortest):
+    """Least squares and penalties of all ways to cut a series."""
+    penalty = gain * _left(values, [])
+    ways = (cuts for n in range(len(values)) for cuts in combinations(range(1, len(values)), n))
+    long = (cuts for cuts in ways if np.diff([0, *cuts, len(values)]).min() >= shortest)
+    return min(_left(values, list(cuts)) + penalty * len(cuts) for cuts in long)
 
 
-@given(st.lists(st.integers(0, 50), min_size=4, max_size=9), st.integers(2, 4))
-def test_no_other_way_to_cut_leaves_less(values, most):
+@given(st.lists(st.integers(0, 50), min_size=4, max_size=9), st.sampled_from([0.01, 0.1]), st.integers(1, 3))
+def test_no_other_way_to_cut_costs_less(values, gain, shortest):
     values = np.array(values, dtype=float)
-    found = find_phases(pd.Series(values), most=most, gain=1e-9, shortest=0)
+    found = find_phases(pd.Series(values), gain=gain, shortest=shortest / len(values))
     cuts = list(found["start"][1:])
-    assert _left(values, cuts) == pytest.approx(_every_way(values, len(found)), abs=1e-6)
+    cost = _left(values, cuts) + gain * _left(values, []) * len(cuts)
+    assert cost == pytest.approx(_every_way(values, gain, shortest), abs=1e-6)
     assert found["start"][0] == 0 and list(found["end"] + 1) == [*cuts, len(values)]
     np.testing.assert_allclose(found["level"], [part.mean() for part in np.split(values, cuts)])
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from cmlib import events
 from cmlib.cli import main
-from cmlib.fingerprint.change_points import change_points
 from cmlib.fingerprint.simulated import advice, contributions, simulated_phases
+from cmlib.phases import change_points
 from cmlib.simulate import read_parts
 from cmlib.simulate.intervals import read_intervals
 from cmlib.study.simulated_diagnosis import simulated_page, simulated_profile

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from cmlib.events import cycle_estimate, simulated_events
-from cmlib.fingerprint.change_points import change_points
+from cmlib.phases import change_points
 
 INSTRUCTIONS, NOTHING_ELSE = "instructions", "instructions only"
 # What the events of KCachegrind's cycle estimate have in common; every event with a weight is in one of these.
