@@ -49,20 +49,20 @@ listed = pd.concat(judged, names=["program", "event"]).reset_index()
 results.table(listed, "events",
               "**Table.** Every event of one multiplexed run a program, the least certain first: "
               "running share, intervals in which it was counted at all, samples that CounterMiner "
-              "changes, movement by joint cleaning, standard error and *doubt* [%].", rows=60)
+              "changes, movement by joint cleaning, standard error and *noise* [%].", rows=60)
 
 # %% [markdown]
 # ## Which events can be believed from interval to interval?
 #
-# *Doubt* is the mean squared standard error as a share of the event's variance over time: how much of its ups and downs is error of extrapolation. At 100 % none of them can be believed; the mean of the run can still be right.
+# *Noise* is the mean squared standard error as a share of the event's variance over time: how much of its ups and downs is error of extrapolation. At 100 % none of them can be believed; the mean of the run can still be right.
 # An event is *too thinly counted* from 25 % on, unless its standard error is below 1 % of its mean. A model that explains something by such an event explains it by noise.
 
 # %%
 first = {name: events.head(top).reset_index() for name, events in judged.items()}
 first = {name: events.assign(label=study.with_shares(events)) for name, events in first.items()}
-figure, _ = plot.ranking(first, value="doubt", label="label", columns=2,
-                         xlabel="doubt [% of the variance over time]")
-results.figure(figure, "doubt",
+figure, _ = plot.ranking(first, value="noise", label="label", columns=2,
+                         xlabel="noise [% of the variance over time]")
+results.figure(figure, "noise",
                "**Figure.** How much of what an event does over time is error; in brackets the "
                "running share.")
 

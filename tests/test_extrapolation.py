@@ -44,11 +44,11 @@ def test_doubt_is_the_error_as_a_share_of_what_varies(run, judged):
     expected = joint_estimates(counts, running)
     pd.testing.assert_frame_equal(cleaned, expected[0])
     for event in ("ex_div_busy", "ic_tag_hit_miss.instruction_cache_miss"):
-        doubt = 100 * np.mean(expected[1][event] ** 2) / np.var(expected[0][event], ddof=1)
-        assert events.at[event, "doubt"] == pytest.approx(min(doubt, 100))
+        noise = 100 * np.mean(expected[1][event] ** 2) / np.var(expected[0][event], ddof=1)
+        assert events.at[event, "noise"] == pytest.approx(min(noise, 100))
         assert events.at[event, "share"] == pytest.approx(100 * running[event].mean())
-    assert events.loc[["instructions", "cycles"], ["doubt", "moved", "error"]].eq(0).all(axis=None)
-    assert events["doubt"].is_monotonic_decreasing
+    assert events.loc[["instructions", "cycles"], ["noise", "moved", "error"]].eq(0).all(axis=None)
+    assert events["noise"].is_monotonic_decreasing
 
 
 def test_thin_events_are_named_and_the_others_believed(judged):

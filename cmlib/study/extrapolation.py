@@ -11,10 +11,8 @@ from cmlib.schedule import PINNED
 from cmlib.study.data import FEWEST_INTERVALS, interval_runs, programs, whole_intervals
 from cmlib.study.event_tables import known_sums
 
-_THIN, _EXACT = (
-    25.0,
-    1.0,
-)  # share of an event's variance [%], and of its mean, from which on error is too much
+_THIN = 25.0  # share of an event's variance [%] from which on noise is too much,
+_EXACT = 1.0  # unless the standard error is below this share of its mean [%]
 _NAMED = 6
 
 
@@ -64,7 +62,7 @@ def judge_counts(run):
         A row an event that was counted in three intervals or more, the least certain first: ``share``, the mean running
         share [%]; ``seen``, intervals in which it was counted at all [%]; ``replaced``, samples that CounterMiner's
         cleaning changes [%]; ``moved``, by how much joint cleaning moves a count, and ``error``, the standard error
-        that is left [% of the mean count]; ``doubt``, the mean squared standard error as a share of the
+        that is left [% of the mean count]; ``noise``, the mean squared standard error as a share of the
         variance over time [%]; and ``thin``, whether this is a quarter or more, and the error 1 % or more.
     """
     counts, running = whole_intervals(run)
@@ -80,11 +78,11 @@ def judge_counts(run):
             "replaced": 100 * changed.mean(),
             "moved": 100 * (cleaned - counts).abs().mean() / mean,
             "error": 100 * errors.median() / mean,
-            "doubt": (100 * (errors**2).mean() / variance.replace(0, np.nan)).clip(upper=100).fillna(0),
+            "noise": (100 * (errors**2).mean() / variance.replace(0, np.nan)).clip(upper=100).fillna(0),
         }
     ).rename_axis("event")
-    judged["thin"] = (judged["doubt"] >= _THIN) & (judged["error"] >= _EXACT)
-    return cleaned, errors, judged.sort_values("doubt", ascending=False, kind="stable")
+    judged["thin"] = (judged["noise"] >= _THIN) & (judged["error"] >= _EXACT)
+    return cleaned, errors, judged.sort_values("noise", ascending=False, kind="stable")
 
 
 def only_multiplexed(url, program, judged):
