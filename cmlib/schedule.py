@@ -1,10 +1,11 @@
 """Which events are counted together, in which run: plans without and with multiplexing."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 from cmlib.events.generic import SOFTWARE_NAMES
+from cmlib.events.naming import copy_name
 
 PINNED = ("instructions", "cycles")
 PROBE = "probe"
@@ -203,6 +204,36 @@ def plan_probe(
         interval_ms=interval_ms,
         modifier=modifier,
     )
+
+
+def with_second_reading(plan, n_counters, *, counters_of=None):
+    """Count one event of a multiplexed run twice, half a rotation apart: the two readings tell how large errors are.
+
+    Parameters
+    ----------
+    plan : Plan
+    n_counters, counters_of
+        As for :func:`plan_ocoe`.
+
+    Returns
+    -------
+    Plan
+        With the reading ``EVENT#2`` in the last group, if a counter is left there, else in one of its own. `plan`
+        itself where nothing is multiplexed, as of software events, or where there is no event that takes one counter.
+    """
+    needed = {event: (counters_of or {}).get(event, 1) for event in plan.events}
+    width = n_counters - sum(map(needs_counter, plan.pinned))
+    if sum(needed[event] for event in filter(needs_counter, plan.events)) <= width:
+        return plan
+    free = width - sum(needed[event] for event in plan.groups[-1])
+    in_groups = max(map(len, plan.groups)) > 1
+    groups = list(plan.groups) if in_groups and free > 0 else [*plan.groups, ()]
+    opposite = groups[(len(groups) - 1 + len(groups) // 2) % len(groups)]
+    chosen = next((event for event in opposite if needed[event] == 1 and needs_counter(event)), None)
+    if chosen is None:
+        return plan
+    groups[-1] += (copy_name(chosen, 2),)
+    return replace(plan, groups=tuple(groups))
 
 
 def needs_counter(event):

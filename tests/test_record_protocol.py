@@ -6,7 +6,7 @@ import re
 import pandas as pd
 import pytest
 
-from cmlib import events, machine, record
+from cmlib import events, machine, record, store
 from cmlib.errors import CmlibError
 from cmlib.machine.names import GENERAL
 from cmlib.record import protocol
@@ -50,7 +50,7 @@ def test_without_wishes_all_that_the_notebooks_read_is_recorded(zen5, tmp_path):
     assert all(len(group) <= 3 for meta in found.values() for group in meta["groups"])
     counting = [event for event in zen5.index if not event.endswith(".never")]
     swept = [found[f"sweep-p0-0{part}"] for part in (0, 1)]
-    assert [e for meta in swept for group in meta["groups"] for e in group] == counting
+    assert [e for meta in swept for group in meta["groups"] for e in group if "#" not in e] == counting
     assert all(meta["counting"] == counting for meta in swept)
     again = record.record_program("app", QUICK, record.Request(passes=1, interval_ms=20), folder=tmp_path)
     assert not any(again.values())
@@ -75,6 +75,32 @@ def test_wishes_choose_the_sets(zen5, tmp_path, wishes, sets):
     request = record.Request(**{"interval_ms": 20, "counters": 5} | wishes)
     made = record.record_program("app", QUICK, request, folder=tmp_path)
     assert {name: len(files) for name, files in made.items()} == sets
+
+
+def test_one_event_of_a_multiplexed_run_is_counted_twice_and_is_no_further_event(zen5, tmp_path):
+    recordings, url = tmp_path / "recordings", f"sqlite:///{tmp_path}/store.db"
+    request = record.Request("mlpx", counters=5, interval_ms=10, passes=1)
+    record.record_program("app", QUICK, request, folder=recordings)
+    (meta,) = runs(recordings, "app").values()
+    core = events.core_events(zen5)
+    assert meta["groups"] == [core[:3], core[3:6], core[6:9], core[9:], [f"{core[3]}#2"]]
+    assert meta["encodings"][f"{core[3]}#2"] == meta["encodings"][core[3]]
+    store.rebuild(recordings, url)
+    assert store.runs(url)["events"][0] == ("instructions", "cycles", *core)
+    run = store.load(url, "app/mlpx12-p0-00")
+    assert list(run.counts) == list(run.running) == ["instructions", "cycles", *core]
+    assert list(run.counts_again) == list(run.running_again) == [f"{core[3]}#2"]
+    assert (run.counts_again[f"{core[3]}#2"] == run.counts[core[3]]).all() and len(run.counts) > 1
+
+
+def test_a_set_begun_without_second_readings_goes_on_without_them(zen5, tmp_path, monkeypatch):
+    request = record.Request("mlpx", counters=5, interval_ms=20, passes=1)
+    with monkeypatch.context() as earlier:
+        earlier.setattr(protocol, "with_second_reading", lambda plan, *_, **__: plan)
+        record.record_program("app", QUICK, request, folder=tmp_path)
+    record.record_program("app", QUICK, dataclasses.replace(request, passes=2), folder=tmp_path)
+    first, second = runs(tmp_path, "app").values()
+    assert first["groups"] == second["groups"] and first["encodings"] == second["encodings"]
 
 
 def test_one_name_for_two_sets_is_refused(zen5, tmp_path):

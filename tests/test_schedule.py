@@ -4,8 +4,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cmlib.events import second_readings
 from cmlib.events.generic import SOFTWARE_NAMES
-from cmlib.schedule import needs_counter, plan_mlpx, plan_ocoe, plan_probe
+from cmlib.schedule import (
+    needs_counter,
+    plan_mlpx,
+    plan_ocoe,
+    plan_probe,
+    plan_ungrouped,
+    with_second_reading,
+)
 
 event_lists = st.permutations(range(60)).flatmap(
     lambda order: st.integers(1, 60).map(lambda n: [f"event_{i}" for i in order[:n]])
@@ -65,6 +73,32 @@ def test_events_the_kernel_counts_take_no_counter(events, software, n_counters):
     assert not any(map(needs_counter, software)) and all(map(needs_counter, events))
     assert not any(map(needs_counter, ["sched:sched_switch", "raw_syscalls:sys_enter", "page-faults:u"]))
     assert all(map(needs_counter, ["instructions:u", "r412e:uD", "L1-dcache-loads:P"]))
+
+
+@laws
+@given(event_lists, counters, per_runs)
+def test_one_event_is_read_twice_half_a_rotation_apart_where_events_take_turns(events, n_counters, per_run):
+    ungrouped = plan_ungrouped(events, n_counters)
+    for plan in [*plan_mlpx(events, n_counters, per_run=per_run), *ungrouped]:
+        judged = with_second_reading(plan, n_counters)
+        again = second_readings(judged.events)
+        assert [event for event in judged.events if event not in again] == list(plan.events)
+        if len(plan.events) <= n_counters - 2:
+            assert judged is plan
+            continue
+        (reading, event), n = *again.items(), len(judged.groups)
+        places = [next(i for i, group in enumerate(judged.groups) if e in group) for e in (event, reading)]
+        assert (places[1] - places[0]) % n in (n // 2, n - n // 2)
+        assert max(map(len, judged.groups)) <= (1 if plan in ungrouped else n_counters - 2)
+
+
+def test_software_events_are_never_read_twice():
+    (plan,) = plan_mlpx(["page-faults", "context-switches"], 0, pinned=("task-clock",))
+    assert with_second_reading(plan, 0) is plan
+    mixed = plan_ungrouped(["branches", "page-faults", "branch-misses"], 4)[0]
+    assert with_second_reading(mixed, 4) is mixed
+    wide = plan_mlpx(["wide", "narrow", "wider"], 4, counters_of={"wide": 2, "wider": 2})[0]
+    assert with_second_reading(wide, 4, counters_of={"wide": 2, "wider": 2}).groups[-1] == ("narrow#2",)
 
 
 def test_the_core_events_of_the_recordings_come_in_four_groups_of_three():

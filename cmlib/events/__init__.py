@@ -2,7 +2,7 @@
 
 from cmlib.events.headings import is_event
 from cmlib.events.kinds import kinds
-from cmlib.events.naming import abbreviate, base_name, encode
+from cmlib.events.naming import abbreviate, base_name, copy_name, encode, second_readings
 from cmlib.events.perf_list import from_perf_list
 from cmlib.events.recognition import Recognised, recognise, say_recognised
 from cmlib.events.simulated import cycle_estimate, is_simulated, simulated_events
@@ -24,6 +24,7 @@ __all__ = [
     "Recognised",
     "abbreviate",
     "base_name",
+    "copy_name",
     "core_events",
     "cycle_estimate",
     "encode",
@@ -36,6 +37,7 @@ __all__ = [
     "read_table",
     "recognise",
     "say_recognised",
+    "second_readings",
     "simulated_events",
     "table",
     "table_for",

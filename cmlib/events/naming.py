@@ -8,6 +8,7 @@ from cmlib.events.tables import EventError
 
 _MODIFIER = re.compile(r"(?<=/)[ukhIGHpPSDWeb]+$|:[ukhIGHpPSDWeb]+$")
 _NAME_TERM = re.compile(r"(?<=[/,])name=([^,/]+)")
+_COPY = re.compile(r"(.+)#[0-9]+")
 _TOOL = frozenset(["duration_time", "system_time", "user_time"])
 _HARDWARE_PATTERN = re.compile(
     r"(L1-[di]cache|LLC|[di]TLB|branch|node)-(loads|load-misses|stores|store-misses|prefetches|prefetch-misses)"
@@ -69,6 +70,29 @@ def base_name(event):
     name, _ = _without_modifier(event)
     given = _NAME_TERM.search(name)
     return given[1] if given else name
+
+
+def copy_name(event, number):
+    """Name of an event's reading `number` in a run that counts it several times: ``branches``, ``branches#2``, …"""
+    return event if number == 1 else f"{event}#{number}"
+
+
+def second_readings(names):
+    """Find the further readings of events that a run counts several times.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Events of a run.
+
+    Returns
+    -------
+    dict of str to str
+        Reading to event: ``{"branches#2": "branches"}``.
+    """
+    names = list(names)
+    found = {name: _COPY.fullmatch(name) for name in names}
+    return {name: copy[1] for name, copy in found.items() if copy and copy[1] in names}
 
 
 def abbreviate(events, table):

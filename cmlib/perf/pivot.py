@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from cmlib.events import base_name
+from cmlib.events import base_name, copy_name
 
 
 def series(frame):
@@ -87,9 +87,5 @@ def _number_copies(interval, codes, names):
     appearance = np.argsort(first_row)
     place = np.empty_like(appearance)
     place[appearance] = np.arange(len(kinds))
-    labels = [_label(names[kind // n_copies], kind % n_copies) for kind in kinds[appearance]]
+    labels = [copy_name(names[kind // n_copies], kind % n_copies + 1) for kind in kinds[appearance]]
     return place[column], labels
-
-
-def _label(name, copy):
-    return f"{name}#{copy + 1}" if copy else name

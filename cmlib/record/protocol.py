@@ -10,10 +10,20 @@ from pathlib import Path
 from tqdm import tqdm
 
 from cmlib import events, machine, perf, places
+from cmlib.archive.runs import events_of
 from cmlib.record.archive import RecordError, check_names, existing_runs, read_raw
 from cmlib.record.program import as_program
 from cmlib.record.session import record
-from cmlib.schedule import PINNED, PROBE, needs_counter, plan_mlpx, plan_ocoe, plan_probe, plan_ungrouped
+from cmlib.schedule import (
+    PINNED,
+    PROBE,
+    needs_counter,
+    plan_mlpx,
+    plan_ocoe,
+    plan_probe,
+    plan_ungrouped,
+    with_second_reading,
+)
 
 _PASSES, _SWEEP_PASSES = 3, 2
 _NO_COUNTERS = {"offered": 0, "good": 0}
@@ -90,9 +100,10 @@ def record_program(name, command, request, *, folder=None, wait=False, note=""):
         save = functools.partial(
             record, name, program, counters=counters, folder=recordings, lock=lock, note=note
         )
+        counters_of = table["counters"].to_dict()
         options = {
             "n_counters": counters["good"],
-            "counters_of": table["counters"].to_dict(),
+            "counters_of": counters_of,
             "pinned": request.pinned,
             "interval_ms": request.interval_ms,
             "modifier": request.modifier,
@@ -106,6 +117,10 @@ def record_program(name, command, request, *, folder=None, wait=False, note=""):
                 made["probe"] = save(probe, encodings=codes)
                 counting = _counting_events(target)
             plans = wanted.plan(counting or list(codes), **options)
+            if _has_second_readings(existing_runs(target), wanted.name):
+                plans = [
+                    with_second_reading(plan, counters["good"], counters_of=counters_of) for plan in plans
+                ]
             made[wanted.name] = save(plans, encodings=codes, passes=wanted.passes, counting=counting)
         return made
 
@@ -206,6 +221,12 @@ def _remembered(existing, set_name):
         (meta["counting"] for meta in existing.values() if meta["set"] == set_name and "counting" in meta),
         None,
     )
+
+
+def _has_second_readings(existing, set_name):
+    """Whether runs of a set have one: those to come as well as those that are there, so that passes are alike."""
+    of_set = [meta for meta in existing.values() if meta["set"] == set_name]
+    return not of_set or any(map(events.second_readings, map(events_of, of_set)))
 
 
 def _counting_events(folder):

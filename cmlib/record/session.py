@@ -12,6 +12,7 @@ from tqdm import tqdm
 from cmlib import machine, perf, places
 from cmlib.archive import errors_as, locked, make_folder, now, remove_abandoned, working_folder
 from cmlib.archive.runs import check_run, run_name
+from cmlib.events import second_readings
 from cmlib.record.acceptance import judge
 from cmlib.record.archive import (
     RecordError,
@@ -176,6 +177,7 @@ def _check_room(folder):
 
 
 def _intended(plan, pass_number, encodings, about):
+    again = second_readings(plan.events)
     meta = {
         "program": about["program"],
         "set": plan.set,
@@ -188,7 +190,7 @@ def _intended(plan, pass_number, encodings, about):
         "groups": [list(group) for group in plan.groups],
         "modifier": plan.modifier,
         "interval_ms": plan.interval_ms,
-        "encodings": {event: encodings[event] for event in plan.events},
+        "encodings": {event: encodings[again.get(event, event)] for event in plan.events},
         "separator": ",",
         "counters": about["counters"],
         "machine": about["machine"],

@@ -2,13 +2,14 @@
 
 import difflib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
 import sqlalchemy as sa
 
 from cmlib.compress.intervals import intervals
+from cmlib.events import second_readings
 from cmlib.store.database import REFUSED, RUNS, lines_table, reading, series_table
 from cmlib.store.lines import MODE as LINES
 from cmlib.store.sources import find_sources
@@ -33,12 +34,17 @@ class Run:
         the file that was imported told none.
     interval_s : Series, shape (n_intervals,)
         Lengths of the intervals [s]; the last one is shorter.
+    counts_again, running_again : DataFrame, shape (n_intervals, n_readings)
+        Second readings of events that the run counted twice, columns ``EVENT#2``: the same as `counts` and
+        `running`, in other groups of a multiplexed run. They judge its errors, and are no further events.
     """
 
     meta: dict
     counts: pd.DataFrame
     running: pd.DataFrame
     interval_s: pd.Series
+    counts_again: pd.DataFrame = field(default_factory=pd.DataFrame)
+    running_again: pd.DataFrame = field(default_factory=pd.DataFrame)
 
 
 def runs(url=None, *, program=None, set=None, mode=None):
@@ -73,7 +79,8 @@ def runs(url=None, *, program=None, set=None, mode=None):
         rows = connection.execute(sa.select(*columns).where(*conditions)).mappings().all()
     frame = pd.DataFrame(rows, columns=[column.name for column in columns])
     frame = frame.sort_values(["program", "set", "pass", "part"], ignore_index=True)
-    frame["events"] = [tuple(json.loads(events)) for events in frame["events"]]
+    frame["events"] = [tuple(_split(json.loads(events))[0]) for events in frame["events"]]
+    frame["n_events"] = frame["events"].map(len)
     return frame.astype({"exit_code": "Int64", "running_shares": bool})
 
 
@@ -154,11 +161,16 @@ def load(url, run_id):
     n = row["n_events"]
     values = np.array(cells, dtype=float)
     index = pd.Index(values[:, 0], name="time_s")
+    counts = pd.DataFrame(values[:, 2 : 2 + n], index, events)
+    running = pd.DataFrame(values[:, 2 + n :], index, events)
+    first, again = _split(events)
     return Run(
         meta=meta,
-        counts=pd.DataFrame(values[:, 2 : 2 + n], index, events),
-        running=pd.DataFrame(values[:, 2 + n :], index, events),
+        counts=counts[first],
+        running=running[first],
         interval_s=pd.Series(values[:, 1], index, name="interval_s"),
+        counts_again=counts[again],
+        running_again=running[again],
     )
 
 
@@ -239,6 +251,12 @@ def _fetch(url, run_id):
         shape = lines_table if row["mode"] == LINES else series_table
         table = shape(row["series_table"], row["n_events"])
         return row, connection.execute(sa.select(table).order_by(*list(table.c)[:2])).all()
+
+
+def _split(events):
+    """Events, and second readings of them."""
+    again = second_readings(events)
+    return [event for event in events if event not in again], list(again)
 
 
 def _as_lines(events, cells):
