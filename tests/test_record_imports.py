@@ -5,7 +5,7 @@ import multiprocessing
 
 import pytest
 
-from cmlib import record
+from cmlib import record, store
 from cmlib.record import archive
 from tests.soft_recordings import ROOT, runs
 
@@ -154,3 +154,24 @@ def test_imports_at_the_same_time_take_different_names(tmp_path):
     assert [one.exitcode for one in all_of_them] == [0] * 4
     kept = {archive.read_raw(tmp_path / "all/app", run) for run in runs(tmp_path / "all", "app")}
     assert kept == {file.read_bytes() for file in files}
+
+
+def test_an_event_listed_twice_is_read_twice_and_keeps_its_second_reading_under_another_name(tmp_path):
+    rows = [
+        f"{end}.000000000,{count},,{event},1000,{share}.00,,\n"
+        for end in (1, 2, 3)
+        for count, event, share in [
+            (70, "INST_RETIRED.ANY", 50),
+            (9, "branches", 50),
+            (74, "INST_RETIRED.ANY", 40),
+        ]
+    ]
+    (tmp_path / "twice.csv").write_text("".join(rows))
+    record.import_files("app", [tmp_path / "twice.csv"], folder=tmp_path / "recordings")
+    store.rebuild(tmp_path / "recordings", url := f"sqlite:///{tmp_path}/store.db")
+    run = store.load(url, store.runs(url)["run_id"][0])
+    assert run.meta["encodings"] == {"branches": "branches", "instructions#2": "INST_RETIRED.ANY"}
+    assert store.runs(url)["events"][0] == ("instructions", "branches")
+    assert run.counts["instructions"].tolist() == [70.0] * 3
+    assert run.counts_again["instructions#2"].tolist() == [74.0] * 3
+    assert run.running_again["instructions#2"].tolist() == [0.4] * 3

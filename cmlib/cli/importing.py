@@ -78,7 +78,7 @@ def _say_table(metas):
     from cmlib import events
 
     names = {event for meta in metas for group in (meta["pinned"], *meta["groups"]) for event in group}
-    return events.say_recognised(events.recognise(names))
+    return events.say_recognised(events.recognise(names - events.second_readings(names).keys()))
 
 
 def _read_machine(file):

@@ -4,6 +4,7 @@ import re
 
 from cmlib.events.arm import COMMON_EVENTS
 from cmlib.events.headings import plain
+from cmlib.events.naming import second_readings
 from cmlib.events.recognition import recognise
 from cmlib.events.tables import table, table_for
 
@@ -60,7 +61,8 @@ def translate(names, machine):
     >>> translate(["r008", "r003"], {"vendor": "ARM", "family": 7, "model": 0xC0F})
     {'r008': 'instructions', 'r003': 'l1d_cache_refill'}
     """
-    names = list(names)
+    again = second_readings(names := list(names))
+    names = [name for name in names if name not in again]
     by_code = _names_by_code(machine)
     named = {name: by_code.get(_code(name), name) for name in names}
     by_spelling = _names_by_spelling(named.values(), machine)
@@ -68,10 +70,13 @@ def translate(names, machine):
     common = _common(named.values())
     named = {name: common.get(known, known) for name, known in named.items()}
     taken = list(named.values())
-    return {
+    found = {
         name: known
         for name, known in named.items()
         if name != known and taken.count(known) == 1 and known not in names
+    }
+    return found | {
+        reading: reading.replace(event, found[event], 1) for reading, event in again.items() if event in found
     }
 
 

@@ -161,6 +161,7 @@ def _facts(frame, counts, running, names, text):
     pinned = [name for name, modifier in modifiers.items() if "D" in modifier and name in counts]
     pinned = pinned or [name for name in ("instructions", "cycles") if name in counts]
     others = [name for name in counts if name not in pinned]
+    again = events.second_readings(counts)
     times = counts.index.to_numpy()
     return {
         "mode": "ocoe" if running.where(counts.notna()).min().min() >= 1 else "mlpx",
@@ -168,7 +169,7 @@ def _facts(frame, counts, running, names, text):
         "groups": _groups(running[others]),
         "modifier": next((modifier.replace("D", "") for modifier in modifiers.values()), None),
         "interval_ms": round(1000 * np.diff(times, prepend=0.0)[: max(len(times) - 1, 1)].min()),
-        "encodings": {name: written.get(name, name) for name in others},
+        "encodings": {name: written.get(again.get(name, name), name) for name in others},
         "separator": _separator(text),
         "date": _started(text),
         "duration_s": float(times[-1]),
