@@ -58,6 +58,11 @@ def topdown_dir():
     return _shipped("data/topdown", "topdown")
 
 
+def public_dir():
+    """Folder of public recordings: their registry, and those that come with the package."""
+    return _shipped("data/public", "public")
+
+
 def notebooks_dir():
     """Folder of the notebooks."""
     return _shipped("notebooks", "notebooks")

@@ -17,6 +17,7 @@ ROOT = Path(__file__).parents[1]
 SHIPPED = {
     "data/events": "cmlib/_shipped/events",
     "data/papers": "cmlib/_shipped/papers",
+    "data/public": "cmlib/_shipped/public",
     "data/topdown": "cmlib/_shipped/topdown",
     "notebooks": "cmlib/_shipped/notebooks",
     "params": "cmlib/_shipped/params",
@@ -66,7 +67,7 @@ def test_the_wheel_holds_the_package_and_all_it_reads_and_no_recordings(wheel):
     assert names == expected
     kinds = {Path(name).suffix for name in names}
     assert {".py", ".j2", ".c", ".cpp", ".h", ".hpp", ".scala", ".java", ".csv", ".yaml", ".ipynb"} <= kinds
-    assert wheel.stat().st_size < 2e6
+    assert wheel.stat().st_size < 4e6  # half of it are public recordings
 
 
 def test_the_wheel_says_what_it_needs(wheel):

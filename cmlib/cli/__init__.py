@@ -12,6 +12,7 @@ from cmlib import places
 from cmlib.cli.compare import compare
 from cmlib.cli.diagnose import diagnose
 from cmlib.cli.doctor import doctor
+from cmlib.cli.fetch import fetch
 from cmlib.cli.importing import import_
 from cmlib.cli.programs import programs
 from cmlib.cli.record import record
@@ -98,5 +99,17 @@ def main():
     """Answers from hardware performance counters: record, clean, rank, explain."""
 
 
-for command in (doctor, programs, record, record_all, import_, run, store, compress, compare, diagnose):
+for command in (
+    doctor,
+    programs,
+    record,
+    record_all,
+    import_,
+    fetch,
+    run,
+    store,
+    compress,
+    compare,
+    diagnose,
+):
     main.add_command(command)

@@ -15,6 +15,7 @@ SECTIONS = {
     "Notebooks": ("docs/[0-9]*",),
     "Guides": (
         "docs/import",
+        "docs/public",
         "docs/compare",
         "docs/simulated-counts",
         "docs/settings",

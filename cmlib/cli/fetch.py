@@ -1,0 +1,52 @@
+"""`cmlib fetch`."""
+
+import click
+
+
+@click.command(epilog="Example: cmlib fetch cloudsuite --import data_caching-Xeon-X5650")
+@click.argument("name", required=False)
+@click.option("--list", "listed", is_flag=True, help="Show the sets: name, licence, size, what is in them.")
+@click.option(
+    "--import",
+    "wanted",
+    multiple=True,
+    metavar="PROGRAM",
+    help="Import this program of the set among the recordings, or all; may be repeated.",
+)
+def fetch(name, listed, wanted):
+    """Have the public recordings NAME: what is neither here nor in the folder CMLIB_PUBLIC goes to your cache.
+
+    Notebook 09a reads them from there; with --import any notebook takes them as programs of their own.
+    """
+    if listed or name is None:
+        if not listed or name:
+            raise click.UsageError("name a set of recordings, or give --list.")
+        _show_list()
+        return
+    from cmlib.public.content import cache_dir
+    from cmlib.public.download import fetch as fetch_set
+    from cmlib.public.programs import import_programs, programs
+    from cmlib.public.registry import sets
+
+    fetched = fetch_set(name)
+    where = f" in {cache_dir()}" if fetched else ""
+    said = sets().loc[name]
+    click.echo(f"{name}: {said['files']} files, {len(fetched)} of them fetched{where}.")
+    click.echo(f"Credit: {said['credit']}; licence: {said['licence']}.")
+    if wanted:
+        for program in import_programs(name, wanted):
+            click.echo(f"cmlib run live -p program={program}")
+        return
+    known = programs(name)
+    click.echo(f"Programs: {', '.join(known)}")
+    click.echo(f"Study one: cmlib fetch {name} --import {known[0]}", err=True)
+
+
+def _show_list():
+    from cmlib.public import sets
+
+    table = sets()
+    for row in table.itertuples():
+        comes = f", {row.shipped} of them come with cmlib" if row.shipped else ""
+        click.echo(f"{row.Index}: {row.files} files{comes}, {row.bytes / 1e6:.1f} MB, licence: {row.licence}")
+        click.echo(f"    {row.description}")

@@ -1,0 +1,197 @@
+"""Public recordings: where they are taken from, what is refused, and what becomes of them."""
+
+import functools
+import gzip
+import http.server
+import json
+import lzma
+import re
+import threading
+import urllib.parse
+
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from cmlib import places, public
+from cmlib.archive import digest
+from cmlib.cli import main
+from cmlib.public import content, download, registry
+from cmlib.public.programs import import_programs, programs
+
+SHIPPED = {"Apache-2.0", "BSD-3-Clause"}
+ROWS = [
+    f"{second}.000100200,{count},,{event},1000000,100.00,,"
+    for second in range(1, 4)
+    for count, event in [
+        (700 + second, "instructions"),
+        (500 + second, "cycles"),
+        (9 * second, "branch-misses"),
+    ]
+]
+FILES = {
+    "intervals/few/a b.csv": "\n".join([*ROWS, ""]).encode(),
+    "intervals/few/other.csv": "\n".join([*ROWS[:6], ""]).encode(),
+}
+
+
+@pytest.fixture
+def few(tmp_path, monkeypatch):
+    """A registry of one set of two files, of which none is here, and a cache that is empty."""
+    folder = tmp_path / "registry"
+    folder.mkdir()
+    rows = [
+        {
+            "set": "few",
+            "file": name,
+            "bytes": len(raw),
+            "sha256": digest(raw),
+            "repository": "who/what",
+            "commit": "c0ffee",
+            "path": f"data/{name.rpartition('/')[2]}",
+            "program": f"few{number}",
+            "condition": "quiet" * number,
+            "marks": "",
+            "interval_ms": "",
+        }
+        for number, (name, raw) in enumerate(FILES.items())
+    ]
+    pd.DataFrame(rows).to_csv(folder / "files.csv", index=False)
+    (folder / "sets.yaml").write_text("few: {licence: MIT, credit: Who, description: what}\n")
+    monkeypatch.setattr(places, "public_dir", lambda: folder)
+    monkeypatch.setattr(content, "cache_dir", lambda: tmp_path / "cache")
+    monkeypatch.setattr(download, "cache_dir", lambda: tmp_path / "cache")
+    monkeypatch.setenv("CMLIB_DATA", str(tmp_path / "data"))
+    monkeypatch.delenv("CMLIB_PUBLIC", raising=False)
+    registry._all_files.cache_clear()
+    yield tmp_path
+    registry._all_files.cache_clear()
+
+
+@pytest.fixture
+def site(few, monkeypatch):
+    """A server in place of the site; its folder, and what was asked of it."""
+    folder, asked = few / "site", []
+    for name, raw in FILES.items():
+        file = folder / "who/what/c0ffee/data" / name.rpartition("/")[2]
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(raw)
+
+    class Handler(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_):
+            asked.append(urllib.parse.unquote(self.path))
+
+    made = functools.partial(Handler, directory=folder)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), made) as server:
+        monkeypatch.setattr(download, "SITE", f"http://127.0.0.1:{server.server_port}")
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        yield folder, asked
+        server.shutdown()
+
+
+def cmlib(*arguments):
+    return CliRunner().invoke(main, arguments)
+
+
+def test_every_set_is_described_and_every_file_has_its_place():
+    sets, files = public.sets(), public.files()
+    assert set(sets.index) == set(files["set"]) and not sets[["licence", "credit", "description"]].isna().any(
+        axis=None
+    )
+    assert files["file"].is_unique and files["sha256"].str.fullmatch("[0-9a-f]{64}").all()
+    assert files["commit"].str.fullmatch("[0-9a-f]{40}").all()
+    assert set(files["marks"]) - {""} <= set(files["file"])
+    assert all(re.fullmatch(f"(intervals|wide)/{row.set}/[^/]+", row.file) for row in files.itertuples())
+
+
+def test_what_comes_with_the_package_may_and_is_small_whole_and_listed():
+    folder = places.public_dir()
+    shipped = {str(file.relative_to(folder)).removesuffix(".xz"): file for file in folder.rglob("*.xz")}
+    licences = public.sets()["licence"]
+    named = public.files().set_index("file").loc[list(shipped)]
+    assert {licences[name] for name in named["set"]} == SHIPPED
+    assert sum(file.stat().st_size for file in shipped.values()) < 2.2e6
+    for name, file in shipped.items():
+        raw = lzma.decompress(file.read_bytes())
+        assert (digest(raw), len(raw)) == tuple(named.loc[name, ["sha256", "bytes"]])
+    notice = (folder / "README.md").read_text()
+    for name in set(named["set"]):
+        assert f"`{name}`" in notice and licences[name] in notice
+        assert all(repository in notice for repository in named["repository"][named["set"] == name])
+    assert {file.name for file in (folder / "LICENSES").iterdir()} == set(
+        re.findall(r"LICENSES/([\w.-]+\.txt)", notice)
+    )
+
+
+def test_fetched_files_are_kept_in_the_cache_and_fetched_once(few, site):
+    _, asked = site
+    done = cmlib("fetch", "few")
+    assert done.exit_code == 0, done.output
+    assert "few: 2 files, 2 of them fetched" in done.output and "licence: MIT" in done.output
+    assert {name: (few / "cache" / name).read_bytes() for name in FILES} == FILES
+    assert len(asked) == 2 and public.read("intervals/few/a b.csv") == FILES["intervals/few/a b.csv"]
+    assert "0 of them fetched" in cmlib("fetch", "few").output and len(asked) == 2
+
+
+def test_a_program_of_a_set_is_imported_once_with_its_origin(few, site):
+    assert programs("few") == ["few0", "few1-quiet"]
+    done = cmlib("fetch", "few", "--import", "few1-quiet")
+    assert "cmlib run live -p program=few1-quiet" in done.output
+    (meta,) = (few / "data/recordings/few1-quiet").glob("*.json")
+    told = json.loads(meta.read_text())
+    assert (told["condition"], told["note"]) == ("quiet", "who/what, data/other.csv")
+    assert import_programs("few", ["all"]) == ["few0"] and import_programs("few", ["all"]) == []
+    refused = cmlib("fetch", "few", "--import", "few2")
+    assert refused.exit_code == 2 and "it has few0, few1-quiet" in refused.output
+
+
+@pytest.mark.parametrize("suffix, pack", [("", bytes), (".gz", gzip.compress)])
+def test_a_folder_stands_in_for_the_site(few, monkeypatch, suffix, pack):
+    for name, raw in FILES.items():
+        file = few / "folder" / f"{name}{suffix}"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(pack(raw))
+    monkeypatch.setenv("CMLIB_PUBLIC", str(few / "folder"))
+    assert "0 of them fetched" in cmlib("fetch", "few").output
+    assert public.read("intervals/few/other.csv") == FILES["intervals/few/other.csv"]
+    file.write_bytes(pack(b"another"))
+    with pytest.raises(public.PublicError, match="other.csv.* is not the file that was published"):
+        public.read("intervals/few/other.csv")
+    assert cmlib("fetch", "few").exit_code == 2
+
+
+def test_without_a_network_it_says_so_and_leaves_nothing(few, monkeypatch):
+    monkeypatch.setattr(download, "SITE", "http://127.0.0.1:9")
+    done = cmlib("fetch", "few")
+    assert done.exit_code == 2 and "Traceback" not in done.output
+    assert "a%20b.csv can't be reached" in done.output and "set CMLIB_PUBLIC" in done.output
+    assert not [file for file in few.joinpath("cache").rglob("*") if file.is_file()]
+
+
+@pytest.mark.parametrize(
+    "change, said", [("other", "is not the file that was published"), ("gone", "is not there")]
+)
+def test_what_is_not_what_was_published_is_refused_and_not_kept(few, site, change, said):
+    folder, _ = site
+    file = folder / "who/what/c0ffee/data/other.csv"
+    file.write_bytes(b"another") if change == "other" else file.unlink()
+    done = cmlib("fetch", "few")
+    assert done.exit_code == 2 and said in done.output and "Traceback" not in done.output
+    assert [file.name for file in (few / "cache").rglob("*") if file.is_file()] == ["a b.csv"]
+    assert public.read("intervals/few/other.csv") is None
+
+
+def test_the_list_and_unknown_names(few):
+    assert cmlib("fetch", "--list").output.startswith("few: 2 files, 0.0 MB, licence: MIT\n    what")
+    assert cmlib("fetch").exit_code == 2
+    refused = cmlib("fetch", "many")
+    assert refused.exit_code == 2 and "there are few" in refused.output
+
+
+def test_a_recording_that_marks_cut_becomes_a_program_a_mark(tmp_path, monkeypatch):
+    second = public.files("a15-cbench").query("file.str.contains('list2-Run-1-2000000')")
+    monkeypatch.setattr("cmlib.public.programs.files", lambda name: second)
+    made = import_programs("a15-cbench", ["cbench-2000MHz"], folder=tmp_path)
+    assert len(made) == 30 and "cbench-automotive_qsort1-2000MHz" in made
+    assert len(list((tmp_path / "cbench-bzip2d-2000MHz").glob("*.json"))) == 1
+    assert import_programs("a15-cbench", ["cbench-2000MHz"], folder=tmp_path) == []
