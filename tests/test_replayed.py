@@ -1,6 +1,7 @@
 """Ways of cleaning judged on a simulated run, where every count is known."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from cmlib import store, study
@@ -48,3 +49,19 @@ def test_without_a_simulated_run_there_is_none(tmp_path):
     url = f"sqlite:///{tmp_path / 'store.sqlite'}"
     store.rebuild(tmp_path / "recordings", url)
     assert study.simulated_run(url) is None
+
+
+def test_a_matrix_of_exact_counts_is_judged_event_by_event():
+    counted = np.exp(np.random.default_rng(0).normal(size=(240, 4)) / 5)
+    counted = pd.DataFrame(counted, columns=["cycles", "a", "b", "never"]).assign(never=0.0)
+    errors = study.replay_counts(counted, ["scaling", "joint"], rotations=[(2, 1), (2, 6)], phases=2)
+    assert set(errors["event"]) == {"a", "b"} and len(errors) == 2 * 2 * 2 * 2
+    row = errors.set_index(["event", "slots", "phase", "method"]).loc[("a", 6, 1, "scaling")]
+    a = counted["a"].to_numpy().reshape(40, 6)
+    off = np.abs(2 * a[:, 1::2].sum(axis=1) - a.sum(axis=1))
+    assert row["error"] == pytest.approx(100 * off.mean() / a.sum(axis=1).mean())
+    assert row["p95"] == pytest.approx(100 * np.quantile(off, 0.95) / a.sum(axis=1).mean())
+    assert row["share"] == 50 and np.isnan(row["covered"])
+    assert errors.query("method == 'joint'")["covered"].between(50, 100).all()
+    with pytest.raises(ValueError, match="12 intervals of 20"):
+        study.replay_counts(counted, rotations=[(2, 20)])

@@ -2,19 +2,20 @@
 
 from cmlib.clean.distribution import coverage, distribution_kinds
 from cmlib.clean.interpolation import interpolate
-from cmlib.clean.joint import clean_jointly, joint_estimates
+from cmlib.clean.joint import clean_jointly, joint_estimates, printed_errors
 from cmlib.clean.late import spread_late_readings
 from cmlib.clean.methods import DISTINCT_METHODS, METHODS, REGISTERED, SERIES_METHODS
 from cmlib.clean.missing import fill_missing, missing_samples
 from cmlib.clean.outliers import replace_outliers
 from cmlib.clean.replay import Replay, replay
 from cmlib.clean.run import clean_run
-from cmlib.clean.series import clean_series
+from cmlib.clean.series import FEWEST_SAMPLES, clean_series
 from cmlib.clean.sums import hold_sums
 from cmlib.clean.whole import whole_intervals
 
 __all__ = [
     "DISTINCT_METHODS",
+    "FEWEST_SAMPLES",
     "METHODS",
     "REGISTERED",
     "Replay",
@@ -29,6 +30,7 @@ __all__ = [
     "interpolate",
     "joint_estimates",
     "missing_samples",
+    "printed_errors",
     "replay",
     "replace_outliers",
     "spread_late_readings",

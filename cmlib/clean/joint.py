@@ -15,6 +15,7 @@ _NOT_SURE, _SURE = 0.25, 0.40
 # Predictions fill gaps where they miss by less than this share of what straight lines miss by.
 _MUCH_NEARER = 0.2
 _REACH = 5
+_FEWEST = 3
 
 
 def clean_jointly(counts, running, *, sums=(), groups=None):
@@ -91,6 +92,32 @@ def joint_estimates(counts, running, *, sums=(), groups=None):
     known = set(filled.columns[filled.notna().all()])
     sums = [(whole, parts) for whole, parts in sums if {whole, *parts} <= known]
     return hold_sums(cleaned, variance, sums), np.sqrt(variance)
+
+
+def printed_errors(counts, running):
+    """How far counts as perf prints them are likely to be off: what extrapolation adds.
+
+    Parameters
+    ----------
+    counts, running
+        As for :func:`joint_estimates`.
+
+    Returns
+    -------
+    DataFrame
+        Standard deviation of each count's error [events per interval]; 0 where it was counted all the time, NaN where
+        it was not counted.
+    """
+    estimates, share = _estimates(counts, running)
+    step = share_step(running.loc[:, running.lt(1).any()].to_numpy(dtype=float))
+    errors = estimates * np.nan
+    for event in counts:
+        seen = share[event].to_numpy() > 0
+        if seen.sum() >= _FEWEST:
+            shares = share[event].to_numpy()[seen]
+            turns = turns_per_interval(shares, step)
+            errors.loc[seen, event] = error_variance(estimates[event].to_numpy()[seen], shares, turns) ** 0.5
+    return errors
 
 
 def _estimates(counts, running):

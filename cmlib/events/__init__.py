@@ -5,6 +5,7 @@ from cmlib.events.kinds import kinds
 from cmlib.events.naming import abbreviate, base_name, copy_name, encode, second_readings
 from cmlib.events.perf_list import from_perf_list
 from cmlib.events.recognition import Recognised, recognise, say_recognised
+from cmlib.events.same import SameEvent, same_events
 from cmlib.events.simulated import cycle_estimate, is_simulated, simulated_events
 from cmlib.events.sums import umask_sums
 from cmlib.events.tables import (
@@ -22,6 +23,7 @@ from cmlib.events.translation import translate
 __all__ = [
     "EventError",
     "Recognised",
+    "SameEvent",
     "abbreviate",
     "base_name",
     "copy_name",
@@ -37,6 +39,7 @@ __all__ = [
     "read_table",
     "recognise",
     "say_recognised",
+    "same_events",
     "second_readings",
     "simulated_events",
     "table",

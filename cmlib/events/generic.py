@@ -41,3 +41,8 @@ _ALIASES = {
 
 HARDWARE_NAMES = frozenset([*HARDWARE, *(name for name, event in _ALIASES.items() if event in HARDWARE)])
 SOFTWARE_NAMES = frozenset([*SOFTWARE, *(name for name, event in _ALIASES.items() if event in SOFTWARE)])
+
+
+def canonical(name):
+    """The name that stands first where perf has several: ``cycles`` of ``cpu-cycles``."""
+    return _ALIASES.get(name, name)

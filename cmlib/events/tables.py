@@ -11,7 +11,7 @@ COLUMNS = ("event", "code", "umask", "bits", "counters", "unit", "abbr", "core",
 _NUMBERS = ("code", "umask", "bits", "counters", "core")
 _FILLED = ("event", "code", "umask", "counters", "unit", "description")
 _PROCESSORS, _GENERAL = "processors", "perf"
-_NO_TABLES = (_PROCESSORS, _GENERAL, "autoperf", "simulated")
+_NO_TABLES = (_PROCESSORS, _GENERAL, "autoperf", "generic", "generic_processors", "simulated")
 
 
 class EventError(CmlibError, ValueError):
@@ -112,14 +112,24 @@ def table_for(machine):
         None where the package has no table: take perf's own list then, by
         :func:`from_perf_list`.
     """
+    known = _processors(events_dir() / f"{_PROCESSORS}.csv")
+    return next((row.table for row in known if is_model_of(machine, row)), None)
+
+
+def is_model_of(machine, row):
+    """Whether a machine is one of those in a row of ``processors.csv``.
+
+    Parameters
+    ----------
+    machine : dict
+        As for `table_for`; of one whose vendor, family or model is not known, this is False.
+    row : namedtuple
+        With ``vendor``, ``family``, ``first_model`` and ``last_model``.
+    """
     vendor, family, model = (machine.get(key) for key in ("vendor", "family", "model"))
     if None in (vendor, family, model):
-        return None
-    for known in _processors(events_dir() / f"{_PROCESSORS}.csv"):
-        of_family = (vendor, family) == (known.vendor, known.family)
-        if of_family and known.first_model <= model <= known.last_model:
-            return known.table
-    return None
+        return False
+    return (vendor, family) == (row.vendor, row.family) and row.first_model <= model <= row.last_model
 
 
 @cache

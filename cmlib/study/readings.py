@@ -1,0 +1,230 @@
+"""What one multiplexed run tells of its own errors: events counted twice, sums that hold, ratios that are constant."""
+
+import numpy as np
+import pandas as pd
+
+from cmlib import clean, events
+from cmlib.study.data import whole_intervals
+from cmlib.study.event_tables import known_sums
+
+# Names that are one event on some kinds of processor only are taken for one if their totals agree so far.
+_ALIKE = 0.05
+_CONSTANTS, _CLOCKS = ("ref-cycles", "bus-cycles"), ("task-clock", "cpu-clock")
+_NINE_TENTHS = 1.645
+_COLUMNS = ["kind", "what", "apart", "shared", "share", "off", "evidence", "told_by"]
+# What is left of the disagreement of two readings if one is cleaned to the truth [%]: the other's error, 1 / sqrt(2).
+PERFECT = 100 / np.sqrt(2)
+
+
+def readings(run):
+    """Find the events that a run counted twice, and how far apart in the rotation.
+
+    They are told by what counters were set to: second readings that the recorder put in, and names that
+    processors count as one event (:func:`cmlib.events.same_events`). Likeness of the counts tells none.
+
+    Parameters
+    ----------
+    run : cmlib.store.Run
+
+    Returns
+    -------
+    DataFrame
+        A row a pair: ``first`` and ``second``; ``apart``, how many groups the one comes after the other in the
+        rotation, the shorter way round; ``shared``, how much of its time on a counter either has in common with the
+        other, as that follows from the order [%]; ``share``, the smaller mean running share [%]; ``off``, the mean
+        distance between the two as a share of their mean [%]; ``evidence``, whether they have no time in common;
+        and ``told_by``. Readings that share their time share their errors: that they agree proves nothing.
+    """
+    counts, running, again = _counted(run)
+    machine = run.meta.get("machine") or {}
+    pairs = [(event, reading, "counted twice by the recorder") for reading, event in again.items()]
+    for pair in events.same_events([name for name in counts if name not in again], machine):
+        totals = counts[[pair.first, pair.second]].sum()
+        if pair.certain or totals.min() > (1 - _ALIKE) * totals.max() > 0:
+            pairs.append((pair.first, pair.second, f"one code on {', '.join(pair.processors)}"))
+    rows = [_pair(counts, running, *pair) for pair in pairs if running[list(pair[:2])].lt(1).any(axis=None)]
+    columns = ["first", "second", "apart", "shared", "share", "off", "evidence", "told_by"]
+    found = pd.DataFrame(rows, columns=columns).astype({"apart": float, "evidence": bool})
+    return found.sort_values("shared", kind="stable", ignore_index=True)
+
+
+def evidence(run):
+    """List all that one run holds of evidence of its own errors.
+
+    Parameters
+    ----------
+    run : cmlib.store.Run
+
+    Returns
+    -------
+    DataFrame
+        A row each pair of readings (:func:`readings`), each sum of events that holds exactly, and each of
+        reference and bus cycles by the time on the processor, which is a frequency that does not change: ``kind``,
+        ``what``, ``apart``, ``shared``, ``share``, ``off``, ``evidence`` and ``told_by``. ``off`` is the mean distance
+        from what must hold [%]; `evidence` is False where slots are shared, or nothing was extrapolated.
+    """
+    counts, running, _ = _counted(run)
+    pairs = readings(run)
+    pairs = pairs.assign(kind="two readings", what=pairs["first"] + " = " + pairs["second"])
+    rows = [*_sums(run, counts, running), *_constants(counts, running)]
+    others = pd.DataFrame(rows, columns=_COLUMNS).astype(pairs.dtypes[_COLUMNS].to_dict())
+    return pd.concat([pairs[_COLUMNS], others], ignore_index=True)
+
+
+def judge_by_readings(run, methods=("counterminer", "interpolate", "joint")):
+    """Clean one reading of an event without sight of the other, and compare it with the other as perf printed it.
+
+    Smoothing cannot flatter itself there. As printed, both readings err; were the one cleaned to the truth, the
+    other's error would remain, 1 / sqrt(2) of their disagreement (:data:`PERFECT`), 29 % less.
+
+    Parameters
+    ----------
+    run : cmlib.store.Run
+    methods : sequence of str
+        Of :data:`cmlib.clean.METHODS`.
+
+    Returns
+    -------
+    DataFrame
+        A row a reading and method, of pairs that have no time in common: ``cleaned`` and ``other``; ``method``;
+        ``raw``, the mean distance of the two as printed, and ``off``, that of the cleaned one from the other as
+        printed [% of the mean count]; ``left``, the one as a share of the other [%]; and ``covered``, how many
+        of the other's counts lie in the 90 % intervals of their difference [%], known for "joint" alone.
+    """
+    counts, running, _ = _counted(run)
+    counts = counts.loc[:, counts.notna().sum() >= clean.FEWEST_SAMPLES]
+    running = running[counts.columns]
+    sums, printed = known_sums(run), clean.printed_errors(counts, running)
+    rows = []
+    for pair in readings(run).query("evidence").itertuples():
+        for own, other in ((pair.first, pair.second), (pair.second, pair.first)):
+            seen = counts[own].notna() & counts[other].notna()
+            raw = (counts[own] - counts[other])[seen].abs().mean()
+            without = counts.drop(columns=other), running.drop(columns=other)
+            estimates, errors = (part[own] for part in clean.joint_estimates(*without, sums=sums))
+            limit = _NINE_TENTHS * np.hypot(errors, printed[other])
+            inside = 100 * ((estimates - counts[other]).abs() <= limit)[seen].mean()
+            mean = counts[other][seen].mean()
+            for method in methods:
+                joint = method == "joint"
+                cleaned = estimates if joint else _cleaned(*without, own, method)
+                off = (cleaned - counts[other])[seen].abs().mean()
+                covered = inside if joint else np.nan
+                rows.append(
+                    (own, other, method, 100 * raw / mean, 100 * off / mean, 100 * off / raw, covered)
+                )
+    return pd.DataFrame(rows, columns=["cleaned", "other", "method", "raw", "off", "left", "covered"])
+
+
+def say_evidence(found):
+    """What there is, or what more it would take, in a sentence.
+
+    Parameters
+    ----------
+    found : DataFrame
+        As :func:`evidence` gives it.
+
+    Returns
+    -------
+    str
+        A clause without its full stop.
+    """
+    usable = found[found["evidence"]]
+    counted = usable["kind"].value_counts()
+    if len(usable):
+        kinds = ", ".join(f"{number} of {kind}" for kind, number in counted.items())
+        return f"the run holds evidence of its own errors: {kinds}"
+    near = (
+        "Those counted twice share their time on the counters, which proves nothing. " if len(found) else ""
+    )
+    return (
+        f"the run holds no evidence of its own errors. {near}Name one event twice, half the list apart "
+        "(`perf stat -e a,b,c,a,d,e`; `cmlib record` does so): how far the two readings are apart tells how large "
+        "errors are"
+    )
+
+
+def _counted(run):
+    """Counts and running shares, second readings among them in the order in which events took turns."""
+    counts, running = whole_intervals(run)
+    again = events.second_readings([*run.counts, *run.counts_again])
+    for reading in again:
+        before = _before(reading, run)
+        at = counts.columns.get_loc(before) + 1 if before in counts else len(counts.columns)
+        counts, running = counts.copy(), running.copy()
+        counts.insert(at, reading, run.counts_again[reading])
+        running.insert(at, reading, run.running_again[reading])
+    return counts, running, again
+
+
+def _before(reading, run):
+    listed = [event for group in run.meta["groups"] for event in group]
+    at = listed.index(reading) if reading in listed else 0
+    return listed[at - 1] if at else None
+
+
+def _pair(counts, running, first, second, told_by):
+    apart, shared = _apart(running, first, second)
+    share = 100 * running[[first, second]].mean().min()
+    off = _off(counts[first], counts[second])
+    return first, second, apart, shared, share, off, shared == 0 and np.isfinite(off), told_by
+
+
+def _apart(running, first, second):
+    """How many groups of the rotation lie between two events, and the share of their time in common [%]."""
+    turns = running.loc[:, running.lt(1).any()].fillna(0)
+    if not {first, second} <= set(turns):
+        return 0.0, 100.0
+    group = (turns.shift(axis=1) != turns).any().cumsum()
+    n = group.max()
+    apart = abs(group[first] - group[second])
+    apart = min(apart, n - apart)
+    at_once = max(1, round(turns.T.groupby(group).first().mean(axis=1).sum() + 0.4))
+    return float(apart), 100 * max(0.0, 1 - apart / at_once)
+
+
+def _off(counted, expected):
+    seen = counted.notna() & expected.notna()
+    mean = (counted + expected)[seen].mean() / 2
+    return 100 * (counted - expected)[seen].abs().mean() / mean if mean > 0 else np.nan
+
+
+def _sums(run, counts, running):
+    for whole, parts in known_sums(run):
+        members = [whole, *parts]
+        if not set(members) <= set(counts):
+            continue
+        shared = [_apart(running, whole, part)[1] for part in parts]
+        extrapolated = running[members].lt(1).any(axis=None)
+        off = _off(counts[whole], counts[list(parts)].sum(axis=1, min_count=len(parts)))
+        share = 100 * running[members].mean().min()
+        usable = bool(extrapolated and min(shared) < 100 and np.isfinite(off))
+        what = f"{whole} = {' + '.join(parts)}"
+        yield "exact sum", what, np.nan, max(shared), share, off, usable, "bits of the event table"
+
+
+def _constants(counts, running):
+    clock = next((name for name in _CLOCKS if name in counts and running[name].ge(1).all()), None)
+    for event in _CONSTANTS:
+        if clock is None or event not in counts or not counts[event].gt(0).any():
+            continue
+        ratio = (counts[event] / counts[clock].where(counts[clock] > 0)).replace(np.inf, np.nan)
+        usable = bool(running[event].lt(1).any())
+        off = 100 * (ratio / ratio.median() - 1).abs().mean()
+        told_by = "a frequency that does not change"
+        yield (
+            "constant",
+            f"{event} by {clock}",
+            np.nan,
+            0.0,
+            100 * running[event].mean(),
+            off,
+            usable,
+            told_by,
+        )
+
+
+def _cleaned(counts, running, event, method):
+    """One event's counts; by methods that look at one event at a time, without cleaning the others."""
+    wanted = list(counts) if clean.REGISTERED[method].whole_run else [event]
+    return clean.clean_run(counts[wanted], running[wanted], method=method)[0][event]
