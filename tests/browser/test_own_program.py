@@ -23,7 +23,14 @@ SOFTWARE = [
     "2",
 ]
 # Notebooks about programs of their own, and those that take events which the recording has not.
-OF_OTHERS = {"05_fingerprinting", "06_anomaly_detection", "07_compression", "08_tuning", "09_colocation"}
+OF_OTHERS = {
+    "05_fingerprinting",
+    "06_anomaly_detection",
+    "07_compression",
+    "08_tuning",
+    "09_colocation",
+    "09a_other_hardware",
+}
 OF_IPC = {"02_cleaning", "02b_extrapolation", "03_ranking", "03a_merging_runs", "04_interactions"}
 OF_STALLS = {"02a_topdown"}
 OF_SEVERAL_RUNS = {"02_cleaning", "03a_merging_runs"}

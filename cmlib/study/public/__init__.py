@@ -1,0 +1,1 @@
+"""What notebook 09a asks of recordings that others have published."""

@@ -1,0 +1,96 @@
+"""Notebook 09a's questions of public recordings, on what comes with the package."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cmlib.errors import NothingRecordedError
+from cmlib.study.public import cloudsuite
+
+HERE = "graph_analytics"
+
+
+@pytest.fixture(scope="module")
+def programs():
+    return cloudsuite.recorded(HERE)
+
+
+def test_rows_are_rates_of_all_runs_and_tell_neither_instructions_nor_cycles(programs):
+    assert {name for name, _ in programs} == {HERE} and len(programs) == 4
+    for data in programs.values():
+        assert data.runs > 1 and len(data.X) == len(data.ipc) <= 500
+        ratio = data.counts["instructions"] / data.counts["cycles"]
+        np.testing.assert_allclose(data.ipc, ratio)
+        again = data.X["branches"] * data.counts["instructions"]
+        np.testing.assert_allclose(again, data.counts["branches"])
+        assert not {"instructions", "cycles", "UOPS_RETIRED_ALL", "RETIRED_UOPS", "seconds"} & set(data.X)
+
+
+def test_another_program_than_cloudsuites_is_left_to_other_notebooks():
+    with pytest.raises(NothingRecordedError, match="is not among CloudSuite's programs"):
+        cloudsuite.recorded("gcc")
+
+
+def test_models_are_judged_on_rows_that_they_never_saw(programs):
+    """Where IPC has nothing to do with the events, no model is better than the mean."""
+    data = programs[HERE, "Xeon-X5650"]
+    errors = cloudsuite.errors_by_size(data)
+    assert errors["n_events"].tolist() == [data.X.shape[1], 6, 3]
+    assert (errors["error"] < errors["mean_baseline"] / 2).all()
+    shuffled = np.random.default_rng(0).permutation(data.ipc)
+    noise = cloudsuite.Recorded(data.X, pd.Series(shuffled), data.counts, data.runs)
+    judged = cloudsuite.errors_by_size(noise, sizes=(3,))
+    assert judged["error"].iloc[0] > 0.75 * judged["mean_baseline"].iloc[0]
+
+
+def planted(orders):
+    """Importances of six events by program and processor, most important first as said."""
+    return {name: pd.Series(np.arange(len(order), 0.0, -1), list(order)) for name, order in orders.items()}
+
+
+def test_a_program_that_follows_the_same_events_everywhere_is_found():
+    orders = {f"p{n}": "".join(np.random.default_rng(n).permutation(list("abcdefghij"))) for n in range(6)}
+    pairs = cloudsuite.compare_rankings(
+        planted({(name, processor): order for name, order in orders.items() for processor in "XY"})
+    )
+    means = cloudsuite.agreement(pairs)
+    assert means["pairs"].sum() == len(pairs) == 12 * 11 / 2
+    assert means.loc["program", ["kendall", "shared"]].tolist() == pytest.approx([1, 5])
+    assert means["by chance"].eq(2.5).all()
+    gap, p = cloudsuite.program_effect(pairs)
+    assert gap > 0.5 and p < 0.02
+
+
+def test_rankings_that_follow_the_processor_are_no_programs_own():
+    orders = {
+        (f"p{n}", processor): "abcdefghij" if processor == "X" else "jihgfedcba"
+        for n in range(5)
+        for processor in "XY"
+    }
+    pairs = cloudsuite.compare_rankings(planted(orders))
+    gap, p = cloudsuite.program_effect(pairs)
+    assert gap == pytest.approx(0) and p == 1
+    assert cloudsuite.agreement(pairs).loc["processor", "kendall"] == pytest.approx(1)
+
+
+def test_one_program_alone_has_no_effect_to_be_tested():
+    pairs = cloudsuite.compare_rankings(planted({("p", "X"): "abc", ("p", "Y"): "abc"}))
+    assert np.isnan(cloudsuite.program_effect(pairs)).all()
+
+
+def test_a_model_of_the_same_rows_is_a_transfer_without_loss(programs):
+    data = programs[HERE, "Xeon-X5650"]
+    moved = cloudsuite.transfer({(HERE, "one"): data, (HERE, "other"): data})
+    assert len(moved) == 2 and (moved["error"] < moved["mean"] / 5).all() and (moved["spearman"] > 0.9).all()
+
+
+def test_the_notebook_tells_errors_and_agreement(smoke):
+    from tests.test_notebooks import numbers
+
+    found = numbers(smoke, "09a_other_hardware")
+    ours, mean = (
+        found[f"CloudSuite: error {name}, median"]
+        for name in ("on unseen stretches, all events", "of the mean")
+    )
+    assert 0 < ours < mean / 2
+    assert found["CloudSuite: recordings whose model is worse than the mean"] == 0
