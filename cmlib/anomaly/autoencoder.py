@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from cmlib.anomaly import batched
+from cmlib.anomaly import network
 from cmlib.anomaly.scaling import usual_range
 
 WIDTHS_OF_32 = (16, 12, 11, 10, 9, 8, 7, 6, 5, 4)  # of all layers in Table 3
@@ -248,10 +248,7 @@ class Autoencoder(BaseEstimator):
         return self._scale(validate_data(self, X, dtype=np.float64, reset=False))
 
     def _through(self, x):
-        stack = [
-            array[None] if array.ndim == 2 else array[None, None] for layer in self.layers_ for array in layer
-        ]
-        return batched.reconstruct(stack, x)[0]
+        return network.reconstruct(self.layers_, x)
 
     def _prepared(self, X):
         """Samples as they are learned."""
@@ -260,7 +257,7 @@ class Autoencoder(BaseEstimator):
         return self._scale(X).astype(np.float32)
 
     def _trained(self, x, candidates, seed, epochs):
-        return batched.train(
+        return network.train(
             x,
             list(candidates["topology"]),
             [(seed, start) for start in candidates["start"]],
@@ -320,7 +317,7 @@ def fit_each(model, samples):
     prepared = [one._prepared(own) for one, own in zip(clones, samples, strict=True)]
     seed = check_random_state(clone(model).random_state).randint(2**31)
     candidates = clones[0]._candidates()
-    models, errors = batched.train_each(
+    models, errors = network.train_each(
         [x for x in prepared for _ in candidates],
         candidates[0][0],
         [(seed, start) for _ in clones for _, start in candidates],

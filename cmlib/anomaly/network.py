@@ -1,0 +1,276 @@
+"""Small autoencoders with tied weights and sigmoids, trained by a compiled loop, one model after the other.
+
+A model is one row of numbers: of each layer the weights (in, out), the biases (out,) and the biases on the way back
+(in,). Samples of a batch lie along the last axis, so that a loop over them is computed several at a time.
+"""
+
+import numba
+import numpy as np
+from scipy.special import expit
+
+# No NaN gets here, and sums may be taken in any order: only then are loops computed several samples at a time.
+_compiled = numba.njit(
+    cache=True, error_model="numpy", fastmath={"contract", "reassoc", "nsz", "arcp", "nnan", "ninf"}
+)
+
+
+def train(x, topologies, seeds, *, epochs, batch_size, learning_rate, order_seed):
+    """Train one tied-weight sigmoid autoencoder for each pair of topology and seed, on the same samples.
+
+    Loss is the squared reconstruction error of a sample, summed over its counters and averaged over the
+    batch (AutoPerf, §3.3); optimizer is Adam (Kingma and Ba 2015), in single precision.
+
+    Parameters
+    ----------
+    x : ndarray of float, shape (n_samples, n_features)
+        Scaled to [0, 1]. Never modified.
+    topologies : sequence of tuple of int
+        Widths of the encoding layers, input excluded, strictly falling: (10, 6) is 32-10-6-10-32.
+    seeds : sequence of seeds for `numpy.random.default_rng`, same length
+        Start of each model.
+    epochs, batch_size : int
+    learning_rate : float
+    order_seed : int
+        Seed of the order in which samples are visited, common to all models.
+
+    Returns
+    -------
+    models : list of (list of layers)
+        In the order given; a layer is (weight (in, out), bias (out,), back_bias (in,)).
+    errors : ndarray of float, shape (n_models,)
+        Mean reconstruction error over the last epoch.
+    """
+    x = np.ascontiguousarray(x, dtype=np.float32)
+    orders = _orders(order_seed, epochs, len(x))
+    models, errors = [], np.empty(len(topologies))
+    for place, (topology, seed) in enumerate(zip(topologies, seeds, strict=True)):
+        widths = np.array((x.shape[1], *topology))
+        model = _start(widths, seed)
+        errors[place] = _descend(model, widths, x, orders, batch_size, learning_rate)
+        models.append(_layers(model, widths))
+    return models, errors
+
+
+def train_each(samples, topology, seeds, *, epochs, batch_size, learning_rate, order_seed):
+    """Train autoencoders of one topology, each on samples of its own, as `train` would one by one.
+
+    Parameters
+    ----------
+    samples : sequence of ndarray of float, each of shape (n_samples, n_features)
+        Scaled to [0, 1]; n_samples may differ.
+    topology : tuple of int
+    seeds : sequence of seeds, one a model
+    epochs, batch_size, learning_rate, order_seed
+        As for `train`.
+
+    Returns
+    -------
+    models, errors
+        As from `train`, in the order given.
+    """
+    how = {"epochs": epochs, "batch_size": batch_size, "learning_rate": learning_rate}
+    trained = [
+        train(own, [topology], [seed], order_seed=order_seed, **how)
+        for own, seed in zip(samples, seeds, strict=True)
+    ]
+    return [models[0] for models, _ in trained], np.array([errors[0] for _, errors in trained])
+
+
+def reconstruct(layers, x):
+    """Send samples through an autoencoder and back.
+
+    Parameters
+    ----------
+    layers : list of (weight (in, out), bias (out,), back_bias (in,))
+    x : ndarray, shape (n_samples, n_features)
+
+    Returns
+    -------
+    ndarray of float, shape (n_samples, n_features)
+    """
+    for weight, bias, _ in layers:
+        x = expit(x @ weight + bias)
+    for weight, _, back_bias in reversed(layers):
+        x = expit(x @ weight.T + back_bias)
+    return x
+
+
+def gradient(layers, x):
+    """Mean squared error of samples, summed over counters, and its derivative by every parameter.
+
+    Parameters
+    ----------
+    layers : list of (weight (in, out), bias (out,), back_bias (in,))
+    x : ndarray, shape (n_samples, n_features)
+
+    Returns
+    -------
+    loss : float
+    slopes : list of (weight (in, out), bias (out,), back_bias (in,))
+    """
+    widths = np.array([x.shape[1], *(len(bias) for _, bias, _ in layers)])
+    model = np.concatenate([array.ravel() for layer in layers for array in layer]).astype(np.float32)
+    slopes, room = np.empty_like(model), _room(widths, len(x))
+    room[0][0] = x.T
+    loss = _gradient(model, widths, len(x), *room, slopes)
+    return loss / len(x), _layers(slopes, widths)
+
+
+def _orders(seed, epochs, n_samples):
+    """In which order samples are visited, shape (epochs, n_samples)."""
+    rng = np.random.default_rng(seed)
+    return np.stack([rng.permutation(n_samples) for _ in range(epochs)])
+
+
+def _start(widths, seed):
+    """Glorot-uniform weights, four times as wide, as sigmoids need, and zero biases."""
+    rng, parts = np.random.default_rng(seed), []
+    for n_in, n_out in zip(widths, widths[1:], strict=False):
+        limit = 4 * np.sqrt(6 / (n_in + n_out))
+        parts += [rng.uniform(-limit, limit, n_in * n_out), np.zeros(n_out + n_in)]
+    return np.concatenate(parts).astype(np.float32)
+
+
+def _layers(model, widths):
+    """A row of numbers as layers."""
+    layers, first = [], 0
+    for n_in, n_out in zip(widths, widths[1:], strict=False):
+        weight, bias, back_bias, _ = np.split(model[first:], np.cumsum([n_in * n_out, n_out, n_in]))
+        layers.append((weight.reshape(n_in, n_out), bias, back_bias))
+        first += n_in * n_out + n_out + n_in
+    return layers
+
+
+@_compiled
+def _room(widths, batch_size):
+    """Activations on the way in and out, and two slopes, each (…, n_features, batch_size)."""
+    shape = (len(widths), widths[0], batch_size)
+    activations = np.empty(shape, np.float32), np.empty(shape, np.float32)
+    return *activations, np.empty(shape[1:], np.float32), np.empty(shape[1:], np.float32)
+
+
+@_compiled
+def _descend(model, widths, x, orders, batch_size, learning_rate):
+    """Move a model by Adam, in place; its mean error over the last epoch."""
+    ups, downs, slope, other = _room(widths, batch_size)
+    slopes, means, squares = np.empty_like(model), np.zeros_like(model), np.zeros_like(model)
+    steps, total = 0, 0.0
+    for epoch in range(len(orders)):
+        total = 0.0
+        for first in range(0, len(x), batch_size):
+            count = min(batch_size, len(x) - first)
+            for sample in range(count):
+                row = orders[epoch, first + sample]
+                for feature in range(x.shape[1]):
+                    ups[0, feature, sample] = x[row, feature]
+            total += _gradient(model, widths, count, ups, downs, slope, other, slopes)
+            steps += 1
+            rate = np.float32(learning_rate * np.sqrt(1 - 0.999**steps) / (1 - 0.9**steps))
+            for k in range(len(model)):
+                means[k] += np.float32(0.1) * (slopes[k] - means[k])
+                squares[k] += np.float32(0.001) * (slopes[k] * slopes[k] - squares[k])
+                model[k] -= rate * means[k] / (np.sqrt(squares[k]) + np.float32(1e-8))
+    return total / len(x)
+
+
+@_compiled
+def _gradient(model, widths, count, ups, downs, slope, other, slopes):
+    """Summed loss of the batch in `ups[0]`; the derivative of its mean by the model goes into `slopes`.
+
+    `ups[i]` enters layer i on the way in, `downs[i]` leaves it on the way out.
+    """
+    depth = len(widths) - 1
+    starts = np.zeros(depth + 1, np.int64)
+    for layer in range(depth):
+        n_in, n_out = widths[layer], widths[layer + 1]
+        starts[layer + 1] = starts[layer] + n_in * n_out + n_out + n_in
+        weight = model[starts[layer] :]
+        _product(weight, n_in, n_out, n_out, 1, ups[layer], ups[layer + 1], count)
+        _activate(ups[layer + 1], weight[n_in * n_out :], n_out, count)
+    downs[depth] = ups[depth]
+    for layer in range(depth - 1, -1, -1):
+        n_in, n_out, weight = widths[layer], widths[layer + 1], model[starts[layer] :]
+        _product(weight, n_out, n_in, 1, n_out, downs[layer + 1], downs[layer], count)
+        _activate(downs[layer], weight[n_in * n_out + n_out :], n_in, count)
+
+    loss, weigh = np.float32(0), np.float32(2.0 / count)
+    for feature in range(widths[0]):
+        for sample in range(count):
+            difference = downs[0, feature, sample] - ups[0, feature, sample]
+            loss += difference * difference
+            slope[feature, sample] = weigh * difference
+
+    for layer in range(depth):
+        n_in, n_out, start = widths[layer], widths[layer + 1], starts[layer]
+        _through_sigmoid(slope, downs[layer], slopes[start + n_in * n_out + n_out :], n_in, count)
+        slopes[start : start + n_in * n_out] = 0
+        _add_products(slope, n_in, downs[layer + 1], n_out, slopes[start:], count)
+        _product(model[start:], n_in, n_out, n_out, 1, slope, other, count)
+        slope, other = other, slope
+    for layer in range(depth - 1, -1, -1):
+        n_in, n_out, start = widths[layer], widths[layer + 1], starts[layer]
+        _through_sigmoid(slope, ups[layer + 1], slopes[start + n_in * n_out :], n_out, count)
+        _add_products(ups[layer], n_in, slope, n_out, slopes[start:], count)
+        if layer:
+            _product(model[start:], n_out, n_in, 1, n_out, slope, other, count)
+            slope, other = other, slope
+    return loss
+
+
+@_compiled
+def _product(weight, n_from, n_to, from_step, to_step, x, z, count):
+    """``z[j] = sum of weight[i * from_step + j * to_step] * x[i]``: by a matrix or its transpose."""
+    for j in range(n_to):
+        for s in range(count):
+            z[j, s] = 0
+        for i in range(n_from):
+            factor = weight[i * from_step + j * to_step]
+            for s in range(count):
+                z[j, s] += factor * x[i, s]
+
+
+@_compiled
+def _add_products(x, n_x, y, n_y, slopes, count):
+    """Add ``x[i] @ y[j]`` to the slope of weight (i, j)."""
+    for i in range(n_x):
+        for j in range(n_y):
+            total = np.float32(0)
+            for s in range(count):
+                total += x[i, s] * y[j, s]
+            slopes[i * n_y + j] += total
+
+
+@_compiled
+def _through_sigmoid(slope, activation, slopes, n, count):
+    """From the slope by what a sigmoid gave to that by what it got, and its sum, the bias's."""
+    for i in range(n):
+        total = np.float32(0)
+        for s in range(count):
+            slope[i, s] *= activation[i, s] * (np.float32(1) - activation[i, s])
+            total += slope[i, s]
+        slopes[i] = total
+
+
+@_compiled
+def _activate(z, bias, n, count):
+    """Sigmoid in place, by tanh's rational approximation to single precision.
+
+    A call of exp would be computed for one sample at a time. Coefficients are those of Eigen's ``ptanh``; beyond
+    7.9 tanh is 1 to single precision.
+    """
+    for i in range(n):
+        for s in range(count):
+            x = min(max(np.float32(0.5) * (z[i, s] + bias[i]), np.float32(-7.9)), np.float32(7.9))
+            q = x * x
+            above = np.float32(-2.76076847742355e-16)
+            above = above * q + np.float32(2.00018790482477e-13)
+            above = above * q + np.float32(-8.60467152213735e-11)
+            above = above * q + np.float32(5.12229709037114e-08)
+            above = above * q + np.float32(1.48572235717979e-05)
+            above = above * q + np.float32(6.37261928875436e-04)
+            above = above * q + np.float32(4.89352455891786e-03)
+            below = np.float32(1.19825839466702e-06)
+            below = below * q + np.float32(1.18534705686654e-04)
+            below = below * q + np.float32(2.26843463243900e-03)
+            below = below * q + np.float32(4.89352518554385e-03)
+            z[i, s] = np.float32(0.5) * (x * above / below) + np.float32(0.5)
