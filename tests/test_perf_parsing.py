@@ -5,6 +5,7 @@ import math
 import pytest
 from pandas.testing import assert_frame_equal
 
+from cmlib import perf
 from cmlib.perf import ParseError, parse_stat, split_runs
 from tests.naive import parsing as naive
 from tests.perf_output import GOLDEN, frame_of, golden
@@ -162,11 +163,18 @@ def test_rows_without_an_event_name_are_left_out():
     assert parse_stat("# started on\n" + text + "\n")["event"].tolist() == ["cycles"]
 
 
-def test_a_cgroup_is_refused_rather_than_taken_for_a_part_of_the_name():
+def test_a_second_cgroup_is_refused_and_none_is_taken_for_a_part_of_the_name():
     for separator in ",;":
-        row = separator.join(["1.000000001", "5", "", "cycles", "user.slice", "1000", "100.00", "", ""])
-        with pytest.raises(ParseError, match=r"line 1, '1\.000000001"):
-            parse_stat(row + "\n")
+        one, other = (
+            separator.join(["1.000000001", "5", "", "cycles", cgroup, "1000", "98.00", "", ""]) + "\n"
+            for cgroup in ("user.slice", "system.slice/cron.service")
+        )
+        assert parse_stat(one)[["event", "value", "running"]].to_numpy().tolist() == [["cycles", 5, 0.98]]
+        with pytest.raises(
+            ParseError, match="line 2, .* counts cgroup system.slice/cron.service, and the first"
+        ):
+            parse_stat(one + other)
+    assert perf.about(one).remarks == ("Counts are those of cgroup user.slice.",)
 
 
 def test_nothing_counted_is_an_empty_frame():

@@ -5,6 +5,7 @@
 
 import re
 import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -21,11 +22,13 @@ ROOT = Path(__file__).parents[1]
 OWN = ("record", "import", "run", "diagnose", "compare")
 RECORD, IMPORT = "record myapp -- ./myapp --its arguments", "import NAME FILE…"
 TRY_OUT = "import tryout data/recordings/gcc/mlpx12-p0-00.csv.gz"
+SERVICE = "record service --pid 812 --seconds 60"
 DIAGNOSE, COMPARE = "diagnose -- ./myapp", "compare './old' './new'"
 ELSEWHERE = {
     "run live -p program=tryout",
     "run live -p program=myapp",
     "run live -p program=gcc",
+    "run live -p program=service",
     "record myapp --samples --compress -- ./myapp",  # test_samples.py
     "record myapp --simulate -- ./myapp",  # test_simulate.py
     "record --program sort",  # test_programs.py
@@ -59,7 +62,7 @@ def test_every_line_for_one_s_own_program_is_typed_in_some_test():
         line.split(" # ")[0].split("   #")[0].strip()
         for line in re.findall(rf"(?<!from )cmlib ((?:{'|'.join(OWN)}) [^`\n]*)", text)
     }
-    assert found == {RECORD, IMPORT, TRY_OUT, DIAGNOSE, COMPARE} | ELSEWHERE
+    assert found == {RECORD, IMPORT, TRY_OUT, SERVICE, DIAGNOSE, COMPARE} | ELSEWHERE
 
 
 @pytest.mark.needs("perf")
@@ -70,6 +73,16 @@ def test_a_program_is_recorded(folder):
     runs = record.existing_runs(folder / "data/recordings/myapp")
     assert list(runs) == ["software-p0-00", "software-p1-00", "software-p2-00"]
     assert {meta["command"] for meta in runs.values()} == {"./myapp --its arguments"}
+
+
+@pytest.mark.needs("perf")
+def test_a_running_service_is_recorded(folder):
+    with subprocess.Popen(["sh", "-c", "while :; do ls / >/dev/null; done"]) as service:
+        done = typed(SERVICE, **{"812": str(service.pid), "60": "0.5"})
+        service.kill()
+    assert done.exit_code == 0, done.output
+    assert "counting sh (process" in done.stderr and "cmlib run live -p program=service" in done.stdout
+    assert list(record.existing_runs(folder / "data/recordings/service")) == ["software-p0-00"]
 
 
 def test_the_file_that_one_tries_it_on_is_there(folder):

@@ -33,6 +33,7 @@ _IF_ABSENT = {
     "condition": "",
     "source": PERF,
     "simulator": None,
+    "attached": None,
 }
 _HOW = (
     "Such files are written by `cmlib record` and `cmlib import`; move anything else out of the recordings."
@@ -114,6 +115,7 @@ def _problem(meta, file):
         ("running_shares", lambda known: type(known) is bool, "true or false"),
         ("source", lambda source: source in _CONTENT, " or ".join(_CONTENT)),
         ("simulator", lambda simulator: simulator is None or isinstance(simulator, dict), "an object"),
+        ("attached", lambda attached: attached is None or isinstance(attached, dict), "an object"),
         ("machine", lambda machine: isinstance(machine, dict), "an object"),
         ("program", lambda program: program == file.parent.name, f"the folder's name, {file.parent.name!r}"),
         ("run", lambda run: run == file.stem, f"the file's name, {file.stem!r}"),

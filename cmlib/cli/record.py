@@ -3,10 +3,14 @@
 import click
 from click.core import ParameterSource
 
+from cmlib.cli.attaching import attach, attaching_options
 from cmlib.cli.sampling import sample, sampling_options
 from cmlib.cli.simulating import simulating_options
 
 _OF_PERF = ("mode", "events", "counters", "interval_ms", "per_run", "modifier", "pinned", "wait", "program")
+_OF_ATTACHED = ("events", "counters", "interval_ms", "modifier", "set_name")
+_OF_COMMANDS = ("program", "scale", "options", "mode", "passes", "per_run", "intervals", "every_blocks")
+_OPTION = {"passes": "--runs", "options": "--option"}
 _OF_SIMULATION = ("passes", "set_name", "caches", "note", "intervals", "every_blocks")
 
 
@@ -62,6 +66,7 @@ _OF_SIMULATION = ("passes", "set_name", "caches", "note", "intervals", "every_bl
     metavar="N",
     help="Simulated: basic blocks of an interval; saves the run that estimates them.",
 )
+@attaching_options
 @sampling_options
 @simulating_options
 @click.pass_context
@@ -85,13 +90,21 @@ def record(context, name, command, program, scale, options, note, wait, pinned, 
     instructions, loads, stores and branches are exact and misses and mispredictions come from a model, in
     intervals of equal numbers of basic blocks. See docs/simulated-counts.md.
 
+    With --pid, --cgroup or --system, what runs already is counted instead, for --seconds and in one multiplexed
+    run; nothing of it is started, signalled or ended. See docs/running-services.md.
+
     COMMAND gets no input, its output is discarded, its standard error is shown if it fails. When it ends,
     whatever it left running is ended too.
     """
     from cmlib.record import Request, record_program
 
-    sampling, simulated = how.pop("sampling"), how.pop("simulated")
+    sampling, simulated, attached = (how.pop(key) for key in ("sampling", "simulated", "attached"))
     intervals = {key: how.pop(key) for key in ("intervals", "every_blocks")}
+    if attached is not None:
+        _check_attached(context, name, command, sampling, simulated)
+        request = Request(pinned=_listed(pinned), **{key: how[key] for key in _OF_ATTACHED})
+        attach(name, attached, request, wait=wait, note=note)
+        return
     if simulated is not None:
         _check_simulated(context, sampling)
         _simulate(name, command, how, caches=simulated, note=note, **intervals)
@@ -102,16 +115,38 @@ def record(context, name, command, program, scale, options, note, wait, pinned, 
     if sampling is not None:
         sample(name, recorded, sampling, events=how["events"], modifier=how["modifier"], wait=wait)
         return
-    request = Request(pinned=tuple(filter(None, pinned.split(","))), **how)
+    request = Request(pinned=_listed(pinned), **how)
     for set_name, made in record_program(name, recorded, request, wait=wait, note=note).items():
         click.echo(f"{name}: {len(made)} runs made, set {set_name} is complete")
     click.echo(f"Study it: cmlib run live -p program={name}")
 
 
+def _listed(pinned):
+    return tuple(filter(None, pinned.split(",")))
+
+
+def _check_attached(context, name, command, sampling, simulated):
+    if name is None:
+        raise click.UsageError("give a NAME for what is recorded.")
+    if command:
+        raise click.UsageError(
+            "--pid, --cgroup and --system count what runs already: give no command beside them."
+        )
+    if sampling is not None or simulated is not None:
+        raise click.UsageError("--samples and --simulate start a command; what runs already is counted.")
+    if given := _given(context, _OF_COMMANDS):
+        raise click.UsageError(f"{given} is for a command that cmlib starts, not for what runs already.")
+
+
+def _given(context, keys):
+    """The first of some options that stands in the command line, as it stands there; None if none does."""
+    chosen = (key for key in keys if context.get_parameter_source(key) == ParameterSource.COMMANDLINE)
+    return next((_OPTION.get(key, f"--{key.replace('_', '-')}") for key in chosen), None)
+
+
 def _check_simulated(context, sampling):
-    given = [key for key in _OF_PERF if context.get_parameter_source(key) == ParameterSource.COMMANDLINE]
-    if given or sampling is not None:
-        asked = f"--{given[0].replace('_', '-')}" if given else "--samples"
+    asked = _given(context, _OF_PERF) or ("--samples" if sampling is not None else None)
+    if asked:
         raise click.UsageError(f"{asked} is for perf; a simulation counts all its events in every interval.")
 
 

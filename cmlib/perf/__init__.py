@@ -1,6 +1,6 @@
 """`perf stat`: the command that counts, what it writes, and the series in it."""
 
-from cmlib.perf.command import stat_command
+from cmlib.perf.command import attached_command, stat_command
 from cmlib.perf.cutting import begin_ns, cut
 from cmlib.perf.grammar import ParseError
 from cmlib.perf.pivot import series
@@ -10,6 +10,7 @@ __all__ = [
     "ParseError",
     "about",
     "at_place",
+    "attached_command",
     "begin_ns",
     "cut",
     "parse_stat",

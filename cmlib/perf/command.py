@@ -32,6 +32,33 @@ def stat_command(plan, encodings, output, command, *, pids=()):
     """
     if not command:
         raise ValueError("no command to count: give the program and its arguments.")
+    counted = ["-p", ",".join(map(str, pids))] if pids else []
+    return [*_counting(plan, encodings, output), *counted, "--", *command]
+
+
+def attached_command(plan, encodings, output, options):
+    """Build the command that counts what runs already, until it is stopped.
+
+    Parameters
+    ----------
+    plan, encodings, output
+        As for :func:`stat_command`.
+    options : sequence of str
+        What to count: ``-p PID,PID``, ``-a``, or ``-a -G CGROUP``.
+
+    Returns
+    -------
+    list of str
+
+    Raises
+    ------
+    ValueError
+        If there is nothing to count.
+    """
+    return [*_counting(plan, encodings, output), *options]
+
+
+def _counting(plan, encodings, output):
     pinned = [_told(event, plan.modifier, encodings, pinned=True) for event in plan.pinned]
     groups = [
         "{" + ",".join(_told(event, plan.modifier, encodings) for event in group) + "}"
@@ -40,9 +67,7 @@ def stat_command(plan, encodings, output, command, *, pids=()):
     if not pinned and not groups:
         raise ValueError(f"plan {plan.set!r}, part {plan.part}: no event to count.")
     selected = [argument for event in [*pinned, *groups] for argument in ("-e", event)]
-    counted = ["-p", ",".join(map(str, pids))] if pids else []
-    head = ["perf", "stat", "-I", str(plan.interval_ms), "-x", ",", "-o", output]
-    return [*head, *selected, *counted, "--", *command]
+    return ["perf", "stat", "-I", str(plan.interval_ms), "-x", ",", "-o", output, *selected]
 
 
 def _told(event, modifier, encodings, *, pinned=False):

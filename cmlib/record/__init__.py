@@ -2,9 +2,11 @@
 
 from cmlib.record.acceptance import judge
 from cmlib.record.archive import RecordError, existing_runs
+from cmlib.record.attached import record_attached
 from cmlib.record.imports import import_files
 from cmlib.record.program import Counted, Program
-from cmlib.record.protocol import Request, record_program
+from cmlib.record.protocol import record_program
+from cmlib.record.request import Request
 from cmlib.record.session import record
 
 __all__ = [
@@ -16,5 +18,6 @@ __all__ = [
     "import_files",
     "judge",
     "record",
+    "record_attached",
     "record_program",
 ]

@@ -5,7 +5,16 @@ import re
 from pathlib import Path
 
 from cmlib.archive import errors_as, pack, read_file, unpack, write_recording
-from cmlib.archive.runs import SCHEMA, VALGRIND, check_run, content_suffix, read_run, source_of
+from cmlib.archive.runs import (
+    SCHEMA,
+    VALGRIND,
+    check_run,
+    content_suffix,
+    events_of,
+    read_run,
+    run_name,
+    source_of,
+)
 from cmlib.errors import CmlibError
 
 _PLAN = ("mode", "pinned", "groups", "modifier", "interval_ms", "encodings")
@@ -105,6 +114,32 @@ def check_comparable(existing, intended):
 
 def _same_interval(there, here):
     return abs(there - here) <= 0.01 * max(there, here)
+
+
+def next_place(program, set_name, names, existing):
+    """Where a run belongs: the next pass of those that count the same events, else a further part of the set.
+
+    Parameters
+    ----------
+    program, set_name : str
+    names : list of str
+        Events of the run, pinned ones first.
+    existing : dict of str to dict
+        Metadata of the program's runs.
+
+    Returns
+    -------
+    place : dict
+        program, set, pass, part, run.
+    alike : list of dict
+        Metadata of the runs that count the same events.
+    """
+    of_set = [meta for meta in existing.values() if meta["set"] == set_name]
+    alike = [meta for meta in of_set if events_of(meta) == names]
+    part = alike[0]["part"] if alike else 1 + max((meta["part"] for meta in of_set), default=-1)
+    number = 1 + max((meta["pass"] for meta in alike), default=-1)
+    place = {"program": program, "set": set_name, "pass": number, "part": part}
+    return place | {"run": run_name(set_name, number, part)}, alike
 
 
 def add_run(folder, meta, raw, *, compressed=None):

@@ -173,8 +173,25 @@ def ending(code):
     return f"exit code {code}" + (f" (signal {code - 128})" if code > 128 else "")
 
 
-def _keep(command, errors, lock, environment):
-    keeper = subprocess.Popen(
+def start_kept(command, errors, lock, environment=()):
+    """Start perf below a process that ends it when this one ends, or closes that process's standard input.
+
+    Parameters
+    ----------
+    command : list of str
+    errors : file
+        For what it writes to standard error.
+    lock : int or None
+        Descriptor of the lock that is held until the last process has ended.
+    environment : mapping of str to str, optional
+        Added variables.
+
+    Returns
+    -------
+    subprocess.Popen
+        SIGINT to it goes on to perf.
+    """
+    return subprocess.Popen(
         kept(command),
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
@@ -183,6 +200,10 @@ def _keep(command, errors, lock, environment):
         start_new_session=True,
         pass_fds=() if lock is None else (lock,),
     )
+
+
+def _keep(command, errors, lock, environment):
+    keeper = start_kept(command, errors, lock, environment)
     try:
         return keeper.wait()
     finally:

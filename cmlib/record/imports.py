@@ -4,13 +4,14 @@ from pathlib import Path
 
 from cmlib import machine, places
 from cmlib.archive import as_text, errors_as, locked, make_folder
-from cmlib.archive.runs import check_run, events_of, run_name
+from cmlib.archive.runs import check_run, events_of
 from cmlib.record.archive import (
     RecordError,
     add_run,
     check_comparable,
     check_names,
     existing_runs,
+    next_place,
     read_raw,
 )
 from cmlib.record.marks import read_marks
@@ -138,17 +139,7 @@ def _metadata(name, source, set_name, ready):
     n_unpinned = len(events_of(facts)) - len(facts["pinned"])
     chosen = set_name or (_UNMULTIPLEXED if facts["mode"] == "ocoe" else f"mlpx{n_unpinned}")
     check_names(name, chosen)
-    of_set = [meta for meta in ready.values() if meta["set"] == chosen]
-    alike = [meta for meta in of_set if events_of(meta) == events_of(facts)]
-    part = alike[0]["part"] if alike else 1 + max((meta["part"] for meta in of_set), default=-1)
-    number = 1 + max((meta["pass"] for meta in alike), default=-1)
-    place = {
-        "program": name,
-        "set": chosen,
-        "pass": number,
-        "part": part,
-        "run": run_name(chosen, number, part),
-    }
+    place, alike = next_place(name, chosen, events_of(facts), ready)
     return place | facts | ({"groups": alike[0]["groups"]} if alike else {})
 
 

@@ -3,7 +3,7 @@
 The recorder starts this file by itself, as `python -I -S keeper.py COMMAND…`, with a pipe as its standard
 input that only the recorder holds open. When the command has ended, or the pipe closes (the recorder was
 stopped or killed), every process that descends from here is ended too: as their "subreaper" this process
-inherits the orphans among them.
+inherits the orphans among them. SIGINT goes on to the command, which may end in its own way.
 """
 
 import contextlib
@@ -22,7 +22,10 @@ def keep(command):
     """Run `command` to its end, or to that of standard input, and return its exit code."""
     if ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0):
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER) failed")
+    started = []
+    signal.signal(signal.SIGINT, lambda number, frame: [child.send_signal(number) for child in started])
     child = subprocess.Popen(command, stdin=subprocess.DEVNULL)
+    started.append(child)
     _wait_for_end_of(child)
     code = child.poll()
     _end_descendants()

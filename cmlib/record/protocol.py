@@ -1,23 +1,18 @@
 """From what a user asks for to the sets of runs that are recorded: which events, which plans, how many passes."""
 
 import functools
-import re
-import sys
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-
-from tqdm import tqdm
 
 from cmlib import events, machine, perf, places
 from cmlib.archive.runs import events_of
 from cmlib.record.archive import RecordError, check_names, existing_runs, read_raw
 from cmlib.record.program import as_program
+from cmlib.record.request import countable, encodings
 from cmlib.record.session import record
 from cmlib.schedule import (
-    PINNED,
     PROBE,
-    needs_counter,
     plan_mlpx,
     plan_ocoe,
     plan_probe,
@@ -26,46 +21,6 @@ from cmlib.schedule import (
 )
 
 _PASSES, _SWEEP_PASSES = 3, 2
-_NO_COUNTERS = {"offered": 0, "good": 0}
-
-
-@dataclass(frozen=True)
-class Request:
-    """What to record of a program.
-
-    Attributes
-    ----------
-    mode : {"ocoe", "mlpx", "ungrouped"}, optional
-        Without and with multiplexing (both if not given); or all events in one
-        list without groups, multiplexed as the kernel does it.
-    events : str, optional
-        ``"core"``, ``"all"`` (those that count under this program, found by a
-        probe), or names separated by commas. With neither mode nor events
-        given, all that the notebooks read is recorded: core events both
-        ways, and a multiplexed sweep over all events that count; or, where no
-        hardware event can be counted, software events and tracepoints.
-    passes : int, optional
-        3, and 2 of the sweep, if not given.
-    interval_ms : int, default 100
-    per_run : int, default 12
-        Events of one multiplexed run.
-    modifier : str, default "u"
-    pinned : tuple of str, default ("instructions", "cycles")
-    counters : int, optional
-        Good counters to plan for; counted if not given.
-    set_name : str, optional
-        Instead of the usual one; for a single set only.
-    """
-
-    mode: str | None = None
-    events: str | None = None
-    passes: int | None = None
-    interval_ms: int = 100
-    per_run: int = 12
-    modifier: str = "u"
-    pinned: tuple[str, ...] = PINNED
-    counters: int | None = None
-    set_name: str | None = None
 
 
 def record_program(name, command, request, *, folder=None, wait=False, note=""):
@@ -96,7 +51,7 @@ def record_program(name, command, request, *, folder=None, wait=False, note=""):
     program = as_program(command)
     table = machine.known_events(machine.describe())
     with machine.counters_lock(f"cmlib record {name}", wait=wait) as lock:
-        request, counters = _countable(request, existing_runs(target))
+        request, counters = countable(request, existing_runs(target))
         save = functools.partial(
             record, name, program, counters=counters, folder=recordings, lock=lock, note=note
         )
@@ -110,7 +65,7 @@ def record_program(name, command, request, *, folder=None, wait=False, note=""):
         }
         made = {}
         for wanted in _sets(request):
-            codes = _encodings(wanted.events, table, request.modifier)
+            codes = encodings(wanted.events, table, request.modifier)
             counting = _remembered(existing_runs(target), wanted.name)
             if wanted.events == "all" and counting is None:
                 probe = plan_probe(machine.supported(codes), **options)
@@ -160,60 +115,6 @@ def _set_name(mode, chosen, per_run):
     if chosen == "all":
         return "sweep" if mode == "mlpx" else "ocoe_all"
     return "ocoe" if mode == "ocoe" else f"mlpx{per_run}"
-
-
-def _encodings(chosen, table, modifier):
-    """How perf is told each event asked for, by the name it has in perf's output."""
-    if chosen == "all":
-        names = machine.all_events(table)
-    elif chosen == "core":
-        names = machine.default_events(table, modifier)
-    else:
-        names = _split(chosen)
-    if not names:
-        raise RecordError(
-            "neither cmlib nor perf has a list of this processor's events: name those to count, as in "
-            "--events branches,branch-misses. `cmlib doctor` tells what it knows of this machine."
-        )
-    return {events.base_name(name): events.encode(name, table, modifier) for name in names}
-
-
-def _split(names):
-    """Names between commas, but for those within ``cpu/…/``."""
-    return [name.strip() for name in re.findall(r"(?:[^,/]|/[^/]*/)+", names)]
-
-
-def _countable(request, existing):
-    """The request, and the counters offered and good for it: as told, as earlier runs had them, or as counted now.
-
-    Where no hardware event can be counted and none is asked for, software events are recorded instead.
-    """
-    if not any(map(needs_counter, [*request.pinned, *_split(request.events or "core")])):
-        return request, _NO_COUNTERS
-    remembered = next((meta["counters"] for meta in existing.values() if meta["counters"]["good"]), None)
-    if remembered and request.counters in (None, remembered["good"]):
-        return request, remembered
-    if request.counters is not None:
-        return request, {"offered": None, "good": request.counters}
-    census = machine.census()
-    if census.offered:
-        return request, {"offered": census.offered, "good": census.good}
-    names = machine.software_events()
-    if request.mode is None and request.events is None and request.pinned == PINNED:
-        tqdm.write(f"{_nothing(census)}; recorded instead: {', '.join(names)}.", file=sys.stderr)
-        return _software(request, names), _NO_COUNTERS
-    raise RecordError(
-        f"{_nothing(census)}. Software events can be recorded: --pinned task-clock --events {','.join(names)}."
-    )
-
-
-def _software(request, names):
-    named = {"mode": "ocoe", "events": ",".join(names), "pinned": ("task-clock",)}
-    return replace(request, set_name=request.set_name or "software", **named)
-
-
-def _nothing(census):
-    return f"no hardware event can be counted here, and `cmlib doctor` tells why: {census.complaint}"
 
 
 def _remembered(existing, set_name):

@@ -110,7 +110,7 @@ def record(
             "counters": dict(counters),
             "machine": machine.describe(),
         }
-        jobs = [_intended(plan, number, encodings, about) for number in range(passes) for plan in plans]
+        jobs = [intended(plan, number, encodings, about) for number in range(passes) for plan in plans]
         _check_same_schedule(existing, plans, name)
         for _, meta in jobs:
             check_run(meta | _TO_COME | {"note": note}, target / f"{meta['run']}.json")
@@ -161,22 +161,37 @@ def _record_one(plan, meta, run_once, attempts, say):
 
 def _run_in_own_folder(target, program, lock, on_demand, plan, meta):
     with working_folder(target / meta["run"]) as folder:
-        _check_room(folder)
+        check_room(folder)
         # A failure is raised while the program's servers are still there: one that died says so itself.
         with program.prepare() as counted:
             outcome = execute(plan, meta["encodings"], counted, folder, lock=lock, on_demand=on_demand)
-            _check_room(folder)
+            check_room(folder)
             check_outcome(outcome, plan, meta["command"])
         return outcome
 
 
-def _check_room(folder):
+def check_room(folder):
     """perf does not tell when it could not write all, nor does a shell."""
     if shutil.disk_usage(folder).free < _LEAST_ROOM:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder))
 
 
-def _intended(plan, pass_number, encodings, about):
+def intended(plan, pass_number, encodings, about):
+    """What is known of a run before it is made.
+
+    Parameters
+    ----------
+    plan : Plan
+    pass_number : int
+    encodings : dict of str to str
+    about : dict
+        program, command, counters, machine.
+
+    Returns
+    -------
+    plan : Plan
+    meta : dict
+    """
     again = second_readings(plan.events)
     meta = {
         "program": about["program"],

@@ -16,6 +16,7 @@ SECTIONS = {
     "Guides": (
         "docs/import",
         "docs/public",
+        "docs/running-services",
         "docs/compare",
         "docs/simulated-counts",
         "docs/settings",

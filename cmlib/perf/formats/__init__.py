@@ -7,9 +7,9 @@ started on`` does not tell apart, ``runs(text)``. A new form is a new module and
 is for those that are read line by line, `heading` for tables.
 """
 
-from cmlib.perf.formats import few_columns, for_people, likwid, per_place, separated, wide
+from cmlib.perf.formats import cgroup, few_columns, for_people, likwid, per_place, separated, wide
 
-FORMATS = (likwid, for_people, few_columns, wide, per_place, separated)
+FORMATS = (likwid, for_people, few_columns, cgroup, wide, per_place, separated)
 
 
 def find_format(text):

@@ -1,0 +1,202 @@
+"""Record what runs already: one multiplexed run, without starting, signalling or ending any of it."""
+
+import contextlib
+import math
+from dataclasses import replace
+from pathlib import Path
+
+from cmlib import events, machine, perf, places
+from cmlib.archive import errors_as, locked, make_folder, now, remove_abandoned, working_folder
+from cmlib.archive.runs import check_run, events_of
+from cmlib.machine.host import is_privileged, paranoid_level
+from cmlib.record.acceptance import judge
+from cmlib.record.archive import (
+    RecordError,
+    add_run,
+    check_comparable,
+    check_names,
+    existing_runs,
+    next_place,
+)
+from cmlib.record.attending import attend
+from cmlib.record.execute import check_perf
+from cmlib.record.request import Request, countable, encodings
+from cmlib.record.session import check_room, intended
+from cmlib.schedule import plan_mlpx, with_second_reading
+
+_LINES_SHOWN = 8
+_REFUSED = "Access to performance", "perf_event_paranoid", "Permission denied", "Operation not permitted"
+
+
+def record_attached(
+    name, running, request=None, *, seconds=60.0, folder=None, wait=False, note="", say=print
+):
+    """Count for some time what runs already, as one run of a program.
+
+    Groups are scheduled to fit the counters, and one event is counted twice, as in every multiplexed run. Where
+    no hardware event can be counted, software events are. Ctrl-C and SIGTERM end the recording
+    before its time; what was counted until then is kept, as it is when the last process counted ends.
+
+    Parameters
+    ----------
+    name : str
+        Program; its folder among the recordings.
+    running : cmlib.record.running.Running
+    request : Request, optional
+        Its events, interval_ms, modifier, pinned, counters and set_name.
+    seconds : float > 0, default 60
+    folder, wait, note
+        As for :func:`cmlib.record.record`.
+    say : callable, default print
+        Told what is counted, and why the recording ended early.
+
+    Returns
+    -------
+    pathlib.Path
+        Metadata file of the new run: the next pass of those that count the same events.
+
+    Raises
+    ------
+    RecordError
+        If perf refuses, if nothing was counted in a whole interval, or if what exists was recorded otherwise.
+    CountersBusy
+        If another recording is being made.
+    ValueError
+        If `seconds` is not above 0.
+    """
+    request = request or Request()
+    if not (seconds > 0 and math.isfinite(seconds)):
+        raise ValueError(f"a recording takes more than 0 seconds, got {seconds}.")
+    if request.events == "all":
+        raise RecordError(
+            "what runs already is recorded in one run, which can't hold all events: name those to count, as in "
+            "--events branches,branch-misses."
+        )
+    recordings = Path(folder or places.recordings_dir())
+    check_names(name, request.set_name or "ocoe")
+    check_perf()
+    with (
+        errors_as(RecordError, recordings),
+        machine.counters_lock(f"cmlib record {name}", wait=wait) as lock,
+    ):
+        plan, meta = _planned(name, running, request, existing_runs(recordings / name))
+        with _folder_of(recordings / name) as target:
+            return _record(target, plan, meta, running, seconds, lock, {"note": note}, say)
+
+
+def _planned(name, running, request, existing):
+    about = machine.describe()
+    table = machine.known_events(about)
+    request, counters = countable(request, existing)
+    codes = encodings(request.events or "core", table, request.modifier)
+    counters_of = table["counters"].to_dict()
+    (plan,) = plan_mlpx(
+        list(codes),
+        counters["good"],
+        counters_of=counters_of,
+        per_run=len(codes),
+        pinned=request.pinned,
+        interval_ms=request.interval_ms,
+        modifier=request.modifier,
+    )
+    mode = "mlpx" if len(plan.groups) > 1 else "ocoe"
+    plan = replace(plan, mode=mode, set=request.set_name or "")
+    plan = with_second_reading(plan, counters["good"], counters_of=counters_of)
+    origin = {"program": name, "command": running.command, "counters": dict(counters), "machine": about}
+    plan, meta = intended(plan, 0, codes, origin)
+    meta |= {"attached": running.about}
+    check_comparable(existing.values(), _placed(meta, existing))
+    return plan, meta
+
+
+def _record(target, plan, meta, running, seconds, lock, kept, say):
+    load, started = {"load_1min": machine.load_1min()}, now()
+    say(f"counting {_named(running)} for {seconds:g} s; Ctrl-C ends it earlier, and keeps what was counted")
+    with working_folder(target / "attached") as folder:
+        check_room(folder)
+        output = folder / "perf.csv"
+        command = perf.attached_command(plan, meta["encodings"], str(output), running.options)
+        done = attend(command, output, running.pids, seconds, lock=lock, title=meta["program"])
+        check_room(folder)
+    frame = _checked(done, plan, running)
+    multiplexed = plan.mode == "mlpx" or frame.loc[frame["value"].notna(), "running"].min() < 1
+    duration = float(frame["time_s"].max())
+    finished = (
+        meta
+        | kept
+        | {
+            "mode": "mlpx" if multiplexed else "ocoe",
+            "date": started,
+            "duration_s": duration,
+            "exit_code": None,
+            "warnings": done.perf_said.splitlines(),
+            "machine": meta["machine"] | load,
+            "attached": running.about | {"seconds": seconds, "ended": done.ended},
+        }
+    )
+    with locked(target.parent):
+        finished = _placed(finished, existing_runs(target))
+        check_run(finished, target / f"{finished['run']}.json")
+        made = add_run(target, finished, done.raw)
+    if done.ended != "time":
+        why = {"stopped": "stopped", "process": f"{_named(running)} ended", "perf": "perf ended by itself"}
+        say(f"{why[done.ended]} after {duration:.1f} s: what was counted until then is kept")
+    return made
+
+
+def _checked(done, plan, running):
+    """What was counted, if it is a run."""
+    frame = perf.parse_stat(done.raw.decode(errors="replace"))
+    counted = ", ".join([*plan.pinned, *plan.events])
+    if frame.empty and done.ended == "perf":
+        raise RecordError(f"perf could not count {counted} of {_named(running)}:\n{_reason(done)}")
+    if frame.empty or frame["time_s"].max() < plan.interval_ms / 1000:
+        why = {"stopped": "it was stopped", "process": f"{_named(running)} ended"}.get(done.ended, "it ended")
+        raise RecordError(
+            f"{why} before the first interval of {plan.interval_ms} ms was over; nothing was recorded."
+        )
+    judge(frame, replace(plan, mode="mlpx"))
+    if not frame["value"].notna().any():
+        raise RecordError(
+            f"{_named(running)} did nothing in {frame['time_s'].max():.1f} s: no event was counted in any interval. "
+            "Record it while it works."
+        )
+    return frame
+
+
+def _reason(done):
+    said = done.perf_said.partition(" Usage:")[0].strip()
+    shown = "\n".join(said.splitlines()[:_LINES_SHOWN]) or f"(nothing; exit code {done.perf_code})"
+    if not any(words in said for words in _REFUSED) or is_privileged():
+        return f"{shown}\n`cmlib doctor` tells what can be counted here."
+    return (
+        f"{shown}\nperf_event_paranoid is {paranoid_level()} here, which lets a user count processes of their own. For "
+        "those of another user run it as root, or give perf CAP_PERFMON and CAP_SYS_PTRACE; for a cgroup or the "
+        "whole system, as root: sysctl kernel.perf_event_paranoid=0"
+    )
+
+
+def _placed(meta, existing):
+    """The run with its place among those that are there, in a set of the usual name if the plan has none."""
+    n = len(meta["encodings"]) - len(events.second_readings(meta["encodings"]))
+    usual = f"mlpx{n}" if meta["mode"] == "mlpx" else "ocoe"
+    place, _ = next_place(meta["program"], meta["set"] or usual, events_of(meta), existing)
+    return meta | place
+
+
+def _named(running):
+    return running.command.removesuffix(" (running)") + (
+        f" (process {', '.join(map(str, running.pids))})" if running.pids else ""
+    )
+
+
+@contextlib.contextmanager
+def _folder_of(target):
+    """A program's folder, which goes again if it stays empty."""
+    try:
+        make_folder(target)
+        remove_abandoned(target)
+        yield target
+    finally:
+        with contextlib.suppress(OSError):
+            target.rmdir()
