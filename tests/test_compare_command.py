@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 
@@ -106,7 +107,9 @@ def told(*arguments, code):
     return json.loads(compared("--json", *arguments, code=code).stdout)
 
 
-def kept(folder, name, *, severity=0.0, factor=1.0, n_runs=10, machine=MACHINE, seed=0, without=(), **more):
+def kept(
+    folder, name, *, severity=0.0, factor=1.0, ipc=2.0, n_runs=10, machine=MACHINE, seed=0, without=(), **more
+):
     """A recording of synthetic counters and times, written and read as a real one is."""
     rng = np.random.default_rng(seed)
     pieces = []
@@ -116,7 +119,7 @@ def kept(folder, name, *, severity=0.0, factor=1.0, n_runs=10, machine=MACHINE, 
         counts = rates[counters] * 1e7
         seconds = factor * rng.lognormal(-2, 0.02, 10)
         rows = rates[list(PLACE)].assign(
-            thread=1, threads=1, work=1, seconds=seconds, running=1.0, instructions=10_000_000
+            thread=1, threads=1, work=1, seconds=seconds, running=1.0, instructions=round(5_000_000 * ipc)
         )
         pieces.append(f"# run={run:03d} part=0\n" + rows.join(counts.round()).to_csv(index=False))
     about = {"program": "synthetic", "events": [dict.fromkeys(counters, "0x1")], "machine": machine} | more
@@ -278,6 +281,20 @@ def test_recordings_are_judged_by_their_times(tmp_path):
     keys = {*found, *found["rules"], *found["times"][0], *found["counters"], *found["old"]}
     keys |= {*found["counters"]["functions"][0], *found["counters"]["causes"][0]}
     assert keys <= documented, keys - documented
+
+
+@pytest.mark.parametrize(("factor", "ipc", "verdict"), [(1.4, 4.0, "slower"), (0.7, 1.0, "faster")])
+def test_ipc_is_not_taken_for_speed(tmp_path, factor, ipc, verdict):
+    """A slower version with higher IPC is slower, and a faster one with lower IPC faster, by the same numbers."""
+    old, new = kept(tmp_path, "old"), kept(tmp_path, "new", factor=factor, ipc=ipc, seed=1)
+    medians = [(1 / pd.concat(load_recording(file)[1].values())["cycles"]).median() for file in (old, new)]
+    assert medians[1] / medians[0] == pytest.approx(ipc / 2, rel=0.2)
+    found, same_ipc = (
+        told(old, file, code=int(verdict == "slower"))
+        for file in (new, kept(tmp_path, "same", factor=factor, seed=1))
+    )
+    assert found["verdict"] == same_ipc["verdict"] == verdict
+    assert found["times"] == same_ipc["times"] and found["p_value"] == same_ipc["p_value"]
 
 
 @pytest.mark.slow
