@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from cmlib.errors import NothingRecordedError
-from cmlib.study.public import cloudsuite
+from cmlib.study.public import cbench, cloudsuite
 
 HERE = "graph_analytics"
 
@@ -82,6 +82,40 @@ def test_a_model_of_the_same_rows_is_a_transfer_without_loss(programs):
     data = programs[HERE, "Xeon-X5650"]
     moved = cloudsuite.transfer({(HERE, "one"): data, (HERE, "other"): data})
     assert len(moved) == 2 and (moved["error"] < moved["mean"] / 5).all() and (moved["spearman"] > 0.9).all()
+
+
+@pytest.fixture(scope="module")
+def slow_and_fast():
+    return {(mhz, 1): cbench.merged(mhz, 1) for mhz in (1000, 2000)}
+
+
+def test_two_lists_are_put_side_by_side_by_equal_shares_of_cycles(slow_and_fast):
+    X, ipc = slow_and_fast[1000, 1]
+    assert X.index.equals(ipc.index) and len(X) == 300
+    first = cbench.first_list(X)
+    assert len(first) == 5 and set(X) - set(first) >= {"BRANCH_PRED", "BRANCH_MISPRED"}
+    counts = cbench._programs(2, 1000, 1)["automotive_bitcount"]
+    whole = counts.sum()
+    mean = X["BRANCH_PRED"].mul(ipc).loc["automotive_bitcount"].mean()  # steps of equal cycles
+    assert mean == pytest.approx(whole["BRANCH_PRED"] / whole["cycles"])
+    assert ipc.loc["automotive_bitcount"].mean() == pytest.approx(whole["instructions"] / whole["cycles"])
+
+
+def test_programs_that_miss_lose_ipc_at_a_faster_clock_and_those_that_mispredict_do_not(slow_and_fast):
+    lost, rho, p = cbench.intervention(slow_and_fast)
+    assert len(lost) == 30 and rho < -0.5 and p < 0.01
+    assert lost["change"].between(-40, 1).all()
+    assert abs(cbench.intervention(slow_and_fast, event="BRANCH_MISPRED")[1]) < abs(rho) / 2
+
+
+def test_a_model_of_programs_never_sees_the_programs_that_it_is_judged_on():
+    """Rows of a program are alike: what knew one of them would know the others."""
+    rows = pd.MultiIndex.from_product([range(30), np.linspace(0, 1, 10)], names=["program", "progress"])
+    rng = np.random.default_rng(0)
+    own = pd.Series(rng.random(30)).repeat(10).to_numpy()
+    ipc = pd.Series(1 + rng.random(30)).repeat(10).set_axis(rows)
+    error, mean = cbench.error_on_programs(pd.DataFrame({"own": own}, rows), ipc)
+    assert error > 0.8 * mean
 
 
 def test_the_notebook_tells_errors_and_agreement(smoke):

@@ -1,7 +1,7 @@
 """Figures: each takes results and returns ``(figure, axes)``; nothing is computed here."""
 
 from cmlib.plot.anomaly import clusters, curves, sample_and_counters, sample_errors, settling, topologies
-from cmlib.plot.comparing import bars_by_program, counts, heat, shares
+from cmlib.plot.comparing import bars_by_program, counts, heat, scatter, shares
 from cmlib.plot.compression import agreement, by_case, fits, size_against_error, steps
 from cmlib.plot.exploring import cleaned_series, interactions, ranking_beside_errors, two_rankings
 from cmlib.plot.merging import matrices, run_times
@@ -33,6 +33,7 @@ __all__ = [
     "run_times",
     "sample_and_counters",
     "sample_errors",
+    "scatter",
     "series",
     "series_card",
     "series_by_program",

@@ -113,3 +113,32 @@ def counts(frame, *, ylabel):
     ax.grid(False, axis="x")
     ax.legend(loc="upper left", bbox_to_anchor=(1, 1))
     return figure, ax
+
+
+@styled
+def scatter(frame, *, x, y, xlabel, ylabel, named=(), log=False):
+    """A point a row, some with their names.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Index: names.
+    x, y : str
+        Columns.
+    xlabel, ylabel : str
+    named : collection of str
+        Rows whose names are written beside their points.
+    log : bool, default False
+        Whether x is on a logarithmic scale.
+    """
+    figure, axes = blank(3.4)
+    ax = axes[0, 0]
+    ax.scatter(frame[x], frame[y], s=16, color=palette(1)[0])
+    for name in named:
+        ax.annotate(
+            name, (frame.at[name, x], frame.at[name, y]), (4, 3), textcoords="offset points", fontsize=8
+        )
+    if log:
+        ax.set_xscale("log")
+    ax.set(xlabel=xlabel, ylabel=ylabel)
+    return figure, ax
