@@ -61,7 +61,7 @@ def compress(x, y, *, alpha=0.01, n_sigma=3.0, drift=None, bound=None):
         stream = OnlineRegression(events, alpha=alpha, n_sigma=n_sigma, drift=drift)
     else:
         stream = BoundedRegression(bound, events)
-    return pd.concat([stream.extend(x, y), stream.finish()], ignore_index=True)
+    return stream.as_frame(np.concatenate([stream.feed(x, y), stream.end()]))
 
 
 def reconstruct(lines, x):

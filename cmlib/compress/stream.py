@@ -84,7 +84,7 @@ class LineStream:
         ValueError
             If `x` does not increase. No sample is taken then.
         """
-        return self._as_frame(self.feed(x, y))
+        return self.as_frame(self.feed(x, y))
 
     def finish(self):
         """End the last line.
@@ -95,7 +95,7 @@ class LineStream:
             The last line, or no row if there was no sample. What is added
             later begins a new stream.
         """
-        return self._as_frame(self.end())
+        return self.as_frame(self.end())
 
     def feed(self, x, y):
         """Take many samples, as `extend` does; the finished lines come as plain rows.
@@ -127,6 +127,14 @@ class LineStream:
         self._span[:] = 0.0
         return rows
 
+    def as_frame(self, rows):
+        """Rows of `feed` and `end` as :func:`cmlib.compress.compress` gives them."""
+        suffixes = [""] if self.events is None else [f":{event}" for event in self.events]
+        fitted = [f"{what}{suffix}" for suffix in suffixes for what in ("slope", "intercept", "sigma")]
+        columns = {"x_start": rows[:, 0], "x_end": rows[:, 1]}
+        columns |= {name: rows[:, 3 + k] for k, name in enumerate(fitted)}
+        return pd.DataFrame(columns | {"n": rows[:, 2].astype(int)})
+
     def _write(self, rows):
         span = running.load_span(self._span)
         running.write_span(span, rows, 0)
@@ -146,13 +154,6 @@ class LineStream:
     def _as_line(self, row):
         start, end, n, *fitted = row.tolist()
         return Line(start, end, int(n), tuple(fitted[0::3]), tuple(fitted[1::3]), tuple(fitted[2::3]))
-
-    def _as_frame(self, rows):
-        suffixes = [""] if self.events is None else [f":{event}" for event in self.events]
-        fitted = [f"{what}{suffix}" for suffix in suffixes for what in ("slope", "intercept", "sigma")]
-        columns = {"x_start": rows[:, 0], "x_end": rows[:, 1]}
-        columns |= {name: rows[:, 3 + k] for k, name in enumerate(fitted)}
-        return pd.DataFrame(columns | {"n": rows[:, 2].astype(int)})
 
 
 @njit(cache=True)
