@@ -1,6 +1,7 @@
 """What one multiplexed run tells of itself: thinly counted events, and the command that records them next."""
 
 import gzip
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -72,14 +73,58 @@ def test_events_that_another_run_counted_alone_are_not_recorded_again(url, judge
 
 def test_next_come_the_thin_events_as_many_as_there_are_counters(run, judged):
     events = judged[2]
+    thin = [event for event in events.index[events["thin"]] if event not in ("instructions", "cycles")]
     said = study.say_next(run, events)
-    command = said.split("`")[1]
-    assert command.startswith("perf stat -I 100 -x, -o next.csv -e '{instructions,cycles,ex_div_busy,")
-    assert command.split("{")[1].split("}")[0].count(",") == 4  # three counters beside the pinned events
-    assert command.endswith("-p PID -- sleep 19") and "`cmlib import mlpx12 next.csv`" in said
-    own = replace(run, meta=run.meta | {"imported": False, "command": "gcc -c big.c"})
-    assert "`cmlib record mlpx12 --mode ocoe --events ex_div_busy," in study.say_next(own, events)
+    assert said.startswith("record these events alone, so that none takes turns: ``") and said.endswith("``")
+    commands = shell(said.split("``")[1])
+    assert (
+        len(thin) > 3 and len(commands) == -(-len(thin) // 3) + 1
+    )  # three counters beside the pinned events
+    counted = []
+    for number, command in enumerate(commands[:-1], 1):
+        assert (
+            command[:6] == ["perf", "stat", "-I", "100", "-x,", "-o"] and command[6] == f"next-{number}.csv"
+        )
+        assert command[9:] == ["-p", "PID", "--", "sleep", "19"]
+        instructions, cycles, *group = command[8].strip("{}").split(",")
+        assert (instructions, cycles) == ("instructions", "cycles") and 1 <= len(group) <= 3
+        counted += group
+    assert counted == thin
+    assert commands[-1][:3] == ["cmlib", "import", "mlpx12"]
     assert study.say_next(run, events.assign(thin=False)) == ""
+    one = study.say_next(run, events.assign(thin=events.index == thin[0]))
+    assert one.endswith(
+        f"-o next.csv -e '{{instructions,cycles,{thin[0]}}}' -p PID -- sleep 19 && cmlib import mlpx12 next.csv``"
+    )
+
+
+def shell(line):
+    """The commands that a line of shell runs, as lists of words."""
+    script = f'cmlib() {{ printf "%s\\0" cmlib "$@"; echo; }}; perf() {{ printf "%s\\0" perf "$@"; echo; }}; {line}'
+    done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True)
+    return [words.split("\0")[:-1] for words in done.stdout.splitlines()]
+
+
+def test_what_cmlib_recorded_it_records_again_in_the_same_way(run, judged):
+    events = judged[2]
+    thin = [event for event in events.index[events["thin"]] if event not in ("instructions", "cycles")]
+    own = run.meta | {"imported": False, "command": "gcc -c 'big file.c'"}
+    (again,) = shell(study.say_next(replace(run, meta=own), events).split("``")[1])
+    head = ["cmlib", "record", "mlpx12", "--mode", "ocoe", "--events", ",".join(thin), "--"]
+    assert again == [*head, "gcc", "-c", "big file.c"]
+    ways = {
+        "--system": {"system": True},
+        "--cgroup": {"cgroup": "system.slice/a b"},
+        "--pid": {"processes": [{"pid": 7, "name": "memcached", "threads": 4}]},
+    }
+    for option, attached in ways.items():
+        meta = own | {"attached": attached | {"seconds": 60.0, "ended": "time"}}
+        line = study.say_next(replace(run, meta=meta), events).split("``")[1]
+        commands = shell(f"pgrep() {{ echo 7; }}; {line}")
+        assert [command[3] for command in commands] == [option] * -(-len(thin) // 3)
+        assert ",".join(command[-1] for command in commands) == ",".join(thin)
+        assert all(command[-4:-1] == ["--seconds", "60", "--events"] for command in commands)
+        assert "system.slice/a b" in commands[0] if option == "--cgroup" else "--mode" not in commands[0]
 
 
 @pytest.mark.parametrize(

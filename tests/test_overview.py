@@ -1,5 +1,6 @@
 """The report's first page: a card a program, of whatever the notebooks tell of it."""
 
+import html
 import re
 
 import numpy as np
@@ -90,6 +91,22 @@ def test_a_card_without_more_to_record_tells_what_notebooks_that_were_left_out_l
     note_left_out(tmp_path / "smoke", "09_c", "C", "no pairs")
     gcc = card(report.build_index(tmp_path / "smoke").read_text(), "gcc")
     assert "<dd>Nothing: run <code>cmlib record gcc</code>.</dd>" in gcc and "no pairs" not in gcc
+
+
+def test_a_long_command_is_folded_and_whole_in_there_and_a_short_one_stands_in_its_sentence(tmp_path):
+    command = f"perf stat -e '{','.join(['a<b>&c'] * 40)}' -- awk 'NR %2' && cmlib import gcc next.csv"
+    results = results_of(tmp_path, "01_a")
+    results.overview("gcc", limits="8 % are lost", lacking=f"record these events alone: ``{command}``")
+    results.overview("app", limits="9 % are lost", lacking="record it: `cmlib record app -- date +%F %`")
+    results.save()
+    page = report.build_index(tmp_path / "smoke").read_text()
+    beginning, whole = re.search(
+        r'alone: <details class="command"><summary><code>(.*?)…</code></summary><pre>(.*?)</pre></details></dd>',
+        page,
+    ).groups()
+    assert html.unescape(whole) == command and command.startswith(html.unescape(beginning))
+    assert len(html.unescape(beginning)) < 100 and "8&nbsp;% are lost." in page
+    assert "<dd>Record it: <code>cmlib record app -- date +%F %</code>.</dd>" in page
 
 
 def test_the_summary_reads_the_sentences_of_the_first_page(tmp_path):

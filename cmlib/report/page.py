@@ -1,5 +1,7 @@
 """Lay a profile's results out as one page."""
 
+import html
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,6 +14,9 @@ from cmlib.report.manifests import read_manifests
 from cmlib.report.overview import gather_cards, opening
 
 _ROWS_SHOWN = 60
+_LONG, _SHOWN = 160, 80  # characters of a command
+_LONG_CODE = re.compile(rf"<code>(?P<code>[^<]{{{_LONG},}})</code>")
+_PERCENT = re.compile("(?P<code><code>[^<]*</code>)| %")
 
 
 def build_index(folder, *, to_come=()):
@@ -50,6 +55,7 @@ def build_index(folder, *, to_come=()):
     )
     environment.filters |= {
         "sentence": _sentence,
+        "folded": _folded,
         "plain": plain,
         "opening": opening,
         "number": _number,
@@ -83,8 +89,23 @@ def _by_program(manifests, shown):
 
 
 def _sentence(text):
-    """A sentence as HTML, in which no line begins with a percent sign."""
-    return jinja2.utils.markupsafe.Markup(to_html(text).replace(" %", "&nbsp;%"))
+    """A sentence as HTML, in which no line begins with a percent sign; code stays as it is, to be copied."""
+    unbroken = _PERCENT.sub(lambda found: found["code"] or "&nbsp;%", to_html(text))
+    return jinja2.utils.markupsafe.Markup(unbroken)
+
+
+def _folded(text):
+    """A clause as a sentence in HTML, with its full stop; long commands are folded to their beginning."""
+    written = _LONG_CODE.sub(lambda found: _fold(html.unescape(found["code"])), _sentence(text))
+    stop = "" if written.endswith("</details>") else "."
+    return jinja2.utils.markupsafe.Markup(f"{written}{stop}")
+
+
+def _fold(command):
+    return (
+        f'<details class="command"><summary><code>{html.escape(command[:_SHOWN])}…</code></summary>'
+        f"<pre>{html.escape(command)}</pre></details>"
+    )
 
 
 def _table_html(file):

@@ -6,6 +6,7 @@ import pandas as pd
 from cmlib import store
 from cmlib.archive.runs import VALGRIND, source_of
 from cmlib.schedule import PINNED
+from cmlib.study.commands import command_again
 from cmlib.study.data import interval_runs, whole_intervals
 from cmlib.study.event_tables import event_table, known_sums
 from cmlib.study.phases import say_phases
@@ -302,7 +303,7 @@ def _say_lacking(url, program):
         )
     return (
         "IPC, and where the cycles go. `cmlib doctor` says whether this machine has hardware counters; "
-        f"on one that has, `cmlib record {program} -- COMMAND` records what that takes"
+        f"on one that has, ``{command_again(meta | {'command': ''})}`` records what that takes"
     )
 
 

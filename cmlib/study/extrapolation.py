@@ -1,13 +1,12 @@
 """How far multiplexed counts can be believed where nothing else is known: shares, standard errors, what to record."""
 
-import shlex
-
 import numpy as np
 import pandas as pd
 
 from cmlib import clean, store
 from cmlib.errors import UnfitRecordingError
 from cmlib.schedule import PINNED
+from cmlib.study.commands import command_for_groups
 from cmlib.study.data import FEWEST_INTERVALS, interval_runs, programs, whole_intervals
 from cmlib.study.event_tables import known_sums
 
@@ -144,16 +143,16 @@ def say_next(run, judged):
     Returns
     -------
     str
-        A clause without its full stop; empty where no event is too thin.
+        A clause without its full stop, which ends in the command as code; empty where no event is too thin.
     """
     thin = list(judged.index[judged["thin"] & ~judged.index.isin(PINNED)])
     if not thin:
         return ""
     size = _at_a_time(judged)
     groups = [thin[start : start + size] for start in range(0, len(thin), size)]
-    further = f", then likewise {'; '.join(', '.join(group) for group in groups[1:3])}" if groups[1:] else ""
-    further += f" and {len(groups) - 3} more groups" if len(groups) > 3 else ""
-    return f"record these events alone, so that none takes turns: {_command(run, groups[0])}{further}"
+    beside = [event for event in PINNED if event in run.counts]
+    command = command_for_groups(run.meta, groups, beside)
+    return f"record these events alone, so that none takes turns: ``{command}``"
 
 
 def with_shares(judged):
@@ -169,22 +168,6 @@ def with_shares(judged):
     list of str
     """
     return [f"{row.event} ({row.share:.0f} %)" for row in judged.itertuples()]
-
-
-def _command(run, group):
-    """How a group is recorded as the run was: by cmlib where it recorded it, else by perf, for as long."""
-    meta = run.meta
-    program = shlex.quote(meta["program"])
-    if not meta.get("imported"):
-        events = shlex.quote(",".join(group))
-        return f"`cmlib record {program} --mode ocoe --events {events} -- {meta['command'] or 'COMMAND'}`"
-    known = [event for event in PINNED if event in run.counts]
-    written = [meta["encodings"].get(event, event) for event in (*known, *group)]
-    seconds, whom = int(np.ceil(meta["duration_s"])), "-p PID" if known else "-a"
-    return (
-        f"`perf stat -I {meta['interval_ms']:.0f} -x, -o next.csv -e {shlex.quote('{' + ','.join(written) + '}')} "
-        f"{whom} -- sleep {seconds}` and `cmlib import {program} next.csv`"
-    )
 
 
 def _at_a_time(judged):

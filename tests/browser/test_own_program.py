@@ -59,7 +59,12 @@ def test_one_multiplexed_file_becomes_a_report_that_says_how_sure_it_is(imported
     assert left_out(imported) == OF_OTHERS | OF_STALLS | OF_SEVERAL_RUNS
     card = unfolded(page)
     assert "12 events took turns on the counters, each for 24 % of the time" in card
-    assert "on held-out blocks, the mean by" in card and "perf stat -I 100 -x, -o next.csv -e" in card
+    assert "on held-out blocks, the mean by" in card
+    command = page.locator("article .command")
+    command.locator("summary").click()
+    shown = command.locator("pre").inner_text()
+    assert 'do perf stat -I 100 -x, -o next-$((n += 1)).csv -e "$events" -p PID' in shown
+    assert shown.endswith("&& cmlib import pagerank next-*.csv")
     assert page.locator("article img").get_attribute("alt").startswith("pagerank: IPC over time")
     assert "12 of 12 event names are those of the event table amd_zen5" in card
     assert "IPC follows" in card and (
@@ -108,7 +113,7 @@ def unfolded(page):
     """Text of the one card of the first page, its details opened as a reader does."""
     card = page.locator("article")
     assert not card.locator("details p").is_visible()
-    card.locator("summary").click()
+    card.locator("> details summary").click()
     assert card.locator("details p").is_visible() and card.count() == 1
     return card.inner_text().replace("\xa0", " ")
 
