@@ -91,3 +91,36 @@ def test_gap_variance_grows_towards_the_middle_and_is_zero_for_a_constant():
     told = gap_variance(values, seen)
     assert told.shape == (9,) and 3 <= told.argmax() <= 5
     assert (gap_variance(np.ones(60), seen) == 0).all()
+
+
+@pytest.mark.parametrize("slots", [2, 4])
+def test_a_rotation_that_intervals_cut_is_estimated_on_the_way_to_the_straight_lines(slots):
+    """Intervals of two slots leave gaps between three groups; of four, every group has one turn or two."""
+    wandering = np.cumsum(np.random.default_rng(0).normal(size=(900, 3)), axis=0)
+    exact = pd.DataFrame(np.exp(wandering / 20), columns=["a", "b", "c"])
+    counts, running, truth = replay(exact, [["a"], ["b"], ["c"]], slots=slots)
+    cleaned, _ = joint_estimates(counts[["a"]], running[["a"]])
+    seen, lines = running["a"] > 0, interpolate(counts["a"].to_numpy(), running["a"].to_numpy())
+    moved = (cleaned["a"] - counts["a"])[seen] / (lines - counts["a"])[seen]
+    npt.assert_allclose(moved, 0.5 if slots == 2 else 0.35)
+    off = [(part - truth["a"])[seen].abs().mean() for part in (cleaned["a"], counts["a"])]
+    assert off[0] < off[1]
+
+
+def test_few_intervals_tell_too_little_to_move_anything():
+    """Twenty long intervals, each of another phase: what others do not explain looks like error, and is none."""
+    levels = np.exp(np.random.default_rng(1).normal(size=(20, 5)))
+    exact = pd.DataFrame(np.repeat(levels, 40, axis=0), columns=list("abcde"))
+    exact *= np.exp(0.05 * np.random.default_rng(2).normal(size=exact.shape))
+    counts, running, _ = replay(exact, [["a"], ["b"], ["c"]], slots=40)
+    cleaned, _ = joint_estimates(counts, running)
+    pd.testing.assert_frame_equal(cleaned, counts)
+
+
+def test_zeros_of_an_event_that_hardly_happens_stay_zeros():
+    exact = counted(400).assign(c=0.0)
+    exact.loc[exact.index[50::50], "c"] = 4.0
+    counts, running, truth = replay(exact, GROUPS, slots=6)
+    cleaned, errors = joint_estimates(counts, running, groups=GROUPS)
+    still = (errors["c"] == 0) & (truth["c"] == 0)
+    assert still.sum() > 20 and (cleaned["c"][still] == 0).all()

@@ -10,8 +10,12 @@ from cmlib.clean.noise import error_variance, gap_variance, local_mean, share_st
 from cmlib.clean.sums import hold_sums
 
 _IMPOSSIBLE = 1000.0
-# Share of the residuals that must be error before anything is moved, and from which on all that is error is.
-_NOT_SURE, _SURE = 0.25, 0.40
+# Share of the residuals that must be error before anything is moved, and from which on all that is error is;
+# the fewer intervals there are, the more of it is needed (times 1 + _FEW / n).
+_NOT_SURE, _SURE, _FEW = 0.15, 0.25, 90
+# How far counts are moved to the straight lines between stretches that were seen: where an event has no turn in some
+# intervals, and where it has less than two in an interval.
+_TO_LINES, _TO_LINES_IF_SEEN = 0.5, 0.35
 # Predictions fill gaps where they miss by less than this share of what straight lines miss by.
 _MUCH_NEARER = 0.2
 _REACH = 5
@@ -38,14 +42,18 @@ def joint_estimates(counts, running, *, sums=(), groups=None):
     2. Each group of events is predicted from the events of other slots, every interval
        without itself (:func:`cmlib.clean.left_out.predict_left_out`, of logarithms).
     3. How much of an estimate is error is told from its own steps in time and its
-       running share (:func:`cmlib.clean.noise.error_variance`). Where this explains
-       less than a quarter of the distance between estimates and predictions, the
-       event stays as perf printed it; from 40 % on, estimates are moved towards their
-       predictions, by that share of the distance; less where the distance is within
-       what predictions usually miss, and where the interval is unlike all others
-       (leverage), so that its prediction is an extrapolation.
+       running share (:func:`cmlib.clean.noise.error_variance`). Estimates are moved
+       towards their predictions by the share of the distance that is error; less where
+       the distance is within what predictions usually miss, and where the interval is
+       unlike all others (leverage), so that its prediction is an extrapolation. Where
+       error explains less than 15 % of the distance, the event stays as perf printed
+       it, and below 25 % it is moved less; n intervals need 1 + 90 / n times as much,
+       as few intervals tell little.
     4. Intervals in which an event was not counted are filled by a straight line in
-       time, moved towards the prediction as far as that has the smaller variance.
+       time (:func:`cmlib.clean.interpolate`), moved towards the prediction as far as
+       that has the smaller variance. Where an event has less than two turns in an interval,
+       counts are moved towards that line as well: by a half if some intervals
+       have no turn, else by 35 %.
     5. `sums` are restored.
 
     Parameters
@@ -79,15 +87,15 @@ def joint_estimates(counts, running, *, sums=(), groups=None):
     rotations (:func:`cmlib.clean.replay`), on pairs of runs and on runs without multiplexing.
     """
     estimates, share = _estimates(counts, running)
-    filled = estimates.apply(lambda event: _line_through_gaps(event.to_numpy(), share[event.name].to_numpy()))
-    cleaned, variance = filled.copy(), filled * 0.0
     uncertain = [event for event in share if share[event].gt(0).any() and not share[event].ge(1).all()]
     step = share_step(running[uncertain].to_numpy(dtype=float))
+    filled = estimates.apply(lambda event: _drawn(event.to_numpy(), share[event.name].to_numpy(), step))
+    cleaned, variance = filled.copy(), filled * 0.0
     predicted, freedom = _predictions(filled, share, uncertain, running, groups)
     for event in uncertain:
         prediction = (predicted[event].to_numpy(), freedom[event].to_numpy()) if event in predicted else None
         cleaned[event], variance[event] = _weigh(
-            filled[event].to_numpy(), prediction, share[event].to_numpy(), step
+            estimates[event].to_numpy(), filled[event].to_numpy(), prediction, share[event].to_numpy(), step
         )
     known = set(filled.columns[filled.notna().all()])
     sums = [(whole, parts) for whole, parts in sums if {whole, *parts} <= known]
@@ -130,15 +138,24 @@ def _estimates(counts, running):
     return estimates, running.where(estimates.notna(), 0.0).astype(float)
 
 
-def _line_through_gaps(values, share):
+def _drawn(values, share, step):
+    """Straight lines through gaps; and towards them, where an interval holds few turns and cuts the rotation."""
     seen = share > 0
-    return np.where(seen, values, interpolate(values, share)) if seen.any() and not seen.all() else values
+    if not seen.any() or (seen.all() and not _cut(share, step)):
+        return values
+    lines = interpolate(values, share)
+    weight = _TO_LINES_IF_SEEN if seen.all() else _TO_LINES
+    return np.where(seen, values + weight * (lines - values), lines)
+
+
+def _cut(share, step):
+    return step > 0 and turns_per_interval(share, step) < 2
 
 
 def _predictions(filled, share, uncertain, running, groups):
     usable = filled.loc[:, filled.notna().all() & (filled.max() > filled.min())]
     if usable.shape[1] < 2:
-        return usable * np.nan, usable * 0
+        return usable.iloc[:, :0], usable.iloc[:, :0]
     logs = np.log1p(usable.to_numpy())
     together = {}
     for column, event in enumerate(usable):
@@ -157,11 +174,11 @@ def _slot(event, uncertain, running, groups):
     return next((number for number, group in enumerate(groups) if event in group), event)
 
 
-def _weigh(estimate, predicted, share, step):
+def _weigh(printed, estimate, predicted, share, step):
     """One event's cleaned counts and the variance of their error, by its prediction and that one's freedom, if any."""
     seen, cleaned, variance = share > 0, estimate.copy(), np.zeros(len(estimate))
     turns = turns_per_interval(share[seen], step)
-    error = error_variance(estimate[seen], share[seen], turns)
+    error = error_variance(printed[seen], share[seen], turns)
     if predicted is None:
         variance[seen] = error
         variance[~seen] = gap_variance(estimate, seen)
@@ -170,7 +187,7 @@ def _weigh(estimate, predicted, share, step):
     residual = estimate - prediction
     distance = local_mean(residual[seen] ** 2, _REACH)
     weight = _share_of_error(error, residual[seen], share[seen], distance) * _beyond_usual(residual[seen])
-    weight = weight * freedom[seen]
+    weight = np.where(error > 0, weight * freedom[seen], 0.0)
     cleaned[seen] -= np.where(share[seen] < 1, weight * residual[seen], 0.0)
     variance[seen] = error * (1 - weight.mean())
     cleaned[~seen], variance[~seen] = _fill(estimate, prediction, seen, distance)
@@ -184,7 +201,8 @@ def _share_of_error(error, residual, share, distance):
         return 0.0
     fresh = error_variance(residual, share, np.inf, reach=_REACH)
     part = min((np.sqrt(error).mean() / size) ** 2, (np.sqrt(fresh).mean() / size) ** 2, 1.0)
-    return part * np.clip((part - _NOT_SURE) / (_SURE - _NOT_SURE), 0, 1)
+    sure = part / (1 + _FEW / len(residual))
+    return part * np.clip((sure - _NOT_SURE) / (_SURE - _NOT_SURE), 0, 1)
 
 
 def _beyond_usual(residual):

@@ -5,7 +5,7 @@ import numpy as np
 # Intervals on either side from which a sample's own roughness is taken.
 _REACH = 4
 # Turns an interval where shares never change, so that nothing tells them.
-_UNKNOWN_TURNS = 2.0
+_UNKNOWN_TURNS = 1.5
 
 
 def error_variance(values, share, turns, *, reach=_REACH):
