@@ -2,9 +2,9 @@
 
 Reads CMLIB_PUBLIC (../shared/public if not set). Of nfv-haswell, one of two names of one event is cleaned without sight
 of the other, and compared with the other as perf printed it: 100 % is what the two are apart as printed, 71 % what a
-perfect cleaner would leave. Of a15-cbench, in which every event was on a counter all the time, what rotations would have
-hidden is hidden, with shifted phases: errors as a share of what perf would have printed, with straight lines where it
-would have printed nothing. Thresholds were set on its files of the first run at 1 GHz; the others are held out. Exit
+perfect cleaner would leave. Of a15-cbench, in which every event was on a counter all the time, what rotations would
+have hidden is hidden, with shifted phases: errors as a share of what perf would have printed, with straight lines where
+it would have printed nothing. Thresholds were set on its files of the first run at 1 GHz; the others are held out. Exit
 code 1 if the default errs more than it may: above what perf printed for some event (2 % allowed for noise) where
 intervals hold whole rotations, above straight lines where they don't.
 """
