@@ -1,5 +1,6 @@
 """All recordings in one go: what is listed, what is made within a budget, and what is told at the end."""
 
+import itertools
 import json
 
 import pytest
@@ -144,7 +145,13 @@ def test_programs_are_recorded_both_ways_by_degree_and_without_groups(small_zen5
         *(f"mlpx{n}" for n in (6, 18, 24, 30, 36)),
     }
     counted = {meta["set"]: sum(map(len, meta["groups"])) for meta in metas}
-    assert counted["mlpx30"] == 30 and counted["ungrouped"] == 40
+    again = {
+        meta["set"]: len(events.second_readings(itertools.chain.from_iterable(meta["groups"])))
+        for meta in metas
+    }
+    assert counted["mlpx30"] - again["mlpx30"] == 30 and counted["ungrouped"] - again["ungrouped"] == 40
+    assert again["mlpx6"] == again["mlpx30"] == again["ungrouped"] == 1
+    assert again["ocoe"] == again["probe"] == 0
     planned = part_of_programs._plan(lambda: ["app"], part_of_programs._usual_sets, setting)
     assert {line.name: line.missing for line in planned} == {
         "app ocoe": 8,

@@ -169,7 +169,7 @@ def test_an_event_listed_twice_is_read_twice_and_keeps_its_second_reading_under_
     (tmp_path / "twice.csv").write_text("".join(rows))
     record.import_files("app", [tmp_path / "twice.csv"], folder=tmp_path / "recordings")
     store.rebuild(tmp_path / "recordings", url := f"sqlite:///{tmp_path}/store.db")
-    run = store.load(url, store.runs(url)["run_id"][0])
+    run = store.load(url, "app/mlpx1-p0-00")
     assert run.meta["encodings"] == {"branches": "branches", "instructions#2": "INST_RETIRED.ANY"}
     assert store.runs(url)["events"][0] == ("instructions", "branches")
     assert run.counts["instructions"].tolist() == [70.0] * 3

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from cmlib import machine, places
+from cmlib import events, machine, places
 from cmlib.archive import as_text, errors_as, locked, make_folder
 from cmlib.archive.runs import check_run, events_of
 from cmlib.record.archive import (
@@ -136,10 +136,11 @@ def _intended(target, sources, set_name, origin):
 
 def _metadata(name, source, set_name, ready):
     facts = source.facts
-    n_unpinned = len(events_of(facts)) - len(facts["pinned"])
+    names = events_of(facts)
+    n_unpinned = len(names) - len(events.second_readings(names)) - len(facts["pinned"])
     chosen = set_name or (_UNMULTIPLEXED if facts["mode"] == "ocoe" else f"mlpx{n_unpinned}")
     check_names(name, chosen)
-    place, alike = next_place(name, chosen, events_of(facts), ready)
+    place, alike = next_place(name, chosen, names, ready)
     return place | facts | ({"groups": alike[0]["groups"]} if alike else {})
 
 
