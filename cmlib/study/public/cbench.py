@@ -9,8 +9,8 @@ from scipy.stats import kendalltau, spearmanr
 
 from cmlib import fuse, perf, public, rank
 from cmlib.rank.boosting import predict_held_out
-from cmlib.study.public.cloudsuite import QUICK
 from cmlib.study.public.reading import counts_of
+from cmlib.study.public.rows import QUICK
 
 CLOCKS = (1000, 1500, 2000)
 RUNS = (1, 2)
@@ -50,6 +50,22 @@ def merged(mhz, run):
     X = pd.concat(rows, names=["program"])
     ipc = X.pop("retired").rename("ipc")
     return X.div(ipc, axis=0), ipc
+
+
+def exact_counts(mhz=1000):
+    """Counts of each list over the whole first run, all of which were on counters all the time.
+
+    Parameters
+    ----------
+    mhz : {1000, 1500, 2000}, default 1000
+        Clock rate.
+
+    Returns
+    -------
+    list of DataFrame
+        A row an interval of 0.5 s, a column an event; without events that hardly happen.
+    """
+    return [_counts(number, mhz, RUNS[0]).drop(columns=_NEVER, errors="ignore") for number in _LISTS]
 
 
 def first_list(X):

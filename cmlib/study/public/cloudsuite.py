@@ -1,6 +1,5 @@
 """CloudSuite on four processors: what explains IPC, how well, and whether processors agree."""
 
-from dataclasses import dataclass
 from itertools import combinations, permutations
 
 import numpy as np
@@ -8,49 +7,14 @@ import pandas as pd
 from scipy.stats import kendalltau, spearmanr
 
 from cmlib import rank
-from cmlib.events.leaks import is_named_leak
 from cmlib.interact import rank_pairs
-from cmlib.rank.boosting import Boosting, regressor
-from cmlib.study.public.reading import counts_of, files_like, lengths
+from cmlib.rank.boosting import regressor
+from cmlib.study.public.reading import counts_of, files_like
+from cmlib.study.public.rows import QUICK, pooled
 from cmlib.study.requested import chosen
 
-_BLOCKS, _FOLDS = 12, 4
-_MOST_ROWS = 500
-_UOPS = ("UOPS_RETIRED_ALL", "RETIRED_UOPS")  # retired instructions by another name
 _LINE = 64  # bytes of a cache line
 _BRANCHES = ("branches", "branch-misses")
-# Fewer trees than usual, for there are many programs.
-QUICK = Boosting(trees=60, learning_rate=0.15, rows_per_leaf=3)
-
-
-@dataclass(frozen=True)
-class Recorded:
-    """All runs of a program on a processor, one below the other.
-
-    Attributes
-    ----------
-    X : DataFrame, shape (n_rows, n_events)
-        Events per instruction. Index: number of the row.
-    ipc : Series, shape (n_rows,)
-    counts : DataFrame
-        Counts of the same rows, and ``seconds``, how long they took.
-    runs : int
-    """
-
-    X: pd.DataFrame
-    ipc: pd.Series
-    counts: pd.DataFrame
-    runs: int
-
-    @property
-    def y(self):
-        """What models explain: log IPC, so that errors of fast and slow rows weigh alike, as in Eq. 14."""
-        return np.log(self.ipc)
-
-    @property
-    def fold(self):
-        """Fold of each row: twelve stretches of rows in four folds."""
-        return rank.blocks(self.X.index, _BLOCKS) % _FOLDS
 
 
 def recorded(program="all"):
@@ -78,7 +42,7 @@ def recorded(program="all"):
     found = {}
     for row in files.sort_values(["program", "processor"]).itertuples():
         if runs := [counts for counts, _ in counts_of(row.file) if len(counts) > 1]:
-            found[row.program, row.processor] = _pooled(runs)
+            found[row.program, row.processor] = pooled(runs)
     return found
 
 
@@ -110,10 +74,10 @@ def ranked(data, *, seeds=range(4)):
     return spread, 100 * float(np.mean(kept))
 
 
-def errors_by_size(data, *, sizes=(6, 3), seed=0):
+def errors_by_size(data, *, sizes=(6,), seed=0):
     """Error on stretches that a model never saw, with all events and with the most important ones.
 
-    In each of four folds events are ranked by the training rows alone, and those behind the first 6 and 3 dropped
+    In each of four folds events are ranked by the training rows alone, and those behind the first six dropped
     (event importance refinement, CounterMiner, §III-C).
 
     Parameters
@@ -163,7 +127,7 @@ def compare_rankings(importances):
         common = importances[one].index.intersection(importances[other].index)
         first, second = importances[one][common], importances[other][common]
         shared = len(set(first.nlargest(5).index) & set(second.nlargest(5).index))
-        tau = kendalltau(first, second).statistic
+        tau = kendalltau(first, second, method="asymptotic").statistic  # the fast one: p is not used
         rows.append((*zip(one, other, strict=True), tau, shared, 25 / len(common)))
     return pd.DataFrame(rows, columns=["programs", "processors", "kendall", "shared", "by chance"])
 
@@ -317,17 +281,6 @@ def per_instruction(programs):
             "traffic": _LINE * misses / total["seconds"] / 1e9,
         }
     return pd.DataFrame(rows).T.rename_axis(["program", "processor"])
-
-
-def _pooled(runs):
-    timed = [counts.assign(seconds=lengths(counts)) for counts in runs]
-    counts = pd.concat(timed).reset_index(drop=True).dropna()
-    counts = counts.groupby(np.arange(len(counts)) // -(-len(counts) // _MOST_ROWS)).sum()
-    counts = counts[(counts["instructions"] > 0) & (counts["cycles"] > 0)].reset_index(drop=True)
-    hidden = {"instructions", "cycles", "seconds", *_UOPS}
-    kept = [event for event in counts if event not in hidden and not is_named_leak(event)]
-    ipc = (counts["instructions"] / counts["cycles"]).rename("ipc")
-    return Recorded(counts[kept].div(counts["instructions"], axis=0), ipc, counts, len(runs))
 
 
 def _same(both):

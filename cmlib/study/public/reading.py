@@ -1,5 +1,6 @@
 """Published recordings as counts: read from the package, a folder or the cache, without the store."""
 
+import functools
 import re
 
 import numpy as np
@@ -30,7 +31,7 @@ def counts_of(name, *, interval_ms=None):
     runs = []
     for part in dict.fromkeys(perf.split_runs(content.decode("latin-1"))):
         counts, running = perf.series(perf.parse_stat(part, interval_ms=interval_ms))
-        names = events.translate(counts, dict.fromkeys(machine.describe()))
+        names = _names(tuple(counts))
         runs.append((counts.rename(columns=names), running.rename(columns=names)))
     return runs
 
@@ -69,3 +70,8 @@ def how_to_get(set_name):
         f"Not shown: the recordings `{set_name}` are not here. `cmlib fetch {set_name}` has them, or CMLIB_PUBLIC "
         "names a folder with them; then run this notebook again."
     )
+
+
+@functools.cache
+def _names(written):
+    return events.translate(written, dict.fromkeys(machine.describe()))
