@@ -149,7 +149,7 @@ def involved_share(pairs, events, n=10):
 
 def _residual_variances(fitted, X, pairs):
     at_means, values = X.mean().to_frame().T, X.to_numpy()
-    places = [X.columns.get_indexer(pair) for pair in pairs]
+    places = _places(X, pairs)
     held = ((place, values[:, place]) for place in places)
     for place, predicted in zip(places, partial_dependences(fitted, at_means, held), strict=True):
         yield {"intensity": _beyond_plane(values[:, place], predicted)}
@@ -168,14 +168,21 @@ def _beyond_plane(pair, values):
 def _h_statistics(fitted, X, pairs):
     """From mean predictions with the events as in each row and the rest as in all rows; centred."""
     held = [(event,) for event in dict.fromkeys(chain.from_iterable(pairs))] + pairs
-    values, places = X.to_numpy(), (X.columns.get_indexer(events) for events in held)
-    dependences = partial_dependences(fitted, X, ((place, values[:, place]) for place in places))
+    values = X.to_numpy()
+    points = ((place, values[:, place]) for place in _places(X, held))
+    dependences = partial_dependences(fitted, X, points)
     centred = {events: mean - mean.mean() for events, mean in zip(held, dependences, strict=True)}
     for a, b in pairs:
         joint = centred[a, b]
         beyond = np.sum((joint - centred[a,] - centred[b,]) ** 2)
         whole = np.sum(joint**2)
         yield {"intensity": beyond, "h": np.sqrt(beyond / whole) if whole > 0 else 0.0}
+
+
+def _places(X, several):
+    """Positions of events among the columns: of thousands of pairs, asking the index takes longer than the model."""
+    position = {event: place for place, event in enumerate(X.columns)}
+    return [np.array([position[event] for event in events]) for events in several]
 
 
 def _sample(X, n_points, seed):

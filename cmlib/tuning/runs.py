@@ -198,20 +198,21 @@ def rank_by_effect(runs, *, n_events=10, seed=0):
         Percent of that importance by parameter, descending; what no parameter explains is left out.
     """
     important = important_events(runs, seed=seed).iloc[:n_events]
-    score = pd.Series(0.0, index=runs.parameters.columns)
+    score = np.zeros(runs.parameters.shape[1])
     folds = list(KFold(3, shuffle=True, random_state=seed).split(runs.parameters))
     for event, weight in important.items():
-        y, shares = runs.rates[event], []
+        y = runs.rates[event]
         if not y.std() > 0:
             continue
-        predicted = pd.Series(0.0, index=y.index)
+        predicted, shares = np.zeros(len(y)), np.zeros(len(score))
         for train, test in folds:
             model = regressor(boosting=FEW_ROWS, seed=seed).fit(runs.parameters.iloc[train], y.iloc[train])
-            predicted.iloc[test] = model.predict(runs.parameters.iloc[test])
-            shares.append(influence(model) / len(folds))
+            predicted[test] = model.predict(runs.parameters.iloc[test])
+            gains = model.feature_importances_
+            shares += gains / (gains.sum() or 1.0) / len(folds)
         explained = max(0.0, 1 - (y - predicted).var() / y.var())
-        score = score.add(weight * explained * sum(shares) / 100)
-    return _descending(score)
+        score += weight * explained * shares
+    return _descending(pd.Series(score, index=runs.parameters.columns))
 
 
 def found_first(runs, rank, first, sizes, *, draws=20, seed=0):
