@@ -60,7 +60,7 @@ counterminer = paper("counterminer")
 # place in the program. A row is a step of progress, a column an event per cycle, and IPC is the mean of all runs; notebook 03a compares this with the papers' way, runs one below the other.
 # `instructions` and `cycles`, and events that are the same under another name, are left out: with them a model would have nothing to learn.
 #
-# Where one run counted all events, as of a service with `perf stat -I`, a row is an interval of time. Without instructions and cycles there is no IPC; then another event is explained, per second, and so it is by choice (`-p target=EVENT`).
+# Where one run counted all events, as of a service with `perf stat -I`, a row is an interval of time. Several such runs are put one after the other, and the last is kept back as another pass. Without instructions and cycles there is no IPC; then another event is explained, per second, and so it is by choice (`-p target=EVENT`).
 
 # %%
 url = notebook.database
@@ -78,7 +78,7 @@ for place, (axis, series) in enumerate(study.targets_by_axis(matrices).items()):
     figure, _ = plot.series_by_program(series, ylabel=aim.name, xlabel=axis)
     name = "ipc-by-progress" if place == 0 else "in-time"
     display(results.figure(figure, name, f"**Figure.** {aim.name} of each program: the mean of all "
-                                         "runs by progress, or one run over time."))
+                                         "runs by progress, or intervals over time."))
 
 # %% [markdown]
 # This is what the models have to explain. Where it hardly varies, little can be explained: any model must be judged beside a prediction that looks at no event, the mean.

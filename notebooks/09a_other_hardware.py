@@ -47,7 +47,7 @@ print(f"{len(programs)} recordings of {len({name for name, _ in programs})} prog
 # %% [markdown]
 # ## CloudSuite on four processors: can IPC be explained?
 #
-# Eight programs of CloudSuite, seven of which CounterMiner studied, on two servers each of Intel's Westmere (X5650) and Sandy Bridge (E5-2640, E5-2650) and on AMD's Opteron 6234, recorded by M. Canuto for models of power (`maurocanuto/power-modelling`, Apache-2.0):
+# Eight programs of CloudSuite, seven of which CounterMiner studied, on servers with Intel's Westmere (X5650) and Sandy Bridge (E5-2640, E5-2650) and AMD's Opteron 6234, recorded by M. Canuto for models of power (`maurocanuto/power-modelling`, Apache-2.0):
 # about twenty events as a wide table, 2 s or 10 s an interval, without running shares. All runs of a file are taken together, in at most 500 rows; a row is events per instruction, so that an event can't tell IPC by being frequent when instructions are.
 # Models explain the logarithm of IPC: the error is relative (Eq. 14). Twelve stretches in four folds are each predicted by a model that saw none of them, with all events and with the six most important ones of the training rows.
 
@@ -83,7 +83,7 @@ results.finding(f"On CloudSuite, recorded by others on {table.index.unique(1).si
                 f"the mean in {above} of {len(table)} recordings.")
 
 # %% [markdown]
-# CounterMiner prints 6.3 to 14 % for HiBench (Figure 8), on a random fifth of the rows, whose neighbours the model knew; of CloudSuite it prints no error. The hard one is graph_analytics: a few minutes with IPC between 0.1 and 2.
+# CounterMiner prints 6.3 to 14 % for HiBench (Figure 8), on a random fifth of the rows, whose neighbours the model knew; of CloudSuite it prints no error. The hard one is graph_analytics: a few minutes a run, with IPC between 0.03 and 2.3.
 #
 # ## The first events, and how stable they are
 #

@@ -8,6 +8,7 @@ import pytest
 
 from cmlib import places, study
 from cmlib.errors import UnfitRecordingError
+from cmlib.fanout import Workers
 from cmlib.record import import_files
 from cmlib.study.targets import Target
 
@@ -48,6 +49,23 @@ def test_one_multiplexed_run_is_ranked_by_its_intervals(url):
     refined = study.refine(data)
     assert refined.history["n_events"].tolist() == [12, 9, 6, 3]
     assert refined.nested_error < refined.errors["blocks_mean_baseline"]
+
+
+def test_runs_that_counted_the_same_are_put_one_after_the_other_and_the_last_is_held_out(lines, tmp_path):
+    heading, body = lines[:2], lines[2:]
+    for number in range(3):
+        part = body[number * 20 * 14 : (number + 1) * 20 * 14]
+        shifted = [f"{float(line.split(',')[0]) - 2 * number:.9f},{line.split(',', 1)[1]}" for line in part]
+        (tmp_path / f"{number}.csv").write_text("".join([*heading, *shifted]))
+    import_files("app", [tmp_path / f"{number}.csv" for number in range(3)], folder=tmp_path / "recordings")
+    url = study.open_database(f"sqlite:///{tmp_path}/store.sqlite", tmp_path / "recordings")
+    data = study.recorded_matrix(url, "app", method="scaling")
+    runs = study.cleaned_runs(url, "app", ["mlpx12"], method="scaling", workers=Workers(1))["counts"]
+    assert len(data.X) == len(data.ipc) == len(runs.iloc[0]) + len(runs.iloc[1])
+    assert data.X.index.is_monotonic_increasing and data.X.index[-1] > 3.5
+    X, ipc = data.holdout
+    np.testing.assert_allclose(ipc, runs.iloc[2]["instructions"] / runs.iloc[2]["cycles"])
+    np.testing.assert_allclose(X["ls_stlf"], runs.iloc[2]["ls_stlf"] / runs.iloc[2]["cycles"])
 
 
 def test_a_rate_is_counts_by_seconds_or_by_another_event(url):

@@ -83,7 +83,8 @@ def matrix(runs, *, target=IPC, per=None):
     Several runs of a pass are aligned by progress, which instructions tell. Where a pass is one run, or instructions
     and cycles are not what is explained, the steps are the intervals of one run: of the run with the most events.
     Beyond 1000, neighbouring intervals are added up. The first pass is the matrix; the second is held out, if it
-    counted the same.
+    counted the same. Of three single runs or more that counted the same, all but the last are put one after the other,
+    and the last is held out.
 
     Parameters
     ----------
@@ -106,7 +107,7 @@ def matrix(runs, *, target=IPC, per=None):
     complete = [number for number, sets in sets_of.items() if sets == sets_of.iloc[0]]
     chosen = runs[runs["pass"].isin(complete[:2])]
     if target != IPC or chosen["pass"].is_unique:
-        return _in_time(chosen, target, target.per if per is None else per)
+        return _in_time(runs[runs["pass"].isin(complete)], target, target.per if per is None else per)
     aligned = fuse.align_passes(list(chosen["counts"]), list(chosen["pass"]), per=per or target.per)
     X, ipc = aligned[complete[0]]
     return Matrix(X, ipc, aligned[complete[1]] if len(complete) > 1 else None)
@@ -141,7 +142,7 @@ def targets_by_axis(matrices):
     found = {}
     for name, data in matrices.items():
         axis = "time [s]" if data.in_time else "progress [share of instructions]"
-        line = "one run" if data.in_time else "mean of all runs"
+        line = "intervals" if data.in_time else "mean of all runs"
         found.setdefault(axis, {})[name] = {line: data.ipc}
     return found
 
@@ -149,9 +150,11 @@ def targets_by_axis(matrices):
 def _in_time(runs, target, per):
     counted = [tuple(run.columns[run.notna().any()]) for run in runs["counts"]]
     widest = max(counted, key=len)
-    alike = runs[[events == widest for events in counted]].head(2)
-    rows = [_rows(run.counts[list(widest)], run.seconds, target, per) for run in alike.itertuples()]
-    (X, y), other = rows[0], rows[1] if len(rows) > 1 else None
+    alike = runs[[events == widest for events in counted]]
+    known = max(1, len(alike) - 1)
+    n = -(-sum(map(len, alike["counts"].iloc[:known])) // _MOST_ROWS)
+    rows = [_rows(run.counts[list(widest)], run.seconds, target, per, n) for run in alike.itertuples()]
+    (X, y), other = _one_after_another(rows[:known]), rows[known] if len(rows) > known else None
     if len(y) < FEWEST_INTERVALS:
         raise UnfitRecordingError(
             f"what {target.name} takes happened in {len(y)} of {len(alike['counts'].iloc[0])} intervals, and a model "
@@ -164,9 +167,19 @@ def _in_time(runs, target, per):
     return Matrix(X, y, other, target)
 
 
-def _rows(counts, seconds, target, per):
-    """Rates of a run's events, a row an interval in which there was something to explain, and the target."""
-    bundle = np.arange(len(counts)) // -(-len(counts) // _MOST_ROWS)
+def _one_after_another(rows):
+    """Matrices and targets of runs as those of one that lasted as long as all of them."""
+    starts = np.cumsum([0.0, *(y.index[-1] if len(y) else 0.0 for _, y in rows[:-1])])
+    later = [
+        (X.set_axis(X.index + start), y.set_axis(y.index + start))
+        for (X, y), start in zip(rows, starts, strict=True)
+    ]
+    return tuple(pd.concat(parts) for parts in zip(*later, strict=True))
+
+
+def _rows(counts, seconds, target, per, n):
+    """Rates of a run's events, a row `n` intervals in which there was something to explain, and the target."""
+    bundle = np.arange(len(counts)) // n
     ends = pd.Series(counts.index, name="time_s").groupby(bundle).max()
     counts = counts.groupby(bundle).sum().set_axis(pd.Index(ends, name="time_s"))
     seconds = seconds.groupby(bundle).sum().set_axis(counts.index)
