@@ -67,6 +67,44 @@ results.figure(figure, "noise",
                "running share.")
 
 # %% [markdown]
+# ## How sure is that, without a second run?
+#
+# All of this was told from each event's own steps. A multiplexed run can hold evidence of another kind:
+#
+# - **Two readings of one event**, counted at different times: one that the recorder put in twice, or two names for which the kernel sets a counter in the same way, such as `L1-dcache-stores` and `dTLB-stores` on Intel processors since Haswell. How far they are apart is error, of both. Neighbours in the rotation are on the counters together for a part of their time and share their errors there, so that their agreement proves nothing: *apart* is how many groups lie between them in the order in which groups take turns, *shared* which part of their time [%]. Only readings that share none are evidence.
+# - **Exact sums** of events, as the bits of the event table tell them.
+# - **Constants**: reference and bus cycles by the time on the processor are frequencies that do not change. They say how exactly time was extrapolated, not how exactly an event that varies was; where a whole machine was measured that was partly idle, they are none.
+
+# %%
+told = {name: study.evidence(run) for name, run in runs.items()}
+twice = {name: rows.query("evidence and kind == @study.READINGS") for name, rows in told.items()}
+compared = {name: study.judge_by_readings(runs[name]) for name in runs if len(twice[name])}
+for name, sentence in study.say_evidence(told, compared).items():
+    display(results.finding(sentence, program=name))
+
+# %%
+rows = pd.concat(told, names=["program"]).reset_index("program").reset_index(drop=True)
+if len(rows):
+    display(results.table(rows, "evidence",
+                          "**Table.** What each run tells of its own errors: mean distance from "
+                          "what must hold (*off*) and mean running share [%]; is it evidence?"))
+
+# %% [markdown]
+# Two readings also judge a way of cleaning: one is cleaned without sight of the other, and compared with the other **as printed**. Smoothing cannot flatter itself there. As printed, both err, and their distance is √2 times the error of one; were one cleaned to the truth, the error of the other would remain. A perfect cleaning leaves 1/√2, or 71 %.
+
+# %%
+if compared:
+    rows = pd.concat(compared, names=["program"]).reset_index("program").reset_index(drop=True)
+    rows = rows.assign(label=rows["program"] + ": " + rows["cleaned"])
+    figure, _ = plot.readings(rows, perfect=study.PERFECT)
+    display(results.figure(figure, "readings",
+                           "**Figure.** What ways of cleaning leave of the disagreement of two "
+                           "readings of one event; 71 % would be left if one were the truth."))
+    display(results.table(rows.drop(columns="label"), "cleaned-readings",
+                          "**Table.** Distance of a cleaned reading from the other as printed "
+                          "[% of the mean], and counts of the other in 90 % intervals [%]."))
+
+# %% [markdown]
 # ## The event that is moved most
 #
 # Look whether what cleaning takes away looks like noise: spikes that come back at the same place of other events are none. How near to the truth the result is, only a run without multiplexing tells.
@@ -105,7 +143,7 @@ for name, events in judged.items():
 # ## What this doesn't show
 #
 # The standard errors rest on one assumption: that an event's steps within an interval are like its steps between intervals. An event whose bursts keep time with the rotation is off by more, and no single run can tell.
-# Events that are counted under two names in different slots, and sums that hold exactly, would be evidence of another kind.
+# Two readings of one event show the errors of that event alone; another one's, which varies otherwise, can be larger or smaller.
 #
 # **References.** Lv et al., *CounterMiner*, MICRO 2018, §III-B. Mathur and Cook, *Improved estimation for software multiplexing of performance counters*, MASCOTS 2005.
 

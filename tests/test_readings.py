@@ -5,7 +5,7 @@ import numpy.testing as npt
 import pandas as pd
 import pytest
 
-from cmlib import events, store, study
+from cmlib import events, plot, store, study
 from cmlib.clean import joint_estimates, printed_errors, replay
 from cmlib.synthetic import multiplexed_run
 
@@ -136,14 +136,20 @@ def test_sums_and_constants_are_evidence_as_well():
     )
     assert found.at["constant", "what"] == "ref-cycles by task-clock"
     assert found.at["constant", "off"] == pytest.approx(0, abs=1e-9)
-    assert "1 of exact sum, 1 of constant" in study.say_evidence(found.reset_index())
+    said = study.say_evidence({"x": found.reset_index()}, {})["x"]
+    assert said.startswith("`ls_dispatch.all` and `ls_dispatch.ld_dispatch + ")
+    assert (
+        "apart as printed; `ref-cycles by task-clock` does not change, and is printed with an error of 0 %."
+        in said
+    )
 
 
 def test_without_evidence_one_sentence_says_what_more_it_takes():
     planted = multiplexed_run(60)
     nothing = study.evidence(run_of(planted))
     assert nothing.empty
-    assert "Name one event twice, half the list apart" in study.say_evidence(nothing)
+    said = study.say_evidence({"a": nothing, "b": nothing, "c": nothing}, {})[""]
+    assert said.startswith("Nothing in the run of a, b and c tells") and "Name one event twice" in said
 
 
 def test_a_reading_is_cleaned_without_the_other_and_compared_with_it_as_printed(run):
@@ -161,6 +167,17 @@ def test_a_reading_is_cleaned_without_the_other_and_compared_with_it_as_printed(
     limit = 1.645 * np.hypot(errors, printed_errors(run.counts, run.running)["L1-dcache-stores"])
     assert row["covered"] == pytest.approx(100 * ((cleaned - printed).abs() <= limit).mean())
     assert study.PERFECT - 5 < row["left"] < 95
+    said = study.say_evidence({"x": study.evidence(run)}, {"x": judged.reset_index()})["x"]
+    assert f"one reading is {judged.xs('joint', level='method')['left'].mean():.0f} % as far" in said
+
+
+def test_the_figure_has_a_row_a_reading_and_a_mark_a_method(run):
+    judged = study.judge_by_readings(run, ["scaling", "joint"])
+    _, ax = plot.readings(judged.assign(label=judged["cleaned"]), perfect=study.PERFECT)
+    assert [text.get_text() for text in ax.get_yticklabels()] == list(dict.fromkeys(judged["cleaned"]))
+    lines = {line.get_label(): line for line in ax.get_lines()}
+    assert lines["perfect"].get_xdata()[0] == study.PERFECT
+    npt.assert_array_equal(lines["joint"].get_xdata(), judged.query("method == 'joint'")["left"])
 
 
 def test_a_perfect_cleaner_is_left_with_the_other_readings_error():

@@ -7,6 +7,7 @@ from cmlib.plot.exploring import cleaned_series, interactions, ranking_beside_er
 from cmlib.plot.merging import matrices, run_times
 from cmlib.plot.overview import account_card, series_card
 from cmlib.plot.ranking import families, families_beside_cycles, ranking, refinement
+from cmlib.plot.readings import readings
 from cmlib.plot.series import series, series_by_program
 from cmlib.plot.tuning import by_runs, levels, setting, verdicts
 
@@ -29,6 +30,7 @@ __all__ = [
     "interactions",
     "ranking",
     "ranking_beside_errors",
+    "readings",
     "refinement",
     "run_times",
     "sample_and_counters",

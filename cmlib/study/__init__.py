@@ -68,7 +68,7 @@ from cmlib.study.merging import (
 from cmlib.study.out_of_core import clean_into, merge_files
 from cmlib.study.phases import with_phases
 from cmlib.study.ranking import chosen_errors, core_errors, refine
-from cmlib.study.readings import PERFECT, evidence, judge_by_readings, readings, say_evidence
+from cmlib.study.readings import PERFECT, READINGS, evidence, judge_by_readings, readings, say_evidence
 from cmlib.study.replayed import ROTATIONS, replay_counts, replayed_errors, simulated_run
 from cmlib.study.suites import common_events, likeness, of_suites, paper_figures, suites
 from cmlib.study.summary import say_events, say_models, say_pairs
@@ -82,6 +82,7 @@ __all__ = [
     "MEASURES",
     "Matrix",
     "PERFECT",
+    "READINGS",
     "ROTATIONS",
     "Target",
     "both_ways",

@@ -12,6 +12,12 @@ _ALIKE = 0.05
 _CONSTANTS, _CLOCKS = ("ref-cycles", "bus-cycles"), ("task-clock", "cpu-clock")
 _NINE_TENTHS = 1.645
 _COLUMNS = ["kind", "what", "apart", "shared", "share", "off", "evidence", "told_by"]
+READINGS, _SUM, _CONSTANT = "two readings", "exact sum", "constant"
+_SAID = {
+    READINGS: "`{}` are one event, and {:.2g} % apart as printed",
+    _SUM: "`{}` are equal, and {:.2g} % apart as printed",
+    _CONSTANT: "`{}` does not change, and is printed with an error of {:.2g} %",
+}
 # What is left of the disagreement of two readings if one is cleaned to the truth [%]: the other's error, 1 / sqrt(2).
 PERFECT = 100 / np.sqrt(2)
 
@@ -65,7 +71,7 @@ def evidence(run):
     """
     counts, running, _ = _counted(run)
     pairs = readings(run)
-    pairs = pairs.assign(kind="two readings", what=pairs["first"] + " = " + pairs["second"])
+    pairs = pairs.assign(kind=READINGS, what=pairs["first"] + " = " + pairs["second"])
     rows = [*_sums(run, counts, running), *_constants(counts, running)]
     others = pd.DataFrame(rows, columns=_COLUMNS).astype(pairs.dtypes[_COLUMNS].to_dict())
     return pd.concat([pairs[_COLUMNS], others], ignore_index=True)
@@ -116,32 +122,51 @@ def judge_by_readings(run, methods=("counterminer", "interpolate", "joint")):
     return pd.DataFrame(rows, columns=["cleaned", "other", "method", "raw", "off", "left", "covered"])
 
 
-def say_evidence(found):
-    """What there is, or what more it would take, in a sentence.
+def say_evidence(told, judged):
+    """What runs tell of their own errors, or what more it would take.
 
     Parameters
     ----------
-    found : DataFrame
-        As :func:`evidence` gives it.
+    told : dict of str to DataFrame
+        Program to what :func:`evidence` gives of its run.
+    judged : dict of str to DataFrame
+        Program to what :func:`judge_by_readings` gives, of programs that have readings.
 
     Returns
     -------
-    str
-        A clause without its full stop.
+    dict of str to str
+        Program to a sentence; under the empty name one for all programs without evidence.
     """
-    usable = found[found["evidence"]]
-    counted = usable["kind"].value_counts()
-    if len(usable):
-        kinds = ", ".join(f"{number} of {kind}" for kind, number in counted.items())
-        return f"the run holds evidence of its own errors: {kinds}"
-    near = (
-        "Those counted twice share their time on the counters, which proves nothing. " if len(found) else ""
-    )
+    sentences = {
+        name: f"{_said(told[name], judged.get(name))}." for name in told if told[name]["evidence"].any()
+    }
+    without = [name for name in told if not told[name]["evidence"].any()]
+    if not without:
+        return sentences
+    near = any(len(told[name]) for name in without)
+    near = " (what was counted twice shared its time on the counters, which proves nothing)" if near else ""
+    return sentences | {
+        "": f"Nothing in the run of {_listed(without)} tells how large its errors are{near}. Name one event twice, "
+        "half the list apart: `perf stat -e a,b,c,a,d,e`; `cmlib record` does so by itself."
+    }
+
+
+def _said(found, judged):
+    found = found[found["evidence"]]
+    parts = [
+        _SAID[row.kind].format(row.what.replace(" = ", "` and `"), row.off) for row in found.itertuples()
+    ]
+    if judged is None or "joint" not in set(judged["method"]):
+        return "; ".join(parts)
+    left = judged.loc[judged["method"] == "joint", "left"].mean()
     return (
-        f"the run holds no evidence of its own errors. {near}Name one event twice, half the list apart "
-        "(`perf stat -e a,b,c,a,d,e`; `cmlib record` does so): how far the two readings are apart tells how large "
-        "errors are"
+        f"{'; '.join(parts)}. Cleaned jointly without sight of the other, one reading is {left:.0f} % as far from the "
+        f"other as before, where a perfect cleaning would leave {PERFECT:.0f} %"
     )
+
+
+def _listed(names):
+    return " and ".join(", ".join(names).rsplit(", ", 1))
 
 
 def _counted(run):
@@ -200,7 +225,7 @@ def _sums(run, counts, running):
         share = 100 * running[members].mean().min()
         usable = bool(extrapolated and min(shared) < 100 and np.isfinite(off))
         what = f"{whole} = {' + '.join(parts)}"
-        yield "exact sum", what, np.nan, max(shared), share, off, usable, "bits of the event table"
+        yield _SUM, what, np.nan, max(shared), share, off, usable, "bits of the event table"
 
 
 def _constants(counts, running):
