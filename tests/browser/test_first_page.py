@@ -59,7 +59,7 @@ def test_four_programs_fit_with_their_pictures_and_unfold(four, new_page, pictur
         image = card.locator("img")
         assert image.evaluate("image => image.decode().then(() => image.naturalWidth)") > 100
         assert image.get_attribute("alt").endswith(": slots over progress")
-        details = card.locator("details")
+        details = card.locator("> details")
         assert not details.locator("li").is_visible()
         details.locator("summary").click()
         assert details.locator("li").is_visible() and details.get_by_role("link", name="B").is_visible()
