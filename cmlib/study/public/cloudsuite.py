@@ -96,13 +96,13 @@ def errors_by_size(data, *, sizes=(6,), seed=0):
     predicted = {size: np.empty(len(data.ipc)) for size in steps}
     mean, fold = np.empty(len(data.ipc)), data.fold
     for held in np.unique(fold):
-        known, kept = fold != held, left
+        known, kept, model = fold != held, left, None
         mean[~known] = data.ipc[known].mean()
         for size in steps:
-            kept = sorted(kept[:size])
+            if size < len(kept):
+                kept = sorted(rank.influence(model, X=data.X.loc[known, kept]).index[:size])
             model = regressor(boosting=QUICK, seed=seed).fit(data.X.loc[known, kept], data.y[known])
             predicted[size][~known] = np.exp(model.predict(data.X.loc[~known, kept]))
-            kept = list(rank.influence(model, X=data.X.loc[known, kept]).index)
     errors = [rank.relative_error(data.ipc, predicted[size]) for size in steps]
     baseline = rank.relative_error(data.ipc, mean)
     return pd.DataFrame({"n_events": steps, "error": errors, "mean_baseline": baseline})
