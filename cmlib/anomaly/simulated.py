@@ -129,7 +129,7 @@ def _simulated(argv, options, timeout):
             )
 
     with tempfile.TemporaryDirectory(prefix="cmlib-") as folder:
-        outcome = simulate(argv, Path(folder), caches=options, progress=check)
+        outcome = simulate(argv, Path(folder), options=options, progress=check)
     return outcome.raw.decode(errors="replace")
 
 

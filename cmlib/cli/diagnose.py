@@ -31,8 +31,9 @@ def diagnose(command, recorded, keep, html, slice_s, wait, every_blocks, simulat
     trained on them labels each slice of the run. A slice unlike all training data is labelled unknown.
 
     With --simulate it is run once under Valgrind, which takes no counters and 50 to 100 times as long. Phases are
-    where KCachegrind's estimated cycles go another way; a class is what most of them, beside instructions, are
-    charged for. NAME of --recorded and --keep is then that of a program, as of `cmlib record --simulate`.
+    where KCachegrind's estimated cycles go another way; what stands out is what most of them, beside instructions,
+    are charged for, and a tree of the simulated micro-benchmarks names the class. NAME of --recorded and --keep is
+    then that of a program, as of `cmlib record --simulate`.
     """
     if bool(command) == bool(recorded):
         raise click.UsageError("give either a command after --, or --recorded NAME.")
@@ -54,7 +55,7 @@ def diagnose(command, recorded, keep, html, slice_s, wait, every_blocks, simulat
         title, series = recorded, study.recorded_run(recorded)
     else:
         title, series = shlex.join(command), study.new_run(list(command), trained.meta, keep=keep, wait=wait)
-    profile = study.profile(model, *series, slice_s=slice_s)
+    profile = study.profile(model, series, slice_s=slice_s)
     _print(title, profile, study.explain(profile), trained.caveat)
     if html:
         write_whole(html, study.page(title, profile, trained))
@@ -66,20 +67,19 @@ def _simulated(command, recorded, html, how):
     from cmlib.study import simulated_diagnosis as study
 
     if recorded:
-        text = study.recorded_run(recorded)
+        run = study.recorded_run(recorded)
     else:
-        text = study.simulate_once(command, say=lambda said: click.echo(said, err=True), **how)
-    title, profile = recorded or shlex.join(command), study.simulated_profile(text)
+        run = study.simulate_once(command, say=lambda said: click.echo(said, err=True), **how)
+    title, profile = recorded or shlex.join(command), study.simulated_profile(*run)
     click.echo(f"{title}: {profile.about}\n{click.wrap_text(study.CAVEAT, 110)}\n")
-    click.echo("      from        to    cycles  what stands out, and functions by their share")
-    for phase in profile.phases.itertuples():
+    click.echo("      from        to    cycles  class        what stands out, and functions by their share")
+    for phase in profile.phases.to_dict("records"):
         click.echo(
-            f"{phase.start:10.3f}{phase.end:10.3f}{100 * phase.share:8.1f} %  "
-            f"{click.style(phase.label, bold=True)}: {phase.functions}"
+            f"{phase['start']:10.3f}{phase['end']:10.3f}{100 * phase['share']:8.1f} %  {phase['class'] or '–':<12} "
+            f"{click.style(phase['label'], bold=True)}: {phase['functions']}"
         )
     click.echo("\nfrom, to: 10⁹ instructions; cycles: share of KCachegrind's estimate, none were counted\n")
-    for label in profile.phases["label"].unique():
-        meaning, remedy = study.advice(label)
+    for label, meaning, remedy in study.explained(profile.phases):
         click.echo(f"{click.style(label, bold=True)}: {meaning}")
         click.echo(click.wrap_text(remedy, 100, "  → ", "    "))
     if html:

@@ -13,6 +13,8 @@ from cmlib.workloads.micro.case_runs import Settings, estimate_minutes, plan_cas
 from cmlib.workloads.micro.latency import plateaus, sweep, working_sets
 from cmlib.workloads.micro.probing import counting_events, listed_events
 from cmlib.workloads.micro.selection import FOLDER, recorded_key_events, recorded_sweep
+from cmlib.workloads.micro.simulated import FOLDER as SIMULATED
+from cmlib.workloads.micro.simulated import record_simulated_cases, simulated_cases
 from cmlib.workloads.micro.twins import compare_twins
 
 
@@ -20,6 +22,7 @@ from cmlib.workloads.micro.twins import compare_twins
 @click.option("--list", "only_list", is_flag=True, help="Only list what would be recorded.")
 @click.option("--sweep", "do_sweep", is_flag=True, help="Only measure the latency of memory by size.")
 @click.option("--twins", "do_twins", is_flag=True, help="Only time both forms of each at equal work.")
+@click.option("--simulate", is_flag=True, help="Simulate them under Valgrind, which takes no counters.")
 @click.option(
     "--seconds", default=Settings.seconds, show_default=True, help="Execution of a case in each run [s]."
 )
@@ -27,14 +30,18 @@ from cmlib.workloads.micro.twins import compare_twins
 @click.option("--key-events", default=Settings.key_events, show_default=True, help="Events to select.")
 @click.option("--sizes", help="Working sets [KiB] instead of a sweep: L2=64,128;L3=1024;M=131072.")
 @click.option("--folder", type=click.Path(path_type=Path), help="Of all recordings [data/recordings].")
-def record_micro(only_list, do_sweep, do_twins, seconds, passes, key_events, sizes, folder):
+def record_micro(only_list, do_sweep, do_twins, simulate, seconds, passes, key_events, sizes, folder):
     """Record the micro-benchmarks that notebook 05 and `cmlib diagnose` learn from.
 
-    The list with the expected minutes comes first. What exists is kept.
+    The list with the expected minutes comes first. What exists is kept. With --simulate each is run twice under
+    Valgrind, with caches and working sets of its own, for about 15 minutes in all.
     """
     folder = folder or places.recordings_dir()
     settings = Settings(seconds, passes, key_events=key_events)
     programs_folder = build(places.results_dir() / "micro")
+    if simulate:
+        _simulate(programs_folder, folder / SIMULATED, only_list)
+        return
     if do_sweep:
         _sweep(programs_folder)
         return
@@ -53,6 +60,14 @@ def record_micro(only_list, do_sweep, do_twins, seconds, passes, key_events, siz
     for name in record_cases(plan, settings, events, programs_folder, folder / FOLDER, **how):
         click.echo(name)
     click.echo(f"key events: {', '.join(recorded_key_events(folder / FOLDER))}")
+
+
+def _simulate(programs_folder, folder, only_list):
+    for one in simulated_cases():
+        case, size = one.case, f"{one.case.size / 1024:.0f} KiB" if one.case.size else ""
+        click.echo(f"{one.name:32} {case.label:10} {size:>12} {one.operations:12,} operations")
+    for name in () if only_list else record_simulated_cases(programs_folder, folder):
+        click.echo(name)
 
 
 def _sweep(programs_folder):

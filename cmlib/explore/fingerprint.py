@@ -10,7 +10,7 @@ from cmlib.plot.fingerprint import phase_timeline
 from cmlib.workloads.micro.selection import COMMAND
 
 
-def fingerprint(profiles, *, program=""):
+def fingerprint(profiles, *, program="", unit="s", per="cycle"):
     """The timeline of a program, and the rule that decided for one of its slices.
 
     Controls: program, length of a slice, and the slice that is explained.
@@ -18,9 +18,11 @@ def fingerprint(profiles, *, program=""):
     Parameters
     ----------
     profiles : dict of str to dict of float to cmlib.study.diagnosis.Profile
-        By program and length of a slice [s]; empty where nothing is recorded.
+        By program and length of a slice [`unit`]; empty where nothing is recorded.
     program : str
         Shown at first; else the first one.
+    unit, per : str
+        What lengths are told in, and what rates are divided by.
 
     Returns
     -------
@@ -31,7 +33,7 @@ def fingerprint(profiles, *, program=""):
     first = program if program in profiles else next(iter(profiles))
     controls = {
         "program": dropdown("program", list(profiles), first),
-        "slice_s": dropdown("slice", _lengths(profiles[first])),
+        "slice_s": dropdown("slice", _lengths(profiles[first], unit)),
         "number": slider("slice explained", 1, 2, value=1),
     }
 
@@ -39,10 +41,10 @@ def fingerprint(profiles, *, program=""):
         controls["number"].max = len(profiles[controls["program"].value][controls["slice_s"].value].labelled)
 
     def draw(program, slice_s, number):
-        return _draw(profiles[program][slice_s], program, slice_s, number)
+        return _draw(profiles[program][slice_s], program, number, slice_s, unit, per)
 
     def adjust_to_program(name):
-        offer(controls["slice_s"], _lengths(profiles[name]))
+        offer(controls["slice_s"], _lengths(profiles[name], unit))
         fit()
 
     fit()
@@ -52,18 +54,20 @@ def fingerprint(profiles, *, program=""):
     return panel
 
 
-def _lengths(by_length):
-    return [(f"{length:g} s", length) for length in by_length]
+def _lengths(by_length, unit):
+    return [(f"{length:g} {unit}", length) for length in by_length]
 
 
-def _draw(profile, program, slice_s, number):
-    labelled = profile.labelled
+def _draw(profile, program, number, slice_s, unit, per):
+    labelled, pace = profile.labelled, profile.pace
     end, label, rule = labelled.index[number - 1], *labelled.iloc[number - 1][["label", "rule"]]
-    figure, _ = phase_timeline(labelled, profile.ipc, title=f"{program}, slices of {slice_s:g} s", marked=end)
+    title = f"{program}, slices of {slice_s:g} {unit}"
+    figure, _ = phase_timeline(labelled, pace, title=title, marked=end)
     meaning, remedy = advice(label)
+    shown = " ".join(pace.name.split())
     return figure, text.paragraph(
-        f"Slice {number} of {len(labelled)}, {end - slice_s:.1f}–{end:.1f} s: <strong>{html.escape(label)}</strong>, "
-        f"IPC {profile.ipc.iloc[number - 1]:.2f}. {meaning.capitalize()}.",
-        f"Rule: <code>{html.escape(rule)}</code> (events per cycle).",
+        f"Slice {number} of {len(labelled)}, {end - slice_s:.1f}–{end:.1f} {unit}: "
+        f"<strong>{html.escape(label)}</strong>, {shown}: {pace.iloc[number - 1]:.2f}. {meaning.capitalize()}.",
+        f"Rule: <code>{html.escape(rule)}</code> (events per {per}).",
         html.escape(remedy),
     )

@@ -28,6 +28,10 @@ _ADVICE = {
         "several independent ones; "
         "use the hardware's arithmetic instead of emulated (decimal, quadruple) types.",
     ),
+    "P_Mem_L2/L3": (
+        "misses the first-level cache, on data that another cache holds",
+        "Visit data in the order in which it lies; work on blocks that fit the first level; make elements smaller.",
+    ),
     "N_Mem_L2": (_HEALTHY, "The data fits the second-level cache and is used in order."),
     "N_Mem_L3": (_HEALTHY, "The data fits the third-level cache and is used in order."),
     "N_Mem_M": (
@@ -35,6 +39,7 @@ _ADVICE = {
         "Data streams from memory in order; fewer bytes an element would be the next step.",
     ),
     "N_CPU": (_HEALTHY, "The core is busy with useful work; what is left is doing less of it."),
+    "N": (_HEALTHY, "Of what a simulation sees nothing stands out; what is left is doing less work."),
     "unknown": (
         "behaves like nothing in the training data",
         "Look at the events farthest from training; a micro-benchmark with this behaviour would teach the tree.",
@@ -122,7 +127,7 @@ def advice(label):
     Parameters
     ----------
     label : str
-        One of the eight classes, or "unknown".
+        One of the eight classes, one of those that a single simulated run tells, or "unknown".
 
     Returns
     -------

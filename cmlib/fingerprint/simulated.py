@@ -26,12 +26,12 @@ _ADVICE = {
     "first-level data misses": (
         "misses the simulated first-level data cache, on data that the last level holds",
         "Visit data in the order in which it lies; put fields that are used together side by side; work on blocks "
-        "that fit the first level. A processor prefetches what lies in order, the model does not.",
+        "that fit the first level. A processor prefetches what lies in order into the first level, the model does not.",
     ),
     "last-level data misses": (
         "misses the simulated last-level cache",
         "Use less data, or use it again before going on; keep references instead of looking up again; store nodes "
-        "in the order of their use. A processor prefetches what lies in order, the model does not.",
+        "in the order of their use. The model of `cmlib diagnose` prefetches what lies in order, and never too late.",
     ),
     "mispredictions": (
         "takes branches that the simulated predictor gets wrong",

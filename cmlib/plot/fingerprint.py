@@ -14,9 +14,11 @@ COLOURS = {
     "N_Mem_L3": "#f7c6a5",
     "N_Mem_M": "#e3bcd6",
     "N_CPU": "#b5d8ef",
+    "N": "#b5d8ef",
     "unknown": "#9aa0a6",
 }
 _ROW, _STEP, _INDENT = 0.2, 0.42, 0.1  # inches
+_PROGRESS = {"time_s": "time [s]", "interval": "interval [equal basic blocks]"}
 _LEVEL_COLOURS = ("#dfe7ee", "#f3dfa2", "#f7c6a5", "#e3bcd6")
 
 
@@ -61,18 +63,18 @@ def decision_tree(tree, *, title=""):
 
 
 @styled
-def phase_timeline(labelled, ipc, *, title="", marked=None):
-    """The class of each slice as a coloured band over the IPC line, a lane a class, its share beside.
+def phase_timeline(labelled, pace, *, title="", marked=None):
+    """The class of each slice as a coloured band over a line such as IPC, a lane a class, its share beside.
 
     Parameters
     ----------
     labelled : DataFrame
-        Index ``time_s``, the end of each slice [s]; column ``label``.
-    ipc : Series
-        Instructions per cycle of each slice, same index.
+        Index ``time_s``, the end of each slice [s], or ``interval``, its number; column ``label``.
+    pace : Series
+        Of each slice, same index; its name labels the axis: ``IPC``.
     title : str
     marked : float, optional
-        End of a slice to point at [s].
+        End of a slice to point at, as in the index.
     """
     labels = set(labelled["label"])
     shown = [label for label in COLOURS if label in labels]
@@ -95,7 +97,7 @@ def phase_timeline(labelled, ipc, *, title="", marked=None):
         share.barh(lane, percent, color=COLOURS[label], height=0.84)
         share.text(percent + 3, lane, f"{percent:.1f} %", va="center", fontsize=8)
     middles = ends - length / 2
-    line.plot(middles.to_numpy(), ipc.to_numpy(), color="#222222", lw=1.3, marker=".", ms=3)
+    line.plot(middles.to_numpy(), pace.to_numpy(), color="#222222", lw=1.3, marker=".", ms=3)
     for ax in (band, line) if marked is not None else ():
         ax.axvline(marked - length / 2, color="#222222", lw=1, ls=":")
     band.set_yticks(range(lanes), shown)
@@ -105,7 +107,8 @@ def phase_timeline(labelled, ipc, *, title="", marked=None):
     share.tick_params(axis="y", length=0, labelleft=False)
     for ax in (band, share):
         ax.grid(False)
-    line.set(xlabel="time [s]", ylabel="IPC", ylim=(0, None), xlim=(ends.iloc[0] - length, ends.iloc[-1]))
+    line.set(xlabel=_PROGRESS[labelled.index.name], ylabel=pace.name)
+    line.set(ylim=(0, None), xlim=(ends.iloc[0] - length, ends.iloc[-1]))
     return figure, (band, share, line)
 
 

@@ -16,7 +16,7 @@ from cmlib.simulate.caches import cache_options
 from cmlib.simulate.callgrind import read_parts
 from cmlib.simulate.cost import estimate_cost, say_cost
 from cmlib.simulate.series import read_series
-from cmlib.simulate.valgrind import check_valgrind, simulate
+from cmlib.simulate.valgrind import check_valgrind, extra_options, simulate
 
 SET = "sim"
 # Counts of one program and input repeat to this share; more is told.
@@ -32,6 +32,8 @@ def record_simulated(
     every_blocks=None,
     caches=None,
     set_name=None,
+    function=None,
+    prefetch=False,
     folder=None,
     note="",
     say=tqdm.write,
@@ -57,6 +59,10 @@ def record_simulated(
         As of :func:`cmlib.simulate.caches.cache_options`.
     set_name : str, optional
         ``sim`` if not given; other caches need another one.
+    function : str, optional
+        Count only what this function, and those that it calls, execute; the whole run by default.
+    prefetch : bool, default False
+        Whether streams are prefetched into the last-level cache, never too late.
     folder : path, optional
         Of all recordings; `data/recordings` by default.
     note : str, default ""
@@ -78,7 +84,7 @@ def record_simulated(
     check_names(name, chosen)
     version = check_valgrind()
     find_program(command)
-    options = cache_options(caches or {})
+    options = [*cache_options(caches or {}), *extra_options(function, prefetch)]
     with errors_as(RecordError, recordings):
         target = make_folder(recordings / name)
         remove_abandoned(target)
@@ -128,7 +134,7 @@ def _record_one(target, meta, command, every, options, blocks):
             command,
             folder,
             every_blocks=every,
-            caches=options,
+            options=options,
             progress=lambda done: bar.update(done - bar.n),
         )
     text = outcome.raw.decode(errors="replace")

@@ -52,7 +52,25 @@ def check_valgrind():
     return said.strip().removeprefix("valgrind-")
 
 
-def simulate(command, folder, *, every_blocks=None, caches=(), progress=None):
+def extra_options(function=None, prefetch=False):
+    """Options for counting one function and those that it calls only, and for prefetching streams.
+
+    Parameters
+    ----------
+    function : str, optional
+    prefetch : bool, default False
+        Callgrind's prefetcher sees ascending lines within a page, and fetches into the last level before they are
+        asked for.
+
+    Returns
+    -------
+    list of str
+    """
+    counted = [] if function is None else [f"--toggle-collect={function}"]
+    return [*counted, "--simulate-hwpref=yes"] if prefetch else counted
+
+
+def simulate(command, folder, *, every_blocks=None, options=(), progress=None):
     """Run a command once under Callgrind.
 
     The program's input is empty and its output discarded; when it ends, or this process is killed, so does every
@@ -65,8 +83,8 @@ def simulate(command, folder, *, every_blocks=None, caches=(), progress=None):
         For this run's files; exists, and is empty.
     every_blocks : int, optional
         Basic blocks of an interval. Callgrind looks every 100,000 blocks, and after system calls, whether it is over.
-    caches : sequence of str
-        From :func:`cmlib.simulate.caches.cache_options`.
+    options : sequence of str
+        From :func:`cmlib.simulate.caches.cache_options` and :func:`extra_options`.
     progress : callable, optional
         Called a few times a second, with the number of basic blocks simulated by then.
 
@@ -80,7 +98,7 @@ def simulate(command, folder, *, every_blocks=None, caches=(), progress=None):
         If there is no such command or no Valgrind, Valgrind can't run it, or it fails.
     """
     intervals = [] if every_blocks is None else [f"--dump-every-bb={every_blocks}"]
-    options = [*_CALLGRIND, *intervals, *caches, f"--callgrind-out-file={_escaped(folder)}/%p.out"]
+    options = [*_CALLGRIND, *intervals, *options, f"--callgrind-out-file={_escaped(folder)}/%p.out"]
     told = (lambda: progress(_blocks_so_far(folder))) if progress else None
     said, seconds = _run(command, folder, options, told)
     files = sorted(folder.glob("*.out"), key=lambda file: int(file.stem))

@@ -11,7 +11,6 @@ from cmlib.errors import NothingRecordedError
 from cmlib.fingerprint.diagnosis import advice, label_slices, phases, shares
 from cmlib.fingerprint.observe import observe
 from cmlib.fingerprint.page import render
-from cmlib.fingerprint.slices import slice_rates
 from cmlib.plot.fingerprint import phase_timeline
 from cmlib.study.fingerprint import SLICE_S
 from cmlib.workloads.micro import selection as recorded
@@ -24,9 +23,9 @@ class Profile:
     Attributes
     ----------
     labelled : DataFrame
-        Index ``time_s``, the end of each slice [s]; columns ``label`` and ``rule``.
-    ipc : Series
-        Instructions per cycle, same index.
+        Index ``time_s``, the end of each slice [s], or ``interval``, its last one; columns ``label`` and ``rule``.
+    pace : Series
+        Same index: ``IPC``, or of a simulated run ``misses and mispredictions per 1,000 instructions``.
     phases : DataFrame
         From :func:`cmlib.fingerprint.diagnosis.phases`.
     shares : Series
@@ -34,21 +33,21 @@ class Profile:
     """
 
     labelled: pd.DataFrame
-    ipc: pd.Series
+    pace: pd.Series
     phases: pd.DataFrame
     shares: pd.Series
 
 
-def profile(model, counts, running, *, slice_s=SLICE_S):
+def profile(model, series, *, slice_s=SLICE_S):
     """Label the slices of one run.
 
     Parameters
     ----------
     model : UnknownRejector
         From :func:`cmlib.study.fingerprint.train`.
-    counts, running : DataFrame
-        As from :func:`cmlib.perf.series`.
+    series : cmlib.workloads.micro.selection.Series
     slice_s : float, default 0.4
+        Length of a slice [s; of a simulated run intervals].
 
     Returns
     -------
@@ -59,7 +58,7 @@ def profile(model, counts, running, *, slice_s=SLICE_S):
     ValueError
         If the run is shorter than two slices, or lacks an event that the tree was trained on.
     """
-    rates = slice_rates(counts, running, slice_s=slice_s, on_missing="drop")
+    rates = series.rates(slice_s)
     lacking = [event for event in model.feature_names_in_ if event not in rates]
     if lacking or not len(rates):
         raise ValueError(
@@ -67,7 +66,7 @@ def profile(model, counts, running, *, slice_s=SLICE_S):
             f"{', the first is ' + lacking[0] if lacking else ''}: run the program longer, or take longer slices."
         )
     labelled = label_slices(model, rates[model.feature_names_in_])
-    return Profile(labelled, rates["instructions"], phases(labelled), shares(labelled["label"]))
+    return Profile(labelled, series.pace(rates), phases(labelled), shares(labelled["label"]))
 
 
 def profiles(model, series, *, slice_s=SLICE_S):
@@ -79,9 +78,7 @@ def profiles(model, series, *, slice_s=SLICE_S):
         By the recording's name.
     """
     first = {one.program: one for one in reversed(series)}
-    return {
-        name: profile(model, one.counts, one.running, slice_s=slice_s) for name, one in sorted(first.items())
-    }
+    return {name: profile(model, one, slice_s=slice_s) for name, one in sorted(first.items())}
 
 
 def choose(by_program, program="all"):
@@ -161,7 +158,7 @@ def explain(profile):
 
 
 def recorded_run(name, folder=None):
-    """Counts and running shares of the first recorded run of a program with the key events.
+    """The first recorded run of a program with the key events.
 
     Parameters
     ----------
@@ -169,6 +166,10 @@ def recorded_run(name, folder=None):
         Of the recording, such as ``cpu-bzip2``, or what it was kept under by `cmlib diagnose --keep`.
     folder : path-like, optional
         Of all recordings.
+
+    Returns
+    -------
+    cmlib.workloads.micro.selection.Series
 
     Raises
     ------
@@ -180,7 +181,7 @@ def recorded_run(name, folder=None):
     run = _find(name, known)
     if run is not None:
         for one in recorded.read_series(place, recorded.KEY, run.partition("-")[0], only=run):
-            return one.counts, one.running
+            return one
     raise NothingRecordedError(
         f"nothing recorded yet of the key events of {name!r}: run `cmlib diagnose --keep {name} -- COMMAND`. "
         f"Recorded: {', '.join(known) or 'none'}."
@@ -201,13 +202,16 @@ def new_run(command, trained, *, keep=None, wait=False):
 
     Returns
     -------
-    counts, running : DataFrame
+    cmlib.workloads.micro.selection.Series
     """
-    if keep is None:
-        return observe(command, trained, wait=wait)
-    note = json.dumps({"label": keep, "size": None, "kind": "own"})
-    folder = places.recordings_dir() / recorded.FOLDER
-    return observe(command, trained, keep_in=folder, name=f"own-{keep}", note=note, wait=wait)
+    about = {"label": keep, "size": None, "kind": "own"}
+    kept = {
+        "keep_in": places.recordings_dir() / recorded.FOLDER,
+        "name": f"own-{keep}",
+        "note": json.dumps(about),
+    }
+    counts, running = observe(command, trained, wait=wait, **(kept if keep is not None else {}))
+    return recorded.Series(f"own-{keep}", 0, about, counts, running)
 
 
 def page(title, diagnosed, trained):
@@ -231,7 +235,7 @@ def page(title, diagnosed, trained):
         f"on {n_runs} runs of "
         f"micro-benchmarks on {trained.meta['machine']['microarchitecture']}."
     )
-    figure, _ = phase_timeline(diagnosed.labelled, diagnosed.ipc)
+    figure, _ = phase_timeline(diagnosed.labelled, diagnosed.pace)
     caveat = trained.caveat.replace("**", "").strip()
     return render(title, diagnosed, explain(diagnosed), figure, about=about, caveat=caveat)
 

@@ -44,6 +44,17 @@ class Fingerprints:
     sweep: pd.DataFrame
     meta: dict
 
+    # How a rate, a slice and the paper's comparison are told; simulated recordings have others.
+    simulated = False
+    per = "cycle"
+    unit = "s"
+    note = left_out = ""
+    lengths = (0.2, 0.4, 0.8, 1.6, 3.2)
+
+    def slice_length(self, slice_s):
+        """Length of a slice in :attr:`unit`, where the notebook's parameter says `slice_s` seconds."""
+        return slice_s
+
     @property
     def caveat(self):
         """What captions add where a stand-in of perf made these recordings; else empty."""
@@ -264,14 +275,14 @@ def slice_lengths(series, lengths, *, seed=0):
     series : list of Series
         The micro-benchmarks' runs of the key events.
     lengths : sequence of float
-        [s]; those of which a run holds no two are left out.
+        [s, or intervals of simulated runs]; those of which a run holds no two are left out.
 
     Returns
     -------
     dict of str to DataFrame
         Kind of folds to ``slice_s``, ``accuracy`` and ``n_slices``.
     """
-    shortest = min(one.counts["cycles"].count() for one in series)
+    shortest = min(one.counts.notna().any(axis=1).sum() for one in series)
     interval = float(np.median(np.diff(series[0].counts.index)))
     rows = []
     for length in lengths:

@@ -11,6 +11,7 @@ from cmlib import places
 from cmlib.archive.runs import VALGRIND, source_of
 from cmlib.errors import NothingRecordedError
 from cmlib.events import cycle_estimate, simulated_events
+from cmlib.fingerprint import diagnosis
 from cmlib.fingerprint.page import fill
 from cmlib.fingerprint.simulated import advice, contributions, simulated_phases
 from cmlib.plot.simulated import simulated_phases as draw
@@ -20,14 +21,15 @@ from cmlib.simulate import read_parts, record_simulated
 from cmlib.simulate.caches import cache_options
 from cmlib.simulate.callgrind import display_name
 from cmlib.simulate.intervals import read_intervals
-from cmlib.simulate.valgrind import simulate
+from cmlib.simulate.valgrind import extra_options, simulate
+from cmlib.study import simulated_fingerprint
 
 # Some 3 million instructions, 0.05 s of simulation.
 EVERY_BLOCKS = 500_000
 _FUNCTIONS_NAMED, _LEAST_SHARE = 3, 0.05
 CAVEAT = (
     "Simulated by Valgrind, not measured: instructions, loads, stores and branches are exact, misses and "
-    "mispredictions are those of a model without prefetching and speculation, and no cycles were counted. Threads "
+    "mispredictions are those of a model without speculation, and no cycles were counted. Threads "
     "ran one at a time, so that contention and waiting do not show."
 )
 
@@ -42,7 +44,8 @@ class SimulatedProfile:
         Index: progress [10⁹ instructions].
     phases : DataFrame
         From :func:`cmlib.fingerprint.simulated.simulated_phases`, with ``functions``: the functions with the largest
-        shares of the phase's estimated cycles, as text.
+        shares of the phase's estimated cycles, as text; and ``class``: what the tree of the micro-benchmarks says,
+        empty where it can't be asked.
     about : str
         What simulated it, with which caches.
     """
@@ -69,8 +72,10 @@ def simulate_once(command, *, caches=None, every_blocks=None, keep=None, say=pri
 
     Returns
     -------
-    str
+    text : str
         Callgrind's output.
+    prefetched : bool
+        Whether streams are prefetched: always, here.
 
     Raises
     ------
@@ -79,23 +84,30 @@ def simulate_once(command, *, caches=None, every_blocks=None, keep=None, say=pri
     """
     every = every_blocks or EVERY_BLOCKS
     if keep is not None:
-        record_simulated(keep, command, passes=1, every_blocks=every, caches=caches, say=say)
+        record_simulated(keep, command, passes=1, every_blocks=every, caches=caches, prefetch=True, say=say)
         return recorded_run(keep)
     say("A simulated run takes about 50 to 100 times as long as the program by itself.")
     with (
         tempfile.TemporaryDirectory(prefix="cmlib-") as folder,
         tqdm(desc=command[0], unit=" basic blocks", unit_scale=True, mininterval=1, leave=False) as bar,
     ):
-        options = cache_options(caches or {})
+        options = [*cache_options(caches or {}), *extra_options(prefetch=True)]
         outcome = simulate(
-            command, Path(folder), every_blocks=every, caches=options,
+            command, Path(folder), every_blocks=every, options=options,
             progress=lambda done: bar.update(done - bar.n),
         )  # fmt: skip
-    return outcome.raw.decode(errors="replace")
+    return outcome.raw.decode(errors="replace"), True
 
 
 def recorded_run(name):
-    """Callgrind's output of the first simulated run of a program among the recordings.
+    """The first simulated run of a program among the recordings.
+
+    Returns
+    -------
+    text : str
+        Callgrind's output.
+    prefetched : bool
+        Whether streams were prefetched, as `cmlib diagnose` does.
 
     Raises
     ------
@@ -105,19 +117,22 @@ def recorded_run(name):
     folder = places.recordings_dir() / name
     for run, meta in existing_runs(folder).items():
         if source_of(meta) == VALGRIND:
-            return read_raw(folder, run).decode(errors="replace")
+            prefetched = set(extra_options(prefetch=True)) <= set(meta["simulator"]["options"])
+            return read_raw(folder, run).decode(errors="replace"), prefetched
     raise NothingRecordedError(
         f"no simulated run of {name!r} is recorded: run `cmlib record {name} --simulate -- COMMAND`."
     )
 
 
-def simulated_profile(text):
-    """Phases of a simulated run and the functions of each.
+def simulated_profile(text, prefetched=False):
+    """Phases of a simulated run, the functions of each, and its class.
 
     Parameters
     ----------
     text : str
         Callgrind's output.
+    prefetched : bool, default False
+        Whether streams are prefetched, as where the tree was trained; else it is not asked.
 
     Returns
     -------
@@ -131,13 +146,14 @@ def simulated_profile(text):
     counts, functions = read_intervals(text)
     phases = simulated_phases(counts)
     named = [_functions(functions.loc[phase.first : phase.last]) for phase in phases.itertuples()]
+    classes = _classes(counts, phases) if prefetched else [""] * len(phases)
     parts = read_parts(text)
     caches = "; ".join(f"{name} {shape}" for name, shape in parts.caches.items())
     about = (
         f"Simulated by Valgrind's Callgrind {parts.version}, {counts['sim.instructions'].sum():,.0f} instructions in "
         f"{len(counts)} intervals. Caches: {caches}."
     )
-    return SimulatedProfile(counts, phases.assign(functions=named), about)
+    return SimulatedProfile(counts, phases.assign(**{"functions": named, "class": classes}), about)
 
 
 def simulated_page(title, profile):
@@ -163,9 +179,28 @@ def simulated_page(title, profile):
         about=profile.about,
         caveat=CAVEAT,
         phases=profile.phases.to_dict("records"),
-        advice=[(label, *advice(label)) for label in profile.phases["label"].unique()],
+        advice=explained(profile.phases),
         counts=[{"event": event} | row for event, row in table.to_dict("index").items()],
     )
+
+
+def explained(phases):
+    """What labels and classes of phases mean, and what a programmer can do: a list of (name, meaning, remedy)."""
+    labels, classes = phases["label"].unique(), [name for name in phases["class"].unique() if name]
+    return [
+        *((label, *advice(label)) for label in labels),
+        *((name, *diagnosis.advice(name)) for name in classes),
+    ]
+
+
+def _classes(counts, phases):
+    """What the tree of the micro-benchmarks says of each phase; nothing where they are not recorded."""
+    try:
+        tree = simulated_fingerprint.train_for_one_run()
+    except NothingRecordedError:
+        return [""] * len(phases)
+    of_phases = [counts.iloc[phase.first : phase.last + 1].sum() for phase in phases.itertuples()]
+    return tree.predict(simulated_fingerprint.rates_of_one_run(pd.DataFrame(of_phases)))
 
 
 def _functions(rows):

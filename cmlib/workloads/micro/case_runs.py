@@ -116,7 +116,7 @@ def record_cases(plan, settings, events, programs_folder, folder, *, counters, a
     folder.mkdir(parents=True, exist_ok=True)
     known = listed_events()
     trained = [case for case, set_name, _ in plan if set_name == ALL]
-    with _on_path(programs_folder), machine.counters_lock("the micro-benchmarks") as lock:
+    with on_path(programs_folder), machine.counters_lock("the micro-benchmarks") as lock:
         how = {"counters": counters, "folder": folder, "lock": lock}
         events = list(events) or probe(trained[0], known, programs_folder, seconds=settings.seconds, **how)
         codes, counters_of = encodings(events, known)
@@ -140,7 +140,7 @@ def record_cases(plan, settings, events, programs_folder, folder, *, counters, a
 
 
 @contextmanager
-def _on_path(folder):
+def on_path(folder):
     """Programs are called by name: no folder of this machine gets into what is recorded."""
     before = os.environ["PATH"]
     os.environ["PATH"] = os.pathsep.join([str(Path(folder).resolve()), before])

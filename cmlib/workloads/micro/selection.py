@@ -117,6 +117,14 @@ class Series:
     counts: pd.DataFrame
     running: pd.DataFrame
 
+    def rates(self, slice_s):
+        """Slices of the run, by :func:`cmlib.fingerprint.slices.slice_rates`; those that lack an event are left out."""
+        return slice_rates(self.counts, self.running, slice_s=slice_s, on_missing="drop")
+
+    def pace(self, rates):
+        """What is drawn below the classes of :meth:`rates`: instructions per cycle."""
+        return rates["instructions"].rename("IPC")
+
 
 def read_series(folder, set_name, kind="micro", *, only="*"):
     """Read the recorded runs of a kind of programs.
@@ -172,7 +180,7 @@ def cut(series, *, slice_s=0.4):
     parts, notes = {}, {}
     for one in series:
         try:
-            rates = slice_rates(one.counts, one.running, slice_s=slice_s, on_missing="drop")
+            rates = one.rates(slice_s)
         except ValueError as error:
             raise ValueError(f"{one.program}, pass {one.number}: {error}") from error
         parts.setdefault((one.program, one.number), []).append(rates)
