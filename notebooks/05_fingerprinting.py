@@ -37,10 +37,9 @@ import cmlib.plot.fingerprint as plot
 from cmlib import explore
 from cmlib.notebook import begin
 from cmlib.report import paper
-from cmlib.study import diagnosis
+from cmlib.study import diagnosis, simulated_hardware
 from cmlib.study import fingerprint as study
 from cmlib.study import simulated_fingerprint as simulated
-from cmlib.study import simulated_hardware
 
 # %%
 notebook = begin("05_fingerprinting", globals())
