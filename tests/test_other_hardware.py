@@ -16,6 +16,7 @@ def programs():
     return cloudsuite.recorded(HERE)
 
 
+@pytest.mark.slow
 def test_rows_are_rates_of_all_runs_and_tell_neither_instructions_nor_cycles(programs):
     assert {name for name, _ in programs} == {HERE} and len(programs) == 4
     for data in programs.values():
@@ -32,6 +33,7 @@ def test_another_program_than_cloudsuites_is_left_to_other_notebooks():
         cloudsuite.recorded("gcc")
 
 
+@pytest.mark.slow
 def test_models_are_judged_on_rows_that_they_never_saw(programs):
     """Where IPC has nothing to do with the events, no model is better than the mean."""
     data = programs[HERE, "Xeon-X5650"]
@@ -77,8 +79,12 @@ def test_rankings_that_follow_the_processor_are_no_programs_own():
 def test_one_program_alone_has_no_effect_to_be_tested():
     pairs = cloudsuite.compare_rankings(planted({("p", "X"): "abc", ("p", "Y"): "abc"}))
     assert np.isnan(cloudsuite.program_effect(pairs)).all()
+    alone = cloudsuite.compare_rankings(planted({("p", "X"): "abc"}))
+    assert alone.empty and cloudsuite.agreement(alone).empty
+    assert np.isnan(cloudsuite.program_effect(alone)).all()
 
 
+@pytest.mark.slow
 def test_a_model_of_the_same_rows_is_a_transfer_without_loss(programs):
     data = programs[HERE, "Xeon-X5650"]
     moved = cloudsuite.transfer({(HERE, "one"): data, (HERE, "other"): data})
@@ -90,6 +96,7 @@ def slow_and_fast():
     return {(mhz, 1): cbench.merged(mhz, 1) for mhz in (1000, 2000)}
 
 
+@pytest.mark.slow
 def test_two_lists_are_put_side_by_side_by_equal_shares_of_cycles(slow_and_fast):
     X, ipc = slow_and_fast[1000, 1]
     assert X.index.equals(ipc.index) and len(X) == 300
@@ -102,6 +109,7 @@ def test_two_lists_are_put_side_by_side_by_equal_shares_of_cycles(slow_and_fast)
     assert ipc.loc["automotive_bitcount"].mean() == pytest.approx(whole["instructions"] / whole["cycles"])
 
 
+@pytest.mark.slow
 def test_programs_that_miss_lose_ipc_at_a_faster_clock_and_those_that_mispredict_do_not(slow_and_fast):
     lost, rho, p = cbench.intervention(slow_and_fast)
     assert len(lost) == 30 and rho < -0.5 and p < 0.01

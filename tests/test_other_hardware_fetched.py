@@ -40,6 +40,7 @@ def polled(seed, *, of=("a", "b")):
     return pooled([counts.set_axis(pd.Index(np.arange(1.0, 241), name="time_s"))])
 
 
+@pytest.mark.slow
 def test_rankings_change_with_what_differs_and_hardly_between_halves():
     recordings = {
         (chain, place): polled(seed, of="abcd" if place == "collocated" else "fedc")
@@ -62,6 +63,7 @@ def windows(rng, n, *, more=1.0):
     ]
 
 
+@pytest.mark.slow
 def test_a_planted_attack_is_found_and_normal_runs_are_not():
     rng = np.random.default_rng(0)
     recordings = {

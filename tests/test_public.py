@@ -188,6 +188,7 @@ def test_the_list_and_unknown_names(few):
     assert refused.exit_code == 2 and "there are few" in refused.output
 
 
+@pytest.mark.slow
 def test_a_recording_that_marks_cut_becomes_a_program_a_mark(tmp_path, monkeypatch):
     second = public.files("a15-cbench").query("file.str.contains('list2-Run-1-2000000')")
     monkeypatch.setattr("cmlib.public.programs.files", lambda name: second)

@@ -284,7 +284,7 @@ def per_instruction(programs):
 
 
 def _same(both):
-    return both.map(lambda names: names[0] == names[1])
+    return both.map(lambda names: names[0] == names[1]).astype(bool)
 
 
 def _shuffled(names, within, rng):
