@@ -61,8 +61,8 @@ lock:
 pictures: setup  # of the README; needs chromium
 	$(BIN)/python -m tests.browser.pictures
 
-public: setup  # tries to import others' recordings in CMLIB_PUBLIC (../shared/public)
-	$(BIN)/python benchmarks/public.py
+public: setup  # tries to import others' recordings in CMLIB_PUBLIC (../shared/public); LIVE=live: and run live
+	$(BIN)/python benchmarks/public.py $(LIVE)
 
 clean:
 	rm -rf $(VENV) data/results
