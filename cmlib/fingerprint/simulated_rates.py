@@ -50,11 +50,13 @@ def simulated_rates(counts, intervals=1):
     if not n:
         raise ValueError(f"simulated_rates: {len(counts)} intervals hold no slice of {intervals}.")
     used = counts.iloc[: n * intervals]
-    sums = used.groupby(np.arange(n * intervals) // intervals).sum()
-    sums.index = pd.Index(used.index[intervals - 1 :: intervals], name=counts.index.name)
-    per_thousand = 1000 * sums.div(sums[_PER], axis=0)
-    modelled = modelled_rates(sums).clip(lower=pd.Series(NEGLIGIBLE), axis=1)
-    return modelled.join(per_thousand[list(EXACT_RATES)])
+    ends = pd.Index(used.index[intervals - 1 :: intervals], name=counts.index.name)
+    values = used.to_numpy(np.float64).reshape(n, intervals, -1).sum(axis=1)
+    sums = pd.DataFrame(values, ends, counts.columns)
+    modelled = modelled_rates(sums)
+    exact = sums[list(EXACT_RATES)].to_numpy() * (1000 / sums[[_PER]].to_numpy())
+    values = np.hstack([np.maximum(modelled, [NEGLIGIBLE[name] for name in modelled]), exact])
+    return pd.DataFrame(values, ends, [*modelled, *EXACT_RATES])
 
 
 def modelled_rates(counts):
@@ -68,8 +70,13 @@ def modelled_rates(counts):
     -------
     DataFrame, shape (n, 5)
     """
+    scale = 1000 / counts[_PER].to_numpy()
     rates = {
-        name: counts[list(parts)].sum(axis=1) - counts[list(others)].sum(axis=1)
+        name: scale * (_sum(counts, parts) - _sum(counts, others))
         for name, (parts, others) in MODELLED_RATES.items()
     }
-    return 1000 * pd.DataFrame(rates).div(counts[_PER], axis=0)
+    return pd.DataFrame(rates, counts.index)
+
+
+def _sum(counts, events):
+    return counts[list(events)].to_numpy().sum(axis=1)

@@ -46,7 +46,7 @@ class SimulatedFingerprints(study.Fingerprints):
     per = "1,000 instructions"
     unit = "interval(s)"
     note = "simulated"
-    lengths = (1, 2, 3)
+    lengths = (1, 2)
 
     def slice_length(self, slice_s):
         """One interval, whatever the length in seconds: a simulation has no clock."""
@@ -148,14 +148,16 @@ def untold(fingerprints):
     Returns
     -------
     DataFrame
-        A row a program and form: ``program``, ``pathology``, ``form`` and the modelled rates [per 1,000 instructions].
+        A row a program and form: ``program``, ``pathology``, ``form`` and the modelled rates but that of instruction
+        misses [per 1,000 instructions].
     """
     pathology = {one.name: one.pathology for one in micro_benchmarks()}
     rows = []
     for one in fingerprints.untold:
         _, program, form, *_ = one.program.split("-")
         rates = modelled_rates(one.counts.sum().to_frame().T).iloc[0]
-        rows.append({"program": program, "pathology": pathology[program], "form": form} | rates.to_dict())
+        about = {"program": program, "pathology": pathology[program], "form": form}
+        rows.append(about | rates.drop("sim.l1i_misses").to_dict())
     return pd.DataFrame(rows)
 
 
