@@ -11,11 +11,12 @@ from cmlib.clean.sums import hold_sums
 
 _IMPOSSIBLE = 1000.0
 # Share of the residuals that must be error before anything is moved, and from which on all that is error is;
-# the fewer intervals there are, the more of it is needed (times 1 + _FEW / n).
-_NOT_SURE, _SURE, _FEW = 0.15, 0.25, 90
+# the fewer intervals there are, the more of it is needed (times 1 + _FEW / n); but no more than by
+# a factor where they are known to hold few turns, so that there are errors.
+_NOT_SURE, _SURE, _FEW, _FEW_TURNS, _AT_MOST = 0.15, 0.25, 90, 10, 5 / 3
 # How far counts are moved to the straight lines between stretches that were seen: where an event has no turn in some
 # intervals, and where it has less than two in an interval.
-_TO_LINES, _TO_LINES_IF_SEEN = 0.5, 0.35
+_TO_LINES, _TO_LINES_IF_SEEN = 0.5, 0.4
 # Predictions fill gaps where they miss by less than this share of what straight lines miss by.
 _MUCH_NEARER = 0.2
 _REACH = 5
@@ -47,13 +48,14 @@ def joint_estimates(counts, running, *, sums=(), groups=None):
        the distance is within what predictions usually miss, and where the interval is
        unlike all others (leverage), so that its prediction is an extrapolation. Where
        error explains less than 15 % of the distance, the event stays as perf printed
-       it, and below 25 % it is moved less; n intervals need 1 + 90 / n times as much,
-       as few intervals tell little.
+       it, and below 25 % it is moved less. Few intervals tell little: of n, 1 + 90 / n
+       times as much is needed, at most 5 / 3 where shares change and tell less than
+       ten turns an interval.
     4. Intervals in which an event was not counted are filled by a straight line in
        time (:func:`cmlib.clean.interpolate`), moved towards the prediction as far as
        that has the smaller variance. Where an event has less than two turns in an interval,
        counts are moved towards that line as well: by a half if some intervals
-       have no turn, else by 35 %.
+       have no turn, else by 40 %.
     5. `sums` are restored.
 
     Parameters
@@ -186,7 +188,11 @@ def _weigh(printed, estimate, predicted, share, step):
     prediction, freedom = predicted
     residual = estimate - prediction
     distance = local_mean(residual[seen] ** 2, _REACH)
-    weight = _share_of_error(error, residual[seen], share[seen], distance) * _beyond_usual(residual[seen])
+    needed = 1 + _FEW / seen.sum()
+    if step > 0 and turns < _FEW_TURNS:
+        needed = min(needed, _AT_MOST)
+    weight = _share_of_error(error, residual[seen], share[seen], distance, needed)
+    weight = weight * _beyond_usual(residual[seen])
     weight = np.where(error > 0, weight * freedom[seen], 0.0)
     cleaned[seen] -= np.where(share[seen] < 1, weight * residual[seen], 0.0)
     variance[seen] = error * (1 - weight.mean())
@@ -194,15 +200,14 @@ def _weigh(printed, estimate, predicted, share, step):
     return np.maximum(cleaned, 0), variance
 
 
-def _share_of_error(error, residual, share, distance):
+def _share_of_error(error, residual, share, distance, needed):
     """How much of the residuals is error of extrapolation, for all one can tell; 0 where that is too little."""
     size = np.sqrt(distance).mean()
     if size == 0:
         return 0.0
     fresh = error_variance(residual, share, np.inf, reach=_REACH)
     part = min((np.sqrt(error).mean() / size) ** 2, (np.sqrt(fresh).mean() / size) ** 2, 1.0)
-    sure = part / (1 + _FEW / len(residual))
-    return part * np.clip((sure - _NOT_SURE) / (_SURE - _NOT_SURE), 0, 1)
+    return part * np.clip((part / needed - _NOT_SURE) / (_SURE - _NOT_SURE), 0, 1)
 
 
 def _beyond_usual(residual):
