@@ -13,7 +13,7 @@ _IMPOSSIBLE = 1000.0
 # Share of the residuals that must be error before anything is moved, and from which on all that is error is;
 # the fewer intervals there are, the more of it is needed (times 1 + _FEW / n); but no more than by
 # a factor where they are known to hold few turns, so that there are errors.
-_NOT_SURE, _SURE, _FEW, _FEW_TURNS, _AT_MOST = 0.15, 0.25, 90, 10, 5 / 3
+_NOT_SURE, _SURE, _FEW, _FEW_TURNS, _AT_MOST = 0.15, 0.25, 90, 10, 1.6
 # How far counts are moved to the straight lines between stretches that were seen: where an event has no turn in some
 # intervals, and where it has less than two in an interval.
 _TO_LINES, _TO_LINES_IF_SEEN = 0.5, 0.4
@@ -49,7 +49,7 @@ def joint_estimates(counts, running, *, sums=(), groups=None):
        unlike all others (leverage), so that its prediction is an extrapolation. Where
        error explains less than 15 % of the distance, the event stays as perf printed
        it, and below 25 % it is moved less. Few intervals tell little: of n, 1 + 90 / n
-       times as much is needed, at most 5 / 3 where shares change and tell less than
+       times as much is needed, at most 1.6 where shares change and tell less than
        ten turns an interval.
     4. Intervals in which an event was not counted are filled by a straight line in
        time (:func:`cmlib.clean.interpolate`), moved towards the prediction as far as
