@@ -113,7 +113,7 @@ results.number("CloudSuite: first five events that stay among the first five",
 # %% [markdown]
 # ## Does a program follow the same events on every processor?
 #
-# Each two rankings are compared on the events that both processors count: Kendall's rank correlation, and how many of the first five are the same, beside what two random orders share. If a program had bottlenecks of its own, rankings of one program on two processors would agree more than those of two programs. The p-value is that of
+# Each two rankings are compared on the events that both processors count: Kendall's rank correlation, and how many of the first five are the same, beside what two random orders share (*random*). If a program had bottlenecks of its own, rankings of one program on two processors would agree more than those of two programs. The p-value is that of
 # exchanging the programs' names within each processor.
 
 # %%
@@ -130,10 +130,11 @@ if "program" in agreement.index and p == p:
     verdict = "no more than" if p > 0.05 else "more than"
     display(results.finding(f"Rankings of one CloudSuite program on two processors agree {verdict} "
                             f"those of two programs do: {same['shared']:.1f} of the first five "
-                            f"events in common, {same['by chance']:.1f} by chance (p = {p:.2f})."))
+                            f"events in common, {same['random']:.1f} in random orders "
+                            f"(p = {p:.2f})."))
 
 # %% [markdown]
-# What a ranking says is about the program *on this processor, with these events*: another one counts other things by the same name, and of correlated events another one comes first. Rankings of one processor are alike for another reason, that some of its events vary little in all programs.
+# What a ranking says is about the program *on this processor, with these events*: another one counts other things by the same name, and of correlated events another one comes first. Rankings of one processor are more alike, presumably because some of its events hardly happen in any program.
 #
 # ## Does a model of one processor explain another?
 #
@@ -299,8 +300,8 @@ hidden["program"] = hidden["groups"].astype(str) + " groups, " + slower
 means = hidden.groupby(["program", "method"], sort=False)[["error", "p95", "covered"]].mean()
 figure, _ = plot.bars_by_program(means.reset_index(), value="error", hue="method",
                                  ylabel="error [% of the mean count]")
-results.figure(figure, "replayed", "**Figure.** Mean error of counts that were cleaned after a "
-                                   "rotation was replayed on cBench.")
+display(results.figure(figure, "replayed", "**Figure.** Mean error of counts that were cleaned "
+                                           "after a rotation was replayed on cBench."))
 display(results.table(means.reset_index().rename(columns={"program": "rotation"}), "replayed",
                       "**Table.** Mean and 95th percentile of the error, and how many true counts "
                       "lie in 90 % intervals of joint cleaning [%]."))
@@ -311,11 +312,10 @@ for name in CLEANINGS:
     results.number(f"cBench replayed: error, {name}", by_method.at[name, "error"], "%",
                    note=f"95th percentile {by_method.at[name, 'p95']:.1f} %; scaling is what perf "
                         "prints")
-best = by_method["error"].idxmin()
 results.finding(f"With exact truth (cBench, {len(rotations)} rotations) cleaned counts are off by "
                 f"{by_method.at['joint', 'error']:.2f} % (joint) and "
                 f"{by_method.at['counterminer', 'error']:.2f} % (CounterMiner), what perf prints "
-                f"by {by_method.at['scaling', 'error']:.2f} %: {best} is the nearest.")
+                f"by {by_method.at['scaling', 'error']:.2f} %.")
 
 # %% [markdown]
 # On programs like these, with steps from one to the next, no way of cleaning is far better than what perf prints, and replacing outliers harms: they are real. Where a rotation is slower than an interval, *scaling* stands for a straight line between neighbours.

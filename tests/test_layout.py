@@ -29,6 +29,8 @@ RESERVED = {
         "report.side_by_side",
     },
     "sqlalchemy": {"store"},
+    "pooch": {"public"},
+    "requests": {"public"},
     "papermill": {"report"},
     "nbformat": {"report"},
     "nbconvert": {"report"},

@@ -59,7 +59,7 @@ def test_a_program_that_follows_the_same_events_everywhere_is_found():
     means = cloudsuite.agreement(pairs)
     assert means["pairs"].sum() == len(pairs) == 12 * 11 / 2
     assert means.loc["program", ["kendall", "shared"]].tolist() == pytest.approx([1, 5])
-    assert means["by chance"].eq(2.5).all()
+    assert means["random"].eq(2.5).all()
     gap, p = cloudsuite.program_effect(pairs)
     assert gap > 0.5 and p < 0.02
 

@@ -120,7 +120,7 @@ def compare_rankings(importances):
     -------
     DataFrame
         A row a pair: ``programs``, ``processors`` (of both); ``kendall``, rank correlation; ``shared``, how many of the
-        first five are the first five of both; ``by chance``, what two random orders share in the mean.
+        first five are the first five of both; ``random``, what two random orders share in the mean.
     """
     rows = []
     for one, other in combinations(importances, 2):
@@ -129,7 +129,7 @@ def compare_rankings(importances):
         shared = len(set(first.nlargest(5).index) & set(second.nlargest(5).index))
         tau = kendalltau(first, second, method="asymptotic").statistic  # the fast one: p is not used
         rows.append((*zip(one, other, strict=True), tau, shared, 25 / len(common)))
-    return pd.DataFrame(rows, columns=["programs", "processors", "kendall", "shared", "by chance"])
+    return pd.DataFrame(rows, columns=["programs", "processors", "kendall", "shared", "random"])
 
 
 def agreement(pairs):
@@ -143,12 +143,12 @@ def agreement(pairs):
     Returns
     -------
     DataFrame
-        Index: ``program``, ``processor`` or ``neither``. Columns: ``pairs``, ``kendall``, ``shared``, ``by chance``.
+        Index: ``program``, ``processor`` or ``neither``. Columns: ``pairs``, ``kendall``, ``shared``, ``random``.
     """
     kind = np.select(
         [_same(pairs["programs"]), _same(pairs["processors"])], ["program", "processor"], "neither"
     )
-    grouped = pairs[["kendall", "shared", "by chance"]].groupby(pd.Series(kind, name="in common"))
+    grouped = pairs[["kendall", "shared", "random"]].groupby(pd.Series(kind, name="in common"))
     table = grouped.mean()
     table.insert(0, "pairs", grouped.size())
     return table.reindex([name for name in ("program", "processor", "neither") if name in table.index])
