@@ -356,10 +356,11 @@ results.table(
 # In JupyterLab: choose a program, a slice length and a slice; the rule that determined its class is shown below.
 
 # %%
-programs = [one for kind in ("CPU", "parallel", "own", "unseen") for one in recorded.key[kind]]
-cuts = [length, *(cut for cut in recorded.lengths if cut != length)][:4]
-by_length = {cut: diagnosis.profiles(model, programs, slice_s=cut) for cut in cuts}
-of_program = {name: {cut: by_length[cut][name] for cut in cuts} for name in by_length[length]}
+programs = [one for kind in (*others, "unseen") for one in recorded.key[kind]]
+cuts = [cut for cut in recorded.lengths if cut != length] if notebook.interactive else []
+by_length = {cut: diagnosis.profiles(model, programs, slice_s=cut) for cut in cuts[:3]}
+by_length = {length: profiles | unseen_profiles} | by_length
+of_program = {name: {cut: by_length[cut][name] for cut in by_length} for name in by_length[length]}
 how = {"unit": recorded.unit, "per": recorded.per}
 panel = explore.fingerprint(of_program, program=shown, **how)
 caption = f"**Figure.** What the widgets show at first: the slices of `{shown}`.{caveat}"
