@@ -127,10 +127,10 @@ def test_fetched_files_are_kept_in_the_cache_and_fetched_once(few, site):
     _, asked = site
     done = cmlib("fetch", "few")
     assert done.exit_code == 0, done.output
-    assert "few: 2 files, 2 of them fetched" in done.output and "licence: MIT" in done.output
+    assert "few: 2 files, 2 fetched in " in done.output and "licence: MIT" in done.output
     assert {name: (few / "cache" / name).read_bytes() for name in FILES} == FILES
     assert len(asked) == 2 and public.read("intervals/few/a b.csv") == FILES["intervals/few/a b.csv"]
-    assert "0 of them fetched" in cmlib("fetch", "few").output and len(asked) == 2
+    assert "few: 2 files, 0 fetched." in cmlib("fetch", "few").output and len(asked) == 2
 
 
 def test_a_program_of_a_set_is_imported_once_with_its_origin(few, site):
@@ -141,6 +141,7 @@ def test_a_program_of_a_set_is_imported_once_with_its_origin(few, site):
     told = json.loads(meta.read_text())
     assert (told["condition"], told["note"]) == ("quiet", "who/what, data/other.csv")
     assert import_programs("few", ["all"]) == ["few0"] and import_programs("few", ["all"]) == []
+    assert "few0: among the recordings already." in cmlib("fetch", "few", "--import", "few0").output
     refused = cmlib("fetch", "few", "--import", "few2")
     assert refused.exit_code == 2 and "it has few0, few1-quiet" in refused.output
 
@@ -152,7 +153,7 @@ def test_a_folder_stands_in_for_the_site(few, monkeypatch, suffix, pack):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(pack(raw))
     monkeypatch.setenv("CMLIB_PUBLIC", str(few / "folder"))
-    assert "0 of them fetched" in cmlib("fetch", "few").output
+    assert "few: 2 files, 0 fetched." in cmlib("fetch", "few").output
     assert public.read("intervals/few/other.csv") == FILES["intervals/few/other.csv"]
     file.write_bytes(pack(b"another"))
     with pytest.raises(public.PublicError, match="other.csv.* is not the file that was published"):

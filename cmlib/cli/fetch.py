@@ -31,11 +31,14 @@ def fetch(name, listed, wanted):
     fetched = fetch_set(name)
     where = f" in {cache_dir()}" if fetched else ""
     said = sets().loc[name]
-    click.echo(f"{name}: {said['files']} files, {len(fetched)} of them fetched{where}.")
+    click.echo(f"{name}: {_files(said['files'])}, {len(fetched)} fetched{where}.")
     click.echo(f"Credit: {said['credit']}; licence: {said['licence']}.")
     if wanted:
-        for program in import_programs(name, wanted):
+        added = import_programs(name, wanted)
+        for program in added:
             click.echo(f"cmlib run live -p program={program}")
+        if not added:
+            click.echo(f"{', '.join(wanted)}: among the recordings already.", err=True)
         return
     known = programs(name)
     click.echo(f"Programs: {', '.join(known)}")
@@ -47,6 +50,12 @@ def _show_list():
 
     table = sets()
     for row in table.itertuples():
-        comes = f", {row.shipped} of them come with cmlib" if row.shipped else ""
-        click.echo(f"{row.Index}: {row.files} files{comes}, {row.bytes / 1e6:.1f} MB, licence: {row.licence}")
+        comes = f", {row.shipped} with cmlib" if row.shipped else ""
+        click.echo(
+            f"{row.Index}: {_files(row.files)}{comes}, {row.bytes / 1e6:.1f} MB, licence: {row.licence}"
+        )
         click.echo(f"    {row.description}")
+
+
+def _files(n):
+    return f"{n} file{'s' * (n != 1)}"
