@@ -58,4 +58,4 @@ def _show_list():
 
 
 def _files(n):
-    return f"{n} file{'s' * (n != 1)}"
+    return "1 file" if n == 1 else f"{n} files"
