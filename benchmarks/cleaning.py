@@ -92,7 +92,7 @@ def by_replay(files, phases):
     print("\nExact counts within the intervals of 90 % [%], by rotation and by running share")
     print(joint.pivot_table(index=rotation, columns="held out", values="covered").round(1).to_string())
     events = joint.groupby(["file", *rotation, "event"])[["share", "covered"]].mean()
-    by_share = events.astype(float).groupby(events["share"].astype(float).round(-1))["covered"]
+    by_share = events.groupby(events["share"].round(-1))["covered"]
     print(by_share.describe(percentiles=[0.1, 0.5, 0.9]).round(1).to_string())
     above = errors[errors["joint"] > ALLOWED * bound].assign(bound=bound)
     print(f"\n{len(above)} of {len(errors)} events and rotations above what is allowed")

@@ -1,14 +1,20 @@
 """Evidence that a single multiplexed run holds of its own errors, planted and found."""
 
+import gzip
+import lzma
+import os
+from pathlib import Path
+
 import numpy as np
 import numpy.testing as npt
 import pandas as pd
 import pytest
 
-from cmlib import events, plot, store, study
+from cmlib import events, perf, places, plot, store, study
 from cmlib.clean import joint_estimates, printed_errors, replay
 from cmlib.synthetic import multiplexed_run
 
+PUBLIC = Path(os.environ.get("CMLIB_PUBLIC", Path(__file__).parents[2] / "shared/public"))
 HASWELL = {"vendor": "GenuineIntel", "family": 6, "model": 63}
 ZEN5 = {"vendor": "AuthenticAMD", "family": 26, "model": 2}
 
@@ -87,7 +93,7 @@ def test_two_names_of_one_event_are_found_and_how_far_apart_they_are(run):
     assert pairs.at["L1-dcache-stores", "off"] == pytest.approx(off)
 
 
-def test_neighbours_that_share_their_time_are_no_evidence():
+def neighbours():
     """Two events on the counters at a time: each event shares half of its time with the next in the list."""
     names = [name for name in slots_of() if name not in ("task-clock", "ref-cycles")]
     turns = pd.DataFrame(0.0, slots_of().index, names)
@@ -96,9 +102,11 @@ def test_neighbours_that_share_their_time_are_no_evidence():
         turns[name] = (at == place) | (at == (place + 1) % len(names))
     slots, shares = slots_of()[names], turns.groupby(np.arange(len(turns)) // 13).mean()
     counts = (slots * turns).groupby(np.arange(len(turns)) // 13).mean() / shares
-    pairs = study.readings(run_of(pd.Series({"counts": counts, "running": shares}), HASWELL)).set_index(
-        "first"
-    )
+    return run_of(pd.Series({"counts": counts, "running": shares}), HASWELL)
+
+
+def test_neighbours_that_share_their_time_are_no_evidence():
+    pairs = study.readings(neighbours()).set_index("first")
     assert pairs["shared"].to_dict() == {"L1-dcache-stores": 0, "branch-misses": 50}
     assert pairs["evidence"].to_dict() == {"L1-dcache-stores": True, "branch-misses": False}
 
@@ -186,3 +194,29 @@ def test_a_perfect_cleaner_is_left_with_the_other_readings_error():
     assert 100 * np.abs(second).mean() / np.abs(first - second).mean() == pytest.approx(
         study.PERFECT, rel=0.01
     )
+
+
+def test_packet_processing_on_a_haswell_tells_of_its_errors():
+    """The real recording, where it is on this machine; else one of its form."""
+    file = PUBLIC / "intervals/nfv-haswell/3-vnf-independent-core-freq-1-all-fastclick.txt.gz"
+    run = neighbours()
+    if file.is_file():
+        counts, running = perf.series(perf.parse_stat(gzip.decompress(file.read_bytes()).decode()))
+        run = run_of(pd.Series({"counts": counts.iloc[:150], "running": running.iloc[:150]}))
+    pairs = study.readings(run).set_index("first")
+    assert pairs["evidence"].to_dict() == {"L1-dcache-stores": True, "branch-misses": False}
+    left = study.judge_by_readings(run).groupby("method")["left"].mean()
+    assert left["joint"] < 90 and left["counterminer"] > 97 and left["interpolate"] > 90
+
+
+def test_joint_cleaning_errs_no_more_than_perf_on_exact_counts():
+    """Data-cache and TLB refills of thirty programs on an Arm core, with the cycles that were counted beside them."""
+    file = places.public_dir() / "intervals/a15-cbench/cBench-big-list1-Run-1-1000000-events-raw.data.xz"
+    counted, _ = perf.series(perf.parse_stat(lzma.decompress(file.read_bytes()).decode()))
+    errors = study.replay_counts(
+        counted.dropna(), ["scaling", "joint"], rotations=[(2, 10), (3, 6)], phases=1
+    )
+    by = errors.pivot_table(index=["event", "groups"], columns="method", values="error")
+    assert (by["joint"] <= 1.02 * by["scaling"]).all() and len(by) == 10
+    covered = errors[errors["method"] == "joint"].groupby("groups")["covered"].mean()
+    assert covered.between(85, 97).all()

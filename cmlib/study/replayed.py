@@ -136,7 +136,8 @@ def _judged(hidden, method):
     if method == "joint":
         cleaned, errors = clean.joint_estimates(hidden.counts, hidden.running)
         inside = (cleaned - hidden.truth).abs() <= _NINE_TENTHS * errors
-        covered = 100 * inside.where(hidden.running < 1).mean()
+        unseen = hidden.running < 1
+        covered = 100 * (inside & unseen).sum() / unseen.sum()
     else:
         cleaned = clean.clean_run(hidden.counts, hidden.running, method=method)[0]
     off = (cleaned.interpolate(limit_direction="both") - hidden.truth).abs()
