@@ -94,7 +94,7 @@ def by_replay(files, phases):
     events = joint.groupby(["file", *rotation, "event"])[["share", "covered"]].mean()
     by_share = events.groupby(events["share"].round(-1))["covered"]
     print(by_share.describe(percentiles=[0.1, 0.5, 0.9]).round(1).to_string())
-    above = errors[errors["joint"] > ALLOWED * bound].assign(bound=bound)
+    above = errors.assign(bound=bound)[errors["joint"] > ALLOWED * bound]
     print(f"\n{len(above)} of {len(errors)} events and rotations above what is allowed")
     print(above.round(3).to_string() if len(above) else "")
     return int(len(above) > 0)

@@ -130,6 +130,16 @@ def test_second_readings_of_the_recorder_stand_where_they_took_turns():
     assert pairs.at[0, "told_by"] == "counted twice by the recorder"
 
 
+def test_groups_of_a_recording_are_told_apart_though_their_shares_agree():
+    slots = slots_of()[["branches", "LLC-loads", "branch-misses", "L1-dcache-stores"]]
+    slots["branches#2"] = slots["branches"]
+    groups = [["branches", "LLC-loads"], ["branch-misses"], ["L1-dcache-stores", "branches#2"]]
+    run = run_of(replay(slots, groups, slots=12), HASWELL, again=["branches#2"])
+    run.meta["groups"] = groups
+    assert (run.running.nunique() == 1).all()
+    assert study.readings(run)[["apart", "shared", "evidence"]].to_numpy().tolist() == [[1, 0, True]]
+
+
 def test_sums_and_constants_are_evidence_as_well():
     names = ["ls_dispatch.ld_dispatch", "ls_dispatch.store_dispatch", "ls_dispatch.ld_st_dispatch"]
     slots = pd.DataFrame({name: slots_of(seed)["LLC-loads"] for seed, name in enumerate(names)})

@@ -48,7 +48,9 @@ def readings(run):
         totals = counts[[pair.first, pair.second]].sum()
         if pair.certain or totals.min() > (1 - _ALIKE) * totals.max() > 0:
             pairs.append((pair.first, pair.second, f"one code on {', '.join(pair.processors)}"))
-    rows = [_pair(counts, running, *pair) for pair in pairs if running[list(pair[:2])].lt(1).any(axis=None)]
+    rows = [
+        _pair(run, counts, running, *pair) for pair in pairs if running[list(pair[:2])].lt(1).any(axis=None)
+    ]
     columns = ["first", "second", "apart", "shared", "share", "off", "evidence", "told_by"]
     found = pd.DataFrame(rows, columns=columns).astype({"apart": float, "evidence": bool})
     return found.sort_values("shared", kind="stable", ignore_index=True)
@@ -188,19 +190,21 @@ def _before(reading, run):
     return listed[at - 1] if at else None
 
 
-def _pair(counts, running, first, second, told_by):
-    apart, shared = _apart(running, first, second)
+def _pair(run, counts, running, first, second, told_by):
+    apart, shared = _apart(run, running, first, second)
     share = 100 * running[[first, second]].mean().min()
     off = _off(counts[first], counts[second])
     return first, second, apart, shared, share, off, shared == 0 and np.isfinite(off), told_by
 
 
-def _apart(running, first, second):
+def _apart(run, running, first, second):
     """How many groups of the rotation lie between two events, and the share of their time in common [%]."""
     turns = running.loc[:, running.lt(1).any()].fillna(0)
     if not {first, second} <= set(turns):
         return 0.0, 100.0
-    group = (turns.shift(axis=1) != turns).any().cumsum()
+    listed = {event: number for number, group in enumerate(run.meta["groups"]) for event in group}
+    place = pd.Series({event: listed.get(event, event) for event in turns}, dtype=object)
+    group = (place != place.shift()).cumsum()
     n = group.max()
     apart = abs(group[first] - group[second])
     apart = min(apart, n - apart)
@@ -219,7 +223,7 @@ def _sums(run, counts, running):
         members = [whole, *parts]
         if not set(members) <= set(counts):
             continue
-        shared = [_apart(running, whole, part)[1] for part in parts]
+        shared = [_apart(run, running, whole, part)[1] for part in parts]
         extrapolated = running[members].lt(1).any(axis=None)
         off = _off(counts[whole], counts[list(parts)].sum(axis=1, min_count=len(parts)))
         share = 100 * running[members].mean().min()
