@@ -80,3 +80,12 @@ def test_energy_is_not_explained_by_a_part_of_it():
     power = Target("power/energy-pkg/")
     assert power.gives_away("power/energy-cores/") and not power.gives_away("cycles")
     assert study.IPC.gives_away("ref-cycles") and not study.IPC.gives_away("power/energy-pkg/")
+
+
+def test_phases_of_a_simulated_run_are_told_in_instructions():
+    index = pd.Index(np.arange(1, 101) / 300, name="time_s")
+    series = pd.Series(np.where(index < 0.2, 1.0, 5.0), index)
+    assert say_phases(series, simulated=True) == (
+        "in 2 phases: 1 up to 197 million instructions, 5 up to 333 million instructions"
+    )
+    assert say_phases(series).endswith("5 up to 0 s")

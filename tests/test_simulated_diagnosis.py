@@ -18,7 +18,7 @@ from cmlib.fingerprint.simulated import advice, contributions, simulated_phases
 from cmlib.phases import change_points
 from cmlib.simulate import read_parts
 from cmlib.simulate.intervals import read_intervals
-from cmlib.study.simulated_diagnosis import simulated_page, simulated_profile
+from cmlib.study.simulated_diagnosis import explained, simulated_page, simulated_profile
 from tests.naive import segments
 from tests.simulated_runs import build
 
@@ -139,3 +139,16 @@ def test_what_is_not_recorded_is_told(tmp_path, monkeypatch):
     assert done.exit_code == 2 and "cmlib record app --simulate" in done.stderr
     done = CliRunner().invoke(main, ["diagnose", "--every-blocks", "5", "--", "true"])
     assert done.exit_code == 2 and "belongs to --simulate" in done.stderr
+
+
+def test_a_class_is_explained_by_what_a_simulation_tells():
+    phases = pd.DataFrame({"label": ["mispredictions", "instructions only"], "class": ["P_CPU", ""]})
+    told = {name: meaning for name, meaning, _ in explained(phases)}
+    assert list(told) == ["mispredictions", "instructions only", "P_CPU"]
+    assert told["P_CPU"] == told["mispredictions"]
+
+
+def test_phases_have_a_class_where_streams_are_prefetched():
+    assert set(simulated_profile(GOLDEN).phases["class"]) == {""}
+    classes = simulated_profile(GOLDEN, prefetched=True).phases["class"]
+    assert set(classes) <= {"N", "P_CPU", "P_Mem_M", "P_Mem_L2/L3"} and len(classes)

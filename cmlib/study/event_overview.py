@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from cmlib.events import is_simulated
 from cmlib.study.phases import say_phases, say_value
 
 
@@ -39,7 +40,7 @@ def say_followed(data, refined, spread):
     dict of str to str
         ``limits`` and ``sure``, as :meth:`cmlib.report.Results.overview` takes them.
     """
-    name, phases = data.target.name, say_phases(data.ipc)
+    name, phases = data.target.name, say_phases(data.ipc, simulated=is_simulated(data.target.event))
     found, mean = refined.nested_error, refined.errors["blocks_mean_baseline"]
     error = found if np.isfinite(found) else refined.errors["blocks_error"]
     level = f"{name} is {say_value(data.ipc.mean())} in the mean" + (f", {phases}" if phases else "")

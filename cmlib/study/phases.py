@@ -25,13 +25,14 @@ def with_phases(rows):
     }
 
 
-def say_phases(series):
+def say_phases(series, *, simulated=False):
     """Into which phases a series falls.
 
     Parameters
     ----------
     series : Series
-        Over time [s].
+        Over time [s], or over progress [10⁹ instructions] of a simulated run.
+    simulated : bool, default False
 
     Returns
     -------
@@ -41,7 +42,8 @@ def say_phases(series):
     phases = find_phases(series)
     if len(phases) == 1:
         return ""
-    named = [f"{say_value(row.level)} up to {row.end:.0f} s" for row in phases.head(_NAMED).itertuples()]
+    end = _million_instructions if simulated else "{:.0f} s".format
+    named = [f"{say_value(row.level)} up to {end(row.end)}" for row in phases.head(_NAMED).itertuples()]
     further = f" and {len(phases) - _NAMED} more" if len(phases) > _NAMED else ""
     return f"in {len(phases)} phases: {', '.join(named)}{further}"
 
@@ -49,6 +51,10 @@ def say_phases(series):
 def say_value(value):
     """A number with three digits that count, without an exponent where it is large."""
     return f"{float(f'{value:.3g}'):,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def _million_instructions(billions):
+    return f"{say_value(1000 * billions)} million instructions"
 
 
 def _levels(series):

@@ -27,6 +27,8 @@ from cmlib.study import simulated_fingerprint
 # Some 3 million instructions, 0.05 s of simulation.
 EVERY_BLOCKS = 500_000
 _FUNCTIONS_NAMED, _LEAST_SHARE = 3, 0.05
+# Of what limits a core, a simulation tells mispredictions only.
+_OF_CLASS = {"P_CPU": advice("mispredictions")}
 CAVEAT = (
     "Simulated by Valgrind, not measured: instructions, loads, stores and branches are exact, misses and "
     "mispredictions are those of a model without speculation, and no cycles were counted. Threads "
@@ -189,7 +191,7 @@ def explained(phases):
     labels, classes = phases["label"].unique(), [name for name in phases["class"].unique() if name]
     return [
         *((label, *advice(label)) for label in labels),
-        *((name, *diagnosis.advice(name)) for name in classes),
+        *((name, *_OF_CLASS.get(name, diagnosis.advice(name))) for name in classes),
     ]
 
 
