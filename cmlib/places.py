@@ -63,6 +63,11 @@ def public_dir():
     return _shipped("data/public", "public")
 
 
+def elsewhere_dir():
+    """Folder in which public recordings are looked for: ``$CMLIB_PUBLIC``, or None where it is not set."""
+    return _chosen("CMLIB_PUBLIC")
+
+
 def notebooks_dir():
     """Folder of the notebooks."""
     return _shipped("notebooks", "notebooks")
@@ -83,6 +88,8 @@ def handed_down(results, **more):
         "CMLIB_DATA": str(data_dir().absolute()),
         "CMLIB_RESULTS": str(Path(results).absolute()),
     } | more
+    if elsewhere := elsewhere_dir():
+        variables["CMLIB_PUBLIC"] = str(elsewhere)
     with compiling(results), _environment(variables):
         yield
 

@@ -5,6 +5,7 @@ import gzip
 import http.server
 import json
 import lzma
+import os
 import re
 import threading
 import urllib.parse
@@ -159,6 +160,13 @@ def test_a_folder_stands_in_for_the_site(few, monkeypatch, suffix, pack):
     with pytest.raises(public.PublicError, match="other.csv.* is not the file that was published"):
         public.read("intervals/few/other.csv")
     assert cmlib("fetch", "few").exit_code == 2
+
+
+def test_notebooks_find_a_folder_that_was_named_from_where_the_run_began(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CMLIB_PUBLIC", "folder")
+    with places.handed_down(tmp_path / "results"):
+        assert os.environ["CMLIB_PUBLIC"] == str(tmp_path / "folder")
 
 
 def test_without_a_network_it_says_so_and_leaves_nothing(few, monkeypatch):

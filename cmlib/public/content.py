@@ -1,9 +1,9 @@
 """The bytes of a public recording: from the package, from the folder CMLIB_PUBLIC, or fetched before."""
 
 import lzma
-import os
 from pathlib import Path
 
+from cmlib import places
 from cmlib.archive import digest, errors_as, read_file, unpack
 from cmlib.public.registry import PublicError, files, shipped_file
 
@@ -62,9 +62,8 @@ def checked(content, sha256, place):
 
 
 def _places(name):
-    given = os.environ.get("CMLIB_PUBLIC")
     yield shipped_file(name)
-    for folder in ([Path(given)] if given else []) + [cache_dir()]:
+    for folder in filter(None, (places.elsewhere_dir(), cache_dir())):
         yield folder / name
         yield folder / f"{name}.gz"
 

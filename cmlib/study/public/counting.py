@@ -1,9 +1,8 @@
 """Programs whose events were counted by hand, on eighteen machines: which events are exact."""
 
-import os
-from pathlib import Path
-
 import pandas as pd
+
+from cmlib import places
 
 _FILE = "totals/deterministic/expected.csv"
 
@@ -17,8 +16,9 @@ def measured():
         A row a machine and event: ``machine``, ``event``, ``expected``, ``measured`` and ``spread`` of ten runs
         [events]. None where the table is not in the folder CMLIB_PUBLIC.
     """
-    folder = Path(os.environ.get("CMLIB_PUBLIC") or "nowhere")
-    found = next((file for file in (folder / _FILE, folder / f"{_FILE}.gz") if file.is_file()), None)
+    folder = places.elsewhere_dir()
+    files = (folder / _FILE, folder / f"{_FILE}.gz") if folder else ()
+    found = next((file for file in files if file.is_file()), None)
     if found is None:
         return None
     table = pd.read_csv(found)
