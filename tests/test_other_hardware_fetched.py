@@ -28,6 +28,7 @@ def nothing_here(tmp_path, monkeypatch):
 
 def test_what_is_not_here_is_left_out_with_the_command_that_has_it(nothing_here):
     assert neighbours.recorded() == {} and intruder.recorded() == {} and counting.measured() is None
+    assert neighbours.judge_cleaning(["joint"]).empty
     assert "`cmlib fetch nfv-haswell`" in how_to_get(neighbours.SET)
 
 
@@ -98,6 +99,13 @@ def test_an_event_is_exact_if_every_run_counted_what_was_expected(tmp_path, monk
 def test_where_perf_runs_changes_no_ipc():
     ipc = neighbours.describe(neighbours.recorded())["IPC"].unstack("perf's core")
     assert len(ipc) == 3 and (ipc["collocated"] - ipc["independent"]).abs().max() < 0.01
+
+
+@fetched
+@pytest.mark.slow
+def test_joint_cleaning_brings_two_names_of_an_event_nearer_in_the_mean_and_apart_in_no_file():
+    left = neighbours.judge_cleaning(["joint"]).groupby("file")["left"].mean()
+    assert left.mean() < 92 and left.max() <= 100 + 1e-6
 
 
 @fetched

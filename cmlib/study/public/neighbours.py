@@ -1,15 +1,18 @@
 """Packet processing with perf on its own core or on a neighbour's: what changes in IPC and in the ranking."""
 
+import tempfile
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from scipy.stats import kendalltau
 
-from cmlib import rank
+from cmlib import public, rank, record, store
 from cmlib.rank.boosting import predict_held_out
 from cmlib.study.public.reading import counts_of, files_like
 from cmlib.study.public.rows import QUICK, Recorded, pooled
+from cmlib.study.readings import judge_by_readings
 
 SET = "nfv-haswell"
 _SEEDS = range(3)
@@ -78,6 +81,37 @@ def agreement(recordings):
     taus = [(what, kendalltau(*_common(_importances(a), _importances(b))).statistic) for what, a, b in rows]
     grouped = pd.DataFrame(taus, columns=["differs", "kendall"]).groupby("differs", sort=False)["kendall"]
     return pd.DataFrame({"pairs": grouped.size(), "kendall": grouped.mean()})
+
+
+def judge_cleaning(methods):
+    """Clean one of two names of an event without sight of the other, and compare it with the other as printed.
+
+    Parameters
+    ----------
+    methods : sequence of str
+        Of :data:`cmlib.clean.METHODS`.
+
+    Returns
+    -------
+    DataFrame
+        A row a recording, reading and method, as of :func:`cmlib.study.readings.judge_by_readings`, with ``file``.
+        Empty where the set is not here, or no pair has no time in common.
+    """
+    names = [name for name in public.files(SET)["file"] if public.read(name) is not None]
+    with tempfile.TemporaryDirectory() as folder:
+        found = [_judged(name, Path(folder) / str(number), methods) for number, name in enumerate(names)]
+    found = [table for table in found if len(table)]
+    return pd.concat(found, ignore_index=True) if found else pd.DataFrame()
+
+
+def _judged(name, folder, methods):
+    folder.mkdir()
+    file = folder / Path(name).name
+    file.write_bytes(public.read(name))
+    record.import_files("app", [file], folder=folder / "recordings")
+    url = f"sqlite:///{folder}/store.sqlite"
+    run_id = store.rebuild(folder / "recordings", url)["run_id"].iloc[0]
+    return judge_by_readings(store.load(url, run_id), methods).assign(file=file.stem)
 
 
 def _importances(data):
