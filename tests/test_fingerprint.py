@@ -11,14 +11,15 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from cmlib import machine, report
+from cmlib import machine, places, report
 from cmlib.cli import main
 from cmlib.errors import NothingRecordedError
 from cmlib.explore import fingerprint as explore
 from cmlib.fingerprint.diagnosis import advice, label_shares
 from cmlib.plot import fingerprint as plot
-from cmlib.study import diagnosis, fingerprint
+from cmlib.study import diagnosis, fingerprint, simulated_fingerprint
 from cmlib.workloads.micro.selection import FOLDER
+from cmlib.workloads.micro.simulated import FOLDER as SIMULATED
 from tests import planted_recordings
 
 pytestmark = pytest.mark.slow
@@ -135,6 +136,17 @@ def test_a_run_without_a_key_event_is_refused_by_name(found, model):
     )
     with pytest.raises(ValueError, match="1 of the 11 key events, the first is ex_ret_brn:"):
         diagnosis.profile(model, few)
+
+
+def test_measured_recordings_stand_first_and_simulated_ones_beside(data, tmp_path):
+    (tmp_path / FOLDER).symlink_to(data / "recordings" / FOLDER)
+    (tmp_path / SIMULATED).symlink_to(places.recordings_dir() / SIMULATED)
+    measured, simulated = simulated_fingerprint.sources(tmp_path)
+    assert not measured.simulated and simulated.simulated and "made up" in measured.caveat
+    both = simulated_fingerprint.agreement(measured, simulated)
+    assert both.loc["filter P"].tolist() == ["P_CPU", "P_CPU", "P_CPU", True]
+    assert both.loc["filter N", ["measured", "simulated", "agree"]].tolist() == ["N_CPU", "N", True]
+    assert 10 < both["agree"].sum() < len(both) == 16
 
 
 # --- figures ------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from dataclasses import replace
 
 import numpy as np
 import numpy.testing as npt
@@ -167,18 +166,3 @@ def test_the_cases_are_listed():
     listed = CliRunner().invoke(main, ["record-micro", "--simulate", "--list"])
     assert listed.exit_code == 0, listed.output
     assert "micro-branch-P-3" in listed.output and "unseen-netlist-P-M-2" in listed.output
-
-
-# --- measured and simulated side by side --------------------------------------
-
-
-def test_measured_recordings_stand_first_and_labels_are_compared(found):
-    kept = {"netlist", "filter", "array", "pointer", "branch"}
-    few = {
-        kind: [one for one in series if one.program.split("-")[1] in kept]
-        for kind, series in found.key.items()
-    }
-    other = replace(found, key=few)
-    both = simulated_fingerprint.agreement(found, other)
-    assert both["agree"].all() and both.loc["filter P", "measured"] == "P_CPU"
-    assert list(both.columns) == ["expected", "measured", "simulated", "agree"]
