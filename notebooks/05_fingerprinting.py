@@ -262,6 +262,8 @@ results.table(
 #
 # The hardest test has nine programs whose code differs from the micro-benchmarks', some at two sizes, with one known pathology each, and their non-pathological forms. Two errors are possible: a pathology that is missed, and, more costly, a false alarm on a non-pathological program. Goals were set beforehand: at least 90 % of a pathological program's slices in its class, at most 5 % of a non-pathological one's in any P class.
 #
+# Simulated scores are optimistic: which rates the tree is given, what counts as rare, and that streams are prefetched were chosen with these programs in view. They say what a simulation can tell, not how it will do on yours.
+#
 # In the simulation a false alarm is to be expected of hash_join's non-pathological form: it visits its table in order but leaves out lines, and the simulated prefetcher follows none but consecutive ones.
 
 # %%
