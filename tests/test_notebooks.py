@@ -46,7 +46,7 @@ def test_the_account_of_the_cycles_adds_up_and_merging_with_ipc_brings_it_nearer
     assert closures["mean"].sub(1).abs().max() < 0.02
     ours, printed = closures.loc[("joint", "adjusted to IPC")], closures.loc[("scaling", "as counted")]
     # Of wordcount one step, in which it exits, misses a quarter of its slots however it is cleaned.
-    assert ours["rms"] < 0.8 * printed["rms"] and ours["sums"] < 0.7 * printed["sums"]
+    assert ours["rms"] < 0.8 * printed["rms"] and ours["sums"] < 0.75 * printed["sums"]
 
 
 def test_ranking_explains_ipc_far_better_than_the_mean(smoke):
