@@ -10,7 +10,15 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-TEXTS = ("docs/*.md", "docs/*.png", "data/*/README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
+TEXTS = (
+    "docs/*.md",
+    "docs/*.png",
+    "data/*/README.md",
+    "data/public/LICENSES/*",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+)
 SECTIONS = {
     "Notebooks": ("docs/[0-9]*",),
     "Guides": (
