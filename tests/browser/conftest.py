@@ -4,10 +4,12 @@ import shutil
 
 import pytest
 
-from cmlib import places
+from cmlib import places, study
+from tests.browser.bench import Bench
 from tests.browser.chromium import launched, open_context
-from tests.browser.copies import data_folder
+from tests.browser.copies import copy_notebook, data_folder, make_up
 from tests.browser.lab import jupyterlab
+from tests.browser.walk import SUMMARY
 
 
 @pytest.fixture(scope="package")
@@ -61,3 +63,46 @@ def told(request, record_property):
     """The summary says where the pictures are."""
     if "pictures" in request.fixturenames:
         record_property("pictures", str(request.getfixturevalue("pictures")))
+
+
+@pytest.fixture(scope="module")
+def database(data):
+    """A store that all notebooks share; where nothing is recorded, they find what is made up."""
+    make_up(data)
+    return study.open_database(f"sqlite:///{data / 'store.sqlite'}")
+
+
+@pytest.fixture(scope="module")
+def bench(lab, chromium, pictures):
+    context = open_context(chromium)
+    yield Bench(lab, context, pictures)
+    context.close()
+    assert not context.strangers, "a page asked for something outside this machine"
+
+
+@pytest.fixture
+def copied(lab, data, database):
+    """Copies a notebook into the lab's folder, unless it already is there."""
+    given = {
+        "interactive": True,
+        "jobs": 1,
+        "results_folder": str(data / "results"),
+        "database": database,
+    }
+
+    def copy(name):
+        if not (lab.root / name).exists():
+            copy_notebook(places.notebooks_dir() / name, lab.root / name, given)
+        return name
+
+    return copy
+
+
+@pytest.fixture
+def following(request):
+    """The notebook that the next test looks at, and that may already run meanwhile; or None."""
+    items = request.session.items
+    at = items.index(request.node) + 1
+    after = getattr(items[at], "callspec", None) if at < len(items) else None
+    name = after and after.params.get("notebook")
+    return None if name == SUMMARY else name
