@@ -170,6 +170,7 @@ def accuracy_curve(curves, *, x, xlabel, lines=None, log=False):
     for (label, at), style in zip((lines or {}).items(), ("--", ":"), strict=False):
         ax.axvline(at, color="#555555", lw=1, ls=style, label=f"{label}: {at:g}")
     ax.set(xlabel=xlabel, ylabel="slices in the right class [%]")
+    ax.set_ylim(top=min(ax.get_ylim()[1], 101))
     if log:
         ax.set_xscale("log")
         ticks = sorted({value for curve in curves.values() for value in curve[x]})
