@@ -95,27 +95,6 @@ def reconstruct(layers, x):
     return x
 
 
-def gradient(layers, x):
-    """Mean squared error of samples, summed over counters, and its derivative by every parameter.
-
-    Parameters
-    ----------
-    layers : list of (weight (in, out), bias (out,), back_bias (in,))
-    x : ndarray, shape (n_samples, n_features)
-
-    Returns
-    -------
-    loss : float
-    slopes : list of (weight (in, out), bias (out,), back_bias (in,))
-    """
-    widths = np.array([x.shape[1], *(len(bias) for _, bias, _ in layers)])
-    model = np.concatenate([array.ravel() for layer in layers for array in layer]).astype(np.float32)
-    slopes, room = np.empty_like(model), _room(widths, len(x))
-    room[0][0] = x.T
-    loss = _gradient(model, widths, len(x), *room, slopes)
-    return loss / len(x), _layers(slopes, widths)
-
-
 def _orders(seed, epochs, n_samples):
     """In which order samples are visited, shape (epochs, n_samples)."""
     rng = np.random.default_rng(seed)
