@@ -30,9 +30,14 @@ SAME_WORK = {
     "floating_point": (1 << 16, 5000),
     "hash_join": (1 << 16, 1 << 11),
     "matrix_columns": (100_000, 12_500),
+    "histogram": (1 << 16, 1 << 13),
+    "tree_walk": (1 << 16, 5000),
+    "graph_search": (1 << 16, 5000),
     "filter": (1 << 16, 1 << 16),
     "logistic": (1 << 16, 2000),
     "decimal": (1 << 16, 5000),
+    "varint": (1 << 16, 1 << 16),
+    "median_filter": (1 << 16, 50_000),
 }
 
 
@@ -192,6 +197,6 @@ def test_both_reservation_stations_are_one_source_and_two_programs(micro_binarie
 
 def test_twins_are_timed_at_equal_work(micro_binaries):
     timed = compare_twins({"L2": [65536], "L3": [131072], "M": [262144]}, micro_binaries, seconds=0.005)
-    assert len(timed) == len(cases({"L2": [1], "L3": [1], "M": [1]}, trained=True)) / 2 + 11
+    assert len(timed) == len(cases({"L2": [1], "L3": [1], "M": [1]}, trained=True)) / 2 + 18
     npt.assert_allclose(timed["ratio"], timed["P"] / timed["N"])
     assert (timed[["P", "N", "operations"]] > 0).all(axis=None)

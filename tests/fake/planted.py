@@ -34,6 +34,8 @@ CHAINS = {
     "branch": "branch",
     "interpreter": "branch",
     "filter": "branch",
+    "varint": "branch",
+    "median_filter": "branch",
     "reservation": "chain",
     "reservation_float": "float",
     "logistic": "float",
@@ -41,7 +43,17 @@ CHAINS = {
     "decimal": "software",
 }
 TRAINED = ("array", "linked_list", "pointer", "branch", "reservation", "reservation_float", "floating_point")
-UNSEEN = ("hash_join", "binary_search", "sparse_matrix", "matrix_columns", "netlist", *CHAINS)
+UNSEEN = (
+    "hash_join",
+    "binary_search",
+    "sparse_matrix",
+    "matrix_columns",
+    "netlist",
+    "histogram",
+    "tree_walk",
+    "graph_search",
+    *CHAINS,
+)
 # By part of an event's name: the rate it follows, and a factor.
 EVENTS = (
     ("hw_pf", "prefetched", 1.0),

@@ -149,12 +149,21 @@ def micro_benchmarks():
             ("M",),
             trained=False,
         ),
+        MicroBenchmark(
+            "histogram", "counting keys in a large table at random", "Mem", ("L3", "M"), trained=False
+        ),
+        MicroBenchmark(
+            "tree_walk", "walking a tree scattered over the memory", "Mem", ("L3", "M"), trained=False
+        ),
+        MicroBenchmark("graph_search", "searching a graph numbered at random", "Mem", ("M",), trained=False),
         MicroBenchmark("interpreter", "unpredictable indirect jumps", "CPU", trained=False),
         MicroBenchmark("filter", "unpredictable conditional branches", "CPU", trained=False),
         MicroBenchmark(
             "logistic", "an iteration in which every step waits for the last", "CPU", trained=False
         ),
         MicroBenchmark("decimal", "decimal arithmetic by software", "CPU", trained=False),
+        MicroBenchmark("varint", "unpredictable lengths of what is decoded", "CPU", trained=False),
+        MicroBenchmark("median_filter", "unpredictable comparisons of samples", "CPU", trained=False),
     ]
 
 

@@ -50,10 +50,15 @@ _BLOCKS = {
     "binary_search": (18, 18),
     "sparse_matrix": (10, 10),
     "matrix_columns": (1, 1),
+    "histogram": (1, 1),
+    "tree_walk": (2, 2),
+    "graph_search": (7, 7),
     "interpreter": (3, 3),
     "filter": (2, 2),
     "logistic": (8, 5),
     "decimal": (36, 6),
+    "varint": (5, 5),
+    "median_filter": (10, 3),
 }
 # A netlist is read line by line, and then elements are swapped.
 _NETLIST, _BYTES_A_LINE, _SWAPS, _NETLIST_BLOCKS = "netlist", 128, 1_000_000, 10_000_000
