@@ -15,6 +15,7 @@ from cmlib.errors import CmlibError
 from cmlib.record import record
 from cmlib.record.archive import read_raw
 from cmlib.schedule import Plan
+from cmlib.workloads.kernels import kernels
 from cmlib.workloads.micro import build, cases, micro_benchmarks, run
 from cmlib.workloads.micro.build import SOURCES
 from cmlib.workloads.micro.twins import compare_twins
@@ -30,7 +31,7 @@ SAME_WORK = {
     "floating_point": (1 << 16, 5000),
     "hash_join": (1 << 16, 1 << 11),
     "matrix_columns": (100_000, 12_500),
-    "histogram": (1 << 16, 1 << 13),
+    "count_keys": (1 << 16, 1 << 13),
     "tree_walk": (1 << 16, 5000),
     "graph_search": (1 << 16, 5000),
     "filter": (1 << 16, 1 << 16),
@@ -50,6 +51,11 @@ def test_every_program_has_a_source_and_every_source_is_a_program():
     assert {p.source or p.name: "src" if p.trained else "unseen" for p in micro_benchmarks()} == {
         name: place for name, place in sources.items() if name not in ("program", "sweep")
     }
+
+
+def test_no_parallel_program_has_the_name_of_one_here():
+    """They are built into the same folder."""
+    assert not {kernel.name for kernel in kernels()} & {program.name for program in micro_benchmarks()}
 
 
 def test_there_are_the_thirteen_of_the_paper_and_its_eight_classes():

@@ -49,7 +49,7 @@ UNSEEN = (
     "sparse_matrix",
     "matrix_columns",
     "netlist",
-    "histogram",
+    "count_keys",
     "tree_walk",
     "graph_search",
     *CHAINS,

@@ -150,7 +150,7 @@ def micro_benchmarks():
             trained=False,
         ),
         MicroBenchmark(
-            "histogram", "counting keys in a large table at random", "Mem", ("L3", "M"), trained=False
+            "count_keys", "counting keys in a large table at random", "Mem", ("L3", "M"), trained=False
         ),
         MicroBenchmark(
             "tree_walk", "walking a tree scattered over the memory", "Mem", ("L3", "M"), trained=False

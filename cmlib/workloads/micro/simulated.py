@@ -50,7 +50,7 @@ _BLOCKS = {
     "binary_search": (18, 18),
     "sparse_matrix": (10, 10),
     "matrix_columns": (1, 1),
-    "histogram": (1, 1),
+    "count_keys": (1, 1),
     "tree_walk": (2, 2),
     "graph_search": (7, 7),
     "interpreter": (3, 3),
