@@ -43,6 +43,7 @@ results = notebook.results
 url = notebook.database
 programs = study.programs(url, program)
 runs = store.runs(url).query("program in @programs and mode != 'lines'")  # lines: notebook 07
+results.mark(study.say_source(url, programs))  # simulated counts say so in every caption
 results.table(study.machines(url, programs), "machines",
               "**Table.** Machines and counters behind the recordings.")
 
@@ -59,20 +60,20 @@ results.table(here, "this-machine",
 # `instructions` and `cycles` are pinned where they are counted, so every interval of every run knows its IPC.
 
 # %%
-results.mark(study.say_source(url, programs))  # simulated counts say so in every caption
 overview = study.recordings(url, programs)
 results.table(overview, "recordings",
-              "**Table.** Recorded runs: intervals, events and the share of time each event was on "
-              "a counter.")
+              "**Table.** Recorded runs: events, intervals, their length in all, and the share of "
+              "time each event was on a counter.")
 
 # %% [markdown]
-# The *running share* is the share of an interval for which an event was on a counter. Unmultiplexed events sit at 1. Where groups take turns, the rest is extrapolated: with four groups, some three quarters of it.
+# The *running share* is the share of an interval for which an event was on a counter. Unmultiplexed events sit at 1. Where groups take turns, the rest is extrapolated: with four groups, some three quarters of it. A simulation counts everything all the time, without counters.
 
 # %%
 shares = study.running_shares(url, programs)
-figure, _ = plot.shares(shares, xlabel="running share of an event in an interval")
-results.figure(figure, "running-share",
-               "**Figure.** Share of each interval in which an event was on a counter, all runs.")
+if len(shares):
+    figure, _ = plot.shares(shares, xlabel="running share of an event in an interval")
+    caption = "**Figure.** Share of each interval in which an event was on a counter, all runs."
+    display(results.figure(figure, "running-share", caption))
 
 # %% [markdown]
 # ## How well two runs agree
@@ -88,13 +89,14 @@ if ipc:
 
 # %% [markdown]
 # Look whether the shape repeats: if it does not, runs can't be merged, and no ranking will hold. Even where it does, its timing shifts from run to run, which is why series are compared by dynamic time warping (DTW)
-# and merged by progress, not by the clock. Where instructions and cycles were not counted, there is no IPC; then the rates of what was counted are shown instead.
+# and merged by progress, not by the clock. Where instructions and cycles were not counted, there is no IPC; then the rates of what was counted are shown instead, those of a simulated program by the instructions executed, as no clock runs there.
 
 # %%
 for place, name in enumerate(name for name in programs if name not in ipc):
-    figure, _ = plot.series_by_program(study.rates(url, name), ylabel="per second")
+    unit = study.units(url, programs)
+    figure, _ = plot.series_by_program(study.rates(url, name), ylabel=unit.rate, xlabel=unit.axis)
     display(results.figure(figure, f"rates-{place}",
-                           f"**Figure.** Events per second in the runs of {name}."))
+                           f"**Figure.** Events {unit.rate} in the runs of {name}."))
 
 # %% [markdown]
 # ## Which events count at all
@@ -111,8 +113,8 @@ results.figure(figure, "counting",
 
 # %%
 results.table(counting.reset_index(), "events",
-              "**Table.** Events by program: mean count per thousand instructions, and per second.",
-              decimals=4)
+              "**Table.** Events by program: mean count per thousand instructions, and per second "
+              "where time was measured.", decimals=4)
 
 # %% [markdown]
 # ## Sums that must hold
@@ -150,8 +152,9 @@ for name, sentence in study.said_by_names(url, programs).items():
 # %%
 for name in programs:
     rows = {"IPC": ipc[name]} if name in ipc else study.leading_rates(url, name)
-    figure, _ = plot.series_card(study.with_phases(rows))
-    alt = f"{name}: {', '.join(rows)} over time, a line a run, of one run with its phases."
+    unit = study.units(url, programs)
+    figure, _ = plot.series_card(study.with_phases(rows), xlabel=unit.axis)
+    alt = f"{name}: {', '.join(rows)} {unit.over}, a line a run, of one run with its phases."
     results.overview_picture(name, figure, alt)
     display(results.overview(name, **study.say_recorded(url, name)))
 

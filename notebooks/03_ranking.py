@@ -61,6 +61,8 @@ counterminer = paper("counterminer")
 # `instructions` and `cycles`, and events that are the same under another name, are left out: with them a model would have nothing to learn.
 #
 # Where one run counted all events, as of a service with `perf stat -I`, a row is an interval of time. Several such runs are put one after the other, and the last is kept back as another pass. Without instructions and cycles there is no IPC; then another event is explained, per second, and so it is by choice (`-p target=EVENT`).
+#
+# Of a simulated program a row is an interval of one run, and all events are per 1,000 instructions. The event to which KCachegrind's cycle estimate charges most is explained. What counts some of the same is left out: the misses of the same accesses at other levels, and of an exact count the misses and mispredictions among it. The loads of load misses and the branches of mispredictions stay: they tell how many there can be, not how many there are.
 
 # %%
 url = notebook.database
@@ -75,10 +77,10 @@ if sentence := study.say_target(url, programs, aim):
 
 # %%
 for place, (axis, series) in enumerate(study.targets_by_axis(matrices).items()):
-    figure, _ = plot.series_by_program(series, ylabel=aim.name, xlabel=axis)
+    figure, _ = plot.series_by_program(series, ylabel=aim.label, xlabel=axis)
     name = "ipc-by-progress" if place == 0 else "in-time"
-    display(results.figure(figure, name, f"**Figure.** {aim.name} of each program: the mean of all "
-                                         "runs by progress, or intervals over time."))
+    how = "the mean of all runs" if axis.startswith("progress") else "the intervals of its runs"
+    display(results.figure(figure, name, f"**Figure.** {aim.name} of each program, {how}."))
 
 # %% [markdown]
 # This is what the models have to explain. Where it hardly varies, little can be explained: any model must be judged beside a prediction that looks at no event, the mean.
@@ -88,6 +90,8 @@ for place, (axis, series) in enumerate(study.targets_by_axis(matrices).items()):
 # Three errors are taken at every number of events. The papers' is on a random fifth of the rows (m rows to train, a quarter of m to test); the neighbours of a row are in the training set, and tell much of it.
 # The second is on blocks: twelve stretches of progress or time in four folds, each predicted by a refinement that saw none of it. The lowest of these picks the number of events.
 # As the lowest of many it is too good again, so a third error is taken by nested folds: the number is picked without the fold that it is then judged on.
+#
+# Errors of IPC are relative to each value, as the papers' (Eq. 14). Another rate may be near zero, and its errors are in percent of its mean.
 
 # %%
 refine = partial(study.refine, step=step, test_share=test_share, seed=seed)
@@ -317,10 +321,13 @@ for name in set(programs) - set(families):  # on the first page, events in the p
     caption = (f"**What {aim.name} follows.** Events: importance [%] with the interval of 90 % of "
                "resampled models")
     results.overview_bars(name, study.event_bars(spread[name]), caption)
-    results.overview(name, **study.say_followed(matrices[name], refined[name], spread[name]))
+    told = matrices[name], refined[name], spread[name], study.say_chosen(url, name, aim)
+    results.overview(name, **study.say_followed(*told))
 for name in set(programs) - set(asked):
-    figure, _ = series_card(study.with_phases({aim.name: {"one run": matrices[name].ipc}}))
-    results.overview_picture(name, figure, f"{name}: {aim.name} over time, and its phases.")
+    rows = study.with_phases({aim.name: {"one run": matrices[name].ipc}})
+    unit = study.units(url, programs)
+    figure, _ = series_card(rows, xlabel=unit.axis)
+    results.overview_picture(name, figure, f"{name}: {aim.name} {unit.over}, and its phases.")
 
 # %%
 for name in programs:

@@ -11,6 +11,7 @@ from cmlib.errors import UnfitRecordingError
 from cmlib.record import import_files
 from cmlib.study.phases import say_phases, say_value
 from cmlib.study.targets import Target
+from cmlib.study.units import by_instructions
 
 
 @pytest.fixture(scope="module")
@@ -31,12 +32,12 @@ def refined(data):
 def test_a_target_is_told_with_its_phases_its_event_and_both_errors(data, refined):
     spread = rank.importance_spread(rank.draw_importances(data.X, data.ipc, seeds=range(3)))
     told = study.say_followed(data, refined, spread)
-    assert "requests per second is 3,5" in told["limits"] and "in 2 phases" in told["limits"]
+    assert "`requests per second` is 3,5" in told["limits"] and "in 2 phases" in told["limits"]
     assert told["limits"].endswith("it follows **a** most")
     error, mean = refined.nested_error, refined.errors["blocks_mean_baseline"]
     assert error < mean / 3
     assert told["sure"].endswith(
-        f"errs by {error:.1f} % on stretches that it never saw, the mean by {mean:.1f} %"
+        f"errs by {error:.1f} % of its mean on stretches that it never saw, the mean by {mean:.1f} %"
     )
     bars = study.event_bars(spread, n=2)
     assert bars["name"][0] == "a" and bars["value"][0] == spread["mean"].iloc[0]
@@ -85,7 +86,7 @@ def test_energy_is_not_explained_by_a_part_of_it():
 def test_phases_of_a_simulated_run_are_told_in_instructions():
     index = pd.Index(np.arange(1, 101) / 300, name="time_s")
     series = pd.Series(np.where(index < 0.2, 1.0, 5.0), index)
-    assert say_phases(series, simulated=True) == (
+    assert say_phases(by_instructions(series)) == (
         "in 2 phases: 1 up to 197 million instructions, 5 up to 333 million instructions"
     )
     assert say_phases(series).endswith("5 up to 0 s")

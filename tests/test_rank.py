@@ -303,3 +303,17 @@ def test_a_first_event_is_not_yet_a_law():
     assert 0.01 < np.mean([found["p_power_law"] < 0.05 for found in power_law]) < 0.12
     few = stability.smi_test(made_draws([1.0, 2, 3, 4]))
     assert not few["holds"] and np.isnan(few["p_value"])
+
+
+def test_errors_may_be_in_percent_of_the_mean_where_y_is_zero_in_some_rows():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.random((80, 3)), columns=["a", "b", "c"])
+    y = (X["a"] - 0.5).clip(lower=0)
+    with pytest.raises(ValueError, match="must be positive and finite"):
+        rank.refine(X, y, step=1)
+    error = partial(rank.error_of_mean, mean=y.mean())
+    found = rank.refine(X, y, step=1, boosting=SMALL, error=error)
+    fold = rank.blocks(X.index, 12) % 4
+    plain = sum(abs(y[i] - y[fold != fold[i]].mean()) for i in range(80)) / 80 / y.mean()
+    assert found.errors["blocks_mean_baseline"] == pytest.approx(100 * plain)
+    assert found.events[0] == "a" and found.nested_error < found.errors["blocks_mean_baseline"] / 2

@@ -6,7 +6,7 @@ from cmlib.events.naming import abbreviate, base_name, copy_name, encode, second
 from cmlib.events.perf_list import from_perf_list
 from cmlib.events.recognition import Recognised, recognise, say_recognised
 from cmlib.events.same import SameEvent, same_events
-from cmlib.events.simulated import cycle_estimate, is_simulated, simulated_events
+from cmlib.events.simulated import MODELLED, cycle_estimate, is_simulated, simulated_events
 from cmlib.events.sums import umask_sums
 from cmlib.events.tables import (
     EventError,
@@ -22,6 +22,7 @@ from cmlib.events.translation import translate
 
 __all__ = [
     "EventError",
+    "MODELLED",
     "Recognised",
     "SameEvent",
     "abbreviate",

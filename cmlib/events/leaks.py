@@ -1,4 +1,4 @@
-"""Target leakage: columns that contain IPC, which are instructions and cycles under other names."""
+"""Target leakage: columns that contain what is explained, such as instructions and cycles under other names."""
 
 from fnmatch import fnmatch
 
@@ -29,6 +29,15 @@ _CYCLES = (
     "duration_time",
     "user_time",
 )
+# Simulated events that count some of the occurrences of another: the misses of each level are those of the level before
+# that this one misses too.
+_PARTS = {
+    "sim.instructions": ("sim.l1i_misses", "sim.*_instruction_misses"),
+    "sim.loads": ("sim.*_load_misses",),
+    "sim.stores": ("sim.*_store_misses",),
+    "sim.conditional_branches": ("sim.conditional_mispredictions",),
+    "sim.indirect_branches": ("sim.indirect_mispredictions",),
+}
 
 
 def find_leaks(runs, *, tolerance=0.005, n_blocks=20):
@@ -98,6 +107,32 @@ def is_named_leak(event):
     return any(fnmatch(event.lower(), pattern) for pattern in (*_INSTRUCTIONS, *_CYCLES))
 
 
+def is_simulated_leak(event, target):
+    """Whether a simulated event counts some of what a target counts, or the same misses at another level.
+
+    What a target is a part of is none: loads tell how many misses there can be, and not how many there are.
+
+    Parameters
+    ----------
+    event, target : str
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> is_simulated_leak("sim.ll_load_misses", "sim.l1d_load_misses")
+    True
+    >>> is_simulated_leak("sim.loads", "sim.l1d_load_misses")
+    False
+    """
+    return any(
+        _matches(event, parts) and (target == whole or _matches(target, parts))
+        for whole, parts in _PARTS.items()
+    )
+
+
 def require_ipc(run, label):
     """Raise a ValueError unless a run counts both instructions and cycles."""
     missing = [event for event in ("instructions", "cycles") if event not in run]
@@ -106,6 +141,10 @@ def require_ipc(run, label):
             f"{label} has no column {' and no column '.join(missing)}; without both there is no IPC. "
             f"Its columns: {', '.join(map(str, run.columns[:8]))}. Record with both pinned."
         )
+
+
+def _matches(event, patterns):
+    return any(fnmatch(event, pattern) for pattern in patterns)
 
 
 def _shares_left(run, n_blocks):

@@ -2,7 +2,14 @@
 
 from cmlib.rank.boosting import STACKED, Boosting, predict_held_out, regressor
 from cmlib.rank.importance import influence, read_trees
-from cmlib.rank.refinement import Refinement, blocks, random_share_errors, refine, relative_error
+from cmlib.rank.refinement import (
+    Refinement,
+    blocks,
+    error_of_mean,
+    random_share_errors,
+    refine,
+    relative_error,
+)
 from cmlib.rank.stability import draw_importances, importance_spread, rank_agreement, smi_test
 
 __all__ = [
@@ -11,6 +18,7 @@ __all__ = [
     "Refinement",
     "blocks",
     "draw_importances",
+    "error_of_mean",
     "importance_spread",
     "influence",
     "predict_held_out",

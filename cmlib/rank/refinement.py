@@ -28,7 +28,7 @@ class Refinement:
         ``blocks_error``, where blocks of neighbouring rows are, and
         ``blocks_mean_baseline``, that of the mean of the other blocks; ``holdout_error``,
         of models of all rows on the other matrix (NaN if there is none). All are
-        mean relative errors [%] (Eq. 14).
+        mean relative errors [%] (Eq. 14), unless another measure was asked for.
     nested : DataFrame
         Nested cross-validation, a row a fold of blocks: ``rows``, the ``n_events``
         that the other folds chose among themselves, the ``error`` on this fold of
@@ -94,6 +94,7 @@ def refine(
     n_folds=4,
     holdout=None,
     gives_away=is_named_leak,
+    error=None,
     seed=0,
 ):
     """Event importance refinement: fit, rank, drop the least important, fit again.
@@ -115,7 +116,7 @@ def refine(
     X : DataFrame, shape (n_rows, n_events)
         As :mod:`cmlib.fuse` makes it.
     y : Series of float > 0, shape (n_rows,)
-        IPC.
+        IPC; with another `error`, whatever that takes.
     step : int, default 10
         Events dropped at a time.
     test_share : float, default 0.2
@@ -142,6 +143,9 @@ def refine(
         (:func:`cmlib.fuse.align_passes`).
     gives_away : callable, default :func:`cmlib.events.leaks.is_named_leak`
         Whether a column of that name holds y; another one where y is not IPC.
+    error : callable, default :func:`relative_error`
+        Of what was measured and what was predicted, the error of these rows [%]. A mean over rows: errors of parts
+        are put together by their numbers of rows.
     seed : int, default 0
 
     Returns
@@ -151,8 +155,8 @@ def refine(
     Raises
     ------
     ValueError
-        If X holds a column with target leakage, a gap or too few rows; if IPC is
-        not positive everywhere; if the holdout lacks a column of X; or if `select`
+        If X holds a column with target leakage, a gap or too few rows; if IPC is not
+        positive, or another y not finite, everywhere; if the holdout lacks a column of X; or if `select`
         is ``blocks`` and `n_folds` is below 2.
 
     Examples
@@ -173,18 +177,20 @@ def refine(
             f"select is {select!r} with n_folds={n_folds}; choose 'random', or 'blocks' with 2 folds or more."
         )
     _check_shares(test_share, step)
-    X, y = _checked(X, y, "X", gives_away)
+    given = {"gives_away": gives_away, "positive": error is None}
+    X, y = _checked(X, y, "X", **given)
     if holdout is not None:
-        holdout = _checked(*holdout, "holdout", gives_away, columns=X.columns)
+        holdout = _checked(*holdout, "holdout", **given, columns=X.columns)
+    error = error or relative_error
     train, test = _random_split(len(X), test_share, seed)
     blank, path = _path(X, y, step, model, boosting, importance, seed)
     kept = list(path(np.arange(len(X))))
     fold = blocks(X.index, n_blocks) % max(n_folds, 1)
     history = pd.DataFrame({"n_events": [len(ranking) for _, ranking in kept]})
-    history["error"] = _errors(path(train), X.iloc[test], y.iloc[test])
-    history["blocks_error"], nested = _on_blocks(path, X, y, fold, history["n_events"], tolerance)
-    history["holdout_error"] = _errors(kept, *holdout) if holdout else np.nan
-    baselines = _baselines(y, train, test, fold, holdout)
+    history["error"] = _errors(path(train), X.iloc[test], y.iloc[test], error)
+    history["blocks_error"], nested = _on_blocks(path, X, y, fold, history["n_events"], tolerance, error)
+    history["holdout_error"] = _errors(kept, *holdout, error) if holdout else np.nan
+    baselines = _baselines(y, train, test, fold, holdout, error)
     history["mean_baseline"], history["blocks_mean_baseline"] = baselines["mean"], baselines["blocks_mean"]
     chosen = _fewest_within(history["blocks_error" if select == "blocks" else "error"], tolerance)
     ranking = kept[chosen][1]
@@ -215,19 +221,26 @@ def random_share_errors(
         As in :func:`refine`.
     """
     _check_shares(test_share, step)
-    X, y = _checked(X, y, "X", is_named_leak)
+    X, y = _checked(X, y, "X", is_named_leak, positive=True)
     train, test = _random_split(len(X), test_share, seed)
     _, path = _path(X, y, step, model, boosting, importance, seed)
     kept = list(path(train))
     history = pd.DataFrame({"n_events": [len(ranking) for _, ranking in kept]})
     mean_baseline = relative_error(y.iloc[test], y.iloc[train].mean())
-    return history.assign(error=_errors(kept, X.iloc[test], y.iloc[test]), mean_baseline=mean_baseline)
+    return history.assign(
+        error=_errors(kept, X.iloc[test], y.iloc[test], relative_error), mean_baseline=mean_baseline
+    )
 
 
 def relative_error(measured, predicted):
     """Mean of |measured - predicted| / measured, in percent (CounterMiner, Eq. 14)."""
     measured = np.asarray(measured)
     return 100 * np.mean(np.abs(measured - np.asarray(predicted)) / measured)
+
+
+def error_of_mean(measured, predicted, *, mean):
+    """Mean of |measured - predicted|, in percent of `mean`: for rates that are zero, or nearly, in some rows."""
+    return 100 * np.mean(np.abs(np.asarray(measured) - np.asarray(predicted))) / mean
 
 
 def blocks(index, n_blocks):
@@ -245,7 +258,7 @@ def _check_shares(test_share, step):
         )
 
 
-def _checked(X, y, name, gives_away, columns=None):
+def _checked(X, y, name, gives_away, positive, columns=None):
     columns = sorted(X.columns) if columns is None else columns
     missing = [event for event in columns if event not in X]
     if missing:
@@ -272,9 +285,10 @@ def _checked(X, y, name, gives_away, columns=None):
             f"{name}: event {holes.idxmax()!r} has {holes.max()} gaps in {len(X)} rows; "
             "clean the runs before fusing."
         )
-    if not (np.isfinite(y) & (y > 0)).all():
+    if not (np.isfinite(y) & (not positive or y > 0)).all():
+        kind = "positive and finite" if positive else "finite"
         raise UnfitRecordingError(
-            f"{name}: y runs from {y.min()} to {y.max()}; it must be positive and finite in every row."
+            f"{name}: y runs from {y.min()} to {y.max()}; it must be {kind} in every row."
         )
     return X, y
 
@@ -313,32 +327,34 @@ def _eliminate(blank, X, y, step, importance, reusable):
         X = X[sorted(ranking.index[:-step])]
 
 
-def _errors(kept, X, y):
-    return [relative_error(y, fitted.predict(X[fitted.feature_names_in_])) for fitted, _ in kept]
+def _errors(kept, X, y, error):
+    return [error(y, fitted.predict(X[fitted.feature_names_in_])) for fitted, _ in kept]
 
 
-def _on_blocks(path, X, y, fold, n_events, tolerance):
+def _on_blocks(path, X, y, fold, n_events, tolerance, error):
     """Error on blocks at every step, and what nested folds find; each fold of blocks by those that never saw it."""
     folds = np.unique(fold)
     if len(folds) < 2:
-        return np.nan, _nested(y, fold, {}, {}, n_events, tolerance)
-    outer = {held: _errors(path(np.flatnonzero(fold != held)), *_rows(X, y, fold == held)) for held in folds}
+        return np.nan, _nested(y, fold, {}, {}, n_events, tolerance, error)
+    outer = {
+        held: _errors(path(np.flatnonzero(fold != held)), *_rows(X, y, fold == held), error) for held in folds
+    }
     inner = {held: {} for held in folds}
     for pair in combinations(folds, 2) if len(folds) > 2 else ():
         fitted = list(path(np.flatnonzero(~np.isin(fold, pair))))
         for held, tested in (pair, pair[::-1]):
-            inner[held][tested] = _errors(fitted, *_rows(X, y, fold == tested))
-    return _mean_over_rows(outer, fold), _nested(y, fold, outer, inner, n_events, tolerance)
+            inner[held][tested] = _errors(fitted, *_rows(X, y, fold == tested), error)
+    return _mean_over_rows(outer, fold), _nested(y, fold, outer, inner, n_events, tolerance, error)
 
 
-def _nested(y, fold, outer, inner, n_events, tolerance):
+def _nested(y, fold, outer, inner, n_events, tolerance, error):
     """Each fold's error at the step that the other folds choose, by refinements that saw neither."""
     steps = []
     for held, errors in inner.items():
         if errors:
             rows = fold == held
             step = _fewest_within(_mean_over_rows(errors, fold), tolerance)
-            mean_baseline = relative_error(y[rows], y[~rows].mean())
+            mean_baseline = error(y[rows], y[~rows].mean())
             steps.append((rows.sum(), n_events[step], outer[held][step], mean_baseline))
     return pd.DataFrame(steps, columns=["rows", "n_events", "error", "mean"])
 
@@ -356,21 +372,21 @@ def _fewest_within(errors, tolerance):
     return int(np.flatnonzero(errors <= (1 + tolerance) * errors.min())[-1])
 
 
-def _baselines(y, train, test, fold, holdout):
+def _baselines(y, train, test, fold, holdout, error):
     values = y.to_numpy()
     mean = values[train].mean()
     errors = {
-        "mean": relative_error(values[test], mean),
-        "neighbours": relative_error(values[test], np.interp(test, train, values[train])),
+        "mean": error(values[test], mean),
+        "neighbours": error(values[test], np.interp(test, train, values[train])),
         "blocks_mean": np.nan,
         "holdout_mean": np.nan,
         "holdout_repeat": np.nan,
     }
     if len(np.unique(fold)) > 1:
-        errors["blocks_mean"] = relative_error(values, [values[fold != held].mean() for held in fold])
+        errors["blocks_mean"] = error(values, [values[fold != held].mean() for held in fold])
     if holdout is not None:
         other = holdout[1]
-        errors["holdout_mean"] = relative_error(other, values.mean())
+        errors["holdout_mean"] = error(other, values.mean())
         if other.index.equals(y.index):
-            errors["holdout_repeat"] = relative_error(other, values)
+            errors["holdout_repeat"] = error(other, values)
     return pd.Series(errors, name="error")

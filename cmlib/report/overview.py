@@ -43,6 +43,8 @@ class Card:
         ``source``, its path from the page, and ``alt``, what it shows.
     bars : dict or None
         ``caption`` and ``rows``, each with ``name``, ``value``, ``low``, ``high`` and ``note``.
+    simulated : bool
+        Whether it was simulated, and not measured.
     scale : float
         Value to which the longest bar or interval reaches.
     findings : list of (str, str)
@@ -60,6 +62,11 @@ class Card:
     bars: dict | None = None
     findings: list = field(default_factory=list)
     notebooks: list = field(default_factory=list)
+
+    @property
+    def simulated(self):
+        """Whether what is shown was simulated, and not measured."""
+        return any(manifest.get("origin") for manifest in self.notebooks)
 
     @property
     def scale(self):

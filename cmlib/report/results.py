@@ -85,6 +85,7 @@ class Results:
             "title": title,
             "question": question,
             "profile": profile,
+            "origin": "",
             "figures": [],
             "tables": [],
             "numbers": [],
@@ -93,8 +94,12 @@ class Results:
         }
 
     def mark(self, origin):
-        """Say in captions and findings from now on where numbers come from, as of a simulation; if empty, nothing."""
+        """Say from now on where numbers come from, as of a simulation; if empty, nothing.
+
+        It is said in captions, findings, and what the report's first page shows; the record says so of all of them.
+        """
         self._origin = f" {origin}" if origin else ""
+        self._record["origin"] = plain(origin)
 
     def figure(self, figure, name, caption):
         """Keep a matplotlib figure as PNG and SVG, and show it with its caption below."""
@@ -156,6 +161,7 @@ class Results:
 
     def overview_picture(self, program, figure, alt):
         """Keep a matplotlib figure for a program's card, and return it to be shown; `alt` says what it shows."""
+        alt += self._origin
         name = f"overview-{len(list(self._draft.glob('overview-*.svg')))}"
         figure.savefig(self._draft / f"{name}.svg", bbox_inches="tight", metadata={"Date": None})
         self._overview(program)["picture"] = {"name": name, "alt": plain(alt)}
@@ -180,6 +186,7 @@ class Results:
         ValueError
             If a value is below 0 or not finite.
         """
+        caption += f".{self._origin}" if self._origin else ""
         numbers = bars[["value", "low", "high"]].astype(float)
         if not ((numbers >= 0) & (numbers < math.inf)).all(axis=None):
             raise ValueError(

@@ -21,7 +21,6 @@ from cmlib.study.collection import (
     recordings,
     running_shares,
     say_recorded,
-    say_source,
     sum_checks,
 )
 from cmlib.study.colocation import colocated, leading_units, movement, say_movement
@@ -70,9 +69,11 @@ from cmlib.study.phases import with_phases
 from cmlib.study.ranking import chosen_errors, core_errors, refine
 from cmlib.study.readings import PERFECT, READINGS, evidence, judge_by_readings, readings, say_evidence
 from cmlib.study.replayed import ROTATIONS, replay_counts, replayed_errors, simulated_run
+from cmlib.study.simulated_programs import say_source
 from cmlib.study.suites import common_events, likeness, of_suites, paper_figures, suites
 from cmlib.study.summary import say_events, say_models, say_pairs
-from cmlib.study.targets import IPC, Target, choose_target, say_target
+from cmlib.study.targets import IPC, Target, choose_target, say_chosen, say_target
+from cmlib.study.units import units
 
 __all__ = [
     "BothWays",
@@ -153,6 +154,7 @@ __all__ = [
     "run_times",
     "running_shares",
     "said_by_names",
+    "say_chosen",
     "say_counts",
     "say_events",
     "say_evidence",
@@ -173,6 +175,7 @@ __all__ = [
     "suites",
     "sum_checks",
     "targets_by_axis",
+    "units",
     "with_pairs",
     "with_phases",
     "with_shares",

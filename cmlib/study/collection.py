@@ -10,6 +10,9 @@ from cmlib.study.commands import command_again
 from cmlib.study.data import interval_runs, whole_intervals
 from cmlib.study.event_tables import event_table, known_sums
 from cmlib.study.phases import say_phases
+from cmlib.study.simulated_programs import say_simulated, simulator, simulators
+from cmlib.study.simulated_targets import charged_shares
+from cmlib.study.units import INSTRUCTIONS, event_rates, units
 
 _KIND = {"ocoe": "OCOE", "mlpx": "MLPX"}
 
@@ -26,8 +29,10 @@ def machines(url, programs):
     -------
     DataFrame
         A row a machine: its processor, system and perf, counters offered and
-        good, and the number of runs made there.
+        good, and the number of runs made there. Of simulated programs a row a simulator and its caches.
     """
+    if simulator(url, programs[0]):
+        return simulators(url, programs)
     rows = []
     for meta in _metadata(url, programs):
         machine, counters = meta.get("machine") or {}, meta.get("counters") or {}
@@ -55,26 +60,27 @@ def recordings(url, programs):
     -------
     DataFrame
         A row a program and set: passes, runs, events, intervals, seconds, and
-        the mean running share of the events that are not pinned.
+        the mean running share of the events that are not pinned; of a simulated program millions of instructions.
     """
     runs = interval_runs(url, programs)
     rows = []
     for (program, name), group in runs.groupby(["program", "set"], sort=False):
         loaded = [store.load(url, run_id) for run_id in group["run_id"]]
         shares = np.concatenate([_unpinned(run).to_numpy().ravel() for run in loaded])
-        rows.append(
-            {
-                "program": program,
-                "set": name,
-                "kind": _kind(loaded[0].meta),
-                "passes": group["pass"].nunique(),
-                "runs": len(group),
-                "events": len({event for run in loaded for event in _unpinned(run)}),
-                "intervals": int(group["n_intervals"].sum()),
-                "seconds": group["duration_s"].sum(),
-                "mean running share": pd.Series(shares).mean(),
-            }
-        )
+        row = {
+            "program": program,
+            "set": name,
+            "kind": _kind(loaded[0].meta),
+            "passes": group["pass"].nunique(),
+            "runs": len(group),
+            "events": len({event for run in loaded for event in _unpinned(run)}),
+            "intervals": int(group["n_intervals"].sum()),
+        }
+        if executed := sum(run.counts.get(INSTRUCTIONS, pd.Series()).sum() for run in loaded):
+            rows.append(row | {"million instructions": executed / 1e6})
+        else:
+            of_time = {"seconds": group["duration_s"].sum(), "mean running share": pd.Series(shares).mean()}
+            rows.append(row | of_time)
     return pd.DataFrame(rows)
 
 
@@ -84,8 +90,10 @@ def running_shares(url, programs):
     Returns
     -------
     DataFrame
-        Columns ``kind`` (OCOE, MLPX or simulated) and ``share`` (0–1).
+        Columns ``kind`` (OCOE or MLPX) and ``share`` (0–1); no row of simulated programs, which take no counters.
     """
+    if simulator(url, programs[0]):
+        return pd.DataFrame({"kind": [], "share": []})
     parts = []
     for run in _runs(url, programs):
         values = _unpinned(run).to_numpy().ravel()
@@ -111,32 +119,37 @@ def ipc(url, program):
 
 
 def rates(url, program, *, n=8):
-    """Events per second over time in every run of a program.
+    """Events per second, or of a simulated program per 1,000 instructions, over every run of a program.
 
     Parameters
     ----------
     url, program : str
     n : int or None, default 8
-        Events at most: the first ones that ever counted. None: all.
+        Events at most: the first ones that ever counted. None, or of a simulated program: all.
 
     Returns
     -------
     dict of str to dict of str to Series
-        Event to name of the run to its rate [1/s], indexed by time [s].
+        Event to name of the run to its rate, as :func:`cmlib.study.units.event_rates` gives it. The instructions of a
+        simulated run are left out.
     """
     grouped = {}
     for run in _runs(url, [program]):
         counts, _ = whole_intervals(run)
-        for event in counts.columns[counts.sum() > 0]:
-            grouped.setdefault(event, {})[run.meta["run"]] = counts[event] / run.interval_s[counts.index]
-    return dict(list(grouped.items())[:n])
+        for event, rate in event_rates(run, counts).items():
+            if counts[event].sum() > 0 and event != INSTRUCTIONS:
+                grouped.setdefault(event, {})[run.meta["run"]] = rate
+    return dict(list(grouped.items())[: None if simulator(url, program) else n])
 
 
 def leading_rates(url, program, n=3):
-    """:func:`rates` of the studied events that happened most often, by event and unit."""
-    by_event = rates(url, program, n=None)
+    """:func:`rates` of the studied events that happened most often, by event and unit.
+
+    Of a simulated program they are those that KCachegrind's cycle estimate charges most for, beside instructions.
+    """
+    by_event, rate = rates(url, program, n=None), units(url, [program]).rate
     leading = _leading(url, program, n).index
-    return {f"{event} per second": by_event[event] for event in leading if event in by_event}
+    return {f"{event} {rate}": by_event[event] for event in leading if event in by_event}
 
 
 def counting_events(url, programs):
@@ -147,14 +160,14 @@ def counting_events(url, programs):
     DataFrame
         Index: event. Columns: program, unit, ``counts`` and ``always zero``
         (0 or 1 each), ``per 1000 instructions`` and ``per second`` (means over the program's runs; the first is NaN
-        where instructions were not counted).
+        where instructions were not counted, and simulated programs have no seconds).
     """
     units = event_table(url)["unit"]
     totals = {}
     for run in _runs(url, programs):
         sums = run.counts.sum()
         for event in _unpinned(run):
-            executed = sums.get("instructions", sums.get("sim.instructions", np.nan))
+            executed = sums.get("instructions", sums.get(INSTRUCTIONS, np.nan))
             per = 1000 / executed, 1 / run.interval_s.sum()
             rates = [sums[event] * factor for factor in per]
             totals.setdefault((event, run.meta["program"]), []).append((sums[event], *rates))
@@ -172,7 +185,8 @@ def counting_events(url, programs):
                 "per second": by_time,
             }
         )
-    return pd.DataFrame(rows).set_index("event").sort_values(["unit", "program"], kind="stable")
+    frame = pd.DataFrame(rows).set_index("event").sort_values(["unit", "program"], kind="stable")
+    return frame.drop(columns="per second") if simulator(url, programs[0]) else frame
 
 
 def sum_checks(url, programs):
@@ -227,8 +241,8 @@ def say_recorded(url, program, n=3):
         phases = f"{phases}; this" if phases else "which"
         level = f"IPC is {np.mean(means):.2f} in {runs}{apart}"
         return {"limits": f"{level}, {phases} alone does not tell what limits the program"}
-    if _simulator(url, program):
-        return _say_simulated(url, program)
+    if simulator(url, program):
+        return say_simulated(url, program, counting_events(url, [program])["per 1000 instructions"])
     leading = _leading(url, program, n)
     often = ", ".join(f"`{event}` {rate:,.0f} times a second" for event, rate in leading.items())
     return {
@@ -237,57 +251,6 @@ def say_recorded(url, program, n=3):
         "sure": _agreement(url, program, leading.index),
         "lacking": _say_lacking(url, program),
     }
-
-
-def say_source(url, programs):
-    """Say that the counts of some programs are simulated, and by what, for captions.
-
-    Parameters
-    ----------
-    url : str
-    programs : list of str
-        From :func:`cmlib.study.programs`, which mixes no simulated programs with measured ones.
-
-    Returns
-    -------
-    str
-        Empty where counts were measured.
-    """
-    if not (simulator := _simulator(url, programs[0])):
-        return ""
-    return (
-        f"**Simulated** by Valgrind's Callgrind {simulator['version']}, not measured; a second stands for 10⁹ "
-        "instructions."
-    )
-
-
-def _simulator(url, program):
-    """What simulated a program's runs; None where they were measured."""
-    meta = next(_metadata(url, [program]))
-    return meta["simulator"] if source_of(meta) == VALGRIND else None
-
-
-def _say_simulated(url, program):
-    counting = counting_events(url, [program])["per 1000 instructions"]
-    modelled = ", ".join(
-        f"{counting.get(f'sim.{event}', 0.0):.3g} {event.replace('_', ' ')}"
-        for event in ("l1d_load_misses", "ll_load_misses", "conditional_mispredictions")
-    )
-    return {
-        "limits": f"its counts are simulated, and a simulation counts no cycles. Per 1,000 instructions the model has "
-        f"{modelled}",
-        "sure": "counts are **simulated** by Valgrind, not measured: instructions, loads, stores and branches are "
-        "exact, misses and mispredictions those of a model "
-        f"without prefetching and speculation, with caches of {_say_caches(url, program)}",
-        "lacking": "IPC, and where the cycles go: they take a processor's counters. `cmlib diagnose --simulate -- "
-        "COMMAND` shows the phases",
-    }
-
-
-def _say_caches(url, program):
-    caches = _simulator(url, program)["caches"]
-    sizes = {name: int(shape.split()[0]) / 1024 for name, shape in caches.items()}
-    return ", ".join(f"{size:,.0f} KiB ({name})" for name, size in sizes.items())
 
 
 def _kind(meta):
@@ -308,6 +271,9 @@ def _say_lacking(url, program):
 
 
 def _leading(url, program, n):
+    if simulator(url, program):
+        run_ids = interval_runs(url, [program])["run_id"]
+        return charged_shares(url, run_ids).drop(INSTRUCTIONS).nlargest(n)
     return counting_events(url, [program])["per second"].nlargest(n)
 
 

@@ -56,6 +56,26 @@ def command_for_groups(meta, groups, beside=()):
     return command_again(meta, f"--mode ocoe --events {events}")
 
 
+def command_to_diagnose(meta):
+    """The command that simulates a program once more and names the class of each of its phases.
+
+    Parameters
+    ----------
+    meta : dict
+        Of a simulated run.
+
+    Returns
+    -------
+    str
+    """
+    return f"cmlib diagnose --simulate -- {meta['command']}"
+
+
+def command_to_compare(meta):
+    """The command that compares a simulated program with another version of it, which NEW stands for."""
+    return f"cmlib compare --simulate {shlex.quote(meta['command'])} NEW"
+
+
 def _with_perf(meta, groups, beside):
     program, seconds = shlex.quote(meta["program"]), int(np.ceil(meta["duration_s"]))
     written = [[meta["encodings"].get(event, event) for event in (*beside, *group)] for group in groups]

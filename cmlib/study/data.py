@@ -3,7 +3,7 @@
 import functools
 
 from cmlib import clean, store
-from cmlib.archive.runs import VALGRIND
+from cmlib.archive.runs import VALGRIND, source_of
 from cmlib.clean.series import FEWEST_SAMPLES
 from cmlib.errors import NothingRecordedError, UnfitRecordingError
 from cmlib.fanout import fan_out
@@ -163,7 +163,7 @@ def cleaned_runs(url, program, sets, *, method="joint", workers=None):
     DataFrame
         Columns ``set``, ``pass``; ``counts``: the cleaned counts, a row an interval [s], a column an event; a
         short last interval is left out, and NaN is an event that was counted in fewer than three; and ``seconds``,
-        a Series: how long each of the intervals took.
+        a Series: how long each of the intervals took. Simulated counts are exact, and stay as they are.
 
     Raises
     ------
@@ -194,6 +194,8 @@ def _in_intervals(runs):
 def _cleaned(url, run_id, *, method):
     run = store.load(url, run_id)
     counts, running = whole_intervals(run)
+    if source_of(run.meta) == VALGRIND:
+        return counts, run.interval_s[counts.index]
     hardly = counts.columns[counts.notna().sum() < FEWEST_SAMPLES]
     counts = counts.assign(**dict.fromkeys(hardly, float("nan")))
     sums = known_sums(run)

@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from cmlib.events import is_simulated
+from cmlib.events import is_simulated, simulated_events
 from cmlib.study.phases import say_phases, say_value
+from cmlib.study.targets import of_its_mean
 
 
 def event_bars(spread, n=5):
@@ -18,14 +19,15 @@ def event_bars(spread, n=5):
     Returns
     -------
     DataFrame
-        As :meth:`cmlib.report.Results.overview_bars` takes it; a note tells between which ranks the event lies.
+        As :meth:`cmlib.report.Results.overview_bars` takes it; a note tells between which ranks the event lies, and of
+        a simulated one whether it is exact or modelled.
     """
     first = spread.head(n).rename_axis("name").reset_index().rename(columns={"mean": "value"})
-    notes = [f"rank {row.rank_low} to {row.rank_high}" for row in first.itertuples()]
+    notes = [f"{_kind(row.name)}rank {row.rank_low} to {row.rank_high}" for row in first.itertuples()]
     return first[["name", "value", "low", "high"]].assign(note=notes)
 
 
-def say_followed(data, refined, spread):
+def say_followed(data, refined, spread, chosen=""):
     """What a target follows, and how sure that is.
 
     Parameters
@@ -34,21 +36,29 @@ def say_followed(data, refined, spread):
     refined : Refinement
     spread : DataFrame
         As of :func:`event_bars`.
+    chosen : str, optional
+        Why this target (:func:`cmlib.study.say_chosen`).
 
     Returns
     -------
     dict of str to str
         ``limits`` and ``sure``, as :meth:`cmlib.report.Results.overview` takes them.
     """
-    name, phases = data.target.name, say_phases(data.ipc, simulated=is_simulated(data.target.event))
+    name, phases = data.target.name, say_phases(data.ipc)
     found, mean = refined.nested_error, refined.errors["blocks_mean_baseline"]
     error = found if np.isfinite(found) else refined.errors["blocks_error"]
-    level = f"{name} is {say_value(data.ipc.mean())} in the mean" + (f", {phases}" if phases else "")
+    why = f", {chosen}," if chosen else ""
+    level = f"`{name}`{why} is {say_value(data.ipc.mean())} in the mean" + (f", {phases}" if phases else "")
     better = (
         f"it follows **{spread.index[0]}** most" if error < mean else "none of the events tells it better"
     )
     than = "" if error < mean else " than its mean does"
     return {
         "limits": f"{level}; {better}{than}",
-        "sure": f"a model of {name} errs by {error:.1f} % on stretches that it never saw, the mean by {mean:.1f} %",
+        "sure": f"a model of {name} errs by {error:.1f} %{of_its_mean(data.target)} on stretches that it never saw, "
+        f"the mean by {mean:.1f} %",
     }
+
+
+def _kind(event):
+    return f"{simulated_events().at[event, 'kind']}, " if is_simulated(event) else ""

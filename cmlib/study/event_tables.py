@@ -94,10 +94,14 @@ def _programs(url):
 
 
 def _simulated():
-    """Simulated events with the columns that say what was counted; exact or modelled is said with the unit."""
+    """Simulated events with the columns that say what was counted; exact or modelled is said with the unit.
+
+    Figures mark the modelled ones, whose short name is longer than the event's.
+    """
     table = events.simulated_events()
+    marked = (table.index + " (modelled)").where(table["kind"] == events.MODELLED, "")
     numbers = {"code": 0, "umask": 0, "bits": 0, "counters": 0, "core": 0, "named": False, "whole": False}
-    return table.assign(abbr="", unit="simulated, " + table["kind"], **numbers)
+    return table.assign(abbr=marked, unit="simulated, " + table["kind"], **numbers)
 
 
 def _is_known(machine):

@@ -11,6 +11,7 @@ from cmlib.errors import UnfitRecordingError
 from cmlib.fanout import Workers
 from cmlib.study.data import FEWEST_INTERVALS, cleaned_runs
 from cmlib.study.targets import IPC, Target
+from cmlib.study.units import INSTRUCTIONS, axis_of, by_instructions
 
 _ALIGNED = ("ocoe", "sweep")
 _MOST_ROWS = 1000
@@ -23,7 +24,8 @@ class Matrix:
     Attributes
     ----------
     X : DataFrame, shape (steps, events)
-        Events per cycle, instruction or second. Index: ``progress``, or ``time_s``, the end of an interval [s].
+        Events per cycle, instruction or second, or simulated ones per 1,000 instructions. Index: ``progress``, or the
+        end of an interval: ``time_s`` [s], or of a simulated run ``million_instructions``.
     ipc : Series, shape (steps,)
         IPC, or whatever else is explained.
     holdout : tuple (DataFrame, Series) or None
@@ -84,7 +86,7 @@ def matrix(runs, *, target=IPC, per=None):
     and cycles are not what is explained, the steps are the intervals of one run: of the run with the most events.
     Beyond 1000, neighbouring intervals are added up. The first pass is the matrix; the second is held out, if it
     counted the same. Of three single runs or more that counted the same, all but the last are put one after the other,
-    and the last is held out.
+    and the last is held out. Simulated runs execute the same: one of them is the matrix, and nothing is held out.
 
     Parameters
     ----------
@@ -141,7 +143,7 @@ def targets_by_axis(matrices):
     """
     found = {}
     for name, data in matrices.items():
-        axis = "time [s]" if data.in_time else "progress [share of instructions]"
+        axis = axis_of(data.ipc.index) if data.in_time else "progress [share of instructions]"
         line = "intervals" if data.in_time else "mean of all runs"
         found.setdefault(axis, {})[name] = {line: data.ipc}
     return found
@@ -151,13 +153,16 @@ def _in_time(runs, target, per):
     counted = [tuple(run.columns[run.notna().any()]) for run in runs["counts"]]
     widest = max(counted, key=len)
     alike = runs[[events == widest for events in counted]]
+    if INSTRUCTIONS in widest:
+        alike = alike.head(1)
     known = max(1, len(alike) - 1)
     n = -(-sum(map(len, alike["counts"].iloc[:known])) // _MOST_ROWS)
     rows = [_rows(run.counts[list(widest)], run.seconds, target, per, n) for run in alike.itertuples()]
     (X, y), other = _one_after_another(rows[:known]), rows[known] if len(rows) > known else None
-    if len(y) < FEWEST_INTERVALS:
+    happened = int((y > 0).sum())
+    if happened < FEWEST_INTERVALS:
         raise UnfitRecordingError(
-            f"what {target.name} takes happened in {len(y)} of {len(alike['counts'].iloc[0])} intervals, and a model "
+            f"what {target.name} takes happened in {happened} of {len(alike['counts'].iloc[0])} intervals, and a model "
             f"takes {FEWEST_INTERVALS}: explain another event by `-p target=EVENT`, or record longer intervals."
         )
     if X.empty:
@@ -178,13 +183,14 @@ def _one_after_another(rows):
 
 
 def _rows(counts, seconds, target, per, n):
-    """Rates of a run's events, a row `n` intervals in which there was something to explain, and the target."""
+    """Rates of a run's events, a row `n` intervals in which there was something to divide by, and the target."""
     bundle = np.arange(len(counts)) // n
     ends = pd.Series(counts.index, name="time_s").groupby(bundle).max()
     counts = counts.groupby(bundle).sum().set_axis(pd.Index(ends, name="time_s"))
     seconds = seconds.groupby(bundle).sum().set_axis(counts.index)
-    base = counts[per] if per else seconds
-    y = counts[target.event] / (counts[target.per] if target.per else seconds)
-    happened = (counts[sorted(target.events)] > 0).all(axis=1) & (base > 0)
-    X = counts[[event for event in counts if not target.gives_away(event)]].div(base, axis=0)
-    return X[happened], y[happened].rename("ipc" if target == IPC else target.name)
+    base, divisor = (counts[event] if event else seconds for event in (per, target.per))
+    happened = (base > 0) & (divisor > 0) & ((target != IPC) | (counts[target.event] > 0))
+    X = target.factor * counts[[event for event in counts if not target.gives_away(event)]].div(base, axis=0)
+    X, y = X[happened], (target.factor * counts[target.event] / divisor)[happened]
+    X, y = map(by_instructions, (X, y)) if INSTRUCTIONS in counts else (X, y)
+    return X, y.rename("ipc" if target == IPC else target.name)

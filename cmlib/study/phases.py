@@ -3,6 +3,7 @@
 import pandas as pd
 
 from cmlib.phases import find_phases
+from cmlib.study.units import in_instructions
 
 _NAMED = 4
 
@@ -25,14 +26,13 @@ def with_phases(rows):
     }
 
 
-def say_phases(series, *, simulated=False):
+def say_phases(series):
     """Into which phases a series falls.
 
     Parameters
     ----------
     series : Series
-        Over time [s], or over progress [10⁹ instructions] of a simulated run.
-    simulated : bool, default False
+        Over time [s], or over progress of a simulated run [million instructions], as its index is named.
 
     Returns
     -------
@@ -42,7 +42,7 @@ def say_phases(series, *, simulated=False):
     phases = find_phases(series)
     if len(phases) == 1:
         return ""
-    end = _million_instructions if simulated else "{:.0f} s".format
+    end = _million_instructions if in_instructions(series.index) else "{:.0f} s".format
     named = [f"{say_value(row.level)} up to {end(row.end)}" for row in phases.head(_NAMED).itertuples()]
     further = f" and {len(phases) - _NAMED} more" if len(phases) > _NAMED else ""
     return f"in {len(phases)} phases: {', '.join(named)}{further}"
@@ -53,8 +53,8 @@ def say_value(value):
     return f"{float(f'{value:.3g}'):,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
-def _million_instructions(billions):
-    return f"{say_value(1000 * billions)} million instructions"
+def _million_instructions(millions):
+    return f"{say_value(millions)} million instructions"
 
 
 def _levels(series):

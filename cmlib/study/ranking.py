@@ -1,10 +1,13 @@
-"""Models of one program's IPC."""
+"""Models of one program's IPC, or of what else is explained."""
+
+from functools import partial
 
 import pandas as pd
 
 from cmlib import rank
 from cmlib.rank.boosting import regressor
 from cmlib.study.cache import kept
+from cmlib.study.targets import IPC
 
 _STEPS = 4
 
@@ -13,16 +16,18 @@ def refine(data, *, step=10, test_share=0.2, seed=0):
     """:func:`cmlib.rank.refine` of a :class:`cmlib.study.Matrix`, its second pass held out.
 
     Fewer than `step` events are dropped at a time where a quarter of all is fewer. What takes long is read where
-    another notebook has kept it; the model is fitted anew.
+    another notebook has kept it; the model is fitted anew. Errors of IPC are relative (Eq. 14); those of another rate,
+    which may be near zero or zero, in percent of its mean.
     """
     step = min(step, max(1, data.X.shape[1] // _STEPS))
     options = {"step": step, "test_share": test_share, "seed": seed}
-    leaks = {"gives_away": data.target.gives_away}
 
     def compute():
-        return _frames(rank.refine(data.X, data.ipc, holdout=data.holdout, **options, **leaks))
+        return _frames(rank.refine(data.X, data.ipc, holdout=data.holdout, **options, **_of_target(data)))
 
-    computed = kept(("refinement", options, data.X, data.ipc, *(data.holdout or ())), compute)
+    computed = kept(
+        ("refinement", data.target.name, options, data.X, data.ipc, *(data.holdout or ())), compute
+    )
     return _refinement(computed, data, seed)
 
 
@@ -77,10 +82,15 @@ def core_errors(data, *, seed=0):
     Series
         Errors [%], those of another pass included where there is one.
     """
-    options = {"step": data.X.shape[1], "gives_away": data.target.gives_away, "seed": seed}
+    options = {"step": data.X.shape[1], "seed": seed} | _of_target(data)
     refined = rank.refine(data.X, data.ipc, holdout=data.holdout, **options)
     model = refined.history.loc[0, ["error", "blocks_error", "holdout_error"]]
     return pd.concat([model, refined.baselines.add_prefix("without events: ")]).rename(None)
+
+
+def _of_target(data):
+    in_mean = partial(rank.error_of_mean, mean=data.ipc.mean())
+    return {"gives_away": data.target.gives_away, "error": None if data.target == IPC else in_mean}
 
 
 def _frames(refined):

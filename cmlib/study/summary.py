@@ -1,6 +1,7 @@
 """What was found about one program, in sentences for people who know no event by name."""
 
-from cmlib.study.targets import IPC
+from cmlib.events import is_simulated, simulated_events
+from cmlib.study.targets import IPC, of_its_mean
 
 _FEW = ("", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
@@ -32,7 +33,7 @@ def say_events(data, refined, draws, table, *, n=3):
     first = (draws.rank(axis=1, ascending=False, method="min") <= n)[named].mean()
     slopes = data.X[named].corrwith(data.ipc, method="spearman")
     events = "; ".join(
-        f"`{event}`, {_counts(event, table)} ({mean[event]:.0f} % of the importance, "
+        f"`{event}`, {_kind(event)}{_counts(event, table)} ({mean[event]:.0f} % of the importance, "
         f"{_direction(slopes[event], name)})"
         for event in named
     )
@@ -41,7 +42,8 @@ def say_events(data, refined, draws, table, *, n=3):
         f"{name} follows {events}. How sure: these are among the first {_FEW[n] if n < len(_FEW) else n} "
         f"in {sure} of {len(draws)} models of resampled stretches. A model of {name}, of "
         f"{int(refined.errors['n_events'])} events, errs by "
-        f"{refined.nested_error:.1f} % on stretches that took no part in training it or in choosing its events; "
+        f"{refined.nested_error:.1f} %{of_its_mean(data.target)} on stretches that took no part in training it or in "
+        "choosing its events; "
         f"predicting the mean of the others errs by {refined.errors['blocks_mean_baseline']:.1f} % there."
     )
 
@@ -63,8 +65,9 @@ def say_models(errors, target=IPC):
     """
     mean = errors.mean()
     return (
-        f"A model of {target.name} errs by {mean['nested blocks']:.1f} % on stretches that took no part in training it "
-        f"or in choosing its events; the mean of the others errs by {mean['their mean']:.1f} % there. With all "
+        f"A model of {target.name} errs by {mean['nested blocks']:.1f} %{of_its_mean(target)} on stretches that took "
+        "no part in training it or in choosing its events; the mean of the others errs by "
+        f"{mean['their mean']:.1f} % there. With all "
         f"{_span(errors, 'all')} events the error on blocks is {mean['blocks, all']:.1f} %, with the "
         f"{_span(errors, 'few')} most important {mean['blocks, few']:.1f} %. How many are needed is not settled: the "
         f"models kept have {_span(errors, 'kept')}, and chosen without a part of the program it is "
@@ -116,6 +119,10 @@ def _counts(event, table):
         return "which the event table does not describe"
     text = table.at[event, "description"].rstrip(".").split(":")[0].split(";")[0]
     return text[0].lower() + text[1:] if text[1:2].islower() else text
+
+
+def _kind(event):
+    return f"{simulated_events().at[event, 'kind']}: " if is_simulated(event) else ""
 
 
 def _direction(slope, target):

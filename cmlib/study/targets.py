@@ -1,4 +1,7 @@
-"""What is explained: IPC, or where that is not known or by choice, an event per second or per another event."""
+"""What is explained: IPC, or where that is not known or by choice, an event per second or per another event.
+
+A simulated program has neither cycles nor seconds: an event per 1,000 instructions is explained.
+"""
 
 from dataclasses import dataclass
 
@@ -7,7 +10,8 @@ import numpy as np
 from cmlib import store
 from cmlib.archive.runs import VALGRIND
 from cmlib.errors import UnfitRecordingError
-from cmlib.events.leaks import is_named_leak
+from cmlib.events import is_simulated
+from cmlib.events.leaks import is_named_leak, is_simulated_leak
 from cmlib.study.data import (
     FEWEST_INTERVALS,
     how_to_record,
@@ -15,9 +19,10 @@ from cmlib.study.data import (
     programs,
     whole_intervals,
 )
+from cmlib.study.simulated_targets import charged_shares, say_charged, say_simulated_target
+from cmlib.study.units import INSTRUCTIONS, PER, SECOND, THOUSAND_INSTRUCTIONS
 
 _PER = " per "
-_SECOND = "second"
 _ENERGY = "power/energy-"  # of the package, of its cores, …: parts of one another
 _CLOCKS = ("task-clock", "cpu-clock", "duration_time", "user_time", "system_time")
 _HAPPENS_IN = 0.9  # share of the intervals in which an event must have happened to be explained
@@ -34,7 +39,8 @@ class Target:
     event : str
         What is explained is how often this happens.
     per : str, default ""
-        The event that it is divided by, and the other events too; empty: seconds.
+        The event that it is divided by, and the other events too; empty: seconds. Simulated instructions are counted
+        by the thousand.
     """
 
     event: str
@@ -42,8 +48,19 @@ class Target:
 
     @property
     def name(self):
-        """Such as ``IPC``, or ``branches per second``."""
-        return "IPC" if self == IPC else f"{self.event}{_PER}{self.per or _SECOND}"
+        """Such as ``IPC``, ``branches per second``, or ``sim.loads per 1,000 instructions``."""
+        base = THOUSAND_INSTRUCTIONS if self.per == INSTRUCTIONS else self.per or SECOND
+        return "IPC" if self == IPC else f"{self.event}{_PER}{base}"
+
+    @property
+    def label(self):
+        """The name in two lines, for the axis of a figure."""
+        return self.name.replace(_PER, f"\n{_PER.strip()} ", 1)
+
+    @property
+    def factor(self):
+        """What counts by :attr:`per` are multiplied by."""
+        return PER if self.per == INSTRUCTIONS else 1
 
     @property
     def events(self):
@@ -53,7 +70,8 @@ class Target:
     def gives_away(self, event):
         """Whether an event holds the target, so that a model of it would have nothing to learn."""
         both_energy = self.event.startswith(_ENERGY) and event.startswith(_ENERGY)
-        return event in self.events or both_energy or (self == IPC and is_named_leak(event))
+        named = self == IPC and is_named_leak(event)
+        return event in self.events or both_energy or named or is_simulated_leak(event, self.event)
 
     def counted_in(self, runs):
         """Which of some runs, as :func:`cmlib.store.runs` lists them, counted what it takes: ndarray of bool."""
@@ -74,7 +92,9 @@ def choose_target(url, program="all", target=""):
     target : str, optional
         ``IPC``, ``EVENT`` (which is ``EVENT per second``), or ``EVENT per EVENT``. By default IPC where
         instructions and cycles were counted together; else instructions per second; else, per second, the event
-        with the greatest running share, the first of equals, that happened in nine of ten intervals.
+        with the greatest running share, the first of equals, that happened in nine of ten intervals. Of a simulated
+        program ``EVENT`` is ``EVENT per 1,000 instructions``, and the default that of the events which KCachegrind's
+        cycle estimate charges most for, among those that happened in nine of ten intervals.
 
     Returns
     -------
@@ -90,13 +110,13 @@ def choose_target(url, program="all", target=""):
     """
     names = programs(url, program)
     runs = interval_runs(url, names)
-    if not target and VALGRIND in set(runs["source"]):
-        raise UnfitRecordingError(
-            f"program {', '.join(names)} has simulated runs only, which count no cycles, so that there is no IPC. "
-            f"Explain an event by `-p target=…`: {_listed(possible_targets(url, runs))}."
-        )
     long = runs[runs["n_intervals"] >= FEWEST_INTERVALS]
-    chosen = _read(target) if target else _usual(url, long)
+    chosen = _read(target, simulated=_simulated(runs)) if target else _usual(url, long)
+    if chosen and chosen.event == chosen.per:
+        raise UnfitRecordingError(
+            f"{chosen.name} is the same all the time. Explain another event by `-p target=…`: "
+            f"{_listed(possible_targets(url, runs))}."
+        )
     short = [name for name in names if name not in set(long["program"])]
     able = set(long["program"][chosen.counted_in(long)]) if chosen else set()
     if program == "all" and able:
@@ -115,7 +135,7 @@ def choose_target(url, program="all", target=""):
 
 
 def possible_targets(url, runs):
-    """Events of some runs that could be explained per second: those that nearly every interval has.
+    """Events of some runs that could be explained: those that nearly every interval has.
 
     Parameters
     ----------
@@ -126,8 +146,10 @@ def possible_targets(url, runs):
     Returns
     -------
     list of str
-        By falling running share, without clocks; instructions first.
+        By falling running share, without clocks; instructions first. Simulated ones, without instructions, by the
+        cycles that KCachegrind's estimate charges for them.
     """
+    simulated = _simulated(runs)
     common = set.intersection(*map(set, runs["events"])) if len(runs) else set()
     shares = {}
     for run_id in runs["run_id"]:
@@ -136,9 +158,12 @@ def possible_targets(url, runs):
         for event in counts:
             seen = counts[event].dropna()
             happens = len(seen) and (seen > 0).mean() >= _HAPPENS_IN and seen.nunique() > 1
-            if event in common and event not in _CLOCKS:
+            if event in common and event not in (*_CLOCKS, INSTRUCTIONS):
                 shares.setdefault(event, []).append(running[event].mean() if happens else np.nan)
     least = {event: min(values) for event, values in shares.items() if not np.isnan(values).any()}
+    if simulated:
+        shares = charged_shares(url, runs["run_id"])[list(least)]
+        return list(shares.sort_values(ascending=False, kind="stable").index)
     rounded = {event: 1.0 if share >= _ALWAYS else round(share, 2) for event, share in least.items()}
     return sorted(rounded, key=lambda event: (event != IPC.event, -rounded[event]))
 
@@ -160,6 +185,8 @@ def say_target(url, programs, target):
     if target == IPC:
         return ""
     runs = interval_runs(url, programs)
+    if _simulated(runs):
+        return say_simulated_target(target, set.union(*map(set, runs["events"])), possible_targets(url, runs))
     others = [event for event in possible_targets(url, runs) if event not in target.events]
     others = (["IPC"] if IPC.counted_in(runs).all() else []) + [f"'{event}'" for event in others]
     reason = (
@@ -169,11 +196,30 @@ def say_target(url, programs, target):
     return f"What is explained is **{target.name}**.{reason}{choice}"
 
 
-def _read(text):
+def say_chosen(url, program, target):
+    """What a simulated program's target has to do with its speed: a clause; empty where counts were measured."""
+    runs = interval_runs(url, [program])
+    if not _simulated(runs):
+        return ""
+    return say_charged(target.event, charged_shares(url, runs["run_id"]), possible_targets(url, runs))
+
+
+def of_its_mean(target):
+    """What errors of a target are shares of, if not of each value: added to a number in percent."""
+    return "" if target == IPC else " of its mean"
+
+
+def _simulated(runs):
+    return VALGRIND in set(runs["source"])
+
+
+def _read(text, *, simulated):
     if text.strip().upper() == "IPC":
         return IPC
-    event, _, per = text.strip().partition(_PER)
-    return Target(event.strip(), "" if per.strip() == _SECOND else per.strip())
+    event, _, per = (part.strip() for part in text.strip().partition(_PER))
+    if simulated:
+        return Target(event, INSTRUCTIONS if per in ("", THOUSAND_INSTRUCTIONS) else per)
+    return Target(event, "" if per == SECOND else per)
 
 
 def _usual(url, runs):
@@ -181,7 +227,7 @@ def _usual(url, runs):
     if IPC.counted_in(runs).any():
         return IPC
     events = possible_targets(url, runs)
-    return Target(events[0]) if events else None
+    return Target(events[0], INSTRUCTIONS if is_simulated(events[0]) else "") if events else None
 
 
 def _unable(url, name, target, runs):

@@ -1,0 +1,90 @@
+"""What simulated the counts of a program, what that leaves open, and what to run next."""
+
+import pandas as pd
+
+from cmlib import store
+from cmlib.archive.runs import VALGRIND, source_of
+from cmlib.study.commands import command_to_compare, command_to_diagnose
+from cmlib.study.data import interval_runs
+
+_TOLD = ("l1d_load_misses", "ll_load_misses", "conditional_mispredictions")
+
+
+def simulator(url, program):
+    """What simulated a program's runs, as their metadata have it; None where they were measured."""
+    meta = _first(url, [program])
+    return meta["simulator"] if source_of(meta) == VALGRIND else None
+
+
+def simulators(url, programs):
+    """The simulators behind the recordings of simulated programs.
+
+    Parameters
+    ----------
+    url : str
+    programs : list of str
+
+    Returns
+    -------
+    DataFrame
+        A row a simulator with its caches, which are those of the machine unless others were given: ``simulator``,
+        a column a cache, and the number of ``runs``.
+    """
+    rows = []
+    for run_id in interval_runs(url, programs)["run_id"]:
+        about = store.load(url, run_id).meta["simulator"]
+        rows.append({"simulator": f"{about['tool']} {about['version']}"} | about["caches"])
+    frame = pd.DataFrame(rows)
+    return frame.groupby(list(frame), dropna=False, sort=False).size().rename("runs").reset_index()
+
+
+def say_source(url, programs):
+    """Say that the counts of some programs are simulated, and by what, for captions.
+
+    Parameters
+    ----------
+    url : str
+    programs : list of str
+        From :func:`cmlib.study.programs`, which mixes no simulated programs with measured ones.
+
+    Returns
+    -------
+    str
+        Empty where counts were measured.
+    """
+    if not (about := simulator(url, programs[0])):
+        return ""
+    return f"**Simulated** by Valgrind's Callgrind {about['version']}, not measured."
+
+
+def say_simulated(url, program, rates):
+    """What can be said of a simulated program before anything is computed.
+
+    Parameters
+    ----------
+    url, program : str
+    rates : Series
+        Event to its rate per 1,000 instructions.
+
+    Returns
+    -------
+    dict of str to str
+        ``limits``, ``sure`` and ``lacking``, as :meth:`cmlib.report.Results.overview` takes them.
+    """
+    meta = _first(url, [program])
+    modelled = ", ".join(f"{rates.get(f'sim.{event}', 0.0):.3g} {event.replace('_', ' ')}" for event in _TOLD)
+    caches = {name: int(shape.split()[0]) / 1024 for name, shape in meta["simulator"]["caches"].items()}
+    sizes = ", ".join(f"{size:,.0f} KiB ({name})" for name, size in caches.items())
+    return {
+        "limits": f"its counts are simulated, and a simulation counts no cycles. Per 1,000 instructions the model has "
+        f"{modelled}",
+        "sure": "counts are **simulated** by Valgrind, not measured: instructions, loads, stores and branches are "
+        f"exact, misses and mispredictions are modelled, without speculation, with caches of {sizes}",
+        "lacking": "IPC, and where the cycles go, take a processor's counters. Without any, "
+        f"`{command_to_diagnose(meta)}` names the class of each phase, and `{command_to_compare(meta)}` tells "
+        "whether another version executes more",
+    }
+
+
+def _first(url, programs):
+    return store.load(url, interval_runs(url, programs)["run_id"].iloc[0]).meta
