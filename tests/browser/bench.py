@@ -1,8 +1,8 @@
-"""Notebooks at work in JupyterLab, each in a page of its own: one may run while another is looked at."""
+"""Notebooks at work in JupyterLab, each in a page: one may run while another is looked at."""
 
 import contextlib
 
-from tests.browser.opened import begin, finish
+from tests.browser.opened import begin, close, finish
 
 
 class Bench:
@@ -18,12 +18,12 @@ class Bench:
 
     def __init__(self, lab, context, pictures):
         self.lab, self.context, self.pictures = lab, context, pictures
-        self._pages = {}
+        self._pages, self._idle = {}, []
 
     def begin(self, name):
         """Open a notebook of the lab's folder and let it run, unless it already does."""
         if name not in self._pages:
-            page = self._pages[name] = self.context.new_page()
+            page = self._pages[name] = self._idle.pop() if self._idle else self.context.new_page()
             begin(page, self.lab, name)
 
     @contextlib.contextmanager
@@ -36,5 +36,6 @@ class Bench:
             yield page, cells
         finally:
             page.screenshot(path=(self.pictures / name).with_suffix(".png"))
-            page.close()
+            close(page)
             self.lab.end_kernel(name)
+            self._idle.append(page)

@@ -71,6 +71,7 @@ def jupyterlab(root, private, environment):
         "--ServerApp.ip=127.0.0.1", "--ServerApp.port=0", f"--ServerApp.root_dir={root}",
         "--LabApp.extension_manager=readonly",
         "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
+        "--KernelProvisionerFactory.default_provisioner_name=cmlib-forked",  # libraries are loaded once
     ]  # fmt: skip
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("JUPYTER", "IPYTHON", "PYTEST"))}
     own = {

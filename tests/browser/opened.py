@@ -4,16 +4,20 @@ from dataclasses import dataclass
 
 RUN = 240_000  # milliseconds: a notebook on a busy machine
 
-_READY = """() => {
+_OPEN = "name => { jupyterapp.commands.execute('docmanager:open', {path: name}); }"
+_CLOSE = "() => { const shown = jupyterapp.shell.currentWidget; shown.context.model.dirty = false; shown.close(); }"
+_READY = """name => {
     const shown = window.jupyterapp?.shell.currentWidget;
-    return shown?.content?.model?.cells?.length > 0 && shown.sessionContext?.session?.kernel?.status === 'idle';
+    return shown?.context?.path === name && shown.content?.model?.cells?.length > 0
+        && shown.sessionContext?.session?.kernel?.status === 'idle';
 }"""
 
 _OVER = """() => {
     const cells = [...jupyterapp.shell.currentWidget.content.model.cells];
     const code = cells.filter(cell => cell.type === 'code' && cell.sharedModel.getSource().trim());
     if (code.some(cell => cell.executionState === 'running')) return false;
-    const failed = code.some(cell => cell.outputs.toJSON().some(o => o.output_type === 'error'));
+    const kinds = ({outputs}) => Array.from({length: outputs.length}, (_, i) => outputs.get(i).type);
+    const failed = code.some(cell => kinds(cell).includes('error'));
     return failed || code.every(cell => cell.executionCount !== null);
 }"""
 
@@ -43,9 +47,12 @@ class Cell:
 
 
 def begin(page, lab, name):
-    """Open a notebook of the lab's folder and choose *Run All Cells* from the menu."""
-    page.goto(lab.address(name))
-    page.wait_for_function(_READY)
+    """Open a notebook of the lab's folder and choose *Run All Cells* from the menu; the page may show the lab already."""
+    if page.url.startswith(lab.url):
+        page.evaluate(_OPEN, name)
+    else:
+        page.goto(lab.address(name))
+    page.wait_for_function(_READY, arg=name)
     page.get_by_role("menuitem", name="Run", exact=True).click()
     page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
 
@@ -54,6 +61,11 @@ def finish(page):
     """Wait for the end of the run; return the code cells, as a list of :class:`Cell`."""
     page.wait_for_function(_OVER, timeout=RUN, polling=200)
     return [Cell(**found) for found in page.evaluate(_CELLS)]
+
+
+def close(page):
+    """Close the notebook that the page shows, and throw away what the run has changed in it."""
+    page.evaluate(_CLOSE)
 
 
 def scroll_to(page, index):
