@@ -47,7 +47,7 @@ class Cell:
 
 
 def begin(page, lab, name):
-    """Open a notebook of the lab's folder and choose *Run All Cells* from the menu; the page may show the lab already."""
+    """Open a notebook of the lab's folder, in a page that may show the lab, and choose *Run All Cells*."""
     if page.url.startswith(lab.url):
         page.evaluate(_OPEN, name)
     else:
