@@ -14,9 +14,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from cmlib import report
-from cmlib.archive import locked
-from tests import databases, needs, small_runs
+from tests import databases, needs, small_runs, smoke_profile
 
 FAKE = Path(__file__).parent / "fake"
 
@@ -74,19 +72,31 @@ def pytest_runtest_setup(item):
     needs.check(item)
 
 
+def pytest_collection_modifyitems(items):
+    items[:] = smoke_profile.in_order(items)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtestloop(session):
+    items = [] if session.config.option.collectonly else session.items
+    with smoke_profile.being_made(items, session.config._tmp_path_factory) as process:
+        result = yield
+        if process:
+            process.wait()  # others may want it still
+        return result
+
+
 @pytest.fixture(scope="session")
-def smoke(tmp_path_factory):
-    """Folder of the smoke profile's results, which one of the processes makes and all read."""
-    base = tmp_path_factory.getbasetemp()
-    shared = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "smoke"
-    shared.mkdir(exist_ok=True)
-    folder, ended = shared / "results with a space", shared / "ended"
-    with locked(shared):
-        if not ended.exists():
-            database = {"database": f"sqlite:///{folder / 'store.sqlite'}"}
-            report.run_profile("smoke", parameters=database, results=folder)
-            ended.touch()
-    return folder / "smoke"
+def smoke_folder(tmp_path_factory):
+    """Folder of the results of the smoke profile, which may be under way."""
+    return smoke_profile.folder_of(tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def smoke(smoke_folder):
+    """Folder of the smoke profile's own, which one process makes and all read."""
+    smoke_profile.make(smoke_folder)
+    return smoke_folder / "smoke"
 
 
 @pytest.fixture

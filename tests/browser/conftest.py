@@ -25,10 +25,10 @@ def data(tmp_path_factory):
 
 
 @pytest.fixture(scope="package")
-def lab(tmp_path_factory, data, smoke):
-    """What the smoke profile has computed is not computed again: its notebooks have left it in their results."""
+def lab(tmp_path_factory, data, smoke_folder):
+    """What the smoke profile computes is not computed again: its notebooks leave it in their results."""
     root, private = tmp_path_factory.mktemp("notebooks"), tmp_path_factory.mktemp("server")
-    with jupyterlab(root, private, {"CMLIB_DATA": data, "CMLIB_RESULTS": smoke.parent}) as server:
+    with jupyterlab(root, private, {"CMLIB_DATA": data, "CMLIB_RESULTS": smoke_folder}) as server:
         yield server
 
 

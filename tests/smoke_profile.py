@@ -1,0 +1,68 @@
+"""The smoke profile's results, made once for all tests that read them, from the start on and beside the others."""
+
+import contextlib
+import os
+import sys
+from pathlib import Path
+
+from cmlib import report
+from cmlib.archive import locked
+from tests.browser.lab import guarded
+
+_READ_BY = {"smoke", "smoke_folder"}  # fixtures
+_MAKE = "import sys; from tests.smoke_profile import make; make(sys.argv[1])"
+# Files that take longest, longest first.
+_LONGEST = (
+    "tests/browser/test_lab_further.py",
+    "tests/browser/test_lab.py",
+    "tests/browser/test_own_program.py",
+    "tests/test_fingerprint.py",
+    "tests/test_explore.py",
+    "tests/test_compare_command.py",
+    "tests/test_side_by_side.py",
+    "tests/test_fanout.py",
+    "tests/test_readme.py",
+    "tests/test_detector.py",
+)
+
+
+def folder_of(tmp_path_factory):
+    """Where the results are, or will be; the same for all processes of a run of the suite."""
+    base = tmp_path_factory.getbasetemp()
+    shared = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "smoke"
+    shared.mkdir(exist_ok=True)
+    return shared / "results with a space"
+
+
+def make(folder):
+    """Make the results, or wait for who does."""
+    folder = Path(folder)
+    ended = folder.with_name("ended")
+    with locked(folder.parent):
+        if not ended.exists():
+            database = {"database": f"sqlite:///{folder / 'store.sqlite'}"}
+            report.run_profile("smoke", parameters=database, results=folder)
+            ended.touch()
+
+
+@contextlib.contextmanager
+def being_made(items, tmp_path_factory):
+    """Have the first process make them while the block runs, if any test reads them."""
+    first = os.environ.get("PYTEST_XDIST_WORKER", "gw0") == "gw0"
+    if not first or not any(_READ_BY & set(item.fixturenames) for item in items):
+        yield None
+        return
+    folder = folder_of(tmp_path_factory)
+    command = [sys.executable, "-c", _MAKE, folder]
+    with guarded(command, env=os.environ, log=folder.with_name("log.txt")) as process:
+        yield process
+
+
+def in_order(items):
+    """The tests of the longest files first, those that wait for the results last."""
+    waiting = {item.path for item in items if "smoke" in item.fixturenames}
+    places = {name: place for place, name in enumerate(_LONGEST)}
+    return sorted(
+        items,
+        key=lambda item: (item.path in waiting, places.get(item.nodeid.partition("::")[0], len(places))),
+    )
