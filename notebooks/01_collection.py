@@ -30,6 +30,7 @@ import pandas as pd
 
 from cmlib import machine, plot, store, study
 from cmlib.notebook import begin
+from cmlib.study import simulated_phases
 
 notebook = begin("01_collection", globals())
 results = notebook.results
@@ -43,15 +44,15 @@ results = notebook.results
 url = notebook.database
 programs = study.programs(url, program)
 runs = store.runs(url).query("program in @programs and mode != 'lines'")  # lines: notebook 07
-results.mark(study.say_source(url, programs))  # simulated counts say so in every caption
-results.table(study.machines(url, programs), "machines",
-              "**Table.** Machines and counters behind the recordings.")
-
-# %%
 here = pd.DataFrame(machine.examine().findings)[["what", "numbers", "todo"]]
 here = here.replace("`", "", regex=True)
 results.table(here, "this-machine",
               "**Table.** What `cmlib doctor` says of the machine this notebook ran on.")
+
+# %%
+results.mark(study.say_source(url, programs))  # simulated counts say so in every caption
+results.table(study.machines(url, programs), "machines",
+              "**Table.** Machines and counters behind the recordings.")
 
 # %% [markdown]
 # ## What is recorded
@@ -99,6 +100,28 @@ for place, name in enumerate(name for name in programs if name not in ipc):
                            f"**Figure.** Events {unit.rate} in the runs of {name}."))
 
 # %% [markdown]
+# ## Where the estimated cycles of a simulated program go
+#
+# A simulation counts no cycles. KCachegrind's estimate is a weighted sum: 1 for each instruction, 10 for each misprediction and miss of a first-level cache, 100 for each miss of the last level. A phase begins where the shares of this sum change, and is called after the largest of them beside instructions, from a tenth on.
+
+# %%
+profiles = simulated_phases.simulated_profiles(url, programs)
+parts = {name: simulated_phases.estimated_parts(profile) for name, profile in profiles.items()}
+for place, name in enumerate(profiles):
+    figure, _ = plot.simulated_phases(*parts[name], title=name)
+    display(results.figure(figure, f"phases-{place}",
+                           f"**Figure.** Estimated cycles of {name} by what they are charged for; "
+                           "none were counted. Dotted: phases."))
+
+# %%
+if profiles:
+    display(results.table(simulated_phases.phase_table(profiles), "phases",
+                          "**Table.** Phases, from and to [million instructions], with the "
+                          "functions of the largest shares.", rows=60, decimals=1))
+    display(results.table(simulated_phases.remedies(profiles), "remedies",
+                          "**Table.** What stands out in them, and what a programmer can do."))
+
+# %% [markdown]
 # ## Which events count at all
 #
 # Of the events that are documented for a processor, many never count in a given program. They carry no information, and time on a counter spent on them is lost.
@@ -136,7 +159,7 @@ together = int(sums["same group"].sum())
 if len(sums):
     results.number("sums measured in one group", together, "sums")
 results.number("runs in the store", len(runs), "runs")
-results.number("events measured", counting.index.nunique(), "events", paper=229,
+results.number("events recorded", counting.index.nunique(), "events", paper=229,
                note="the paper measured all events that its processor has")
 results.number("events that counted in some program", counted, "events")
 
@@ -151,12 +174,16 @@ for name, sentence in study.said_by_names(url, programs).items():
 
 # %%
 for name in programs:
-    rows = {"IPC": ipc[name]} if name in ipc else study.leading_rates(url, name)
-    unit = study.units(url, programs)
-    figure, _ = plot.series_card(study.with_phases(rows), xlabel=unit.axis)
-    alt = f"{name}: {', '.join(rows)} {unit.over}, a line a run, of one run with its phases."
+    if name in profiles:
+        figure, _ = plot.simulated_card(*parts[name])
+        alt = f"{name}: estimated cycles by what they are charged for, over its instructions."
+    else:
+        rows = {"IPC": ipc[name]} if name in ipc else study.leading_rates(url, name)
+        figure, _ = plot.series_card(study.with_phases(rows))
+        alt = f"{name}: {', '.join(rows)} over time, a line a run, of one run with its phases."
     results.overview_picture(name, figure, alt)
-    display(results.overview(name, **study.say_recorded(url, name)))
+    told = simulated_phases.say_estimated(profiles[name]) if name in profiles else {}
+    display(results.overview(name, **told | study.say_recorded(url, name)))
 
 # %% [markdown]
 # ## What this doesn't show

@@ -68,7 +68,7 @@ counterminer = paper("counterminer")
 url = notebook.database
 table = study.event_table(url)
 programs, aim = study.choose_target(url, program, target)
-results.mark(study.say_source(url, programs))
+results.mark(simulated := study.say_source(url, programs))
 asked = programs if aim == study.IPC else []  # of these, what is about IPC alone
 recorded = partial(study.recorded_matrix, url, target=aim, method=method, workers=workers)
 matrices = {name: recorded(name) for name in programs}
@@ -323,11 +323,9 @@ for name in set(programs) - set(families):  # on the first page, events in the p
     results.overview_bars(name, study.event_bars(spread[name]), caption)
     told = matrices[name], refined[name], spread[name], study.say_chosen(url, name, aim)
     results.overview(name, **study.say_followed(*told))
-for name in set(programs) - set(asked):
-    rows = study.with_phases({aim.name: {"one run": matrices[name].ipc}})
-    unit = study.units(url, programs)
-    figure, _ = series_card(rows, xlabel=unit.axis)
-    results.overview_picture(name, figure, f"{name}: {aim.name} {unit.over}, and its phases.")
+for name in set(programs) - set(asked) if not simulated else ():
+    figure, _ = series_card(study.with_phases({aim.name: {"one run": matrices[name].ipc}}))
+    results.overview_picture(name, figure, f"{name}: {aim.name} over time, and its phases.")
 
 # %%
 for name in programs:

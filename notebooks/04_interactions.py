@@ -208,8 +208,8 @@ results.numbers()
 # %%
 panel = explore.interactions(ranked, refined, matrices, table)
 caption = ("**Figure.** The first setting of the panel that JupyterLab shows here: pairs by "
-           "Friedman's H, and for the first pair IPC by both events, the sum of the single "
-           "effects in the same colours, and the difference.")
+           f"Friedman's H, and for the first pair {aim.name} by both events, the sum of the "
+           "single effects in the same colours, and the difference.")
 panel if notebook.interactive else results.figure(panel.figure(), "explore", caption)
 
 # %% [markdown]

@@ -37,13 +37,14 @@ import cmlib.plot.fingerprint as plot
 from cmlib import explore
 from cmlib.notebook import begin
 from cmlib.report import paper
-from cmlib.study import diagnosis, simulated_hardware
+from cmlib.study import diagnosis, simulated_hardware, simulated_phases
 from cmlib.study import fingerprint as study
 from cmlib.study import simulated_fingerprint as simulated
 
 # %%
 notebook = begin("05_fingerprinting", globals())
 results = notebook.results
+simulated_phases.refuse_own(program)
 yoo, sources = paper("fingerprinting"), simulated.sources()
 recorded = sources[0]  # measured recordings stand first
 diagnosis.require(recorded.programs, program)

@@ -158,7 +158,7 @@ def _simulate(name, command, how, **wanted):
     chosen = {key: value for key, value in (how | wanted).items() if value and key in _OF_SIMULATION}
     made = record_simulated(name, command, say=lambda text: click.echo(text, err=True), **chosen)
     click.echo(f"{name}: {len(made)} simulated runs made")
-    click.echo(f"Look at it: cmlib run live 01 -p program={name}")
+    click.echo(f"Study it: cmlib run live -p program={name}")
 
 
 def _what(name, command, program, scale, options):

@@ -9,6 +9,7 @@ from cmlib.plot.overview import account_card, series_card
 from cmlib.plot.ranking import families, families_beside_cycles, ranking, refinement
 from cmlib.plot.readings import readings
 from cmlib.plot.series import series, series_by_program
+from cmlib.plot.simulated import simulated_card, simulated_phases
 from cmlib.plot.tuning import by_runs, levels, setting, verdicts
 
 __all__ = [
@@ -44,6 +45,8 @@ __all__ = [
     "shares",
     "size_against_error",
     "steps",
+    "simulated_card",
+    "simulated_phases",
     "topologies",
     "two_rankings",
     "verdicts",

@@ -1,7 +1,10 @@
 """Where the estimated cycles of a simulated run go."""
 
+from matplotlib.figure import Figure
+
 from cmlib.plot.style import blank, styled
 
+_BILLIONS, _MILLIONS = "instructions executed [10⁹]", "instructions executed [million]"
 _COLOURS = ("#c9ced3", "#f0b429", "#7a1257", "#00548f", "#2a7f62")
 
 
@@ -12,13 +15,31 @@ def simulated_phases(parts, starts, *, title=""):
     Parameters
     ----------
     parts : DataFrame
-        Index: progress at each interval's end [10⁹ instructions]; a column a contributor.
+        Index: progress at each interval's end [10⁹ instructions, or million, as it is named]; a column a contributor.
     starts : sequence of float
         Where each phase begins, in the same unit.
     title : str
     """
     figure, axes = blank(3.0)
     ax = axes[0, 0]
+    _stack(ax, parts, starts)
+    ax.set(title=title or "simulated, not measured", ylabel="estimated cycles\nper instruction")
+    ax.legend(loc="upper left", bbox_to_anchor=(1, 1), reverse=True)
+    return figure, ax
+
+
+@styled
+def simulated_card(parts, starts):
+    """The same for the report's first page, half as wide."""
+    figure = Figure(figsize=(3.9, 3.2), layout="constrained")
+    ax = figure.subplots()
+    _stack(ax, parts, starts)
+    ax.set(title="estimated cycles per instruction", ylabel="")
+    figure.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=8.5)
+    return figure, ax
+
+
+def _stack(ax, parts, starts):
     ends = [0.0, *parts.index]
     edges = [edge for pair in zip(ends, ends[1:], strict=False) for edge in pair]
     heights = [[value for value in parts[name] for _ in range(2)] for name in parts]
@@ -26,9 +47,5 @@ def simulated_phases(parts, starts, *, title=""):
     for start in starts:
         if start > 0:
             ax.axvline(start, color="#222222", lw=0.8, ls=":")
-    ax.set(
-        xlim=(0, edges[-1]), ylim=(0, None), title=title or "simulated, not measured",
-        xlabel="instructions executed [10⁹]", ylabel="estimated cycles\nper instruction",
-    )  # fmt: skip
-    ax.legend(loc="upper left", bbox_to_anchor=(1, 1), reverse=True)
-    return figure, ax
+    xlabel = _MILLIONS if parts.index.name == "million_instructions" else _BILLIONS
+    ax.set(xlim=(0, edges[-1]), ylim=(0, None), xlabel=xlabel)

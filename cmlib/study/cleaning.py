@@ -10,6 +10,7 @@ from cmlib.errors import UnfitRecordingError
 from cmlib.schedule import PINNED
 from cmlib.study.data import load_all, programs, whole_intervals
 from cmlib.study.event_tables import known_sums
+from cmlib.study.simulated_programs import EXACT, refuse_simulated
 
 _ICACHE_MISSES = (
     "ic_tag_hit_miss.instruction_cache_miss",
@@ -37,6 +38,7 @@ def recorded_both_ways(url, program="all"):
     UnfitRecordingError
         If one that was named is not recorded so; says where it is told what cleaning does, and what more it takes.
     """
+    refuse_simulated(url, programs(url, program), EXACT)
     try:
         return programs(url, program, modes=["ocoe", "mlpx"])
     except UnfitRecordingError as error:

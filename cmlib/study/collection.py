@@ -11,8 +11,7 @@ from cmlib.study.data import interval_runs, whole_intervals
 from cmlib.study.event_tables import event_table, known_sums
 from cmlib.study.phases import say_phases
 from cmlib.study.simulated_programs import say_simulated, simulator, simulators
-from cmlib.study.simulated_targets import charged_shares
-from cmlib.study.units import INSTRUCTIONS, event_rates, units
+from cmlib.study.units import INSTRUCTIONS, event_rates
 
 _KIND = {"ocoe": "OCOE", "mlpx": "MLPX"}
 
@@ -143,13 +142,10 @@ def rates(url, program, *, n=8):
 
 
 def leading_rates(url, program, n=3):
-    """:func:`rates` of the studied events that happened most often, by event and unit.
-
-    Of a simulated program they are those that KCachegrind's cycle estimate charges most for, beside instructions.
-    """
-    by_event, rate = rates(url, program, n=None), units(url, [program]).rate
+    """:func:`rates` of the studied events of a measured program that happened most often, by event and unit."""
+    by_event = rates(url, program, n=None)
     leading = _leading(url, program, n).index
-    return {f"{event} {rate}": by_event[event] for event in leading if event in by_event}
+    return {f"{event} per second": by_event[event] for event in leading if event in by_event}
 
 
 def counting_events(url, programs):
@@ -231,7 +227,7 @@ def say_recorded(url, program, n=3):
     -------
     dict of str to str
         ``limits``, ``sure`` and ``lacking``, as :meth:`cmlib.report.Results.overview` takes them; the first
-        alone where some run counted both instructions and cycles.
+        alone where some run counted both instructions and cycles, and the others where counts are simulated.
     """
     if known := ipc(url, program):
         means = [series.mean() for series in known.values()]
@@ -242,7 +238,7 @@ def say_recorded(url, program, n=3):
         level = f"IPC is {np.mean(means):.2f} in {runs}{apart}"
         return {"limits": f"{level}, {phases} alone does not tell what limits the program"}
     if simulator(url, program):
-        return say_simulated(url, program, counting_events(url, [program])["per 1000 instructions"])
+        return say_simulated(url, program)
     leading = _leading(url, program, n)
     often = ", ".join(f"`{event}` {rate:,.0f} times a second" for event, rate in leading.items())
     return {
@@ -271,9 +267,6 @@ def _say_lacking(url, program):
 
 
 def _leading(url, program, n):
-    if simulator(url, program):
-        run_ids = interval_runs(url, [program])["run_id"]
-        return charged_shares(url, run_ids).drop(INSTRUCTIONS).nlargest(n)
     return counting_events(url, [program])["per second"].nlargest(n)
 
 

@@ -37,12 +37,14 @@ def say_followed(data, refined, spread, chosen=""):
     spread : DataFrame
         As of :func:`event_bars`.
     chosen : str, optional
-        Why this target (:func:`cmlib.study.say_chosen`).
+        Why this target of a simulated program (:func:`cmlib.study.say_chosen`), where the estimated cycles tell what
+        limits it.
 
     Returns
     -------
     dict of str to str
-        ``limits`` and ``sure``, as :meth:`cmlib.report.Results.overview` takes them.
+        ``limits`` and ``sure``, as :meth:`cmlib.report.Results.overview` takes them; of a simulated program the
+        latter alone.
     """
     name, phases = data.target.name, say_phases(data.ipc)
     found, mean = refined.nested_error, refined.errors["blocks_mean_baseline"]
@@ -53,11 +55,12 @@ def say_followed(data, refined, spread, chosen=""):
         f"it follows **{spread.index[0]}** most" if error < mean else "none of the events tells it better"
     )
     than = "" if error < mean else " than its mean does"
-    return {
-        "limits": f"{level}; {better}{than}",
-        "sure": f"a model of {name} errs by {error:.1f} %{of_its_mean(data.target)} on stretches that it never saw, "
-        f"the mean by {mean:.1f} %",
-    }
+    limits = f"{level}; {better}{than}"
+    sure = (
+        f"a model of {name} errs by {error:.1f} %{of_its_mean(data.target)} on stretches that it never saw, "
+        f"the mean by {mean:.1f} %"
+    )
+    return {"sure": f"{limits}; {sure}"} if chosen else {"limits": limits, "sure": sure}
 
 
 def _kind(event):

@@ -9,6 +9,7 @@ from cmlib.schedule import PINNED
 from cmlib.study.commands import command_for_groups
 from cmlib.study.data import FEWEST_INTERVALS, interval_runs, programs, whole_intervals
 from cmlib.study.event_tables import known_sums
+from cmlib.study.simulated_programs import EXACT, refuse_simulated
 
 _THIN = 25.0  # share of an event's variance [%] from which on noise is too much,
 _EXACT = 1.0  # unless the standard error is below this share of its mean [%]
@@ -34,6 +35,7 @@ def multiplexed_runs(url, program="all"):
         If none of the programs has a multiplexed run of 20 intervals or more; says what it has instead.
     """
     names = programs(url, program)
+    refuse_simulated(url, names, EXACT)
     runs = interval_runs(url, names)
     long = runs[(runs["mode"] == "mlpx") & (runs["n_intervals"] >= FEWEST_INTERVALS)]
     found = (

@@ -8,6 +8,7 @@ from cmlib.errors import UnfitRecordingError
 from cmlib.rank.boosting import STACKED, predict_held_out, regressor
 from cmlib.study.data import FEWEST_INTERVALS, interval_runs, programs
 from cmlib.study.matrices import Matrix
+from cmlib.study.simulated_programs import refuse_simulated
 from cmlib.study.targets import IPC
 
 # A tree must find the run before it can look at the run's events, so that stacked runs want larger trees.
@@ -32,6 +33,9 @@ def mergeable(url, program="all"):
         If one that was named has no such runs, or none has.
     """
     names = programs(url, program)
+    refuse_simulated(
+        url, names, "each of its runs counts all events, so that none are merged. Notebook 03 ranks them."
+    )
     runs = interval_runs(url, names)
     able = runs[IPC.counted_in(runs) & (runs["n_intervals"] >= FEWEST_INTERVALS)]
     parts = able.groupby("program")["events"].nunique().reindex(names, fill_value=0)

@@ -4,10 +4,12 @@ import pandas as pd
 
 from cmlib import store
 from cmlib.archive.runs import VALGRIND, source_of
+from cmlib.errors import UnfitRecordingError
 from cmlib.study.commands import command_to_compare, command_to_diagnose
 from cmlib.study.data import interval_runs
 
-_TOLD = ("l1d_load_misses", "ll_load_misses", "conditional_mispredictions")
+# Why nothing is cleaned.
+EXACT = "every event was counted in every interval, so that nothing was extrapolated, and there is nothing to clean."
 
 
 def simulator(url, program):
@@ -57,33 +59,34 @@ def say_source(url, programs):
     return f"**Simulated** by Valgrind's Callgrind {about['version']}, not measured."
 
 
-def say_simulated(url, program, rates):
-    """What can be said of a simulated program before anything is computed.
+def say_simulated(url, program):
+    """How sure simulated counts are, and what else can be asked without a processor's counters.
 
     Parameters
     ----------
     url, program : str
-    rates : Series
-        Event to its rate per 1,000 instructions.
 
     Returns
     -------
     dict of str to str
-        ``limits``, ``sure`` and ``lacking``, as :meth:`cmlib.report.Results.overview` takes them.
+        ``sure`` and ``lacking``, as :meth:`cmlib.report.Results.overview` takes them.
     """
     meta = _first(url, [program])
-    modelled = ", ".join(f"{rates.get(f'sim.{event}', 0.0):.3g} {event.replace('_', ' ')}" for event in _TOLD)
     caches = {name: int(shape.split()[0]) / 1024 for name, shape in meta["simulator"]["caches"].items()}
     sizes = ", ".join(f"{size:,.0f} KiB ({name})" for name, size in caches.items())
     return {
-        "limits": f"its counts are simulated, and a simulation counts no cycles. Per 1,000 instructions the model has "
-        f"{modelled}",
         "sure": "counts are **simulated** by Valgrind, not measured: instructions, loads, stores and branches are "
         f"exact, misses and mispredictions are modelled, without speculation, with caches of {sizes}",
-        "lacking": "IPC, and where the cycles go, take a processor's counters. Without any, "
-        f"`{command_to_diagnose(meta)}` names the class of each phase, and `{command_to_compare(meta)}` tells "
+        "lacking": "IPC, and where cycles go, take a processor's counters. Without any, "
+        f"``{command_to_diagnose(meta)}`` names the class of each phase, and ``{command_to_compare(meta)}`` tells "
         "whether another version executes more",
     }
+
+
+def refuse_simulated(url, programs, why):
+    """Raise an UnfitRecordingError that says why a question is none for simulated programs; of others do nothing."""
+    if simulator(url, programs[0]):
+        raise UnfitRecordingError(f"{', '.join(programs)} is simulated, not measured: {why}")
 
 
 def _first(url, programs):

@@ -10,6 +10,7 @@ from cmlib import clean, events, fuse, store, topdown
 from cmlib.errors import NothingRecordedError
 from cmlib.study.data import cleaned_runs, interval_runs, whole_intervals
 from cmlib.study.event_tables import table_name
+from cmlib.study.simulated_programs import refuse_simulated
 
 MERGINGS = {"as counted": False, "adjusted to IPC": True}
 AT_WORK = ("retired", "at work")  # categories that are no loss
@@ -66,8 +67,13 @@ def accounted(url, wanted="all"):
     Raises
     ------
     NothingRecordedError
-        If there is none, with the command that records the events.
+        If there is none, with the command that records the events; or if they are simulated (UnfitRecordingError).
     """
+    refuse_simulated(
+        url,
+        wanted,
+        "where cycles go takes a processor's counters. Where KCachegrind's estimate of them goes is in notebook 01.",
+    )
     known = [name for name in wanted if _table_of(url, name) is not None]
     if not known:
         command = record_command(wanted[0] if len(wanted) == 1 else "NAME", needed_events(url, wanted[0]))

@@ -16,15 +16,14 @@ _MILLIONS = "million_instructions"
 
 
 class Units(NamedTuple):
-    """What rates are per, what stands below their axis, and what that is in a sentence."""
+    """What rates are per, and what stands below their axis."""
 
     rate: str
     axis: str
-    over: str
 
 
-_MEASURED = Units(f"per {SECOND}", "time [s]", "over time")
-_SIMULATED = Units(f"per {THOUSAND_INSTRUCTIONS}", "instructions executed [million]", "over its instructions")
+_MEASURED = Units(f"per {SECOND}", "time [s]")
+_SIMULATED = Units(f"per {THOUSAND_INSTRUCTIONS}", "instructions executed [million]")
 
 
 def units(url, programs):

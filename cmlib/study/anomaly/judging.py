@@ -27,7 +27,10 @@ from cmlib.workloads.kernels.overhead import FILE as OVERHEAD
 from cmlib.workloads.kernels.recipe import kernels
 
 RECORD = "cmlib record-kernels"
-INSTEAD = "Two versions of NAME are compared by `cmlib compare OLD NEW`."
+INSTEAD = (
+    "Two versions of NAME are compared by `cmlib compare OLD NEW`, without counters by `cmlib compare --simulate OLD "
+    "NEW`."
+)
 FIXED = (0.1, 0.2, 0.4)
 # Algorithm 1's ε of 0.05 as a share of the paper's variances, about 8: errors here are on another scale.
 SMALLEST_CHANGE = 0.05 / 8
