@@ -34,6 +34,7 @@ results, settings = notebook.results, notebook.settings
 
 # %%
 summary = read_results(settings["profile"], settings["results_folder"] or None)
+results.mark(summary.origin)  # simulated numbers say so
 results.table(summary.findings, "findings",
               "**Table.** Findings of each notebook.", rows=200)
 

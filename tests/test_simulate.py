@@ -185,6 +185,7 @@ def test_the_command_records_into_the_archive(tmp_path, monkeypatch, program):
     options = ["--runs", "1", "--every-blocks", str(EVERY), "--cache-ll", "256K,8,64", "--note", "small"]
     done = CliRunner().invoke(main, ["record", "app", "--simulate", *options, "--", program, "20000"])
     assert done.exit_code == 0 and "app: 1 simulated runs made" in done.stdout
+    assert done.stdout.splitlines()[-1] == "Study it: cmlib run live -p program=app"
     meta = json.loads((tmp_path / "recordings/app/sim-p0-00.json").read_text(encoding="utf-8"))
     assert (meta["source"], meta["note"], meta["pinned"]) == ("valgrind", "small", ["sim.instructions"])
     assert "--LL=262144,8,64" in meta["simulator"]["options"]

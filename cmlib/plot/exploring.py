@@ -4,6 +4,8 @@ from cmlib.plot.style import blank, palette, styled
 
 # Rings around more samples than this hide the line: they become dots.
 _RINGS = 60
+# Names below a matrix that are longer than this, all together, run into each other: they become numbers.
+_MATRIX_LETTERS = 60
 
 
 @styled
@@ -142,8 +144,14 @@ def interactions(matrix, joint, summed, beyond, *, pair, rows, title, target="IP
 def _matrix(ax, matrix, pair, title):
     shown = ax.imshow(matrix.to_numpy(), cmap="crest", vmin=0, aspect="auto")
     names, places = list(matrix.index), range(len(matrix))
-    ax.set_yticks(places, names, fontsize=7.5)
-    ax.set_xticks(places, names, fontsize=7.5, rotation=90 if len(names) > 12 else 0)
+    long = max(map(len, names), default=0) * len(names) > _MATRIX_LETTERS
+    numbers = [str(place + 1) for place in places]
+    ax.set_yticks(
+        places,
+        [f"{name} · {n}" for name, n in zip(names, numbers, strict=True)] if long else names,
+        fontsize=7.5,
+    )
+    ax.set_xticks(places, numbers if long else names, fontsize=7.5, rotation=90 if len(names) > 12 else 0)
     ax.grid(False)
     low, high = sorted(map(names.index, pair))
     ax.plot(low, high, "s", mfc="none", mec="#d62728", mew=2, ms=150 / len(names))

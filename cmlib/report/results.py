@@ -228,10 +228,14 @@ class Results:
 
 @dataclass(frozen=True)
 class Found:
-    """What the notebooks of a profile recorded: a row a finding, a row a number; as text without marks."""
+    """What the notebooks of a profile recorded: a row a finding, a row a number; as text without marks.
+
+    `origin` says where all that is told of programs comes from, as of a simulation; it is empty if measured.
+    """
 
     findings: pd.DataFrame
     numbers: pd.DataFrame
+    origin: str = ""
 
 
 def read_results(profile, folder=None):
@@ -264,9 +268,11 @@ def read_results(profile, folder=None):
         for number in m["numbers"]
     ]
     columns = ["notebook", "name", "paper", "value", "unit", "note"]
+    origins = {m.get("origin", "") for m in manifests if m["overviews"]}
     return Found(
         pd.DataFrame(findings, columns=["notebook", "program", "finding"]),
         pd.DataFrame(numbers, columns=columns),
+        origins.pop() if len(origins) == 1 else "",
     )
 
 

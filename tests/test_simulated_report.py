@@ -1,0 +1,87 @@
+"""The whole way of a simulated program, from its recording to the first page, without any parameter but its name."""
+
+import html
+import json
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from cmlib import places
+
+NAME = "simulated-bzip2"
+# Notebooks about programs of their own, and those whose question is none for exact counts of all events.
+OF_OTHERS = {"07_compression", "08_tuning", "09_colocation", "09a_other_hardware"}
+SHOWN = ("01_collection", "03_ranking", "04_interactions")
+
+
+@pytest.fixture(scope="module")
+def live(tmp_path_factory):
+    """Folder of the results of `cmlib run live -p program=simulated-bzip2`."""
+    data = tmp_path_factory.mktemp("simulated")
+    (data / "recordings").mkdir()
+    (data / "recordings" / NAME).symlink_to(places.recordings_dir() / NAME)
+    command = [sys.executable, "-c", "from cmlib.cli import main; main()", "run", "live", "-p"]
+    done = subprocess.run(
+        [*command, f"program={NAME}", "--jobs", "1"],
+        env=os.environ | {"CMLIB_DATA": str(data), "CMLIB_RESULTS": str(data / "results")},
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode == 0 and "Traceback" not in done.stderr, done.stderr
+    return data / "results/live"
+
+
+@pytest.fixture(scope="module")
+def manifests(live):
+    return {name: json.loads((live / name / "manifest.json").read_text(encoding="utf-8")) for name in SHOWN}
+
+
+def test_every_notebook_has_an_answer_or_a_line_that_fits(live):
+    notes = [json.loads(note.read_text(encoding="utf-8")) for note in live.glob("*.not_run.json")]
+    said = {note["notebook"]: note["message"] for note in notes}
+    assert not set(SHOWN) & set(said) and not list(live.glob("*.failed.ipynb"))
+    fit = {name: message for name, message in said.items() if name not in OF_OTHERS}
+    assert "``cmlib diagnose --simulate -- bzip2 -k -c words.txt``" in fit.pop("05_fingerprinting")
+    assert "`cmlib compare --simulate OLD NEW`" in fit.pop("06_anomaly_detection")
+    assert set(fit) == {"02_cleaning", "02a_topdown", "02b_extrapolation", "03a_merging_runs"}
+    assert all(f"{NAME} is simulated, not measured" in message for message in fit.values())
+
+
+def test_the_first_page_says_what_is_simulated_modelled_and_exact(live):
+    page = html.unescape((live / "index.html").read_text(encoding="utf-8")).replace("\xa0", " ")
+    (card,) = re.findall(r"<article.*?</article>", page, re.S)
+    assert f'<h2>{NAME} <span class="soft">simulated</span>' in card
+    assert "Of KCachegrind's estimate" in card
+    assert re.search(r'note soft">exact, rank', card) and re.search(r'note soft">modelled, rank', card)
+    assert (
+        "per 1,000 instructions</code>" in card and "million instructions" in card and "% of its mean" in card
+    )
+    assert "<code>cmlib diagnose --simulate -- bzip2 -k -c words.txt</code>" in card
+    assert "What to try" in card and "simulated here</h3>" in page
+    assert "per second" not in page.replace("per second where time was measured", "")
+
+
+def test_every_caption_and_record_says_simulated_and_none_has_seconds(live, manifests):
+    for name, manifest in manifests.items():
+        assert manifest["origin"].startswith("Simulated by Valgrind")
+        kept = [*manifest["figures"], *manifest["tables"]]
+        of_others = {"this-machine", "planted"}
+        assert all("**Simulated**" in one["caption"] for one in kept if one["name"] not in of_others)
+        assert all("**Simulated**" in finding["text"] for finding in manifest["findings"])
+        drawn = "".join(file.read_text(encoding="utf-8") for file in (live / name).glob("*.svg"))
+        assert "instructions" in drawn or name == "04_interactions"
+        assert "time [s]" not in drawn and "per second" not in drawn
+
+
+def test_phases_come_with_functions_and_what_to_do(live, manifests):
+    told = manifests["01_collection"]["overviews"][NAME]
+    assert told["picture"]["alt"].endswith("not measured.") and told["advice"]
+    phases = (live / "01_collection/phases.csv").read_text(encoding="utf-8").splitlines()
+    assert phases[0] == "program,from,to,estimated cycles [%],what stands out,functions" and len(phases) > 2
+    # Misses are told apart from what was executed wherever a figure names them.
+    ranked = (live / "03_ranking/importances.csv").read_text(encoding="utf-8")
+    assert "(modelled)" in ranked and "sim.loads (modelled)" not in ranked
