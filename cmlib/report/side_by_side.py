@@ -133,10 +133,25 @@ def _end(worker, *, interrupt):
 
 def _error(*what):
     # Here, because it takes seconds: who has others execute needn't load what executes.
-    from cmlib.report.execute import execute
+    with _without("rfc3987_syntax"):
+        from cmlib.report.execute import execute
 
     try:
         execute(*what)
     except CmlibError as error:
         return error
     return None
+
+
+@contextlib.contextmanager
+def _without(name):
+    """Let no import in the block find a module: jsonschema, which Jupyter loads, does as well without this one,
+    that builds a parser of IRIs when it is imported, for a second."""
+    if name in sys.modules:
+        yield
+        return
+    sys.modules[name] = None
+    try:
+        yield
+    finally:
+        del sys.modules[name]
