@@ -68,7 +68,7 @@ def told(request, record_property):
 @pytest.fixture(scope="module")
 def database(data):
     """A store that all notebooks share; where nothing is recorded, they find what is made up."""
-    make_up(data)
+    make_up(data / "recordings")
     return study.open_database(f"sqlite:///{data / 'store.sqlite'}")
 
 

@@ -7,8 +7,7 @@ import yaml
 from cmlib import events, places
 from cmlib.report import declared_parameters
 from cmlib.report.parameters import for_papermill
-from cmlib.workloads.micro.selection import FOLDER
-from tests import made_up, made_up_regions, planted_recordings
+from tests import made_up
 
 _EVENTS = list(events.table().index[:6])
 
@@ -60,13 +59,8 @@ def data_folder(folder):
     return folder
 
 
-def make_up(folder):
-    """Fill a data folder with made-up recordings, in the real format, of what nobody has recorded yet."""
-    if not (folder / "recordings" / FOLDER).exists():
-        planted_recordings.make(folder, others=3)
+def make_up(recordings):
+    """Add made-up recordings, in the real format, of what nobody has recorded yet: two programs beside each other."""
     for seed, program in enumerate(("datacaching", "datacaching-datacaching")):
-        if not (folder / "recordings" / program).exists():
-            made_up.record(folder / "recordings", program, _EVENTS, _EVENTS[seed], seed=seed, n_intervals=30)
-    if not (folder / "regions").exists():
-        few = {"runs": (10, 5, 4), "diluted_runs": 2, "n_samples": 8, "good_counters": 12}
-        made_up_regions.make(folder / "regions", ("parallel_scalar_sum", "histogram"), **few)
+        if not (recordings / program).exists():
+            made_up.record(recordings, program, _EVENTS, _EVENTS[seed], seed=seed, n_intervals=30)
