@@ -88,3 +88,9 @@ def test_simulated_counts_are_never_cleaned(url, counts):
     for method in ("counterminer", "joint"):
         cleaned = study.cleaned_runs(url, NAME, ["sim"], method=method, workers=Workers(1))
         assert cleaned["counts"].iloc[0].equals(counts)
+
+
+def test_a_run_of_few_intervals_is_to_be_made_longer_and_not_by_perf(url, monkeypatch):
+    monkeypatch.setattr("cmlib.study.targets.FEWEST_INTERVALS", 1000)
+    with pytest.raises(UnfitRecordingError, match="a model takes 1000: give the program more to do"):
+        study.choose_target(url, NAME)

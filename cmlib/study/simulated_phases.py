@@ -9,7 +9,7 @@ from cmlib.fingerprint.simulated import INSTRUCTIONS, NOTHING_ELSE, advice, cont
 from cmlib.record import existing_runs
 from cmlib.study.commands import command_to_diagnose
 from cmlib.study.simulated_diagnosis import explained, recorded_run, simulated_profile
-from cmlib.study.simulated_programs import simulator
+from cmlib.study.simulated_programs import is_prefetched, simulator
 from cmlib.study.units import by_instructions
 
 _TOLD_FROM = 0.01
@@ -112,8 +112,11 @@ def say_estimated(profile):
         else f"**{label}** stand out in phases with {100 * share:.0f} % of it"
     )
     where = f", the longest in `{functions}`" if functions else ""
+    classes = profile.phases.groupby("class")["share"].sum().drop("", errors="ignore")
+    told = ", ".join(f"{name} {100 * share:.0f} %" for name, share in classes.nlargest(len(classes)).items())
+    by_class = f". By class, as the tree of the micro-benchmarks tells it: {told}" if told else ""
     level = f"no cycles were counted. Of KCachegrind's estimate {executed:.0f} % are instructions{charged}"
-    return {"limits": f"{level}; {standing}{where}", "advice": advice(label)[1].rstrip(".")}
+    return {"limits": f"{level}; {standing}{where}{by_class}", "advice": advice(label)[1].rstrip(".")}
 
 
 def refuse_own(program):
@@ -132,10 +135,13 @@ def refuse_own(program):
     runs = existing_runs(places.recordings_dir() / program)
     meta = next((meta for meta in runs.values() if source_of(meta) == VALGRIND), None)
     if meta:
-        raise UnfitRecordingError(
-            f"{program} is simulated: its phases are in notebook 01. The tree of this notebook was trained with "
-            f"streams prefetched; ``{command_to_diagnose(meta)}`` simulates that, and names the class of each phase."
+        classes = (
+            ", with their classes"
+            if is_prefetched(meta)
+            else ". The tree of this notebook was trained with streams prefetched; "
+            f"``{command_to_diagnose(meta)}`` simulates that, and names the class of each phase"
         )
+        raise UnfitRecordingError(f"{program} is simulated: its phases are in notebook 01{classes}.")
 
 
 def _largest(phases):

@@ -5,6 +5,7 @@ import pandas as pd
 from cmlib import store
 from cmlib.archive.runs import VALGRIND, source_of
 from cmlib.errors import UnfitRecordingError
+from cmlib.simulate.valgrind import extra_options
 from cmlib.study.commands import command_to_compare, command_to_diagnose
 from cmlib.study.data import interval_runs
 
@@ -74,13 +75,19 @@ def say_simulated(url, program):
     meta = _first(url, [program])
     caches = {name: int(shape.split()[0]) / 1024 for name, shape in meta["simulator"]["caches"].items()}
     sizes = ", ".join(f"{size:,.0f} KiB ({name})" for name, size in caches.items())
+    asked = [f"``{command_to_compare(meta)}`` tells whether another version executes more"]
+    if not is_prefetched(meta):
+        asked.insert(0, f"``{command_to_diagnose(meta)}`` names the class of each phase")
     return {
         "sure": "counts are **simulated** by Valgrind, not measured: instructions, loads, stores and branches are "
         f"exact, misses and mispredictions are modelled, without speculation, with caches of {sizes}",
-        "lacking": "IPC, and where cycles go, take a processor's counters. Without any, "
-        f"``{command_to_diagnose(meta)}`` names the class of each phase, and ``{command_to_compare(meta)}`` tells "
-        "whether another version executes more",
+        "lacking": f"IPC, and where cycles go, take a processor's counters. Without any, {', and '.join(asked)}",
     }
+
+
+def is_prefetched(meta):
+    """Whether streams were prefetched in a simulated run, as where the tree of the micro-benchmarks was trained."""
+    return set(extra_options(prefetch=True)) <= set(meta["simulator"]["options"])
 
 
 def refuse_simulated(url, programs, why):

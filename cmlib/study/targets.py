@@ -28,6 +28,11 @@ _CLOCKS = ("task-clock", "cpu-clock", "duration_time", "user_time", "system_time
 _HAPPENS_IN = 0.9  # share of the intervals in which an event must have happened to be explained
 _ALWAYS = 0.999  # running share from which on an event counts as counted all the time
 _NAMED = 8
+# What to do about a run of few intervals, that was measured or simulated.
+_LONGER = {
+    False: "record longer, or at shorter intervals (`perf stat -I 100`)",
+    True: "give the program more to do, as Callgrind's intervals can't be much shorter",
+}
 
 
 @dataclass(frozen=True)
@@ -126,8 +131,7 @@ def choose_target(url, program="all", target=""):
             most = int(runs["n_intervals"][runs["program"] == name].max())
             raise UnfitRecordingError(
                 f"program {name!r} has {most} interval{'s' * (most != 1)} in its longest run, and a model takes "
-                f"{FEWEST_INTERVALS}: record longer, or at shorter intervals (`perf stat -I 100`). "
-                "Notebook 01 shows what was counted."
+                f"{FEWEST_INTERVALS}: {_LONGER[_simulated(runs)]}. Notebook 01 shows what was counted."
             )
         if name not in able:
             raise UnfitRecordingError(_unable(url, name, chosen, long[long["program"] == name]))
