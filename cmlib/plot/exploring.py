@@ -126,7 +126,14 @@ def interactions(matrix, joint, summed, beyond, *, pair, rows, title, target="IP
     figure, axes = blank(5.6, rows=2, columns=2)
     # Laid out by hand: to find the room for seven axes anew takes longer than to draw them.
     figure.set_layout_engine(None)
-    figure.subplots_adjust(left=0.1, right=0.955, bottom=0.085, top=0.95, wspace=0.33, hspace=0.34)
+    figure.subplots_adjust(
+        left=0.22 if _is_long(matrix.index) else 0.1,
+        right=0.955,
+        bottom=0.085,
+        top=0.95,
+        wspace=0.33,
+        hspace=0.34,
+    )
     (all_pairs, together), (alone, left) = axes
     _matrix(all_pairs, matrix, pair, title)
     low, high = joint.to_numpy().min(), joint.to_numpy().max()
@@ -144,7 +151,7 @@ def interactions(matrix, joint, summed, beyond, *, pair, rows, title, target="IP
 def _matrix(ax, matrix, pair, title):
     shown = ax.imshow(matrix.to_numpy(), cmap="crest", vmin=0, aspect="auto")
     names, places = list(matrix.index), range(len(matrix))
-    long = max(map(len, names), default=0) * len(names) > _MATRIX_LETTERS
+    long = _is_long(names)
     numbers = [str(place + 1) for place in places]
     ax.set_yticks(
         places,
@@ -157,6 +164,10 @@ def _matrix(ax, matrix, pair, title):
     ax.plot(low, high, "s", mfc="none", mec="#d62728", mew=2, ms=150 / len(names))
     ax.set(title=title)
     ax.figure.colorbar(shown, ax=ax, pad=0.02)
+
+
+def _is_long(names):
+    return max(map(len, names), default=0) * len(names) > _MATRIX_LETTERS
 
 
 def _surface(ax, values, pair, rows, title, **colours):

@@ -23,6 +23,7 @@ from cmlib.report.inline import plain, to_html
 from cmlib.report.manifests import SCHEMA, read_manifests, remove_note, sizes
 from cmlib.report.overview import sentences
 
+_DPI = 160
 _LEFT = 'style="text-align: left"'
 _STACK = ("cmlib", "numpy", "pandas", "scipy", "scikit-learn", "lightgbm", "numba", "matplotlib", "seaborn")
 
@@ -105,7 +106,7 @@ class Results:
         """Keep a matplotlib figure as PNG and SVG, and show it with its caption below."""
         caption += self._origin
         png, drawn = self._draft / f"{name}.png", _bounds(figure)
-        figure.savefig(png, dpi=160, bbox_inches=drawn)
+        figure.savefig(png, dpi=_DPI, bbox_inches=drawn)
         figure.savefig(png.with_suffix(".svg"), bbox_inches=drawn, metadata={"Date": None})
         self._add("figures", name, {"name": name, "caption": caption})
         display(Image(data=png.read_bytes(), width=figure.get_figwidth() * 96, alt=plain(caption)))
@@ -305,7 +306,8 @@ def _to_the_left(html, tag, which):
 
 
 def _bounds(figure):
-    """What is drawn on, laid out once for all formats."""
+    """What is drawn on, laid out once for all formats, at the resolution that text is as wide as in the picture."""
+    figure.set_dpi(_DPI)
     figure.draw_without_rendering()
     figure.set_layout_engine(None)
     return figure.get_tightbbox().padded(0.1)
