@@ -13,7 +13,6 @@ _READ_BY = {"smoke", "smoke_folder"}  # fixtures
 _MAKE = "import sys; from tests.smoke_profile import make; make(sys.argv[1])"
 # Files that take longest, longest first.
 _LONGEST = (
-    "tests/browser/test_lab_further.py",
     "tests/browser/test_lab.py",
     "tests/browser/test_own_program.py",
     "tests/test_fingerprint.py",

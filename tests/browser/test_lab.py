@@ -1,4 +1,4 @@
-"""The first half of the notebooks in JupyterLab as their user has them: opened, run, their controls moved."""
+"""The notebooks in JupyterLab as their user has them: opened, run, their controls moved."""
 
 import json
 
@@ -28,7 +28,7 @@ KERNEL = {"kernelspec": {"name": "python3", "display_name": "Python 3", "languag
 CELL = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
 
 
-@pytest.mark.parametrize("notebook", NOTEBOOKS[: len(NOTEBOOKS) // 2])
+@pytest.mark.parametrize("notebook", NOTEBOOKS)
 def test_a_notebook_runs_and_its_controls_redraw_its_figure(
     notebook, following, copied, bench, record_property
 ):
