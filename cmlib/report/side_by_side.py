@@ -1,6 +1,7 @@
 """Execute notebooks, some at a time, each as soon as there is room for it."""
 
 import contextlib
+import logging
 import os
 import pickle
 import queue
@@ -60,6 +61,8 @@ def serve():
     # What kernels print must not come between the answers.
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    # An interrupted notebook leaves a task whose error nobody asks for.
+    logging.getLogger("asyncio").setLevel(logging.CRITICAL)
     with contextlib.suppress(EOFError, KeyboardInterrupt):
         while True:
             error = _error(*pickle.load(sys.stdin.buffer))
