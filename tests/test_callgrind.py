@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from cmlib import events
 from cmlib.errors import CmlibError
 from cmlib.simulate import CallgrindError, read_functions, read_parts, read_series
-from cmlib.simulate.caches import cache_options, machine_caches
+from cmlib.simulate.caches import cache_options, machine_caches, second_level_options
+from cmlib.simulate.series import difference, join_levels
 
 GOLDEN = (Path(__file__).parent / "golden/callgrind-3.19/planted.out").read_text(encoding="utf-8")
 NAMES = list(events.simulated_events()["callgrind"])
@@ -46,6 +47,41 @@ def test_a_series_has_progress_instead_of_time_and_nothing_is_extrapolated():
     assert list(counts) == list(events.simulated_events().index)
     assert counts.index[-1] == pytest.approx(counts["sim.instructions"].sum() / 1e9)
     assert (running == 1).all(axis=None) and counts.shape == running.shape
+
+
+def test_a_second_simulation_tells_the_middle_level():
+    smaller = GOLDEN.replace("LL cache: 1048576 B", "LL cache: 65536 B")
+    counts, running = read_series(GOLDEN + smaller)
+    alone, _ = read_series(GOLDEN)
+    pd.testing.assert_frame_equal(counts[alone.columns], alone)
+    added = events.second_level_events()
+    assert list(counts) == [*alone, *added.index] and (running == 1).all(axis=None)
+    for event, short in added["callgrind"].items():
+        np.testing.assert_array_equal(counts[event], read_parts(GOLDEN).totals[short])
+    # Totals and functions are those of the first one.
+    pd.testing.assert_frame_equal(read_functions(GOLDEN + smaller), read_functions(GOLDEN))
+    assert read_parts(GOLDEN + smaller).caches["LL"].startswith("1048576 B")
+    with pytest.raises(CallgrindError, match="did not execute the same: their instructions differ by"):
+        read_series(GOLDEN + smaller[: smaller.rindex("desc: Timerange")])
+
+
+def test_simulations_that_are_nearly_the_same_are_joined_at_equal_progress():
+    last, _ = read_series(GOLDEN)
+    second = last.assign(**{"sim.ll_load_misses": last["sim.ll_load_misses"] + 5})
+    joined = join_levels(last, second)
+    np.testing.assert_array_equal(joined["sim.l2_load_misses"] - joined["sim.ll_load_misses"], 5)
+    np.testing.assert_array_equal(joined["sim.l2_store_misses"], joined["sim.ll_store_misses"])
+    assert difference(last, second) == 0
+    # Not all intervals begin and end where those of the first do; no miss is lost.
+    executed = second["sim.instructions"].to_numpy().copy()
+    executed[0] += 50
+    other = second.assign(**{"sim.instructions": executed})
+    assert 0 < difference(last, other) < 1e-4
+    read = join_levels(last, other)["sim.l2_load_misses"]
+    assert read.sum() == pytest.approx(joined["sim.l2_load_misses"].sum())
+    np.testing.assert_allclose(read, joined["sim.l2_load_misses"], atol=0.01 * read.max())
+    with pytest.raises(CallgrindError, match="did not execute the same"):
+        join_levels(last, second.iloc[:2])
 
 
 costs = st.lists(st.integers(0, 10**12), min_size=len(NAMES), max_size=len(NAMES))
@@ -130,7 +166,7 @@ def test_a_run_without_simulated_caches_is_no_series():
 
 
 def test_every_simulated_event_is_described_and_its_name_is_no_processors():
-    table = events.simulated_events()
+    table = pd.concat([events.simulated_events(), events.second_level_events()])
     assert table.index.is_unique and all(map(events.is_simulated, table.index))
     assert table["description"].is_unique and table["description"].str.fullmatch(r"[A-Z].*\.").all()
     assert list(table.index[table["kind"] == "exact"]) == [
@@ -169,6 +205,20 @@ def test_the_caches_are_this_machines_unless_they_are_given(tmp_path):
     expected = ["--I1=32768,8,64", "--D1=65536,4,64", "--LL=1048576,16,64"]
     assert cache_options(given, root=tmp_path) == expected
     assert cache_options({}, root=tmp_path / "elsewhere") == []
+    # Fetched in pairs of lines, the last level has lines of twice the length.
+    expected = ["--I1=32768,8,64", "--D1=65536,4,64", "--LL=1048576,16,128", "--simulate-hwpref=yes"]
+    assert cache_options(given, prefetch=True, root=tmp_path) == expected
+
+
+def test_a_second_simulation_has_the_second_level_as_its_last(tmp_path):
+    _cache(tmp_path, 0, 1, "Data", "32K", 8)
+    _cache(tmp_path, 1, 2, "Unified", "1M", 16)
+    assert second_level_options({}, root=tmp_path) == []  # it is the last one
+    _cache(tmp_path, 2, 3, "Unified", "36864K", 12)
+    assert second_level_options({}, root=tmp_path) == ["--D1=32768,8,64", "--LL=1048576,16,64"]
+    assert second_level_options({"LL": "1M,16,64"}, root=tmp_path) == []
+    assert second_level_options({"L2": "512K,8,64"}, root=tmp_path)[-1] == "--LL=524288,8,64"
+    assert second_level_options({"L2": "512K,8,64"}, root=tmp_path / "elsewhere") == []
 
 
 @pytest.mark.parametrize("text", ["32K", "big,8,64", "33K,8,64", "32K,0,64", "32K,8,64,1"])

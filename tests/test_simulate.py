@@ -14,7 +14,7 @@ from cmlib.cli import main
 from cmlib.errors import UnfitRecordingError
 from cmlib.record import RecordError
 from cmlib.record.archive import check_comparable, existing_runs, read_raw
-from cmlib.simulate import read_functions, record_simulated, recording
+from cmlib.simulate import cost, read_functions, record_simulated
 from cmlib.simulate.cost import estimate_cost
 from tests.processes import processes, wait_until
 from tests.simulated_runs import CACHES, build
@@ -32,12 +32,11 @@ def program(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def recorded(program, tmp_path_factory):
-    """Two simulated runs of the planted program, and what was said."""
+    """Two simulated runs of the planted program, with two levels of caches, and what was said."""
     folder, said = tmp_path_factory.mktemp("data") / "recordings", []
     folder.mkdir()
-    record_simulated(
-        "app", [program, "300000"], every_blocks=EVERY, caches=CACHES, folder=folder, say=said.append
-    )
+    how = {"every_blocks": EVERY, "caches": CACHES, "folder": folder, "say": said.append}
+    record_simulated("app", [program, "300000"], levels=2, **how)
     return folder, said
 
 
@@ -107,6 +106,35 @@ def test_nothing_measured_is_added_to_what_is_simulated_and_no_other_caches(reco
 
 
 @needs_valgrind
+def test_three_levels_come_from_two_simulations_that_executed_the_same(tmp_path, program):
+    said, url = [], f"sqlite:///{tmp_path / 'store.sqlite'}"
+    how = {"every_blocks": EVERY, "caches": CACHES | {"L2": "64K,8,64"}, "say": said.append}
+    record_simulated("app", [program, "60000"], folder=tmp_path, **how)
+    assert said[-1].startswith("sim-p0-00: Both simulations executed the same instructions")
+    store.rebuild(tmp_path, url)
+    assert store.runs(url)["n_events"].tolist() == [16]
+    run = store.load(url, "app/sim-p0-00")
+    assert run.meta["simulator"]["caches"]["L2"] == "65536 B, 64 B, 8-way associative"
+    misses = run.counts.sum()[[f"sim.{level}_store_misses" for level in ("l1d", "l2", "ll")]]
+    # `fill` stores to one line in eight of 512 KiB, again and again: 64 KiB of lines, in an eighth of the sets.
+    assert misses.iloc[0] == pytest.approx(misses.iloc[1], rel=0.01)
+    assert misses.is_monotonic_decreasing
+    assert study.event_table(url).at["sim.l2_load_misses", "unit"] == "simulated, modelled"
+
+
+@needs_valgrind
+def test_runs_that_differ_have_two_levels_and_it_is_told(tmp_path):
+    said, how = [], {"every_blocks": EVERY, "caches": CACHES | {"L2": "64K,8,64"}, "folder": tmp_path}
+    command = ["sh", "-c", "i=0; while [ $i -lt $(($$ % 997 + 200)) ]; do i=$((i + 1)); done"]
+    record_simulated("app", command, say=said.append, **how)
+    assert "Misses of the second-level cache are not kept" in said[-1] and "--runs" in said[-1]
+    record_simulated("app", command, passes=2, say=said.append, **how)
+    for meta in existing_runs(tmp_path / "app").values():
+        assert meta["simulator"]["second_level"] is None and len(meta["groups"][0]) == 12
+    assert "differ by" in said[-1]
+
+
+@needs_valgrind
 def test_the_cost_is_told_from_a_run_without_simulation(program, recorded):
     cost = estimate_cost([program, "300000"])
     blocks = 2.4e6  # two loops, twice: about two blocks a load, and one a store
@@ -118,7 +146,7 @@ def test_the_cost_is_told_from_a_run_without_simulation(program, recorded):
 
 @needs_valgrind
 def test_a_program_that_takes_too_long_is_not_begun_unless_asked_for(tmp_path, monkeypatch, program):
-    monkeypatch.setattr(recording, "estimate_cost", lambda command: None)
+    monkeypatch.setattr(cost, "estimate_cost", lambda command: None)
     with pytest.raises(RecordError, match="more than 10 minutes, and 2 are made.*--every-blocks"):
         record_simulated("app", [program], folder=tmp_path)
 
@@ -172,6 +200,7 @@ def test_an_interrupted_simulation_leaves_nothing(tmp_path, program):
         (["--simulate", "--samples"], "--samples is for perf"),
         (["--cache-ll", "1M,8,64"], "belong to --simulate"),
         (["--every-blocks", "5"], "belong to --simulate"),
+        (["--cache-l2", "1M,8,64"], "belong to --simulate"),
     ],
 )
 def test_options_of_one_source_are_refused_for_the_other(arguments, complaint):
@@ -184,7 +213,7 @@ def test_the_command_records_into_the_archive(tmp_path, monkeypatch, program):
     monkeypatch.setenv("CMLIB_DATA", str(tmp_path))
     options = ["--runs", "1", "--every-blocks", str(EVERY), "--cache-ll", "256K,8,64", "--note", "small"]
     done = CliRunner().invoke(main, ["record", "app", "--simulate", *options, "--", program, "20000"])
-    assert done.exit_code == 0 and "app: 1 simulated runs made" in done.stdout
+    assert done.exit_code == 0 and "app: 1 simulated run made" in done.stdout
     assert done.stdout.splitlines()[-1] == "Study it: cmlib run live -p program=app"
     meta = json.loads((tmp_path / "recordings/app/sim-p0-00.json").read_text(encoding="utf-8"))
     assert (meta["source"], meta["note"], meta["pinned"]) == ("valgrind", "small", ["sim.instructions"])

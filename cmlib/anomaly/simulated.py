@@ -19,8 +19,7 @@ from cmlib.simulate import read_functions, read_parts
 from cmlib.simulate.caches import cache_options
 from cmlib.simulate.callgrind import display_name
 from cmlib.simulate.cost import estimate_cost, say_cost
-from cmlib.simulate.recording import REPEATS
-from cmlib.simulate.series import as_events
+from cmlib.simulate.series import REPEATS, as_events
 from cmlib.simulate.valgrind import simulate
 
 INSTRUCTIONS = "sim.instructions"

@@ -9,9 +9,12 @@ from cmlib.cli.simulating import simulating_options
 
 _OF_PERF = ("mode", "events", "counters", "interval_ms", "per_run", "modifier", "pinned", "wait", "program")
 _OF_ATTACHED = ("events", "counters", "interval_ms", "modifier", "set_name")
-_OF_COMMANDS = ("program", "scale", "options", "mode", "passes", "per_run", "intervals", "every_blocks")
+_OF_COMMANDS = (
+    *("program", "scale", "options", "mode", "passes", "per_run"),
+    *("intervals", "every_blocks", "levels", "cache_l2"),
+)
 _OPTION = {"passes": "--runs", "options": "--option"}
-_OF_SIMULATION = ("passes", "set_name", "caches", "note", "intervals", "every_blocks")
+_OF_SIMULATION = ("passes", "set_name", "caches", "levels", "note", "intervals", "every_blocks")
 
 
 @click.command(epilog="Example: cmlib record myapp --mode mlpx --runs 3 -- ./myapp --size 10")
@@ -66,6 +69,14 @@ _OF_SIMULATION = ("passes", "set_name", "caches", "note", "intervals", "every_bl
     metavar="N",
     help="Simulated: basic blocks of an interval; saves the run that estimates them.",
 )
+@click.option(
+    "--levels", type=click.IntRange(2, 3),
+    help="Simulated: levels of caches; three take two simulations of each run.  [default: 3]",
+)  # fmt: skip
+@click.option(
+    "--cache-l2", metavar="SIZE,WAYS,LINE",
+    help="Simulated: this second-level cache, as 1M,8,64, instead of this machine's.",
+)  # fmt: skip
 @attaching_options
 @sampling_options
 @simulating_options
@@ -88,7 +99,8 @@ def record(context, name, command, program, scale, options, note, wait, pinned, 
 
     With --simulate, COMMAND runs under Valgrind's Callgrind, 50 to 100 times slower: thirteen events, of which
     instructions, loads, stores and branches are exact and misses and mispredictions come from a model, in
-    intervals of equal numbers of basic blocks. See docs/simulated-counts.md.
+    intervals of equal numbers of basic blocks; a second simulation tells misses of the second-level cache. See
+    docs/simulated-counts.md.
 
     With --pid, --cgroup or --system, what runs already is counted instead, for --seconds and in one multiplexed
     run; nothing of it is started, signalled or ended. See docs/running-services.md.
@@ -99,7 +111,7 @@ def record(context, name, command, program, scale, options, note, wait, pinned, 
     from cmlib.record import Request, record_program
 
     sampling, simulated, attached = (how.pop(key) for key in ("sampling", "simulated", "attached"))
-    intervals = {key: how.pop(key) for key in ("intervals", "every_blocks")}
+    of_simulation = {key: how.pop(key) for key in ("intervals", "every_blocks", "levels", "cache_l2")}
     if attached is not None:
         _check_attached(context, name, command, sampling, simulated)
         request = Request(pinned=_listed(pinned), **{key: how[key] for key in _OF_ATTACHED})
@@ -107,10 +119,11 @@ def record(context, name, command, program, scale, options, note, wait, pinned, 
         return
     if simulated is not None:
         _check_simulated(context, sampling)
-        _simulate(name, command, how, caches=simulated, note=note, **intervals)
+        caches = simulated | {"L2": of_simulation.pop("cache_l2")}
+        _simulate(name, command, how, caches=caches, note=note, **of_simulation)
         return
-    if any(intervals.values()):
-        raise click.UsageError("--intervals and --every-blocks belong to --simulate.")
+    if any(of_simulation.values()):
+        raise click.UsageError("--intervals, --every-blocks, --levels and --cache-l2 belong to --simulate.")
     name, recorded = _what(name, command, program, scale, options)
     if sampling is not None:
         sample(name, recorded, sampling, events=how["events"], modifier=how["modifier"], wait=wait)
@@ -157,7 +170,7 @@ def _simulate(name, command, how, **wanted):
 
     chosen = {key: value for key, value in (how | wanted).items() if value and key in _OF_SIMULATION}
     made = record_simulated(name, command, say=lambda text: click.echo(text, err=True), **chosen)
-    click.echo(f"{name}: {len(made)} simulated runs made")
+    click.echo(f"{name}: {len(made)} simulated run{'s' * (len(made) != 1)} made")
     click.echo(f"Study it: cmlib run live -p program={name}")
 
 

@@ -6,7 +6,13 @@ from cmlib.events.naming import abbreviate, base_name, copy_name, encode, second
 from cmlib.events.perf_list import from_perf_list
 from cmlib.events.recognition import Recognised, recognise, say_recognised
 from cmlib.events.same import SameEvent, same_events
-from cmlib.events.simulated import MODELLED, cycle_estimate, is_simulated, simulated_events
+from cmlib.events.simulated import (
+    MODELLED,
+    cycle_estimate,
+    is_simulated,
+    second_level_events,
+    simulated_events,
+)
 from cmlib.events.sums import umask_sums
 from cmlib.events.tables import (
     EventError,
@@ -41,6 +47,7 @@ __all__ = [
     "recognise",
     "say_recognised",
     "same_events",
+    "second_level_events",
     "second_readings",
     "simulated_events",
     "table",

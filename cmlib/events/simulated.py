@@ -9,6 +9,8 @@ from cmlib.places import events_dir
 TABLE = "simulated"
 PREFIX = "sim."
 EXACT, MODELLED = "exact", "modelled"
+# Callgrind simulates two levels of caches: its last one is the processor's last, or its second.
+LAST_LEVEL, SECOND_LEVEL = "LL", "L2"
 
 
 @functools.cache
@@ -17,7 +19,7 @@ def _table(path):
 
 
 def simulated_events():
-    """The events of a simulated run, in Callgrind's order.
+    """The events of one simulation, in Callgrind's order.
 
     Returns
     -------
@@ -32,7 +34,19 @@ def simulated_events():
     >>> simulated_events().loc["sim.loads", ["callgrind", "kind"]].tolist()
     ['Dr', 'exact']
     """
-    return _table(events_dir() / f"{TABLE}.csv").copy()
+    return _of(LAST_LEVEL)
+
+
+def second_level_events():
+    """What a second simulation adds, in which the second-level cache is the last one.
+
+    Returns
+    -------
+    DataFrame
+        As from :func:`simulated_events`: ``sim.l2_instruction_misses``, ``sim.l2_load_misses`` and
+        ``sim.l2_store_misses``.
+    """
+    return _of(SECOND_LEVEL)
 
 
 def cycle_estimate(counts):
@@ -41,7 +55,7 @@ def cycle_estimate(counts):
     Parameters
     ----------
     counts : DataFrame or Series
-        Counts of simulated events, as columns or as the index.
+        Counts of simulated events, as columns or as the index; misses of a second-level cache weigh nothing.
 
     Returns
     -------
@@ -55,3 +69,8 @@ def cycle_estimate(counts):
 def is_simulated(event):
     """Whether an event's name is one of a simulated event."""
     return event.startswith(PREFIX)
+
+
+def _of(last_level):
+    table = _table(events_dir() / f"{TABLE}.csv")
+    return table[table["last_level"] == last_level].drop(columns="last_level")

@@ -5,21 +5,24 @@ from pathlib import Path
 
 from cmlib.errors import CmlibError
 
-# Valgrind's options, by level and kind as Linux names them; the last level is whichever is the largest.
-_OPTIONS = {(1, "Instruction"): "I1", (1, "Data"): "D1"}
-_LAST = "LL"
-LEVELS = ("I1", "D1", _LAST)
+# By level and kind as Linux names them; the last level is whichever is the largest.
+_NAMES = {(1, "Instruction"): "I1", (1, "Data"): "D1", (2, "Unified"): "L2"}
+_FIRST, _SECOND, _LAST = ("I1", "D1"), "L2", "LL"
+PREFETCHING = "--simulate-hwpref=yes"
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20}
 
 
-def cache_options(given, *, root="/"):
-    """Options that tell Valgrind which caches to simulate.
+def cache_options(given, *, prefetch=False, root="/"):
+    """Options that tell Valgrind which caches to simulate: first level and last level.
 
     Parameters
     ----------
     given : dict of str to str or None
-        ``I1``, ``D1`` or ``LL`` to size, ways and length of a line, as ``32K,8,64``; what is not given is this
-        machine's.
+        ``I1``, ``D1``, ``L2`` or ``LL`` to size, ways and length of a line, as ``32K,8,64``; what is not given is
+        this machine's.
+    prefetch : bool, default False
+        Whether the last level is filled before it is asked: streams of ascending or descending lines within a page,
+        and with every line the other one of an aligned pair. Neither is ever too late.
     root : path, default "/"
         Folder that holds `sys`.
 
@@ -34,13 +37,36 @@ def cache_options(given, *, root="/"):
     CmlibError
         If what is given is not of this form.
     """
-    told = {name: _parse(name, text) for name, text in given.items() if text}
-    chosen = {name: shape for name, shape in machine_caches(root).items() if _can_be_simulated(*shape)} | told
-    return [f"--{name}={','.join(map(str, chosen[name]))}" for name in LEVELS if name in chosen]
+    return _options(_chosen(given, root), _LAST, prefetch)
+
+
+def second_level_options(given, *, prefetch=False, root="/"):
+    """Options for a second simulation, in which the second-level cache is the last one.
+
+    Parameters
+    ----------
+    given, prefetch, root
+        As of :func:`cache_options`.
+
+    Returns
+    -------
+    list of str
+        Empty if the second or the last level is not known, or the second is not the smaller one.
+
+    Raises
+    ------
+    CmlibError
+        As of :func:`cache_options`.
+    """
+    chosen = _chosen(given, root)
+    # Valgrind takes the nearest that it can simulate of a last level that it is not told.
+    sizes = {name: shape[0] for name, shape in (machine_caches(root) | chosen).items()}
+    between = _SECOND in chosen and chosen[_SECOND][0] < sizes.get(_LAST, 0)
+    return _options(chosen, _SECOND, prefetch) if between else []
 
 
 def machine_caches(root="/"):
-    """Size [bytes], ways and length of a line [bytes] of this machine's caches, by I1, D1 and LL; as Linux tells."""
+    """This machine's caches: size [bytes], ways and length of a line [bytes], by I1, D1, L2 and LL; as Linux tells."""
     found, last = {}, 0
     for place in sorted(Path(root, "sys/devices/system/cpu/cpu0/cache").glob("index*")):
         try:
@@ -51,11 +77,27 @@ def machine_caches(root="/"):
             shape = _bytes(size), int(ways), int(line)
         except (OSError, ValueError):
             continue
-        if name := _OPTIONS.get((int(level), kind)):
+        if name := _NAMES.get((int(level), kind)):
             found[name] = shape
-        elif kind == "Unified" and int(level) > last:
+        if kind == "Unified" and int(level) > last:
             last, found[_LAST] = int(level), shape
     return found
+
+
+def _chosen(given, root):
+    told = {name: _parse(name, text) for name, text in given.items() if text}
+    return {name: shape for name, shape in machine_caches(root).items() if _can_be_simulated(*shape)} | told
+
+
+def _options(chosen, last, prefetch):
+    """The first level, and one of the others as Valgrind's last."""
+    shapes = {name: chosen[name] for name in _FIRST if name in chosen}
+    if last in chosen:
+        size, ways, line = chosen[last]
+        # A pair of lines that are always fetched together is a line of twice the length.
+        shapes[_LAST] = size, ways, 2 * line if prefetch else line
+    options = [f"--{name}={','.join(map(str, shape))}" for name, shape in shapes.items()]
+    return [*options, PREFETCHING] if prefetch else options
 
 
 def _can_be_simulated(size, ways, line):

@@ -12,6 +12,7 @@ from cmlib.errors import CmlibError
 _PROCESS = re.compile(r"^version: ", re.MULTILINE)
 _PART = re.compile(r"^(?:desc: Timerange: Basic block ([0-9]+) - ([0-9]+)|totals: ([0-9 ]+))$", re.MULTILINE)
 _CACHE = re.compile(r"^desc: (I1|D1|LL) cache: (.+)$", re.MULTILINE)
+_LAST = "LL"
 _NAMED = re.compile(r"(c?)(fn|fl|fi|fe|ob)=(?:\(([0-9]+)\) ?)?(.*)")
 _COST = frozenset("0123456789+-*")
 _KIND = {"fn": "fn", "fl": "file", "fi": "file", "fe": "file", "ob": "ob"}
@@ -49,7 +50,8 @@ def read_parts(text):
     Parameters
     ----------
     text : str
-        Output of Callgrind, with ``--combine-dumps=yes`` of all parts; of several processes one after another.
+        Output of Callgrind, with ``--combine-dumps=yes`` of all parts; of several processes one after another. Where
+        a second simulation follows, with a last level of another size, the first is read.
 
     Returns
     -------
@@ -60,31 +62,29 @@ def read_parts(text):
     CallgrindError
         If it is not Callgrind's output, counts different events in different processes, or is cut off.
     """
-    processes = _processes(text)
-    events = {_header(process, "events") for process in processes}
-    if len(events) > 1:
-        raise CallgrindError(f"the processes counted different events: {' and '.join(sorted(events))}.")
-    names = events.pop().split()
-    rows, blocks = [], []
-    for process in processes:
-        for found in _PART.finditer(process):
-            if found[3] is None:
-                blocks.append(int(found[2]) - int(found[1]))
-            else:
-                rows.append(_padded(found[3].split(), names))
-        if len(rows) != len(blocks):
-            raise CallgrindError(
-                f"Callgrind's output is cut off: {len(blocks)} parts begin, {len(rows)} have totals."
-            )
-    if not rows:
-        raise CallgrindError("Callgrind's output has no totals: did the program run under Callgrind at all?")
-    creator = re.search(r"^creator: callgrind-(\S+)", text, re.MULTILINE)
-    return Parts(
-        totals=pd.DataFrame(rows, columns=names),
-        blocks=np.array(blocks),
-        caches=dict(_CACHE.findall(processes[0])),
-        version=creator[1] if creator else "",
-    )
+    return _parts(_simulations(text)[0])
+
+
+def read_second_level(text):
+    """Read the totals of each part of the second simulation, in which the second-level cache is the last one.
+
+    Parameters
+    ----------
+    text : str
+        As of :func:`read_parts`.
+
+    Returns
+    -------
+    Parts or None
+        None if there was no second one.
+
+    Raises
+    ------
+    CallgrindError
+        As of :func:`read_parts`.
+    """
+    second = _simulations(text)[1:]
+    return _parts(second[0]) if second else None
 
 
 def read_functions(text):
@@ -109,7 +109,7 @@ def read_functions(text):
     names = list(read_parts(text).totals.columns)
     found = {}
     first = 0
-    for process in _processes(text):
+    for process in _simulations(text)[0]:
         first = _read_process(process, first, len(names), found)
     index = pd.MultiIndex.from_tuples(found, names=["part", "function", "file", "object"])
     return pd.DataFrame(list(found.values()), index, names)
@@ -122,6 +122,41 @@ def display_name(function, binary):
     if function.startswith("0x"):
         return f"code without symbols in {PurePosixPath(binary).name}"
     return function
+
+
+def _parts(processes):
+    events = {_header(process, "events") for process in processes}
+    if len(events) > 1:
+        raise CallgrindError(f"the processes counted different events: {' and '.join(sorted(events))}.")
+    names = events.pop().split()
+    rows, blocks = [], []
+    for process in processes:
+        for found in _PART.finditer(process):
+            if found[3] is None:
+                blocks.append(int(found[2]) - int(found[1]))
+            else:
+                rows.append(_padded(found[3].split(), names))
+        if len(rows) != len(blocks):
+            raise CallgrindError(
+                f"Callgrind's output is cut off: {len(blocks)} parts begin, {len(rows)} have totals."
+            )
+    if not rows:
+        raise CallgrindError("Callgrind's output has no totals: did the program run under Callgrind at all?")
+    creator = re.search(r"^creator: callgrind-(\S+)", processes[0], re.MULTILINE)
+    return Parts(
+        totals=pd.DataFrame(rows, columns=names),
+        blocks=np.array(blocks),
+        caches=dict(_CACHE.findall(processes[0])),
+        version=creator[1] if creator else "",
+    )
+
+
+def _simulations(text):
+    """The processes of each simulation, which are told apart by the last level."""
+    grouped = {}
+    for process in _processes(text):
+        grouped.setdefault(dict(_CACHE.findall(process)).get(_LAST), []).append(process)
+    return list(grouped.values())
 
 
 def _processes(text):

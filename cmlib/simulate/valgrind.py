@@ -52,24 +52,6 @@ def check_valgrind():
     return said.strip().removeprefix("valgrind-")
 
 
-def extra_options(function=None, prefetch=False):
-    """Options for counting one function and those that it calls only, and for prefetching streams.
-
-    Parameters
-    ----------
-    function : str, optional
-    prefetch : bool, default False
-        Callgrind's prefetcher sees ascending lines within a page, and fetches into the last level before they are
-        asked for.
-
-    Returns
-    -------
-    list of str
-    """
-    counted = [] if function is None else [f"--toggle-collect={function}"]
-    return [*counted, "--simulate-hwpref=yes"] if prefetch else counted
-
-
 def simulate(command, folder, *, every_blocks=None, options=(), progress=None):
     """Run a command once under Callgrind.
 
@@ -84,7 +66,8 @@ def simulate(command, folder, *, every_blocks=None, options=(), progress=None):
     every_blocks : int, optional
         Basic blocks of an interval. Callgrind looks every 100,000 blocks, and after system calls, whether it is over.
     options : sequence of str
-        From :func:`cmlib.simulate.caches.cache_options` and :func:`extra_options`.
+        From :func:`cmlib.simulate.caches.cache_options`, and ``--toggle-collect=NAME`` to count one function and those
+        that it calls only.
     progress : callable, optional
         Called a few times a second, with the number of basic blocks simulated by then.
 

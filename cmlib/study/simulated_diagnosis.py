@@ -18,10 +18,10 @@ from cmlib.plot.simulated import simulated_phases as draw
 from cmlib.record import existing_runs
 from cmlib.record.archive import read_raw
 from cmlib.simulate import read_parts, record_simulated
-from cmlib.simulate.caches import cache_options
+from cmlib.simulate.caches import PREFETCHING, cache_options
 from cmlib.simulate.callgrind import display_name
 from cmlib.simulate.intervals import read_intervals
-from cmlib.simulate.valgrind import extra_options, simulate
+from cmlib.simulate.valgrind import simulate
 from cmlib.study import simulated_fingerprint
 
 # Some 3 million instructions, 0.05 s of simulation.
@@ -86,16 +86,19 @@ def simulate_once(command, *, caches=None, every_blocks=None, keep=None, say=pri
     """
     every = every_blocks or EVERY_BLOCKS
     if keep is not None:
-        record_simulated(keep, command, passes=1, every_blocks=every, caches=caches, prefetch=True, say=say)
+        once = {"passes": 1, "levels": 2}
+        record_simulated(keep, command, every_blocks=every, caches=caches, prefetch=True, say=say, **once)
         return recorded_run(keep)
-    say("A simulated run takes about 50 to 100 times as long as the program by itself.")
+    say(
+        "A simulated run takes about 50 to 100 times as long as the program by itself. It is run only once, as not "
+        "every command can be repeated, so that nothing more is known beforehand."
+    )
     with (
         tempfile.TemporaryDirectory(prefix="cmlib-") as folder,
         tqdm(desc=command[0], unit=" basic blocks", unit_scale=True, mininterval=1, leave=False) as bar,
     ):
-        options = [*cache_options(caches or {}), *extra_options(prefetch=True)]
         outcome = simulate(
-            command, Path(folder), every_blocks=every, options=options,
+            command, Path(folder), every_blocks=every, options=cache_options(caches or {}, prefetch=True),
             progress=lambda done: bar.update(done - bar.n),
         )  # fmt: skip
     return outcome.raw.decode(errors="replace"), True
@@ -119,7 +122,7 @@ def recorded_run(name):
     folder = places.recordings_dir() / name
     for run, meta in existing_runs(folder).items():
         if source_of(meta) == VALGRIND:
-            prefetched = set(extra_options(prefetch=True)) <= set(meta["simulator"]["options"])
+            prefetched = PREFETCHING in meta["simulator"]["options"]
             return read_raw(folder, run).decode(errors="replace"), prefetched
     raise NothingRecordedError(
         f"no simulated run of {name!r} is recorded: run `cmlib record {name} --simulate -- COMMAND`."
