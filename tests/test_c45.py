@@ -147,6 +147,22 @@ def test_pessimistic_errors_lie_between_those_seen_and_all(n, wrong):
         npt.assert_allclose((1 - errors / n) ** n, 0.25)
 
 
+@settings(max_examples=30)
+@given(labelled_samples())
+def test_midpoints_are_half_way_between_values_and_decide_the_same(samples):
+    X, y = samples
+    how = {"subtree_raising": False}
+    usual, halfway = (C45Classifier(midpoints=midpoints, **how).fit(X, y) for midpoints in (False, True))
+    npt.assert_array_equal(usual.predict(X), halfway.predict(X))
+    npt.assert_array_equal(usual.feature_, halfway.feature_)
+    rows = {0: np.arange(len(X))}
+    for node in np.flatnonzero(halfway.feature_ >= 0):
+        values = X[rows[node], halfway.feature_[node]]
+        left = values <= halfway.threshold_[node]
+        npt.assert_allclose(halfway.threshold_[node], (values[left].max() + values[~left].min()) / 2)
+        rows[halfway.left_[node]], rows[halfway.right_[node]] = rows[node][left], rows[node][~left]
+
+
 @pytest.mark.parametrize("wrong", [{"min_leaf": 0}, {"confidence": 0.6}, {"confidence": 0}, {"min_gap": -1}])
 def test_parameters_out_of_range_are_refused(wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):

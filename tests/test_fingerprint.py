@@ -74,7 +74,7 @@ def test_everything_that_was_recorded_is_read(found, micro):
 
 def test_table_1_has_every_program_with_as_many_slices_of_both_forms(micro):
     table = fingerprint.table_1(micro[1])
-    assert table["Table 1"].tolist() == ["Array", "LL", "Pointer", "BranchMis", "RS", "RS", "FPU"]
+    assert table["in the paper"].tolist() == ["Array", "LL", "Pointer", "BranchMis", "RS", "RS", "FPU"]
     assert (table["P"] == table["N"]).all() and table[["P", "N"]].to_numpy().sum() == len(micro[0])
     sizes = fingerprint.chosen_sizes(micro[1])
     assert list(sizes) == ["L2", "L3", "M"] and max(sizes["L2"]) < min(sizes["L3"]) < max(sizes["L3"]) < min(
@@ -146,7 +146,7 @@ def test_measured_recordings_stand_first_and_simulated_ones_beside(data, tmp_pat
     both = simulated_fingerprint.agreement(measured, simulated)
     assert both.loc["filter P"].tolist() == ["P_CPU", "P_CPU", "P_CPU", True]
     assert both.loc["filter N", ["measured", "simulated", "agree"]].tolist() == ["N_CPU", "N", True]
-    assert 10 < both["agree"].sum() < len(both) == 16
+    assert 20 < both["agree"].sum() < len(both) == 30
 
 
 # --- figures ------------------------------------------------------------------

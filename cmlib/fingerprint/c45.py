@@ -33,6 +33,10 @@ class C45Classifier(ClassifierMixin, BaseEstimator):
         A threshold is tried between neighbouring values that differ by more than this [unit of X]. J48
         has 1e-5 fixed; with 0 a change of unit changes no decision.
 
+    midpoints : bool, default False
+        Whether a threshold lies half-way between the values that it separates, instead of at the largest value of the
+        training set below that; J48's option ``-doNotMakeSplitPointActualValue``.
+
     Attributes
     ----------
     classes_ : ndarray, shape (n_classes,)
@@ -47,11 +51,12 @@ class C45Classifier(ClassifierMixin, BaseEstimator):
         Only if X had column names.
     """
 
-    def __init__(self, *, min_leaf=2, confidence=0.25, subtree_raising=True, min_gap=0.0):
+    def __init__(self, *, min_leaf=2, confidence=0.25, subtree_raising=True, min_gap=0.0, midpoints=False):
         self.min_leaf = min_leaf
         self.confidence = confidence
         self.subtree_raising = subtree_raising
         self.min_gap = min_gap
+        self.midpoints = midpoints
 
     def fit(self, X, y):
         """Grow and prune the tree.
@@ -76,7 +81,8 @@ class C45Classifier(ClassifierMixin, BaseEstimator):
         X, y = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
-        tree = grow(X, codes, len(self.classes_), min_leaf=self.min_leaf, min_gap=self.min_gap)
+        how = {"min_leaf": self.min_leaf, "min_gap": self.min_gap, "midpoints": self.midpoints}
+        tree = grow(X, codes, len(self.classes_), **how)
         tree = prune(tree, X, codes, confidence=self.confidence, subtree_raising=self.subtree_raising)
         self.feature_, self.threshold_, self.left_, self.right_, self.counts_ = tree.to_arrays()
         return self

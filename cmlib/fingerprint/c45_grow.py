@@ -59,7 +59,7 @@ class Tree:
         )
 
 
-def grow(X, codes, n_classes, *, min_leaf=2, min_gap=0.0):
+def grow(X, codes, n_classes, *, min_leaf=2, min_gap=0.0, midpoints=False):
     """Grow an unpruned C4.5 tree.
 
     Every column is sorted once; the orders are then handed down the tree, so that a level costs
@@ -71,7 +71,7 @@ def grow(X, codes, n_classes, *, min_leaf=2, min_gap=0.0):
     codes : ndarray of int64, shape (n_samples,)
         Classes, 0 to n_classes - 1.
     n_classes : int
-    min_leaf, min_gap
+    min_leaf, min_gap, midpoints
         As in `C45Classifier`.
 
     Returns
@@ -89,8 +89,7 @@ def grow(X, codes, n_classes, *, min_leaf=2, min_gap=0.0):
         feature, middle = _best_split(columns, codes, order, tree.counts[node], n_log_n, min_leaf, min_gap)
         if feature < 0:
             continue
-        # C4.5 names a value that occurs: the largest of the whole training set below the middle
-        threshold = sorted_columns[feature, np.searchsorted(sorted_columns[feature], middle, "right") - 1]
+        threshold = middle if midpoints else _largest_below(sorted_columns[feature], middle)
         goes_left = columns[feature] <= threshold
         tree.feature[node], tree.threshold[node] = int(feature), float(threshold) + 0.0  # no -0
         orders = _divide(order, goes_left)
@@ -99,6 +98,11 @@ def grow(X, codes, n_classes, *, min_leaf=2, min_gap=0.0):
         tree.left[node], tree.right[node] = sons
         pending += zip(reversed(sons), reversed(orders), strict=True)
     return tree
+
+
+def _largest_below(values, middle):
+    """C4.5 names a value that occurs: the largest of the whole training set below the middle."""
+    return values[np.searchsorted(values, middle, "right") - 1]
 
 
 def _n_log_n(n):

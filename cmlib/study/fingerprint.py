@@ -46,6 +46,7 @@ class Fingerprints:
 
     # How a rate, a slice and the paper's comparison are told; simulated recordings have others.
     simulated = False
+    tree = C45Classifier()
     per = "cycle"
     unit = "s"
     note = left_out = ""
@@ -117,7 +118,7 @@ def table_1(about):
     Returns
     -------
     DataFrame
-        A row a program: its name in the paper's Table 1 (``Table 1``) and here (``program``), the pathology,
+        A row a program: its name in the paper's Table 1 (``in the paper``) and here (``program``), the pathology,
         the working sets [KiB], and the slices of the pathological (``P``) and the healthy form (``N``).
     """
     names = about.index.get_level_values("program").str.split("-")
@@ -129,7 +130,7 @@ def table_1(about):
             sizes = [f"{size / 1024:.0f}" for size in sorted(own["size"].dropna().unique())]
             rows.append(
                 {
-                    "Table 1": program.table_1,
+                    "in the paper": program.table_1,
                     "program": program.name,
                     "pathology": program.pathology,
                     "working sets [KiB]": " ".join(sizes) or "–",
@@ -151,7 +152,7 @@ def chosen_sizes(about):
     return {name: sorted(group.unique()) for name, group in sized["size"].groupby(level)}
 
 
-def key_event_curve(X, about, sizes, *, seed=0):
+def key_event_curve(X, about, sizes, tree=Fingerprints.tree, *, seed=0):
     """Accuracy of the tree on ever fewer key events, by two kinds of folds.
 
     Parameters
@@ -160,6 +161,8 @@ def key_event_curve(X, about, sizes, *, seed=0):
         Slices of all events.
     sizes : sequence of int
         Numbers of events; those above what there is are taken as all.
+    tree : C45Classifier
+        Not fitted.
     seed : int, default 0
         Of the folds by case.
 
@@ -176,12 +179,12 @@ def key_event_curve(X, about, sizes, *, seed=0):
     sizes = sorted({min(size, X.shape[1]) for size in sizes}, reverse=True)
     cases = X.index.get_level_values("program")
     by_case = StratifiedGroupKFold(10, shuffle=True, random_state=seed).split(X, label, cases)
-    curve = accuracy_curve(X, label, elimination, sizes, C45Classifier())
-    whole = nested_accuracy_curve(X, label, sizes, C45Classifier(), by_case)
+    curve = accuracy_curve(X, label, elimination, sizes, tree)
+    whole = nested_accuracy_curve(X, label, sizes, tree, by_case)
     return elimination, {"10-fold": curve, "whole programs left out": whole}
 
 
-def table_2(X, about, kind, *, seed=0):
+def table_2(X, about, kind, tree=Fingerprints.tree, *, seed=0):
     """Cross-validation of a tree of one kind of programs, as Table 2 has it and by whole runs.
 
     Parameters
@@ -189,6 +192,8 @@ def table_2(X, about, kind, *, seed=0):
     X, about : DataFrame
         From `slices`, of the key events; micro-benchmarks are classified by class, others by program.
     kind : {"micro", "CPU", "parallel"}
+    tree : C45Classifier
+        Not fitted.
     seed : int
 
     Returns
@@ -196,12 +201,12 @@ def table_2(X, about, kind, *, seed=0):
     DataFrame
         ``benchmarks``, ``folds`` and what :func:`cmlib.fingerprint.validate.validate` gives.
     """
-    scores = validate(C45Classifier(), X, about["label"], runs=run_of(X), seed=seed).reset_index()
+    scores = validate(tree, X, about["label"], runs=run_of(X), seed=seed).reset_index()
     scores.insert(0, "benchmarks", _NAMES[kind])
     return scores
 
 
-def table_2_by_size(X, about, n):
+def table_2_by_size(X, about, n, tree=Fingerprints.tree):
     """A row of Table 2 for working sets that neither the tree nor the choice of its events has seen.
 
     Parameters
@@ -210,6 +215,8 @@ def table_2_by_size(X, about, n):
         From `slices`, of all events: recordings of the key events hold what was chosen from all sizes.
     n : int
         Events, instructions among them, chosen in each fold from the slices of the other sizes.
+    tree : C45Classifier
+        Not fitted.
 
     Returns
     -------
@@ -218,19 +225,21 @@ def table_2_by_size(X, about, n):
     """
     X = X.loc[:, X.nunique() > 1]
     folds = leave_each_out(about["size"])
-    scores = nested_accuracy_curve(X, about["label"], [min(n, X.shape[1])], C45Classifier(), folds).iloc[0]
+    scores = nested_accuracy_curve(X, about["label"], [min(n, X.shape[1])], tree, folds).iloc[0]
     row = {"benchmarks": _NAMES["micro"], "folds": "by size", "accuracy": scores["accuracy"]}
     right = scores["n_slices"] - scores["n_wrong"]
     return pd.DataFrame([row | {"correct": int(right), "incorrect": int(scores["n_wrong"])}])
 
 
-def train(X, about, *, quantile=0.99, margin=1.0):
+def train(X, about, tree=Fingerprints.tree, *, quantile=0.99, margin=1.0):
     """Train the tree, and learn how far from each other programs of the same classes lie.
 
     Parameters
     ----------
     X, about : DataFrame
         Slices of the micro-benchmarks.
+    tree : C45Classifier
+        Not fitted.
     quantile, margin
         As for :class:`cmlib.fingerprint.unknown.UnknownRejector`, with programs as its groups.
 
@@ -238,7 +247,7 @@ def train(X, about, *, quantile=0.99, margin=1.0):
     -------
     UnknownRejector
     """
-    model = UnknownRejector(C45Classifier(), quantile=quantile, margin=margin)
+    model = UnknownRejector(tree, quantile=quantile, margin=margin)
     return model.fit(X, about["label"], groups=X.index.get_level_values("program").str.split("-").str[1])
 
 
@@ -267,7 +276,7 @@ def shares_by_program(labels, X, about):
     return label_shares(labels, names + " (" + about["label"].to_numpy() + ")")
 
 
-def slice_lengths(series, lengths, *, seed=0):
+def slice_lengths(series, lengths, tree=Fingerprints.tree, *, seed=0):
     """Accuracy of the tree against the length of a slice.
 
     Parameters
@@ -276,6 +285,8 @@ def slice_lengths(series, lengths, *, seed=0):
         The micro-benchmarks' runs of the key events.
     lengths : sequence of float
         [s, or intervals of simulated runs]; those of which a run holds no two are left out.
+    tree : C45Classifier
+        Not fitted.
 
     Returns
     -------
@@ -289,7 +300,7 @@ def slice_lengths(series, lengths, *, seed=0):
         if round(length / interval) < 1 or shortest < 3 * length / interval:
             continue
         X, about = slices(series, length)
-        scores = validate(C45Classifier(), X, about["label"], runs=run_of(X), seed=seed).reset_index()
+        scores = validate(tree, X, about["label"], runs=run_of(X), seed=seed).reset_index()
         rows.append(scores.assign(slice_s=length, n_slices=len(X)))
     return {str(folds): frame for folds, frame in pd.concat(rows).groupby("folds")}
 

@@ -27,11 +27,11 @@ _QUANTITIES = {
         "modelled", (f"{_FILLS}.all",), ("sim.l1d_load_misses", "sim.l1d_store_misses"),
     ),
     "of these, not in the second level": (
-        "modelled", (f"{_FILLS}.local_ccx", "ls_any_fills_from_sys.dram_io_all"),
+        "modelled", (f"{_FILLS}.local_ccx", f"{_FILLS}.dram_io_all"),
         ("sim.l2_load_misses", "sim.l2_store_misses"),
     ),
     "of these, from memory": (
-        "modelled", ("ls_any_fills_from_sys.dram_io_all",),
+        "modelled", (f"{_FILLS}.dram_io_all",),
         ("sim.ll_load_misses", "sim.ll_store_misses"),
     ),
     "first-level instruction misses": (

@@ -1,4 +1,4 @@
-"""The micro-benchmarks under simulation: what is run, and a program's runs put together to three levels of caches."""
+"""The micro-benchmarks under simulation: what is run, with which caches, and how their runs are read."""
 
 import json
 from dataclasses import dataclass
@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from cmlib.errors import CmlibError
+from cmlib.events import cycle_estimate, second_level_events
 from cmlib.fingerprint.simulated_rates import (
     EXACT_RATES,
     MODELLED_RATES,
@@ -22,17 +23,13 @@ from cmlib.workloads.micro.selection import Series
 
 FOLDER = "fingerprint-simulated"
 COMMAND = "cmlib record-micro --simulate"
-# Callgrind simulates two levels: a second run, whose last level is as large as the second, tells the middle one.
-# Streams are prefetched in both, never too late: what misses all the same is in no order.
-LAST, SECOND = "sim_pf", "sim_l2_pf"
-_LARGEST = {LAST: "LL", SECOND: "L2"}
+# Streams are prefetched, never too late: what misses all the same is in no order.
+SET = "sim_pf"
 # Small caches make for small working sets, and so for short simulations.
 CACHES = {"I1": "32K,8,64", "D1": "32K,8,64", "L2": "256K,8,64", "LL": "2M,16,64"}
 # Odd numbers of pages: halves of a power of two would share a few sets of the cache, which is another pathology.
-_PAGES = {"L2": (25, 47), "L3": (193, 385), "M": (4097, 6145)}
+_PAGES = {"L2": (41, 55), "L3": (193, 385), "M": (4097, 6145)}
 WORKING_SETS = {level: [4096 * n for n in pages] for level, pages in _PAGES.items()}
-_LOWEST, _MIDDLE = "sim.ll_", "sim.l2_"
-_EVENTFUL = ("sim.fills_from_memory", "sim.fills_from_l3", "sim.fills_from_l2", "sim.mispredictions")
 _COUNTED = "execute"  # the function that every program calls once it is prepared
 _RANDOM, _SEEDS = "branch", (1, 2, 3)
 _INTERVALS, _EVERY_BLOCKS = 30, 200_000
@@ -66,7 +63,7 @@ _NETLIST, _BYTES_A_LINE, _SWAPS, _NETLIST_BLOCKS = "netlist", 128, 1_000_000, 10
 
 @dataclass(frozen=True)
 class SimulatedSeries(Series):
-    """A run as it was simulated twice: no cycles, and intervals of equal basic blocks.
+    """A run as it was simulated: no cycles, and intervals of equal basic blocks.
 
     Attributes
     ----------
@@ -81,8 +78,12 @@ class SimulatedSeries(Series):
         return simulated_rates(self.counts, int(slice_s))[list(self.events)].iloc[:-1]
 
     def pace(self, rates):
-        """What is drawn below the classes: misses of the first-level data cache, and mispredictions."""
-        return rates[list(_EVENTFUL)].sum(axis=1).rename("misses and mispredictions\nper 1,000 instructions")
+        """What is drawn below the classes: estimated cycles per instruction, which would be 1 without a miss."""
+        done = pd.DataFrame(
+            {"cycles": cycle_estimate(self.counts), "instructions": self.counts["sim.instructions"]}
+        )
+        of_slices = done.cumsum().loc[rates.index].diff().fillna(done.cumsum())
+        return (of_slices["cycles"] / of_slices["instructions"]).rename("estimated cycles\nper instruction")
 
 
 @dataclass(frozen=True)
@@ -125,7 +126,7 @@ def simulated_cases():
 
 
 def record_simulated_cases(programs_folder, folder):
-    """Simulate every case twice; only the function that executes is counted, not what prepares its data.
+    """Simulate every case; only the function that executes is counted, not what prepares its data.
 
     Parameters
     ----------
@@ -146,20 +147,19 @@ def record_simulated_cases(programs_folder, folder):
     """
     with on_path(programs_folder):
         for one in simulated_cases():
-            how = {
-                "every_blocks": one.every_blocks,
-                "function": _COUNTED,
-                "note": one.case.note,
-                "folder": folder,
-            }
-            record_levels(one.name, one.case.argv(operations=one.operations, seed=one.seed), CACHES, **how)
+            record_case(
+                one.name,
+                one.case.argv(operations=one.operations, seed=one.seed),
+                every_blocks=one.every_blocks,
+                function=_COUNTED,
+                note=one.case.note,
+                folder=folder,
+            )
             yield one.name
 
 
-def record_levels(name, command, caches, *, folder, every_blocks, note, function=None):
-    """Simulate a program twice: with a last level as large as the third one, and as the second.
-
-    Runs that exist are kept.
+def record_case(name, command, *, caches=CACHES, **how):
+    """Simulate a program once, with three levels of caches and prefetching; a run that exists is kept.
 
     Parameters
     ----------
@@ -167,28 +167,19 @@ def record_levels(name, command, caches, *, folder, every_blocks, note, function
         Of the recording, ``own-`` and a program's name for one that notebook 05 is to show.
     command : sequence of str
     caches : dict of str to str
-        ``I1``, ``D1``, ``L2`` and ``LL`` to size, ways and length of a line, as :data:`CACHES`.
-    folder : path-like
-        Of these recordings.
-    every_blocks : int
-        Basic blocks of an interval.
-    note : str
-        JSON: ``label``, ``size`` and ``kind`` of :class:`cmlib.workloads.micro.selection.Series`.
-    function : str, optional
-        Count only what this function and those that it calls execute.
+        ``I1``, ``D1``, ``L2`` and ``LL`` to size, ways and length of a line.
+    **how
+        ``every_blocks``, ``folder``, ``function``, and ``note``, which is JSON: ``label``, ``size`` and ``kind`` of
+        :class:`cmlib.workloads.micro.selection.Series`; as of :func:`cmlib.simulate.record_simulated`.
 
     Raises
     ------
     RecordError
         As of :func:`cmlib.simulate.record_simulated`.
     """
-    Path(folder).mkdir(parents=True, exist_ok=True)
-    first = {level: caches[level] for level in ("I1", "D1")}
-    for set_name, level in _LARGEST.items():
-        record_simulated(
-            name, command, passes=1, every_blocks=every_blocks, caches=first | {"LL": caches[level]},
-            set_name=set_name, function=function, prefetch=True, folder=folder, note=note, say=lambda told: None,
-        )  # fmt: skip
+    Path(how["folder"]).mkdir(parents=True, exist_ok=True)
+    quiet = {"say": lambda told: None}
+    record_simulated(name, command, passes=1, caches=caches, set_name=SET, prefetch=True, **quiet, **how)
 
 
 def read_simulated_series(folder, kind="micro"):
@@ -204,62 +195,29 @@ def read_simulated_series(folder, kind="micro"):
     -------
     list of Series
         By program. Index of the counts: number of the interval, from 1; the first one, which is cut off, is left out.
-        Columns as of :func:`join_levels`.
+        Columns as of :func:`cmlib.simulate.series.join_levels`.
 
     Raises
     ------
     CmlibError
-        If the runs of a program did not execute the same, or one is lacking.
+        If a program has no run with three levels.
     """
     runs = {place: existing_runs(place) for place in sorted(Path(folder).glob(f"{kind}-*/"))}
-    return [_joined(place, of_place) for place, of_place in runs.items() if of_place]
+    return [_read(place, of_place) for place, of_place in runs.items() if of_place]
 
 
-def join_levels(last, second):
-    """Counts of one program with three levels of caches.
-
-    Parameters
-    ----------
-    last, second : DataFrame, shape (n_intervals, 13)
-        From :func:`cmlib.simulate.read_series`, of runs whose last level is as large as the third one, and the second.
-
-    Returns
-    -------
-    DataFrame, shape (n_intervals, 16)
-        The columns of `last`, and ``sim.l2_instruction_misses``, ``sim.l2_load_misses`` and ``sim.l2_store_misses``.
-
-    Raises
-    ------
-    ValueError
-        If anything but misses of the last level differs: the runs did not execute the same.
-    """
-    lowest = [event for event in last if event.startswith(_LOWEST)]
-    same = last.columns.difference(lowest)
-    if not np.array_equal(last[same], second[same]):
-        raise ValueError(
-            f"two simulated runs, of {len(last)} and {len(second)} intervals, did not execute the same: their "
-            "instructions, accesses, branches or first-level misses differ."
+def _read(place, runs):
+    run, meta = next(iter(runs.items()))
+    counts, _ = read_series(read_raw(place, run).decode(errors="replace"))
+    lacking = second_level_events().index.difference(counts.columns)
+    if len(lacking):
+        raise CmlibError(
+            f"{place.name}/{run} lacks {', '.join(lacking)}: its simulations did not execute the same. Move it away "
+            f"and run `{COMMAND}`."
         )
-    names = {event: event.replace(_LOWEST, _MIDDLE) for event in lowest}
-    return pd.concat([last, second[lowest].rename(columns=names)], axis=1)
-
-
-def _joined(place, runs):
-    series = {
-        meta["set"]: read_series(read_raw(place, run).decode(errors="replace"))[0]
-        for run, meta in runs.items()
-    }
-    lacking = _LARGEST.keys() - series.keys()
-    if lacking:
-        raise CmlibError(f"{place.name}: a run of set {min(lacking)} is lacking; run `{COMMAND}`.")
-    try:
-        counts = join_levels(series[LAST], series[SECOND])
-    except ValueError as error:
-        raise CmlibError(f"{place.name}: {error} Move it away and run `{COMMAND}`.") from error
     counts.index = pd.Index(np.arange(1.0, len(counts) + 1), name="interval")
-    about = json.loads(next(iter(runs.values()))["note"])
     inner = counts.iloc[1:]  # the last slice is left out when the run is cut
-    return SimulatedSeries(place.name, 0, about, inner, inner.notna().astype(float))
+    return SimulatedSeries(place.name, 0, json.loads(meta["note"]), inner, inner.notna().astype(float))
 
 
 def _length(case):
