@@ -295,15 +295,6 @@ wrong = "slices of unseen healthy programs in a P class"
 results.number(wrong, accused.mean(), "%", note=note.format("5 or less"))
 
 # %%
-if recorded.simulated:
-    afterwards = scores.index.str.split("-").str[1].isin(simulated.WRITTEN_AFTERWARDS)
-    note = "simulated, mean of the programs; nothing was chosen with them in view"
-    new = scores[afterwards]
-    of_kind = new.groupby(new["expected"] == "N").mean(numeric_only=True)
-    results.number(f"{right}, written afterwards", of_kind.at[False, "right"], "%", note=note)
-    results.number(f"{wrong}, written afterwards", of_kind.at[True, "pathological"], "%", note=note)
-
-# %%
 share = 100 * yoo["canneal"]["p_mem_m"] / yoo["canneal"]["slices"]
 results.number(
     "slices of canneal's case labelled P_Mem_M",
@@ -312,6 +303,8 @@ results.number(
     paper=share,
     note=f"a rebuilt netlist, {recorded.note or 'measured'}",
 )
+for name, value in (simulated.blind_scores(scores) if recorded.simulated else {}).items():
+    results.number(name, value, "%", note="simulated; nothing was chosen with these in view")
 results.numbers()
 
 # %%

@@ -16,6 +16,7 @@ from cmlib.record import RecordError
 from cmlib.record.archive import check_comparable, existing_runs, read_raw
 from cmlib.simulate import cost, read_functions, record_simulated
 from cmlib.simulate.cost import estimate_cost
+from cmlib.simulate.valgrind import blocks_so_far
 from tests.processes import processes, wait_until
 from tests.simulated_runs import CACHES, build
 from tests.small_runs import add_run
@@ -172,6 +173,13 @@ def test_what_valgrind_can_not_run_comes_with_its_own_words(tmp_path):
     program = build(tmp_path / "program", name="avx512", source=source)
     with pytest.raises(RecordError, match=r"(?s)can't run .*[Uu]nrecognised instruction.*-march="):
         record_simulated("app", [program], every_blocks=EVERY, folder=tmp_path, say=lambda text: None)
+
+
+def test_progress_is_seen_where_a_part_is_long(tmp_path):
+    parts = [f"desc: Timerange: Basic block {n} - {n + 10}\n" + "0 1\n" * 50_000 for n in (0, 10)]
+    (tmp_path / "1.out").write_text("version: 1\n" + "".join(parts), encoding="utf-8")
+    (tmp_path / "2.out").write_text("version: 1\n", encoding="utf-8")
+    assert blocks_so_far(tmp_path) == 20
 
 
 def test_without_valgrind_the_package_is_named(tmp_path, no_perf):

@@ -18,6 +18,7 @@ _REFUSED = re.compile(
     r"valgrind:|unhandled|[Uu]nrecognised|the 'impossible' happened|not supported|SIGILL|Can't execute setuid"
 )
 _HEAD = re.compile(r"^(?:==|--)[0-9]+(?:==|--) ?", re.MULTILINE)
+_TIMERANGE = re.compile(rb"^desc: Timerange: Basic block [0-9]+ - ([0-9]+)$", re.MULTILINE)
 _POLL_S = 0.2
 _LINES_SHOWN = 10
 
@@ -82,7 +83,7 @@ def simulate(command, folder, *, every_blocks=None, options=(), progress=None):
     """
     intervals = [] if every_blocks is None else [f"--dump-every-bb={every_blocks}"]
     options = [*_CALLGRIND, *intervals, *options, f"--callgrind-out-file={_escaped(folder)}/%p.out"]
-    told = (lambda: progress(_blocks_so_far(folder))) if progress else None
+    told = (lambda: progress(blocks_so_far(folder))) if progress else None
     said, seconds = _run(command, folder, options, told)
     files = sorted(folder.glob("*.out"), key=lambda file: int(file.stem))
     raw = b"".join(file.read_bytes() for file in files)
@@ -186,16 +187,21 @@ def _escaped(path):
     return str(path).replace("%", "%%")
 
 
-def _blocks_so_far(folder):
-    done = 0
-    for file in folder.glob("*.out"):
+def blocks_so_far(folder):
+    """Basic blocks in the parts that Callgrind has written into a folder by now, of all processes."""
+    return sum(map(_last_block, folder.glob("*.out")))
+
+
+def _last_block(file):
+    """Basic blocks at the end of the last part in a file, which may be long."""
+    size, looked = file.stat().st_size, 1 << 16
+    while True:
         with file.open("rb") as opened:
-            opened.seek(max(0, file.stat().st_size - 65536))
-            ends = re.findall(
-                rb"^desc: Timerange: Basic block [0-9]+ - ([0-9]+)$", opened.read(), re.MULTILINE
-            )
-        done += int(ends[-1]) if ends else 0
-    return done
+            opened.seek(max(0, size - looked))
+            ends = _TIMERANGE.findall(opened.read())
+        if ends or looked >= size:
+            return int(ends[-1]) if ends else 0
+        looked *= 4
 
 
 def _text(file):

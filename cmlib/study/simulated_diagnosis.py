@@ -18,11 +18,12 @@ from cmlib.plot.simulated import simulated_phases as draw
 from cmlib.record import existing_runs
 from cmlib.record.archive import read_raw
 from cmlib.simulate import read_parts, record_simulated
-from cmlib.simulate.caches import PREFETCHING, cache_options
+from cmlib.simulate.caches import cache_options
 from cmlib.simulate.callgrind import display_name
 from cmlib.simulate.intervals import read_intervals
 from cmlib.simulate.valgrind import simulate
 from cmlib.study import simulated_fingerprint
+from cmlib.study.simulated_programs import is_prefetched
 
 # Some 3 million instructions, 0.05 s of simulation.
 EVERY_BLOCKS = 500_000
@@ -122,8 +123,7 @@ def recorded_run(name):
     folder = places.recordings_dir() / name
     for run, meta in existing_runs(folder).items():
         if source_of(meta) == VALGRIND:
-            prefetched = PREFETCHING in meta["simulator"]["options"]
-            return read_raw(folder, run).decode(errors="replace"), prefetched
+            return read_raw(folder, run).decode(errors="replace"), is_prefetched(meta)
     raise NothingRecordedError(
         f"no simulated run of {name!r} is recorded: run `cmlib record {name} --simulate -- COMMAND`."
     )

@@ -20,7 +20,7 @@ from cmlib.workloads.micro import simulated as recorded
 
 KINDS = ("micro", "unseen", "own")
 # The rates, the tree and the prefetcher were fixed before these programs were written, which none was tried on.
-WRITTEN_AFTERWARDS = ("count_keys", "tree_walk", "graph_search", "varint", "median_filter")
+_WRITTEN_AFTERWARDS = ("count_keys", "tree_walk", "graph_search", "varint", "median_filter")
 # What lies in order is prefetched: a healthy form misses nothing that counts, wherever its data lie.
 _HEALTHY = "N"
 # A program is told if something is charged so many times as large a share of the pathological form's estimated cycles
@@ -188,6 +188,32 @@ def miss_rates(fingerprints):
             about = {"level": level[0], "working set [KiB]": one.about["size"] / 1024, "form": form}
             rows.append(about | missed)
     return pd.DataFrame(rows).sort_values(["working set [KiB]", "form"], ignore_index=True)
+
+
+def blind_scores(scores):
+    """Scores of the programs that were written when rates, tree and prefetcher were fixed.
+
+    Parameters
+    ----------
+    scores : DataFrame
+        From :func:`cmlib.study.fingerprint.score`.
+
+    Returns
+    -------
+    dict of str to float
+        What is scored, to the mean of the programs [percent].
+    """
+    new = scores[scores.index.str.split("-").str[1].isin(_WRITTEN_AFTERWARDS)]
+    healthy = new["expected"] == _HEALTHY
+    return {
+        "programs written afterwards: pathological slices in the right class": new.loc[
+            ~healthy, "right"
+        ].mean(),
+        "programs written afterwards: pathological slices in some P class": new.loc[
+            ~healthy, "pathological"
+        ].mean(),
+        "programs written afterwards: healthy slices in a P class": new.loc[healthy, "pathological"].mean(),
+    }
 
 
 def agreement(measured, simulated, slice_s=study.SLICE_S):

@@ -5,7 +5,7 @@ import pandas as pd
 from cmlib import store
 from cmlib.archive.runs import VALGRIND, source_of
 from cmlib.errors import UnfitRecordingError
-from cmlib.simulate.valgrind import extra_options
+from cmlib.simulate.caches import PREFETCHING
 from cmlib.study.commands import command_to_compare, command_to_diagnose
 from cmlib.study.data import interval_runs
 
@@ -87,7 +87,7 @@ def say_simulated(url, program):
 
 def is_prefetched(meta):
     """Whether streams were prefetched in a simulated run, as where the tree of the micro-benchmarks was trained."""
-    return set(extra_options(prefetch=True)) <= set(meta["simulator"]["options"])
+    return PREFETCHING in meta["simulator"]["options"]
 
 
 def refuse_simulated(url, programs, why):
