@@ -264,7 +264,7 @@ results.table(
 #
 # The hardest test has fourteen programs whose code differs from the micro-benchmarks', some at two sizes, with one known pathology each, and their non-pathological forms. Two errors are possible: a pathology that is missed, and, more costly, a false alarm on a non-pathological program. Goals were set beforehand: at least 90 % of a pathological program's slices in its class, at most 5 % of a non-pathological one's in any P class.
 #
-# Simulated scores of nine programs are optimistic: which rates the tree is given, where its thresholds lie, and what is prefetched were chosen with them in view. Five (count_keys, tree_walk, graph_search, varint and median_filter) were written when all this was fixed, and simulated once; their score stands apart.
+# Simulated scores of nine programs are optimistic: which rates the tree is given, where its thresholds lie, and what is prefetched were chosen with them in view. Five (count_keys, tree_walk, graph_search, varint and median_filter) were simulated last, when all this was fixed; their score stands apart.
 #
 # Two simulated programs that suffer from memory are called P_Mem_L3 in most slices: netlist, whose data outgrow the last level only as it loads, and graph_search. KCachegrind's estimate charges a whole cycle for an instruction and 100 for a miss of the last level, where a processor executes several instructions a cycle and waits longer; so those misses are 34 % of graph_search's estimated cycles, and the threshold is at 38 %.
 
@@ -319,16 +319,16 @@ results.finding(
 # %% [markdown]
 # ## How far are simulated counts from a processor's?
 #
-# bzip2 and gcc are recorded on a processor (AMD Zen 5, other notebooks) and simulated, with caches as large as that one's, and streams prefetched, never too late. It is not the same run: the processor compressed a tar of 285 MB and compiled 9 MB of C, the simulation 6 MB of Python's library and 40 functions, with the versions of Debian 12; versions and inputs of the former are not known. The processor counts micro-operations, speculative ones among them, where the simulation counts instructions.
+# bzip2 and gcc are recorded on a processor (AMD Zen 5, other notebooks) and simulated, with caches as large as that one's, and prefetching as above. It is not the same run: the processor compressed a tar of 285 MB and compiled 9 MB of C, the simulation 6 MB of Python's library and 40 functions, with the versions of Debian 12; versions and inputs of the former are not known. The processor counts micro-operations, speculative ones among them, where the simulation counts instructions.
 #
-# Conditional branches agree to 1.5 % though the inputs differ. Loads and stores are fewer in the simulation, which counts no speculative ones and an instruction that does both once. Mispredictions are 1.4 and 2.1 times the processor's, by a simpler predictor. Misses of the first level are within a quarter; behind it they are off by up to five times, and by more for bzip2's few from memory.
+# Conditional branches agree to 6 % though the inputs differ. Loads and stores are fewer in the simulation, which counts no speculative ones and an instruction that does both once. Mispredictions are 1.6 and 2.1 times the processor's, by a simpler predictor. Misses of the first level are within a quarter; behind it they are off by up to seven times, and by more for bzip2's few from memory.
 #
 # What others found:
 #
 # - Instructions: of 101 runs of SPEC CPU 2000 and 2006 that Weaver and McKee published (IISWC 2008, final set), Valgrind's count differs from a Core 2's by 0.00017 % in the median and by more than 0.2 % in four, where Valgrind's floating point rounds otherwise (art, by 50 %; soplex, by 6 %). Pin's and QEMU's medians are 0.00005 and 0.00006 % of 102 runs.
 # - Time: gem5, which simulates a pipeline in detail, errs by 13 % in the mean of SPEC CPU2006 after it was tuned to one board (Gutierrez et al., ISPASS 2014). Valgrind simulates no time.
 #
-# Conclusions that rest on exact counts hold on a processor: how much more a version executes, and where. Those on the kind of bottleneck hold where the model's reason is the processor's: random accesses to more than a cache holds, branches that no predictor can know. Rates of misses and of mispredictions do not carry over: the simulated tree calls nearly all of gcc's slices P_CPU, for 12.9 mispredictions per 1,000 instructions; at the processor's 6.0 it would call none so. Nothing can be said of time, of latencies that overlap, of translation of addresses, or of threads that wait for each other.
+# Conclusions that rest on exact counts hold on a processor: how much more a version executes, and where. Those on the kind of bottleneck hold where the model's reason is the processor's: random accesses to more than a cache holds, branches that no predictor can know. Rates of misses and of mispredictions do not carry over: half of bzip2's slices are P_CPU for 10 mispredictions per 1,000 instructions, of which a processor has 6.3. Nothing can be said of time, of latencies that overlap, of translation of addresses, or of threads that wait for each other.
 #
 # Where the micro-benchmarks are recorded with a processor's counters and simulated too, a tree is trained on each, and both are asked about the programs that neither has seen. Working sets differ: each lies in the levels of its own caches.
 

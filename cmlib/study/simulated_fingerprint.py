@@ -19,8 +19,8 @@ from cmlib.workloads.micro import micro_benchmarks
 from cmlib.workloads.micro import simulated as recorded
 
 KINDS = ("micro", "unseen", "own")
-# The rates, the tree and the prefetcher were fixed before these programs were written, which none was tried on.
-_WRITTEN_AFTERWARDS = ("count_keys", "tree_walk", "graph_search", "varint", "median_filter")
+# The rates, the tree and the prefetcher were fixed before these programs were simulated.
+_SIMULATED_LAST = ("count_keys", "tree_walk", "graph_search", "varint", "median_filter")
 # What lies in order is prefetched: a healthy form misses nothing that counts, wherever its data lie.
 _HEALTHY = "N"
 # A program is told if something is charged so many times as large a share of the pathological form's estimated cycles
@@ -191,7 +191,7 @@ def miss_rates(fingerprints):
 
 
 def blind_scores(scores):
-    """Scores of the programs that were written when rates, tree and prefetcher were fixed.
+    """Scores of the programs that were not simulated before rates, tree and prefetcher were fixed.
 
     Parameters
     ----------
@@ -203,16 +203,14 @@ def blind_scores(scores):
     dict of str to float
         What is scored, to the mean of the programs [percent].
     """
-    new = scores[scores.index.str.split("-").str[1].isin(_WRITTEN_AFTERWARDS)]
+    new = scores[scores.index.str.split("-").str[1].isin(_SIMULATED_LAST)]
     healthy = new["expected"] == _HEALTHY
     return {
-        "programs written afterwards: pathological slices in the right class": new.loc[
-            ~healthy, "right"
-        ].mean(),
-        "programs written afterwards: pathological slices in some P class": new.loc[
+        "programs simulated last: pathological slices in the right class": new.loc[~healthy, "right"].mean(),
+        "programs simulated last: pathological slices in some P class": new.loc[
             ~healthy, "pathological"
         ].mean(),
-        "programs written afterwards: healthy slices in a P class": new.loc[healthy, "pathological"].mean(),
+        "programs simulated last: healthy slices in a P class": new.loc[healthy, "pathological"].mean(),
     }
 
 
