@@ -14,7 +14,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests import databases, needs, small_runs, smoke_profile
+# jsonschema, which Jupyter loads, does as well without its parser of IRIs: it takes each process a second to build.
+sys.modules.setdefault("rfc3987_syntax", None)
+
+from tests import databases, needs, small_runs, smoke_profile  # noqa: E402
 
 FAKE = Path(__file__).parent / "fake"
 
