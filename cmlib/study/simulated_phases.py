@@ -5,7 +5,7 @@ import pandas as pd
 from cmlib import places
 from cmlib.archive.runs import VALGRIND, source_of
 from cmlib.errors import UnfitRecordingError
-from cmlib.fingerprint.simulated import INSTRUCTIONS, NOTHING_ELSE, advice, contributions
+from cmlib.fingerprint.simulated import INSTRUCTIONS, NAMED_FROM, NOTHING_ELSE, advice, contributions
 from cmlib.record import existing_runs
 from cmlib.study.commands import command_to_diagnose
 from cmlib.study.simulated_diagnosis import explained, recorded_run, simulated_profile
@@ -107,7 +107,7 @@ def say_estimated(profile):
     executed = 100 * parts[INSTRUCTIONS] / parts.sum()
     label, functions, share = _largest(profile.phases)
     standing = (
-        "nothing else stands out in any phase"
+        "nothing else stands out in phases of a tenth of it"
         if label == NOTHING_ELSE
         else f"**{label}** stand out in phases with {100 * share:.0f} % of it"
     )
@@ -145,9 +145,10 @@ def refuse_own(program):
 
 
 def _largest(phases):
-    """What stands out beside instructions in phases of most estimated cycles, and the functions of the largest."""
-    standing = phases[phases["label"] != NOTHING_ELSE]
-    standing = standing if len(standing) else phases
-    label = standing.groupby("label")["share"].sum().idxmax()
-    own = standing[standing["label"] == label]
+    """What stands out beside instructions in phases of a tenth of the estimated cycles or more, their share, and the
+    functions of the longest."""
+    shares = phases.groupby("label")["share"].sum().drop(NOTHING_ELSE, errors="ignore")
+    stands_out = len(shares) and shares.max() >= NAMED_FROM
+    label = shares.idxmax() if stands_out else NOTHING_ELSE
+    own = phases[phases["label"] == label] if stands_out else phases
     return label, own.loc[own["share"].idxmax(), "functions"], own["share"].sum()
