@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from cmlib.events import is_simulated, simulated_events
 from cmlib.study.phases import say_phases, say_value
 from cmlib.study.targets import of_its_mean
+from cmlib.study.units import simulated_kind
 
 
 def event_bars(spread, n=5):
@@ -64,4 +64,4 @@ def say_followed(data, refined, spread, chosen=""):
 
 
 def _kind(event):
-    return f"{simulated_events().at[event, 'kind']}, " if is_simulated(event) else ""
+    return f"{kind}, " if (kind := simulated_kind(event)) else ""

@@ -1,7 +1,7 @@
 """What was found about one program, in sentences for people who know no event by name."""
 
-from cmlib.events import is_simulated, simulated_events
 from cmlib.study.targets import IPC, of_its_mean
+from cmlib.study.units import simulated_kind
 
 _FEW = ("", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
@@ -122,7 +122,7 @@ def _counts(event, table):
 
 
 def _kind(event):
-    return f"{simulated_events().at[event, 'kind']}: " if is_simulated(event) else ""
+    return f"{kind}: " if (kind := simulated_kind(event)) else ""
 
 
 def _direction(slope, target):

@@ -6,6 +6,7 @@ import pandas as pd
 
 from cmlib import store
 from cmlib.archive.runs import VALGRIND, source_of
+from cmlib.events import second_level_events, simulated_events
 from cmlib.simulate.series import INSTRUCTIONS_PER_SECOND
 
 INSTRUCTIONS = "sim.instructions"
@@ -70,3 +71,9 @@ def in_instructions(index):
 def axis_of(index):
     """What stands below the axis of a series over time, or over progress in instructions."""
     return (_SIMULATED if in_instructions(index) else _MEASURED).axis
+
+
+def simulated_kind(event):
+    """Whether a simulated event is exact or modelled, in a word; empty for what a processor counts."""
+    kinds = pd.concat([simulated_events(), second_level_events()])["kind"]
+    return kinds.get(event, "")
