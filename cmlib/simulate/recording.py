@@ -21,6 +21,10 @@ from cmlib.simulate.series import REPEATS, as_events, difference, read_series
 from cmlib.simulate.valgrind import check_valgrind, simulate
 
 SET = "sim"
+_WHY = (
+    "The program depends on time, on random numbers (Python's strings: set PYTHONHASHSEED=0) or on the order of its "
+    "threads; as it is, read means of several --runs."
+)
 
 
 def record_simulated(
@@ -173,8 +177,7 @@ def _checked(outcomes):
         )
     return outcomes[:1], (
         f"Misses of the second-level cache are not kept: the simulations differ by {100 * apart:.2g} % in "
-        "instructions. The program depends on time, on random numbers or on the order of its threads, so read means of "
-        "several --runs."
+        f"instructions. {_WHY}"
     )
 
 
@@ -237,6 +240,5 @@ def _say_repeats(target, set_name, say):
         say(f"The {len(runs)} runs executed the same instructions, to {100 * apart:.2g} %.")
     else:
         say(
-            f"The {len(runs)} runs differ by {100 * apart:.2g} % in instructions, more than {100 * REPEATS:g} %: the "
-            "program depends on time, on random numbers or on the order of its threads, so read means of several runs."
+            f"The {len(runs)} runs differ by {100 * apart:.2g} % in instructions, more than {100 * REPEATS:g} %. {_WHY}"
         )
