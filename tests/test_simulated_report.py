@@ -82,6 +82,8 @@ def test_phases_come_with_functions_and_what_to_do(live, manifests):
     assert told["picture"]["alt"].endswith("not measured.") and told["advice"]
     phases = (live / "01_collection/phases.csv").read_text(encoding="utf-8").splitlines()
     assert phases[0] == "program,from,to,estimated cycles [%],what stands out,functions" and len(phases) > 2
+    drawn = (live / "01_collection/rates-0.svg").read_text(encoding="utf-8")
+    assert "sim.ll_load_misses (modelled)" in drawn and "sim.loads -->" in drawn
     # Misses are told apart from what was executed wherever a figure names them.
     ranked = (live / "03_ranking/importances.csv").read_text(encoding="utf-8")
     assert "(modelled)" in ranked and "sim.loads (modelled)" not in ranked

@@ -5,13 +5,14 @@ import pandas as pd
 
 from cmlib import store
 from cmlib.archive.runs import VALGRIND, source_of
+from cmlib.events import MODELLED
 from cmlib.schedule import PINNED
 from cmlib.study.commands import command_again
 from cmlib.study.data import interval_runs, whole_intervals
 from cmlib.study.event_tables import event_table, known_sums
 from cmlib.study.phases import say_phases
 from cmlib.study.simulated_programs import say_simulated, simulator, simulators
-from cmlib.study.units import INSTRUCTIONS, event_rates
+from cmlib.study.units import INSTRUCTIONS, event_rates, simulated_kind
 
 _KIND = {"ocoe": "OCOE", "mlpx": "MLPX"}
 
@@ -130,14 +131,15 @@ def rates(url, program, *, n=8):
     -------
     dict of str to dict of str to Series
         Event to name of the run to its rate, as :func:`cmlib.study.units.event_rates` gives it. The instructions of a
-        simulated run are left out.
+        simulated run are left out, and its modelled events say so after their names.
     """
     grouped = {}
     for run in _runs(url, [program]):
         counts, _ = whole_intervals(run)
         for event, rate in event_rates(run, counts).items():
             if counts[event].sum() > 0 and event != INSTRUCTIONS:
-                grouped.setdefault(event, {})[run.meta["run"]] = rate
+                name = f"{event} (modelled)" if simulated_kind(event) == MODELLED else event
+                grouped.setdefault(name, {})[run.meta["run"]] = rate
     return dict(list(grouped.items())[: None if simulator(url, program) else n])
 
 

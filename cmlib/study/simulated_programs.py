@@ -74,7 +74,7 @@ def say_simulated(url, program):
     """
     meta = _first(url, [program])
     caches = {name: int(shape.split()[0]) / 1024 for name, shape in meta["simulator"]["caches"].items()}
-    sizes = ", ".join(f"{size:,.0f} KiB ({name})" for name, size in caches.items())
+    sizes = ", ".join(f"{size:,.0f} KiB ({name})" for name, size in sorted(caches.items(), key=_by_size))
     asked = [f"``{command_to_compare(meta)}`` tells whether another version executes more"]
     if not is_prefetched(meta):
         asked.insert(0, f"``{command_to_diagnose(meta)}`` names the class of each phase")
@@ -94,6 +94,10 @@ def refuse_simulated(url, programs, why):
     """Raise an UnfitRecordingError that says why a question is none for simulated programs; of others do nothing."""
     if simulator(url, programs[0]):
         raise UnfitRecordingError(f"{', '.join(programs)} is simulated, not measured: {why}")
+
+
+def _by_size(cache):
+    return cache[1]
 
 
 def _first(url, programs):
