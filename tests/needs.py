@@ -54,14 +54,19 @@ def is_there(name):
     return bool(THINGS[name][0]())
 
 
+def missing(item):
+    """Names of what a test lacks."""
+    wanted = dict.fromkeys(name for mark in item.iter_markers("needs") for name in mark.args)
+    return [name for name in wanted if not is_there(name)]
+
+
 def check(item):
     """Skip a test that lacks something, or fail it in CI."""
-    wanted = dict.fromkeys(name for mark in item.iter_markers("needs") for name in mark.args)
-    missing = [name for name in wanted if not is_there(name)]
-    if not missing:
+    lacking = missing(item)
+    if not lacking:
         return
     message = "; ".join(
-        f"{name} is missing or does not work: apt-get install {THINGS[name][1]}" for name in missing
+        f"{name} is missing or does not work: apt-get install {THINGS[name][1]}" for name in lacking
     )
     if os.environ.get("CI"):
         pytest.fail(message)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from cmlib import report
 from cmlib.archive import locked
+from tests import needs
 from tests.browser.lab import guarded
 
 _READ_BY = {"smoke", "smoke_folder"}  # fixtures
@@ -46,9 +47,10 @@ def make(folder):
 
 @contextlib.contextmanager
 def being_made(items, tmp_path_factory):
-    """Have the first process make them while the block runs, if any test reads them."""
+    """Have the first process make them while the block runs, if any test reads them that is not skipped."""
     first = os.environ.get("PYTEST_XDIST_WORKER", "gw0") == "gw0"
-    if not first or not any(_READ_BY & set(item.fixturenames) for item in items):
+    reading = (item for item in items if _READ_BY & set(item.fixturenames))
+    if not first or all(needs.missing(item) for item in reading):
         yield None
         return
     folder = folder_of(tmp_path_factory)
