@@ -78,7 +78,7 @@ def test_a_program_is_recorded(folder):
 @pytest.mark.needs("perf")
 def test_a_running_service_is_recorded(folder):
     with subprocess.Popen(["sh", "-c", "while :; do ls / >/dev/null; done"]) as service:
-        done = typed(SERVICE, **{"812": str(service.pid), "60": "0.5"})
+        done = typed(SERVICE, **{"812": str(service.pid), "60": "2"})
         service.kill()
     assert done.exit_code == 0, done.output
     assert "counting sh (process" in done.stderr and "cmlib run live -p program=service" in done.stdout

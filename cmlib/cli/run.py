@@ -23,12 +23,9 @@ def run(profile, notebooks, given, jobs):
     from cmlib.report import run_profile
 
     parameters = dict(_parameter(text) for text in given) | ({} if jobs is None else {"jobs": jobs})
-    try:
-        click.echo(run_profile(profile, notebooks, parameters))
-    except KeyboardInterrupt:
-        # It would tell of the cell that was interrupted, with its traceback, when everything has been said.
-        logging.getLogger("asyncio").setLevel(logging.CRITICAL)
-        raise
+    # Of a cell that is interrupted it would tell with a traceback, when everything has been said.
+    logging.getLogger("asyncio").setLevel(logging.CRITICAL)
+    click.echo(run_profile(profile, notebooks, parameters))
 
 
 def _parameter(text):
