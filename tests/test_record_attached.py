@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -281,3 +282,24 @@ def test_another_service_under_the_same_name_is_refused_before_it_is_counted(fak
         record.RecordError, match=r"another command: .*whole system.* there, .*\(running\).* now"
     ):
         record.record_attached("live", running.processes([os.getpid()]), request, seconds=60)
+
+
+@pytest.mark.needs("perf")
+def test_perf_that_is_refused_once_is_asked_again(data, tmp_path, monkeypatch):
+    """Linux answered "No such device" for one event while the service started a program, in one of twelve tries."""
+    tried, real = tmp_path / "tried", shutil.which("perf")
+    script = tmp_path / "bin/perf"
+    script.parent.mkdir()
+    script.write_text(
+        f"""#!/bin/sh
+case "$*" in
+  *" -p "*) echo >> {tried}; [ $(wc -l < {tried}) -gt 1 ] || {{ echo "No such device" >&2; exit 255; }} ;;
+esac
+exec {real} "$@"
+"""
+    )
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{script.parent}:{os.environ['PATH']}")
+    with service(*BUSY) as process:
+        made = attached.record_attached("app", running.processes([process.pid]), QUICK, seconds=0.3)
+    assert made.exists() and len(tried.read_text().splitlines()) == 2

@@ -25,6 +25,8 @@ from cmlib.record.session import check_room, intended
 from cmlib.schedule import plan_mlpx, with_second_reading
 
 _LINES_SHOWN = 8
+# Linux refuses an event now and then while what is counted starts and ends threads; nothing is counted then.
+_ATTEMPTS = 3
 _REFUSED = "Access to performance", "perf_event_paranoid", "Permission denied", "Operation not permitted"
 
 
@@ -116,8 +118,12 @@ def _record(target, plan, meta, running, seconds, lock, kept, say):
         check_room(folder)
         output = folder / "perf.csv"
         command = perf.attached_command(plan, meta["encodings"], str(output), running.options)
-        done = attend(command, output, running.pids, seconds, lock=lock, title=meta["program"])
-        check_room(folder)
+        for _ in range(_ATTEMPTS):
+            done = attend(command, output, running.pids, seconds, lock=lock, title=meta["program"])
+            check_room(folder)
+            if done.ended != "perf" or not _read(done).empty:
+                break
+            output.unlink(missing_ok=True)
     frame = _checked(done, plan, running)
     multiplexed = plan.mode == "mlpx" or frame.loc[frame["value"].notna(), "running"].min() < 1
     duration = float(frame["time_s"].max())
@@ -146,7 +152,7 @@ def _record(target, plan, meta, running, seconds, lock, kept, say):
 
 def _checked(done, plan, running):
     """What was counted, if it is a run."""
-    frame = perf.parse_stat(done.raw.decode(errors="replace"))
+    frame = _read(done)
     counted = ", ".join([*plan.pinned, *plan.events])
     if frame.empty and done.ended == "perf":
         raise RecordError(f"perf could not count {counted} of {_named(running)}:\n{_reason(done)}")
@@ -162,6 +168,10 @@ def _checked(done, plan, running):
             "Record it while it works."
         )
     return frame
+
+
+def _read(done):
+    return perf.parse_stat(done.raw.decode(errors="replace"))
 
 
 def _reason(done):
