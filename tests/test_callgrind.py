@@ -166,7 +166,7 @@ def test_a_run_without_simulated_caches_is_no_series():
 
 
 def test_every_simulated_event_is_described_and_its_name_is_no_processors():
-    table = pd.concat([events.simulated_events(), events.second_level_events()])
+    table = events.simulated_events(levels=3)
     assert table.index.is_unique and all(map(events.is_simulated, table.index))
     assert table["description"].is_unique and table["description"].str.fullmatch(r"[A-Z].*\.").all()
     assert list(table.index[table["kind"] == "exact"]) == [

@@ -18,8 +18,13 @@ def _table(path):
     return pd.read_csv(path, index_col="event")
 
 
-def simulated_events():
-    """The events of one simulation, in Callgrind's order.
+def simulated_events(levels=2):
+    """The events of a simulated run, in Callgrind's order.
+
+    Parameters
+    ----------
+    levels : {2, 3}
+        Of caches: those of one simulation, or of both with what the second adds.
 
     Returns
     -------
@@ -34,7 +39,7 @@ def simulated_events():
     >>> simulated_events().loc["sim.loads", ["callgrind", "kind"]].tolist()
     ['Dr', 'exact']
     """
-    return _of(LAST_LEVEL)
+    return _of(LAST_LEVEL) if levels == 2 else pd.concat([_of(LAST_LEVEL), second_level_events()])
 
 
 def second_level_events():

@@ -67,6 +67,23 @@ def contributions(counts):
     return pd.DataFrame(charged, index=counts.index)
 
 
+def added_shares(total):
+    """Shares of the estimated cycles that are added to those of the instructions, by what they are charged for.
+
+    Parameters
+    ----------
+    total : Series
+        Counts of simulated events.
+
+    Returns
+    -------
+    Series
+        :data:`CONTRIBUTORS` but the instructions, to a share of all estimated cycles (0–1).
+    """
+    parts = contributions(total.to_frame().T).iloc[0]
+    return (parts / parts.sum()).drop(INSTRUCTIONS)
+
+
 def simulated_phases(counts):
     """Phases of a simulated run, in each of which the estimated cycles go the same way.
 
@@ -112,6 +129,5 @@ def advice(label):
 
 
 def _label(counts):
-    parts = contributions(counts.to_frame().T).iloc[0]
-    added = (parts / parts.sum()).drop(INSTRUCTIONS)
+    added = added_shares(counts)
     return added.idxmax() if added.max() >= NAMED_FROM else NOTHING_ELSE

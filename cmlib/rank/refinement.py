@@ -177,11 +177,11 @@ def refine(
             f"select is {select!r} with n_folds={n_folds}; choose 'random', or 'blocks' with 2 folds or more."
         )
     _check_shares(test_share, step)
-    given = {"gives_away": gives_away, "positive": error is None}
+    error = error or relative_error
+    given = {"gives_away": gives_away, "positive": error is relative_error}
     X, y = _checked(X, y, "X", **given)
     if holdout is not None:
         holdout = _checked(*holdout, "holdout", **given, columns=X.columns)
-    error = error or relative_error
     train, test = _random_split(len(X), test_share, seed)
     blank, path = _path(X, y, step, model, boosting, importance, seed)
     kept = list(path(np.arange(len(X))))

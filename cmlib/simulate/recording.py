@@ -3,13 +3,12 @@
 import functools
 from pathlib import Path
 
-import pandas as pd
 from tqdm import tqdm
 
 from cmlib import machine, places
 from cmlib.archive import errors_as, locked, make_folder, now, remove_abandoned, working_folder
 from cmlib.archive.runs import VALGRIND, check_run, run_name
-from cmlib.events import second_level_events, simulated_events
+from cmlib.events import simulated_events
 from cmlib.record import RecordError, existing_runs
 from cmlib.record.archive import add_run, check_comparable, check_names, read_raw
 from cmlib.record.execute import find_program
@@ -217,7 +216,7 @@ def _about(name, set_name, command, version, note):
 def _plan(number, about, options):
     """What a run counts, and with which caches."""
     first, second = [*options, None][:2]
-    table = pd.concat([simulated_events(), *([second_level_events()] if second else [])])
+    table = simulated_events(levels=3 if second else 2)
     pinned, *others = table.index
     return {
         "pass": number,

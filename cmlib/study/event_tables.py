@@ -98,7 +98,7 @@ def _simulated():
 
     Figures mark the modelled ones, whose short name is longer than the event's.
     """
-    table = pd.concat([events.simulated_events(), events.second_level_events()])
+    table = events.simulated_events(levels=3)
     marked = (table.index + " (modelled)").where(table["kind"] == events.MODELLED, "")
     numbers = {"code": 0, "umask": 0, "bits": 0, "counters": 0, "core": 0, "named": False, "whole": False}
     return table.assign(abbr=marked, unit="simulated, " + table["kind"], **numbers)

@@ -120,13 +120,18 @@ def recorded_run(name):
     NothingRecordedError
         If there is none.
     """
-    folder = places.recordings_dir() / name
-    for run, meta in existing_runs(folder).items():
-        if source_of(meta) == VALGRIND:
-            return read_raw(folder, run).decode(errors="replace"), is_prefetched(meta)
-    raise NothingRecordedError(
-        f"no simulated run of {name!r} is recorded: run `cmlib record {name} --simulate -- COMMAND`."
-    )
+    if not (found := first_simulated(name)):
+        raise NothingRecordedError(
+            f"no simulated run of {name!r} is recorded: run `cmlib record {name} --simulate -- COMMAND`."
+        )
+    run, meta = found
+    return read_raw(places.recordings_dir() / name, run).decode(errors="replace"), is_prefetched(meta)
+
+
+def first_simulated(name):
+    """Name and metadata of the first simulated run of a program among the recordings; None if there is none."""
+    runs = existing_runs(places.recordings_dir() / name).items()
+    return next(((run, meta) for run, meta in runs if source_of(meta) == VALGRIND), None)
 
 
 def simulated_profile(text, prefetched=False):

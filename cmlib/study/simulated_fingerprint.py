@@ -11,7 +11,7 @@ from cmlib import places
 from cmlib.errors import NothingRecordedError
 from cmlib.events import simulated_events
 from cmlib.fingerprint import C45Classifier
-from cmlib.fingerprint.simulated import INSTRUCTIONS, NAMED_FROM, contributions
+from cmlib.fingerprint.simulated import NAMED_FROM, added_shares
 from cmlib.fingerprint.simulated_rates import EXACT_RATES, MODELLED_RATES, simulated_rates
 from cmlib.record import existing_runs
 from cmlib.study import fingerprint as study
@@ -296,19 +296,13 @@ def _merged(one):
 
 def _told(series):
     """The programs of which some case's pathological form misses or mispredicts well above the other form."""
-    charged = {one.program: _charged(one.counts.sum()) for one in series}
+    charged = {one.program: added_shares(one.counts.sum()) for one in series}
     healthy = {name: name.replace("-P", "-N", 1) for name in charged if "-P" in name}
     return {
         name.split("-")[1]
         for name, other in healthy.items()
         if other in charged and (charged[name] >= np.maximum(NAMED_FROM, _TOLD_FROM * charged[other])).any()
     }
-
-
-def _charged(total):
-    """Shares of a run's estimated cycles by what they are charged for, other than instructions."""
-    parts = contributions(total.to_frame().T).iloc[0]
-    return (parts / parts.sum()).drop(INSTRUCTIONS)
 
 
 def _key(one):

@@ -2,13 +2,10 @@
 
 import pandas as pd
 
-from cmlib import places
-from cmlib.archive.runs import VALGRIND, source_of
 from cmlib.errors import UnfitRecordingError
-from cmlib.fingerprint.simulated import INSTRUCTIONS, NAMED_FROM, NOTHING_ELSE, advice, contributions
-from cmlib.record import existing_runs
+from cmlib.fingerprint.simulated import NAMED_FROM, NOTHING_ELSE, added_shares, advice, contributions
 from cmlib.study.commands import command_to_diagnose
-from cmlib.study.simulated_diagnosis import explained, recorded_run, simulated_profile
+from cmlib.study.simulated_diagnosis import explained, first_simulated, recorded_run, simulated_profile
 from cmlib.study.simulated_programs import is_prefetched, simulator
 from cmlib.study.units import by_instructions
 
@@ -99,12 +96,11 @@ def say_estimated(profile):
     dict of str to str
         ``limits`` and ``advice``, as :meth:`cmlib.report.Results.overview` takes them.
     """
-    parts = contributions(profile.counts.sum().to_frame().T).iloc[0]
-    shares = (parts / parts.sum()).drop(INSTRUCTIONS).sort_values(ascending=False)
+    shares = added_shares(profile.counts.sum()).sort_values(ascending=False)
     charged = "".join(
         f", {100 * share:.0f} % {name}" for name, share in shares.items() if share >= _TOLD_FROM
     )
-    executed = 100 * parts[INSTRUCTIONS] / parts.sum()
+    executed = 100 * (1 - shares.sum())
     label, functions, share = _largest(profile.phases)
     standing = (
         "nothing else stands out in phases of a tenth of it"
@@ -132,9 +128,8 @@ def refuse_own(program):
     UnfitRecordingError
         If simulated runs are recorded under this name; says where its phases are, and what names their classes.
     """
-    runs = existing_runs(places.recordings_dir() / program)
-    meta = next((meta for meta in runs.values() if source_of(meta) == VALGRIND), None)
-    if meta:
+    if found := first_simulated(program):
+        _, meta = found
         classes = (
             ", with their classes"
             if is_prefetched(meta)

@@ -6,7 +6,7 @@ import pandas as pd
 
 from cmlib import store
 from cmlib.archive.runs import VALGRIND, source_of
-from cmlib.events import second_level_events, simulated_events
+from cmlib.events import simulated_events
 from cmlib.simulate.series import INSTRUCTIONS_PER_SECOND
 
 INSTRUCTIONS = "sim.instructions"
@@ -75,5 +75,4 @@ def axis_of(index):
 
 def simulated_kind(event):
     """Whether a simulated event is exact or modelled, in a word; empty for what a processor counts."""
-    kinds = pd.concat([simulated_events(), second_level_events()])["kind"]
-    return kinds.get(event, "")
+    return simulated_events(levels=3)["kind"].get(event, "")
