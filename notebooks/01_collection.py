@@ -102,7 +102,7 @@ for place, name in enumerate(name for name in programs if name not in ipc):
 # %% [markdown]
 # ## Where the estimated cycles of a simulated program go
 #
-# A simulation counts no cycles. KCachegrind's estimate is a weighted sum: 1 for each instruction, 10 for each misprediction and miss of a first-level cache, 100 for each miss of the last level. A phase begins where the shares of this sum change, and is called after the largest of them beside instructions, from a tenth on. Functions have names where the program has symbols: build it with `-g`, or install the package with its debug symbols. A class is named where streams were prefetched, as `cmlib diagnose --simulate --keep NAME` does.
+# Of measured programs nothing is drawn here; notebook 02a has where their cycles go. A simulation counts no cycles. KCachegrind's estimate is a weighted sum: 1 for each instruction, 10 for each misprediction and miss of a first-level cache, 100 for each miss of the last level. A phase begins where the shares of this sum change, and is called after the largest of them beside instructions, from a tenth on. Functions have names where the program has symbols: build it with `-g`, or install the package with its debug symbols. A class is named where streams were prefetched, as `cmlib diagnose --simulate --keep NAME` does.
 
 # %%
 profiles = simulated_phases.simulated_profiles(url, programs)
