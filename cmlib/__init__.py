@@ -1,3 +1,42 @@
 """Answers from hardware performance counters."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
+
+
+def load_example(program="gcc"):
+    """Load a real recording: twelve events that took turns on three counters, as perf printed them.
+
+    Parameters
+    ----------
+    program : {"bzip2", "gcc", "kmeans", "wordcount"}, default "gcc"
+
+    Returns
+    -------
+    cmlib.io.recording.Recording
+        `counts` [events per 100 ms] and `running` shares (0 to 1), both frames of shape (n_intervals, n_events),
+        and `meta`, such as the command and the machine (AMD Zen 5, in a virtual machine).
+
+    Raises
+    ------
+    ValueError
+        If there is no such example.
+
+    Examples
+    --------
+    >>> run = load_example("gcc")
+    >>> run.counts.shape
+    (183, 14)
+    >>> f"{run.running['ls_stlf'].mean():.2f}"
+    '0.24'
+    """
+    from cmlib.io.archive.runs import read_run
+    from cmlib.io.recording import make_recording
+    from cmlib.io.store.raw import read_counts
+    from cmlib.places import examples_dir
+
+    known = sorted(file.parent.name for file in examples_dir().glob("*/mlpx12-p0-00.json"))
+    if program not in known:
+        raise ValueError(f"there is no example {program!r}; there are {', '.join(known)}.")
+    file = examples_dir() / program / "mlpx12-p0-00.json"
+    meta = read_run(file)
+    return make_recording(meta, *read_counts(file, meta))

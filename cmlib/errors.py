@@ -6,10 +6,7 @@ class CmlibError(Exception):
 
 
 class NothingRecordedError(CmlibError):
-    """There is no recording yet of what was asked for; the message says what to run.
-
-    In a report, a notebook that raises it is left out with this message.
-    """
+    """There is no recording yet of what was asked for; the message says what to run."""
 
 
 class UnfitRecordingError(NothingRecordedError, ValueError):

@@ -4,19 +4,7 @@ import importlib
 
 
 def loader(package, homes):
-    """What a package takes as its `__getattr__` (PEP 562), so that importing it loads none of its modules.
-
-    Parameters
-    ----------
-    package : str
-        Its name.
-    homes : dict of str to str
-        Public name to the module of the package that defines it.
-
-    Returns
-    -------
-    callable
-    """
+    """What a package takes as its `__getattr__` (PEP 562), so that importing it loads none of its modules."""
 
     def load(name):
         if name not in homes:

@@ -7,11 +7,5 @@ _AS_OPTION = re.compile(r"(password=)[^&\s'\"]*", re.IGNORECASE)
 
 
 def hide(text):
-    """Write `***` for what may be a password in a text that holds URLs, also malformed ones.
-
-    Examples
-    --------
-    >>> hide("postgresql://me:secret@host/db?sslmode=require")
-    'postgresql://me:***@host/db?sslmode=require'
-    """
+    """Write `***` for what may be a password in a text that holds URLs, also malformed ones."""
     return _AS_OPTION.sub(r"\1***", _OF_USER.sub(lambda match: f"{match['user'] or ''}:***@", text))

@@ -13,10 +13,7 @@ _IN_CHECKOUT = not _WHEEL.is_dir() and (_CHECKOUT / "pyproject.toml").is_file()
 
 
 def data_dir():
-    """Folder that holds `recordings/` and `results/`.
-
-    ``$CMLIB_DATA`` if set, else `data/` of the checkout, else `./data` of the current folder.
-    """
+    """Folder that holds `recordings/` and `results/`."""
     return _chosen("CMLIB_DATA") or (_CHECKOUT if _IN_CHECKOUT else Path.cwd()) / "data"
 
 
@@ -26,20 +23,13 @@ def recordings_dir():
 
 
 def hardware_first(folder):
-    """The recordings of hardware events in a folder, where there are any; else the folder, of software events.
-
-    Machines without counters record software events in the same places; what `cmlib record-all` makes stands
-    in a folder `hardware` among them, and comes first.
-    """
+    """The recordings of hardware events in a folder, where there are any."""
     hardware = Path(folder) / HARDWARE
     return hardware if hardware.is_dir() else Path(folder)
 
 
 def results_dir():
-    """Folder of everything made from the recordings: store, figures, tables, report.
-
-    ``$CMLIB_RESULTS`` if set, else `results/` beside the recordings.
-    """
+    """Folder of everything made from the recordings: store, figures, tables, report."""
     return _chosen("CMLIB_RESULTS") or data_dir() / "results"
 
 
@@ -53,6 +43,11 @@ def papers_dir():
     return _shipped("data/papers", "papers")
 
 
+def cost_dir():
+    """Folder of what changes of misses changed, by which costs are learned."""
+    return _shipped("data/cost", "cost")
+
+
 def topdown_dir():
     """Folder of the tables of top-down categories, one YAML a microarchitecture."""
     return _shipped("data/topdown", "topdown")
@@ -63,7 +58,12 @@ def public_dir():
     return _shipped("data/public", "public")
 
 
-def elsewhere_dir():
+def examples_dir():
+    """Folder of the recordings that come with the package as examples."""
+    return _shipped("data/recordings", "recordings")
+
+
+def external_data_dir():
     """Folder in which public recordings are looked for: ``$CMLIB_PUBLIC``, or None where it is not set."""
     return _chosen("CMLIB_PUBLIC")
 
@@ -79,16 +79,15 @@ def params_dir():
 
 
 @contextlib.contextmanager
-def handed_down(results, **more):
-    """Let processes started in this block find the same data, whatever folder they run in, and write to `results`.
-
-    They find `more` in their environment, too.
-    """
+def export_environment(results, **more):
+    """Let processes started in this block find the same data, whatever folder they run in, and write to
+    `results`."""
     variables = {
+        "PYTHONSAFEPATH": "1",
         "CMLIB_DATA": str(data_dir().absolute()),
         "CMLIB_RESULTS": str(Path(results).absolute()),
     } | more
-    if elsewhere := elsewhere_dir():
+    if elsewhere := external_data_dir():
         variables["CMLIB_PUBLIC"] = str(elsewhere)
     with compiling(results), _environment(variables):
         yield
@@ -96,16 +95,7 @@ def handed_down(results, **more):
 
 @contextlib.contextmanager
 def compiling(results=None):
-    """Let Numba keep compiled code in this block: it uses package or home, and can't be imported without either.
-
-    Where neither can be written, it is kept among the results, and if these can't be written, in a folder that goes
-    with the block.
-
-    Parameters
-    ----------
-    results : path, optional
-        `data/results` by default.
-    """
+    """Let Numba keep compiled code in this block."""
     if "NUMBA_CACHE_DIR" in os.environ or any(map(_writable, (_PACKAGE, _home()))):
         yield
         return

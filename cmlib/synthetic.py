@@ -42,28 +42,7 @@ class PlantedPairs(NamedTuple):
 
 
 def multiplexed_series(n=300, *, n_spikes=4, n_gaps=12, n_zeros=6, in_gaps=np.nan, seed=0):
-    """A series with spikes, gaps and true zeros at known places.
-
-    Parameters
-    ----------
-    n : int, default 300
-        Intervals; `n_spikes`, `n_gaps` and `n_zeros` of them, none twice, are spoilt.
-    n_spikes : int, default 4
-        Samples 12 to 20 times as high as the series.
-    n_gaps : int, default 12
-        Intervals in which the event had no turn (running share 0).
-    n_zeros : int, default 6
-        Intervals in which it ran and did not happen; zero in the truth too.
-    in_gaps : float, default NaN
-        What stands in a gap; the CounterMiner paper found zeros there.
-    seed : int, default 0
-
-    Returns
-    -------
-    PlantedSeries
-        ``values`` and ``truth`` [events per interval], ``running`` (share, 0 to 1) and the
-        places ``spikes``, ``gaps``, ``zeros`` (bool), each an array of shape (n,).
-    """
+    """A series with spikes, gaps and true zeros at known places."""
     rng = np.random.default_rng(seed)
     places = rng.permutation(n)[: n_spikes + n_gaps + n_zeros]
     spikes, gaps, zeros = (
@@ -79,26 +58,7 @@ def multiplexed_series(n=300, *, n_spikes=4, n_gaps=12, n_zeros=6, in_gaps=np.na
 
 
 def multiplexed_run(n_intervals=200, n_groups=4, *, n_slices=25, restless=0.35, seed=0):
-    """A run whose groups of three events take turns, slice by slice, on the counters.
-
-    Every event is a mixture of three activities of the program, which change within
-    an interval as well as from one to the next; ``instructions`` and ``cycles`` are counted
-    all the time. An estimate is what was seen, divided by the running share.
-
-    Parameters
-    ----------
-    n_intervals, n_groups : int
-    n_slices : int, default 25
-        Slices of rotation in an interval; not a multiple of `n_groups`, so that shares vary.
-    restless : float, default 0.35
-        Standard deviation of an activity's logarithm from slice to slice.
-    seed : int, default 0
-
-    Returns
-    -------
-    PlantedRun
-        Frames of shape (n_intervals, 2 + 3 * n_groups), index ``time_s``.
-    """
+    """A run whose groups of three events take turns, slice by slice, on the counters."""
     rng = np.random.default_rng(seed)
     n = n_intervals * n_slices
     slow = np.repeat(_slow(rng, n_intervals, 3), n_slices, axis=0)
@@ -118,25 +78,7 @@ def multiplexed_run(n_intervals=200, n_groups=4, *, n_slices=25, restless=0.35, 
 
 
 def driver_data(n_steps=200, n_events=60, *, noise=0.02, seed=0):
-    """Rates of many events, one of which drives IPC.
-
-    Events move slowly, as the phases of a program do, and share two causes, so
-    that every one of them goes along with IPC a little. The driver takes a
-    bent share of it away, five more a tenth as much, the rest nothing.
-
-    Parameters
-    ----------
-    n_steps, n_events : int
-        Shape of the matrix; at least 6 events.
-    noise : float, default 0.02
-        Standard deviation of what IPC owes to no event [instructions per cycle].
-    seed : int, default 0
-
-    Returns
-    -------
-    PlantedDriver
-        ``X`` (index ``progress``), ``ipc`` (positive) and ``driver``, one of its columns.
-    """
+    """Rates of many events, one of which drives IPC."""
     rng = np.random.default_rng(seed)
     levels = _phases(rng, n_steps, n_events)
     acting = rng.permutation(n_events)[:6]
@@ -146,31 +88,7 @@ def driver_data(n_steps=200, n_events=60, *, noise=0.02, seed=0):
 
 
 def product_pair_data(n_steps=300, n_events=10, n_pairs=2, *, noise=0.02, seed=0):
-    """Rates of events that all act on IPC, some pairs of them as a product.
-
-    Every event bends IPC by itself; in the planted pairs the effect of one event
-    also depends on the other.
-
-    Parameters
-    ----------
-    n_steps, n_events : int
-    n_pairs : int, default 2
-        Pairs, no event in two of them.
-    noise : float, default 0.02
-        Standard deviation of what IPC owes to no event [instructions per cycle].
-    seed : int, default 0
-
-    Returns
-    -------
-    PlantedPairs
-        ``X`` (index ``progress``), ``ipc`` (positive) and ``pairs``, each two columns in
-        order of their names.
-
-    Raises
-    ------
-    ValueError
-        If there are too few events for so many pairs.
-    """
+    """Rates of events that all act on IPC, some pairs of them as a product."""
     if 2 * n_pairs > n_events:
         raise ValueError(f"{n_pairs} pairs need {2 * n_pairs} events; there are {n_events}.")
     rng = np.random.default_rng(seed)

@@ -1,52 +1,37 @@
 """Which functions a new version changed, and so where regions belong (AutoPerf, §3.1)."""
 
-import functools
-import importlib
+import ast
+import itertools
+import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
-from cmlib.errors import CmlibError
-
-SUFFIXES = {
-    **dict.fromkeys((".c",), "c"),
-    **dict.fromkeys((".cc", ".cpp", ".cxx", ".c++", ".h", ".hh", ".hpp", ".hxx", ".ipp", ".inl"), "cpp"),
-    **dict.fromkeys((".py",), "python"),
-}
-_SCOPES = {
-    "namespace_definition",
-    "class_specifier",
-    "struct_specifier",
-    "class_definition",
-    "function_definition",
-}
-_SMALL = 2
+_C_SUFFIXES = (".c", ".cc", ".cpp", ".cxx", ".c++", ".h", ".hh", ".hpp", ".hxx", ".ipp", ".inl")
+SUFFIXES = {**dict.fromkeys(_C_SUFFIXES, "c"), ".py": "python"}
+_MOST_STATEMENTS = 2  # of a small function
+_C_TOKEN = re.compile(
+    r"""(?P<skipped>//[^\n]*|/\*.*?\*/|^[ \t]*\#(?:[^\n\\]|\\.)*|\s+)"""
+    r"""|R"\((?:.*?)\)"|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|\w+|::|->|[-+*/%&|^=!<>]=|<<|>>|\+\+|--|.""",
+    re.DOTALL | re.MULTILINE,
+)
+# Words before a bracket that are no function's name.
+_C_KEYWORDS = frozenset(
+    re.findall(
+        r"\w+",
+        "if for while switch catch return sizeof alignof decltype noexcept void int long short char bool float "
+        "double unsigned signed auto alignas __attribute__ __declspec static_assert do else new delete throw",
+    )
+)
+_CALL = re.compile(r"\b(\w+)(?: <[\w :,*&<>]*>)? \(")
 
 
 @dataclass(frozen=True)
 class Function:
-    """A function as it stands in a source file.
-
-    Attributes
-    ----------
-    path : str
-        Relative to the tree's root.
-    line : int
-    name : str
-        With its namespaces and classes.
-    parameters : tuple of str
-        Tokens of the parameter list.
-    tokens : tuple of str
-        All of its tokens, without comments and docstrings.
-    calls : frozenset of str
-        Last names of what it calls.
-    small : bool
-        Inline, or of at most two statements.
-    local : bool
-        Static in its file, so that only functions there can call it.
-    """
+    """A function of a source file: name with its scopes, tokens without comments, last names of what it calls;
+    `small` if inline or of at most two statements, `local` if only its own file can call it."""
 
     path: str
     line: int
@@ -63,30 +48,7 @@ class Function:
 
 
 def changed_functions(old, new):
-    """Functions of C, C++ and Python that were changed, added or removed between two source trees.
-
-    Functions are matched by name, then by parameters; layout, comments, docstrings and moves between files
-    are no changes. Where a function is new, or a small wrapper, regions belong into its callers: into theirs
-    in turn, as long as those are new or small too.
-
-    Parameters
-    ----------
-    old, new : path-like
-        Folders, or single files.
-
-    Returns
-    -------
-    DataFrame
-        Columns function, change ("changed", "added", "removed"), small, location (path:line; of the old tree
-        if removed), and targets: tuple of the functions to annotate, empty for removed ones.
-
-    Raises
-    ------
-    ValueError
-        If one of the two isn't there, or holds no source file.
-    CmlibError
-        If the packages of the extra ``sources`` are not installed.
-    """
+    """Functions of C, C++ and Python that were changed, added or removed between two source trees."""
     before, after = read_functions(old), read_functions(new)
     callers = _callers(after)
     pairs = [(name, _match(before[name], after[name])) for name in {**after, **before}]
@@ -103,23 +65,7 @@ def changed_functions(old, new):
 
 
 def read_functions(tree):
-    """All functions of a source tree.
-
-    Parameters
-    ----------
-    tree : path-like
-        Folder, or single file.
-
-    Returns
-    -------
-    dict of str to list of Function
-        By name; empty for unknown names.
-
-    Raises
-    ------
-    ValueError
-        If it isn't there, or holds no source file.
-    """
+    """All functions of a folder or file, lists by name; a ValueError if it holds no source."""
     root = Path(tree)
     files = [root] if root.is_file() else sorted(path for path in root.rglob("*") if path.is_file())
     sources = [path for path in files if path.suffix.lower() in SUFFIXES]
@@ -130,141 +76,121 @@ def read_functions(tree):
     functions = defaultdict(list)
     for path in sources:
         name = path.name if path == root else path.relative_to(root).as_posix()
-        for function in functions_in(path.read_bytes(), SUFFIXES[path.suffix.lower()], name):
+        text = path.read_text(encoding="utf-8", errors="replace")
+        for function in functions_in(text, SUFFIXES[path.suffix.lower()], name):
             functions[function.name].append(function)
     return functions
 
 
 def functions_in(source, language, path=""):
-    """Functions defined in a source text.
-
-    Parameters
-    ----------
-    source : bytes
-    language : {"c", "cpp", "python"}
-    path : str
-        Noted in the functions.
-
-    Returns
-    -------
-    list of Function
-        In the order of their definitions. What the grammar can't read is passed over.
-    """
-    functions = []
-    for node in _walk(_parser(language).parse(source).root_node):
-        if node.type == "function_definition" and (head := _head(node)) is not None:
-            functions.append(_function(node, *head, path))
-    return functions
-
-
-@functools.cache
-def _parser(language):
+    """Functions defined in a source text; none in Python that can't be parsed."""
+    if language == "c":
+        return list(_functions_of_c(source, path))
     try:
-        tree_sitter, grammar = map(importlib.import_module, ("tree_sitter", f"tree_sitter_{language}"))
-    except ModuleNotFoundError as error:
-        raise CmlibError(
-            f"{error.name} is not installed, which reads source files: pip install 'cmlib[sources]'"
-        ) from error
-    return tree_sitter.Parser(tree_sitter.Language(grammar.language()))
+        return list(_functions_of_python(ast.parse(source), path))
+    except SyntaxError:
+        return []
 
 
-def _function(node, name, parameters, path):
-    separator = "::" if node.child_by_field_name("declarator") else "."
-    scopes = []
-    outer = node.parent
-    while outer is not None:
-        if outer.type in _SCOPES and (scope := _name(outer)):
-            scopes.append(scope)
-        outer = outer.parent
-    body = node.child_by_field_name("body")
-    inside = list(_walk(body))
-    statements = [
-        part for part in inside if part.type.endswith(("_statement", "declaration")) and not _is_frame(part)
-    ]
-    called = (
-        part.child_by_field_name("function") for part in inside if part.type in {"call_expression", "call"}
-    )
-    specifiers = {child.text for child in node.children if child.type == "storage_class_specifier"}
+def _functions_of_python(node, path, scopes=()):
+    for inner in ast.iter_child_nodes(node):
+        named = isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        yield from _functions_of_python(inner, path, (*scopes, inner.name) if named else scopes)
+        if not named or isinstance(inner, ast.ClassDef):
+            continue
+        if ast.get_docstring(inner) is not None:
+            inner.body = inner.body[1:] or [ast.Pass()]
+        parts = [part for statement in inner.body for part in ast.walk(statement)]
+        called = (part.func for part in parts if isinstance(part, ast.Call))
+        yield Function(
+            path=path,
+            line=inner.lineno,
+            name=".".join([*scopes, inner.name]),
+            parameters=(ast.dump(inner.args),),
+            tokens=(ast.dump(inner),),
+            calls=frozenset(getattr(one, "attr", getattr(one, "id", "")) for one in called),
+            small=sum(isinstance(part, ast.stmt) for part in parts) <= _MOST_STATEMENTS,
+            local=False,
+        )
+
+
+def _functions_of_c(source, path):
+    """By braces: what stands before one says whether a scope, a function or something else begins."""
+    found = [match for match in _C_TOKEN.finditer(source) if match["skipped"] is None]
+    tokens, scopes, head, at = [match[0] for match in found], [], 0, 0
+    while at < len(tokens):
+        if tokens[at] == "{":
+            opened, end = _c_name(tokens[head:at]), _matching(tokens, at, "{", "}")
+            if opened is None or end is None:
+                scopes.append(_c_scope(tokens[head:at]))
+            else:
+                name, first = opened
+                yield _c_function(tokens[head:end], name, first, at - head, scopes, path,
+                                  source.count("\n", 0, found[head].start()) + 1)  # fmt: skip
+                at = end - 1
+        elif tokens[at] == "}" and scopes:
+            scopes.pop()
+        if tokens[at] in "{};" or (
+            tokens[at] == ":" and tokens[at - 1] in ("public", "private", "protected")
+        ):
+            head = at + 1
+        at += 1
+
+
+def _c_name(head):
+    """The name in a function's head, and where its parameters begin; None if it is none."""
+    if "operator" in head:
+        start = head.index("operator")
+        first = next((i for i in range(start + 2, len(head)) if head[i] == "("), None)
+        word = " " if head[start + 1].isalpha() else ""
+        return first and ("operator" + word + "".join(head[start + 1 : first]), first)
+    depth = 0
+    for at, token in enumerate(head if "namespace" not in head else ()):
+        if depth == 0 and token == "=":
+            return None
+        if depth == 0 and token == "(" and at and _is_c_name(head[at - 1]):
+            start = at - 1
+            while start > 0 and head[start - 1] in ("::", "~"):
+                start -= 1 if head[start - 1] == "~" else 2
+            return "".join(head[start:at]), at
+        depth += (token == "(") - (token == ")")
+    return None
+
+
+def _is_c_name(token):
+    return re.match(r"[A-Za-z_]\w*$", token) is not None and token not in _C_KEYWORDS
+
+
+def _c_scope(head):
+    """The name of a namespace or class; empty for what names nothing."""
+    kinds = [at for at, token in enumerate(head) if token in ("namespace", "class", "struct", "union")]
+    after = head[kinds[-1] + 1 :] if kinds else []
+    brackets = itertools.pairwise([*after, ""])
+    return next((token for token, behind in brackets if _is_c_name(token) and behind != "("), "")
+
+
+def _c_function(tokens, name, first, body, scopes, path, line):
+    inside = tokens[body:]
     return Function(
         path=path,
-        line=node.start_point[0] + 1,
-        name=separator.join([*reversed(scopes), name]),
-        parameters=_tokens(parameters),
-        tokens=_tokens(node.parent if node.parent.type == "decorated_definition" else node),
-        calls=frozenset(_last_identifier(part) for part in called if part is not None),
-        small=len(statements) <= _SMALL or b"inline" in specifiers,
-        local=b"static" in specifiers and not scopes,
+        line=line,
+        name="::".join([*filter(None, scopes), name]),
+        parameters=tuple(tokens[first : _matching(tokens, first, "(", ")")]),
+        tokens=tuple(tokens),
+        calls=frozenset(_CALL.findall(" ".join(inside))) - _C_KEYWORDS,
+        small=inside.count(";") <= _MOST_STATEMENTS or "inline" in tokens[:body],
+        local="static" in tokens[:body] and not any(scopes),
     )
 
 
-def _head(node):
-    """Name and parameter list of a definition, or None where the grammar made out none."""
-    if named := node.child_by_field_name("name"):
-        return named.text.decode(errors="replace"), node.child_by_field_name("parameters")
-    declarator = node.child_by_field_name("declarator")
-    while declarator is not None and declarator.type != "function_declarator":
-        inner = declarator.child_by_field_name("declarator")
-        declarator = inner or next(
-            (c for c in declarator.named_children if c.type.endswith("declarator")), None
-        )
-    if declarator is None or node.child_by_field_name("body") is None:
-        return None
-    name = declarator.child_by_field_name("declarator").text.decode(errors="replace")
-    return name, declarator.child_by_field_name("parameters")
-
-
-def _name(node):
-    head = _head(node) if node.type == "function_definition" else None
-    named = node.child_by_field_name("name")
-    return head[0] if head else named.text.decode(errors="replace") if named else None
-
-
-def _walk(node):
-    """A node and all below, from first to last."""
-    waiting = [node]
-    while waiting:
-        node = waiting.pop()
-        yield node
-        waiting.extend(reversed(node.children))
-
-
-def _tokens(node):
-    return tuple(_leaves(node)) if node is not None else ()
-
-
-def _leaves(node):
-    waiting = [node]
-    while waiting:
-        node = waiting.pop()
-        if node.type == "comment" or _is_docstring(node):
-            continue
-        if node.children:
-            waiting.extend(reversed(node.children))
-        elif node.text.strip():
-            yield node.text.decode(errors="replace")
-
-
-def _is_docstring(node):
-    return node.type == "expression_statement" and [child.type for child in node.children] == ["string"]
-
-
-def _is_frame(node):
-    return node.type == "compound_statement" or _is_docstring(node)
-
-
-def _last_identifier(node):
-    names = [part for part in _walk(node) if part.type.endswith("identifier") and not part.children]
-    # The arguments of a template stand after its name.
-    outside = [part for part in names if not _within(part, "template_argument_list", node)]
-    return outside[-1].text.decode(errors="replace") if outside else ""
-
-
-def _within(part, kind, limit):
-    while part is not None and part != limit:
-        if part.type == kind:
-            return True
-        part = part.parent
-    return False
+def _matching(tokens, at, opening, closing):
+    """Behind the bracket that closes the one at a place; None if none does."""
+    depth = 0
+    for end in range(at, len(tokens)):
+        depth += (tokens[end] == opening) - (tokens[end] == closing)
+        if not depth:
+            return end + 1
+    return None
 
 
 def _match(before, after):

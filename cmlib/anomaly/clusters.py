@@ -1,27 +1,17 @@
 """Functions that behave alike share an autoencoder (AutoPerf, §3.4)."""
 
+from dataclasses import dataclass, replace
+
 import numpy as np
 import pandas as pd
+from sklearn.base import clone
 from sklearn.cluster import KMeans
+
+from cmlib.anomaly.autoencoder import Autoencoder, fit_each
 
 
 def cluster_functions(samples, functions, k, *, random_state=0):
-    """Put each function into the cluster that holds most of its samples.
-
-    Parameters
-    ----------
-    samples : ndarray of float, shape (n_samples, n_counters)
-        Brought to the range 0-1 counter by counter before distances are taken.
-    functions : array of str, shape (n_samples,)
-    k : int >= 1
-        Clusters of samples; fewer may hold a function.
-    random_state : int
-
-    Returns
-    -------
-    dict of str to int
-        Cluster of each function, numbered from 0 without gaps.
-    """
+    """Put each function into the cluster that holds most of its samples."""
     if k == 1:
         return dict.fromkeys(np.unique(functions).tolist(), 0)
     low, high = samples.min(axis=0), samples.max(axis=0)
@@ -33,28 +23,8 @@ def cluster_functions(samples, functions, k, *, random_state=0):
     return {function: numbers[label] for function, label in chosen.items()}
 
 
-def raise_clusters(samples, functions, fit, *, max_clusters, random_state=0):
-    """Raise K from 1 until the rate of false positives stops falling.
-
-    Parameters
-    ----------
-    samples : ndarray of float, shape (n_samples, n_counters)
-    functions : array of str, shape (n_samples,)
-    fit : callable of dict
-        Fits a model for each cluster of functions, gives (models, share of the samples falsely found
-        anomalous).
-    max_clusters : int
-        Never more than there are functions.
-    random_state : int
-
-    Returns
-    -------
-    clusters : dict of str to int
-    models
-        As `fit` gave them for these clusters.
-    history : DataFrame
-        Columns k, autoencoders, false_positive_rate; the last row is the first without improvement, if any.
-    """
+def select_n_clusters(samples, functions, fit, *, max_clusters, random_state=0):
+    """Raise K from 1 until the rate of false positives stops falling."""
     trained, history = [], []
     for k in range(1, min(max_clusters, len(set(functions))) + 1):
         clusters = cluster_functions(samples, functions, k, random_state=random_state)
@@ -68,17 +38,82 @@ def raise_clusters(samples, functions, fit, *, max_clusters, random_state=0):
 
 
 def clusters_needed(rates):
-    """Number of clusters at which the rate of false positives stops falling.
-
-    Parameters
-    ----------
-    rates : sequence of float
-        For K = 1, 2, …
-
-    Returns
-    -------
-    int
-        The K before the first that lowers the rate no further.
-    """
+    """Number of clusters at which the rate of false positives stops falling."""
     rises = (k for k in range(1, len(rates)) if rates[k] >= rates[k - 1])
     return next(rises, len(rates))
+
+
+@dataclass(frozen=True)
+class ClusterModel:
+    """What is known of the good samples of a cluster of functions.
+
+    Attributes
+    ----------
+    autoencoder : Autoencoder
+    threshold : float
+        Mean + 2 standard deviations of the reconstruction errors in training.
+    usual : ndarray of float, shape (n_counters,)
+        Median of each counter.
+    """
+
+    autoencoder: Autoencoder
+    threshold: float
+    usual: np.ndarray
+
+
+def fit_clusters(samples, clusters, model):
+    """Train an autoencoder for each cluster of functions."""
+    models = []
+    for number in range(max(clusters.values()) + 1):
+        own = _of_cluster(samples, clusters, number)
+        autoencoder = clone(model).fit(own)
+        models.append(cluster_model(autoencoder, own))
+    return models
+
+
+def cluster_model(autoencoder, values):
+    """A fitted autoencoder with the threshold that its training samples give."""
+    errors = -autoencoder.score_samples(values)
+    return ClusterModel(autoencoder, errors.mean() + 2 * errors.std(), np.median(values, axis=0))
+
+
+def cross_val_distances(samples, clusters, models, model, *, folds):
+    """Runs as seen by models, of the topologies found, that learned the other runs only."""
+    fold = samples.run % min(folds, samples.run.max() + 1)
+    learned = [samples.where(fold != number) for number in range(fold.max() + 1)]
+    refitted = []
+    for number, final in enumerate(models):
+        one = clone(model)
+        if isinstance(one, Autoencoder):
+            one.set_params(topologies=[final.autoencoder.topology_])
+        fitted = fit_each(one, [_of_cluster(part, clusters, number) for part in learned])
+        refitted.append([replace(final, autoencoder=autoencoder) for autoencoder in fitted])
+    held_out = np.empty(len(samples.run))
+    for number, others in enumerate(zip(*refitted, strict=True)):
+        held_out[fold == number] = distances(samples.where(fold == number), clusters, others)
+    return held_out
+
+
+def distances(samples, clusters, models, threshold="2sd"):
+    """How far samples are from what was learned."""
+    scaled = np.empty(len(samples.functions))
+    cluster = _cluster(samples.functions, clusters)
+    for number, one in enumerate(models):
+        own = cluster == number
+        if not own.any():
+            continue
+        if threshold == "2sd":
+            errors = -one.autoencoder.score_samples(samples.values[own])
+            scaled[own] = np.sqrt(errors / one.threshold)
+        else:
+            scaled[own] = one.autoencoder.length_change(samples.values[own]) / threshold
+    return scaled
+
+
+def _of_cluster(samples, clusters, number):
+    return samples.values[_cluster(samples.functions, clusters) == number]
+
+
+def _cluster(functions, clusters):
+    names, places = np.unique(functions.astype(str), return_inverse=True)
+    return np.array([clusters[name] for name in names])[places]

@@ -8,7 +8,7 @@ import pandas as pd
 from scipy import stats
 
 from cmlib.anomaly.detector import AutoPerf
-from cmlib.anomaly.profiles import PLACE
+from cmlib.anomaly.samples import PLACE
 
 FEWEST_GOOD = 5
 
@@ -61,7 +61,7 @@ def compare_versions(
     -------
     Verdict
     """
-    refused = find_obstacles(
+    refused = check_comparable(
         good_runs, new_runs, alpha=alpha, good_machine=good_machine, new_machine=new_machine
     )
     if refused:
@@ -118,16 +118,8 @@ def judge_runs(detector, new_runs, *, alpha=0.01):
     return Verdict(bool(len(bad)), float(functions["p_value"].min()), functions, causes)
 
 
-def find_obstacles(good_runs, new_runs, *, alpha=0.01, good_machine=None, new_machine=None):
-    """Why two versions can't be compared.
-
-    Parameters are those of `compare_versions`.
-
-    Returns
-    -------
-    tuple of str
-        Each with what to do about it; empty if they can be compared.
-    """
+def check_comparable(good_runs, new_runs, *, alpha=0.01, good_machine=None, new_machine=None):
+    """Why two versions can't be compared."""
     reasons = []
     one, other = good_machine or {}, new_machine or {}
     differing = sorted(key for key in {*one} & {*other} - {"load_1min"} if one[key] != other[key])
@@ -161,18 +153,7 @@ def find_obstacles(good_runs, new_runs, *, alpha=0.01, good_machine=None, new_ma
 
 
 def fewest_runs(n_good, n_functions, alpha):
-    """New runs it takes for any difference to be significant.
-
-    Parameters
-    ----------
-    n_good, n_functions : int
-    alpha : float
-
-    Returns
-    -------
-    int
-        Smallest m for which the most extreme ranking of m among n_good has a p-value of alpha or less.
-    """
+    """New runs it takes for any difference to be significant."""
     needed = 1
     while 2 * n_functions / math.comb(n_good + needed, needed) > alpha:
         needed += 1

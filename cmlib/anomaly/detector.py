@@ -1,4 +1,4 @@
-"""AutoPerf: good runs are learned, and runs that stray from them are anomalous."""
+"""How far good runs stray, and the probability that one strays as far as a run in question."""
 
 from collections import Counter
 
@@ -9,11 +9,18 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from cmlib.anomaly.autoencoder import Autoencoder
-from cmlib.anomaly.clusters import raise_clusters
-from cmlib.anomaly.experts import distances, gather, learn, leave_out, summarize
-from cmlib.anomaly.p_values import p_value_of_distance
-from cmlib.anomaly.profiles import PLACE
-from cmlib.anomaly.scaling import smallest_range
+from cmlib.anomaly.clusters import cross_val_distances, distances, fit_clusters, select_n_clusters
+from cmlib.anomaly.samples import PLACE, gather, smallest_range, summarize
+
+
+def p_value_of_distance(distance, good):
+    """The p-value of a distance."""
+    good = np.asarray(good, dtype=float)
+    median = np.median(good)
+    if distance <= median:
+        return 1.0
+    excesses = good[good > median] - median
+    return float(0.5 * (1 + (distance - median) / max(excesses.sum(), 1e-12)) ** -max(len(excesses), 1))
 
 
 class AutoPerf(BaseEstimator):
@@ -52,7 +59,7 @@ class AutoPerf(BaseEstimator):
     counters_ : list of str
     clusters_ : dict of str to int
         Autoencoder of each function.
-    experts_ : list of Expert
+    models_ : list of ClusterModel
         Autoencoder and threshold of each cluster.
     history_ : DataFrame
         k, autoencoders, false_positive_rate for each number of clusters tried (Fig. 8).
@@ -115,10 +122,10 @@ class AutoPerf(BaseEstimator):
         samples, model = gather(runs, self.counters_), self._model(runs)
 
         def learned(clusters):
-            experts = learn(samples, clusters, model)
-            return experts, (distances(samples, clusters, experts) > 1).mean()
+            models = fit_clusters(samples, clusters, model)
+            return models, (distances(samples, clusters, models) > 1).mean()
 
-        self.clusters_, self.experts_, self.history_ = raise_clusters(
+        self.clusters_, self.models_, self.history_ = select_n_clusters(
             samples.values,
             samples.functions,
             learned,
@@ -127,10 +134,10 @@ class AutoPerf(BaseEstimator):
         )
         if others:
             judged = self._known(others)
-            held_out = distances(judged, self.clusters_, self.experts_)
+            held_out = distances(judged, self.clusters_, self.models_)
         else:
             judged = samples
-            held_out = leave_out(samples, self.clusters_, self.experts_, model, folds=self.folds)
+            held_out = cross_val_distances(samples, self.clusters_, self.models_, model, folds=self.folds)
         self.held_out_ = summarize(judged, held_out)
         return self
 
@@ -170,7 +177,7 @@ class AutoPerf(BaseEstimator):
         ValueError
             As for `exceeding`.
         """
-        return distances(self._known([run]), self.clusters_, self.experts_, self.threshold)
+        return distances(self._known([run]), self.clusters_, self.models_, self.threshold)
 
     def summary(self, run):
         """What is noted of a run, function by function.
@@ -280,10 +287,10 @@ class AutoPerf(BaseEstimator):
         values = exceeding[self.counters_].to_numpy()
         cluster = exceeding["function"].map(self.clusters_).to_numpy()
         errors = np.empty_like(values)
-        for number, expert in enumerate(self.experts_):
+        for number, model in enumerate(self.models_):
             if (cluster == number).any():
-                errors[cluster == number] = expert.autoencoder.squared_errors(values[cluster == number])
-        usual = np.array([self.experts_[number].usual for number in cluster])
+                errors[cluster == number] = model.autoencoder.squared_errors(values[cluster == number])
+        usual = np.array([self.models_[number].usual for number in cluster])
         unseen = np.where(values > 0, np.inf, 0.0)
         times_usual = np.median(np.divide(values, usual, out=unseen, where=usual > 0), axis=0)
         shares = (errors / errors.sum(axis=1, keepdims=True)).mean(axis=0)
@@ -334,21 +341,11 @@ class AutoPerf(BaseEstimator):
 
     def _summaries(self, runs):
         samples = self._known(runs)
-        return summarize(samples, distances(samples, self.clusters_, self.experts_, self.threshold))
+        return summarize(samples, distances(samples, self.clusters_, self.models_, self.threshold))
 
 
 def vote(rankings):
-    """Order counters by how many samples rank them first, then second, and so on.
-
-    Parameters
-    ----------
-    rankings : ndarray of int, shape (n_samples, n_counters)
-        In each row the counters' numbers, the largest error first.
-
-    Returns
-    -------
-    ndarray of int, shape (n_counters,)
-    """
+    """Order counters by how many samples rank them first, then second, and so on."""
     n_counters = rankings.shape[1]
     votes = np.stack([np.bincount(place, minlength=n_counters) for place in rankings.T])
     return np.lexsort(-votes[::-1])

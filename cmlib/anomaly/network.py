@@ -15,31 +15,7 @@ _compiled = numba.njit(
 
 
 def train(x, topologies, seeds, *, epochs, batch_size, learning_rate, order_seed):
-    """Train one tied-weight sigmoid autoencoder for each pair of topology and seed, on the same samples.
-
-    Loss is the squared reconstruction error of a sample, summed over its counters and averaged over the
-    batch (AutoPerf, §3.3); optimizer is Adam (Kingma and Ba 2015), in single precision.
-
-    Parameters
-    ----------
-    x : ndarray of float, shape (n_samples, n_features)
-        Scaled to [0, 1]. Never modified.
-    topologies : sequence of tuple of int
-        Widths of the encoding layers, input excluded, strictly falling: (10, 6) is 32-10-6-10-32.
-    seeds : sequence of seeds for `numpy.random.default_rng`, same length
-        Start of each model.
-    epochs, batch_size : int
-    learning_rate : float
-    order_seed : int
-        Seed of the order in which samples are visited, common to all models.
-
-    Returns
-    -------
-    models : list of (list of layers)
-        In the order given; a layer is (weight (in, out), bias (out,), back_bias (in,)).
-    errors : ndarray of float, shape (n_models,)
-        Mean reconstruction error over the last epoch.
-    """
+    """Train one tied-weight sigmoid autoencoder for each pair of topology and seed, on the same samples."""
     x = np.ascontiguousarray(x, dtype=np.float32)
     orders = _orders(order_seed, epochs, len(x))
     models, errors = [], np.empty(len(topologies))
@@ -52,22 +28,7 @@ def train(x, topologies, seeds, *, epochs, batch_size, learning_rate, order_seed
 
 
 def train_each(samples, topology, seeds, *, epochs, batch_size, learning_rate, order_seed):
-    """Train autoencoders of one topology, each on samples of its own, as `train` would one by one.
-
-    Parameters
-    ----------
-    samples : sequence of ndarray of float, each of shape (n_samples, n_features)
-        Scaled to [0, 1]; n_samples may differ.
-    topology : tuple of int
-    seeds : sequence of seeds, one a model
-    epochs, batch_size, learning_rate, order_seed
-        As for `train`.
-
-    Returns
-    -------
-    models, errors
-        As from `train`, in the order given.
-    """
+    """Train autoencoders of one topology, each on samples of its own, as `train` would one by one."""
     how = {"epochs": epochs, "batch_size": batch_size, "learning_rate": learning_rate}
     trained = [
         train(own, [topology], [seed], order_seed=order_seed, **how)
@@ -154,10 +115,7 @@ def _descend(model, widths, x, orders, batch_size, learning_rate):
 
 @_compiled
 def _gradient(model, widths, count, ups, downs, slope, other, slopes):
-    """Summed loss of the batch in `ups[0]`; the derivative of its mean by the model goes into `slopes`.
-
-    `ups[i]` enters layer i on the way in, `downs[i]` leaves it on the way out.
-    """
+    """Summed loss of the batch in `ups[0]`; the derivative of its mean by the model goes into `slopes`."""
     depth = len(widths) - 1
     starts = np.zeros(depth + 1, np.int64)
     for layer in range(depth):
@@ -232,11 +190,7 @@ def _through_sigmoid(slope, activation, slopes, n, count):
 
 @_compiled
 def _activate(z, bias, n, count):
-    """Sigmoid in place, by tanh's rational approximation to single precision.
-
-    A call of exp would be computed for one sample at a time. Coefficients are those of Eigen's ``ptanh``; beyond
-    7.9 tanh is 1 to single precision.
-    """
+    """Sigmoid in place, by tanh's rational approximation to single precision."""
     for i in range(n):
         for s in range(count):
             x = min(max(np.float32(0.5) * (z[i, s] + bias[i]), np.float32(-7.9)), np.float32(7.9))

@@ -1,8 +1,8 @@
-"""Cleaning of multiplexed series: what perf prints, interpolation, CounterMiner's way, and a joint one."""
+"""Cleaning of multiplexed series: what perf prints, straight lines, CounterMiner's way, and a Kalman smoother."""
 
 from cmlib.clean.distribution import coverage, distribution_kinds
 from cmlib.clean.interpolation import interpolate
-from cmlib.clean.joint import clean_jointly, joint_estimates, printed_errors
+from cmlib.clean.kalman import clean_kalman, estimate_counts
 from cmlib.clean.late import spread_late_readings
 from cmlib.clean.methods import DISTINCT_METHODS, METHODS, REGISTERED, SERIES_METHODS
 from cmlib.clean.missing import fill_missing, missing_samples
@@ -20,17 +20,16 @@ __all__ = [
     "REGISTERED",
     "Replay",
     "SERIES_METHODS",
-    "clean_jointly",
+    "clean_kalman",
     "clean_run",
     "clean_series",
     "coverage",
     "distribution_kinds",
+    "estimate_counts",
     "fill_missing",
     "hold_sums",
     "interpolate",
-    "joint_estimates",
     "missing_samples",
-    "printed_errors",
     "replay",
     "replace_outliers",
     "spread_late_readings",

@@ -16,38 +16,7 @@ MEASURES = ("eq4_percent", "distance_ratio", "total_error_percent", "distributio
 
 
 def compare_methods(ocoe_runs, mlpx_runs, methods=METHODS, *, events=None, sums=(), **options):
-    """Clean multiplexed runs by each method and compare with OCOE runs of the same program.
-
-    Parameters
-    ----------
-    ocoe_runs, mlpx_runs : sequences of runs
-        Anything with frames `counts` and `running` as :func:`cmlib.perf.series` gives
-        them (index: end of interval, s). An OCOE run may hold any part of the events.
-    methods : sequence of str
-        Of :data:`cmlib.clean.METHODS`.
-    events : sequence of str, optional
-        Default: those multiplexed in a multiplexed run and counted by two OCOE runs or more.
-    sums
-        For method "joint".
-    **options
-        For the other methods: see :func:`cmlib.clean.clean_series`.
-
-    Returns
-    -------
-    DataFrame
-        A row for each event, multiplexed run (its position) and method; columns
-        ``event``, ``mlpx_run``, ``method`` and those of :data:`MEASURES`: see
-        :func:`eq4`, :func:`distance_ratio`, :func:`total_error`, :func:`distribution_error`.
-
-    Raises
-    ------
-    ValueError
-        If there is no event to compare, or one has fewer than two OCOE runs.
-
-    Notes
-    -----
-    The last interval of a run, if shorter than half the others, counts for the total only.
-    """
+    """Clean multiplexed runs by each method and compare with OCOE runs of the same program."""
     known = references(ocoe_runs, mlpx_runs, events)
     rows = []
     for (number, run), method in itertools.product(enumerate(mlpx_runs), methods):
@@ -60,44 +29,13 @@ def compare_methods(ocoe_runs, mlpx_runs, methods=METHODS, *, events=None, sums=
 
 
 def references(ocoe_runs, mlpx_runs, events=None):
-    """What multiplexed events are compared with, event by event.
-
-    Parameters
-    ----------
-    ocoe_runs, mlpx_runs, events
-        As in :func:`compare_methods`, which makes its comparisons with these.
-
-    Returns
-    -------
-    dict of str to Reference
-
-    Raises
-    ------
-    ValueError
-        As :func:`compare_methods`.
-    """
+    """What multiplexed events are compared with, event by event."""
     events = _multiplexed(ocoe_runs, mlpx_runs) if events is None else events
     return {event: Reference(_with(event, ocoe_runs), event) for event in events}
 
 
 def noise_floor(ocoe_runs, mlpx_runs, events=None, *, always="instructions"):
-    """Score series that have no multiplexing error, as the measure of what a score means.
-
-    Parameters
-    ----------
-    ocoe_runs, mlpx_runs, events
-        As in :func:`compare_methods`.
-    always : str, default "instructions"
-        An event counted all the time in every run.
-
-    Returns
-    -------
-    DataFrame
-        As of :func:`compare_methods`, with the methods "always counted": `always` in the
-        multiplexed run against `always` in the very OCOE runs that counted the event; and,
-        where three OCOE runs or more counted it, "ocoe": each of them (its position
-        in ``mlpx_run``) against the others.
-    """
+    """Score series that have no multiplexing error, as the measure of what a score means."""
     events = _multiplexed(ocoe_runs, mlpx_runs) if events is None else events
     rows = []
     for event in events:
@@ -114,21 +52,7 @@ def noise_floor(ocoe_runs, mlpx_runs, events=None, *, always="instructions"):
 
 
 def verdict(frame):
-    """Sum up a comparison: each method's mean by each measure, and where it is best and worst.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        From :func:`compare_methods` (without :func:`noise_floor`), or several of them
-        below each other with a column ``program``: then an event counts once for each program.
-
-    Returns
-    -------
-    DataFrame
-        Index ``measure``, ``method``; columns ``mean``, ``median`` (over events, each
-        averaged over runs), ``best`` and ``worst`` (number of events on which no
-        other method is as good, or as bad) and ``events``.
-    """
+    """Sum up a comparison: each method's mean by each measure, and where it is best and worst."""
     case = [name for name in ("program", "event") if name in frame]
     tables = {}
     for measure in MEASURES:
@@ -179,12 +103,7 @@ def total_error(ocoe, series):
 
 
 def distribution_error(ocoe, series):
-    """Distance between the values' distributions, in standard deviations of the OCOE values.
-
-    Wasserstein's: the mean distance that values must move to turn one distribution
-    into the other. It knows no time and needs no bins, so neither warping nor a
-    smooth series can fool it, and a lost tail costs as much as it weighs.
-    """
+    """Distance between the values' distributions, in standard deviations of the OCOE values."""
     pooled = np.concatenate([np.asarray(one, dtype=np.float64) for one in ocoe])
     return _ratio(stats.wasserstein_distance(pooled, series), pooled.std(), nothing=0.0)
 

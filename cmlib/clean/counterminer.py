@@ -8,12 +8,7 @@ from cmlib.clean.outliers import replace_outliers
 
 
 def clean_counterminer(values, running, *, n_gaussian=3.0, n_long_tail=5.0, k=5, true_zero_max=0.01):
-    """Replace outliers and fill missing samples; `running` tells which are missing and which exact.
-
-    Returns
-    -------
-    ndarray of float64
-    """
+    """Replace outliers and fill missing samples; `running` tells which are missing and which exact."""
     missing = missing_samples(values, running, true_zero_max=true_zero_max)
     counted = np.where(missing, np.nan, values)
     n_std = n_gaussian if is_gaussian(counted[~missing]) else n_long_tail

@@ -113,10 +113,7 @@ def _series(values, which):
 
 @numba.njit(cache=True)
 def _least_sum(a, b, band):
-    """Walk the table of partial sums diagonal by diagonal: no cell of a diagonal needs another.
-
-    Cell (i, j) lies on diagonal i + j and is kept at i + 1; a neighbour outside table or band is infinite.
-    """
+    """Walk the table of partial sums diagonal by diagonal: no cell of a diagonal needs another."""
     n, m = len(a), len(b)
     reversed_b = b[::-1].copy()
     before_last = np.full(n + 2, np.inf)

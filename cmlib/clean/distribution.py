@@ -13,36 +13,7 @@ _CRITICAL = 0.752
 
 
 def distribution_kinds(frame):
-    """Tell Gaussian events from long-tailed ones, and fit families of long tails.
-
-    Each event's values are tested for a Gaussian by Anderson and Darling's statistic
-    at 5 %; to those that fail, Gumbel, logistic and generalized extreme value (GEV)
-    distributions are fitted by maximum likelihood and compared by the same statistic
-    (CounterMiner, §III-B).
-
-    Parameters
-    ----------
-    frame : DataFrame of float, shape (n_intervals, n_events)
-        Counts [events per interval]; NaN is left out.
-
-    Returns
-    -------
-    DataFrame
-        Index ``event``; columns ``samples``, ``kind`` ("gaussian", "long-tail" or
-        "constant"), ``best`` (the family with the least statistic: "gumbel",
-        "logistic" or "gev"; "" unless long-tailed) and ``ad_gaussian``,
-        ``ad_gumbel``, ``ad_logistic``, ``ad_gev``.
-
-    Raises
-    ------
-    ValueError
-        If an event has fewer than 3 values.
-
-    Notes
-    -----
-    GEV contains Gumbel and has one parameter more: that it fits better than Gumbel
-    says little, that it fits much better says something.
-    """
+    """Tell Gaussian events from long-tailed ones, and fit families of long tails."""
     rows = {name: _kind(_finite(frame[name].to_numpy(dtype=np.float64), name)) for name in frame}
     columns = ["samples", "kind", "best", "ad_gaussian", *(f"ad_{family}" for family in FAMILIES)]
     table = pd.DataFrame.from_dict(rows, orient="index", columns=columns)
@@ -80,10 +51,7 @@ def is_gaussian(values):
 
 @numba.njit(cache=True)
 def gaussian_statistic(values):
-    """Anderson-Darling statistic against a Gaussian of the samples' own mean and deviation.
-
-    With Stephens' correction for the sample size; 0 where all samples are equal.
-    """
+    """Anderson-Darling statistic against a Gaussian of the samples' own mean and deviation."""
     n = len(values)
     ordered = np.sort(values)
     mean = ordered.mean()

@@ -10,24 +10,7 @@ FAMILIES = ("gumbel", "logistic", "gev")
 
 
 def fit(family, values):
-    """Fit a family to samples by maximum likelihood.
-
-    The likelihood is climbed from the parameters that match the samples' L-moments;
-    for GEV also from the fitted Gumbel, its special case, and the better is kept (from
-    its one default start, SciPy's `genextreme.fit` misses the optimum in one case of ten or so).
-
-    Parameters
-    ----------
-    family : {"gumbel", "logistic", "gev"}
-        Gumbel (of maxima), logistic, generalized extreme value.
-    values : ndarray of float64, shape (n,)
-        At least 3, in ascending order, not all equal.
-
-    Returns
-    -------
-    callable
-        The fitted distribution function: array of samples to array of probabilities.
-    """
+    """Fit a family to samples by maximum likelihood."""
     centre, width = np.median(values), values.std()
     x = (values - centre) / width
     l1, l2, l3 = _l_moments(x)

@@ -4,30 +4,7 @@ import numpy as np
 
 
 def spread_late_readings(counts, running, *, by=None):
-    """Divide a late reading among the intervals it covers.
-
-    Where perf could not read a counter at the end of an interval, it writes
-    ``<not counted>`` with a running share above zero, and the next value covers both
-    intervals: in the recordings of kmeans by perf 6.1, running time and count are then
-    twice the usual. Where an event had no turn at all, the share
-    is zero, the next value is an ordinary one, and nothing is done here.
-
-    Parameters
-    ----------
-    counts : DataFrame of float, shape (n_intervals, n_events)
-        As perf prints them [events per interval]; NaN where nothing was counted.
-        Never modified.
-    running : DataFrame of float, same shape
-        Running shares as perf prints them, 0 to 1, also beside NaN.
-    by : array_like of float, shape (n_intervals,), optional
-        The late count is divided in proportion to it, e.g. retired instructions;
-        without it, or where it is not known, evenly.
-
-    Returns
-    -------
-    DataFrame
-        Totals are those of `counts`. A late reading that never came stays NaN.
-    """
+    """Divide a late reading among the intervals it covers."""
     spread = counts.to_numpy(dtype=np.float64, copy=True)
     late = np.isnan(spread) & (running.to_numpy() > 0)
     weights = np.ones(len(spread)) if by is None else np.asarray(by, dtype=np.float64)

@@ -7,7 +7,7 @@ import numpy as np
 
 from cmlib.clean.counterminer import clean_as_printed, clean_counterminer
 from cmlib.clean.interpolation import interpolate
-from cmlib.clean.joint import clean_jointly
+from cmlib.clean.kalman import clean_kalman
 
 _OF_THE_PAPER = ("n_gaussian", "n_long_tail", "k", "true_zero_max")
 
@@ -20,7 +20,7 @@ class Method:
     ----------
     clean : callable
         Of one series, ``clean(values, running, **options)``: arrays of float64, `running` None where it is not
-        known. If `whole_run`, of all events at once, ``clean(counts, running, *, sums, groups, **options)``: frames.
+        known. If `whole_run`, of all events at once, ``clean(counts, running, *, sums, **options)``: frames.
         Its arguments are checked and are not to be modified; it returns the cleaned ones.
     about : str
         In a few words, for the panel of notebook 02.
@@ -50,7 +50,7 @@ REGISTERED = {
     "scaling": Method(_scaling, "what perf prints"),
     "interpolate": Method(_interpolate, "lines between what was seen"),
     "counterminer": Method(clean_counterminer, "outliers and gaps (Eq. 6–8)", _OF_THE_PAPER),
-    "joint": Method(clean_jointly, "from what was counted at the same time", whole_run=True),
+    "kalman": Method(clean_kalman, "a level that drifts (Kalman)", whole_run=True),
     "counterminer-printed": Method(
         clean_as_printed, "without running shares", _OF_THE_PAPER, variant_of="counterminer"
     ),
@@ -62,13 +62,7 @@ SERIES_METHODS = tuple(name for name in DISTINCT_METHODS if not REGISTERED[name]
 
 
 def options_for(method, given):
-    """Those of the options given that a method takes; the others must be another method's.
-
-    Raises
-    ------
-    TypeError
-        If one is an option of no method.
-    """
+    """Those of the options given that a method takes; the others must be another method's."""
     known = {option for one in REGISTERED.values() for option in one.options}
     if unknown := given.keys() - known:
         raise TypeError(

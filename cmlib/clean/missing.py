@@ -7,28 +7,7 @@ from cmlib.errors import UnfitRecordingError
 
 
 def missing_samples(values, running=None, *, true_zero_max=0.01):
-    """Tell missing samples from measured ones.
-
-    NaN is missing. Whether a zero is depends on what is known:
-
-    - with `running`, a zero is a measurement wherever the event ran at all: it did
-      not happen while it was looked at. Where it never ran, it is missing.
-    - without, the paper's rule (CounterMiner, §III-B): zeros are true if the event
-      never reaches `true_zero_max`, and missing otherwise.
-
-    Parameters
-    ----------
-    values : ndarray of float64, shape (n,)
-        Counts [events per interval].
-    running : ndarray of float64, shape (n,), optional
-        Share of the interval in which the event was counted, 0 to 1.
-    true_zero_max : float, default 0.01
-        In the unit of `values`.
-
-    Returns
-    -------
-    ndarray of bool, shape (n,)
-    """
+    """Tell missing samples from measured ones."""
     missing = ~np.isfinite(values)
     if running is not None:
         return missing | ((values == 0) & ~(running > 0))

@@ -7,7 +7,7 @@ from cmlib.clean.methods import METHODS, REGISTERED, options_for
 from cmlib.clean.series import check_enough, checked_share, clean_series, differs
 
 
-def clean_run(counts, running=None, *, method="joint", sums=(), groups=None, run="this run", **options):
+def clean_run(counts, running=None, *, method="kalman", sums=(), run="this run", **options):
     """Clean all events of one run.
 
     Parameters
@@ -15,15 +15,14 @@ def clean_run(counts, running=None, *, method="joint", sums=(), groups=None, run
     counts : DataFrame of float, shape (n_intervals, n_events)
         Counts as perf prints them, already scaled by 1 / running [events per
         interval]; NaN where perf wrote ``<not counted>``. Never modified.
-    running : DataFrame of float, same shape, optional except for "joint"
+    running : DataFrame of float, same shape, optional except for "kalman"
         Share of each interval in which each event was counted, 0 to 1.
-    method : {"joint", "counterminer", "counterminer-printed", "interpolate", "scaling"}, default "joint"
-        "joint" uses all events of the run at once, and leaves alone what it can't
-        better (:func:`cmlib.clean.joint_estimates`, which tells standard errors as
-        well); the others go event by event (:func:`cmlib.clean.clean_series`). Or
-        another of :data:`cmlib.clean.METHODS`.
-    sums, groups
-        For "joint": see :func:`cmlib.clean.joint_estimates`.
+    method : {"kalman", "counterminer", "counterminer-printed", "interpolate", "scaling"}, default "kalman"
+        "kalman" uses all events of the run at once (:func:`cmlib.clean.estimate_counts`,
+        which tells standard errors as well); the others go event by event
+        (:func:`cmlib.clean.clean_series`). Or another of :data:`cmlib.clean.METHODS`.
+    sums
+        For "kalman": see :func:`cmlib.clean.estimate_counts`.
     run : str
         Names the run in messages, e.g. ``run 'kmeans-03'``.
     **options
@@ -40,13 +39,13 @@ def clean_run(counts, running=None, *, method="joint", sums=(), groups=None, run
     Raises
     ------
     ValueError
-        If `method` is unknown, "joint" has no `running`, shapes differ, a share lies
+        If `method` is unknown, "kalman" has no `running`, shapes differ, a share lies
         outside 0 to 1, or an event was counted in 1 or 2 intervals only.
 
     Examples
     --------
     >>> from pathlib import Path
-    >>> from cmlib import perf
+    >>> from cmlib.io import perf
     >>> text = Path("tests/golden/perf-6.1-zen5/mlpx.csv").read_text()
     >>> counts, running = perf.series(perf.parse_stat(text))
     >>> cleaned, changed = clean_run(counts, running, method="interpolate")
@@ -63,7 +62,7 @@ def clean_run(counts, running=None, *, method="joint", sums=(), groups=None, run
                 f"{run}: method {method!r} needs the running shares; without them use 'counterminer'"
             )
         own = options_for(method, options)
-        cleaned = REGISTERED[method].clean(counts, running, sums=sums, groups=groups, **own)
+        cleaned = REGISTERED[method].clean(counts, running, sums=sums, **own)
     else:
         cleaned = pd.DataFrame(
             {

@@ -7,28 +7,7 @@ _AT_ONCE = 1024
 
 
 def hold_sums(counts, variance, sums):
-    """Move estimates as little as their certainty allows until known sums hold.
-
-    Most events' unit masks are bit sets, so an event is often the sum of others in
-    every interval (0x03 = 0x01 + 0x02). Each difference between a whole and its parts
-    is divided among them in proportion to their variances: the least change in units
-    of standard deviations. What is known exactly does not move.
-
-    Parameters
-    ----------
-    counts : DataFrame of float, shape (n_intervals, n_events)
-        Estimates [events per interval]. Never modified.
-    variance : DataFrame of float, same shape
-        Variance of each estimate's error [squared counts]; 0 where it is exact.
-    sums : iterable of (whole, (part, ...))
-        Names of events; sums with an event that `counts` lacks are passed over.
-
-    Returns
-    -------
-    DataFrame
-        No estimate below zero. Where all members of a sum are exact and disagree,
-        the disagreement stays.
-    """
+    """Move estimates as little as their certainty allows until known sums hold."""
     present = [(whole, parts) for whole, parts in sums if {whole, *parts} <= set(counts.columns)]
     if not present:
         return counts.copy()

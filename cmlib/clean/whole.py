@@ -4,18 +4,7 @@ import numpy as np
 
 
 def whole_intervals(lengths):
-    """Which intervals are whole: all but the last, where the program's end cut it short.
-
-    Parameters
-    ----------
-    lengths : array-like of float, shape (n_intervals,)
-        Of the intervals [s].
-
-    Returns
-    -------
-    ndarray of bool, shape (n_intervals,)
-        The last is False if it is shorter than half the median interval.
-    """
+    """Which intervals are whole: all but the last, where the program's end cut it short."""
     lengths = np.asarray(lengths, np.float64)
     whole = np.ones(len(lengths), bool)
     if len(lengths) > 1:

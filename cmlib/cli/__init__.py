@@ -11,19 +11,17 @@ import click
 from cmlib import places
 from cmlib.cli.compare import compare
 from cmlib.cli.diagnose import diagnose
-from cmlib.cli.doctor import doctor
-from cmlib.cli.fetch import fetch
-from cmlib.cli.importing import import_
-from cmlib.cli.programs import programs
-from cmlib.cli.record import record
-from cmlib.cli.record_all import record_all
+from cmlib.cli.machine import doctor, programs
+from cmlib.cli.record import compress, record
+from cmlib.cli.recordings import fetch, import_, store
 from cmlib.cli.run import run
-from cmlib.cli.sampling import compress
-from cmlib.cli.store import store
+from cmlib.cli.stored import list_, remove
+from cmlib.cli.summarize import summarize
 from cmlib.errors import CmlibError
 
 # What each of these imports takes seconds: loaded when it is called, with what `cmlib --help` says of it.
 _PARTS = {
+    "record-all": "Record what the notebooks read, in one go, on a quiet machine that counts.",
     "record-micro": "Record the micro-benchmarks of notebook 05.",
     "record-kernels": "Record AutoPerf's fifteen programs, of notebook 06.",
     "record-samples": "Record the sample streams of notebook 07.",
@@ -41,7 +39,8 @@ class _Commands(click.Group):
         if cmd_name not in _PARTS:
             return super().get_command(ctx, cmd_name)
         name = cmd_name.replace("-", "_")
-        return getattr(importlib.import_module(f"cmlib.cli.{name}"), name)
+        module = name if name in ("record_kernels", "record_micro") else "campaign"
+        return getattr(importlib.import_module(f"cmlib.cli.{module}"), name)
 
     def format_commands(self, ctx, formatter):
         own = {name: command.get_short_help_str(80) for name, command in self.commands.items()}
@@ -66,12 +65,19 @@ class _Commands(click.Group):
         try:
             with places.compiling():
                 return super().invoke(ctx)
+        except BrokenPipeError:
+            raise
         except (CmlibError, ValueError, OSError, EOFError) as error:
             raise click.ClickException(str(error)) from error
 
 
 def _show(error):
-    """Tell on standard error what went wrong; only what nobody expected comes with a traceback."""
+    """Tell on standard error what went wrong; only what nobody expected comes with a traceback.
+
+    Nobody reads what a closed pipe was told, so nothing is said of it.
+    """
+    if isinstance(error, BrokenPipeError):
+        return
     if isinstance(error, click.ClickException):
         error.show()
     elif isinstance(error, OSError):
@@ -93,7 +99,13 @@ def _drop_unwritten():
                 os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=_Commands,
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "color": False if os.environ.get("NO_COLOR") else None,  # no-color.org
+    },
+)
 @click.version_option(package_name="cmlib")
 def main():
     """Answers from hardware performance counters: record, clean, rank, explain."""
@@ -103,11 +115,13 @@ for command in (
     doctor,
     programs,
     record,
-    record_all,
     import_,
     fetch,
     run,
+    summarize,
     store,
+    list_,
+    remove,
     compress,
     compare,
     diagnose,

@@ -5,7 +5,12 @@ from pathlib import Path
 
 import click
 
-from cmlib.cli.simulating import simulating_options
+from cmlib.cli.record import simulating_options
+
+_TAKES = (
+    "A simulated run takes about 50 to 100 times as long as the program by itself. It is run only once, as not every "
+    "command can be repeated, so that nothing more is known beforehand."
+)
 
 
 @click.command(epilog="Example: cmlib diagnose --html report.html -- ./myapp --size 10")
@@ -25,53 +30,52 @@ from cmlib.cli.simulating import simulating_options
 )
 @simulating_options
 def diagnose(command, recorded, keep, html, slice_s, wait, every_blocks, simulated):
-    """Tell where COMMAND loses its time: phases, their class, the rule that decided, and what to do about it.
-
-    COMMAND is run once, under perf, with the key events of the micro-benchmarks; a decision tree that was
-    trained on them labels each slice of the run. A slice unlike all training data is labelled unknown.
-
-    With --simulate it is run once under Valgrind, which takes no counters and 50 to 100 times as long. Phases are
-    where KCachegrind's estimated cycles go another way; what stands out is what most of them, beside instructions,
-    are charged for, and a tree of the simulated micro-benchmarks names the class. NAME of --recorded and --keep is
-    then that of a program, as of `cmlib record --simulate`.
-    """
+    """Tell where COMMAND loses its time."""
     if bool(command) == bool(recorded):
         raise click.UsageError("give either a command after --, or --recorded NAME.")
     if keep and recorded:
         raise click.UsageError("--keep belongs to a command.")
     if simulated is not None:
-        told = {"keep": keep, "every_blocks": every_blocks, "caches": simulated}
-        _simulated(list(command), recorded, html, told)
+        _simulated(list(command), recorded, html, keep=keep, every_blocks=every_blocks, caches=simulated)
         return
     if every_blocks:
         raise click.UsageError("--every-blocks belongs to --simulate.")
-    from cmlib.archive import write_whole
-    from cmlib.study import diagnosis as study
-    from cmlib.study import fingerprint
+    from cmlib.collect.observe import observe, observed
+    from cmlib.collect.workloads.micro.selection import cut
+    from cmlib.experiments import fingerprint
+    from cmlib.experiments.diagnosis import explain, profile
+    from cmlib.io.archive import write_whole
+    from cmlib.report.diagnosis import diagnosis_page
 
     trained = fingerprint.load(kinds=("micro",), with_all=False)
-    model = fingerprint.train(*fingerprint.slices(trained.key["micro"]))
-    if recorded:
-        title, series = recorded, study.recorded_run(recorded)
-    else:
-        title, series = shlex.join(command), study.new_run(list(command), trained.meta, keep=keep, wait=wait)
-    profile = study.profile(model, series, slice_s=slice_s)
-    _print(title, profile, study.explain(profile), trained.caveat)
+    model = fingerprint.train(*cut(trained.key["micro"]), trained.tree)
+    series = observed(recorded) if recorded else observe(list(command), trained.meta, keep=keep, wait=wait)
+    title, found = recorded or shlex.join(command), profile(model, series, slice_s=slice_s)
+    _print(title, found, explain(found), trained.caveat)
     if html:
-        write_whole(html, study.page(title, profile, trained))
+        write_whole(html, diagnosis_page(title, found, trained))
         click.echo(f"\n{html}")
 
 
-def _simulated(command, recorded, html, how):
-    from cmlib.archive import write_whole
-    from cmlib.study import simulated_diagnosis as study
+def _simulated(command, recorded, html, *, keep, every_blocks, caches):
+    from cmlib.collect.observe import EVERY_BLOCKS, simulate_once
+    from cmlib.collect.simulate import record_simulated
+    from cmlib.experiments.diagnosis import explain_simulated, simulated_profile, simulated_text
+    from cmlib.io.archive import write_whole
+    from cmlib.report.diagnosis import SIMULATED, simulated_page
 
-    if recorded:
-        run = study.recorded_run(recorded)
+    if keep:
+        once = {"passes": 1, "levels": 2, "every_blocks": every_blocks or EVERY_BLOCKS, "caches": caches}
+        record_simulated(keep, command, prefetch=True, say=lambda text: click.echo(text, err=True), **once)
+    if name := recorded or keep:
+        text, prefetched = simulated_text(name)
     else:
-        run = study.simulate_once(command, say=lambda said: click.echo(said, err=True), **how)
-    title, profile = recorded or shlex.join(command), study.simulated_profile(*run)
-    click.echo(f"{title}: {profile.about}\n{click.wrap_text(study.CAVEAT, 110)}\n")
+        click.echo(_TAKES, err=True)
+        with _progress(command[0]) as bar:
+            how = {"progress": lambda done: bar.update(done - bar.n), "every_blocks": every_blocks}
+            text, prefetched = simulate_once(command, caches=caches, **how), True
+    title, profile = recorded or shlex.join(command), simulated_profile(text, prefetched)
+    click.echo(f"{title}: {profile.about}\n{click.wrap_text(SIMULATED, 110)}\n")
     click.echo("      from        to    cycles  class        what stands out, and functions by their share")
     for phase in profile.phases.to_dict("records"):
         click.echo(
@@ -79,12 +83,18 @@ def _simulated(command, recorded, html, how):
             f"{click.style(phase['label'], bold=True)}: {phase['functions']}"
         )
     click.echo("\nfrom, to: 10⁹ instructions; cycles: share of KCachegrind's estimate, none were counted\n")
-    for label, meaning, remedy in study.explained(profile.phases):
+    for label, meaning, remedy in explain_simulated(profile.phases):
         click.echo(f"{click.style(label, bold=True)}: {meaning}")
         click.echo(click.wrap_text(remedy, 100, "  → ", "    "))
     if html:
-        write_whole(html, study.simulated_page(title, profile))
+        write_whole(html, simulated_page(title, profile))
         click.echo(f"\n{html}")
+
+
+def _progress(name):
+    from tqdm import tqdm
+
+    return tqdm(desc=name, unit=" basic blocks", unit_scale=True, mininterval=1, leave=False)
 
 
 def _print(title, profile, explained, caveat):

@@ -1,11 +1,174 @@
-"""`cmlib record`."""
+"""The options of recording what runs already."""
+
+import functools
+import math
+import re
 
 import click
 from click.core import ParameterSource
 
-from cmlib.cli.attaching import attach, attaching_options
-from cmlib.cli.sampling import sample, sampling_options
-from cmlib.cli.simulating import simulating_options
+_OPTIONS = [
+    click.option(
+        "--pid", "pids", metavar="PID,…", help="Count these processes, which run already, with all threads."
+    ),
+    click.option(
+        "--cgroup", metavar="PATH", help="Count this cgroup, such as system.slice/memcached.service."
+    ),
+    click.option("--system", is_flag=True, help="Count everything that runs on this machine."),
+    click.option(
+        "--seconds",
+        type=float,
+        help="How long to count what runs already.  [default: 60; Ctrl-C ends it earlier]",
+    ),
+]
+
+
+def attaching_options(command):
+    """Give a command the options of attaching; it gets them as `attached`, None without any of them."""
+
+    @functools.wraps(command)
+    def with_attaching(*, pids, cgroup, system, seconds, **others):
+        given = {"pids": pids, "cgroup": cgroup, "system": system or None}
+        given = {key: value for key, value in given.items() if value is not None}
+        if len(given) > 1:
+            raise click.UsageError("--pid, --cgroup and --system: give one of them.")
+        if seconds is not None and not given:
+            raise click.UsageError("--seconds belongs to --pid, --cgroup and --system.")
+        if seconds is not None and not (seconds > 0 and math.isfinite(seconds)):
+            raise click.UsageError(f"--seconds takes a number above 0, got {seconds:g}.")
+        if pids is not None:
+            given["pids"] = _numbers(pids)
+        how = given | {"seconds": 60.0 if seconds is None else seconds}
+        return command(attached=how if given else None, **others)
+
+    return functools.reduce(lambda wrapped, option: option(wrapped), reversed(_OPTIONS), with_attaching)
+
+
+def attach(name, attached, request, *, wait, note):
+    """Record what runs already, and tell where it is and what to do with it."""
+    import json
+
+    from cmlib.collect.record import record_attached
+    from cmlib.collect.record.attached import cgroup, processes, system
+
+    if "pids" in attached:
+        found = processes(attached["pids"])
+    else:
+        found = cgroup(attached["cgroup"]) if "cgroup" in attached else system()
+    made = record_attached(
+        name,
+        found,
+        request,
+        seconds=attached["seconds"],
+        wait=wait,
+        note=note,
+        say=lambda text: click.echo(text, err=True),
+    )
+    meta = json.loads(made.read_text(encoding="utf-8"))
+    click.echo(
+        f"{name}: {meta['duration_s']:.1f} s in intervals of {meta['interval_ms']} ms, run {made.stem}"
+    )
+    click.echo(f"Study it: cmlib run live -p program={name}")
+
+
+def _numbers(pids):
+    if not re.fullmatch(r"[1-9][0-9]{0,8}(,[1-9][0-9]{0,8})*", pids):
+        raise click.UsageError(
+            f"--pid takes numbers of processes with commas between, as 812,813, got {pids!r}; `pgrep -a NAME` tells "
+            "them."
+        )
+    return [int(pid) for pid in pids.split(",")]
+
+
+_CACHES = {
+    "I1": click.option(
+        "--cache-l1i",
+        metavar="SIZE,WAYS,LINE",
+        help="Simulate this first-level instruction cache, as 32K,8,64, instead of this machine's.",
+    ),
+    "D1": click.option(
+        "--cache-l1d", metavar="SIZE,WAYS,LINE", help="The same of the first-level data cache."
+    ),
+    "LL": click.option("--cache-ll", metavar="SIZE,WAYS,LINE", help="The same of the last-level cache."),
+}
+_SIMULATION = [
+    click.option("--simulate", is_flag=True, help="Simulate under Valgrind instead of counting with perf."),
+    *_CACHES.values(),
+]
+
+
+def simulating_options(command):
+    """Give a command the options of a simulation; it gets them as `simulated`: caches to simulate, or None."""
+
+    @functools.wraps(command)
+    def with_simulation(*, simulate, cache_l1i, cache_l1d, cache_ll, **others):
+        caches = dict(zip(_CACHES, (cache_l1i, cache_l1d, cache_ll), strict=True))
+        if not simulate and any(caches.values()):
+            raise click.UsageError("--cache-l1i, --cache-l1d and --cache-ll belong to --simulate.")
+        return command(simulated=caches if simulate else None, **others)
+
+    return functools.reduce(lambda wrapped, option: option(wrapped), reversed(_SIMULATION), with_simulation)
+
+
+_COMPRESSION = [
+    click.option("--alpha", default=0.01, show_default=True, help="Tolerance for a line's third sample."),
+    click.option("--n-sigma", default=3.0, show_default=True, help="Tolerance for the later ones, in σ."),
+    click.option("--drift", type=float, help="End lines that samples leave slowly: threshold, such as 20."),
+    click.option("--bound", type=float, help="Largest distance of any sample from its line [counts]."),
+]
+_SAMPLING = [
+    click.option(
+        "--samples", is_flag=True, help="Sample a group of events once, --events or cycles and misses."
+    ),
+    click.option(
+        "--period", type=click.IntRange(1), help="Counts of the first event a sample.  [default: 1000000]"
+    ),
+    click.option("--compress", is_flag=True, help="Keep lines instead of samples, found while COMMAND runs."),
+    *_COMPRESSION,
+]
+
+
+def sampling_options(command):
+    """Give a command the options of sampling; it gets them as `sampling`, None without ``--samples``."""
+
+    @functools.wraps(command)
+    def with_sampling(*, samples, period, compress, alpha, n_sigma, drift, bound, **others):
+        if not samples and (period or compress):
+            raise click.UsageError("--period and --compress belong to --samples.")
+        method = {"alpha": alpha, "n_sigma": n_sigma, "drift": drift, "bound": bound}
+        wanted = {"period": period or 1_000_000, "compress": method if compress else None}
+        return command(sampling=wanted if samples else None, **others)
+
+    return functools.reduce(lambda wrapped, option: option(wrapped), reversed(_SAMPLING), with_sampling)
+
+
+def sample(name, command, sampling, *, events, modifier, wait):
+    """Record one stream of samples, or of lines, and tell where it is."""
+    from cmlib.collect.samples import HARDWARE_GROUP, record_stream
+
+    group = [event.strip() for event in events.split(",")] if events else HARDWARE_GROUP
+    out, metadata = record_stream(name, command, group, modifier=modifier, wait=wait, **sampling)
+    kept = f"{metadata['n_lines']} lines instead" if "n_lines" in metadata else "kept as perf printed them"
+    click.echo(f"{name}: {metadata['n_samples']} samples ({metadata['n_lost']} lost), {kept}: {out}")
+
+
+@click.command(epilog="Example: cmlib compress data/samples/myapp/hardware-00.txt.gz lines --drift 20")
+@click.argument("source", type=click.Path(exists=True, dir_okay=False))
+@click.argument("out", type=click.Path())
+@click.option(
+    "--events", metavar="LIST", help="Names as perf prints them, if the file does not know its own."
+)
+def compress(source, out, events, **method):
+    """Turn SOURCE, a stored stream of samples or a perf.data, into piecewise-linear segments: OUT.csv and OUT.json."""
+    from cmlib.collect.samples import compress_samples
+
+    metadata = compress_samples(source, out, events.split(",") if events else None, **method)
+    click.echo(f"{metadata['n_samples']} samples, {metadata['n_lines']} lines: {out}.csv")
+
+
+for option in _COMPRESSION:
+    option(compress)
+
 
 _OF_PERF = ("mode", "events", "counters", "interval_ms", "per_run", "modifier", "pinned", "wait", "program")
 _OF_ATTACHED = ("events", "counters", "interval_ms", "modifier", "set_name")
@@ -82,33 +245,8 @@ _OF_SIMULATION = ("passes", "set_name", "caches", "levels", "note", "intervals",
 @simulating_options
 @click.pass_context
 def record(context, name, command, program, scale, options, note, wait, pinned, **how):
-    """Record program NAME: run COMMAND under perf, once for each handful of events and each pass.
-
-    With --program, one of those that cmlib knows how to get ready (input, servers, load) is recorded instead,
-    under its own name unless NAME is given; servers are counted alone. `cmlib doctor` tells what each of them
-    lacks here.
-
-    Without --mode and --events, all that the notebooks read is recorded: the core events without and with
-    multiplexing, and a sweep over all events that count.
-
-    What exists is kept: repeated after a break, or with more --runs, the command makes the runs that are
-    missing.
-
-    With --samples, one run is sampled instead: every --period counts of the first event, with the counts of
-    the others, only of the process itself; each call adds a stream. Notebook 07 reads them.
-
-    With --simulate, COMMAND runs under Valgrind's Callgrind, 50 to 100 times slower: thirteen events, of which
-    instructions, loads, stores and branches are exact and misses and mispredictions come from a model, in
-    intervals of equal numbers of basic blocks; a second simulation tells misses of the second-level cache. See
-    docs/simulated-counts.md.
-
-    With --pid, --cgroup or --system, what runs already is counted instead, for --seconds and in one multiplexed
-    run; nothing of it is started, signalled or ended. See docs/running-services.md.
-
-    COMMAND gets no input, its output is discarded, its standard error is shown if it fails. When it ends,
-    whatever it left running is ended too.
-    """
-    from cmlib.record import Request, record_program
+    """Record program NAME: run COMMAND under perf, once for each handful of events and each pass."""
+    from cmlib.collect.record import Request, record_program
 
     sampling, simulated, attached = (how.pop(key) for key in ("sampling", "simulated", "attached"))
     of_simulation = {key: how.pop(key) for key in ("intervals", "every_blocks", "levels", "cache_l2")}
@@ -166,7 +304,7 @@ def _check_simulated(context, sampling):
 def _simulate(name, command, how, **wanted):
     if name is None or not command:
         raise click.UsageError("--simulate takes a NAME and a command after --.")
-    from cmlib.simulate import record_simulated
+    from cmlib.collect.simulate import record_simulated
 
     chosen = {key: value for key, value in (how | wanted).items() if value and key in _OF_SIMULATION}
     made = record_simulated(name, command, say=lambda text: click.echo(text, err=True), **chosen)
@@ -186,7 +324,7 @@ def _what(name, command, program, scale, options):
         raise click.UsageError("give either a command or --program, not both.")
     if any("=" not in option for option in options):
         raise click.UsageError("--option takes KEY=VALUE.")
-    from cmlib.workloads import programs
+    from cmlib.collect.workloads import programs
 
     chosen = dict(option.split("=", 1) for option in options)
     scale = 1.0 if scale is None else scale

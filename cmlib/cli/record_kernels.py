@@ -7,13 +7,12 @@ import click
 from tqdm import tqdm
 
 from cmlib import places
-from cmlib.anomaly.counters import usual_events
+from cmlib.collect.compare.counters import usual_events
+from cmlib.collect.machine import census, counters_lock, describe
+from cmlib.collect.machine.event_names import countable
+from cmlib.collect.workloads.kernels.executions import estimate_minutes, plan, record, record_overhead
+from cmlib.collect.workloads.kernels.recipe import build, kernels
 from cmlib.errors import CmlibError
-from cmlib.machine import census, counters_lock, describe
-from cmlib.machine.countable import countable
-from cmlib.workloads.kernels import executions
-from cmlib.workloads.kernels.overhead import record_overhead
-from cmlib.workloads.kernels.recipe import build, kernels
 
 
 @click.command("record-kernels", epilog="Example: cmlib record-kernels --program histogram")
@@ -28,16 +27,13 @@ from cmlib.workloads.kernels.recipe import build, kernels
 @click.option("--max-threads", default=4, show_default=True)
 @click.option("--folder", type=click.Path(path_type=Path), help="Where recordings go [data/regions].")
 def record_kernels(only_list, names, asked, max_threads, folder):
-    """Record AutoPerf's fifteen programs, in their good and their bad form, that notebook 06 judges.
-
-    The list with the expected minutes comes first. What exists is kept.
-    """
+    """Record AutoPerf's fifteen programs, in their good and their bad form, that notebook 06 judges."""
     chosen = _chosen(names)
     binaries = build(places.results_dir() / "kernels", [program.name for program in chosen])
     events = countable(asked) if asked else usual_events(describe())
     good = census().good if any(event.hardware for event in events) else 0
-    todo = executions.plan(chosen, events, good_counters=good, nodes=_nodes(), max_threads=max_threads)
-    _show(todo, chosen, executions.estimate_minutes(todo, binaries))
+    todo = plan(chosen, events, good_counters=good, nodes=_nodes(), max_threads=max_threads)
+    _show(todo, chosen, estimate_minutes(todo, binaries))
     if only_list:
         return
     _record(todo, binaries, folder or places.data_dir() / "regions")
@@ -78,7 +74,7 @@ def _record(todo, binaries, folder):
     ):
         how = {"paces": {}, "progress": lambda run: bar.update()}
         for item in todo:
-            made = executions.record(item, binaries, folder, machine, **how)
+            made = record(item, binaries, folder, machine, **how)
             if made is None:
                 bar.update(len(item.runs))
         for item in todo:

@@ -5,17 +5,27 @@ from pathlib import Path
 import click
 from tqdm import tqdm
 
-from cmlib import machine, places
+from cmlib import places
+from cmlib.collect import machine
+from cmlib.collect.workloads.micro.build import build, plateaus, sweep, working_sets
+from cmlib.collect.workloads.micro.case_runs import (
+    Settings,
+    compare_twins,
+    estimate_minutes,
+    plan_cases,
+    record_cases,
+)
+from cmlib.collect.workloads.micro.programs import applications
+from cmlib.collect.workloads.micro.selection import (
+    FOLDER,
+    counting_events,
+    listed_events,
+    recorded_key_events,
+    recorded_sweep,
+)
+from cmlib.collect.workloads.micro.simulated import FOLDER as SIMULATED
+from cmlib.collect.workloads.micro.simulated import record_simulated_cases, simulated_cases
 from cmlib.errors import CmlibError
-from cmlib.workloads.micro.applications import applications
-from cmlib.workloads.micro.build import build
-from cmlib.workloads.micro.case_runs import Settings, estimate_minutes, plan_cases, record_cases
-from cmlib.workloads.micro.latency import plateaus, sweep, working_sets
-from cmlib.workloads.micro.probing import counting_events, listed_events
-from cmlib.workloads.micro.selection import FOLDER, recorded_key_events, recorded_sweep
-from cmlib.workloads.micro.simulated import FOLDER as SIMULATED
-from cmlib.workloads.micro.simulated import record_simulated_cases, simulated_cases
-from cmlib.workloads.micro.twins import compare_twins
 
 
 @click.command("record-micro", epilog="Example: cmlib record-micro --list")
@@ -31,11 +41,7 @@ from cmlib.workloads.micro.twins import compare_twins
 @click.option("--sizes", help="Working sets [KiB] instead of a sweep: L2=64,128;L3=1024;M=131072.")
 @click.option("--folder", type=click.Path(path_type=Path), help="Of all recordings [data/recordings].")
 def record_micro(only_list, do_sweep, do_twins, simulate, seconds, passes, key_events, sizes, folder):
-    """Record the micro-benchmarks that notebook 05 and `cmlib diagnose` learn from.
-
-    The list with the expected minutes comes first. What exists is kept. With --simulate each is run twice under
-    Valgrind, with caches and working sets of its own, for about 15 minutes in all.
-    """
+    """Record the micro-benchmarks that notebook 05 and `cmlib diagnose` learn from."""
     folder = folder or places.recordings_dir()
     settings = Settings(seconds, passes, key_events=key_events)
     programs_folder = build(places.results_dir() / "micro")

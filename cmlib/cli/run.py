@@ -4,11 +4,12 @@ import logging
 
 import click
 
+from cmlib.cli.stored import profile_names
 from cmlib.passwords import hide
 
 
 @click.command(epilog="Example: cmlib run paper 02_cleaning 03_ranking -p program=gcc")
-@click.argument("profile")
+@click.argument("profile", shell_complete=profile_names)
 @click.argument("notebooks", nargs=-1)
 @click.option(
     "-p", "given", multiple=True, metavar="NAME=VALUE", help="A notebook's parameter; may be repeated."
@@ -18,14 +19,17 @@ from cmlib.passwords import hide
     type=int,
     help="Processes that compute at a time; -1 means one a processor. From 2, two notebooks run side by side.",
 )
-def run(profile, notebooks, given, jobs):
+@click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON, as in answers.json.")
+def run(profile, notebooks, given, jobs, as_json):
     """Run the notebooks of PROFILE (smoke, paper or live), all or those named, and make their report."""
     from cmlib.report import run_profile
+    from cmlib.report.page import ANSWERS
 
     parameters = dict(_parameter(text) for text in given) | ({} if jobs is None else {"jobs": jobs})
     # Of a cell that is interrupted it would tell with a traceback, when everything has been said.
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)
-    click.echo(run_profile(profile, notebooks, parameters))
+    page = run_profile(profile, notebooks, parameters)
+    click.echo((page.parent / ANSWERS).read_text(encoding="utf-8") if as_json else page, nl=not as_json)
 
 
 def _parameter(text):

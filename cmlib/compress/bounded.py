@@ -5,8 +5,18 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from cmlib.compress import running
-from cmlib.compress.stream import LineStream
+from cmlib.compress.online import (
+    LineStream,
+    include_x,
+    include_y,
+    load_fit,
+    load_span,
+    start_fit,
+    start_span,
+    store,
+    write_fit,
+    write_span,
+)
 
 # Corners kept an event and wall. A tube around straight or ragged counts has about ten; one that
 # bends smoothly for thousands of samples fills them, and its line ends.
@@ -76,33 +86,31 @@ class BoundedRegression(LineStream):
         return _advance(self._span, self._fits, self._walls, self._corners, self._bounds, x, y, rows)
 
     def _write(self, rows):
-        _write(running.load_span(self._span), self._fits, self._walls, self._corners, rows, 0)
+        _write(load_span(self._span), self._fits, self._walls, self._corners, rows, 0)
 
 
 @njit(cache=True)
 def _advance(resting_span, fits, walls, corners, bounds, x, y, rows):
     finished, n_events = 0, len(fits)
-    span = running.load_span(resting_span)
+    span = load_span(resting_span)
     for i in range(x.size):
         belongs = span.n > 0.0
         for j in range(n_events):
-            belongs = belongs and _belongs(
-                span, running.load_fit(fits, j), walls[j], x[i], y[i, j], bounds[j]
-            )
+            belongs = belongs and _belongs(span, load_fit(fits, j), walls[j], x[i], y[i, j], bounds[j])
         if belongs:
-            span, step = running.include_x(span, x[i])
+            span, step = include_x(span, x[i])
             for j in range(n_events):
-                running.store(fits, j, running.include_y(running.load_fit(fits, j), step, y[i, j]))
+                store(fits, j, include_y(load_fit(fits, j), step, y[i, j]))
         else:
             if span.n > 0.0:
                 _write(span, fits, walls, corners, rows, finished)
                 finished += 1
-            span = running.start_span(x[i])
+            span = start_span(x[i])
             for j in range(n_events):
-                running.store(fits, j, running.start_fit(y[i, j]))
+                store(fits, j, start_fit(y[i, j]))
         for j in range(n_events):
-            _narrow(span, running.load_fit(fits, j), walls[j], corners[j], x[i], y[i, j], bounds[j])
-    running.store(resting_span, 0, span)
+            _narrow(span, load_fit(fits, j), walls[j], corners[j], x[i], y[i, j], bounds[j])
+    store(resting_span, 0, span)
     return finished
 
 
@@ -137,7 +145,7 @@ def _narrow(span, fit, walls, corners, x, y, bound):
             slope = (far - hull[0, 1]) / (run - hull[0, 0])
             at_0 = hull[0, 1] - slope * hull[0, 0]
         n = _push(hull, n, run, near, side)
-        running.store(walls, j, Wall(slope, at_0, float(n)))
+        store(walls, j, Wall(slope, at_0, float(n)))
 
 
 @njit(cache=True)
@@ -174,10 +182,10 @@ def _push(hull, n, run, level, side):
 @njit(cache=True)
 def _write(span, fits, walls, corners, rows, i):
     """Lay the line out, drawn towards the middle of its tube as far as the bound demands."""
-    running.write_span(span, rows, i)
+    write_span(span, rows, i)
     for j in range(len(fits)):
-        fit = running.load_fit(fits, j)
-        running.write_fit(span, fit, rows, i, j)
+        fit = load_fit(fits, j)
+        write_fit(span, fit, rows, i, j)
         if span.n > 2.0:
             floor, ceiling = _load_wall(walls[j], 0), _load_wall(walls[j], 1)
             at_0 = fit.mean - fit.slope * span.mean

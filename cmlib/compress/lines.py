@@ -101,35 +101,13 @@ def reconstruct(lines, x):
 
 
 def of_event(lines, event):
-    """One event's lines, as :func:`compress` gives them for a single series.
-
-    Parameters
-    ----------
-    lines : DataFrame
-        Of :func:`compress` for several events.
-    event : str
-
-    Returns
-    -------
-    DataFrame
-    """
+    """One event's lines, as :func:`compress` gives them for a single series."""
     own = {f"{what}:{event}": what for what in ("slope", "intercept", "sigma")}
     return lines[["x_start", "x_end", *own, "n"]].rename(columns=own)
 
 
 def line_ends(lines):
-    """Where one event's lines begin and end, to be drawn.
-
-    Parameters
-    ----------
-    lines : DataFrame
-        Of :func:`compress` for a single series.
-
-    Returns
-    -------
-    DataFrame, shape (n_lines, 4)
-        x_start, x_end, y_start, y_end.
-    """
+    """Where one event's lines begin and end, to be drawn."""
     ends = {f"y_{end}": lines["slope"] * lines[f"x_{end}"] + lines["intercept"] for end in ("start", "end")}
     return lines[["x_start", "x_end"]].assign(**ends)
 
@@ -137,3 +115,19 @@ def line_ends(lines):
 def _read(lines, suffix, at, x):
     slope, intercept = lines[f"slope{suffix}"].to_numpy(), lines[f"intercept{suffix}"].to_numpy()
     return slope[at] * x + intercept[at]
+
+
+def intervals(lines, timer, edges=None, *, n=None):
+    """Counts between places of a run, read from its lines."""
+    if (edges is None) == (n is None):
+        raise ValueError("give either edges or n, the number of intervals.")
+    if edges is None:
+        edges = np.linspace(0.0, lines["x_end"].iloc[-1], n + 1)[1:]
+    edges, first = np.asarray(edges, dtype=float), lines["x_start"].iloc[0]
+    totals = reconstruct(lines, np.maximum(edges, first))
+    if first > 0:
+        totals = totals.mul(np.minimum(1.0, edges / first), axis=0)
+    totals = totals.clip(lower=0).cummax()
+    totals.insert(0, timer, edges)
+    counts = np.diff(totals.to_numpy(), axis=0, prepend=0.0)
+    return pd.DataFrame(counts, columns=totals.columns)

@@ -3,7 +3,6 @@
 from cmlib.explore.anomaly import anomaly
 from cmlib.explore.cleaning import cleaning
 from cmlib.explore.compression import compression
-from cmlib.explore.families import families
 from cmlib.explore.fingerprint import fingerprint
 from cmlib.explore.interactions import interactions
 from cmlib.explore.panel import Panel
@@ -16,7 +15,6 @@ __all__ = [
     "anomaly",
     "cleaning",
     "compression",
-    "families",
     "fingerprint",
     "interactions",
     "ranking",

@@ -1,33 +1,18 @@
 """Widgets for anomaly detection: the threshold, and the counters behind a sample."""
 
 from cmlib import plot
-from cmlib.explore import text
-from cmlib.explore.controls import dropdown, slider
-from cmlib.explore.panel import Panel
-from cmlib.study.anomaly.judging import RECORD
+from cmlib.experiments.anomaly import RECORD
+from cmlib.explore.panel import Panel, dropdown, name, number, paragraph, slider, table
 
 _COUNTERS = 6
 _KINDS = (("learned from", "training"), ("good, new", "good"), ("anomalous", "bad"))
 
 
-def anomaly(judged):
-    """Reconstruction error of every sample against mean + n standard deviations.
-
-    Controls: program, n, and which anomalous sample the counters are shown of, from the smallest error to the
-    largest.
-
-    Parameters
-    ----------
-    judged : dict of str to cmlib.study.anomaly.judging.Judged
-        Empty where nothing is recorded.
-
-    Returns
-    -------
-    Panel
-    """
-    if not judged:
+def anomaly(evaluated):
+    """Reconstruction error of every sample against mean + n standard deviations."""
+    if not evaluated:
         return Panel.empty(RECORD)
-    about = {name: _prepared(one) for name, one in judged.items()}
+    about = {name: _prepared(one) for name, one in evaluated.items()}
 
     def draw(program, n_sd, place):
         return _draw(program, about[program], n_sd, place)
@@ -40,8 +25,8 @@ def anomaly(judged):
     return Panel(draw, controls)
 
 
-def _prepared(judged):
-    samples = judged.samples
+def _prepared(evaluated):
+    samples = evaluated.samples
     learned = samples.loc[samples["kind"] == "training", "error"]
     bad = samples.index[samples["kind"] == "bad"]
     by_error = samples.loc[bad, "error"].sort_values().index
@@ -60,10 +45,10 @@ def _draw(program, prepared, n_sd, place):
     )
     above = samples["error"] > threshold
     rows = [
-        (label, f"{own.sum()}", text.number(100 * above[own].mean(), 1, "%"))
+        (label, f"{own.sum()}", number(100 * above[own].mean(), 1, "%"))
         for label, kind in _KINDS
         if (own := samples["kind"] == kind).any()
     ]
-    error, most = samples["error"].iloc[chosen], text.name(first.index[0])
+    error, most = samples["error"].iloc[chosen], name(first.index[0])
     sentence = f"The chosen sample's error is {error:.3g}; most of it is in {most}."
-    return figure, text.table(("", "samples", "above the threshold"), rows) + text.paragraph(sentence)
+    return figure, table(("", "samples", "above the threshold"), rows) + paragraph(sentence)

@@ -4,32 +4,13 @@ import numpy as np
 
 from cmlib import clean, plot
 from cmlib.clean.distribution import is_gaussian
-from cmlib.explore import text
-from cmlib.explore.controls import dropdown, event_options, offer, slider
-from cmlib.explore.panel import Panel
+from cmlib.explore.panel import Panel, dropdown, event_options, number, offer, paragraph, slider, table
 
 _OF_THE_PAPER = tuple(name for name, method in clean.REGISTERED.items() if "k" in method.options)
 
 
-def cleaning(programs, table, *, event="", method="joint"):
-    """OCOE against multiplexed against cleaned, with the errors before and after.
-
-    Controls: program, event, method, and for CounterMiner's method n, the standard
-    deviations of Eq. 6, and k, the neighbours of Eq. 8.
-
-    Parameters
-    ----------
-    programs : dict of str to cmlib.study.BothWays
-        Empty where nothing is recorded.
-    table : DataFrame
-        Event table.
-    event, method : str
-        Shown at first, where they are recorded and known; else the first ones.
-
-    Returns
-    -------
-    Panel
-    """
+def cleaning(programs, table, *, event="", method="kalman"):
+    """OCOE against multiplexed against cleaned, with the errors before and after."""
     if not programs:
         return Panel.empty()
 
@@ -66,12 +47,9 @@ def _draw(both, program, event, method, n, k):
     number = _run_with(both, event)
     run, reference = both.runs[number], both.references[event]
     counts, running = run.counts[[event]], run.running[[event]]
-    if method == "joint":
-        cleaned = both.joint[number][[event]]
-    else:
-        given = (run.counts, run.running) if clean.REGISTERED[method].whole_run else (counts, running)
-        options = {"n_gaussian": n, "n_long_tail": n, "k": k}
-        cleaned = clean.clean_run(*given, method=method, run=f"program {program!r}", **options)[0][[event]]
+    given = (run.counts, run.running) if clean.REGISTERED[method].whole_run else (counts, running)
+    options = {"n_gaussian": n, "n_long_tail": n, "k": k}
+    cleaned = clean.clean_run(*given, method=method, run=f"program {program!r}", **options)[0][[event]]
     whole = clean.whole_intervals(run.interval_s)
     before, after = counts.loc[whole, event], cleaned.loc[whole, event]
     changed = (before != after) & after.notna()
@@ -84,7 +62,7 @@ def _draw(both, program, event, method, n, k):
         title=f"{program}: {event}",
     )
     errors = [reference.compare(one[event]) for one in (counts, cleaned)]
-    return figure, _errors(errors, method) + text.paragraph(
+    return figure, _errors(errors, method) + paragraph(
         f"{changed.sum()} of {len(after)} samples changed, {before.isna().sum()} of them gaps.",
         f"Eq. 6 as the paper uses it takes n = {_rule(both, event):g} for this event, by the test of a Gaussian."
         if method in _OF_THE_PAPER
@@ -97,10 +75,10 @@ def _draw(both, program, event, method, n, k):
 def _errors(errors, method):
     header = ["", "error by Eq. 4", "distance ratio", "total-count error", "distribution error"]
     rows = [
-        [name, *(text.number(value, 2, unit) for value, unit in zip(row, ("%", "", "%", "sd"), strict=True))]
+        [name, *(number(value, 2, unit) for value, unit in zip(row, ("%", "", "%", "sd"), strict=True))]
         for name, row in zip(("before: what perf prints", f"after: {method}"), errors, strict=True)
     ]
-    return text.table(header, rows)
+    return table(header, rows)
 
 
 def _run_with(both, event):

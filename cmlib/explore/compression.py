@@ -4,61 +4,42 @@ import numpy as np
 
 from cmlib import plot
 from cmlib.compress import compress, fit_quality, line_ends
-from cmlib.explore import text
-from cmlib.explore.controls import dropdown, offer, slider
-from cmlib.explore.panel import Panel
+from cmlib.explore.panel import Panel, dropdown, number, offer, paragraph, slider, table
 
 _RECORD = "cmlib record-samples"
 _MOST_DRAWN = 4000
 
 
 def compression(streams, *, stream="", event=""):
-    """Samples and their lines, with size and errors.
-
-    Controls: stream, event, α for a line's third sample, the number of σ for the later ones, and the
-    threshold of the drift test, 0 for none: the procedure as printed.
-
-    Parameters
-    ----------
-    streams : dict of str to cmlib.study.compression.sample_streams.Stream
-        Empty where nothing is recorded.
-    stream, event : str, optional
-        Shown at first.
-
-    Returns
-    -------
-    Panel
-    """
+    """Samples and their lines, with size and errors."""
     if not streams:
         return Panel.empty(_RECORD)
 
     def draw(stream, event, alpha, n_sigma, drift):
-        return _draw(streams[stream], event, alpha, n_sigma, drift)
+        return _draw(stream, streams[stream], event, alpha, n_sigma, drift)
 
     first = stream if stream in streams else next(iter(streams))
     controls = {
         "stream": dropdown("stream", list(streams), first),
-        "event": dropdown("event", list(streams[first].totals.columns[1:]), event),
+        "event": dropdown("event", list(streams[first].columns[1:]), event),
         "alpha": slider("α (share of the count)", 0.0, 0.1, step=0.005, value=0.01),
         "n_sigma": slider("σ (std. deviations)", 0.5, 10.0, step=0.5, value=3.0),
         "drift": slider("drift test (0: none)", 0, 100, step=5, value=0),
     }
     panel = Panel(draw, controls)
-    panel.before_redraw(
-        "stream", lambda name: offer(controls["event"], list(streams[name].totals.columns[1:]))
-    )
+    panel.before_redraw("stream", lambda name: offer(controls["event"], list(streams[name].columns[1:])))
     return panel
 
 
-def _draw(stream, event, alpha, n_sigma, drift):
-    x, y = stream.series(event)
+def _draw(stream, totals, event, alpha, n_sigma, drift):
+    timer = totals.columns[0]
+    x, y = totals[timer], totals[event]
     lines = compress(x, y, alpha=alpha, n_sigma=n_sigma, drift=drift or None)
     quality = fit_quality(lines, x, y)
     shown = y.set_axis(x.to_numpy()).iloc[:: max(1, len(y) // _MOST_DRAWN)]
-    title = f"{stream.name}: {event} ({stream.kind} events)"
     figure, _ = plot.fits(
-        {title: (shown, line_ends(lines))},
-        xlabel=f"{stream.timer}, cumulated",
+        {f"{stream}: {event}": (shown, line_ends(lines))},
+        xlabel=f"{timer}, cumulated",
         ylabel=f"{event},\ncumulated",
         columns=1,
     )
@@ -67,13 +48,13 @@ def _draw(stream, event, alpha, n_sigma, drift):
 
 def _says(quality, n_samples):
     header = ["", "samples or lines", "bytes", "MNESD", "largest distance"]
-    share = [text.number(100 * quality[name], 3, "%") for name in ("mnesd", "largest")]
+    share = [number(100 * quality[name], 3, "%") for name in ("mnesd", "largest")]
     rows = [
         ["samples (x, y)", f"{n_samples:,}", f"{16 * n_samples:,}", "", ""],
         ["lines (x, slope, intercept)", f"{quality['n_lines']:,.0f}", f"{quality['n_bytes']:,.0f}", *share],
     ]
-    reduction = text.number(np.float64(quality["reduction"]), 1)
-    return text.table(header, rows) + text.paragraph(
+    reduction = number(np.float64(quality["reduction"]), 1)
+    return table(header, rows) + paragraph(
         f"{reduction} samples a line. MNESD and distance are shares of the event's whole count; the paper asks for an "
         "MNESD below 10 %.",
     )

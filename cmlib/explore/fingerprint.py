@@ -2,32 +2,14 @@
 
 import html
 
-from cmlib.explore import text
-from cmlib.explore.controls import dropdown, offer, slider
-from cmlib.explore.panel import Panel
+from cmlib.collect.workloads.micro.selection import COMMAND
+from cmlib.explore.panel import Panel, dropdown, offer, paragraph, slider
 from cmlib.fingerprint.diagnosis import advice
 from cmlib.plot.fingerprint import phase_timeline
-from cmlib.workloads.micro.selection import COMMAND
 
 
 def fingerprint(profiles, *, program="", unit="s", per="cycle"):
-    """The timeline of a program, and the rule that decided for one of its slices.
-
-    Controls: program, length of a slice, and the slice that is explained.
-
-    Parameters
-    ----------
-    profiles : dict of str to dict of float to cmlib.study.diagnosis.Profile
-        By program and length of a slice [`unit`]; empty where nothing is recorded.
-    program : str
-        Shown at first; else the first one.
-    unit, per : str
-        What lengths are told in, and what rates are divided by.
-
-    Returns
-    -------
-    Panel
-    """
+    """The timeline of a program, and the rule that decided for one of its slices."""
     if not profiles:
         return Panel.empty(COMMAND)
     first = program if program in profiles else next(iter(profiles))
@@ -65,7 +47,7 @@ def _draw(profile, program, number, slice_s, unit, per):
     figure, _ = phase_timeline(labelled, pace, title=title, marked=end)
     meaning, remedy = advice(label)
     shown = " ".join(pace.name.split())
-    return figure, text.paragraph(
+    return figure, paragraph(
         f"Slice {number} of {len(labelled)}, {end - slice_s:.1f}–{end:.1f} {unit}: "
         f"<strong>{html.escape(label)}</strong>, {shown}: {pace.iloc[number - 1]:.2f}. {meaning.capitalize()}.",
         f"Rule: <code>{html.escape(rule)}</code> (events per {per}).",

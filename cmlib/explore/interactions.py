@@ -6,11 +6,9 @@ import numpy as np
 import pandas as pd
 
 from cmlib import plot
-from cmlib.events import abbreviate
-from cmlib.explore import text
-from cmlib.explore.controls import dropdown, offer, slider
-from cmlib.explore.panel import Panel
+from cmlib.explore.panel import Panel, dropdown, name, number, offer, paragraph, slider, table
 from cmlib.interact.dependence import pair_surface
+from cmlib.io.events import abbreviate
 
 _MEASURES = [
     ("Friedman's H", "h_statistic"),
@@ -20,30 +18,7 @@ _MEASURES = [
 
 
 def interactions(ranked, refined, matrices, table, *, threshold=2.0):
-    """The pairs of a program's events by intensity, and what the model says of one pair.
-
-    Controls: program, measure, the importance from which a pair is shown, and the
-    pair. Its surface is the model's partial dependence on both events, beside the
-    sum of the two single ones, and what is left.
-
-    Parameters
-    ----------
-    ranked : dict of str to dict of str to DataFrame
-        Program to measure to its pairs (:func:`cmlib.study.pairs`); empty where
-        nothing is recorded.
-    refined : dict of str to cmlib.rank.Refinement
-        With the models that the pairs were ranked by.
-    matrices : dict of str to cmlib.study.Matrix
-        What they were trained on.
-    table : DataFrame
-        Event table.
-    threshold : float, default 2.0
-        Importance [%] from which a pair is shown at first.
-
-    Returns
-    -------
-    Panel
-    """
+    """The pairs of a program's events by intensity, and what the model says of one pair."""
     if not ranked:
         return Panel.empty()
 
@@ -118,20 +93,20 @@ def _said(both, measure, threshold, pair, surface):
     span = float(np.ptp(surface.joint.to_numpy()))
     beyond = surface.beyond.to_numpy()
     return (
-        text.paragraph(
+        paragraph(
             f"{len(shown)} of {len(pairs)} pairs reach {threshold:g} %; together they make up "
-            f"{text.number(shown['importance'].sum(), 1, '%')}."
+            f"{number(shown['importance'].sum(), 1, '%')}."
         )
-        + text.paragraph(
-            f"{text.name(pair[0])} (upwards) with {text.name(pair[1])} (across), each from its 5th to its 95th "
+        + paragraph(
+            f"{name(pair[0])} (upwards) with {name(pair[1])} (across), each from its 5th to its 95th "
             f"percentile, a column as many rows as the next: together they move the prediction by "
-            f"{text.number(span, 3)}; beyond the sum of both alone by {text.number(beyond.min(), 3)} to "
-            f"{text.number(beyond.max(), 3)}. Dots: the program's rows. Where there are none, the model extrapolates."
+            f"{number(span, 3)}; beyond the sum of both alone by {number(beyond.min(), 3)} to "
+            f"{number(beyond.max(), 3)}. Dots: the program's rows. Where there are none, the model extrapolates."
         )
-        + text.table(["measure", "place", "importance"], rows)
+        + table(["measure", "place", "importance"], rows)
     )
 
 
 def _place_and_share(pairs, pair):
     at = pairs.index[(pairs["event_a"] == pair[0]) & (pairs["event_b"] == pair[1])][0]
-    return f"{at + 1} of {len(pairs)}", text.number(pairs.at[at, "importance"], 1, "%")
+    return f"{at + 1} of {len(pairs)}", number(pairs.at[at, "importance"], 1, "%")

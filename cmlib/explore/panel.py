@@ -1,8 +1,9 @@
-"""Controls beside a figure that is drawn anew when one of them moves."""
+"""Labelled controls, wide enough for what they say."""
 
 import base64
 import html
 import io
+import math
 import re
 
 import ipywidgets as widgets
@@ -10,30 +11,103 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.image import imsave
 
 from cmlib.errors import CmlibError, NothingRecordedError
+from cmlib.io.events import abbreviate
+
+_LETTER, _TRACK_AND_VALUE = 0.55, 14.0  # widths [em]
+
+
+def dropdown(label, options, value=None):
+    """One of several options, as a list that opens; type a letter to get to the next that begins with it."""
+    control = widgets.Dropdown(
+        description=label, options=options, layout=widgets.Layout(width="auto", max_width="100%")
+    )
+    _choose(control, value)
+    return control
+
+
+def slider(label, low, high, *, step=1, value):
+    """A number of a range, redrawn when the handle is let go; a whole number where `step` is one."""
+    kind = widgets.IntSlider if isinstance(step, int) else widgets.FloatSlider
+    return kind(
+        description=label,
+        min=low,
+        max=high,
+        step=step,
+        value=value,
+        continuous_update=False,
+        layout=widgets.Layout(width=f"{_TRACK_AND_VALUE + _LETTER * len(label):.0f}em", max_width="100%"),
+    )
+
+
+def event_options(events, table):
+    """Events as options, in order of their abbreviations, which stand first."""
+    events = list(events)
+    shorts = abbreviate(events, table)
+    shown = [
+        event if short == event else f"{short} · {event}" for event, short in zip(events, shorts, strict=True)
+    ]
+    return sorted(zip(shown, events, strict=True))
+
+
+def offer(control, options):
+    """Give a dropdown other options; what is chosen stays where it still is one of them."""
+    before = control.value
+    control.options = options
+    _choose(control, before)
+
+
+def _choose(control, value):
+    values = [option[1] if isinstance(option, tuple) else option for option in control.options]
+    if value in values:
+        control.value = value
+
+
+_CELL = "padding: 1px 14px 1px 0; text-align: {align}; font-weight: {weight}"
+
+
+def paragraph(*sentences):
+    """Sentences, already in HTML, as one paragraph."""
+    return f"<p style='max-width: 60em; margin: 4px 0'>{' '.join(sentences)}</p>"
+
+
+def name(text):
+    """An event's or a program's name as it is typed."""
+    return f"<code>{html.escape(text)}</code>"
+
+
+def table(header, rows):
+    """A small table: the first column says what a row is, the others hold numbers, already formatted.
+
+    Parameters
+    ----------
+    header : sequence of str
+        The first one may be empty.
+    rows : sequence of sequences of str
+    """
+    head = "".join(_cell("th", text, place, "scope='col'") for place, text in enumerate(header))
+    body = "".join(
+        f"<tr>{''.join(_cell('td', text, place) for place, text in enumerate(row))}</tr>" for row in rows
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def number(value, decimals=1, unit=""):
+    """A number with its unit; what can't be told is no number."""
+    if math.isnan(value):
+        return "–"
+    return ("∞" if math.isinf(value) else f"{value:,.{decimals}f}") + (f" {unit}" if unit else "")
+
+
+def _cell(tag, text, place, attributes=""):
+    style = _CELL.format(align="right" if place else "left", weight="600" if tag == "th" else "400")
+    return f"<{tag} {attributes} style='{style}'>{html.escape(text)}</{tag}>"
+
 
 _DPI = 96
 
 
 class Panel(widgets.VBox):
-    """Controls above a figure and a line of text, drawn anew at every move of a control.
-
-    The figure is sent to the browser as a picture, so that a redraw costs what
-    drawing costs and nothing else. Where no widget can be shown, as on a static
-    page, the picture of the first setting stands in its place. A setting that
-    can't be drawn is answered by a message instead of a picture.
-
-    Parameters
-    ----------
-    draw : callable
-        Takes the values of all controls by name; returns ``(figure, text)``,
-        with the text in HTML. What it needs for that is worked out beforehand:
-        a redraw should stay under 0.3 s. A ValueError or CmlibError that it
-        raises is shown as a message.
-    controls : dict of str to Widget
-        Name of an argument of `draw` to the control that sets it. A control's
-        description is its label, and part of what the picture is called for
-        those who can't see it.
-    """
+    """Controls above a figure and a line of text, drawn anew at every move of a control."""
 
     def __init__(self, draw, controls):
         self._draw = draw
@@ -55,12 +129,7 @@ class Panel(widgets.VBox):
 
     @classmethod
     def empty(cls, command="cmlib record NAME -- COMMAND"):
-        """A panel over no data: says which command records some.
-
-        Parameters
-        ----------
-        command : str, default "cmlib record NAME -- COMMAND"
-        """
+        """A panel over no data: says which command records some."""
 
         def draw():
             raise NothingRecordedError(f"nothing recorded yet: run `{command}`")
@@ -78,15 +147,7 @@ class Panel(widgets.VBox):
         return self._text.value
 
     def before_redraw(self, name, adjust):
-        """When one control moves, adjust the others first, and draw once.
-
-        Parameters
-        ----------
-        name : str
-            Of the control that moves, as in `controls`.
-        adjust : callable
-            Takes its value; changes other controls, such as the options they offer.
-        """
+        """When one control moves, adjust the others first, and draw once."""
 
         def hold_and_adjust(change):
             self._held = True

@@ -3,37 +3,15 @@
 import pandas as pd
 
 from cmlib import plot
-from cmlib.events import abbreviate
-from cmlib.explore import text
-from cmlib.explore.controls import dropdown, offer, slider
-from cmlib.explore.panel import Panel
+from cmlib.explore.panel import Panel, dropdown, name, number, offer, paragraph, slider, table
+from cmlib.io.events import abbreviate
 from cmlib.rank import stability
 
 _KEPT = 0
 
 
 def ranking(refined, draws, table, *, top=10):
-    """The most important events of a program, alone or beside another program's.
-
-    Controls: program, the program beside it, the model by its number of events (a
-    step of the refinement), the events shown, and the seeds behind the spread.
-
-    Parameters
-    ----------
-    refined : dict of str to cmlib.rank.Refinement
-        By program; empty where nothing is recorded.
-    draws : dict of str to DataFrame
-        Importances of resampled models of the events kept, by program
-        (:func:`cmlib.rank.stability.draw_importances`).
-    table : DataFrame
-        Event table.
-    top : int, default 10
-        Events shown at first.
-
-    Returns
-    -------
-    Panel
-    """
+    """The most important events of a program, alone or beside another program's."""
     if not refined:
         return Panel.empty()
 
@@ -104,10 +82,10 @@ def _two(shown, table, top):
         {program: one.frame["mean"].reindex(either, fill_value=0.0) for program, one in shown.items()}
     )
     correlation = means.corr(method="spearman").iloc[0, 1]
-    sentence = text.paragraph(
+    sentence = paragraph(
         f"{len(common)} of the first {max(len(first), len(second))} events are in both lists.",
         f"Rank correlation (Spearman) over the {len(either)} events that are in either: "
-        f"{text.number(correlation, 2)} (1: the same order, -1: the reverse).",
+        f"{number(correlation, 2)} (1: the same order, -1: the reverse).",
         "An event that a model has dropped counts as 0 %, so that lists with little in common come out below 0.",
     )
     models = "".join(_model(program, one) for program, one in shown.items())
@@ -121,10 +99,10 @@ def _model(program, shown):
         if shown.drawn > 1
         else "One model: no spread."
     )
-    return text.paragraph(
-        f"{text.name(program)}: the model of {errors['n_events']:.0f} events errs by "
-        f"{text.number(errors['error'], 1, '%')} on random rows, {text.number(errors['blocks_error'], 1, '%')} "
-        f"on blocks; predicting the mean by {text.number(errors['mean_baseline'], 1, '%')}.",
+    return paragraph(
+        f"{name(program)}: the model of {errors['n_events']:.0f} events errs by "
+        f"{number(errors['error'], 1, '%')} on random rows, {number(errors['blocks_error'], 1, '%')} "
+        f"on blocks; predicting the mean by {number(errors['mean_baseline'], 1, '%')}.",
         spread,
     )
 
@@ -136,10 +114,10 @@ def _list(shown, rows):
     header = ["event", *(f"{program} [%]" for program in shown), *(["places it takes"] if ranks else [])]
     lines = []
     for event, label in rows["label"].items():
-        values = [text.number(one.frame["mean"].get(event, float("nan"))) for one in shown.values()]
+        values = [number(one.frame["mean"].get(event, float("nan"))) for one in shown.values()]
         places = [f"{first.at[event, 'rank_low']}–{first.at[event, 'rank_high']}"] if ranks else []
         lines.append([label if label == event else f"{label} · {event}", *values, *places])
-    return text.table(header, lines)
+    return table(header, lines)
 
 
 def _others(program, programs):

@@ -1,25 +1,11 @@
 """Widgets for an account: which program, which level, which stretch, how cleaned, adjusted or not."""
 
-from cmlib.explore import text
-from cmlib.explore.controls import dropdown, slider
-from cmlib.explore.panel import Panel
+from cmlib.explore.panel import Panel, dropdown, number, paragraph, slider, table
 from cmlib.plot.topdown import accounts as draw_accounts
 
 
 def topdown(accounts):
-    """Where the cycles of a program go, over its progress.
-
-    Controls: program, level, first and last step of progress, way of cleaning and of merging.
-
-    Parameters
-    ----------
-    accounts : dict of (str, str, str) to ProgramAccount
-        By program, cleaning and merging; empty where nothing is recorded.
-
-    Returns
-    -------
-    Panel
-    """
+    """Where the cycles of a program go, over its progress."""
     if not accounts:
         return Panel.empty()
 
@@ -59,8 +45,8 @@ def _names(account, level):
 
 
 def _said(one, shares):
-    rows = [[name, text.number(100 * share, 1, "%")] for name, share in shares.mean().items()]
-    total = text.number(100 * shares.sum(axis=1).mean(), 1, "%")
-    return text.paragraph(f"The categories add up to {total} of the slots in this stretch.") + text.table(
+    rows = [[name, number(100 * share, 1, "%")] for name, share in shares.mean().items()]
+    total = number(100 * shares.sum(axis=1).mean(), 1, "%")
+    return paragraph(f"The categories add up to {total} of the slots in this stretch.") + table(
         ["category", "share of slots"], rows
     )

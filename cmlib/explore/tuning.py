@@ -1,29 +1,15 @@
 """Widgets for a program's settings: how many runs, and which parameter."""
 
 from cmlib import plot
-from cmlib.explore import text
-from cmlib.explore.controls import dropdown, slider
-from cmlib.explore.panel import Panel
+from cmlib.collect.workloads.spark import TABLE_IV
+from cmlib.explore.panel import Panel, dropdown, name, number, paragraph, slider
 from cmlib.tuning import rank_directly
-from cmlib.workloads.spark import TABLE_IV
 
 _LEAST_RUNS = 20
 
 
 def tuning(tuned):
-    """What the first runs of a program say of its parameters, and each run's time by one of them.
-
-    Controls: program, the number of runs, and the parameter.
-
-    Parameters
-    ----------
-    tuned : dict of str to cmlib.study.tuning.tuned_runs.Tuned
-        Empty where nothing is recorded.
-
-    Returns
-    -------
-    Panel
-    """
+    """What the first runs of a program say of its parameters, and each run's time by one of them."""
     if not tuned:
         return Panel.empty("cmlib record-tuning")
 
@@ -63,8 +49,8 @@ def _unit(setting):
 
 def _said(runs, ranked, parameter, setting):
     correlation = runs.parameters[parameter].corr(runs.seconds, method="spearman")
-    return text.paragraph(
-        f"{text.name(setting.name)}: {text.number(ranked[parameter], 1, '%')} of the importance, place "
+    return paragraph(
+        f"{name(setting.name)}: {number(ranked[parameter], 1, '%')} of the importance, place "
         f"{list(ranked.index).index(parameter) + 1} of {len(ranked)}.",
-        f"Rank correlation with the time: {text.number(correlation, 2)}; Spark's default: {setting.default}.",
+        f"Rank correlation with the time: {number(correlation, 2)}; Spark's default: {setting.default}.",
     )

@@ -1,6 +1,7 @@
 """Fingerprints of hardware bottlenecks: key events, time slices and the decision tree (Yoo et al. 2012)."""
 
-from cmlib.fingerprint.c45 import C45Classifier
-from cmlib.fingerprint.key_events import select_key_events
+from cmlib.lazy import loader
 
-__all__ = ["C45Classifier", "select_key_events"]
+_HOMES = {"C45Classifier": "c45", "select_key_events": "key_events"}
+__all__ = list(_HOMES)
+__getattr__ = loader(__name__, _HOMES)

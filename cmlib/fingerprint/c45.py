@@ -7,8 +7,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from cmlib.fingerprint.c45_grow import grow
-from cmlib.fingerprint.c45_prune import prune
+from cmlib.fingerprint.c45_tree import grow, prune
 
 
 class C45Classifier(ClassifierMixin, BaseEstimator):

@@ -3,6 +3,8 @@
 import numpy as np
 import pandas as pd
 
+from cmlib.fingerprint.phases import NOTHING_ELSE
+
 UNKNOWN_RULE = "far from all training data"
 _HEALTHY = "nothing of what the tree was trained to find"
 _ADVICE = {
@@ -40,6 +42,31 @@ _ADVICE = {
     ),
     "N_CPU": (_HEALTHY, "The core is busy with useful work; what is left is doing less of it."),
     "N": (_HEALTHY, "Of what a simulation sees nothing stands out; what is left is doing less work."),
+    # What stands out in a phase of a simulated run.
+    NOTHING_ELSE: (
+        "executes instructions, and nothing that is simulated adds a tenth to them",
+        "What is left is doing less work; a simulation does not see chains of dependent instructions and slow "
+        "arithmetic.",
+    ),
+    "first-level data misses": (
+        "misses the simulated first-level data cache, on data that the last level holds",
+        "Visit data in the order in which it lies; put fields that are used together side by side; work on blocks "
+        "that fit the first level. A processor prefetches what lies in order into the first level, the model does not.",
+    ),
+    "last-level data misses": (
+        "misses the simulated last-level cache",
+        "Use less data, or use it again before going on; keep references instead of looking up again; store nodes "
+        "in the order of their use. The model of `cmlib diagnose` prefetches what lies in order, and never too late.",
+    ),
+    "mispredictions": (
+        "takes branches that the simulated predictor gets wrong",
+        "Sort or partition what a branch decides on, or compute both sides. A processor predicts better than the "
+        "model.",
+    ),
+    "instruction-cache misses": (
+        "misses the simulated instruction cache",
+        "Let the compiler order code by a profile (-fprofile-use), and keep rarely used code out of loops.",
+    ),
     "unknown": (
         "behaves like nothing in the training data",
         "Look at the events farthest from training; a micro-benchmark with this behaviour would teach the tree.",
@@ -48,18 +75,7 @@ _ADVICE = {
 
 
 def label_slices(model, X):
-    """Label slices and name the rule that decided.
-
-    Parameters
-    ----------
-    model : fitted C45Classifier, or UnknownRejector of one
-    X : DataFrame of float, shape (n_slices, n_events)
-
-    Returns
-    -------
-    DataFrame
-        Index of X; columns ``label`` and ``rule``.
-    """
+    """Label slices and name the rule that decided."""
     tree = getattr(model, "classifier_", model)
     label = model.predict(X)
     rule = tree.rules()["rule"].loc[tree.apply(X)].to_numpy()
@@ -69,19 +85,7 @@ def label_slices(model, X):
 
 
 def phases(labelled):
-    """Join neighbouring slices of one label and rule.
-
-    Parameters
-    ----------
-    labelled : DataFrame
-        From `label_slices`, of one run; index ``time_s``, the end of each slice [s].
-
-    Returns
-    -------
-    DataFrame
-        A row a phase: ``start_s``, ``end_s``, ``n_slices``, ``label``, ``rule``. A phase starts where the one
-        before ended, the first one a slice's length before its first slice's end.
-    """
+    """Join neighbouring slices of one label and rule."""
     changed = (labelled != labelled.shift()).any(axis=1).cumsum()
     ends = labelled.index.to_numpy(dtype=float)
     length = float(np.median(np.diff(ends))) if len(ends) > 1 else ends[0]
@@ -95,71 +99,15 @@ def phases(labelled):
     )
 
 
-def shares(labels):
-    """Share of each label [percent of slices], descending."""
-    return (
-        (100 * pd.Series(np.asarray(labels)).value_counts(normalize=True))
-        .rename("share")
-        .rename_axis("label")
-    )
-
-
-def label_shares(labels, programs):
-    """How the slices of each program were labelled.
-
-    Parameters
-    ----------
-    labels, programs : array-like of str, shape (n_slices,)
-
-    Returns
-    -------
-    DataFrame
-        Index ``program`` in order of appearance, a column a label [percent of the program's slices].
-    """
-    frame = pd.DataFrame({"program": np.asarray(programs), "label": np.asarray(labels)})
-    counted = frame.groupby(["program", "label"], sort=False).size().unstack(fill_value=0)
-    return 100 * counted.div(counted.sum(axis=1), axis=0)
-
-
 def advice(label):
-    """What a class means, and what a programmer can do about it.
-
-    Parameters
-    ----------
-    label : str
-        One of the eight classes, one of those that a single simulated run tells, or "unknown".
-
-    Returns
-    -------
-    meaning, remedy : str
-
-    Raises
-    ------
-    ValueError
-        If there is no such class.
-    """
+    """What a class means, and what a programmer can do about it."""
     if label not in _ADVICE:
         raise ValueError(f"advice: no class {label!r}; there are {', '.join(_ADVICE)}.")
     return _ADVICE[label]
 
 
 def score_programs(labels, expected, programs):
-    """How well programs of known behaviour were labelled.
-
-    Parameters
-    ----------
-    labels : array-like of str, shape (n_slices,)
-        As labelled.
-    expected : array-like of str, shape (n_slices,)
-        Class of each slice's program.
-    programs : array-like of str, shape (n_slices,)
-
-    Returns
-    -------
-    DataFrame
-        Index ``program``; columns ``expected``, ``n_slices``, ``right`` (percent in the expected class),
-        ``pathological`` (percent in a P class), ``unknown`` (percent), ``most`` (the most frequent label).
-    """
+    """How well programs of known behaviour were labelled."""
     frame = pd.DataFrame(
         {"label": np.asarray(labels), "expected": np.asarray(expected), "program": np.asarray(programs)}
     )

@@ -3,16 +3,16 @@
 import numpy as np
 import pandas as pd
 from sklearn.base import clone
-from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, cross_val_predict
 
 from cmlib.fingerprint.cfs import (
     TIE_DIGITS,
+    discretize,
     gain_ratio,
     mutual_information,
     select_subset,
     symmetric_uncertainty,
 )
-from cmlib.fingerprint.discretize import discretize
 
 
 def select_key_events(X, y, n=40):
@@ -52,29 +52,7 @@ def select_key_events(X, y, n=40):
 
 
 def eliminate(X, y):
-    """Remove the event of worst average rank, step by step, until none is left.
-
-    Events are ranked by gain ratio, once, and by CFS, at every step among those left: in the order in
-    which the search added them to its subset; all events outside the subset share the last rank. Of
-    events equal in average rank the one of lower gain ratio goes (Yoo et al. 2012, §3.1).
-
-    Parameters
-    ----------
-    X, y
-        As in `select_key_events`.
-
-    Returns
-    -------
-    DataFrame
-        A row an event in order of removal, so that the last k are the k key events. Columns: ``n_left``
-        (events left before its removal), ``gain_ratio``, ``gain_rank`` and ``cfs_rank`` (1 is best),
-        ``average_rank``.
-
-    Raises
-    ------
-    ValueError
-        If X has no slice, or holds values that are not finite.
-    """
+    """Remove the event of worst average rank, step by step, until none is left."""
     X = pd.DataFrame(X)
     values = X.to_numpy(np.float64)
     if not len(X):
@@ -107,26 +85,7 @@ def eliminate(X, y):
 
 
 def accuracy_curve(X, y, elimination, sizes, estimator):
-    """Cross-validate an estimator on ever fewer key events, chosen once from all slices.
-
-    So does the paper (Yoo et al. 2012, §4): the slices that test the estimator have helped to choose its events.
-
-    Parameters
-    ----------
-    X, y
-        As in `select_key_events`.
-    elimination : DataFrame
-        What `eliminate` returned.
-    sizes : sequence of int
-        Numbers of key events.
-    estimator : classifier
-
-    Returns
-    -------
-    DataFrame
-        Columns ``n_events``, ``accuracy`` (percent of slices), ``n_wrong`` (slices), ``n_slices``; of ten
-        stratified folds, shuffled with seed 0.
-    """
+    """Cross-validate an estimator on ever fewer key events, chosen once from all slices."""
     X, y = pd.DataFrame(X), np.asarray(y)
     folds = list(StratifiedKFold(10, shuffle=True, random_state=0).split(X, y))
     wrong = {}
@@ -137,20 +96,7 @@ def accuracy_curve(X, y, elimination, sizes, estimator):
 
 
 def nested_accuracy_curve(X, y, sizes, estimator, folds):
-    """The same, but with key events chosen anew in each fold, from its training slices alone.
-
-    Parameters
-    ----------
-    X, y, sizes, estimator
-        As for `accuracy_curve`.
-    folds : iterable of (array of int, array of int)
-        Positions of the slices to train on and to test on.
-
-    Returns
-    -------
-    DataFrame
-        As from `accuracy_curve`; of the slices that some fold tests on.
-    """
+    """The same, but with key events chosen anew in each fold, from its training slices alone."""
     X, y = pd.DataFrame(X), np.asarray(y)
     wrong, n_slices = dict.fromkeys(sizes, 0), 0
     for train, test in folds:
@@ -166,3 +112,41 @@ def _curve(wrong, n_slices):
     curve = pd.DataFrame({"n_events": list(wrong), "n_wrong": list(wrong.values()), "n_slices": n_slices})
     curve.insert(1, "accuracy", 100 * (1 - curve["n_wrong"] / n_slices))
     return curve
+
+
+_N_FOLDS = 10
+
+
+def validate(estimator, X, y, *, runs=None, seed=0):
+    """Cross-validate a classifier of slices, as Table 2 does and more strictly."""
+    X, y = X if hasattr(X, "iloc") else pd.DataFrame(X), np.asarray(y)
+    n_folds = min(_N_FOLDS, int(np.unique(y, return_counts=True)[1].min()))
+    if n_folds < 2:
+        raise ValueError(
+            "validate: a class has a single slice, and can't be in both training and test. Record more."
+        )
+    splits = {"10-fold": StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(X, y)}
+    if runs is not None:
+        n_runs = len(pd.unique(np.asarray(runs)))
+        if n_runs < 2:
+            raise ValueError(f"validate: {n_runs} run; folds by run need at least 2. Record more passes.")
+        by_run = StratifiedGroupKFold(min(_N_FOLDS, n_runs), shuffle=True, random_state=seed)
+        splits["by run"] = by_run.split(X, y, runs)
+    rows = {name: _score(estimator, X, y, folds) for name, folds in splits.items()}
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("folds")
+
+
+def leave_each_out(values):
+    """Folds that each leave out all slices of one value, such as a working-set size."""
+    values = pd.Series(np.asarray(values))
+    for value in values.dropna().unique():
+        yield np.flatnonzero(values != value), np.flatnonzero(values == value)
+
+
+def _score(estimator, X, y, folds):
+    correct = incorrect = 0
+    for train, test in folds:
+        predicted = clone(estimator).fit(X.iloc[train], y[train]).predict(X.iloc[test])
+        right = int((predicted == y[test]).sum())
+        correct, incorrect = correct + right, incorrect + len(test) - right
+    return {"accuracy": 100 * correct / (correct + incorrect), "correct": correct, "incorrect": incorrect}

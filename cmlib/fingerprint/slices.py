@@ -4,46 +4,11 @@ import numpy as np
 import pandas as pd
 
 _LENGTH_TOLERANCE = 0.1
+ESTIMATED_CYCLES = 1000  # that rates of simulated events are per
 
 
 def slice_rates(counts, running=None, *, slice_s=0.4, cycles="cycles", on_missing="raise"):
-    """Cut one run into slices and divide its counts by the slices' cycles.
-
-    Intervals before the first in which cycles were counted are left out (counting was switched on after
-    the program's initialization), as are slices in which the program did not run at all, and the last slice,
-    which is usually shorter (Yoo et al. 2012, §3.1).
-
-    Parameters
-    ----------
-    counts : DataFrame of float, shape (n_intervals, n_events)
-        Index ``time_s``, the end of each interval [s]; counts scaled up by 1/running as perf prints
-        them, NaN where not counted.
-    running : DataFrame of float, same shape, optional
-        Share of the interval each event was on a counter [0 to 1]. Default: 1.
-    slice_s : float, default 0.4
-        Length of a slice [s], a multiple of the recorded interval.
-    cycles : str, default "cycles"
-        The column to divide by.
-    on_missing : {"raise", "drop"}, default "raise"
-        What becomes of slices in which an event was not counted: an error, or they are left out, and so are
-        events that were not counted in any slice.
-
-    Returns
-    -------
-    DataFrame of float, shape (n_slices, n_events - 1)
-        Index ``time_s``, the end of each slice [s]; events per cycle, without the column of cycles.
-
-    Raises
-    ------
-    ValueError
-        If `slice_s` is no multiple of the interval, cycles are missing, the run is shorter than two
-        slices, or a slice does not hold every event.
-
-    Notes
-    -----
-    An event on its counter for a share of each interval is divided by the same shares of the cycles:
-    Σ count·running / Σ cycles·running. With equal shares that is Σ count / Σ cycles.
-    """
+    """Cut one run into slices and divide its counts by the slices' cycles."""
     if on_missing not in ("raise", "drop"):
         raise ValueError(f"slice_rates: on_missing is {on_missing!r}; give 'raise' or 'drop'.")
     if cycles not in counts:
@@ -69,25 +34,7 @@ def slice_rates(counts, running=None, *, slice_s=0.4, cycles="cycles", on_missin
 
 
 def slice_runs(runs, **options):
-    """Cut several runs into slices.
-
-    Parameters
-    ----------
-    runs : mapping of str to (counts, running)
-        By the run's name, both frames as in `slice_rates`.
-    **options
-        Of `slice_rates`.
-
-    Returns
-    -------
-    DataFrame of float
-        Index ``run``, ``time_s``; the events that all runs have.
-
-    Raises
-    ------
-    ValueError
-        As `slice_rates`, with the run's name.
-    """
+    """Cut several runs into slices."""
     sliced = {}
     for name, (counts, running) in runs.items():
         try:
@@ -98,19 +45,7 @@ def slice_runs(runs, **options):
 
 
 def join_parts(parts):
-    """Put the events of runs of the same steady program side by side, slice by slice.
-
-    Parameters
-    ----------
-    parts : sequence of DataFrame
-        From `slice_rates`.
-
-    Returns
-    -------
-    DataFrame
-        Index ``slice``, from 0 to the fewest slices of a part; of an event that several parts have, the
-        first.
-    """
+    """Put the events of runs of the same steady program side by side, slice by slice."""
     n = min(map(len, parts))
     number = pd.RangeIndex(n, name="slice")
     joined = pd.concat([part.iloc[:n].set_axis(number) for part in parts], axis=1)
@@ -160,3 +95,26 @@ def _missing_message(missing, counts, running, slice_s, length, cycles):
         "drop these slices "
         "with on_missing='drop'."
     )
+
+
+_MISSES = {level: (f"sim.{level}_load_misses", f"sim.{level}_store_misses") for level in ("l1d", "l2", "ll")}
+# What adds up to each; a miss of a level is one of those before it as well. The dearest come first, as a tree takes the
+# first of equally good events.
+MODELLED_RATES = {
+    "sim.ll_misses": _MISSES["ll"],
+    "sim.l2_misses": _MISSES["l2"],
+    "sim.l1d_misses": _MISSES["l1d"],
+    "sim.mispredictions": ("sim.conditional_mispredictions", "sim.indirect_mispredictions"),
+    "sim.l1i_misses": ("sim.l1i_misses",),
+}
+EXACT_RATES = ("sim.loads", "sim.stores", "sim.conditional_branches", "sim.indirect_branches")
+
+
+def simulated_counts(counts, weights):
+    """What `slice_rates` takes of a simulated run: misses of each level, and 1,000 estimated cycles as ``cycles``."""
+    sums = {
+        name: counts[list(own)].sum(axis=1) for name, own in MODELLED_RATES.items() if set(own) <= set(counts)
+    }
+    cycles = counts[list(weights.index)] @ weights / ESTIMATED_CYCLES
+    exact = counts[["sim.instructions", *EXACT_RATES]].rename(columns={"sim.instructions": "instructions"})
+    return pd.DataFrame(sums).join(exact).assign(cycles=cycles)

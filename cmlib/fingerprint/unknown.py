@@ -1,11 +1,8 @@
 """Slices unlike anything in the training data: labelled unknown, not forced into a class."""
 
 import numpy as np
-import pandas as pd
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
-
-from cmlib.fingerprint.nearness import any_within, make_balls
 
 _FLOOR = 0.01
 _CHUNK = 4096
@@ -88,7 +85,6 @@ class UnknownRejector(ClassifierMixin, BaseEstimator):
         points = self._standardise(rates)
         chosen = _spread(np.asarray(y), groups, self.n_reference)
         self.reference_ = points[chosen]
-        self._balls = make_balls(self.reference_)
         apart = _nearest(points, self.reference_, groups, groups[chosen])
         self.threshold_ = self.margin * float(np.quantile(apart[np.isfinite(apart)], self.quantile))
         return self
@@ -98,35 +94,21 @@ class UnknownRejector(ClassifierMixin, BaseEstimator):
         return _nearest(self._standardise(self._rates(X)), self.reference_)
 
     def is_unknown(self, X):
-        """Whether each slice is farther than `threshold_` from all references, shape (n_slices,).
-
-        The same as ``distance(X) > threshold_``, without measuring the distances.
-        """
-        return self._is_unknown(self._rates(X))
+        """Whether each slice is farther than `threshold_` from all references, shape (n_slices,)."""
+        return self.distance(X) > self.threshold_
 
     def predict(self, X):
         """Return the class of each slice, or the label of the unknown."""
-        rates = self._rates(X)
-        named = pd.DataFrame(rates, columns=X.columns, copy=False) if hasattr(X, "columns") else rates
-        labels = self.classifier_.predict(named).astype(object)
-        labels[self._is_unknown(rates)] = self.label
+        labels = self.classifier_.predict(X).astype(object)
+        labels[self.is_unknown(X)] = self.label
         return labels
 
     def _rates(self, X):
         check_is_fitted(self)
-        return _non_negative(validate_data(self, X, dtype=np.float64, order="C", reset=False))
-
-    def _is_unknown(self, rates):
-        chunks = [rates[start : start + _CHUNK] for start in range(0, len(rates), _CHUNK)]
-        known = [any_within(self._standardise(chunk), self._balls, self.threshold_) for chunk in chunks]
-        return ~np.concatenate(known)
+        return _non_negative(validate_data(self, X, dtype=np.float64, reset=False))
 
     def _standardise(self, rates):
-        points = rates + self.floor_
-        np.log(points, out=points)
-        points -= self.mean_
-        points /= self.std_
-        return points
+        return (np.log(rates + self.floor_) - self.mean_) / self.std_
 
 
 def _non_negative(rates):

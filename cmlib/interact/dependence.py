@@ -70,20 +70,7 @@ def partial_dependence(fitted, X, points):
 
 
 def partial_dependences(fitted, X, several):
-    """:func:`partial_dependence` at many sets of points, several of them in a call of the model.
-
-    Parameters
-    ----------
-    fitted, X
-        As for :func:`partial_dependence`.
-    several : iterable of (array of int, shape (n_held,), array, shape (n_points, n_held))
-        Positions of the events held among the columns, and their values; n_points is the same in all.
-
-    Yields
-    ------
-    ndarray of float64, shape (n_points,)
-        For each of them.
-    """
+    """:func:`partial_dependence` at many sets of points, several of them in a call of the model."""
     values, rest = X.to_numpy(), iter(several)
     while held := list(islice(rest, 1)):
         held += islice(rest, max(0, _ROWS // max(1, len(held[0][1]) * len(X)) - 1))

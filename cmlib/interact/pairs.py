@@ -39,7 +39,7 @@ def rank_pairs(
     Parameters
     ----------
     X : DataFrame, shape (n_rows, n_events)
-        As :mod:`cmlib.fuse` makes it.
+        As :mod:`cmlib.merge.align` makes it.
     y : Series, shape (n_rows,)
         IPC; looked at by ``printed``, and to fit a model where none is given.
     events : sequence of str
@@ -120,24 +120,7 @@ def rank_pairs(
 
 
 def involved_share(pairs, events, n=10):
-    """Shares of the first `n` pairs in which none, one or both are among `events` [%].
-
-    CounterMiner counts so how often branch events are part of the strongest pairs
-    (§V-C).
-
-    Parameters
-    ----------
-    pairs : DataFrame
-        Result of :func:`rank_pairs`.
-    events : collection of str
-        The events to look for, such as those of the unit "branch-prediction".
-    n : int, default 10
-
-    Returns
-    -------
-    Series of float
-        Index: ``none``, ``one``, ``both``; sums to 100.
-    """
+    """Shares of the first `n` pairs in which none, one or both are among `events` [%]."""
     first = pairs.head(n)
     members = first["event_a"].isin(list(events)).astype(int) + first["event_b"].isin(list(events)).astype(
         int

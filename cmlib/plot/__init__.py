@@ -1,12 +1,12 @@
 """Figures: each takes results and returns ``(figure, axes)``; nothing is computed here."""
 
 from cmlib.plot.anomaly import clusters, curves, sample_and_counters, sample_errors, settling, topologies
-from cmlib.plot.comparing import bars_by_program, counts, heat, scatter, shares
-from cmlib.plot.compression import agreement, by_case, fits, size_against_error, steps
+from cmlib.plot.comparing import against_measured, bars_by_program, counts, heat, points, scatter, shares
+from cmlib.plot.compression import agreement, by_case, fits, size_against_error
 from cmlib.plot.exploring import cleaned_series, interactions, ranking_beside_errors, two_rankings
 from cmlib.plot.merging import matrices, run_times
 from cmlib.plot.overview import account_card, series_card
-from cmlib.plot.ranking import families, families_beside_cycles, ranking, refinement
+from cmlib.plot.ranking import event_clusters, ranking, refinement
 from cmlib.plot.readings import readings
 from cmlib.plot.series import series, series_by_program
 from cmlib.plot.simulated import simulated_card, simulated_phases
@@ -14,6 +14,7 @@ from cmlib.plot.tuning import by_runs, levels, setting, verdicts
 
 __all__ = [
     "account_card",
+    "against_measured",
     "agreement",
     "bars_by_program",
     "by_case",
@@ -22,13 +23,13 @@ __all__ = [
     "clusters",
     "counts",
     "curves",
-    "families",
-    "families_beside_cycles",
+    "event_clusters",
     "fits",
     "heat",
     "levels",
     "matrices",
     "interactions",
+    "points",
     "ranking",
     "ranking_beside_errors",
     "readings",
@@ -44,7 +45,6 @@ __all__ = [
     "settling",
     "shares",
     "size_against_error",
-    "steps",
     "simulated_card",
     "simulated_phases",
     "topologies",

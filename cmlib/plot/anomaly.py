@@ -8,16 +8,7 @@ _LETTER = 0.0066  # of a counter's name, as a share of the figure's width
 
 @styled
 def settling(series, *, stops, ylabel, xlabel="training runs"):
-    """A panel a program: a quantity against the number of training runs, and where Algorithm 1 stops.
-
-    Parameters
-    ----------
-    series : dict of str to Series
-        Program to values, indexed by runs.
-    stops : dict of str to int
-        Where a dashed line is drawn; programs that are not in it never stop.
-    ylabel, xlabel : str
-    """
+    """A panel a program: a quantity against the number of training runs, and where Algorithm 1 stops."""
     figure, axes = panels(list(series), height=2.4)
     for ax, (name, values) in zip(axes, series.items(), strict=True):
         ax.plot(values.index, values.to_numpy(), color=palette(1)[0], lw=1.4)
@@ -34,14 +25,7 @@ def settling(series, *, stops, ylabel, xlabel="training runs"):
 
 @styled
 def sample_errors(samples, *, thresholds):
-    """A panel a program: every sample's reconstruction error, run after run, against the threshold.
-
-    Parameters
-    ----------
-    samples : dict of str to DataFrame
-        Columns kind (training, good, bad) and error, in the order of recording.
-    thresholds : dict of str to float
-    """
+    """A panel a program: every sample's reconstruction error, run after run, against the threshold."""
     figure, axes = panels(list(samples), height=2.6)
     for ax, (name, frame) in zip(axes, samples.items(), strict=True):
         _scatter(ax, frame, thresholds[name])
@@ -53,15 +37,7 @@ def sample_errors(samples, *, thresholds):
 
 @styled
 def clusters(places, numbers):
-    """A panel a K: functions in the plane of their samples, coloured by cluster.
-
-    Parameters
-    ----------
-    places : DataFrame
-        Index function; columns x and y.
-    numbers : dict of str to dict of str to int
-        Title to cluster of each function.
-    """
+    """A panel a K: functions in the plane of their samples, coloured by cluster."""
     figure, axes = panels(list(numbers), columns=3, height=3.0, sharex=True, sharey=True)
     for ax, (title, of) in zip(axes, numbers.items(), strict=True):
         colours = palette(1 + max(of.values()))
@@ -79,23 +55,7 @@ def clusters(places, numbers):
 
 @styled
 def curves(frame, *, x, ys, xlabel, ylabel, by=None, log=False, level=None):
-    """Lines with a mark a row: one a column of `ys`, or one a value of `by`.
-
-    Parameters
-    ----------
-    frame : DataFrame
-    x : str
-        Column across.
-    ys : dict of str to str
-        Column to label.
-    xlabel, ylabel : str
-    by : str, optional
-        Column that splits the rows into lines, of the one column in `ys`.
-    log : bool
-        Whether the x axis is logarithmic.
-    level : (str, float), optional
-        Label and height of a dashed line.
-    """
+    """Lines with a mark a row: one a column of `ys`, or one a value of `by`."""
     figure, axes = blank(2.9)
     ax = axes[0, 0]
     lines = [(label, frame[x], frame[y]) for y, label in ys.items()]
@@ -119,13 +79,7 @@ def curves(frame, *, x, ys, xlabel, ylabel, by=None, log=False, level=None):
 
 @styled
 def topologies(frames):
-    """A panel a source: F1 of each topology against its reconstruction error (Fig. 10).
-
-    Parameters
-    ----------
-    frames : dict of str to DataFrame
-        Title to columns error and f1.
-    """
+    """A panel a source: F1 of each topology against its reconstruction error (Fig. 10)."""
     figure, axes = panels(list(frames), height=2.8, sharey=True)
     for ax, (title, frame) in zip(axes, frames.items(), strict=True):
         ax.plot(frame["error"], frame["f1"], "o", ms=5, alpha=0.6, color=palette(1)[0])
@@ -137,19 +91,7 @@ def topologies(frames):
 
 @styled
 def sample_and_counters(samples, counters, *, threshold, chosen, title):
-    """Above, every sample's error against the threshold, one ringed; below, the counters behind that one.
-
-    Parameters
-    ----------
-    samples : DataFrame
-        Columns kind and error.
-    counters : Series
-        Counter to its share of the ringed sample's error [%], the largest first.
-    threshold : float
-    chosen : int
-        Row of `samples`.
-    title : str
-    """
+    """Above, every sample's error against the threshold, one ringed; below, the counters behind that one."""
     figure, axes = blank(5.2, rows=2)
     # Laid out by hand: to find the room for the labels takes longer than to draw the figure.
     figure.set_layout_engine(None)

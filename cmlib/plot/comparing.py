@@ -2,25 +2,14 @@
 
 import seaborn as sns
 
-from cmlib.plot.style import blank, palette, styled
+from cmlib.plot.style import blank, palette, panels, styled
 
 _LETTERS_IN_A_ROW = 70
 
 
 @styled
 def bars_by_program(frame, *, value, hue, ylabel, levels=None):
-    """Bars grouped by program, one colour a `hue`, and dashed lines to compare with.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        Columns ``program``, `hue` and `value`; several rows a bar are averaged,
-        and their spread is drawn as a thin line from least to greatest.
-    value, hue : str
-    ylabel : str
-    levels : dict of str to float, optional
-        Label to height of a dashed line, such as the paper's mean.
-    """
+    """Bars grouped by program, one colour a `hue`, and dashed lines to compare with."""
     figure, axes = blank(3.2)
     ax = axes[0, 0]
     hues = list(dict.fromkeys(frame[hue]))
@@ -48,16 +37,7 @@ def bars_by_program(frame, *, value, hue, ylabel, levels=None):
 
 @styled
 def heat(frame, *, label, centre=None, decimals=2):
-    """A table as colours with its numbers written in: rows down, columns across.
-
-    Parameters
-    ----------
-    frame : DataFrame of float
-    label : str
-        What the colour means, with its unit.
-    centre : float, optional
-        The value that is drawn neutral, such as 1 for ratios.
-    """
+    """A table as colours with its numbers written in: rows down, columns across."""
     figure, axes = blank(0.6 + 0.3 * len(frame))
     ax = axes[0, 0]
     sns.heatmap(
@@ -81,13 +61,7 @@ def heat(frame, *, label, centre=None, decimals=2):
 
 @styled
 def shares(frame, *, xlabel):
-    """Cumulative distribution of a share, a line a kind.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        Columns ``kind`` and ``share`` (0–1).
-    """
+    """Cumulative distribution of a share, a line a kind."""
     figure, axes = blank(2.8)
     ax = axes[0, 0]
     kinds = list(dict.fromkeys(frame["kind"]))
@@ -99,13 +73,7 @@ def shares(frame, *, xlabel):
 
 @styled
 def counts(frame, *, ylabel):
-    """Stacked bars: how many of each column there are in each row.
-
-    Parameters
-    ----------
-    frame : DataFrame of int
-        Index: bars; columns: what is stacked.
-    """
+    """Stacked bars: how many of each column there are in each row."""
     figure, axes = blank(3.0)
     ax = axes[0, 0]
     frame.plot.bar(stacked=True, ax=ax, color=palette(frame.shape[1]), width=0.7, rot=0)
@@ -117,20 +85,7 @@ def counts(frame, *, ylabel):
 
 @styled
 def scatter(frame, *, x, y, xlabel, ylabel, named=(), log=False):
-    """A point a row, some with their names.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        Index: names.
-    x, y : str
-        Columns.
-    xlabel, ylabel : str
-    named : collection of str
-        Rows whose names are written beside their points.
-    log : bool, default False
-        Whether x is on a logarithmic scale.
-    """
+    """A point a row, some with their names."""
     figure, axes = blank(3.4)
     ax = axes[0, 0]
     ax.scatter(frame[x], frame[y], s=16, color=palette(1)[0])
@@ -142,3 +97,30 @@ def scatter(frame, *, x, y, xlabel, ylabel, named=(), log=False):
         ax.set_xscale("log")
     ax.set(xlabel=xlabel, ylabel=ylabel)
     return figure, ax
+
+
+@styled
+def points(frames, *, x, y, xlabel, ylabel):
+    """Many points a frame, a panel each; points are pixels in vector graphics, too."""
+    figure, axes = panels(list(frames), columns=2, height=2.7)
+    for ax, (name, frame) in zip(axes, frames.items(), strict=True):
+        ax.scatter(frame[x], frame[y], s=3, alpha=0.3, linewidths=0, color=palette(1)[0], rasterized=True)
+        ax.set(title=name, xlabel=xlabel, ylabel=ylabel)
+    return figure, axes
+
+
+@styled
+def against_measured(frames, *, label, columns=2, named=0):
+    """Predictions with their intervals over what was measured, a panel a name; the farthest off have their names."""
+    figure, axes = panels(list(frames), columns=columns, height=2.7)
+    for ax, (name, frame) in zip(axes, frames.items(), strict=True):
+        ends = [frame["predicted"] - frame["low"], frame["high"] - frame["predicted"]]
+        style = {"fmt": "o", "ms": 3.5, "lw": 0.9, "color": palette(1)[0], "ecolor": "#9db7cc"}
+        ax.errorbar(frame["measured"], frame["predicted"], yerr=ends, **style)
+        ax.axline((0, 0), slope=1, color="#777777", lw=0.8, ls="--")
+        for row in frame.nlargest(named, "off").itertuples():
+            at = (row.measured, row.predicted)
+            text = ax.annotate(row.label, at, (4, -3), textcoords="offset points", fontsize=7.5)
+            text.set_in_layout(False)
+        ax.set(title=name, xlabel=f"measured: {label}", ylabel="predicted")
+    return figure, axes

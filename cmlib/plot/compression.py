@@ -9,18 +9,7 @@ _MARKS = "os^DvP"
 
 @styled
 def by_case(frame, *, ylabel, levels=None, log=True):
-    """A mark a case and column, cases from left to right, with dashed lines to compare with.
-
-    Parameters
-    ----------
-    frame : DataFrame of float
-        Index: cases; columns: what is marked.
-    ylabel : str
-    levels : dict of str to float, optional
-        Label to height, such as the paper's.
-    log : bool, default True
-        Logarithmic heights.
-    """
+    """A mark a case and column, cases from left to right, with dashed lines to compare with."""
     figure, axes = blank(3.4)
     ax = axes[0, 0]
     places = range(len(frame))
@@ -40,15 +29,7 @@ def by_case(frame, *, ylabel, levels=None, log=True):
 
 @styled
 def fits(cases, *, xlabel, ylabel, columns=2):
-    """Samples as points and the lines that stand for them, a panel a case.
-
-    Parameters
-    ----------
-    cases : dict of str to (Series, DataFrame)
-        Title to the samples (count by the timer's count) and the lines
-        (x_start, y_start, x_end, y_end).
-    xlabel, ylabel : str
-    """
+    """Samples as points and the lines that stand for them, a panel a case."""
     figure, axes = panels(list(cases), columns=columns, height=2.7)
     colours = palette(2)
     for ax, (title, (samples, lines)) in zip(axes, cases.items(), strict=True):
@@ -64,44 +45,8 @@ def fits(cases, *, xlabel, ylabel, columns=2):
 
 
 @styled
-def steps(cases, *, ylabel, columns=3):
-    """Counts by progress, a colour a column, a panel a case; without a case an empty panel that says so.
-
-    Heights are linear up to 1 and logarithmic above.
-
-    Parameters
-    ----------
-    cases : dict of str to DataFrame
-        Title to the counts of each step; index: progress [0 to 1].
-    ylabel : str
-    """
-    figure, axes = panels(list(cases) or [""], columns=columns, height=2.9)
-    for ax, (title, frame) in zip(axes, cases.items(), strict=False):
-        for column, colour, width in zip(frame, palette(frame.shape[1]), (2.2, 1.0), strict=False):
-            ax.step(frame.index, frame[column], where="mid", color=colour, lw=width, label=column)
-        ax.set_yscale("symlog", linthresh=1)
-        ax.set(title=title, ylim=(0, None), xlim=(0, 1))
-    axes[0].set_ylabel(ylabel)
-    for ax in axes:
-        ax.set_xlabel("progress [share of the timer's count]")
-    if cases:
-        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
-    else:
-        axes[0].set_title("no lines of these cases are in the store")
-    return figure, axes
-
-
-@styled
 def size_against_error(frame, *, errors):
-    """Error against size, a curve a method, a panel a measure of error.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        Columns method, size [share of the samples] and those named in `errors`.
-    errors : dict of str to str
-        Column to its label.
-    """
+    """Error against size, a curve a method, a panel a measure of error."""
     figure, axes = blank(3.3, columns=len(errors), sharex=True)
     methods = list(dict.fromkeys(frame["method"]))
     for ax, (column, label) in zip(axes[0], errors.items(), strict=True):
@@ -115,14 +60,7 @@ def size_against_error(frame, *, errors):
 
 @styled
 def agreement(frame, *, ylabel):
-    """A value with its interval, grouped by program, a colour what is compared.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        Columns program, compared, value, low and high.
-    ylabel : str
-    """
+    """A value with its interval, grouped by program, a colour what is compared."""
     figure, axes = blank(2.8)
     ax = axes[0, 0]
     programs, groups = (list(dict.fromkeys(frame[name])) for name in ("program", "compared"))

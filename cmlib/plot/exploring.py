@@ -10,18 +10,7 @@ _MATRIX_LETTERS = 60
 
 @styled
 def cleaned_series(ocoe, before, after, *, changed, ylabel, title):
-    """One event counted all the time, multiplexed, and cleaned, over time.
-
-    Parameters
-    ----------
-    ocoe : list of Series
-        Unmultiplexed runs, indexed by time [s].
-    before, after : Series
-        The multiplexed run as perf prints it, and cleaned.
-    changed : Series
-        The samples of `after` that cleaning changed.
-    ylabel, title : str
-    """
+    """One event counted all the time, multiplexed, and cleaned, over time."""
     figure, axes = blank(3.1)
     ax = axes[0, 0]
     truth, printed, cleaned = palette(3)
@@ -41,18 +30,7 @@ def cleaned_series(ocoe, before, after, *, changed, ylabel, title):
 
 @styled
 def ranking_beside_errors(rows, history, *, n_events, title):
-    """A program's most important events, and where their model stands in the refinement.
-
-    Parameters
-    ----------
-    rows : DataFrame
-        First on top: ``label``, ``mean`` and, where there is a spread, ``low`` and ``high`` [%].
-    history : DataFrame
-        ``n_events``, ``error``, ``blocks_error`` and ``mean_baseline`` [%] of every step.
-    n_events : int
-        The step that `rows` are from.
-    title : str
-    """
+    """A program's most important events, and where their model stands in the refinement."""
     figure, axes = blank(_height(rows), columns=2)
     left, right = axes[0]
     _bars(left, rows, [palette(1)[0]] * len(rows))
@@ -73,15 +51,7 @@ def ranking_beside_errors(rows, history, *, n_events, title):
 
 @styled
 def two_rankings(rows, links):
-    """Two programs' most important events back to back, events of both tied by a line.
-
-    Parameters
-    ----------
-    rows : dict of str to DataFrame
-        Two programs to their rows, as :func:`ranking_beside_errors` takes them.
-    links : list of (int, int)
-        Places of an event on the left and on the right.
-    """
+    """Two programs' most important events back to back, events of both tied by a line."""
     figure, axes = blank(
         max(map(_height, rows.values())), columns=3, sharey=True, gridspec_kw={"width_ratios": [4, 1.3, 4]}
     )
@@ -106,23 +76,7 @@ def two_rankings(rows, links):
 
 @styled
 def interactions(matrix, joint, summed, beyond, *, pair, rows, title, target="IPC"):
-    """All pairs of events as a matrix, and the surface of one of them with its parts.
-
-    Parameters
-    ----------
-    matrix : DataFrame of float, shape (n_events, n_events)
-        Importance [%] below the diagonal; NaN is left blank. Index and columns: short names.
-    joint, summed, beyond : DataFrame
-        Partial dependence on the pair, the sum of the single ones, and what is left
-        [what `target` is in]; index and columns: the two events' values.
-    pair : tuple of str
-        Short names, as in `matrix`: up and across.
-    rows : DataFrame
-        Columns ``a`` and ``b``: where the program's rows lie, counted in cells.
-    title : str
-    target : str, default "IPC"
-        What is explained.
-    """
+    """All pairs of events as a matrix, and the surface of one of them with its parts."""
     figure, axes = blank(5.6, rows=2, columns=2)
     # Laid out by hand: to find the room for seven axes anew takes longer than to draw them.
     figure.set_layout_engine(None)

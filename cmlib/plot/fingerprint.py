@@ -24,16 +24,7 @@ _LEVEL_COLOURS = ("#dfe7ee", "#f3dfa2", "#f7c6a5", "#e3bcd6")
 
 @styled
 def decision_tree(tree, *, title=""):
-    """A decision tree, every node on a line of its own, so that nothing covers anything at any size.
-
-    An inner node stands between its branches: upwards where its condition holds, downwards where it doesn't.
-
-    Parameters
-    ----------
-    tree : dict
-        From :meth:`cmlib.fingerprint.C45Classifier.to_dict`.
-    title : str
-    """
+    """A decision tree, every node on a line of its own, so that nothing covers anything at any size."""
     rows = list(_in_order(tree))
     depth = max(level for _, level, _ in rows)
     figure, axes = blank(max(1.2, 0.5 + _ROW * len(rows)))
@@ -64,18 +55,7 @@ def decision_tree(tree, *, title=""):
 
 @styled
 def phase_timeline(labelled, pace, *, title="", marked=None):
-    """The class of each slice as a coloured band over a line such as IPC, a lane a class, its share beside.
-
-    Parameters
-    ----------
-    labelled : DataFrame
-        Index ``time_s``, the end of each slice [s], or ``interval``, its number; column ``label``.
-    pace : Series
-        Of each slice, same index; its name labels the axis: ``IPC``.
-    title : str
-    marked : float, optional
-        End of a slice to point at, as in the index.
-    """
+    """The class of each slice as a coloured band over a line such as IPC, a lane a class, its share beside."""
     labels = set(labelled["label"])
     shown = [label for label in COLOURS if label in labels]
     lanes = len(shown)
@@ -114,17 +94,7 @@ def phase_timeline(labelled, pace, *, title="", marked=None):
 
 @styled
 def latency(latencies, levels, working_sets):
-    """Latency of a load by working-set size, the levels found in it, and the sizes chosen.
-
-    Parameters
-    ----------
-    latencies : DataFrame
-        Columns ``size`` [bytes] and ``ns``.
-    levels : DataFrame
-        Index ``level``; ``smallest``, ``largest`` [bytes] and ``ns``.
-    working_sets : dict of str to list of int
-        Level to the sizes chosen [bytes].
-    """
+    """Latency of a load by working-set size, the levels found in it, and the sizes chosen."""
     figure, axes = blank(3.2)
     ax = axes[0, 0]
     for (level, plateau), fill in zip(levels.iterrows(), _LEVEL_COLOURS, strict=False):
@@ -150,18 +120,7 @@ def latency(latencies, levels, working_sets):
 
 @styled
 def accuracy_curve(curves, *, x, xlabel, lines=None, log=False):
-    """Accuracy of classification against a number, a line a kind of folds.
-
-    Parameters
-    ----------
-    curves : dict of str to DataFrame
-        Label to a frame with the columns `x` and ``accuracy`` [%].
-    x, xlabel : str
-    lines : dict of str to float, optional
-        Label to where on the x axis a dashed line stands.
-    log : bool, default False
-        Whether the x axis is logarithmic.
-    """
+    """Accuracy of classification against a number, a line a kind of folds."""
     figure, axes = blank(3.0)
     ax = axes[0, 0]
     markers = ("o", "s", "^", "D")
@@ -182,16 +141,7 @@ def accuracy_curve(curves, *, x, xlabel, lines=None, log=False):
 
 @styled
 def program_scores(scores, *, goal, limit):
-    """Programs of known behaviour: how their slices were labelled, a bar a program.
-
-    Parameters
-    ----------
-    scores : DataFrame
-        From :func:`cmlib.fingerprint.diagnosis.label_shares`: index the program with its expected class, a
-        column a label [%].
-    goal, limit : dict of str to float
-        Label and place [%] of the dashed lines for pathological and healthy programs.
-    """
+    """Programs of known behaviour: how their slices were labelled, a bar a program."""
     figure, axes = blank(0.9 + 0.24 * len(scores))
     ax = axes[0, 0]
     rows, left = range(len(scores)), [0.0] * len(scores)

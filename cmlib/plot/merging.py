@@ -7,13 +7,7 @@ from cmlib.plot.style import blank, palette, styled
 
 @styled
 def run_times(frame, *, ylabel):
-    """Every run's time as a point, in the order they are stored, a colour a program.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        Columns ``program`` and ``seconds``, a row a run.
-    """
+    """Every run's time as a point, in the order they are stored, a colour a program."""
     figure, axes = blank(2.9)
     ax = axes[0, 0]
     programs = list(dict.fromkeys(frame["program"]))
@@ -27,15 +21,7 @@ def run_times(frame, *, ylabel):
 
 @styled
 def matrices(frames, *, label):
-    """Matrices as pictures beside each other; exact zeros are left white.
-
-    Parameters
-    ----------
-    frames : dict of str to DataFrame
-        Title to values from 0 to 1: rows down, events across.
-    label : str
-        What the colour means.
-    """
+    """Matrices as pictures beside each other; exact zeros are left white."""
     figure, axes = blank(3.8, columns=len(frames))
     shades = sns.color_palette("crest", as_cmap=True).with_extremes(under="white")
     for ax, (title, frame) in zip(axes[0], frames.items(), strict=True):

@@ -11,17 +11,7 @@ _TIGHT = {"fontsize": 8.5, "columnspacing": 1.0, "handlelength": 1.1, "handletex
 
 @styled
 def account_card(shares, ipc, *, parents=None):
-    """What became of one program's slots over its progress, with IPC above.
-
-    Parameters
-    ----------
-    shares : DataFrame
-        A row a step of progress, a column a category (0–1).
-    ipc : Series
-        By step.
-    parents : dict of str to str, optional
-        Category to the one of level 1 that it is a part of, whose colour it takes.
-    """
+    """What became of one program's slots over its progress, with IPC above."""
     figure = Figure(figsize=(_WIDTH, 3.6), layout="constrained")
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=(1, 2.2))
     above.plot(ipc.index, ipc.to_numpy(), color="#333333", lw=1.2)
@@ -39,19 +29,14 @@ def account_card(shares, ipc, *, parents=None):
 
 @styled
 def series_card(rows, *, xlabel="time [s]"):
-    """Quantities of one program over time, one below the other.
-
-    Parameters
-    ----------
-    rows : dict of str to dict of str to Series
-        Quantity with its unit to run to values, indexed by what `xlabel` says.
-    xlabel : str
-    """
+    """Quantities of one program over time, one below the other."""
     figure = Figure(figsize=(_WIDTH, 0.6 + 1.4 * len(rows)), layout="constrained")
     axes = figure.subplots(len(rows), 1, sharex=True, squeeze=False)[:, 0]
     for ax, (quantity, lines) in zip(axes, rows.items(), strict=True):
-        for values, colour in zip(lines.values(), palette(len(lines)), strict=True):
-            ax.plot(values.index, values.to_numpy(), color=colour, lw=1.0, alpha=0.85)
+        for (name, values), colour in zip(lines.items(), palette(len(lines)), strict=True):
+            ax.plot(values.index, values.to_numpy(), color=colour, lw=1.0, alpha=0.85, label=name)
+        if "phases" in lines:
+            ax.legend(loc="lower right")
         ax.set(title=quantity, ylim=(0, None))
     axes[-1].set_xlabel(xlabel)
     return figure, axes

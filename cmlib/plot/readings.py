@@ -5,15 +5,7 @@ from cmlib.plot.style import blank, palette, styled
 
 @styled
 def readings(judged, *, perfect):
-    """What each way of cleaning leaves of the disagreement of two readings, a row a reading.
-
-    Parameters
-    ----------
-    judged : DataFrame
-        Columns ``label``, the reading that was cleaned; ``method``; and ``left`` [%].
-    perfect : float
-        What a perfect cleaning would leave [%].
-    """
+    """What each way of cleaning leaves of the disagreement of two readings, a row a reading."""
     labels, methods = list(dict.fromkeys(judged["label"])), list(dict.fromkeys(judged["method"]))
     figure, axes = blank(1.3 + 0.24 * len(labels))
     ax = axes[0, 0]

@@ -34,14 +34,7 @@ def series(lines, *, ylabel, marks=None, title=""):
 
 @styled
 def series_by_program(runs, *, ylabel, xlabel="time [s]"):
-    """A panel a program, a line a run.
-
-    Parameters
-    ----------
-    runs : dict of str to dict of str to Series
-        Program to label to values, indexed by what `xlabel` says.
-    ylabel, xlabel : str
-    """
+    """A panel a program, a line a run."""
     figure, axes = panels(list(runs))
     for ax, (program, lines) in zip(axes, runs.items(), strict=True):
         for (label, values), colour in zip(lines.items(), palette(len(lines)), strict=True):

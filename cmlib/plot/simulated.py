@@ -10,16 +10,7 @@ _COLOURS = ("#c9ced3", "#f0b429", "#7a1257", "#00548f", "#2a7f62")
 
 @styled
 def simulated_phases(parts, starts, *, title=""):
-    """Estimated cycles per instruction over the run, stacked by what they are charged for.
-
-    Parameters
-    ----------
-    parts : DataFrame
-        Index: progress at each interval's end [10⁹ instructions, or million, as it is named]; a column a contributor.
-    starts : sequence of float
-        Where each phase begins, in the same unit.
-    title : str
-    """
+    """Estimated cycles per instruction over the run, stacked by what they are charged for."""
     figure, axes = blank(3.0)
     ax = axes[0, 0]
     _stack(ax, parts, starts)

@@ -18,23 +18,7 @@ _OTHER = "#b8bcc4"
 
 @styled
 def accounts(shares, ipcs, *, parents=None, xlabel="progress [share of instructions]"):
-    """Stacked shares of the slots over progress with IPC above, a column a program.
-
-    Parameters
-    ----------
-    shares : dict of str to DataFrame
-        Program to a row a step and a column a category (0–1).
-    ipcs : dict of str to Series
-        Program to IPC by step.
-    parents : dict of str to str, optional
-        Category to the one of level 1 that it is a part of, whose colour it takes; categories of level 1 need none.
-    xlabel : str
-
-    Returns
-    -------
-    figure, axes
-        Axes of shape (2, programs): IPC above, slots below.
-    """
+    """Stacked shares of the slots over progress with IPC above, a column a program."""
     columns = len(shares)
     figure, axes = blank(4.2, rows=2, columns=columns, sharex=True)
     for ax in axes[0, 1:]:
@@ -62,15 +46,7 @@ def accounts(shares, ipcs, *, parents=None, xlabel="progress [share of instructi
 
 @styled
 def account_bars(shares, *, parents=None):
-    """Mean shares of the slots as stacked horizontal bars, a bar a program.
-
-    Parameters
-    ----------
-    shares : DataFrame
-        A row a program, a column a category (0–1).
-    parents : dict of str to str, optional
-        As of :func:`accounts`.
-    """
+    """Mean shares of the slots as stacked horizontal bars, a bar a program."""
     figure, axes = blank(0.9 + 0.45 * len(shares))
     ax, colours = axes[0, 0], shades(list(shares), parents or {})
     left = shares.iloc[:, 0] * 0
@@ -92,18 +68,7 @@ def account_bars(shares, *, parents=None):
 
 
 def shades(names, parents):
-    """Colours by category: those of one parent share its colour, lighter from one to the next.
-
-    Parameters
-    ----------
-    names : list of str
-    parents : dict of str to str
-        As of :func:`accounts`.
-
-    Returns
-    -------
-    dict of str to colour
-    """
+    """Colours by category: those of one parent share its colour, lighter from one to the next."""
     names, colours = list(dict.fromkeys(names)), {}
     for name in names:
         family = parents.get(name, name)

@@ -7,20 +7,7 @@ from cmlib.plot.style import blank, palette, panels, styled
 
 @styled
 def by_runs(frame, *, value, by, ylabel, band=None, mean_baseline=None):
-    """A quantity against the number of runs, a line each of `by`, a panel a program.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        Columns ``program``, ``runs``, and those named below.
-    value, by : str
-        Columns with the quantity and with what a line is.
-    ylabel : str
-    band : tuple of str, optional
-        Columns with the ends of a shaded band.
-    mean_baseline : str, optional
-        Column of a dashed line, the same for all of `by`.
-    """
+    """A quantity against the number of runs, a line each of `by`, a panel a program."""
     programs, lines = (list(dict.fromkeys(frame[name])) for name in ("program", by))
     figure, axes = panels(programs, height=3.0, sharey=True)
     for ax, program in zip(axes, programs, strict=True):
@@ -41,16 +28,7 @@ def by_runs(frame, *, value, by, ylabel, band=None, mean_baseline=None):
 
 @styled
 def levels(frame, *, ylabel):
-    """Each run's time by the level of one parameter, with the level's mean, a panel a program and parameter.
-
-    Without a row, an empty panel that says so.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        Columns ``program``, ``parameter``, ``level`` (``low``, ``default``, ``high``) and ``seconds``.
-    ylabel : str
-    """
+    """Each run's time by the level of one parameter, with the level's mean, a panel a program and parameter."""
     groups = list(dict.fromkeys(zip(frame["program"], frame["parameter"], strict=True)))
     if not groups:
         figure, axes = panels([""])
@@ -72,17 +50,7 @@ def levels(frame, *, ylabel):
 
 @styled
 def verdicts(frame, *, programs, xlabel):
-    """What a model expects when an event is moved alone, and what was observed, a panel a program.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        Columns ``program``, ``event``, ``verdict``, and in one unit ``expected``, ``observed``, ``low``,
-        ``high``.
-    programs : sequence of str
-        One without a row has a panel that says so.
-    xlabel : str
-    """
+    """What a model expects when an event is moved alone, and what was observed, a panel a program."""
     most = max([1, *(len(frame[frame["program"] == program]) for program in programs)])
     figure, axes = panels(programs, columns=1, height=0.9 + 0.24 * most, sharex=True)
     expects, observes = palette(2)
@@ -107,20 +75,7 @@ def verdicts(frame, *, programs, xlabel):
 
 @styled
 def setting(parameters, ranked, *, x, y, xlabel, ylabel, title, chosen):
-    """Left, the importance of every parameter, one of them in another colour; right, the time of each run by
-    that one.
-
-    Parameters
-    ----------
-    parameters : sequence of str
-        In the order of their importance.
-    ranked : sequence of float
-        Importances [%].
-    x, y : sequence of float
-        Value of the chosen parameter and time of each run.
-    xlabel, ylabel, title : str
-    chosen : str
-    """
+    """Left, the importance of every parameter, one of them in another colour."""
     figure, axes = blank(3.4, columns=2)
     left, right = axes[0]
     plain, marked = palette(2)

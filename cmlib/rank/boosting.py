@@ -49,26 +49,7 @@ STACKED = Boosting(trees=100, learning_rate=0.15, leaves=31)
 
 
 def regressor(model=MODEL, *, boosting=None, seed=0):
-    """An unfitted model of IPC.
-
-    Parameters
-    ----------
-    model : "lightgbm", "sklearn" or scikit-learn estimator, default "lightgbm"
-        ``sklearn`` is `GradientBoostingRegressor`, the papers' choice. An
-        estimator is cloned, keeps its own settings, and takes `seed` if it can.
-    boosting : Boosting, optional
-        Settings of the first two.
-    seed : int, default 0
-
-    Returns
-    -------
-    estimator
-
-    Raises
-    ------
-    ValueError
-        If `model` is no name and no estimator, or `boosting` comes with an estimator.
-    """
+    """An unfitted model of IPC."""
     if not isinstance(model, str) and hasattr(model, "get_params"):
         if boosting is not None:
             raise ValueError(
@@ -83,22 +64,7 @@ def regressor(model=MODEL, *, boosting=None, seed=0):
 
 
 def predict_held_out(X, y, fold, *, boosting=None, seed=0):
-    """Predict each fold by a model of the other folds.
-
-    Parameters
-    ----------
-    X : DataFrame, shape (n_rows, n_events)
-    y : Series, shape (n_rows,)
-        IPC.
-    fold : ndarray of int, shape (n_rows,)
-        Such as :func:`cmlib.rank.blocks` modulo the number of folds.
-    boosting : Boosting, optional
-    seed : int, default 0
-
-    Returns
-    -------
-    ndarray of float, shape (n_rows,)
-    """
+    """Predict each fold by a model of the other folds."""
     # In order of their names, as everywhere: of two events that split alike, the first is taken.
     X, predicted = X[sorted(X)], np.empty(len(y))
     for held in np.unique(fold):

@@ -72,23 +72,7 @@ def influence(model, *, method="friedman", X=None):
 
 
 def read_trees(model, X):
-    """Sort the rows of X into the trees of a boosted model.
-
-    Parameters
-    ----------
-    model : fitted `cmlib.rank.boosting.regressor` or GradientBoostingRegressor
-    X : DataFrame, shape (n_rows, events)
-
-    Returns
-    -------
-    list of Tree
-        In the order in which they were grown; trees that never split are left out.
-
-    Raises
-    ------
-    ValueError
-        If the model is of another kind.
-    """
+    """Sort the rows of X into the trees of a boosted model."""
     if hasattr(model, "booster_"):
         return list(_lightgbm_trees(model, X))
     if hasattr(model, "estimators_") and hasattr(model, "learning_rate"):

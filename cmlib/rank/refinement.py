@@ -9,9 +9,9 @@ import pandas as pd
 from sklearn.base import clone
 
 from cmlib.errors import UnfitRecordingError
-from cmlib.events.leaks import is_named_leak
 from cmlib.rank.boosting import MODEL, regressor
 from cmlib.rank.importance import influence
+from cmlib.rank.leaks import is_named_leak
 
 _FEWEST_ROWS = 20
 
@@ -114,7 +114,7 @@ def refine(
     Parameters
     ----------
     X : DataFrame, shape (n_rows, n_events)
-        As :mod:`cmlib.fuse` makes it.
+        As :mod:`cmlib.merge.align` makes it.
     y : Series of float > 0, shape (n_rows,)
         IPC; with another `error`, whatever that takes.
     step : int, default 10
@@ -140,8 +140,8 @@ def refine(
         folds take n_folds·(n_folds - 1)/2 refinements more.
     holdout : tuple (DataFrame, Series), optional
         Another matrix and its IPC, such as another pass over the events
-        (:func:`cmlib.fuse.align_passes`).
-    gives_away : callable, default :func:`cmlib.events.leaks.is_named_leak`
+        (:func:`cmlib.merge.align.align_passes`).
+    gives_away : callable, default :func:`cmlib.rank.leaks.is_named_leak`
         Whether a column of that name holds y; another one where y is not IPC.
     error : callable, default :func:`relative_error`
         Of what was measured and what was predicted, the error of these rows [%]. A mean over rows: errors of parts
@@ -164,11 +164,12 @@ def refine(
     Six events of gcc, dropped two at a time:
 
     >>> import gzip
-    >>> from cmlib import fuse, perf
+    >>> from cmlib import merge
+    >>> from cmlib.io import perf
     >>> files = [f"data/recordings/gcc/ocoe-p0-0{run}.csv.gz" for run in range(2)]
     >>> texts = [gzip.open(file, "rt").read() for file in files]
     >>> runs = [perf.series(perf.parse_stat(text))[0] for text in texts]
-    >>> ranking = refine(*fuse.align_runs(runs), step=2)
+    >>> ranking = refine(*merge.align_runs(runs), step=2)
     >>> ranking.history["n_events"].tolist(), ranking.events[0]
     ([6, 4, 2], 'ls_any_fills_from_sys.dram_io_near')
     """
@@ -202,24 +203,7 @@ def refine(
 def random_share_errors(
     X, y, *, step=10, test_share=0.2, model=MODEL, boosting=None, importance="friedman", seed=0
 ):
-    """Errors of a refinement on a random share of the rows, and nothing else: what the papers' curves show.
-
-    Parameters
-    ----------
-    X, y, step, test_share, model, boosting, importance, seed
-        As in :func:`refine`.
-
-    Returns
-    -------
-    DataFrame
-        A row a step: ``n_events``, ``error`` and ``mean_baseline``, that of the mean [%], as
-        in the history of :func:`refine`.
-
-    Raises
-    ------
-    ValueError
-        As in :func:`refine`.
-    """
+    """Errors of a refinement on a random share of the rows, and nothing else."""
     _check_shares(test_share, step)
     X, y = _checked(X, y, "X", is_named_leak, positive=True)
     train, test = _random_split(len(X), test_share, seed)
@@ -264,13 +248,13 @@ def _checked(X, y, name, gives_away, positive, columns=None):
     if missing:
         raise ValueError(
             f"{name} lacks {len(missing)} events of X, such as {missing[0]!r}; "
-            "align both at once with cmlib.fuse.align_passes."
+            "align both at once with cmlib.merge.align.align_passes."
         )
     leaking = [event for event in columns if gives_away(event)]
     if leaking:
         raise ValueError(
             f"{name} holds {leaking[0]!r}, which contains what is to be explained (target leakage): drop it; "
-            "of IPC, cmlib.events.leaks lists such events."
+            "of IPC, cmlib.rank.leaks lists such events."
         )
     if len(X) != len(y) or len(X) < _FEWEST_ROWS:
         raise UnfitRecordingError(

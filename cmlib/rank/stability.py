@@ -21,29 +21,7 @@ def draw_importances(
     model=MODEL,
     boosting=None,
 ):
-    """Importances of models that differ by seed and by the rows they were trained on.
-
-    Parameters
-    ----------
-    X : DataFrame, shape (n_rows, n_events)
-    y : Series, shape (n_rows,)
-        IPC.
-    seeds : iterable of int, default 0–19
-        One draw each.
-    resample : bool, default True
-        Train each draw on blocks of neighbouring rows drawn with replacement;
-        otherwise all are trained on all rows and differ by seed alone.
-    n_blocks : int, default 20
-        Blocks that the rows are cut into.
-    importance, model, boosting
-        As in :func:`cmlib.rank.refine`.
-
-    Returns
-    -------
-    DataFrame
-        Index: seed; columns: events; percent, each row sums to 100. Draws from
-        several matrices (passes, halves of the runs) can be put one below the other.
-    """
+    """Importances of models that differ by seed and by the rows they were trained on."""
     X = X[sorted(X.columns)]
     blocks = np.array_split(np.arange(len(X)), min(n_blocks, len(X)))
     rankings = {}
@@ -58,22 +36,7 @@ def draw_importances(
 
 
 def importance_spread(draws, *, coverage=0.9):
-    """Mean importance of every event, its standard deviation, and where it ranks.
-
-    Parameters
-    ----------
-    draws : DataFrame
-        Importances [%], a row a draw, a column an event.
-    coverage : float, default 0.9
-        Share of the draws that the intervals hold.
-
-    Returns
-    -------
-    DataFrame
-        Index: event, by falling mean. Columns: ``mean``, ``sd``, ``low`` and
-        ``high`` (ends of the interval of importance) [%]; ``rank_low`` and
-        ``rank_high`` (ends of the interval of ranks, 1 is first).
-    """
+    """Mean importance of every event, its standard deviation, and where it ranks."""
     tails = [(1 - coverage) / 2, (1 + coverage) / 2]
     low, high = draws.quantile(tails).to_numpy()
     ranks = draws.rank(axis=1, ascending=False, method="min")
@@ -92,34 +55,7 @@ def importance_spread(draws, *, coverage=0.9):
 
 
 def rank_agreement(one, other, *, n_top=20, coverage=0.9, n_boot=200, seed=0):
-    """How much two rankings agree on the events that either puts near the top.
-
-    Parameters
-    ----------
-    one, other : DataFrame
-        Draws of importances (:func:`draw_importances`), such as of two halves of
-        the runs or of two programs. Events that only one of them has are left out.
-    n_top : int, default 20
-        Events compared: those among the first `n_top` of either by mean
-        importance. Further down there are hundreds of ties at zero.
-    coverage : float, default 0.9
-        Of the intervals.
-    n_boot : int, default 200
-        Times that the draws are drawn again, with replacement, for the intervals.
-    seed : int, default 0
-
-    Returns
-    -------
-    DataFrame
-        Rows: ``kendall``, ``spearman`` (both -1 to 1) and ``top10_shared`` (share of
-        the first ten that both have). Columns: ``value``, of the mean importances,
-        and the interval ``low`` to ``high``.
-
-    Raises
-    ------
-    ValueError
-        If fewer than 3 events are in both.
-    """
+    """How much two rankings agree on the events that either puts near the top."""
     common = one.columns.intersection(other.columns, sort=False)
     if len(common) < 3:
         raise UnfitRecordingError(
@@ -142,44 +78,7 @@ def rank_agreement(one, other, *, n_top=20, coverage=0.9, n_boot=200, seed=0):
 
 
 def smi_test(draws, *, most=3, n_events=20, level=0.05, share=0.95):
-    """Are one to three events significantly more important than the rest?
-
-    The paper states it as a law (CounterMiner, §V-B: one-three SMI law). Some event
-    is always first, and shares of 100 % are never alike, so two things are asked.
-    Is the widest gap after one of the first `most` events wider than a random division
-    would leave? And do the same events stay before that gap in (nearly) all draws?
-
-    Parameters
-    ----------
-    draws : DataFrame
-        Importances [%], a row a draw, a column an event.
-    most : int, default 3
-        Events that may stand out.
-    n_events : int, default 20
-        Length of the ranking that is looked at; events without importance are left out.
-    level : float, default 0.05
-        Significance.
-    share : float, default 0.95
-        Share of draws in which the same events must lead.
-
-    Returns
-    -------
-    Series
-        ``n_standing_out`` (events before the widest gap), ``ratio`` (importance of the
-        last of them to that of the next), ``p_value`` (of so wide a gap between
-        shares broken at random), ``p_power_law`` (in a decline by a power law), ``stays``
-        (share of draws led by the same events) and ``holds`` (`p_value` and ``stays``
-        pass; `p_power_law` is for the reader). With fewer than `most` + 3 events of any importance nothing
-        can be tested: NaN, and `holds` False.
-
-    Notes
-    -----
-    Random division is a stick of 100 % broken at random: then k·(I_k - I_{k+1}) are
-    independent and exponential with one mean (Rényi), and the largest of the first
-    three is compared with the mean of the others. Against a power law, whose
-    first events tower over the rest without any break, the same holds for
-    k·ln(I_k / I_{k+1}); that test asks for more.
-    """
+    """Are one to three events significantly more important than the rest?"""
     mean = draws.mean().sort_values(ascending=False, kind="stable")
     mean = mean[mean > 0].iloc[:n_events]
     if len(mean) < most + 3:

@@ -10,8 +10,8 @@ from nbconvert import HTMLExporter
 from papermill.exceptions import PapermillExecutionError
 from traitlets.config import Config
 
-from cmlib.archive import settle, write_whole
 from cmlib.errors import NothingRecordedError, UnfitRecordingError
+from cmlib.io.archive import settle, write_whole
 from cmlib.report.errors import NotebookError
 from cmlib.report.kernels import use_forked_kernels
 from cmlib.report.manifests import failed_notebook, remove_drafts
@@ -22,26 +22,7 @@ _LEAVES_OUT = {error.__name__ for error in (NothingRecordedError, UnfitRecording
 
 
 def execute(notebook, given, folder, position=0):
-    """Execute a notebook; its results, itself and its page are in `folder` then.
-
-    Parameters
-    ----------
-    notebook : pathlib.Path
-    given : dict of str to value
-        Its parameters.
-    folder : pathlib.Path
-        The profile's results.
-    position : int, default 0
-        Line of the terminal on which its progress is shown.
-
-    Raises
-    ------
-    NothingRecordedError
-        If the notebook finds nothing recorded, or nothing that it can use. Nothing of this execution is kept.
-    NotebookError
-        If a cell fails, naming notebook, cell and error; the notebook as far as
-        it came is kept, and so are its earlier results.
-    """
+    """Execute a notebook; its results, itself and its page are in `folder` then."""
     draft = folder / f"{notebook.stem}.partial.ipynb"
     try:
         _execute_with_kernel(
@@ -82,10 +63,7 @@ def execute(notebook, given, folder, position=0):
 
 
 def _execute_with_kernel(notebook, draft, **options):
-    """Execute a notebook with a kernel that is reached by sockets in a folder of its own.
-
-    A TCP port is chosen before the kernel takes it, and may be another's by then.
-    """
+    """Execute a notebook with a kernel that is reached by sockets in a folder of its own."""
     use_forked_kernels()
     with tempfile.TemporaryDirectory(prefix="cmlib-") as sockets:
         connection = {"transport": "ipc", "connection_file": f"{sockets}/kernel.json"}
@@ -94,7 +72,7 @@ def _execute_with_kernel(notebook, draft, **options):
             draft,
             kernel_name="python3",
             request_save_on_cell_execute=False,
-            extra_arguments=["--IPKernelApp.log_level=CRITICAL"],
+            extra_arguments=["--IPKernelApp.log_level=CRITICAL", "--IPKernelApp.ignore_cwd=True"],
             config=Config(KernelManager=connection),
             **options,
         )

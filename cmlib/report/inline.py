@@ -15,19 +15,7 @@ _MARK = re.compile(
 
 
 def to_html(text):
-    """Write a sentence as HTML.
-
-    Parameters
-    ----------
-    text : str
-        With ``**bold**``, ``*emphasis*`` and ```code```; as in Markdown, code that holds backticks stands between
-        more of them.
-
-    Returns
-    -------
-    str
-        Holds no element but ``strong``, ``em`` and ``code``, and no attribute.
-    """
+    """Write a sentence as HTML."""
     return _write(text, html.escape, lambda tag, inner: f"<{tag}>{inner}</{tag}>")
 
 

@@ -11,7 +11,9 @@ from jupyter_client.provisioning import KernelProvisionerFactory, LocalProvision
 
 _NAME = "cmlib-forked"  # of the entry point in pyproject.toml
 _forked = multiprocessing.get_context("forkserver")
-_forked.set_forkserver_preload(["ipykernel.kernelapp", "ipywidgets", "cmlib.explore", "cmlib.notebook"])
+_forked.set_forkserver_preload(
+    ["ipykernel.kernelapp", "ipywidgets", "cmlib.explore", "cmlib.report.notebook"]
+)
 
 
 def use_forked_kernels():

@@ -1,12 +1,16 @@
 """What the notebooks of a profile have left in its folder, and which of them left nothing that can be shown."""
 
 import json
+import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from cmlib.archive import write_whole
+from cmlib.experiments.requested import split_names
+from cmlib.io.archive import write_whole
 
+# The profile of one's own programs, whose results have a folder each.
+BY_PROGRAM = "live"
 # Changes with what a manifest holds; results of another one are made again.
 SCHEMA = 3
 
@@ -16,21 +20,7 @@ _FAILED = ".failed.ipynb"
 
 @dataclass(frozen=True)
 class Kept:
-    """The results in a profile's folder.
-
-    Attributes
-    ----------
-    sections : list of dict
-        Manifests of the notebooks whose results are whole, in order.
-    left_out : list of dict
-        ``notebook``, ``title`` and ``message`` of those that found nothing recorded when they were last run.
-        What an earlier run of theirs left stays in its folder, and is not shown:
-        it tells of other recordings than the rest.
-    damaged : list of dict
-        The same of those whose results are not whole; the message says what to run.
-    failed : list of dict
-        The same of those that failed when they were last run. What an earlier run of theirs left is shown.
-    """
+    """The results in a profile's folder."""
 
     sections: list
     left_out: list
@@ -38,19 +28,23 @@ class Kept:
     failed: list
 
 
+def place_of(profile, parameters):
+    """A profile's folder among all results: ``paper``; ``live/gcc``, ``live/bzip2,gcc`` or ``live/all``."""
+    if profile != BY_PROGRAM:
+        return profile
+    # What is not recorded may be any text, and leads nowhere else.
+    names = {re.sub(r"^\.|[^\w.-]", "_", name) for name in split_names(str(parameters.get("program", "all")))}
+    return f"{profile}/{','.join(sorted(names))}"
+
+
+def command_of(place):
+    """The command that makes the results in a folder that :func:`place_of` names."""
+    profile, _, program = place.partition("/")
+    return f"cmlib run {profile}" + (f" -p program={program}" if program else "")
+
+
 def read_manifests(folder):
-    """Read what the notebooks of a profile have left.
-
-    Parameters
-    ----------
-    folder : path
-        Such as `data/results/paper`.
-
-    Returns
-    -------
-    Kept
-        Nothing at all if the folder is not there.
-    """
+    """Read what the notebooks of a profile have left."""
     folder = Path(folder)
     left_out = [_read_note(file) for file in sorted(folder.glob(f"*{_NOTE}"))]
     hidden = {entry["notebook"] for entry in left_out}
@@ -62,23 +56,16 @@ def read_manifests(folder):
         if problem is None:
             sections.append(manifest)
         else:
-            message = f"{problem}; make them again: cmlib run {folder.name} {place.name}"
-            damaged.append({"notebook": place.name, "title": place.name, "message": message})
+            damaged.append({"notebook": place.name, "title": place.name, "message": problem})
+    command = command_of(sections[-1]["profile"] if sections else folder.name)
+    for entry in damaged:
+        entry["message"] += f"; make them again: {command} {entry['notebook']}"
     failed = [_failed(file) for file in sorted(folder.glob(f"*{_FAILED}"))]
     return Kept(sections, left_out, damaged, failed)
 
 
 def note_left_out(folder, notebook, title, message, *, for_overview=False):
-    """Note that a notebook found nothing recorded; its next results take the note away.
-
-    Parameters
-    ----------
-    folder : path
-        The profile's.
-    notebook, title, message : str
-    for_overview : bool, default False
-        Whether the notebook would have told something for the report's first page, which then shows the message.
-    """
+    """Note that a notebook found nothing recorded; its next results take the note away."""
     entry = {"notebook": notebook, "title": title, "message": message, "for_overview": for_overview}
     write_whole(_note(folder, notebook), json.dumps(entry))
 

@@ -2,22 +2,17 @@
 
 from dataclasses import dataclass, field
 
-_LABELS = {"limits": "", "sure": "How sure: ", "advice": "What to try: ", "lacking": "To know more: "}
+_LABELS = {
+    "limits": "",
+    "varies": "What it varies with: ",
+    "sure": "How sure: ",
+    "advice": "What to try: ",
+    "lacking": "To know more: ",
+}
 
 
 def sentences(topics):
-    """What one notebook tells of a program, as one paragraph.
-
-    Parameters
-    ----------
-    topics : dict of str to str
-        ``limits``, ``sure``, ``advice`` and ``lacking``, each a clause without its full stop, or empty.
-
-    Returns
-    -------
-    str
-        Markdown.
-    """
+    """What one notebook tells of a program, as one paragraph."""
     parts = [label + topics[topic] for topic, label in _LABELS.items() if topics.get(topic)]
     return " ".join(f"{opening(sentence)}." for sentence in parts)
 
@@ -30,36 +25,17 @@ def opening(text):
 
 @dataclass
 class Card:
-    """What the first page shows of a program.
-
-    Attributes
-    ----------
-    program : str
-    limits, advice : str
-        What limits it, and what to try; of several notebooks, the last one's.
-    sure, lacking : list of str
-        How sure that is, and what more recordings would take; of all notebooks.
-    picture : dict or None
-        ``source``, its path from the page, and ``alt``, what it shows.
-    bars : dict or None
-        ``caption`` and ``rows``, each with ``name``, ``value``, ``low``, ``high`` and ``note``.
-    simulated : bool
-        Whether it was simulated, and not measured.
-    scale : float
-        Value to which the longest bar or interval reaches.
-    findings : list of (str, str)
-        Notebook and sentence of what else was found about it.
-    notebooks : list of dict
-        Manifests of those that tell of it.
-    """
+    """What the first page shows of a program."""
 
     program: str
     limits: str = ""
+    varies: str = ""
     advice: str = ""
     sure: list = field(default_factory=list)
     lacking: list = field(default_factory=list)
     picture: dict | None = None
     bars: dict | None = None
+    summary: dict = field(default_factory=dict)
     findings: list = field(default_factory=list)
     notebooks: list = field(default_factory=list)
 
@@ -74,17 +50,7 @@ class Card:
 
 
 def gather_cards(kept):
-    """Put together what the notebooks of a profile tell of each program.
-
-    Parameters
-    ----------
-    kept : cmlib.report.manifests.Kept
-
-    Returns
-    -------
-    list of Card
-        In order of the alphabet; none where no notebook tells anything for the first page.
-    """
+    """Put together what the notebooks of a profile tell of each program."""
     cards = {}
     for manifest in kept.sections:
         for program, overview in manifest["overviews"].items():
@@ -101,10 +67,12 @@ def gather_cards(kept):
 
 def _add(card, overview, manifest):
     card.limits = overview.get("limits") or card.limits
+    card.varies = overview.get("varies") or card.varies
     card.advice = overview.get("advice") or card.advice
     card.sure += filter(None, [overview.get("sure")])
     card.lacking += filter(None, [overview.get("lacking")])
     card.bars = overview.get("bars") or card.bars
+    card.summary |= overview.get("summary", {})
     if picture := overview.get("picture"):
         card.picture = {"source": f"{manifest['notebook']}/{picture['name']}.svg", "alt": picture["alt"]}
     card.notebooks.append(manifest)

@@ -1,6 +1,7 @@
 """Lay a profile's results out as one page."""
 
 import html
+import json
 import re
 from datetime import UTC, datetime
 from pathlib import Path
@@ -8,37 +9,21 @@ from pathlib import Path
 import jinja2
 import pandas as pd
 
-from cmlib.archive import write_whole
+from cmlib.io.archive import write_whole
 from cmlib.report.inline import plain, to_html
-from cmlib.report.manifests import read_manifests
+from cmlib.report.manifests import BY_PROGRAM, read_manifests
 from cmlib.report.overview import gather_cards, opening
 
+ANSWERS = "answers.json"
 _ROWS_SHOWN = 60
+_TIME = "%Y-%m-%d %H:%M UTC"
 _LONG, _SHOWN = 160, 80  # characters of a command
 _LONG_CODE = re.compile(rf"<code>(?P<code>[^<]{{{_LONG},}})</code>")
 _PERCENT = re.compile("(?P<code><code>[^<]*</code>)| %")
 
 
 def build_index(folder, *, to_come=()):
-    """Write `index.html` over all results found in a profile's folder.
-
-    Parameters
-    ----------
-    folder : path
-        Holds a sub-folder a notebook, each with its `manifest.json`.
-    to_come : iterable of str, optional
-        Titles of notebooks that have not ended yet; the page says so.
-
-    Returns
-    -------
-    pathlib.Path
-        The page.
-
-    Raises
-    ------
-    ValueError
-        If no notebook has left whole results there.
-    """
+    """Write `index.html` over all results found in a profile's folder."""
     folder = Path(folder)
     kept = read_manifests(folder)
     manifests, cards = kept.sections, gather_cards(kept)
@@ -47,6 +32,77 @@ def build_index(folder, *, to_come=()):
     for manifest in manifests:
         for table in manifest["tables"]:
             table["html"] = _table_html(folder / manifest["notebook"] / f"{table['name']}.csv")
+    profile = manifests[-1]["profile"]
+    page = _template("page.html.j2").render(
+        profile=profile,
+        sections=manifests,
+        left_out=kept.left_out,
+        damaged=kept.damaged,
+        failed=kept.failed,
+        to_come=list(to_come),
+        cards=cards,
+        findings=_by_program(manifests, {card.program for card in cards}),
+        versions=manifests[-1]["versions"],
+        made=datetime.now(UTC).strftime(_TIME),
+    )
+    target = folder / "index.html"
+    write_whole(target, page)
+    write_whole(folder / ANSWERS, json.dumps(answers(folder), indent=1, ensure_ascii=False) + "\n")
+    if profile.startswith(f"{BY_PROGRAM}/"):
+        _build_programs(folder.parent)
+    return target
+
+
+def answers(folder):
+    """What the first page says, as one dictionary; `docs/answers.md` describes it.
+
+    Parameters
+    ----------
+    folder : path
+        A profile's results, or one program's.
+
+    Returns
+    -------
+    dict
+        ``schema``, ``profile``, ``made`` (UTC), and ``programs``: by name the dictionary of its card.
+    """
+    kept = read_manifests(Path(folder))
+    programs = {}
+    for card in gather_cards(kept):
+        findings = [{"notebook": notebook, "text": plain(text)} for notebook, text in card.findings]
+        programs[card.program] = card.summary | {
+            "simulated": card.simulated,
+            "limits": plain(card.limits),
+            "varies": plain(card.varies),
+            "confidence": [plain(text) for text in card.sure],
+            "advice": plain(card.advice),
+            "missing": [plain(text) for text in card.lacking],
+            "bars": card.bars,
+            "findings": findings,
+        }
+    return {
+        "schema": 1,
+        "profile": kept.sections[-1]["profile"] if kept.sections else "",
+        "made": datetime.now(UTC).isoformat(timespec="seconds"),
+        "programs": programs,
+        "left_out": [entry["message"] for entry in kept.left_out],
+    }
+
+
+def _build_programs(folder):
+    """The page over the reports of all programs."""
+    programs = [
+        {
+            "name": page.parent.name,
+            "made": datetime.fromtimestamp(page.stat().st_mtime, UTC).strftime(_TIME),
+            "limits": [card.limits for card in gather_cards(read_manifests(page.parent)) if card.limits],
+        }
+        for page in sorted(folder.glob("*/index.html"))
+    ]
+    write_whole(folder / "index.html", _template("programs.html.j2").render(programs=programs))
+
+
+def _template(name):
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("cmlib.report", "."),
         autoescape=True,
@@ -60,21 +116,7 @@ def build_index(folder, *, to_come=()):
         "opening": opening,
         "number": _number,
     }
-    page = environment.get_template("page.html.j2").render(
-        profile=folder.name,
-        sections=manifests,
-        left_out=kept.left_out,
-        damaged=kept.damaged,
-        failed=kept.failed,
-        to_come=list(to_come),
-        cards=cards,
-        findings=_by_program(manifests, {card.program for card in cards}),
-        versions=manifests[-1]["versions"],
-        made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-    )
-    target = folder / "index.html"
-    write_whole(target, page)
-    return target
+    return environment.get_template(name)
 
 
 def _by_program(manifests, shown):

@@ -1,15 +1,123 @@
-"""The names a notebook can be given, read from its tagged cell before anything runs."""
+"""Parameters that notebooks have in common, each notebook's in its one line ``settings = {}``."""
 
 import ast
 import difflib
 import importlib
 import json
 import re
+import reprlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from cmlib.report.parameter_file import shown
-from cmlib.report.settings import SETTINGS, SHARED, named_in
+import yaml
+
+from cmlib.passwords import hide
+
+SETTINGS = "settings"
+# As a parameters cell would have them: name, default, and what the comment behind it says.
+SHARED = {
+    "jobs": (-1, "worker processes; -1: one a processor [-1, 1024]"),
+    "executor": ("processes", "where the workers are: this machine, or a cluster {processes, dask}"),
+    "scheduler": ("", "address of a running Dask scheduler; needs executor dask"),
+    "database": ("", "SQLAlchemy URL of the store; empty: an SQLite file among the results"),
+    "interactive": (True, "widgets at the end; False: a figure in their place"),
+    "profile": ("paper", "folder of the results under data/results"),
+    "results_folder": ("", "where results go instead of data/results"),
+}
+
+
+def named_in(comment):
+    """Those of the shared parameters that the comment behind ``settings = {}`` names, in their order here."""
+    named = set(re.findall(r"\w+", comment))
+    return [name for name in SHARED if name in named]
+
+
+_QUESTION = re.compile(r"\*\*Question\.\*\*\s+(.+?)\s*(?:\n\s*\n|\Z)", re.S)
+
+
+def read_heading(notebook):
+    """Title and question of a notebook."""
+    notebook = Path(notebook)
+    if not notebook.is_file():
+        raise ValueError(f"there is no notebook {notebook.name} under {notebook.parent}.")
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    text = "\n\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+    headings = (line.removeprefix("# ") for line in text.splitlines() if line.startswith("# "))
+    question = _QUESTION.search(text)
+    return next(headings, notebook.stem), " ".join(question[1].split()) if question else ""
+
+
+# What PyYAML lets through beside its own errors, of `!!int ""`, `!!bool x`, `2026-13-45`, `[[[[…`.
+_MALFORMED = (
+    yaml.YAMLError,
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+
+
+def read_parameters(file):
+    """Read the parameters of one notebook."""
+    return parse_parameters(Path(file).read_bytes(), str(file))
+
+
+def parse_parameters(content, where):
+    """Parameters out of a file's content [bytes]; see :func:`read_parameters`."""
+    node, parameters = _load(content, where)
+    parameters = {} if parameters is None else parameters
+    if not isinstance(parameters, dict):
+        raise ValueError(f"{where} holds {type(parameters).__name__} instead of lines `name: value`.")
+    for name in parameters:
+        if not isinstance(name, str):
+            raise ValueError(f"{where}: {shown(name)} is not a parameter name.")
+    _check_names_differ(node, where)
+    return parameters
+
+
+def parse_value(text):
+    """One value, as it would stand behind `name:` in a file."""
+    try:
+        return _load(text, f"the value {text!r}")[1]
+    except ValueError:
+        if hide(text) == text:
+            raise
+        raise ValueError(f"the value {hide(text)!r} is not YAML that can be read: put it in quotes") from None
+
+
+def shown(value):
+    """A value as it is written, cut short: lists may hold themselves, and Python writes no more than 4300 digits."""
+    try:
+        text = reprlib.repr(hide(value) if isinstance(value, str) else value)
+    except ValueError:
+        return "something with thousands of digits"
+    return text if len(text) <= 120 else f"{text[:117]}…"
+
+
+def _load(content, where):
+    """The tree of YAML that `content` is, and the value it stands for."""
+    try:
+        loader = yaml.SafeLoader(content)
+        node = loader.get_single_node()
+        return node, None if node is None else loader.construct_document(node)
+    except _MALFORMED as error:
+        reason = " ".join(str(error).split())[:300] or type(error).__name__
+        raise ValueError(f"{where} is not YAML that can be read: {reason}") from None
+
+
+def _check_names_differ(node, where):
+    """YAML's reader takes the last of two, which nobody means."""
+    first = {}
+    for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():
+        line = key.start_mark.line + 1
+        if key.value in first:
+            raise ValueError(
+                f"{where}: {key.value} is given twice, in lines {first[key.value]} and {line}; delete one."
+            )
+        first[key.value] = line
+
 
 _RANGE = re.compile(r"\[\s*(?P<low>[^\s,\]]+)\s*,\s*(?P<high>[^\s,\]]+)\s*\]")
 _CHOICE = re.compile(r"\{(?P<choices>[^}]+)\}")
@@ -64,26 +172,7 @@ class Parameter:
 
 
 def declared_parameters(notebook):
-    """Read a notebook's parameters from the cell tagged ``parameters``.
-
-    The comment behind a value documents it and limits it: ``[low, high]`` is
-    the range of a number, ``{one, other}`` the words
-    allowed, or the name in cmlib of what holds them. A line ``settings = {}``
-    stands for those of the shared parameters (docs/settings.md) that its comment names.
-
-    Parameters
-    ----------
-    notebook : path of an .ipynb file
-
-    Returns
-    -------
-    dict of str to Parameter
-
-    Raises
-    ------
-    ValueError
-        If no cell carries the tag, or a line of it is not `name = literal`.
-    """
+    """Read a notebook's parameters from the cell tagged ``parameters``."""
     notebook = Path(notebook)
     source = _tagged_cell(notebook)
     try:
@@ -106,21 +195,7 @@ def declared_parameters(notebook):
 
 
 def check_parameters(notebook, given, where):
-    """Hold the parameters given for a notebook against those it declares.
-
-    Parameters
-    ----------
-    notebook : path of an .ipynb file
-    given : dict of str to value
-    where : str
-        Where they come from, for the message: a file's name or ``-p``.
-
-    Raises
-    ------
-    ValueError
-        Naming the first one that the notebook does not know (with the nearest
-        name it does), or whose value is of the wrong type or out of range.
-    """
+    """Hold the parameters given for a notebook against those it declares."""
     known = declared_parameters(notebook)
     for name, value in given.items():
         if name not in known:
@@ -129,18 +204,7 @@ def check_parameters(notebook, given, where):
 
 
 def for_papermill(notebook, given):
-    """Parameters as Papermill puts them into a notebook: those that it shares with others as its `settings`.
-
-    Parameters
-    ----------
-    notebook : path of an .ipynb file
-    given : dict of str to value
-        By the names that :func:`declared_parameters` has.
-
-    Returns
-    -------
-    dict of str to value
-    """
+    """Parameters as Papermill puts them into a notebook."""
     shared = {name for name, parameter in declared_parameters(notebook).items() if parameter.shared}
     settings = {name: value for name, value in given.items() if name in shared}
     own = {name: value for name, value in given.items() if name not in shared}

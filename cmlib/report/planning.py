@@ -1,30 +1,32 @@
 """Which notebooks a profile runs, with which parameters; every name and value is checked before anything starts."""
 
+import difflib
 import json
 from dataclasses import dataclass
 from pathlib import Path
 
 from cmlib import places
-from cmlib.report.heading import read_heading
-from cmlib.report.parameter_file import read_parameters
-from cmlib.report.parameters import check_parameters, declared_parameters, unknown_parameter
+from cmlib.errors import NothingRecordedError
+from cmlib.experiments.requested import split_names
+from cmlib.io.store.raw import recorded_programs
+from cmlib.report.manifests import BY_PROGRAM, place_of
+from cmlib.report.parameters import (
+    check_parameters,
+    declared_parameters,
+    read_heading,
+    read_parameters,
+    shown,
+    unknown_parameter,
+)
 
 # Profiles in which notebooks keep their own defaults, unless a folder under params says otherwise.
 _DEFAULTS = ("paper", "live")
+_MOST_SHOWN = 8
 
 
 @dataclass(frozen=True)
 class Job:
-    """One notebook to run.
-
-    Attributes
-    ----------
-    notebook : pathlib.Path
-    given : dict of str to value
-        Parameters that replace the notebook's own.
-    declared : tuple of str
-        Names of all parameters that it takes.
-    """
+    """One notebook to run."""
 
     notebook: Path
     given: dict
@@ -56,36 +58,41 @@ class Job:
 
 
 def plan(profile, wanted=(), extra=None):
-    """The notebooks of a profile, in order of their names.
-
-    Parameters
-    ----------
-    profile : str
-        ``paper`` and ``live`` are the notebooks' own defaults; any is what its folder of `params` says, a file a
-        notebook, and the notebook's defaults where it has none.
-    wanted : sequence of str, optional
-        Names such as ``02_cleaning`` or ``02``; empty means all of the profile.
-    extra : dict, optional
-        Values that replace those of the profile, in every notebook that declares them.
-
-    Returns
-    -------
-    list of Job
-
-    Raises
-    ------
-    ValueError
-        If the profile, a notebook, a parameter's name or its value is unknown.
-    """
+    """The notebooks of a profile, in order of their names."""
     extra = extra or {}
     if "profile" in extra:
         raise ValueError(f"-p: the profile is the command's first argument, {profile!r}; leave it out here.")
     jobs = [_job(name, file, profile, extra) for name, file in _chosen(profile, wanted).items()]
+    _check_recorded(jobs, profile, extra)
     known = sorted({name for job in jobs for name in job.declared})
     for name in extra:
         if name not in known:
             raise ValueError(unknown_parameter(name, known, f"-p: profile {profile!r}"))
     return jobs
+
+
+def _check_recorded(jobs, profile, extra):
+    """Raise ValueError if notebooks that read the store are asked, under `live`, for a program that is not
+    recorded."""
+    if profile != BY_PROGRAM or not any({"program", "database"} <= set(job.declared) for job in jobs):
+        return
+    recorded, names = recorded_programs(), split_names(extra.get("program", "all"))
+    if not names:
+        raise ValueError("-p: program is empty; write all, or names separated by commas.")
+    for name in names if names != ["all"] else ():
+        if name in recorded:
+            continue
+        near = difflib.get_close_matches(name, recorded, n=1)
+        known = f"did you mean {near[0]}?" if near else f"there are {_some(recorded)}."
+        raise NothingRecordedError(
+            f"nothing is recorded of a program {shown(name)}; {known} `cmlib record NAME -- COMMAND` and "
+            "`cmlib import NAME FILE…` bring one in."
+        )
+
+
+def _some(names):
+    shortened = [*names[:_MOST_SHOWN], "…"] if len(names) > _MOST_SHOWN else names
+    return ", ".join(shortened) or "none"
 
 
 def _chosen(profile, wanted):
@@ -126,5 +133,6 @@ def _job(name, file, profile, extra):
     here = {name: value for name, value in extra.items() if name in declared}
     check_parameters(notebook, here, "-p")
     # Nobody is there to turn widgets; and one run has one folder.
-    usual = {"interactive": False} | given | here | {"profile": profile, "results_folder": ""}
+    place = {"profile": place_of(profile, extra), "results_folder": ""}
+    usual = {"interactive": False} | given | here | place
     return Job(notebook, {name: value for name, value in usual.items() if name in declared}, tuple(declared))

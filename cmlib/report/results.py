@@ -17,10 +17,10 @@ import yaml
 from IPython.display import HTML, Image, display
 
 from cmlib import places
-from cmlib.archive import settle
 from cmlib.errors import NothingRecordedError
+from cmlib.io.archive import settle
 from cmlib.report.inline import plain, to_html
-from cmlib.report.manifests import SCHEMA, read_manifests, remove_note, sizes
+from cmlib.report.manifests import SCHEMA, command_of, read_manifests, remove_note, sizes
 from cmlib.report.overview import sentences
 
 _DPI = 160
@@ -29,22 +29,7 @@ _STACK = ("cmlib", "numpy", "pandas", "scipy", "scikit-learn", "lightgbm", "numb
 
 
 def paper(name):
-    """Read what a paper prints.
-
-    Parameters
-    ----------
-    name : str
-        ``"counterminer"``, ``"gbrt"``, …: a file of `data/papers`.
-
-    Returns
-    -------
-    dict
-
-    Raises
-    ------
-    ValueError
-        If there is no such file; the message lists those there are.
-    """
+    """Read what a paper prints."""
     folder = places.papers_dir()
     file = folder / f"{name}.yaml"
     if not file.is_file():
@@ -143,22 +128,26 @@ class Results:
         about = f"<strong>{html.escape(program)}.</strong> " if program else ""
         return HTML(f"<p>{about}{to_html(text)}</p>")
 
-    def overview(self, program, *, limits="", sure="", advice="", lacking=""):
+    def overview(self, program, *, limits="", varies="", sure="", advice="", lacking=""):
         """Keep sentences for a program's card on the report's first page; return them to be shown.
 
-        Of several notebooks that tell what limits a program or what to try, the page takes the last;
-        how sure that is, and what is lacking, it takes of all.
+        Of several notebooks that tell what limits a program, what its speed varies with or what to try, the page takes
+        the last; how sure that is, and what is lacking, it takes of all.
 
         Parameters
         ----------
         program : str
-        limits, sure, advice, lacking : str, optional
-            What limits the program, how sure that is, what to try, and what was not recorded, with the command
-            that records it; each without its full stop.
+        limits, varies, sure, advice, lacking : str, optional
+            What limits the program, what its speed varies with, how sure that is, what to try, and what was not
+            recorded, with the command that records it; each without its full stop.
         """
-        topics = {"limits": limits, "sure": sure, "advice": advice, "lacking": lacking}
+        topics = {"limits": limits, "varies": varies, "sure": sure, "advice": advice, "lacking": lacking}
         self._overview(program).update(topics)
         return HTML(f"<p><strong>{html.escape(program)}.</strong> {to_html(sentences(topics))}</p>")
+
+    def overview_summary(self, program, summary):
+        """Keep a dictionary about a program for `answers.json`; what several notebooks keep is put together."""
+        self._overview(program).setdefault("summary", {}).update(summary)
 
     def overview_picture(self, program, figure, alt):
         """Keep a matplotlib figure for a program's card, and return it to be shown; `alt` says what it shows."""
@@ -229,10 +218,7 @@ class Results:
 
 @dataclass(frozen=True)
 class Found:
-    """What the notebooks of a profile recorded: a row a finding, a row a number; as text without marks.
-
-    `origin` says where all that is told of programs comes from, as of a simulation; it is empty if measured.
-    """
+    """What the notebooks of a profile recorded: a row a finding, a row a number; as text without marks."""
 
     findings: pd.DataFrame
     numbers: pd.DataFrame
@@ -240,26 +226,10 @@ class Found:
 
 
 def read_results(profile, folder=None):
-    """Findings and numbers of all notebooks of a profile whose results are whole.
-
-    Parameters
-    ----------
-    profile : str
-    folder : path, optional
-        Where results are instead of `data/results`.
-
-    Returns
-    -------
-    Found
-
-    Raises
-    ------
-    NothingRecordedError
-        If no notebook of the profile has left results.
-    """
+    """Findings and numbers of all notebooks of a profile whose results are whole."""
     manifests = read_manifests(Path(folder or places.results_dir()) / profile).sections
     if not manifests:
-        raise NothingRecordedError(f"no results of profile {profile!r}: run `cmlib run {profile}` first.")
+        raise NothingRecordedError(f"no results of profile {profile!r}: run `{command_of(profile)}` first.")
     findings = [
         (m["notebook"], program, plain(text)) for m in manifests for program, text in _told(m) if text
     ]

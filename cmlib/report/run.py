@@ -1,24 +1,61 @@
-"""Run a profile's notebooks, and show what they found as soon as it is there."""
+"""One run at a time in a folder of results: each removes what others left half done."""
 
 import contextlib
+import fcntl
 import itertools
+import os
+import platform
 import sys
 import tempfile
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import joblib
 from tqdm import tqdm
 
-from cmlib import places, store
+from cmlib import places
 from cmlib.errors import CmlibError, NothingRecordedError
-from cmlib.report.errors import NotebookError
-from cmlib.report.lock import results_lock
-from cmlib.report.manifests import note_left_out, read_manifests, remove_note
+from cmlib.io import store
+from cmlib.report.errors import NotebookError, ResultsBusyError
+from cmlib.report.manifests import note_left_out, place_of, read_manifests, remove_note
 from cmlib.report.page import build_index
-from cmlib.report.parameter_file import shown
+from cmlib.report.parameters import shown
 from cmlib.report.planning import plan
 from cmlib.report.side_by_side import execute_all
+
+
+@contextlib.contextmanager
+def results_lock(folder):
+    """Hold a profile's folder of results."""
+    descriptor = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
+    try:
+        _acquire(descriptor, folder)
+        now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+        _write(descriptor, f"process {os.getpid()} on {platform.node()}, since {now}")
+        yield
+        _write(descriptor, "")
+    finally:
+        os.close(descriptor)
+
+
+def _acquire(descriptor, folder):
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        holder = os.pread(descriptor, 1000, 0).decode(errors="replace") or "a process that has just begun"
+        raise ResultsBusyError(
+            f"another `cmlib run` is writing to {folder}: {holder}. "
+            "Wait until it has ended, or give this one another folder with -p results_folder=…"
+        ) from None
+    except OSError:
+        pass
+
+
+def _write(descriptor, text):
+    os.ftruncate(descriptor, 0)
+    os.pwrite(descriptor, text.encode(), 0)
+
 
 # Notebooks at a time; what processors are left over, each of them has for its own workers.
 _SIDE_BY_SIDE = 2
@@ -53,7 +90,8 @@ def run_profile(profile, notebooks=(), parameters=None, *, results=None):
     Returns
     -------
     pathlib.Path
-        The page: `<results>/<profile>/index.html`.
+        The page: `<results>/<profile>/index.html`; in profile ``live`` `<results>/live/<program>/index.html`, and
+        one over all programs is `<results>/live/index.html`.
 
     Raises
     ------
@@ -62,7 +100,8 @@ def run_profile(profile, notebooks=(), parameters=None, *, results=None):
     CmlibError
         If results can't be written, or another run is writing them; nothing has been run then.
     NothingRecordedError
-        If nothing is recorded for a notebook that was named, or for any.
+        If nothing is recorded for a notebook that was named, or for any; or of a program, in profile ``live``,
+        where nothing has been touched then.
     NotebookError
         If cells failed, naming notebook, cell and error of each. Results of the
         other notebooks and of earlier runs stay.
@@ -72,11 +111,11 @@ def run_profile(profile, notebooks=(), parameters=None, *, results=None):
     processes = _processes(parameters.pop("jobs", -1))
     jobs, secret = _without_passwords(plan(profile, notebooks, parameters))
     results = Path(results or parameters.get("results_folder") or places.results_dir()).absolute()
-    folder = results / profile
+    folder = results / place_of(profile, parameters)
     _check_writable(folder)
     n = min(_SIDE_BY_SIDE, processes, len(jobs))
     jobs = [_with_share(job, max(1, processes // n), always=asked) for job in jobs]
-    with results_lock(folder), places.handed_down(results, **secret):
+    with results_lock(folder), places.export_environment(results, **secret):
         for url in {job.given.get("database", "") for job in jobs if "database" in job.declared}:
             # Once for all notebooks. That nothing is recorded, they tell.
             with contextlib.suppress(NothingRecordedError):
@@ -174,8 +213,8 @@ def _from_both_ends(jobs):
     return [job for pair in pairs for job in pair if job is not None]
 
 
-def _with_bar(executed, profile, total):
-    with tqdm(total=total, desc=f"profile {profile}", unit="notebook") as bar:
+def _with_bar(executed, name, total):
+    with tqdm(total=total, desc=name, unit="notebook") as bar:
         for job, error in executed:
             bar.set_postfix_str(f"{job.name} ended", refresh=False)
             bar.update()

@@ -11,7 +11,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
 from cmlib.errors import CmlibError
-from cmlib.fanout import ONE_THREAD, end_with
+from cmlib.parallel import ONE_THREAD, end_with
 from cmlib.report.errors import NotebookError
 from cmlib.report.manifests import remove_drafts
 
@@ -20,34 +20,7 @@ _TO_END_S = 15
 
 
 def execute_all(groups, folder, n):
-    """Execute notebooks, `n` at a time, and tell of each when it ends.
-
-    Parameters
-    ----------
-    groups : sequence of sequences of cmlib.report.planning.Job
-        Begun in this order; a group's when all of the group before it have ended.
-    folder : pathlib.Path
-        The profile's results.
-    n : int
-        With 1, this process executes all of them; else `n` others do, whose notebooks compute
-        with one thread each, so that they don't take processors from each other.
-
-    Yields
-    ------
-    job : Job
-    error : CmlibError or None
-        What :func:`cmlib.report.execute.execute` raised. The other notebooks go on.
-
-    Raises
-    ------
-    NotebookError
-        If one of the other processes died; all are ended then.
-
-    Notes
-    -----
-    When the caller stops early or is interrupted, notebooks under way are ended and
-    leave nothing behind.
-    """
+    """Execute notebooks, `n` at a time, and tell of each when it ends."""
     jobs = [job for group in groups for job in group]
     n = min(n, len(jobs))
     if n > 1:
@@ -148,8 +121,7 @@ def _error(*what):
 
 @contextlib.contextmanager
 def _without(name):
-    """Let no import in the block find a module: jsonschema, which Jupyter loads, does as well without this one,
-    that builds a parser of IRIs when it is imported, for a second."""
+    """Let no import in the block find a module."""
     if name in sys.modules:
         yield
         return

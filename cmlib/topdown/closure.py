@@ -5,28 +5,7 @@ import pandas as pd
 
 
 def closure(account):
-    """Sum the categories of level 1 in every step.
-
-    Their events are counted each by itself, on other counters or in other runs; the slots that they share
-    out are the same. So their sum is one if all of them are right.
-
-    Parameters
-    ----------
-    account : Account
-
-    Returns
-    -------
-    Series
-        ``mean`` of the sum over steps, its root mean square distance from one (``rms``), the ``lowest`` and
-        the ``highest`` step; all shares of the slots. ``worst``: what the step that is farthest off contributes
-        to the squared distances [share of their sum]; 0 if all are zero.
-
-    Raises
-    ------
-    ValueError
-        If the table defines a category of level 1 as what the others leave, or one is missing: the sum is
-        then one by definition, or not all.
-    """
+    """Sum the categories of level 1 in every step."""
     missing = [part.name for part in account.table.parts() if part.name in account.missing]
     if not account.table.closes or missing:
         why = f"{', '.join(missing)} was not counted" if missing else "one category is what the others leave"
@@ -45,18 +24,7 @@ def closure(account):
 
 
 def doubtful_category(account):
-    """The category of level 1 that is likely wrong: the one that moves most with what is missing from one.
-
-    Parameters
-    ----------
-    account : Account
-        With two steps or more.
-
-    Returns
-    -------
-    str
-        The category whose share is most correlated with the sum's distance from one; empty if none is (|r| < 0.3).
-    """
+    """The category of level 1 that is likely wrong: the one that moves most with what is missing from one."""
     level = account.level()
     level = level.loc[:, level.std() > 0]
     correlations = level.corrwith(level.sum(axis=1) - 1).abs()

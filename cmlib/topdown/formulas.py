@@ -19,43 +19,12 @@ class FormulaError(CmlibError):
 
 
 def names_in(formula):
-    """The events that a formula takes, each once, in its order.
-
-    Parameters
-    ----------
-    formula : str
-        Sums, differences, products and quotients of events and numbers, with brackets, ``min`` and ``max``.
-        A minus sign between two events stands between blanks.
-
-    Returns
-    -------
-    list of str
-    """
+    """The events that a formula takes, each once, in its order."""
     return list(dict.fromkeys(name for name in _NAME.findall(formula) if name not in _CALLS))
 
 
 def evaluate(formula, values):
-    """Compute a formula.
-
-    Parameters
-    ----------
-    formula : str
-        As :func:`names_in` takes it.
-    values : mapping of str to float, ndarray or Series
-        Of every event in it.
-
-    Returns
-    -------
-    float, ndarray or Series
-        Quotients by zero are NaN where the numerator is zero as well.
-
-    Raises
-    ------
-    FormulaError
-        If it is not such a formula.
-    KeyError
-        If an event has no value.
-    """
+    """Compute a formula."""
     names = names_in(formula)
     numbered = _NAME.sub(
         lambda match: match[0] if match[0] in _CALLS else f"x{names.index(match[0])}", formula

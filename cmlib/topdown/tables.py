@@ -85,24 +85,7 @@ def tables():
 
 @cache
 def read_table(name):
-    """Read the table of a microarchitecture.
-
-    Parameters
-    ----------
-    name : str
-        As :func:`tables` lists it.
-
-    Returns
-    -------
-    TopdownTable
-
-    Raises
-    ------
-    ValueError
-        If there is none.
-    FormulaError
-        If a category is described wrongly; says which.
-    """
+    """Read the table of a microarchitecture."""
     if name not in tables():
         raise ValueError(f"there is no table {name!r} under data/topdown; there are {', '.join(tables())}.")
     text = (places.topdown_dir() / f"{name}.yaml").read_text(encoding="utf-8")
@@ -112,20 +95,7 @@ def read_table(name):
 
 
 def choose_table(events, machine=None):
-    """The machine's own table where it fits some events, or else the one that fits them best.
-
-    Parameters
-    ----------
-    events : collection of str
-    machine : str, optional
-        Event table of the machine. Its table of categories is taken as soon as one category of level 1 can be
-        computed from the events; otherwise that of which most can.
-
-    Returns
-    -------
-    TopdownTable or None
-        None if nothing can be computed.
-    """
+    """The machine's own table where it fits some events, or else the one that fits them best."""
     events = set(events)
     scores = {name: _computable(read_table(name), events) for name in tables()}
     if scores.get(machine):

@@ -42,23 +42,7 @@ class Experiment:
 
 
 def moves(runs, events, *, level=0.05):
-    """Which parameter moves which event.
-
-    Parameters
-    ----------
-    runs : cmlib.tuning.Runs
-        With parameters drawn at random.
-    events : sequence of str
-        Columns of its rates.
-    level : float, default 0.05
-        Probability that any pair is called a move where none is (Holm's correction).
-
-    Returns
-    -------
-    DataFrame
-        A row a parameter and event: ``parameter``, ``event``, ``correlation`` (Spearman, -1 to 1), ``p``
-        [0-1], ``moved`` (bool).
-    """
+    """Which parameter moves which event."""
     rows = [
         (parameter, event, *spearmanr(runs.parameters[parameter], runs.rates[event]))
         for parameter in runs.parameters

@@ -156,13 +156,7 @@ def couple(runs, *, n_events=10, method="residual_variance", n_points=20, seed=0
 
 
 def important_events(runs, *, seed=0):
-    """Importance of each event in a model of the performance by the events.
-
-    Returns
-    -------
-    Series of float
-        Percent by event, descending.
-    """
+    """Importance of each event in a model of the performance by the events."""
     return influence(regressor(boosting=FEW_ROWS, seed=seed).fit(runs.examples, runs.performance))
 
 
@@ -187,16 +181,7 @@ def rank_by_pairs(runs, *, n_events=10, method="residual_variance", seed=0):
 
 
 def rank_by_effect(runs, *, n_events=10, seed=0):
-    """Each parameter by what it does to the important events: ours, beside the paper's pairs.
-
-    An event's importance for the performance is shared out among the parameters as models of the event by
-    the parameters have it, and only as far as these predict runs they have not seen (R² in three folds).
-
-    Returns
-    -------
-    Series of float
-        Percent of that importance by parameter, descending; what no parameter explains is left out.
-    """
+    """Each parameter by what it does to the important events: ours, beside the paper's pairs."""
     important = important_events(runs, seed=seed).iloc[:n_events]
     score = np.zeros(runs.parameters.shape[1])
     folds = list(KFold(3, shuffle=True, random_state=seed).split(runs.parameters))
@@ -216,26 +201,7 @@ def rank_by_effect(runs, *, n_events=10, seed=0):
 
 
 def found_first(runs, rank, first, sizes, *, draws=20, seed=0):
-    """How often a ranking from a few runs begins with a given parameter.
-
-    Parameters
-    ----------
-    runs : Runs
-    rank : callable
-        Takes `Runs`, returns importances by parameter, descending.
-    first : str
-        The parameter.
-    sizes : sequence of int
-        Numbers of runs.
-    draws : int, default 20
-        Times that so many runs are drawn, without replacement.
-    seed : int, default 0
-
-    Returns
-    -------
-    DataFrame
-        A row a size: ``runs``, ``found`` [% of the draws].
-    """
+    """How often a ranking from a few runs begins with a given parameter."""
     orders = [np.random.default_rng([seed, draw]).permutation(len(runs)) for draw in range(draws)]
     named = {size: [_first(rank(runs.take(order[:size]))) for order in orders] for size in sizes}
     shares = [100 * np.mean([name == first for name in names]) for names in named.values()]
@@ -243,24 +209,7 @@ def found_first(runs, rank, first, sizes, *, draws=20, seed=0):
 
 
 def variation(seconds, *, draws=2000, seed=0):
-    """How much the time varies with a parameter: its slowest level against its fastest.
-
-    Parameters
-    ----------
-    seconds : dict of str to sequence of float
-        Level to the times of its runs [s].
-    draws : int, default 2000
-        Times that the runs are drawn again, with replacement, within each level.
-    seed : int, default 0
-
-    Returns
-    -------
-    Series
-        ``variation``, (slowest mean - fastest mean) / fastest mean [%]; ``low`` and ``high``, the 95 %
-        interval of that ratio of those two levels; ``p``, the p-value of a permutation test [0-1]: how often
-        runs exchanged between the levels at random vary at least as much, as the slowest of several levels is
-        never as fast as the fastest.
-    """
+    """How much the time varies with a parameter: its slowest level against its fastest."""
     rng = np.random.default_rng(seed)
     groups = [np.asarray(values, dtype=float) for values in seconds.values()]
     ends = np.cumsum([len(group) for group in groups])[:-1]

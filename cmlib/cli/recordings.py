@@ -1,0 +1,170 @@
+"""`cmlib import`."""
+
+import json
+
+import click
+
+from cmlib.cli.stored import set_names
+
+
+@click.command("import", epilog="Example: cmlib import gcc --mode mlpx --set sweep elsewhere/gcc.*.csv.gz")
+@click.argument("name")
+@click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False))
+@click.option(
+    "--mode",
+    type=click.Choice(["ocoe", "mlpx"]),
+    help="How it was recorded; seen from the files if not given.",
+)
+@click.option(
+    "--set",
+    "set_name",
+    help="Name of the set.  [default: ocoe, mlpx and the number of events, or counts where shares are not known]",
+)
+@click.option(
+    "--interval-ms", type=int, help="Time between samples, a day at most; seen from the files if not given."
+)
+@click.option(
+    "--place",
+    default="",
+    help="Of counts a CPU, core, socket or node, take one: CPU3, as program NAME-CPU3.  [default: all, added up]",
+)
+@click.option(
+    "--count",
+    "counts",
+    multiple=True,
+    metavar="COLUMN",
+    help="Keep this column of a wide table though it names no event: what was counted in each interval.",
+)
+@click.option(
+    "--level",
+    "levels",
+    multiple=True,
+    metavar="COLUMN",
+    help="The same of a level, such as power or a latency; `run live -p target=COLUMN` explains it.",
+)
+@click.option(
+    "--marks",
+    type=click.Path(exists=True, dir_okay=False),
+    help="File of lines name,start,end [s, or ns]: cuts the recording into programs NAME-name.",
+)
+@click.option(
+    "--condition",
+    default="",
+    help="Keeps the runs apart from NAME's others, as program NAME-CONDITION, to be compared with them.",
+)
+@click.option("--command", default="", help="The command that was measured.")
+@click.option(
+    "--machine",
+    "about",
+    type=click.Path(exists=True),
+    help="What `cmlib doctor --json` said on the machine measured.",
+)
+@click.option("--note", default="", help="Kept with every run.")
+def import_(name, files, about, counts, levels, **known):
+    """Import FILES, counts that were recorded elsewhere, as runs of program NAME.
+
+    Output of `perf stat` in any form, by interval or totals, tables of a column an event, and other tools' files, as
+    docs/import.md lists them; plain or packed. A file with the same events as an earlier one becomes the next pass.
+    """
+    from cmlib.collect.record import import_files
+
+    columns = dict.fromkeys(counts, "count") | dict.fromkeys(levels, "level")
+    made = import_files(name, files, columns=columns, about=_read_machine(about) if about else None, **known)
+    for file in made:
+        click.echo(f"{file.parent.name}/{file.stem}")
+    metas = [json.loads(file.read_text(encoding="utf-8")) for file in made]
+    for remark in dict.fromkeys(meta["note"] for meta in metas if meta["note"] != known["note"]):
+        click.echo(remark, err=True)
+    if about is None and (tables := _say_table(metas)):
+        click.echo(f"{tables} Or tell it by --machine.", err=True)
+    programs = list(dict.fromkeys(file.parent.name for file in made))
+    click.echo(f"Study it: cmlib run live -p program={programs[0]}", err=True)
+    if len(programs) > 1:
+        click.echo(f"In the same way: {', '.join(programs[1:])}", err=True)
+
+
+def _say_table(metas):
+    from cmlib.io import events
+
+    names = {event for meta in metas for group in (meta["pinned"], *meta["groups"]) for event in group}
+    return events.say_recognised(events.recognise(names - events.second_readings(names).keys()))
+
+
+def _read_machine(file):
+    from cmlib.io.archive import ArchiveError, read_object
+
+    try:
+        return read_object(file, "what `cmlib doctor --json` prints", "")
+    except ArchiveError as error:
+        raise click.BadParameter(str(error), param_hint="--machine") from error
+
+
+@click.command(epilog="Example: cmlib fetch cloudsuite --import data_caching-Xeon-X5650")
+@click.argument("name", required=False, shell_complete=set_names)
+@click.option("--list", "listed", is_flag=True, help="Show the sets: name, licence, size, what is in them.")
+@click.option(
+    "--import",
+    "wanted",
+    multiple=True,
+    metavar="PROGRAM",
+    help="Import this program of the set among the recordings, or all; may be repeated.",
+)
+def fetch(name, listed, wanted):
+    """Have the public recordings NAME."""
+    if listed or name is None:
+        if not listed or name:
+            raise click.UsageError("name a set of recordings, or give --list.")
+        _show_list()
+        return
+    from cmlib.io.public.programs import import_programs, programs
+    from cmlib.io.public.registry import cache_dir, sets
+    from cmlib.io.public.registry import fetch as fetch_set
+
+    fetched = fetch_set(name)
+    where = f" in {cache_dir()}" if fetched else ""
+    said = sets().loc[name]
+    click.echo(f"{name}: {_files(said['files'])}, {len(fetched)} fetched{where}.")
+    click.echo(f"Credit: {said['credit']}; licence: {said['licence']}.")
+    if wanted:
+        added = import_programs(name, wanted)
+        for program in added:
+            click.echo(f"cmlib run live -p program={program}")
+        if not added:
+            click.echo(f"{', '.join(wanted)}: among the recordings already.", err=True)
+        return
+    if known := programs(name):
+        click.echo(f"Programs: {', '.join(known)}")
+        click.echo(f"Study one: cmlib fetch {name} --import {known[0]}", err=True)
+
+
+def _show_list():
+    from cmlib.io.public import sets
+
+    table = sets()
+    for row in table.itertuples():
+        comes = f", {row.shipped} with cmlib" if row.shipped else ""
+        click.echo(
+            f"{row.Index}: {_files(row.files)}{comes}, {row.bytes / 1e6:.1f} MB, licence: {row.licence}"
+        )
+        click.echo(f"    {row.description}")
+
+
+def _files(n):
+    return "1 file" if n == 1 else f"{n} files"
+
+
+@click.group()
+def store():
+    """The database that is made from the recordings."""
+
+
+@store.command(epilog="Example: cmlib store rebuild --url postgresql+psycopg://me@127.0.0.1/counters")
+@click.option("--url", help="SQLAlchemy URL.  [default: an SQLite file among the results]")
+def rebuild(url):
+    """Make the store anew from the raw recordings."""
+    from cmlib.io.store import rebuild as rebuild_store
+    from cmlib.io.store import refused
+
+    click.echo(f"{len(rebuild_store(url=url, progress=True))} runs in the store")
+    for reason in refused(url)["reason"]:
+        click.echo(f"left out: {reason}", err=True)

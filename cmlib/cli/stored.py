@@ -1,0 +1,71 @@
+"""`cmlib list` and `cmlib remove`, and the names that the shell completes."""
+
+import shutil
+from pathlib import Path
+
+import click
+
+
+def recorded_names(ctx, param, incomplete):
+    """Names of the programs recorded, for the shell's completion."""
+    from cmlib import places
+
+    folders = sorted(places.recordings_dir().glob("*"))
+    return [f.name for f in folders if f.name.startswith(incomplete) and any(f.glob("*.json"))]
+
+
+def profile_names(ctx, param, incomplete):
+    """Names of the profiles, for the shell's completion."""
+    from cmlib import places
+
+    folders = [folder.name for folder in places.params_dir().iterdir() if folder.is_dir()]
+    return sorted(name for name in {*folders, "paper", "live"} if name.startswith(incomplete))
+
+
+def set_names(ctx, param, incomplete):
+    """Names of the public sets, for the shell's completion."""
+    from cmlib.io.public.registry import sets
+
+    return [name for name in sets() if name.startswith(incomplete)]
+
+
+@click.command("list", epilog="Example: cmlib list")
+def list_():
+    """List the programs recorded, with what there is of each."""
+    from cmlib import places
+    from cmlib.io.archive.programs import existing_runs
+
+    folder = places.recordings_dir()
+    names = recorded_names(None, None, "")
+    if not names:
+        click.echo(f"nothing is recorded under {folder}", err=True)
+    for name in names:
+        runs = existing_runs(folder / name)
+        sets = sorted({meta["set"] for meta in runs.values()})
+        origin = "imported" if any(meta.get("imported") for meta in runs.values()) else "recorded here"
+        events = {event for meta in runs.values() for group in meta["groups"] for event in group}
+        size = sum(file.stat().st_size for file in (folder / name).iterdir() if file.is_file()) / 1e6
+        click.echo(
+            f"{name:28} {len(runs):4} runs  {len(events):4} events  {size:7.1f} MB  {', '.join(sets)}; {origin}"
+        )
+
+
+@click.command(epilog="Example: cmlib remove tryout")
+@click.argument("name", shell_complete=recorded_names)
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def remove(name, yes):
+    """Remove the program NAME: its recordings and its report."""
+    from cmlib import places
+    from cmlib.io.archive import locked
+    from cmlib.io.archive.programs import RecordError
+
+    folder = places.recordings_dir() / name
+    if name not in recorded_names(None, None, name):
+        raise RecordError(f"nothing is recorded of a program {name!r} under {folder.parent}; see cmlib list.")
+    report = places.results_dir() / "live" / name
+    there = [path for path in (folder, report) if Path(path).is_dir() and not Path(path).is_symlink()]
+    if not yes:
+        click.confirm(f"Remove {' and '.join(map(str, there))}?", abort=True, err=True)
+    for path in there:
+        with locked(path):
+            shutil.rmtree(path)

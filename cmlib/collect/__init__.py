@@ -1,0 +1,1 @@
+"""Programs are started and counted: machine, perf, samples, Valgrind, workloads, campaign."""

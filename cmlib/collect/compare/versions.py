@@ -1,0 +1,223 @@
+"""Run a version of a program, counted and timed, region by region and as a whole."""
+
+import io
+import os
+import resource
+import shlex
+import shutil
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from cmlib.anomaly.speed import ELAPSED, PROCESSOR, WHOLE
+from cmlib.collect.machine.event_names import INSTRUCTIONS
+from cmlib.collect.record.execute import check_perf, ending, supervised
+from cmlib.errors import CmlibError
+from cmlib.io import perf
+from cmlib.io.regions import read_regions
+
+_ATTEMPTS = 3
+_MOST_AT_ONCE = 16  # of a region's header
+
+
+@dataclass(frozen=True)
+class Version:
+    """A command, and what is known of it."""
+
+    command: str
+    functions: tuple[str, ...] = ()
+    seconds: float = 0.0
+    timeout: float | None = None
+
+    def argv(self, run):
+        """The command of one run as a list."""
+        return [word.replace("{run}", str(run)) for word in shlex.split(self.command)]
+
+
+def find_version(command, *, timeout=None):
+    """Run a command once, uncounted but for its regions, to see which it has, and how long it takes."""
+    try:
+        argv = Version(command).argv(0)
+    except ValueError as error:
+        raise CmlibError(f"{command!r} can't be split into words as a shell does: {error}") from error
+    if not argv or shutil.which(argv[0]) is None:
+        raise CmlibError(
+            f"{command!r} is neither a recording (a .json file that is there) nor a command whose program exists. "
+            "Put a command with its arguments in quotes."
+        )
+    with tempfile.TemporaryDirectory(prefix="cmlib-") as folder:
+        file = Path(folder) / "regions.csv"
+        elapsed_s, _ = _run(argv, {"CMLIB_REGIONS": str(file)}, timeout)
+        functions = read_regions(file)["function"].unique() if file.exists() else ()
+        return Version(command, tuple(functions), elapsed_s, timeout)
+
+
+def plan_parts(events, good_counters):
+    """Spread events over as many executions as the counters take."""
+    hardware = [event for event in events if event.hardware]
+    if hardware and good_counters < 2:
+        raise CmlibError(
+            f"{', '.join(event.name for event in hardware)}: {good_counters} good counters on this machine, and it "
+            "takes two, for instructions and one event at a time (`cmlib doctor` tells what there is). Software events "
+            "can be counted everywhere: --events task-clock,page-faults,context-switches,cpu-migrations"
+        )
+    software = [event for event in events if not event.hardware]
+    if not hardware:
+        return "work", _portions(software, _MOST_AT_ONCE)
+    others = [event for event in hardware if event != INSTRUCTIONS]
+    if not others and not software:
+        raise CmlibError(
+            "instructions alone can't be compared: counts are divided by them. Give more --events."
+        )
+    width = max(1, min(good_counters - 1, _MOST_AT_ONCE - len(software)))
+    groups = _portions(others, width) or [[]]
+    return "instructions", [
+        [INSTRUCTIONS, *group, *(() if number else software)] for number, group in enumerate(groups)
+    ]
+
+
+def _portions(events, width):
+    return [events[i : i + width] for i in range(0, len(events), width)]
+
+
+def record_run(version, run, parts, per):
+    """Execute a version once for each part of the events."""
+    return "".join(_recorded(version, run, part, events, per) for part, events in enumerate(parts))
+
+
+def _recorded(version, run, part, events, per):
+    argv, count = version.argv(run), _count_regions if version.functions else _count_whole
+    for _ in range(_ATTEMPTS):
+        with tempfile.TemporaryDirectory(prefix="cmlib-") as folder:
+            file = Path(folder) / "regions.csv"
+            times = count(argv, events, file, version.timeout)
+            samples, text = read_regions(file), file.read_text(encoding="utf-8")
+        names = dict.fromkeys([per, *(event.name for event in events)])
+        uncounted = [name for name in names if samples[name].isna().any()]
+        if samples.empty:
+            raise CmlibError(f"`{shlex.join(argv)}` passed none of its regions: there is nothing to compare")
+        if not uncounted and samples["running"].min() > 0.999:
+            return heading(run, part, *times) + text
+    raise CmlibError(
+        f"`{shlex.join(argv)}`: {', '.join(uncounted) or 'the events'} were not counted all the time in {_ATTEMPTS} "
+        "attempts. `cmlib doctor` tells which counters there are and who may use them; let no other perf run."
+    )
+
+
+def _count_regions(argv, events, file, timeout):
+    counted = ",".join(f"{e.name}={e.config}" for e in events if e.name != INSTRUCTIONS.name)
+    times = _run(argv, {"CMLIB_REGIONS": str(file), "CMLIB_EVENTS": counted}, timeout)
+    if not file.exists():
+        raise CmlibError(f"`{shlex.join(argv)}` passed regions when it was tried, and now none")
+    return times
+
+
+def _count_whole(argv, events, file, timeout):
+    """Write the whole program as its only region, as the header writes it; return its times."""
+    check_perf()
+    output = file.with_name("perf.csv")
+    names = ["duration_time", "task-clock", *(event.encoding for event in events)]
+    selected = [argument for event in names for argument in ("-e", event)]
+    _run(["perf", "stat", "-x", ",", "-o", str(output), *selected, "--", *argv], {"LC_ALL": "C"}, timeout)
+    counts = perf.parse_stat(output.read_text(encoding="utf-8"))
+    if len(counts) != len(names):
+        raise CmlibError(
+            f"perf was asked for {len(names)} events and told of {len(counts)}: `perf stat` of another form"
+        )
+    in_ns = counts["value"].where(counts["unit"] != "msec", counts["value"] * 1e6)
+    elapsed_s, processor_s = in_ns[:2] / 1e9
+    row = {
+        "function": WHOLE,
+        "location": os.path.basename(argv[0]),
+        "thread": 0,
+        "threads": 1,
+        "work": 1,
+        "seconds": f"{elapsed_s:.9f}",
+        "running": counts["running"].min(),
+        "instructions": "",
+        **dict(zip((event.name for event in events), in_ns[2:], strict=True)),
+    }
+    pd.DataFrame([row]).to_csv(file, index=False, lineterminator="\n")
+    return elapsed_s, processor_s
+
+
+def _run(argv, environment, timeout):
+    """Run a command to its end and end what it left running; return its elapsed and processor time [s]."""
+    bare = {key: value for key, value in os.environ.items() if not key.startswith("CMLIB_")}
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as errors:
+        began, before = time.monotonic(), _processor_s()
+        keeper = subprocess.Popen(
+            supervised(argv),
+            env=bare | environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=errors,
+            start_new_session=True,
+        )
+        try:
+            keeper.wait(timeout)
+        except subprocess.TimeoutExpired as error:
+            raise CmlibError(
+                f"`{shlex.join(argv)}` took longer than {timeout:g} s (--timeout) and was ended"
+            ) from error
+        finally:
+            keeper.stdin.close()
+            keeper.wait()
+        times = time.monotonic() - began, _processor_s() - before
+        errors.seek(0)
+        shown = "\n".join(errors.read().strip().splitlines()[-10:]) or "(nothing)"
+    if keeper.returncode:
+        raise CmlibError(
+            f"`{shlex.join(argv)}` failed with {ending(keeper.returncode)}; the end of its standard error:\n{shown}"
+        )
+    return times
+
+
+def _processor_s():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+MEASURES = (ELAPSED, PROCESSOR)
+
+
+def heading(run, part, elapsed_s, processor_s):
+    """The line above what one execution's regions wrote."""
+    return f"# run={run:03d} part={part} elapsed_s={elapsed_s:.9f} processor_s={processor_s:.9f}\n"
+
+
+def read_times(text):
+    """How long the functions of each run of a recording took, and the runs themselves where that was noted."""
+    rows = []
+    for piece in text.split("# run=")[1:]:
+        heading, _, table = piece.partition("\n")
+        run, *pairs = heading.split()
+        rows.append({"run": run, **_of_functions(read_regions(io.StringIO(table))), **_of_whole(pairs)})
+    frame = pd.DataFrame(rows)
+    frame = frame.groupby("run", sort=False).mean()
+    frame.columns = pd.MultiIndex.from_tuples(frame.columns, names=["function", "measure"])
+    return frame
+
+
+def _of_whole(pairs):
+    measured = dict(pair.partition("=")[::2] for pair in pairs)
+    return {
+        (WHOLE, measure): float(measured[key])
+        for measure, key in zip(MEASURES, ("elapsed_s", "processor_s"), strict=True)
+        if key in measured
+    }
+
+
+def _of_functions(samples):
+    times = {}
+    for function, own in samples.groupby("function", sort=False):
+        work = own["work"].sum() if (own["work"] != 1).any() else 1
+        times[function, ELAPSED] = own["seconds"].sum() / work
+        clock = own.get("task-clock")
+        times[function, PROCESSOR] = np.nan if clock is None else clock.sum(skipna=False) / 1e9 / work
+    return times

@@ -1,0 +1,135 @@
+"""Census of the counters: how many are offered, and how many of them tell the truth."""
+
+import math
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from cmlib.io import perf
+from cmlib.io.events import base_name
+
+_MOST = 16
+_REPEATS = 2
+# Events of no counter in particular; many ARM processors count no branches.
+_EVENTS = ("branches:u", "instructions:u")
+# Of an Intel core's eight counters, events of its caches and memory take the first four only; loads are one.
+_NARROW, _ALL_TAKE = "L1-dcache-loads:u", 4
+_SPIN = [sys.executable, "-I", "-S", "-c", "for _ in range(500_000): pass"]
+
+
+@dataclass(frozen=True)
+class Census:
+    """What a census found."""
+
+    offered: int
+    good: int
+    copies: tuple[tuple[float, ...], ...] = field(default=(), repr=False)
+    complaint: str = ""
+    without: str = ""
+
+
+def census(*, events=_EVENTS):
+    """Count one event in groups of one copy, two copies, … while a loop spins, and compare the copies."""
+    if shutil.which("perf") is None:
+        return Census(0, 0, complaint="perf is not installed")
+    censuses = {}
+    for event in events:
+        censuses[event] = _census_of(event)
+        if censuses[event].offered:
+            without = events[0].partition(":")[0] if event != events[0] else ""
+            return replace(_narrowed(censuses[event]), without=without)
+    return censuses[events[0]]
+
+
+def supported(encodings):
+    """Leave out the events that this machine can't count."""
+    if shutil.which("perf") is None:
+        return list(encodings)
+    text, _ = _perf_stat(
+        [argument for encoding in encodings.values() for argument in ("-e", encoding)], ["true"]
+    )
+    try:
+        frame = perf.parse_stat(text)
+    except perf.ParseError:
+        return list(encodings)
+    refused = set(map(base_name, frame.loc[~frame["supported"], "event"]))
+    return [event for event, encoding in encodings.items() if base_name(encoding) not in refused]
+
+
+def _census_of(event):
+    groups, complaint = [], ""
+    for n_copies in range(1, _MOST + 1):
+        for _ in range(_REPEATS):
+            readings, error = _count_copies(event, n_copies)
+            groups.append(readings)
+            complaint = complaint or (error if n_copies == 1 else "")
+        if not any(map(_ran, groups[-_REPEATS:])):
+            break
+    judged = judge_census(groups)
+    return judged if judged.offered else Census(0, 0, complaint=complaint or f"{event} was not counted")
+
+
+def _narrowed(full):
+    """The census of an event that fewer counters can count, if any: a group may be of nothing else."""
+    narrow = _census_of(_NARROW) if full.offered > _ALL_TAKE else full
+    return narrow if 0 < narrow.offered < full.offered else full
+
+
+def judge_census(groups, *, tolerance=0.01):
+    """Judge how many counters can be trusted, from copies of one event counted together."""
+    sizes = range(1, 1 + max(map(len, groups), default=0))
+    offered = max((len(group) for group in groups if _ran(group)), default=0)
+    agreeing = {len(group) for group in groups if _agree(group, tolerance)}
+    good = next((size - 1 for size in sizes if size not in agreeing), len(sizes))
+    copies = tuple(tuple(count for count, _ in group) for group in groups)
+    return Census(offered, good, copies)
+
+
+def _ran(group):
+    return len(group) > 0 and all(share > 0 and not math.isnan(count) for count, share in group)
+
+
+def _agree(group, tolerance):
+    counts = [count for count, _ in group]
+    ran_throughout = _ran(group) and min(share for _, share in group) > 1 - tolerance
+    return ran_throughout and max(counts) > 0 and min(counts) >= (1 - tolerance) * max(counts)
+
+
+def _count_copies(event, n_copies):
+    """Return (count, running) of each copy, nothing if perf refuses; and perf's first line on stderr."""
+    text, error = _perf_stat(["-e", "{" + ",".join([event] * n_copies) + "}"], _SPIN)
+    if not text.strip():
+        return [], error
+    frame = perf.parse_stat(text)
+    return list(zip(frame["value"], frame["running"], strict=True)), error
+
+
+def _perf_stat(selected, command):
+    """Return what perf counted, as text, empty if it refuses; and its first lines on stderr."""
+    with tempfile.TemporaryDirectory() as folder:
+        output = Path(folder) / "counts.csv"
+        once = ["perf", "stat", "-x", ",", "-I", "60000", "-o", str(output), *selected, "--", *command]
+        done = subprocess.run(once, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        text = output.read_text(encoding="utf-8") if done.returncode == 0 else ""
+    return text, " ".join(line.strip() for line in done.stderr.strip().splitlines()[:2])
+
+
+_BUSY = (0, 1, 2, 5, 6, 7)  # of /proc/stat's columns: user, nice, system, irq, softirq, steal
+
+
+def processor_times(root="/"):
+    """Read the clocks that :func:`taken_by_others` compares."""
+    first = (Path(root) / "proc/stat").read_text(encoding="utf-8").split("\n")[0].split()[1:]
+    busy = sum(int(first[column]) for column in _BUSY) / os.sysconf("SC_CLK_TCK")
+    return time.monotonic(), busy, sum(os.times()[:4])
+
+
+def taken_by_others(before, after):
+    """Share of the processors' time that others took, the hypervisor among them."""
+    passed, busy, own = (late - early for early, late in zip(before, after, strict=True))
+    return min(1.0, max(0.0, busy - own) / (passed * (os.cpu_count() or 1)))

@@ -1,0 +1,163 @@
+"""The names of events that can be used on this machine."""
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+from cmlib.collect.machine.counters import supported
+from cmlib.collect.machine.host import perf_list, raw_config, tracepoint_id
+from cmlib.errors import CmlibError
+from cmlib.io import events
+from cmlib.io.events.naming import HARDWARE, SOFTWARE
+
+# What stands in for core events on a processor without a table of its own: those of them that it can count.
+GENERAL = (
+    "branches",
+    "branch-misses",
+    "cache-references",
+    "cache-misses",
+    "L1-dcache-load-misses",
+    "L1-icache-load-misses",
+    "dTLB-load-misses",
+    "iTLB-load-misses",
+    "stalled-cycles-frontend",
+    "stalled-cycles-backend",
+)
+# What is recorded where no hardware event can be counted.
+DEFAULT_SOFTWARE = (
+    "page-faults",
+    "minor-faults",
+    "major-faults",
+    "context-switches",
+    "cpu-migrations",
+    "raw_syscalls:sys_enter",
+)
+
+
+def known_events(about):
+    """The events of a processor: those of the package's table, and what else perf's own list names."""
+    table = events.table_of(about)
+    try:
+        listed = events.from_perf_list(perf_list())
+    except events.EventError:
+        return table
+    if table.empty:
+        return listed
+    return pd.concat([table, listed[~listed.index.isin(table.index)].assign(abbr="")])
+
+
+def all_events(known):
+    """All events of a processor, each once: perf names many twice, and some that other cores cause."""
+    return known.index[known["named"] == known["named"].min()].to_list()
+
+
+def software_events():
+    """Software events and tracepoints: all of them on any machine, but for tracepoints, which need privileges."""
+    return [event for event in DEFAULT_SOFTWARE if ":" not in event or tracepoint_id(event) is not None]
+
+
+def default_events(known, modifier="u"):
+    """The events to count of a processor when none are named."""
+    chosen = events.core_events(known) or supported(
+        {name: events.encode(name, known, modifier) for name in GENERAL}
+    )
+    if not chosen:
+        raise CmlibError(
+            "this processor counts none of the general events: name those to count, as in --events NAME,NAME. "
+            "`perf list --details` shows what perf knows of it; --events all finds out which of these count."
+        )
+    return chosen
+
+
+@dataclass(frozen=True)
+class Countable:
+    """An event that can be counted in regions and in whole programs."""
+
+    name: str
+    config: str
+    encoding: str
+
+    @property
+    def hardware(self):
+        """Whether it takes a counter of the processor."""
+        return _numbers(self.config)[0] not in (1, 2)
+
+
+INSTRUCTIONS = Countable("instructions", "0:1", "instructions:u")
+
+
+def countable(text, table=None):
+    """Read a list of events."""
+    wanted = [_one(item.strip(), table) for item in text.split(",") if item.strip()]
+    names = [event.name for event in wanted]
+    if not wanted or len(set(names)) < len(names):
+        raise CmlibError(f"events {text!r}: give at least one, and each once")
+    return wanted
+
+
+def _one(item, table):
+    name, equals, config = item.partition("=")
+    if equals:
+        return Countable(name, config, _encoding_of_code(name, config, item))
+    config = _config(name, table)
+    return Countable(name, config, events.encode(name, pd.DataFrame() if table is None else table))
+
+
+def _config(name, table):
+    if name in SOFTWARE:
+        return f"1:{SOFTWARE.index(name)}"
+    if name in HARDWARE:
+        return f"0:{HARDWARE.index(name)}"
+    if ":" in name:
+        return f"2:{_tracepoint(name)}"
+    if table is not None and name in table.index:
+        return hex(_raw(name, table))
+    raise CmlibError(
+        f"event {name!r} is neither a software event ({', '.join(SOFTWARE)}), nor a generic one "
+        f"({', '.join(HARDWARE)}), nor in the event table of this processor. Any event can be given as NAME=CODE, "
+        "such as near_cache=0x443."
+    )
+
+
+def _raw(name, table):
+    if not table.at[name, "whole"]:
+        raise CmlibError(
+            f"event {name!r} takes more than a code and a umask (`perf list --details` tells what): give the whole "
+            "number as NAME=CODE"
+        )
+    return raw_config(int(table.at[name, "code"]), int(table.at[name, "umask"]))
+
+
+def _tracepoint(name):
+    number = tracepoint_id(name)
+    if number is None:
+        raise CmlibError(
+            f"event {name!r}: this kernel has no such tracepoint, or hides it from this user (root may look): "
+            "`perf list tracepoint` tells what there is"
+        )
+    return number
+
+
+def _encoding_of_code(name, config, item):
+    try:
+        kind, number = _numbers(config)
+    except ValueError as error:
+        raise CmlibError(
+            f"event {item!r}: write NAME=CODE or NAME=TYPE:CODE, as in near_cache=0x443"
+        ) from error
+    generic = {0: HARDWARE, 1: SOFTWARE}.get(kind, ())
+    if number < len(generic):
+        return events.encode(generic[number], pd.DataFrame())
+    if kind != 4:
+        raise CmlibError(
+            f"event {item!r}: of perf's types 0 (generic), 1 (software) and 4 (raw) are known here"
+        )
+    return events.encode(f"r{number:x}/name={name}/", pd.DataFrame())
+
+
+def _numbers(config):
+    """perf_event_open's type and number; ValueError where they are none."""
+    kind, number = ([4, *(int(part, 0) for part in config.split(":"))])[-2:]
+    if number < 0:
+        raise ValueError(config)
+    return kind, number

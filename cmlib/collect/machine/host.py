@@ -1,0 +1,258 @@
+"""What the host says of itself in /proc and /sys, and which perf it has."""
+
+import contextlib
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+_CAP_SYS_ADMIN, _CAP_PERFMON = 21, 38
+_RAW_PMU = 4  # PERF_TYPE_RAW: the type of a processor's own counters
+_HYPERVISORS = {
+    "kvm": "kvm",
+    "linux,dummy-virt": "kvm",
+    "qemu": "kvm",
+    "vmware": "vmware",
+    "xen": "xen",
+    "virtualbox": "virtualbox",
+    "hyperv": "hyper-v",
+    "microsoft": "hyper-v",
+    "amazon ec2": "kvm",
+    "google": "kvm",
+}
+# AMD family → (first model, name), from the highest first model downwards.
+_AMD = {
+    0x17: ((0x30, "amd_zen2"), (0x00, "amd_zen1")),
+    0x19: ((0x60, "amd_zen4"), (0x20, "amd_zen3"), (0x10, "amd_zen4"), (0x00, "amd_zen3")),
+    0x1A: ((0x00, "amd_zen5"),),
+}
+
+
+def describe(root="/"):
+    """Describe the machine, for the metadata of a recording."""
+    root = Path(root)
+    cpu = _first_processor(root)
+    family, model = _integer(cpu.get("cpu family")), _integer(cpu.get("model"))
+    vendor = cpu.get("vendor_id")
+    release = _read(root / "proc/sys/kernel/osrelease")
+    return {
+        "vendor": vendor,
+        "model_name": cpu.get("model name"),
+        "family": family,
+        "model": model,
+        "microarchitecture": _microarchitecture(vendor, family, model),
+        "processors": len(re.findall(r"^processor\s*:", _read(root / "proc/cpuinfo") or "", re.M)) or None,
+        "virtual": _hypervisor(root, cpu),
+        "kernel": f"Linux {release}" if release else None,
+        "perf": perf_version()[0],
+        "mux_interval_ms": _mux_interval_ms(root),
+        "load_1min": load_1min(root),
+    } | identity(cpu)
+
+
+def load_1min(root="/"):
+    """Processes that ran or waited to run, on average over the last minute; None if the host doesn't say."""
+    load = _read(Path(root) / "proc/loadavg")
+    return float(load.split()[0]) if load else None
+
+
+def perf_version():
+    """Ask perf for its version."""
+    if shutil.which("perf") is None:
+        return None, "no perf on the PATH"
+    done = subprocess.run(["perf", "version"], capture_output=True, text=True)
+    if match := re.search(r"perf version (\S+)", done.stdout):
+        return match[1], ""
+    return None, (
+        done.stderr or done.stdout
+    ).strip() or f"perf version ended with exit code {done.returncode}"
+
+
+def perf_list():
+    """perf's own list of events, for :func:`cmlib.io.events.from_perf_list`."""
+    if shutil.which("perf") is None:
+        return ""
+    for form in ("--json", "--details"):
+        done = subprocess.run(["perf", "list", form], capture_output=True, text=True)
+        if done.returncode == 0:
+            return done.stdout
+    return ""
+
+
+def core_pmus(root="/"):
+    """Names of the PMUs whose counters belong to the processor's cores: ``cpu``, ``cpu_core``, ``armv8_pmuv3_0``."""
+    devices = Path(root) / "sys/bus/event_source/devices"
+    named = ("cpu", "cpu_core", "cpu_atom")
+    return sorted(
+        device.parent.name
+        for device in devices.glob("*/type")
+        if device.parent.name in named
+        or _integer(_read(device)) == _RAW_PMU
+        or (device.parent / "cpus").exists()  # on ARM, where types are given out in turn
+    )
+
+
+def raw_config(code, umask, root="/"):
+    """The number by which perf_event_open is told an event of the cores."""
+    folders = [Path(root) / "sys/bus/event_source/devices" / name / "format" for name in core_pmus(root)]
+    parts = {"event": (code, "config:0-7,32-35"), "umask": (umask, "config:8-15")}
+    return sum(
+        _placed(value, next(filter(None, (_read(folder / term) for folder in folders)), usual))
+        for term, (value, usual) in parts.items()
+    )
+
+
+def _placed(value, layout):
+    """Put a value's bits where ``config:0-7,32-35`` says, the lowest first."""
+    config = 0
+    for low, high in re.findall(r"(\d+)(?:-(\d+))?", layout.partition(":")[2]):
+        width = int(high or low) - int(low) + 1
+        config |= (value & (1 << width) - 1) << int(low)
+        value >>= width
+    return config
+
+
+def tracepoint_id(name, root="/"):
+    """The kernel's number of a tracepoint, such as ``sched:sched_wakeup``; None if it has none, or doesn't tell."""
+    folders = [Path(root) / "sys/kernel" / place / "events" for place in ("tracing", "debug/tracing")]
+    known = (_integer(_read(folder.joinpath(*name.split(":")) / "id")) for folder in folders)
+    return next((number for number in known if number is not None), None)
+
+
+def paranoid_level(root="/"):
+    """The kernel's perf_event_paranoid setting; None if the kernel has no perf events at all."""
+    return _integer(_read(Path(root) / "proc/sys/kernel/perf_event_paranoid"))
+
+
+def is_privileged(root="/"):
+    """Whether this process may count whatever the paranoid level is (CAP_PERFMON or CAP_SYS_ADMIN)."""
+    status = _read(Path(root) / "proc/self/status") or ""
+    match = re.search(r"^CapEff:\s*([0-9a-f]+)", status, re.M)
+    effective = int(match[1], 16) if match else 0
+    return bool(effective >> _CAP_PERFMON & 1 or effective >> _CAP_SYS_ADMIN & 1)
+
+
+def has_watchdog(root="/"):
+    """Whether the NMI watchdog is on; it keeps one counter for itself."""
+    return _read(Path(root) / "proc/sys/kernel/nmi_watchdog") == "1"
+
+
+def counting_processes(root="/"):
+    """Other processes that hold perf events open."""
+    processes = []
+    for folder in sorted((Path(root) / "proc").glob("[0-9]*"), key=lambda path: int(path.name)):
+        name = _read(folder / "comm")
+        if int(folder.name) != os.getpid() and (_holds_perf_events(folder / "fd") or name == "perf"):
+            processes.append(f"{name} ({folder.name})")
+    return processes
+
+
+def _holds_perf_events(folder):
+    with contextlib.suppress(OSError):
+        return any(_link(file) == "anon_inode:[perf_event]" for file in folder.iterdir())
+    return False
+
+
+def _link(file):
+    with contextlib.suppress(OSError):
+        return os.readlink(file)
+    return None
+
+
+def _first_processor(root):
+    block = (_read(root / "proc/cpuinfo") or "").split("\n\n")[0]
+    pairs = (line.partition(":") for line in block.splitlines())
+    return {key.strip(): value.strip() for key, _, value in pairs}
+
+
+def _microarchitecture(vendor, family, model):
+    if None in (vendor, family, model):
+        return None
+    if vendor == "AuthenticAMD" and family in _AMD:
+        return next(name for first, name in _AMD[family] if model >= first)
+    return f"{vendor}-{family}-{model:X}"
+
+
+def _hypervisor(root, cpu):
+    flags = cpu.get("flags")
+    if flags is not None and "hypervisor" not in flags.split():
+        return None
+    clocks = _read(root / "sys/devices/system/clocksource/clocksource0/available_clocksource") or ""
+    dmi = root / "sys/class/dmi/id"
+    tree = root / "proc/device-tree/compatible"
+    sources = (dmi / "sys_vendor", dmi / "product_name", tree)
+    hints = " ".join([*(_read(file) or "" for file in sources), clocks]).lower()
+    if flags is None and ".metal" in hints:
+        return None
+    unknown = None if flags is None else "unknown"
+    return next((name for hint, name in _HYPERVISORS.items() if hint in hints), unknown)
+
+
+def _mux_interval_ms(root):
+    devices = root / "sys/bus/event_source/devices"
+    known = (_integer(_read(devices / pmu / "perf_event_mux_interval_ms")) for pmu in core_pmus(root))
+    return next((value for value in known if value is not None), None)
+
+
+def _read(file):
+    with contextlib.suppress(OSError):
+        return file.read_text(encoding="utf-8", errors="replace").strip()
+    return None
+
+
+def _integer(text):
+    return int(text) if text is not None and re.fullmatch(r"-?\d+", text) else None
+
+
+_IMPLEMENTERS = {
+    0x41: "ARM",
+    0x43: "Cavium",
+    0x46: "Fujitsu",
+    0x48: "HiSilicon",
+    0x4E: "NVIDIA",
+    0x50: "APM",
+    0x51: "Qualcomm",
+    0x61: "Apple",
+    0x6D: "Microsoft",
+    0xC0: "Ampere",
+}
+# Part numbers of ARM's own cores (MIDR_EL1, in the technical reference manual of each).
+_ARM = {
+    0xD03: "Cortex-A53",
+    0xD05: "Cortex-A55",
+    0xD07: "Cortex-A57",
+    0xD08: "Cortex-A72",
+    0xD09: "Cortex-A73",
+    0xD0A: "Cortex-A75",
+    0xD0B: "Cortex-A76",
+    0xD0C: "Neoverse-N1",
+    0xD0D: "Cortex-A77",
+    0xD40: "Neoverse-V1",
+    0xD41: "Cortex-A78",
+    0xD46: "Cortex-A510",
+    0xD47: "Cortex-A710",
+    0xD49: "Neoverse-N2",
+    0xD4A: "Neoverse-E1",
+    0xD4F: "Neoverse-V2",
+    0xD83: "Neoverse-V3",
+    0xD8E: "Neoverse-N3",
+}
+
+
+def identity(cpu):
+    """Name a processor by the numbers that ARM gives it."""
+    try:
+        implementer, part = (int(cpu[f"CPU {key}"], 16) for key in ("implementer", "part"))
+    except (KeyError, ValueError):
+        return {}
+    vendor = _IMPLEMENTERS.get(implementer, f"{implementer:#x}")
+    architecture = cpu.get("CPU architecture", "8")
+    family = int(architecture) if architecture.isdigit() else 8  # AArch64, to old kernels
+    return {
+        "vendor": vendor,
+        "model_name": _ARM.get(part) if vendor == "ARM" else None,
+        "family": family,
+        "model": part,
+        "microarchitecture": f"{vendor}-{family}-{part:X}",
+    }

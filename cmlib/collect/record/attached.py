@@ -1,0 +1,383 @@
+"""What runs already and is to be counted: processes, a cgroup, or the whole system."""
+
+import contextlib
+import math
+import os
+import select
+import signal
+import subprocess
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tqdm import tqdm
+
+from cmlib import places
+from cmlib.collect import machine
+from cmlib.collect.machine.host import is_privileged, paranoid_level
+from cmlib.collect.record.command import attached_command
+from cmlib.collect.record.execute import check_perf, start_supervised
+from cmlib.collect.record.request import Request, countable, encodings
+from cmlib.collect.record.session import check_room, intended, judge
+from cmlib.collect.schedule import plan_mlpx, with_second_reading
+from cmlib.io import events, perf
+from cmlib.io.archive import errors_as, locked, make_folder, now, remove_abandoned, working_folder
+from cmlib.io.archive.programs import (
+    RecordError,
+    add_run,
+    check_comparable,
+    check_names,
+    existing_runs,
+    next_place,
+)
+from cmlib.io.archive.runs import check_run, events_of
+
+
+@dataclass(frozen=True)
+class Running:
+    """Something that runs already."""
+
+    options: tuple[str, ...]
+    command: str
+    about: dict
+    pids: tuple[int, ...] = ()
+
+
+def processes(pids, root="/"):
+    """Processes that run already, with all their threads."""
+    found = [_process(pid, Path(root) / "proc") for pid in dict.fromkeys(pids)]
+    names = ", ".join(dict.fromkeys(process["name"] for process in found))
+    chosen = tuple(process["pid"] for process in found)
+    options = ("-p", ",".join(map(str, chosen)))
+    return Running(options, f"{names} (running)", {"processes": found}, chosen)
+
+
+def cgroup(path, root="/"):
+    """All processes of a cgroup, now and later."""
+    mounts = _cgroup_mounts(Path(root) / "proc/mounts")
+    if not mounts:
+        raise RecordError(
+            "this system has no cgroups that perf can count: neither cgroup2 nor perf_event is mounted. Give --pid."
+        )
+    inner = next(
+        (path.removeprefix(mount) for mount in mounts if f"{path}/".startswith(f"{mount}/")), path
+    ).strip("/")
+    if not any(Path(mount, inner).is_dir() for mount in mounts) or "," in inner:
+        raise RecordError(
+            f"there is no cgroup {path!r} under {' or '.join(mounts)}: `systemd-cgls`, or /proc/PID/cgroup of one of "
+            "its processes, tells what it is called."
+        )
+    return Running(("-a", "-G", f"/{inner}"), f"cgroup {path} (running)", {"cgroup": path})
+
+
+def system():
+    """Everything that runs on this machine."""
+    return Running(("-a",), "whole system (running)", {"system": True})
+
+
+def _process(pid, proc):
+    folder = proc / str(pid)
+    try:
+        state = (folder / "stat").read_text(errors="replace").rpartition(")")[2].split()[0]
+        name = (folder / "comm").read_text(errors="replace").strip()
+        threads = len(os.listdir(folder / "task"))
+    except OSError:
+        state = ""
+    if state in ("", "Z", "X"):
+        raise RecordError(
+            f"there is no process {pid}: `pgrep -a NAME` tells the numbers of those that run. Nothing was recorded."
+        )
+    return {"pid": pid, "name": name, "threads": threads}
+
+
+def _cgroup_mounts(mounts):
+    """Where the cgroups are that perf counts: those of perf_event if there are such, else of version 2."""
+    fields = [line.split() for line in mounts.read_text(encoding="utf-8", errors="replace").splitlines()]
+    own = [field[1] for field in fields if field[2] == "cgroup" and "perf_event" in field[3].split(",")]
+    return own or [field[1] for field in fields if field[2] == "cgroup2"]
+
+
+_ATTACHING_S = 0.1  # from opening its output file to the first count
+_PAUSE_S = 0.02
+_STOPPING_S = 10.0
+_STOPS = (signal.SIGINT, signal.SIGTERM)
+
+
+@dataclass(frozen=True)
+class Attended:
+    """How a recording of something that runs already went."""
+
+    raw: bytes
+    ended: str
+    perf_code: int
+    perf_said: str
+
+
+def attend(command, output, pids, seconds, *, lock=None, title=""):
+    """Run perf until there is a reason to end it, and let it write all that it has counted until then."""
+    with (
+        output.with_name("perf.stderr").open("w+", encoding="utf-8", errors="replace") as said,
+        _stop_requests() as stop,
+        _ends_of(pids) as ends,
+    ):
+        keeper = start_supervised(command, said, lock)
+        try:
+            ended = _wait(keeper, output, stop, ends, seconds, title)
+            with contextlib.suppress(ProcessLookupError):
+                keeper.send_signal(signal.SIGINT)  # the keeper's to perf, which writes its last interval
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                keeper.wait(_STOPPING_S)
+        finally:
+            keeper.stdin.close()
+            code = keeper.wait()
+        said.seek(0)
+        raw = output.read_bytes() if output.exists() else b""
+        return Attended(raw, ended, code, said.read().strip())
+
+
+def _wait(keeper, output, stop, ends, seconds, title):
+    """Why the recording ends."""
+    poll, left = select.poll(), set(ends)
+    perf = os.pidfd_open(keeper.pid)
+    for descriptor in (perf, stop, *left):
+        poll.register(descriptor, select.POLLIN)
+    end = math.inf
+    try:
+        with tqdm(total=seconds, desc=title, bar_format="{desc}: {n:.0f} of {total:.0f} s") as bar:
+            while (remaining := end - time.monotonic()) > 0:
+                if end == math.inf and output.exists():  # perf has begun
+                    end = time.monotonic() + seconds + _ATTACHING_S
+                longest = _PAUSE_S if end == math.inf else min(1.0, remaining)
+                bar.update(max(0.0, seconds - remaining) - bar.n)
+                ready = {descriptor for descriptor, _ in poll.poll(math.ceil(1000 * longest))}
+                for descriptor in ready & left:
+                    poll.unregister(descriptor)
+                    left.remove(descriptor)
+                if stop in ready:
+                    return "stopped"
+                if ends and not left:
+                    return "process"
+                if perf in ready:
+                    return "perf"
+            return "time"
+    finally:
+        os.close(perf)
+
+
+@contextlib.contextmanager
+def _stop_requests():
+    """A descriptor that becomes readable when Ctrl-C is pressed or SIGTERM comes, which then do nothing else."""
+    readable, writable = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+
+    def asked(number, frame):
+        with contextlib.suppress(BlockingIOError):
+            os.write(writable, b"x")
+
+    before = {number: signal.signal(number, asked) for number in _STOPS}
+    try:
+        yield readable
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        os.close(readable)
+        os.close(writable)
+
+
+@contextlib.contextmanager
+def _ends_of(pids):
+    """Descriptors that become readable when these processes end."""
+    with contextlib.ExitStack() as stack:
+        descriptors = []
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                descriptors.append(os.pidfd_open(pid))
+                stack.callback(os.close, descriptors[-1])
+        yield descriptors
+
+
+_LINES_SHOWN = 8
+# Linux refuses an event now and then while what is counted starts and ends threads; nothing is counted then.
+_ATTEMPTS = 3
+_REFUSED = "Access to performance", "perf_event_paranoid", "Permission denied", "Operation not permitted"
+
+
+def record_attached(
+    name, running, request=None, *, seconds=60.0, folder=None, wait=False, note="", say=print
+):
+    """Count for some time what runs already, as one run of a program.
+
+    Groups are scheduled to fit the counters, and one event is counted twice, as in every multiplexed run. Where
+    no hardware event can be counted, software events are. Ctrl-C and SIGTERM end the recording
+    before its time; what was counted until then is kept, as it is when the last process counted ends.
+
+    Parameters
+    ----------
+    name : str
+        Program; its folder among the recordings.
+    running : cmlib.collect.record.attached.Running
+    request : Request, optional
+        Its events, interval_ms, modifier, pinned, counters and set_name.
+    seconds : float > 0, default 60
+    folder, wait, note
+        As for :func:`cmlib.collect.record.record`.
+    say : callable, default print
+        Told what is counted, and why the recording ended early.
+
+    Returns
+    -------
+    pathlib.Path
+        Metadata file of the new run: the next pass of those that count the same events.
+
+    Raises
+    ------
+    RecordError
+        If perf refuses, if nothing was counted in a whole interval, or if what exists was recorded otherwise.
+    CountersBusy
+        If another recording is being made.
+    ValueError
+        If `seconds` is not above 0.
+    """
+    request = request or Request()
+    if not (seconds > 0 and math.isfinite(seconds)):
+        raise ValueError(f"a recording takes more than 0 seconds, got {seconds}.")
+    if request.events == "all":
+        raise RecordError(
+            "what runs already is recorded in one run, which can't hold all events: name those to count, as in "
+            "--events branches,branch-misses."
+        )
+    recordings = Path(folder or places.recordings_dir())
+    check_names(name, request.set_name or "ocoe")
+    check_perf()
+    with (
+        errors_as(RecordError, recordings),
+        machine.counters_lock(f"cmlib record {name}", wait=wait) as lock,
+    ):
+        plan, meta = _planned(name, running, request, existing_runs(recordings / name))
+        with _folder_of(recordings / name) as target:
+            return _record(target, plan, meta, running, seconds, lock, {"note": note}, say)
+
+
+def _planned(name, running, request, existing):
+    about = machine.describe()
+    table = machine.known_events(about)
+    request, counters = countable(request, existing)
+    codes = encodings(request.events or "core", table, request.modifier)
+    counters_of = table["counters"].to_dict()
+    (plan,) = plan_mlpx(
+        list(codes),
+        counters["good"],
+        counters_of=counters_of,
+        per_run=len(codes),
+        pinned=request.pinned,
+        interval_ms=request.interval_ms,
+        modifier=request.modifier,
+    )
+    mode = "mlpx" if len(plan.groups) > 1 else "ocoe"
+    plan = replace(plan, mode=mode, set=request.set_name or "")
+    plan = with_second_reading(plan, counters["good"], counters_of=counters_of)
+    origin = {"program": name, "command": running.command, "counters": dict(counters), "machine": about}
+    plan, meta = intended(plan, 0, codes, origin)
+    meta |= {"attached": running.about}
+    check_comparable(existing.values(), _placed(meta, existing))
+    return plan, meta
+
+
+def _record(target, plan, meta, running, seconds, lock, kept, say):
+    load, started = {"load_1min": machine.load_1min()}, now()
+    say(f"counting {_named(running)} for {seconds:g} s; Ctrl-C ends it earlier, and keeps what was counted")
+    with working_folder(target / "attached") as folder:
+        check_room(folder)
+        output = folder / "perf.csv"
+        command = attached_command(plan, meta["encodings"], str(output), running.options)
+        for _ in range(_ATTEMPTS):
+            done = attend(command, output, running.pids, seconds, lock=lock, title=meta["program"])
+            check_room(folder)
+            if done.ended != "perf" or not _read(done).empty:
+                break
+            output.unlink(missing_ok=True)
+    frame = _checked(done, plan, running)
+    multiplexed = plan.mode == "mlpx" or frame.loc[frame["value"].notna(), "running"].min() < 1
+    duration = float(frame["time_s"].max())
+    finished = (
+        meta
+        | kept
+        | {
+            "mode": "mlpx" if multiplexed else "ocoe",
+            "date": started,
+            "duration_s": duration,
+            "exit_code": None,
+            "warnings": done.perf_said.splitlines(),
+            "machine": meta["machine"] | load,
+            "attached": running.about | {"seconds": seconds, "ended": done.ended},
+        }
+    )
+    with locked(target.parent):
+        finished = _placed(finished, existing_runs(target))
+        check_run(finished, target / f"{finished['run']}.json")
+        made = add_run(target, finished, done.raw)
+    if done.ended != "time":
+        why = {"stopped": "stopped", "process": f"{_named(running)} ended", "perf": "perf ended by itself"}
+        say(f"{why[done.ended]} after {duration:.1f} s: what was counted until then is kept")
+    return made
+
+
+def _checked(done, plan, running):
+    """What was counted, if it is a run."""
+    frame = _read(done)
+    counted = ", ".join([*plan.pinned, *plan.events])
+    if frame.empty and done.ended == "perf":
+        raise RecordError(f"perf could not count {counted} of {_named(running)}:\n{_reason(done)}")
+    if frame.empty or frame["time_s"].max() < plan.interval_ms / 1000:
+        why = {"stopped": "it was stopped", "process": f"{_named(running)} ended"}.get(done.ended, "it ended")
+        raise RecordError(
+            f"{why} before the first interval of {plan.interval_ms} ms was over; nothing was recorded."
+        )
+    judge(frame, replace(plan, mode="mlpx"))
+    if not frame["value"].notna().any():
+        raise RecordError(
+            f"{_named(running)} did nothing in {frame['time_s'].max():.1f} s: no event was counted in any interval. "
+            "Record it while it works."
+        )
+    return frame
+
+
+def _read(done):
+    return perf.parse_stat(done.raw.decode(errors="replace"))
+
+
+def _reason(done):
+    said = done.perf_said.partition(" Usage:")[0].strip()
+    shown = "\n".join(said.splitlines()[:_LINES_SHOWN]) or f"(nothing; exit code {done.perf_code})"
+    if not any(words in said for words in _REFUSED) or is_privileged():
+        return f"{shown}\n`cmlib doctor` tells what can be counted here."
+    return (
+        f"{shown}\nperf_event_paranoid is {paranoid_level()} here, which lets a user count processes of their own. For "
+        "those of another user run it as root, or give perf CAP_PERFMON and CAP_SYS_PTRACE; for a cgroup or the "
+        "whole system, as root: sysctl kernel.perf_event_paranoid=0"
+    )
+
+
+def _placed(meta, existing):
+    """The run with its place among those that are there, in a set of the usual name if the plan has none."""
+    n = len(meta["encodings"]) - len(events.second_readings(meta["encodings"]))
+    usual = f"mlpx{n}" if meta["mode"] == "mlpx" else "ocoe"
+    place, _ = next_place(meta["program"], meta["set"] or usual, events_of(meta), existing)
+    return meta | place
+
+
+def _named(running):
+    return running.command.removesuffix(" (running)") + (
+        f" (process {', '.join(map(str, running.pids))})" if running.pids else ""
+    )
+
+
+@contextlib.contextmanager
+def _folder_of(target):
+    """A program's folder, which goes again if it stays empty."""
+    try:
+        make_folder(target)
+        remove_abandoned(target)
+        yield target
+    finally:
+        with contextlib.suppress(OSError):
+            target.rmdir()

@@ -1,0 +1,152 @@
+"""One run of a program under perf, and what both of them said."""
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from cmlib.collect.record.command import stat_command
+from cmlib.io.archive.programs import RecordError
+
+_KEEPER = Path(__file__).with_name("keeper.py")
+_LINES_SHOWN = 10
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one run left behind."""
+
+    raw: bytes
+    exit_code: int | None
+    perf_code: int
+    program_said: str
+    perf_said: str
+
+
+def resolve(command):
+    """Find the program of a command, as the shell would."""
+    found = find_program(command)
+    check_perf()
+    return found
+
+
+def find_program(command):
+    """As :func:`resolve`, whatever it is to run under."""
+    if not command:
+        raise RecordError("no command to record: give one after --, as in `cmlib record NAME -- ./program`.")
+    program = shutil.which(command[0])
+    if program is None:
+        raise RecordError(f"{command[0]!r} does not exist, or is not executable.")
+    return [os.path.abspath(program) if os.sep in program else program, *command[1:]]
+
+
+def check_perf():
+    """Raise RecordError if there is no perf to run anything under."""
+    if shutil.which("perf") is None:
+        raise RecordError("perf is not installed: on Debian, apt-get install linux-perf. See `cmlib doctor`.")
+
+
+def execute(plan, encodings, counted, folder, *, lock=None, on_demand=False):
+    """Run a command once under perf, or beside the processes that perf counts."""
+    command = resolve(counted.command)
+    output, errors, status = (folder / name for name in ("perf.csv", "program.stderr", "status"))
+    variables, options = _control(folder) if on_demand else ("", [])
+    inner = f'{_restore_locale()}; {variables}"$@" 2>{shlex.quote(str(errors))}; echo $? >{shlex.quote(str(status))}'
+    shell = ["/bin/sh", "-c", inner, "cmlib", *command]
+    watched = stat_command(plan, encodings, str(output), shell, pids=counted.pids)
+    watched[2:2] = options  # after `perf stat`
+    with (folder / "perf.stderr").open("w+", encoding="utf-8", errors="replace") as perf_errors:
+        perf_code = _keep(watched, perf_errors, lock, counted.environment)
+        perf_errors.seek(0)
+        perf_said = perf_errors.read().strip()
+    return Outcome(
+        raw=output.read_bytes() if output.exists() else b"",
+        exit_code=int(_text(status) or -1) if _text(status) else None,
+        perf_code=perf_code,
+        program_said=_text(errors),
+        perf_said=perf_said,
+    )
+
+
+def check_outcome(outcome, plan, command):
+    """Raise RecordError if perf refused, or `command` (as text) failed: nothing that gets better by repeating."""
+    if outcome.exit_code is None:
+        reason = (
+            _last_lines(outcome.perf_said)
+            or f"perf said nothing, and ended with exit code {outcome.perf_code}"
+        )
+        raise RecordError(
+            f"perf could not count {', '.join([*plan.pinned, *plan.events])} under `{command}`:\n{reason}\n"
+            "`cmlib doctor` tells what can be counted here."
+        )
+    if outcome.exit_code:
+        shown = _last_lines(outcome.program_said) or "(nothing)"
+        raise RecordError(
+            f"`{command}` failed with {ending(outcome.exit_code)}. The end of its standard error:\n{shown}\n"
+            "A run is recorded only if its program succeeds; if this code means success, say so: sh "
+            "-c 'COMMAND || true'."
+        )
+    if outcome.perf_code:
+        raise RecordError(
+            f"perf failed with exit code {outcome.perf_code} after `{command}` had "
+            f"ended:\n{_last_lines(outcome.perf_said)}"
+        )
+
+
+def supervised(command):
+    """The command line that runs a command and leaves nothing of it running."""
+    return [sys.executable, "-I", "-S", str(_KEEPER), *command]
+
+
+def ending(code):
+    """How a program ended, from its exit code as a shell tells it."""
+    return f"exit code {code}" + (f" (signal {code - 128})" if code > 128 else "")
+
+
+def start_supervised(command, errors, lock, environment=()):
+    """Start perf below a process that ends it when this one ends, or closes that process's standard input."""
+    return subprocess.Popen(
+        supervised(command),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=errors,
+        env=os.environ | dict(environment) | {"LC_ALL": "C"},
+        start_new_session=True,
+        pass_fds=() if lock is None else (lock,),
+    )
+
+
+def _keep(command, errors, lock, environment):
+    keeper = start_supervised(command, errors, lock, environment)
+    try:
+        return keeper.wait()
+    finally:
+        keeper.stdin.close()
+        keeper.wait()
+
+
+def _control(folder):
+    """Make the FIFOs; return how the program is told of them, and perf."""
+    control, ack = folder / "control", folder / "ack"
+    for fifo in (control, ack):
+        os.mkfifo(fifo)
+    variables = f"CMLIB_CONTROL={shlex.quote(str(control))} CMLIB_ACK={shlex.quote(str(ack))} "
+    return variables, ["--delay=-1", "--control", f"fifo:{control},{ack}"]
+
+
+def _restore_locale():
+    """The program gets the caller's locale; only perf runs in C, so that its decimal points are points."""
+    if "LC_ALL" in os.environ:
+        return f"LC_ALL={shlex.quote(os.environ['LC_ALL'])}"
+    return "unset LC_ALL"
+
+
+def _text(file):
+    return file.read_text(encoding="utf-8", errors="replace").strip() if file.exists() else ""
+
+
+def _last_lines(text):
+    return "\n".join(text.splitlines()[-_LINES_SHOWN:])

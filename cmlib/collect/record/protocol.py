@@ -1,0 +1,126 @@
+"""From what a user asks for to the sets of runs that are recorded: which events, which plans, how many passes."""
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from cmlib import places
+from cmlib.collect import machine
+from cmlib.collect.record.request import as_program, countable, encodings
+from cmlib.collect.record.session import record
+from cmlib.collect.schedule import (
+    PROBE,
+    plan_mlpx,
+    plan_ocoe,
+    plan_probe,
+    plan_ungrouped,
+    with_second_reading,
+)
+from cmlib.io import events, perf
+from cmlib.io.archive.programs import RecordError, check_names, existing_runs, read_raw
+from cmlib.io.archive.runs import events_of
+
+_PASSES, _SWEEP_PASSES = 3, 2
+
+
+def record_program(name, command, request, *, folder=None, wait=False, note=""):
+    """Record what is asked for of one program, set by set."""
+    recordings = Path(folder or places.recordings_dir())
+    target = recordings / name
+    check_names(name, _sets(request)[0].name)
+    program = as_program(command)
+    table = machine.known_events(machine.describe())
+    with machine.counters_lock(f"cmlib record {name}", wait=wait) as lock:
+        request, counters = countable(request, existing_runs(target))
+        save = functools.partial(
+            record, name, program, counters=counters, folder=recordings, lock=lock, note=note
+        )
+        counters_of = table["counters"].to_dict()
+        options = {
+            "n_counters": counters["good"],
+            "counters_of": counters_of,
+            "pinned": request.pinned,
+            "interval_ms": request.interval_ms,
+            "modifier": request.modifier,
+        }
+        made = {}
+        for wanted in _sets(request):
+            codes = encodings(wanted.events, table, request.modifier)
+            counting = _remembered(existing_runs(target), wanted.name)
+            if wanted.events == "all" and counting is None:
+                probe = plan_probe(machine.supported(codes), **options)
+                made["probe"] = save(probe, encodings=codes)
+                counting = _counting_events(target)
+            plans = wanted.plan(counting or list(codes), **options)
+            if _has_second_readings(existing_runs(target), wanted.name):
+                plans = [
+                    with_second_reading(plan, counters["good"], counters_of=counters_of) for plan in plans
+                ]
+            made[wanted.name] = save(plans, encodings=codes, passes=wanted.passes, counting=counting)
+        return made
+
+
+@dataclass(frozen=True)
+class _Set:
+    name: str
+    events: str
+    passes: int
+    plan: Callable
+
+
+def _sets(request):
+    chosen = request.events or "core"
+    modes = [request.mode] if request.mode else ["mlpx"] if chosen == "all" else ["ocoe", "mlpx"]
+    wanted = [(mode, chosen) for mode in modes]
+    if request.mode is None and request.events is None:
+        wanted.append(("mlpx", "all"))
+    if request.set_name and len(wanted) > 1:
+        raise RecordError(f"{len(wanted)} sets would be recorded, and --set names one: choose it by --mode.")
+    return [_set(mode, chosen, request) for mode, chosen in wanted]
+
+
+def _set(mode, chosen, request):
+    name = request.set_name or _set_name(mode, chosen, request.per_run)
+    passes = request.passes or (_SWEEP_PASSES if chosen == "all" else _PASSES)
+    if mode == "ocoe":
+        return _Set(name, chosen, passes, functools.partial(plan_ocoe, set_name=name))
+    if mode == "ungrouped":
+        return _Set(name, chosen, passes, functools.partial(plan_ungrouped, set_name=name))
+    return _Set(name, chosen, passes, functools.partial(plan_mlpx, set_name=name, per_run=request.per_run))
+
+
+def _set_name(mode, chosen, per_run):
+    if mode == "ungrouped":
+        return mode
+    if chosen == "all":
+        return "sweep" if mode == "mlpx" else "ocoe_all"
+    return "ocoe" if mode == "ocoe" else f"mlpx{per_run}"
+
+
+def _remembered(existing, set_name):
+    return next(
+        (meta["counting"] for meta in existing.values() if meta["set"] == set_name and "counting" in meta),
+        None,
+    )
+
+
+def _has_second_readings(existing, set_name):
+    """Whether runs of a set have one: those to come as well as those that are there, so that passes are alike."""
+    of_set = [meta for meta in existing.values() if meta["set"] == set_name]
+    return not of_set or any(map(events.second_readings, map(events_of, of_set)))
+
+
+def _counting_events(folder):
+    """Events of the probe that counted at least once, in the order of the table."""
+    counting = []
+    for run, meta in existing_runs(folder).items():
+        if meta["set"] == PROBE:
+            counts, _ = perf.series(perf.parse_stat(read_raw(folder, run).decode()))
+            planned = [event for group in meta["groups"] for event in group]
+            counting += [event for event in planned if event in counts and counts[event].sum() > 0]
+    if not counting:
+        raise RecordError(
+            f"no event ever counted in the probe of {folder.name}: is it a program that computes anything?"
+        )
+    return counting

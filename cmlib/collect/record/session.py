@@ -1,0 +1,207 @@
+"""Is what perf wrote the run that was planned?"""
+
+import errno
+import functools
+import os
+import shutil
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+from tqdm import tqdm
+
+from cmlib import places
+from cmlib.collect import machine
+from cmlib.collect.record.execute import check_outcome, execute
+from cmlib.collect.record.request import as_program
+from cmlib.collect.schedule import PROBE
+from cmlib.io import perf
+from cmlib.io.archive import errors_as, locked, make_folder, now, remove_abandoned, working_folder
+from cmlib.io.archive.programs import RecordError, add_run, check_comparable, check_names, existing_runs
+from cmlib.io.archive.runs import check_run, run_name
+from cmlib.io.events import second_readings
+
+_MOST_UNSEEN = 0.02
+
+
+def judge(frame, plan):
+    """Decide whether what perf wrote is the run that was planned."""
+    duration = frame["time_s"].max() if len(frame) else 0.0
+    if duration < plan.interval_ms / 1000:
+        raise RecordError(
+            f"the program ended after {1000 * duration:.0f} ms, before the first interval of {plan.interval_ms} ms "
+            "was over: give it more work, or take shorter intervals with --interval-ms."
+        )
+    refused = sorted(set(frame.loc[~frame["supported"], "event"]))
+    if refused and plan.set != PROBE:
+        raise RecordError(f"this machine can't count {', '.join(refused)}; see `cmlib doctor`.")
+    counts, running = perf.series(frame)
+    wanted = [*plan.pinned, *plan.events]
+    if len(frame) != len(counts) * len(wanted) or not counts.columns.isin(wanted).all():
+        raise RecordError(
+            f"perf wrote {len(frame)} rows for {len(counts)} intervals of {len(wanted)} events: is the disk full?"
+        )
+    if plan.mode != "ocoe":
+        return ""
+    return _left_the_counters(counts[wanted], running[wanted])
+
+
+def _left_the_counters(counts, running):
+    counted = counts.notna()
+    lowest = running.where(counted).min()
+    if lowest.min() < 1:
+        return f"{lowest.idxmin()} was on its counter only {100 * lowest.min():.0f} % of an interval"
+    reference = counts.iloc[:, 0].fillna(0.0).to_numpy()
+    unseen = reference[~counted.all(axis=1).to_numpy()].sum() / max(reference.sum(), np.finfo(float).tiny)
+    if unseen > _MOST_UNSEEN:
+        return f"some events were not counted in intervals with {100 * unseen:.0f} % of {counts.columns[0]}"
+    return ""
+
+
+_TO_COME = {"date": None, "duration_s": 0.0, "exit_code": 0}
+_LEAST_ROOM = 1 << 20  # bytes
+_GOES_ON = "Runs recorded before are kept; the command goes on from them when it is repeated."
+
+
+def record(
+    name,
+    command,
+    plans,
+    *,
+    passes=1,
+    encodings,
+    counters,
+    counting=None,
+    folder=None,
+    attempts=3,
+    lock=None,
+    wait=False,
+    on_demand=False,
+    note="",
+):
+    """Record a program, a run for each plan and pass."""
+    recordings = Path(folder or places.recordings_dir())
+    check_names(name, plans[0].set)
+    program = as_program(command)
+    with (
+        errors_as(RecordError, recordings, hint=_GOES_ON),
+        _held(f"cmlib record {name}", lock, wait) as held,
+    ):
+        target = make_folder(recordings / name)
+        remove_abandoned(target)
+        existing = existing_runs(target)
+        about = {
+            "program": name,
+            "command": program.command,
+            "counters": dict(counters),
+            "machine": machine.describe(),
+        }
+        jobs = [intended(plan, number, encodings, about) for number in range(passes) for plan in plans]
+        _check_same_schedule(existing, plans, name)
+        for _, meta in jobs:
+            check_run(meta | _TO_COME | {"note": note}, target / f"{meta['run']}.json")
+            check_comparable(existing.values(), meta)
+        missing = [job for job in jobs if job[1]["run"] not in existing]
+        made = []
+        run_once = functools.partial(_run_in_own_folder, target, program, held, on_demand)
+        with tqdm(total=len(jobs), initial=len(jobs) - len(missing), desc=name, unit="run") as bar:
+            for plan, meta in missing:
+                bar.set_postfix_str(meta["run"])
+                finished, raw = _record_one(plan, meta, run_once, attempts, bar.write)
+                finished |= {"note": note} | ({"counting": list(counting)} if counting is not None else {})
+                with locked(recordings):
+                    made.append(add_run(target, finished, raw))
+                bar.update()
+        return made
+
+
+def _record_one(plan, meta, run_once, attempts, say):
+    """Return the run's full metadata and its raw output."""
+    rejected = []
+    while len(rejected) < attempts:
+        load = {"load_1min": machine.load_1min()}
+        started = now()
+        outcome = run_once(plan, meta)
+        frame = perf.parse_stat(outcome.raw.decode(errors="replace"))
+        reason = judge(frame, plan)
+        if not reason:
+            warnings = outcome.perf_said.splitlines()
+            for line in warnings:
+                say(f"{meta['run']}: perf says: {line}")
+            finished = meta | {
+                "date": started,
+                "duration_s": float(frame["time_s"].max()),
+                "exit_code": outcome.exit_code,
+                "warnings": warnings,
+                "rejected": rejected,
+                "machine": meta["machine"] | load,
+            }
+            return finished, outcome.raw
+        say(f"{meta['run']}: thrown away, {reason}")
+        rejected = [*rejected, reason]
+    raise RecordError(
+        f"{meta['program']}/{meta['run']} was thrown away {attempts} times, the last time because {rejected[-1]}. "
+        "Something else uses the counters, or fewer are good than planned for: see `cmlib doctor`."
+    )
+
+
+def _run_in_own_folder(target, program, lock, on_demand, plan, meta):
+    with working_folder(target / meta["run"]) as folder:
+        check_room(folder)
+        # A failure is raised while the program's servers are still there: one that died says so itself.
+        with program.prepare() as counted:
+            outcome = execute(plan, meta["encodings"], counted, folder, lock=lock, on_demand=on_demand)
+            check_room(folder)
+            check_outcome(outcome, plan, meta["command"])
+        return outcome
+
+
+def check_room(folder):
+    """perf does not tell when it could not write all, nor does a shell."""
+    if shutil.disk_usage(folder).free < _LEAST_ROOM:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder))
+
+
+def intended(plan, pass_number, encodings, about):
+    """What is known of a run before it is made."""
+    again = second_readings(plan.events)
+    meta = {
+        "program": about["program"],
+        "set": plan.set,
+        "pass": pass_number,
+        "part": plan.part,
+        "mode": plan.mode,
+        "run": run_name(plan.set, pass_number, plan.part),
+        "command": about["command"],
+        "pinned": list(plan.pinned),
+        "groups": [list(group) for group in plan.groups],
+        "modifier": plan.modifier,
+        "interval_ms": plan.interval_ms,
+        "encodings": {event: encodings[again.get(event, event)] for event in plan.events},
+        "separator": ",",
+        "counters": about["counters"],
+        "machine": about["machine"],
+    }
+    return plan, meta
+
+
+def _check_same_schedule(existing, plans, name):
+    planned = {plan.part for plan in plans}
+    beyond = [
+        run for run, meta in existing.items() if meta["set"] == plans[0].set and meta["part"] not in planned
+    ]
+    if beyond:
+        raise RecordError(
+            f"{name}/{beyond[0]} belongs to another schedule of set {plans[0].set!r}, which now has "
+            f"{len(plans)} parts: "
+            "record under another name or --set, or move the old runs away."
+        )
+
+
+@contextmanager
+def _held(purpose, lock, wait):
+    if lock is not None:
+        yield lock
+        return
+    with machine.counters_lock(purpose, wait=wait) as held:
+        yield held

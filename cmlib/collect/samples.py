@@ -1,0 +1,379 @@
+"""perf's processes: one that samples a program, one that prints what is in a file of samples."""
+
+import contextlib
+import csv
+import functools
+import os
+import shlex
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from cmlib.collect import machine
+from cmlib.collect.record.execute import ending, resolve, supervised
+from cmlib.collect.record.request import as_program
+from cmlib.collect.schedule import needs_counter
+from cmlib.compress import BoundedRegression, OnlineRegression
+from cmlib.io import events
+from cmlib.io.archive import ArchiveError, errors_as, make_folder, now, unpacked
+from cmlib.io.archive.files import opened
+from cmlib.io.archive.programs import check_names
+from cmlib.io.samples.files import LINES, SAMPLES, SampleError, draft, read_metadata, samples_dir
+from cmlib.io.samples.perf_data import SampleReader
+from cmlib.io.samples.perf_script import FIELDS, SampleParser
+
+_PIECE = 1 << 18  # bytes that are waited for: handling a piece costs more than what is in it
+_PRINT = ["perf", "script", "-F", FIELDS, "--ns", "--show-lost-events", "-i"]
+_LINES_SHOWN = 10
+
+
+@contextlib.contextmanager
+def sampled(command, encodings, period, folder, *, buffer_pages):
+    """Run a program, and read perf's stream of its samples, while it runs."""
+    program_said, recorder_said = folder / "program.stderr", folder / "perf.stderr"
+    quiet = f'exec "$@" >/dev/null 2>{shlex.quote(str(program_said))}'
+    group = f"{{{','.join(encodings)}}}:S"
+    options = ["-B", "--no-inherit", "-m", str(buffer_pages), "-e", group, "-c", str(period), "-o", "-"]
+    with recorder_said.open("xb") as errors:
+        recorder = subprocess.Popen(
+            supervised(["perf", "record", *options, "--", "/bin/sh", "-c", quiet, "cmlib", *command]),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            start_new_session=True,
+        )
+        try:
+            yield _pieces(recorder)
+            recorder.wait()
+        finally:
+            recorder.stdin.close()
+            recorder.wait()
+            recorder.stdout.close()
+    if recorder.returncode and program_said.exists():
+        raise SampleError(
+            f"`{shlex.join(command)}` failed with {ending(recorder.returncode)}. The end of its standard error:\n"
+            f"{_end_of(program_said)}\nSamples are kept only of a program that succeeds."
+        )
+    if recorder.returncode:
+        raise SampleError(
+            f"perf could not sample {group} under `{shlex.join(command)}`:\n{_end_of(recorder_said)}"
+        )
+
+
+@contextlib.contextmanager
+def printed(source):
+    """Read the samples of a ``perf.data`` as perf prints them; yields pieces of text like `sampled`."""
+    with tempfile.NamedTemporaryFile() as errors:
+        printer = subprocess.Popen([*_PRINT, str(source)], stdout=subprocess.PIPE, stderr=errors)
+        try:
+            yield _pieces(printer)
+            printer.wait()
+        finally:
+            printer.kill()
+            printer.wait()
+            printer.stdout.close()
+        if printer.returncode:
+            raise SampleError(f"perf can't read {source}:\n{_end_of(Path(errors.name))}")
+
+
+def _pieces(process):
+    return iter(functools.partial(process.stdout.read, _PIECE), b"")
+
+
+def _end_of(file):
+    return "\n".join(file.read_text(encoding="utf-8", errors="replace").splitlines()[-_LINES_SHOWN:])
+
+
+_PIECE_reading = 1 << 16  # bytes
+
+
+def read_samples(source, events=None):
+    """Read all samples of a file."""
+    with stored_counts(source, events) as (names, blocks, _):
+        counts = np.concatenate([np.empty((0, len(names)), np.int64), *blocks])
+    if not len(counts):
+        raise SampleError(f"{source} holds no sample of {', '.join(names)}.")
+    return pd.DataFrame(counts.cumsum(axis=0), columns=names)
+
+
+@contextlib.contextmanager
+def stored_counts(source, events):
+    """Open a file of samples to be read block by block."""
+    source = Path(source)
+    if not source.exists():
+        raise SampleError(f"no file of samples at {source}.")
+    events = list(events or (read_metadata(source) or {}).get("events", ()))
+    if not events:
+        raise SampleError(f"name the events of {source}, the one that times the sampling first.")
+    parser = SampleParser(events)
+    try:
+        with _text(source) as pieces:
+            yield events, parsed(pieces, parser), parser
+    except ArchiveError as error:
+        raise SampleError(str(error)) from error
+
+
+def parsed(pieces, parser):
+    """Counts of all samples in pieces of text, or of perf's stream, block by block."""
+    for piece in pieces:
+        yield parser.feed(piece)
+    yield parser.finish()
+
+
+@contextlib.contextmanager
+def _text(source):
+    with opened(source) as file:
+        if ".txt" not in source.suffixes:
+            with printed(source) as pieces:
+                yield pieces
+        elif source.suffix == ".gz":
+            yield unpacked(file, os.fstat(file.fileno()).st_size, source)
+        else:
+            yield iter(functools.partial(file.read, _PIECE_reading), b"")
+
+
+_OF_THE_RUN = ("command", "period", "machine", "date", "duration_s")
+
+
+def record_lines(
+    command,
+    events,
+    period,
+    out,
+    *,
+    alpha=0.01,
+    n_sigma=3.0,
+    drift=None,
+    bound=None,
+    label=None,
+    buffer_pages=32,
+    progress=None,
+):
+    """Sample a program, and while it runs store piecewise-linear segments instead of its samples."""
+    encodings = _encodings(events)
+    regression, method = _regression(list(encodings)[1:], alpha, n_sigma, drift, bound)
+    _compile(regression, len(encodings) - 1)
+    with draft(out, LINES) as (file, metadata, folder):
+        sink = _LineWriter(regression, file)
+        metadata |= _sample(command, encodings, period, sink, label, buffer_pages, progress, folder)
+        metadata |= {"kind": "lines", "method": method, "n_lines": sink.n_rows}
+    return metadata
+
+
+def record_samples(command, events, period, out, *, label=None, buffer_pages=32, progress=None):
+    """Sample a program, and store what perf prints of it, as it is, compressed: ``<out>.txt.gz``."""
+    encodings = _encodings(events)
+    with draft(out, SAMPLES) as (file, metadata, folder):
+        with open(folder / "perf.data", "xb") as stream:
+            sink = _Tally()
+            metadata |= _sample(
+                command, encodings, period, sink, label, buffer_pages, progress, folder, copy=stream
+            )
+        metadata |= {"kind": "samples"}
+        with printed(folder / "perf.data") as pieces:
+            file.writelines(pieces)
+    return metadata
+
+
+def compress_samples(source, out, events=None, *, alpha=0.01, n_sigma=3.0, drift=None, bound=None):
+    """Store the lines of a file of samples, as if they had been found while it was recorded."""
+    with draft(out, LINES) as (file, metadata, _):
+        with stored_counts(source, events) as (names, blocks, parser):
+            regression, method = _regression(names[1:], alpha, n_sigma, drift, bound)
+            sink = _LineWriter(regression, file)
+            n_samples = _store(blocks, sink)
+        if not n_samples:
+            raise SampleError(f"{source} holds no sample of {', '.join(names)}.")
+        known = read_metadata(source) or {}
+        metadata |= {key: known[key] for key in _OF_THE_RUN if key in known}
+        metadata |= {"kind": "lines", "source": Path(source).name, "events": names, "method": method}
+        metadata |= {"n_samples": n_samples, "n_lines": sink.n_rows, **_losses(parser)}
+    return metadata
+
+
+class _LineWriter:
+    """Writes the lines of the samples that it is given, each as soon as it is finished."""
+
+    def __init__(self, regression, file):
+        self._regression, self._file = regression, file
+        self._table = csv.writer(file, lineterminator="\n")
+        self._table.writerow(regression.finish())
+        self._so_far = 0
+        self.n_rows = 0
+
+    def take(self, counts):
+        totals = self._so_far + counts.cumsum(axis=0)
+        self._so_far = totals[-1]
+        self._write(self._regression.feed(totals[:, 0], totals[:, 1:]))
+
+    def finish(self):
+        self._write(self._regression.end())
+
+    def _write(self, rows):
+        self._table.writerows([start, end, *fitted, int(n)] for start, end, n, *fitted in rows.tolist())
+        self._file.flush()
+        self.n_rows += len(rows)
+
+
+class _Tally:
+    """Counts the samples that it is given; perf's stream of them is kept elsewhere."""
+
+    def __init__(self):
+        self.n_rows = 0
+
+    def take(self, counts):
+        self.n_rows += len(counts)
+
+    def finish(self):
+        """Nothing is held back."""
+
+
+def _sample(command, encodings, period, sink, label, buffer_pages, progress, folder, copy=None):
+    """Run the program, let the sink take its samples, and tell what happened; `copy` gets perf's stream."""
+    if period != int(period) or period < 1:
+        raise SampleError(
+            f"period must be a whole number of {next(iter(encodings))}, at least 1; got {period}."
+        )
+    command = resolve(command)
+    reader = SampleReader(encodings)
+    date, began, own = now(), time.monotonic(), time.process_time()
+    group = list(encodings.values())
+    with sampled(command, group, int(period), folder, buffer_pages=buffer_pages) as pieces:
+        stream = pieces if copy is None else _copied(pieces, copy)
+        n_samples = _store(parsed(stream, reader), sink, progress)
+    duration, own = time.monotonic() - began, time.process_time() - own
+    if not n_samples:
+        names = ", ".join(encodings)
+        raise SampleError(
+            f"perf told {reader.n_unreadable} counts, but no sample of {names}: does it have other names for them?"
+            if reader.n_unreadable
+            else f"`{shlex.join(command)}` ended before the first sample: give it more work, or take a shorter period "
+            f"than {period} {next(iter(encodings))}."
+        )
+    return {
+        "command": label or shlex.join(command),
+        "events": encodings,
+        "period": int(period),
+        "n_samples": n_samples,
+        **_losses(reader),
+        "machine": machine.describe(),
+        "date": date,
+        "duration_s": duration,
+        "own_s": own,
+    }
+
+
+def _store(blocks, sink, progress=None):
+    n_samples = 0
+    for counts in blocks:
+        if len(counts):
+            sink.take(counts)
+            n_samples += len(counts)
+            if progress:
+                progress(n_samples, sink.n_rows)
+    sink.finish()
+    return n_samples
+
+
+def _copied(pieces, file):
+    for piece in pieces:
+        file.write(piece)
+        yield piece
+
+
+def _compile(regression, n_events):
+    """Make the compiler do its work before the program runs: samples would be lost meanwhile."""
+    regression.extend(np.arange(4.0), np.zeros((4, n_events)))
+    regression.finish()
+
+
+def _losses(parser):
+    return {kind: getattr(parser, kind) for kind in ("n_lost", "n_backwards", "n_unreadable")}
+
+
+def _encodings(events):
+    encodings = dict(events) if isinstance(events, Mapping) else {event: event for event in events}
+    if len(encodings) < 2:
+        raise SampleError(
+            f"at least two events are needed, one to time the sampling; got {', '.join(encodings) or 'none'}."
+        )
+    return encodings
+
+
+def _regression(events, alpha, n_sigma, drift, bound):
+    """The regression that is asked for, and how the metadata tell of it."""
+    if bound is None:
+        method = {"alpha": alpha, "n_sigma": n_sigma, "drift": drift}
+        return OnlineRegression(events, **method), method
+    return BoundedRegression(bound, events), {"bound": np.asarray(bound).tolist()}
+
+
+HARDWARE_GROUP = ("cycles", "cache-misses", "instructions")
+
+
+def record_stream(
+    name,
+    command,
+    group=HARDWARE_GROUP,
+    *,
+    period=1_000_000,
+    compress=None,
+    modifier="u",
+    folder=None,
+    wait=False,
+    progress=None,
+):
+    """Sample a program once, and keep perf's sample stream, or only its lines, under its name."""
+    check_names(name, "samples")
+    table = machine.known_events(machine.describe())
+    encodings = {events.base_name(event): events.encode(event, table, modifier) for event in group}
+    program = as_program(command)
+    target = Path(folder or samples_dir()) / name
+    with (
+        machine.counters_lock(f"cmlib record {name} --samples", wait=wait),
+        program.prepare() as counted,
+    ):
+        if counted.pids:
+            raise SampleError(
+                f"{name} is a server, and a sampled group of counters follows one process only."
+            )
+        settings = [f"{key}={value}" for key, value in counted.environment.items()]
+        command = ["env", *settings, *counted.command] if settings else counted.command
+        kind = "hardware" if any(map(_takes_counter, encodings)) else "software"
+        with errors_as(SampleError, target):
+            make_folder(target)
+        out = _next(target, kind if compress is None else f"{kind}-lines")
+        options = {"label": program.command, "progress": progress}
+        try:
+            if compress is None:
+                return out, record_samples(command, encodings, period, out, **options)
+            return out, record_lines(command, encodings, period, out, **options, **compress)
+        except SampleError as error:
+            raise SampleError(_explained(error, encodings)) from error
+
+
+def _next(target, stem):
+    taken = {file.name for file in target.glob(f"{stem}-*.json")}
+    number = next(n for n in range(len(taken) + 1) if f"{stem}-{n:02d}.json" not in taken)
+    return target / f"{stem}-{number:02d}"
+
+
+def _takes_counter(event):
+    """Tracepoints, such as sched:sched_switch, take none either."""
+    return ":" not in event and needs_counter(event)
+
+
+def _explained(error, encodings):
+    """The error, or, where the reason is that the machine has no counters, that."""
+    if any(map(_takes_counter, encodings)) and not (census := machine.census()).offered:
+        return (
+            f"no hardware event can be sampled here: {census.complaint}. `cmlib doctor` tells why and what to do; "
+            "software events can be sampled: --events task-clock,page-faults,context-switches "
+            "--period 1000000 (ns)."
+        )
+    return str(error)

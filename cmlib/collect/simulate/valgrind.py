@@ -1,0 +1,242 @@
+"""The caches that are simulated: those of this machine, or those that are told."""
+
+import re
+import shlex
+import shutil
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from cmlib.collect.record import RecordError
+from cmlib.collect.record.execute import ending, find_program, supervised
+from cmlib.errors import CmlibError
+
+# By level and kind as Linux names them; the last level is whichever is the largest.
+_NAMES = {(1, "Instruction"): "I1", (1, "Data"): "D1", (2, "Unified"): "L2"}
+_FIRST, _SECOND, _LAST = ("I1", "D1"), "L2", "LL"
+PREFETCHING = "--simulate-hwpref=yes"
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20}
+
+
+def cache_options(given, *, prefetch=False, root="/"):
+    """Options that tell Valgrind which caches to simulate: first level and last level."""
+    return _options(_chosen(given, root), _LAST, prefetch)
+
+
+def second_level_options(given, *, prefetch=False, root="/"):
+    """Options for a second simulation, in which the second-level cache is the last one."""
+    chosen = _chosen(given, root)
+    # Valgrind takes the nearest that it can simulate of a last level that it is not told.
+    sizes = {name: shape[0] for name, shape in (machine_caches(root) | chosen).items()}
+    between = _SECOND in chosen and chosen[_SECOND][0] < sizes.get(_LAST, 0)
+    return _options(chosen, _SECOND, prefetch) if between else []
+
+
+def machine_caches(root="/"):
+    """This machine's caches: size [bytes], ways and length of a line [bytes], by I1, D1, L2 and LL; as Linux tells."""
+    found, last = {}, 0
+    for place in sorted(Path(root, "sys/devices/system/cpu/cpu0/cache").glob("index*")):
+        try:
+            level, kind, size, ways, line = (
+                (place / name).read_text().strip()
+                for name in ("level", "type", "size", "ways_of_associativity", "coherency_line_size")
+            )
+            shape = _bytes(size), int(ways), int(line)
+        except (OSError, ValueError):
+            continue
+        if name := _NAMES.get((int(level), kind)):
+            found[name] = shape
+        if kind == "Unified" and int(level) > last:
+            last, found[_LAST] = int(level), shape
+    return found
+
+
+def _chosen(given, root):
+    told = {name: _parse(name, text) for name, text in given.items() if text}
+    return {name: shape for name, shape in machine_caches(root).items() if _can_be_simulated(*shape)} | told
+
+
+def _options(chosen, last, prefetch):
+    """The first level, and one of the others as Valgrind's last."""
+    shapes = {name: chosen[name] for name in _FIRST if name in chosen}
+    if last in chosen:
+        size, ways, line = chosen[last]
+        # A pair of lines that are always fetched together is a line of twice the length.
+        shapes[_LAST] = size, ways, 2 * line if prefetch else line
+    options = [f"--{name}={','.join(map(str, shape))}" for name, shape in shapes.items()]
+    return [*options, PREFETCHING] if prefetch else options
+
+
+def _can_be_simulated(size, ways, line):
+    sets = size // (ways * line) if ways > 0 and line > 0 else 0
+    return sets > 0 and sets * ways * line == size and sets & (sets - 1) == 0
+
+
+def _parse(name, text):
+    parts = text.split(",")
+    try:
+        size, ways, line = _bytes(parts[0]), *map(int, parts[1:])
+    except ValueError:
+        size = ways = line = 0
+    if not _can_be_simulated(size, ways, line):
+        raise CmlibError(
+            f"{name} cache {text!r}: give size, ways and length of a line in bytes, as 32K,8,64; size / (ways x line), "
+            "the number of sets, must be a power of two."
+        )
+    return size, ways, line
+
+
+def _bytes(text):
+    found = re.fullmatch(r"([0-9]+)([KM]?)", text.strip())
+    if found is None:
+        raise ValueError(text)
+    return int(found[1]) * _UNITS[found[2]]
+
+
+_CALLGRIND = ["--tool=callgrind", "--cache-sim=yes", "--branch-sim=yes", "--combine-dumps=yes"]
+# Counts the basic blocks that Callgrind would count, and nothing else.
+_BARE = ["--tool=none", "--stats=yes", "--vex-guest-chase=no", "--vex-iropt-unroll-thresh=0"]
+_FOR_ALL = ["--trace-children=yes", "--vgdb=no"]
+_REFUSED = re.compile(
+    r"valgrind:|unhandled|[Uu]nrecognised|the 'impossible' happened|not supported|SIGILL|Can't execute setuid"
+)
+_HEAD = re.compile(r"^(?:==|--)[0-9]+(?:==|--) ?", re.MULTILINE)
+_TIMERANGE = re.compile(rb"^desc: Timerange: Basic block [0-9]+ - ([0-9]+)$", re.MULTILINE)
+_POLL_S = 0.2
+_LINES_SHOWN = 10
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one run left behind."""
+
+    raw: bytes
+    said: str
+    seconds: float
+
+
+def check_valgrind():
+    """Version of Valgrind, such as ``3.19.0``; a RecordError if there is none."""
+    if shutil.which("valgrind") is None:
+        raise RecordError(
+            "Valgrind is not installed, and a simulation needs it: on Debian, apt-get install valgrind; on Fedora, "
+            "dnf install valgrind."
+        )
+    said = subprocess.run(["valgrind", "--version"], capture_output=True, text=True).stdout
+    return said.strip().removeprefix("valgrind-")
+
+
+def simulate(command, folder, *, every_blocks=None, options=(), progress=None):
+    """Run a command once under Callgrind."""
+    intervals = [] if every_blocks is None else [f"--dump-every-bb={every_blocks}"]
+    options = [*_CALLGRIND, *intervals, *options, f"--callgrind-out-file={_escaped(folder)}/%p.out"]
+    told = (lambda: progress(blocks_so_far(folder))) if progress else None
+    said, seconds = _run(command, folder, options, told)
+    files = sorted(folder.glob("*.out"), key=lambda file: int(file.stem))
+    raw = b"".join(file.read_bytes() for file in files)
+    if not raw:
+        raise RecordError(f"Valgrind wrote no counts of `{shlex.join(command)}`. It said:\n{_last(said)}")
+    return Outcome(raw, said, seconds)
+
+
+def count_blocks(command, folder, *, limit_s):
+    """Run a command once under Valgrind without simulating anything, some ten times as fast."""
+    started = time.monotonic()
+
+    def check():
+        if time.monotonic() - started > limit_s:
+            raise _TooLongError
+
+    try:
+        said, seconds = _run(command, folder, _BARE, check)
+    except _TooLongError:
+        return None, limit_s
+    return sum(
+        int(n.replace(",", "")) for n in re.findall(r"scheduler: ([0-9,]+) event checks", said)
+    ), seconds
+
+
+class _TooLongError(Exception):
+    pass
+
+
+def _run(command, folder, options, meanwhile):
+    """What Valgrind said, and the elapsed time [s]."""
+    check_valgrind()
+    found = find_program(command)
+    watched = ["valgrind", *options, *_FOR_ALL, f"--log-file={_escaped(folder)}/%p.log", "--", *found]
+    errors = folder / "stderr"
+    started = time.monotonic()
+    with errors.open("wb") as stderr:
+        keeper = subprocess.Popen(
+            supervised(watched),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=stderr,
+            start_new_session=True,
+        )
+        try:
+            code = _wait(keeper, meanwhile)
+        finally:
+            keeper.stdin.close()
+            keeper.wait()
+    seconds = time.monotonic() - started
+    said = "".join(_text(file) for file in sorted(folder.glob("*.log")))
+    if code:
+        raise RecordError(_failure(shlex.join(command), code, said, _text(errors)))
+    return said, seconds
+
+
+def _wait(process, meanwhile):
+    while True:
+        try:
+            return process.wait(_POLL_S)
+        except subprocess.TimeoutExpired:
+            if meanwhile:
+                meanwhile()
+
+
+def _failure(command, code, said, program_said):
+    reasons = [line for line in [*program_said.splitlines(), *said.splitlines()] if _REFUSED.search(line)]
+    if reasons:
+        return (
+            f"Valgrind can't run `{command}`, which ended with {ending(code)}:\n{_last(chr(10).join(reasons))}\n"
+            "Instructions that Valgrind does not know: build for an older processor, as with -march=x86-64-v2, or take "
+            "a newer Valgrind. A just-in-time compiler: turn it off. A set-user-ID program: run it as its owner."
+        )
+    return (
+        f"`{command}` failed with {ending(code)} under Valgrind. The end of its standard error:\n"
+        f"{_last(program_said) or '(nothing)'}\nIt is simulated only if it succeeds; a command that can't be run twice "
+        "in the same place must clean up: sh -c 'rm -f OUTPUT; exec COMMAND'."
+    )
+
+
+def _escaped(path):
+    return str(path).replace("%", "%%")
+
+
+def blocks_so_far(folder):
+    """Basic blocks in the parts that Callgrind has written into a folder by now, of all processes."""
+    return sum(map(_last_block, folder.glob("*.out")))
+
+
+def _last_block(file):
+    """Basic blocks at the end of the last part in a file, which may be long."""
+    size, looked = file.stat().st_size, 1 << 16
+    while True:
+        with file.open("rb") as opened:
+            opened.seek(max(0, size - looked))
+            ends = _TIMERANGE.findall(opened.read())
+        if ends or looked >= size:
+            return int(ends[-1]) if ends else 0
+        looked *= 4
+
+
+def _text(file):
+    text = file.read_text(encoding="utf-8", errors="replace") if file.exists() else ""
+    return _HEAD.sub("", text)
+
+
+def _last(text):
+    return "\n".join(text.strip().splitlines()[-_LINES_SHOWN:])

@@ -1,0 +1,244 @@
+"""Is the machine as fast as usual? A program that does the same again and again tells.
+
+Neighbours on one host slow each other down without taking processors: they share caches, memory, and the two
+threads of a core. Nothing counts that from inside a virtual machine.
+"""
+
+import datetime
+import math
+import statistics
+import tempfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from cmlib.collect.compare.versions import plan_parts
+from cmlib.collect.machine import processor_times, taken_by_others
+from cmlib.collect.machine.event_names import INSTRUCTIONS
+from cmlib.collect.workloads.kernels.recipe import Kernel, execute
+from cmlib.errors import CmlibError
+from cmlib.io.archive import as_text, now, write_whole
+from cmlib.io.regions import SCHEMA, read_about, read_regions, save_recording
+
+_FIRST = 8
+_REPEATS = 10
+
+
+class Pace:
+    """Time of a program's good form, against what it usually takes."""
+
+    def __init__(self, program, binaries, threads):
+        self._argv = program.argv(binaries, "good", threads=threads, repeats=_REPEATS)
+        self._seconds = [execute(self._argv)[1] for _ in range(_FIRST)]
+
+    def behind(self):
+        """Execute it once more."""
+        self._seconds.append(execute(self._argv)[1])
+        return self._seconds[-1] / statistics.quantiles(self._seconds, n=4)[0] - 1
+
+
+FILE = "overhead.json"
+
+
+def overhead(program, binaries, events, *, threads=2, scale=8, pairs=10):
+    """Time a program with and without its regions counted."""
+    argv = program.argv(binaries, "good", threads=threads, scale=scale)
+    ratios = []
+    with tempfile.TemporaryDirectory() as folder:
+        for _ in range(pairs):
+            _, plain = execute(argv)
+            _, counted = execute(argv, regions=Path(folder) / "regions.csv", events=events)
+            ratios.append(counted / plain)
+    return ratios
+
+
+def record_overhead(program, binaries, events, folder, machine, **settings):
+    """Write the overhead of a program beside its recordings, unless it is there already."""
+    target = Path(folder) / program.name / FILE
+    if target.exists():
+        return None
+    target.parent.mkdir(parents=True, exist_ok=True)
+    about = {
+        "schema": SCHEMA,
+        "program": program.name,
+        "events": dict(events),
+        "ratios": overhead(program, binaries, events, **settings),
+        "machine": machine,
+        "date": now(),
+    }
+    write_whole(target, as_text(about, target))
+    return target
+
+
+SHARING = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01)
+DILUTED = ("parallel_scalar_sum", "ticket_dispenser", "row_counters")
+ATTEMPTS = 10
+QUIET = 0.03  # share of the processors that others may take in an execution
+STEADY = 0.1  # of its time, by which a program may take longer than usual just before and after
+
+
+@dataclass(frozen=True)
+class Recording:
+    """One file to make: runs of one program in one form."""
+
+    program: Kernel
+    form: str
+    sharing: float
+    runs: tuple
+    parts: tuple
+    per: str = "instructions"
+
+    @property
+    def executions(self):
+        return len(self.runs) * len(self.parts)
+
+
+def plan(programs, events, *, good_counters=0, nodes=1, max_threads=4, diluted_runs=10, runs_again=20):
+    """List the recordings of Table 2, of the dilution curve, and of the good forms once more, after all
+    others."""
+    per, groups = plan_parts(events, good_counters)
+    parts = tuple(
+        tuple((event.name, event.config) for event in group if event != INSTRUCTIONS) for group in groups
+    )
+
+    def recording(program, form, n_runs, sharing=1.0, shift=0):
+        runs = tuple(
+            (f"{form}-{i:03d}", 2 + (i + shift) % (max_threads - 1), 1 + 0.2 * ((i + shift) * 5 % 9))
+            for i in range(n_runs)
+        )
+        return Recording(program, form, sharing, runs, parts, per)
+
+    programs = [program for program in programs if program.nodes <= nodes]
+    recordings = []
+    for program in programs:
+        training, good, bad = program.runs
+        recordings += [recording(program, "good", training + good), recording(program, "bad", bad, shift=1)]
+        if program.name in DILUTED and diluted_runs:
+            for share in SHARING:
+                recordings.append(recording(program, f"control-{share:g}", 2 * diluted_runs, share))
+                recordings.append(recording(program, f"diluted-{share:g}", diluted_runs, share, shift=2))
+    return recordings + [
+        recording(program, "again", runs_again, shift=2) for program in programs if runs_again
+    ]
+
+
+def estimate_minutes(recordings, binaries):
+    """Expected duration, from one uncounted execution of each program in each form."""
+    minutes = []
+    for item in recordings:
+        threads, scale = item.runs[0][1], statistics.mean(scale for _, _, scale in item.runs)
+        start = datetime.datetime.now()
+        execute(_argv(item, binaries, threads, scale))
+        minutes.append((datetime.datetime.now() - start).total_seconds() * item.executions / 60)
+    return minutes
+
+
+def record(recording, binaries, folder, machine, *, paces=None, progress=lambda run: None):
+    """Make one recording, unless it is there already."""
+    target = Path(folder) / recording.program.name / f"{recording.form}.json"
+    if target.exists():
+        _check_same_events(recording, target)
+        return None
+    pieces, rejected, paces = [], 0, {} if paces is None else paces
+    for name, threads, scale in recording.runs:
+        known = recording.program.name, threads
+        if known not in paces:
+            paces[known] = Pace(recording.program, binaries, threads)
+        texts, repeated = _record_run(recording, binaries, name, threads, scale, paces[known])
+        pieces, rejected = pieces + texts, rejected + repeated
+        progress(f"{recording.program.name}/{name}")
+    about = {
+        "program": recording.program.name,
+        "stands_for": recording.program.stands_for,
+        "type": recording.program.type,
+        "original": recording.program.original,
+        "form": recording.form,
+        "sharing": recording.sharing,
+        "runs": [
+            {"run": name, "threads": threads, "scale": scale} for name, threads, scale in recording.runs
+        ],
+        "events": [dict(part) for part in recording.parts],
+        "per": recording.per,
+        "rejected_executions": rejected,
+        "machine": machine,
+    }
+    return save_recording(target, pieces, about)
+
+
+def _check_same_events(recording, target):
+    there = {name for part in read_about(target)["events"] for name in part}
+    wanted = {name for part in recording.parts for name, _ in part}
+    if there != wanted:
+        raise CmlibError(
+            f"{target} is there already and counts other events: {', '.join(sorted(there ^ wanted)[:5])}, … are in "
+            "one of both only. Record into another --folder, or delete that one first."
+        )
+
+
+def _argv(recording, binaries, threads, scale):
+    form = "good" if recording.form.startswith(("good", "again", "control")) else "bad"
+    return recording.program.argv(binaries, form, threads=threads, scale=scale, sharing=recording.sharing)
+
+
+def _record_run(recording, binaries, name, threads, scale, pace):
+    """Execute a run once for each part: (texts, executions that had to be repeated)."""
+    argv = _argv(recording, binaries, threads, scale)
+    good = replace(recording, form="good")
+    checksum, _ = execute(_argv(good, binaries, threads, scale))
+    texts, repeated = [], 0
+    for number, events in enumerate(recording.parts):
+        best, again = _quietest(argv, events, recording.per, checksum, pace)
+        repeated += again
+        texts.append(
+            f"# run={name} part={number} threads={threads} scale={scale:g} others={best.others:.3f} "
+            f"behind={best.behind:.3f}\n{best.text}"
+        )
+    return texts, repeated
+
+
+def _quietest(argv, events, per, checksum, pace):
+    """An execution that was counted all the time and not disturbed, or the one least so: (execution, repetitions)."""
+    best, before = None, pace.behind()
+    for attempt in range(ATTEMPTS):
+        text, result, others = _counted(argv, events, per)
+        if result != checksum:
+            raise CmlibError(f"`{' '.join(argv)}` gave {result}, the good form {checksum}: they must agree")
+        after = pace.behind()
+        made = _Execution(text, others, max(before, after))
+        before = after
+        if text is not None and (best is None or made.disturbed < best.disturbed):
+            best = made
+        if best is not None and best.disturbed <= 1:
+            return best, attempt
+    if best is None:
+        raise CmlibError(
+            f"`{' '.join(argv)}`: {', '.join(name for name, _ in events)} were not counted all the time in "
+            f"{ATTEMPTS} attempts, or not at all. `cmlib doctor` tells which counters are good; let no other perf "
+            "run."
+        )
+    return best, ATTEMPTS - 1
+
+
+@dataclass(frozen=True)
+class _Execution:
+    """What the regions wrote, and how disturbed it was: others' share, and how far the machine was behind its pace."""
+
+    text: str | None
+    others: float
+    behind: float
+
+    @property
+    def disturbed(self):
+        return max(self.others / QUIET, self.behind / STEADY)
+
+
+def _counted(argv, events, per):
+    """What the regions wrote, or None if they weren't counted all the time; the checksum; others' share of the time."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "regions.csv"
+        before = processor_times()
+        checksum, _ = execute(argv, regions=file, events=events)
+        others = taken_by_others(before, processor_times())
+        samples = read_regions(file)
+        complete = samples[[per, *(name for name, _ in events)]].notna().all(axis=None)
+        whole = complete and math.isclose(samples["running"].min(), 1, abs_tol=1e-3)
+        return (file.read_text() if whole else None), checksum, others

@@ -1,0 +1,208 @@
+"""Which events can be counted on this machine, and how perf is told them."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from cmlib.collect import machine
+from cmlib.collect.record import existing_runs, record
+from cmlib.collect.schedule import PROBE, plan_probe
+from cmlib.collect.workloads.micro.build import sweep
+from cmlib.errors import CmlibError, NothingRecordedError
+from cmlib.fingerprint.key_events import select_key_events
+from cmlib.fingerprint.slices import ESTIMATED_CYCLES, join_parts, simulated_counts, slice_rates
+from cmlib.io import events, perf
+from cmlib.io.archive.programs import read_raw
+from cmlib.io.events import simulated_events
+
+
+def listed_events():
+    """The events of this processor: of cmlib's table, else of perf's own list."""
+    known = machine.known_events(machine.describe())
+    if known.empty:
+        raise CmlibError(
+            "neither cmlib nor perf has a list of this processor's events: `cmlib doctor` tells more."
+        )
+    return known.loc[machine.all_events(known)]
+
+
+def encodings(names, known):
+    """How perf is told each event, and how many counters each takes."""
+    return {name: events.encode(name, known) for name in names}, known["counters"].to_dict()
+
+
+def counting_events(folder, microarchitecture):
+    """Events that a sweep of any program, or a probe, has seen counting on such a machine."""
+    seen = set()
+    for place in sorted(Path(folder).glob("*/")):
+        for meta in existing_runs(place).values():
+            if meta["set"] == "sweep" and microarchitecture in (None, meta["machine"]["microarchitecture"]):
+                seen.update(event for group in meta["groups"] for event in group)
+    return sorted(seen)
+
+
+def probe(case, known, programs_folder, folder, *, seconds, counters, lock):
+    """Find out which events count, by counting all of them under one case."""
+    codes, counters_of = encodings(list(known.index), known)
+    width = counters["good"] - 2
+    fitting = [name for name in machine.supported(codes) if counters_of.get(name, 1) <= width]
+    plans = plan_probe(fitting, counters["good"], counters_of=counters_of)
+    record(
+        case.name,
+        case.argv(seconds=seconds),
+        plans,
+        encodings=codes,
+        counters=counters,
+        folder=folder,
+        lock=lock,
+        note=case.note,
+    )
+    place, seen = Path(folder) / case.name, set()
+    for name, meta in existing_runs(place).items():
+        if meta["set"] == PROBE:
+            counts, _ = perf.series(perf.parse_stat(read_raw(place, name).decode()))
+            seen.update(event for event in counts.columns[counts.sum() > 0] if event in codes)
+    if not seen:
+        raise CmlibError(f"no event was ever counted in the probe of {case.name}; `cmlib doctor` tells why.")
+    return sorted(seen)
+
+
+ALL, KEY = "all", "key"
+FOLDER = "fingerprint"  # among the recordings: hundreds of runs that no other notebook is asked about
+COMMAND = "cmlib record-micro"
+_SWEEP = "micro-sweep.csv"
+
+
+def recorded_sweep(folder, programs_folder, *, keep):
+    """The latency sweep that recordings were made to, or a new one."""
+    file = Path(folder) / _SWEEP
+    if file.is_file():
+        return pd.read_csv(file)
+    latencies = sweep(programs_folder)
+    if keep:
+        latencies.to_csv(file, index=False)
+    return latencies
+
+
+def kept_sweep(folder):
+    """The latency sweep kept with the recordings."""
+    file = Path(folder) / _SWEEP
+    if not file.is_file():
+        raise NothingRecordedError(f"no latency sweep is kept with the recordings: run `{COMMAND}`")
+    return pd.read_csv(file)
+
+
+def find_key_events(folder, n):
+    """Select the key events from the recordings of all events."""
+    X, about = read_slices(folder, ALL)
+    candidates = X.loc[:, X.nunique() > 1].drop(columns="instructions")
+    return select_key_events(candidates, about["label"], min(n, candidates.shape[1]))
+
+
+def recorded_key_events(folder):
+    """Key events of a recording that was begun before; empty if there is none."""
+    meta = key_metadata(folder)
+    return [event for group in meta["groups"] for event in group] if meta else []
+
+
+def key_metadata(folder):
+    """Metadata of some run of the key events; None if there is none."""
+    for place in sorted(Path(folder).glob("micro-*/")):
+        for meta in existing_runs(place).values():
+            if meta["set"] == KEY:
+                return meta
+    return None
+
+
+@dataclass(frozen=True)
+class Series:
+    """What was recorded of one run; a simulated one has an interval's number for the time, and no running shares."""
+
+    program: str
+    number: int
+    about: dict
+    counts: pd.DataFrame
+    running: pd.DataFrame | None
+    events: tuple = ()  # of the slices, where not all
+
+    def rates(self, slice_s):
+        """Slices of the run, by :func:`cmlib.fingerprint.slices.slice_rates`; those that lack an event are left out."""
+        rates = self._slices(slice_s)
+        return rates[list(self.events)] if self.events else rates
+
+    def pace(self, slice_s):
+        """What is drawn below the classes: IPC, or estimated cycles per instruction (1 without a miss)."""
+        instructions = self._slices(slice_s)["instructions"]
+        if self.running is not None:
+            return instructions.rename("IPC")
+        return (ESTIMATED_CYCLES / instructions).rename("estimated cycles\nper instruction")
+
+    def _slices(self, slice_s):
+        counts = self.counts
+        if self.running is None:
+            counts = simulated_counts(counts, simulated_events()["weight"])
+        return slice_rates(counts, self.running, slice_s=slice_s, on_missing="drop")
+
+
+def read_series(folder, set_name, kind="micro", *, only="*"):
+    """Read the recorded runs of a kind of programs.
+
+    Parameters
+    ----------
+    folder : path-like
+        Of the fingerprint recordings.
+    set_name : {"all", "key"}
+    kind : {"micro", "unseen", "CPU", "parallel", "own"}
+    only : str, default "*"
+        Name of a recording; all if not given.
+
+    Returns
+    -------
+    list of Series
+        By program, pass and part.
+    """
+    recorded = []
+    for place in sorted(Path(folder).glob(f"{kind.lower()}-*/")):
+        if only not in ("*", place.name):
+            continue
+        for name, meta in existing_runs(place).items():
+            if meta["set"] == set_name:
+                series = perf.series(perf.parse_stat(read_raw(place, name).decode()))
+                recorded.append(Series(place.name, meta["pass"], json.loads(meta["note"]), *series))
+    return recorded
+
+
+def cut(series, *, slice_s=0.4):
+    """Cut recorded runs into slices."""
+    parts, notes = {}, {}
+    for one in series:
+        try:
+            rates = one.rates(slice_s)
+        except ValueError as error:
+            raise ValueError(f"{one.program}, pass {one.number}: {error}") from error
+        parts.setdefault((one.program, one.number), []).append(rates)
+        notes[one.program] = one.about
+    names = ["program", "pass", "slice"]
+    X = pd.concat({key: join_parts(frames) for key, frames in parts.items()}, join="inner", names=names)
+    ends = [frames[0].index[: min(map(len, frames))] for frames in parts.values()]
+    programs = X.index.get_level_values("program")
+    about = pd.DataFrame(
+        {
+            "label": programs.map({name: note["label"] for name, note in notes.items()}),
+            "size": programs.map({name: note["size"] for name, note in notes.items()}).astype(float),
+            "time_s": np.concatenate(ends),
+        },
+        index=X.index,
+    )
+    return X, about
+
+
+def read_slices(folder, set_name, kind="micro", *, slice_s=0.4):
+    """Read the slices of a kind of programs: `read_series`, then `cut`."""
+    series = read_series(folder, set_name, kind)
+    if not series:
+        raise NothingRecordedError(f"nothing recorded yet of the {kind} programs: run `{COMMAND}`")
+    return cut(series, slice_s=slice_s)

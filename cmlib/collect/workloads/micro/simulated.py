@@ -1,0 +1,131 @@
+"""The micro-benchmarks under simulation: what is run, with which caches, and how their runs are read."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from cmlib.collect.record import existing_runs
+from cmlib.collect.simulate import read_series, record_simulated
+from cmlib.collect.workloads.micro.case_runs import on_path
+from cmlib.collect.workloads.micro.programs import Case, cases
+from cmlib.collect.workloads.micro.selection import Series
+from cmlib.errors import CmlibError
+from cmlib.fingerprint.slices import EXACT_RATES, MODELLED_RATES
+from cmlib.io.archive.programs import read_raw
+from cmlib.io.events import second_level_events
+
+FOLDER = "fingerprint-simulated"
+COMMAND = "cmlib record-micro --simulate"
+# Streams are prefetched, never too late: what misses all the same is in no order.
+SET = "sim_pf"
+# Small caches make for small working sets, and so for short simulations.
+CACHES = {"I1": "32K,8,64", "D1": "32K,8,64", "L2": "256K,8,64", "LL": "2M,16,64"}
+# Odd numbers of pages: halves of a power of two would share a few sets of the cache, which is another pathology.
+_PAGES = {"L2": (41, 55), "L3": (193, 385), "M": (4097, 6145)}
+WORKING_SETS = {level: [4096 * n for n in pages] for level, pages in _PAGES.items()}
+_COUNTED = "execute"  # the function that every program calls once it is prepared
+_RANDOM, _SEEDS = "branch", (1, 2, 3)
+_INTERVALS, _EVERY_BLOCKS = 30, 200_000
+_FORMS = ("P", "N")
+# Basic blocks of an operation, of both forms.
+_BLOCKS = {
+    "array": (1, 1),
+    "linked_list": (1, 1),
+    "pointer": (1, 1),
+    "branch": (2, 2),
+    "reservation": (1, 1),
+    "reservation_float": (1, 1),
+    "floating_point": (11, 2),
+    "hash_join": (2, 2),
+    "binary_search": (18, 18),
+    "sparse_matrix": (10, 10),
+    "matrix_columns": (1, 1),
+    "count_keys": (1, 1),
+    "tree_walk": (2, 2),
+    "graph_search": (7, 7),
+    "interpreter": (3, 3),
+    "filter": (2, 2),
+    "logistic": (8, 5),
+    "decimal": (36, 6),
+    "varint": (5, 5),
+    "median_filter": (10, 3),
+}
+# A netlist is read line by line, and then elements are swapped.
+_NETLIST, _BYTES_A_LINE, _SWAPS, _NETLIST_BLOCKS = "netlist", 128, 1_000_000, 10_000_000
+
+
+@dataclass(frozen=True)
+class SimulatedCase:
+    """What is simulated of a case: a number of operations, with random numbers of one seed."""
+
+    case: Case
+    operations: int
+    every_blocks: int
+    seed: int = 1
+
+    @property
+    def name(self):
+        """Of the recording: the case's, with the seed where it is not 1."""
+        return self.case.name + (f"-{self.seed}" if self.seed > 1 else "")
+
+
+def simulated_cases():
+    """All cases to simulate."""
+    listed = [case for trained in (True, False) for case in cases(WORKING_SETS, trained=trained)]
+    return [
+        SimulatedCase(case, *_length(case), seed)
+        for case in listed
+        for seed in (_SEEDS if case.program.name == _RANDOM else (1,))
+    ]
+
+
+def record_simulated_cases(programs_folder, folder):
+    """Simulate every case; only the function that executes is counted, not what prepares its data."""
+    with on_path(programs_folder):
+        for one in simulated_cases():
+            record_case(
+                one.name,
+                one.case.argv(operations=one.operations, seed=one.seed),
+                every_blocks=one.every_blocks,
+                function=_COUNTED,
+                note=one.case.note,
+                folder=folder,
+            )
+            yield one.name
+
+
+def record_case(name, command, *, caches=CACHES, **how):
+    """Simulate a program once, with three levels of caches and prefetching; a run that exists is kept."""
+    Path(how["folder"]).mkdir(parents=True, exist_ok=True)
+    quiet = {"say": lambda told: None}
+    record_simulated(name, command, passes=1, caches=caches, set_name=SET, prefetch=True, **quiet, **how)
+
+
+def read_simulated_series(folder, kind="micro"):
+    """Read the simulated runs of a kind of programs, with three levels of caches."""
+    runs = {place: existing_runs(place) for place in sorted(Path(folder).glob(f"{kind}-*/"))}
+    return [_read(place, of_place) for place, of_place in runs.items() if of_place]
+
+
+def _read(place, runs):
+    run, meta = next(iter(runs.items()))
+    counts, _ = read_series(read_raw(place, run).decode(errors="replace"))
+    lacking = second_level_events().index.difference(counts.columns)
+    if len(lacking):
+        raise CmlibError(
+            f"{place.name}/{run} lacks {', '.join(lacking)}: its simulations did not execute the same. Move it away "
+            f"and run `{COMMAND}`."
+        )
+    counts.index = pd.Index(np.arange(1.0, len(counts) + 1), name="interval")
+    inner = counts.iloc[1:]  # the last slice is left out when the run is cut
+    return Series(place.name, 0, json.loads(meta["note"]), inner, None, (*MODELLED_RATES, *EXACT_RATES))
+
+
+def _length(case):
+    if case.program.name == _NETLIST:
+        return case.size // _BYTES_A_LINE + _SWAPS, _NETLIST_BLOCKS
+    blocks = _BLOCKS[case.program.name][_FORMS.index(case.form)]
+    return round(_INTERVALS * _EVERY_BLOCKS / blocks), _EVERY_BLOCKS

@@ -1,0 +1,130 @@
+"""Servers to be measured: started, ready, stopped, with nothing left of them."""
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from cmlib.collect.record import keeper
+from cmlib.errors import CmlibError
+
+_LINES_SHOWN = 12
+_STOP_SECONDS = 15.0
+_PAUSE_S = 0.05
+
+
+class ServerError(CmlibError):
+    """A server did not start, did not become ready, or died; with the last lines it wrote."""
+
+
+class Server:
+    """One server process and all that it starts, for the length of a ``with``."""
+
+    def __init__(
+        self, name, command, log, *, port=None, ready=None, timeout=60.0, environment=None, folder=None
+    ):
+        self.name, self.command, self.log = name, [str(part) for part in command], Path(log)
+        self._port, self._timeout = port, timeout
+        self._ready = ready or (lambda: port is None or _answers(port))
+        self._environment, self._folder = dict(environment or {}), folder
+
+    def __enter__(self):
+        if self._port is not None:
+            check_free(self._port, self.name)
+        with self.log.open("wb") as log:
+            self._keeper = subprocess.Popen(
+                [sys.executable, "-I", "-S", keeper.__file__, *self.command],
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env=os.environ | self._environment,
+                cwd=self._folder,
+                start_new_session=True,
+            )
+        try:
+            self._wait_until_ready()
+        except BaseException:
+            self._stop()
+            raise
+        return self
+
+    def __exit__(self, kind, value, trace):
+        died = self._first not in self.pids
+        self._stop()
+        if died and (kind is None or issubclass(kind, CmlibError)):
+            raise self._failure(f"died with exit code {self._keeper.returncode} while it was used") from value
+
+    @property
+    def pids(self):
+        """Every process of the server now, as a tuple."""
+        return tuple(descendants(self._keeper.pid))
+
+    def check_alive(self):
+        """Raise ServerError if it has died."""
+        if self._keeper.poll() is not None:
+            raise self._failure(f"died with exit code {self._keeper.returncode}")
+
+    def _wait_until_ready(self):
+        end = time.monotonic() + self._timeout
+        while True:
+            self.check_alive()
+            with contextlib.suppress(OSError):
+                if self.pids and self._ready():
+                    self._first = self.pids[0]
+                    return
+            if time.monotonic() > end:
+                raise self._failure(f"was not ready after {self._timeout:.0f} s")
+            time.sleep(_PAUSE_S)
+
+    def _stop(self):
+        for process in descendants(self._keeper.pid)[:1]:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGTERM)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._keeper.wait(_STOP_SECONDS)
+        self._keeper.stdin.close()
+        self._keeper.wait()
+
+    def _failure(self, what):
+        shown = "\n".join(self.log.read_text(errors="replace").splitlines()[-_LINES_SHOWN:]) or "(nothing)"
+        return ServerError(
+            f"{self.name} {what}. The last lines of `{' '.join(self.command)[:300]}`:\n{shown}"
+        )
+
+
+def check_free(port, name):
+    """Raise ServerError if something listens at `port` of 127.0.0.1 already."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError as error:
+            raise ServerError(
+                f"{name} can't start: port {port} of 127.0.0.1 is taken ({error.strerror}). "
+                f"`ss -ltnp 'sport = :{port}'` tells by whom; stop it."
+            ) from error
+
+
+def descendants(pid):
+    """Processes below `pid`, each after its parent."""
+    children = {}
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            state, parent = status.read_text(errors="replace").rpartition(")")[2].split()[:2]
+            if state != "Z":
+                children.setdefault(int(parent), []).append(int(status.parent.name))
+    pids, queue = [], [pid]
+    while queue:
+        below = sorted(children.get(queue.pop(0), []))
+        pids += below
+        queue += below
+    return pids
+
+
+def _answers(port):
+    with socket.create_connection(("127.0.0.1", port), timeout=1.0):
+        return True

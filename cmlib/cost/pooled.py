@@ -1,0 +1,155 @@
+"""What a miss costs in cycles: a program's own slope, pooled with what interventions on other programs showed."""
+
+import numpy as np
+import pandas as pd
+from scipy.optimize import minimize
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+COSTS = np.geomspace(1, 1e5, 200)[None, :]  # cycles a miss
+TINY = 1e-9  # misses an instruction, cycles: as good as none
+FREEDOM = 4  # of Student's t: few slopes are far off, and these must not count
+# Before any program is seen: (median, spread as a logarithm) of spread_, slope_error_ and store_weight_.
+BELIEFS = np.log([[0.5, 0.3, 0.25], [np.e**0.5] * 3])
+
+
+class PooledCost(RegressorMixin, BaseEstimator):
+    """Change of cycles per instruction that a change of misses per instruction brings.
+
+    The cost c of a miss is one number a program. Its logarithm is normal over programs,
+    ``log c ~ N(log center + log(1 + store_weight * stores / misses), spread²)``, between nothing and memory's latency
+    or what leaves the program its instructions' cycles; its slope over intervals is a measurement of c,
+    ``slope ~ t(c, stderr² + (slope_error * slope)²)``. The four constants are learned from programs whose misses were
+    changed: the largest change of each, measured to ``noise`` percent and a tenth of itself.
+
+    Parameters
+    ----------
+    latency : float, default 300
+        Of memory [cycles]; no miss costs more. That of stores' misses comes on top.
+    width : float, default 4
+        Instructions that a cycle can retire.
+    noise : float, default 1
+        What cycles differ by from run to run [percent].
+    coverage : float in (0, 1), default 0.9
+        Of the intervals.
+
+    Attributes
+    ----------
+    center_, spread_, slope_error_, store_weight_ : float
+    quantile_ : float
+        Half-width of an interval in standard deviations of the posterior: what `coverage` of all changes learned from
+        needed (a conformal score's quantile).
+    """
+
+    def __init__(self, latency=300.0, width=4.0, noise=1.0, coverage=0.9):
+        self.latency = latency
+        self.width = width
+        self.noise = noise
+        self.coverage = coverage
+
+    def fit(self, X, y):
+        """Learn from programs whose misses were changed.
+
+        Parameters
+        ----------
+        X : DataFrame
+            A row a change: ``program``; ``cycles``, ``misses`` and ``stores`` (0 if not counted) per instruction
+            before it; ``slope`` and ``stderr`` (:func:`cmlib.cost.slope`); and ``change`` of misses per instruction.
+            For predictions also ``stores_change``, which is in proportion to `change` otherwise.
+        y : array-like of float
+            Measured change of cycles per instruction.
+
+        Returns
+        -------
+        self
+        """
+        y = pd.Series(np.asarray(y, dtype=float), X.index)
+        largest = X["change"].abs().groupby(X["program"]).idxmax()
+        seen = X.loc[largest]
+        caused, saved = (100 * (v / seen["cycles"]).to_numpy()[:, None] for v in (seen["change"], y[largest]))
+        misfit = ((saved - COSTS * caused) ** 2) / (self.noise**2 + (0.1 * saved) ** 2)
+
+        def loss(values):
+            joint = np.sum(self._joint(seen, *np.exp(values)) * np.exp(-misfit / 2), axis=1)
+            surprise = (values[1:] - BELIEFS[0]) / BELIEFS[1]
+            return np.sum(surprise**2) / 2 - np.sum(np.log(joint + 1e-300))
+
+        start = np.r_[np.log(100), BELIEFS[0]]
+        simplex = np.vstack([start, start + 0.15 * np.eye(4)])
+        found = minimize(
+            loss,
+            start,
+            method="Nelder-Mead",
+            options={"initial_simplex": simplex, "xatol": 0.01, "fatol": 0.01},
+        )
+        self.center_, self.spread_, self.slope_error_, self.store_weight_ = map(float, np.exp(found.x))
+        return self.calibrate(X, y)
+
+    def calibrate(self, X, y):
+        """Set ``quantile_`` by measured changes, as :meth:`fit` does: after its other constants were set by hand."""
+        X = X.drop(columns="stores_change", errors="ignore")
+        scores = np.sort(np.abs(np.asarray(y) - self.predict(X)) / self._scale(X))
+        self.quantile_ = float(scores[min(len(scores), int(np.ceil((len(scores) + 1) * self.coverage))) - 1])
+        return self
+
+    def predict(self, X):
+        """Change of cycles per instruction by the ``change`` of misses: ndarray, a value a row."""
+        return self.posterior(X)["cost"].to_numpy() * self._change(X)
+
+    def predict_interval(self, X):
+        """Ends of the interval of :meth:`predict`; no change saves more than all but 1/width cycles an instruction."""
+        middle, half = self.predict(X), self.quantile_ * self._scale(X)
+        floor = np.minimum(1 / self.width - X["cycles"].to_numpy(), 0)
+        return np.maximum(middle - half, floor), middle + half
+
+    def posterior(self, X):
+        """Cost of a miss by what is known of each row's program.
+
+        Returns
+        -------
+        DataFrame
+            ``cost`` and ``sd``, mean and standard deviation [cycles/miss]; ``limit``, the most it can be.
+        """
+        check_is_fitted(self)
+        weights = self._joint(X, self.center_, self.spread_, self.slope_error_, self.store_weight_)
+        weights /= weights.sum(axis=1, keepdims=True)
+        cost = weights @ COSTS[0]
+        sd = np.sqrt(np.maximum(weights @ COSTS[0] ** 2 - cost**2, 0))
+        limit = self._limit(X, self.store_weight_)[:, 0]
+        return pd.DataFrame({"cost": cost, "sd": sd, "limit": limit}, index=X.index)
+
+    def _joint(self, X, center, spread, slope_error, store_weight):
+        """Prior of the cost times the slope's likelihood: (n_rows, len(COSTS))."""
+        with_stores = center * (1 + store_weight * _stores_a_miss(X))
+        prior = -(((np.log(COSTS) - np.log(with_stores)) / spread) ** 2) / 2
+        prior[self._limit(X, store_weight) < COSTS] = -np.inf
+        prior = np.exp(prior - prior.max(axis=1, keepdims=True))
+        prior /= prior.sum(axis=1, keepdims=True)
+        slope, stderr = _column(X, "slope"), np.minimum(_column(X, "stderr"), COSTS.max())
+        sd = np.hypot(stderr, slope_error * np.maximum(slope, 0)) + TINY
+        far = ((slope - COSTS) / sd) ** 2
+        return prior * (1 + far / FREEDOM) ** (-(FREEDOM + 1) / 2) / sd
+
+    def _limit(self, X, store_weight):
+        latency = self.latency * (1 + store_weight * _stores_a_miss(X))
+        left = (_column(X, "cycles") - 1 / self.width) / np.maximum(_column(X, "misses"), TINY)
+        return np.clip(np.minimum(latency, left), COSTS[0, 0], COSTS[0, -1])
+
+    def _change(self, X):
+        """Of misses; of stores' that change otherwise than in proportion, as many of loads as cost the same."""
+        if "stores_change" not in X:
+            return X["change"].to_numpy()
+        stores = self.store_weight_ * X["stores_change"]
+        return ((X["change"] + stores) / (1 + self.store_weight_ * _stores_a_miss(X)[:, 0])).to_numpy()
+
+    def _scale(self, X):
+        """Standard deviation of the change, that of run to run among it."""
+        return np.hypot(self.posterior(X)["sd"] * self._change(X), self.noise / 100 * X["cycles"]).to_numpy()
+
+
+def _stores_a_miss(X):
+    return _column(X, "stores") / np.maximum(_column(X, "misses"), TINY)
+
+
+def _column(X, name):
+    return X[name].to_numpy(dtype=float)[:, None]

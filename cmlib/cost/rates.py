@@ -1,0 +1,116 @@
+"""Intervals of one or two runs as cycles and misses per instruction, and the slope between the two."""
+
+import numpy as np
+import pandas as pd
+
+FEWEST_PAIRS = 6  # of neighbouring stretches, for a time scale to be used
+ROUNDING = 1e-9  # of a value, that is no variation
+NAMES = {
+    "instructions": ["instructions"],
+    "cycles": ["cpu_cycles", "cycles"],
+    "misses": ["cache_ll_miss_r", "llc_load_misses", "cache_misses"],
+    "stores": ["cache_ll_miss_w", "llc_store_misses"],
+}
+
+
+def rates(cycles_run, misses_run, *, misses=None):
+    """Cycles and misses per instruction, interval by interval, of runs that counted the one or the other.
+
+    Parameters
+    ----------
+    cycles_run : DataFrame
+        A row an interval, in order: instructions, cycles and, if counted, misses of stores. Counts of the interval,
+        or counts since the start. Columns are named as by perf (``LLC-store-misses``) or as its constants
+        (``#PERF_COUNT_HW_CACHE_LL_MISS_W``). Rows with a NaN are left out.
+    misses_run : DataFrame
+        Instructions and misses (of loads); may be `cycles_run`. Its rows are brought to those of `cycles_run` by
+        equal shares of all instructions.
+    misses : str, optional
+        Column of the misses; by default the last-level cache's, of loads.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``cycles``, ``misses`` and, if counted, ``stores``, per instruction. An interval of less than half the
+        usual length (the last) is left out.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing, or nothing was counted.
+    """
+    first = _steps(cycles_run, ["instructions", "cycles"], ["stores"])
+    second = _steps(misses_run, ["instructions", "misses"], named={"misses": misses} if misses else {})
+    instructions = first.pop("instructions")
+    there, here = second.pop("instructions").cumsum(), instructions.cumsum()
+    progress = np.r_[0.0, here * (there.iloc[-1] / here.iloc[-1])]
+    total = np.interp(progress, np.r_[0.0, there], np.r_[0.0, second["misses"].cumsum()])
+    per_instruction = first.div(instructions, axis=0)
+    per_instruction.insert(1, "misses", np.diff(total) / np.diff(progress))
+    return per_instruction[instructions >= instructions.median() / 2].reset_index(drop=True)
+
+
+def slope(cycles, misses):
+    """Cycles that come with one miss more, from one stretch of a run to the next.
+
+    Stretches of 1, 2, 4, … intervals are compared with their neighbours (Haar): neighbouring intervals are alike, and
+    what distinguishes phases differs from scale to scale.
+
+    Parameters
+    ----------
+    cycles, misses : array-like of float, shape (n_intervals,)
+        Per instruction.
+
+    Returns
+    -------
+    slope : float
+        Least squares over the differences of all scales [cycles/miss]; 0 where misses don't vary.
+    stderr : float
+        By leaving out one scale at a time (jackknife); infinite with fewer than two scales.
+    """
+    scales = [(x @ y, x @ x) for y, x in zip(_differences(cycles), _differences(misses), strict=True)]
+    products, squares = np.array(scales).reshape(-1, 2).T
+    steady = np.ptp(misses) <= ROUNDING * np.abs(misses).max()
+    if len(scales) < 2 or steady or not (squares.sum() - squares > 0).all():
+        return 0.0, np.inf
+    total = products.sum() / squares.sum()
+    without = (products.sum() - products) / (squares.sum() - squares)
+    n = len(scales)
+    return float(total), float(np.sqrt((n - 1) / n * np.sum((without - without.mean()) ** 2)))
+
+
+def _differences(values):
+    """Differences of neighbouring stretches, scaled to equal variance of white noise: one array a scale."""
+    values, scales = np.asarray(values, dtype=float), []
+    while len(values) >= 2 * FEWEST_PAIRS:
+        left, right = values[: len(values) // 2 * 2].reshape(-1, 2).T
+        scales.append((right - left) / np.sqrt(2))
+        values = (left + right) / np.sqrt(2)
+    return scales
+
+
+def _steps(run, needed, wanted=(), *, named=None):
+    plain = {_plain(column): column for column in run.columns}
+    found = dict(named or {})
+    for what in (*needed, *wanted):
+        match = next((plain[name] for name in NAMES[what] if name in plain), None)
+        if what not in found and match is not None:
+            found[what] = match
+    lacking = [what for what in needed if found.get(what) not in run.columns]
+    if lacking:
+        raise ValueError(
+            f"no column of {', '.join(lacking)} among {', '.join(map(str, run.columns))}: "
+            f"{lacking[0]} are called {' or '.join(NAMES[lacking[0]])}."
+        )
+    counts = pd.DataFrame({what: run[column].astype(float) for what, column in found.items()}).dropna()
+    if len(counts) > 2 and (counts["instructions"].diff().iloc[1:] >= 0).all():
+        counts = counts.diff().fillna(counts.iloc[:1])
+    counts = counts[counts["instructions"] > 0]
+    if counts.empty:
+        raise ValueError("no interval has instructions and " + " and ".join(needed[1:]) + ".")
+    return counts.reset_index(drop=True)
+
+
+def _plain(column):
+    name = str(column).lstrip("#").strip().lower().removeprefix("perf_count_hw_")
+    return name.partition(":")[0].replace("-", "_")

@@ -1,0 +1,236 @@
+"""Clusters of a program's events that go with its cycles per instruction, named, weighed and judged."""
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+import pandas as pd
+
+from cmlib import merge, topdown
+from cmlib.errors import UnfitRecordingError
+from cmlib.experiments.cache import cached
+from cmlib.experiments.event_tables import processor_name, table_name
+from cmlib.experiments.matrices import matrix, recorded_runs
+from cmlib.io import events
+from cmlib.parallel import Workers
+from cmlib.rank import blocks, clusters, predict_held_out, regressor, relative_error
+from cmlib.rank.clusters import ClusterModel
+
+_SEEN_IN, _FEWEST_STEPS = 0.1, 20  # share of the steps in which an event must have happened; steps in all
+_N_BLOCKS, _N_FOLDS, _N_SHUFFLES, _N_DRAWS = 12, 4, 30, 200
+_FLAT, _SURE = (
+    0.2,
+    0.2,
+)  # rank correlation that has a direction; of a difference, its lower end that is surely one
+_DOZEN, _SECOND = (
+    12,
+    0.4,
+)  # members up to which a name tells topics; weight of a second one beside the first's
+_LISTED = 8
+
+
+@dataclass(frozen=True)
+class EventClusters:
+    """Clusters of one program's events, the most important first, numbered from 1.
+
+    `table` has a row a cluster, `members` one an event; `contributions` and `cpi` a row a step, held out; `errors` a
+    row a test; `stability` the overlap of the first five beside that of shuffled members; `categories` the account's.
+    """
+
+    table: pd.DataFrame
+    members: pd.DataFrame
+    contributions: pd.DataFrame
+    cpi: pd.DataFrame
+    errors: pd.DataFrame
+    stability: pd.DataFrame
+    categories: pd.DataFrame
+
+
+def event_clusters(url, program, *, table, method="kalman", n_models=20, seed=0):
+    """Clusters of a recorded program's events; None where there are too few steps or no event varies."""
+    runs = recorded_runs(url, program, method=method, workers=Workers(1))
+    try:
+        data = matrix(runs, per="instructions")
+        cycles = None if data.in_time else _category_cycles(runs, table_name(url, program), data.X.index)
+        costs = topdown.read_costs(processor_name(url, program))
+        return explain(data, table, cycles=cycles, costs=costs, n_models=n_models, seed=seed)
+    except UnfitRecordingError:
+        return None
+
+
+def explain(data, table, *, cycles=None, costs=None, n_models=20, seed=0):
+    """Clusters of the events of a matrix; `cycles` are those of the account's categories, `costs` of each event."""
+    cycles = pd.DataFrame(index=data.X.index) if cycles is None else cycles
+    costs = costs or topdown.read_costs()
+    frames = (table["description"], data.X, data.ipc, *(data.holdout or ()), cycles)
+    computed = cached(
+        ("clusters", costs.name, n_models, seed, *frames),
+        lambda: _explain(data, table, cycles, costs, n_models, seed),
+    )
+    return EventClusters(**{field.name: computed[field.name] for field in fields(EventClusters)})
+
+
+def first_cost(table):
+    """The first cluster of stalls or misses that surely goes with more cycles, and no more than it can cost."""
+    mean = table["cycles_per_kilo_instruction"]
+    surely = (table["direction"] == "more") & (mean > 0) & (table["cycles_low"] > _SURE * mean)
+    costly = table[table["class"].isin(["stall", "miss"]) & surely & ~(mean > table["cycles_at_most"])]
+    return None if costly.empty else costly.iloc[0]
+
+
+def _explain(data, table, cycles, costs, n_models, seed):
+    what = events.kinds(data.X.columns, table)
+    X, cpi = _usable(data.X, what["class"]), 1 / data.ipc
+    fold = blocks(X.index, _N_BLOCKS) % _N_FOLDS
+    grouped = clusters.cluster_events(X, what["kind"])
+    model = ClusterModel(grouped).fit(X, cpi, fold)
+    drawn = [clusters.resample_blocks(len(X), one) for one in range(seed, seed + n_models)]
+    models = [
+        ClusterModel(grouped, penalty=model.penalty_).fit(X.iloc[rows], cpi.iloc[rows]) for rows in drawn
+    ]
+    added = [one.event_contributions(X) for one in models]
+    order = _draws(added, grouped).mean().sort_values(ascending=False, kind="stable").index
+    grouped = grouped.map({number: place for place, number in enumerate(order, 1)})
+    held_out, predicted = clusters.held_out(grouped, X, cpi, fold)
+    members = _members(model.event_contributions(X).std(ddof=0), grouped)
+    described = _describe(members, _draws(added, grouped), X, cpi, costs, what, table)
+    return {
+        "table": described.join(_categories_of(held_out, cycles)).rename_axis("cluster").reset_index(),
+        "members": members,
+        "contributions": held_out.rename(columns=str),
+        "cpi": cpi.rename("cpi").to_frame(),
+        "errors": _errors(model, data.holdout, X, cpi, fold, predicted, seed),
+        "stability": _stability(added, grouped, what["kind"], seed),
+        "categories": _spread(cycles).rename("cycles").rename_axis("category").reset_index(),
+    }
+
+
+def _usable(X, classes):
+    if len(X) < _FEWEST_STEPS:
+        raise UnfitRecordingError(f"{len(X)} steps are too few for clusters; {_FEWEST_STEPS} are needed.")
+    happens = ((X > 0).mean() >= _SEEN_IN) & (X.nunique() > 1) & (classes.reindex(X.columns) != "target")
+    if not happens.any():
+        raise UnfitRecordingError("no event varies, so that none goes with cycles per instruction.")
+    return X.loc[:, happens]
+
+
+def _draws(added, grouped):
+    return pd.DataFrame([clusters.importances(one, grouped) for one in added])
+
+
+def _members(weights, grouped):
+    """Events of every cluster by falling weight, as a share of their cluster's [%]."""
+    frame = pd.DataFrame({"cluster": grouped, "event": grouped.index, "weight": weights[grouped.index]})
+    frame["weight"] *= 100 / frame.groupby("cluster")["weight"].transform("sum").replace(0.0, np.inf)
+    return frame.sort_values(["cluster", "weight"], ascending=[True, False], kind="stable", ignore_index=True)
+
+
+def _describe(members, draws, X, cpi, costs, what, table):
+    """Name, kind and importance of each cluster, and the cycles that go with its first event, from the data."""
+    of = members.groupby("cluster")["event"]
+    first = of.first()
+    along = first.map(X[first].corrwith(cpi, method="spearman"))
+    described = pd.DataFrame(
+        {
+            "name": _names(members, what, table),
+            "kind": first.map(what["kind"]),
+            "class": first.map(what["class"]),
+            "n_events": of.size(),
+            "importance": draws.mean(),
+            "low": draws.quantile(0.05),
+            "high": draws.quantile(0.95),
+            "direction": np.select([along >= _FLAT, along <= -_FLAT], ["more", "fewer"], ""),
+        }
+    )
+    return described.join(first.apply(_cycles_with, args=(X, cpi, costs))).assign(members=of.agg(_listed))
+
+
+def _cycles_with(event, X, cpi, costs):
+    """Cycles per 1,000 instructions in the tenth of the steps with most of an event, less those in that with least.
+
+    As counted, with the interval of 90 % of draws of blocks of steps, and what so much more of the event can cost.
+    """
+    count, cycles = X[event].to_numpy(float), 1000 * cpi.to_numpy(float)
+    rows = (clusters.resample_blocks(len(X), seed, n_blocks=_N_BLOCKS) for seed in range(_N_DRAWS))
+    low, high = np.quantile([_most_less_least(count[one], cycles[one]) for one in rows], [0.05, 0.95])
+    return pd.Series(
+        {
+            "cycles_per_kilo_instruction": _most_less_least(count, cycles),
+            "cycles_low": low,
+            "cycles_high": high,
+            "cycles_at_most": 1000 * _most_less_least(count, count) * costs.most(event),
+        }
+    )
+
+
+def _most_less_least(count, values):
+    least, most = np.quantile(count, [0.1, 0.9])
+    return values[count >= most].mean() - values[count <= least].mean()
+
+
+def _names(members, what, table):
+    """By the topics of at most a dozen members, the weightiest first; of more, by their kind and number."""
+    topics = members.assign(topic=members["event"].map(what["topic"]))
+    names = topics.groupby("cluster").apply(_topics, include_groups=False)
+    of = members.groupby("cluster")["event"]
+    sizes, first = of.size(), of.first()
+    names = names.where(sizes <= _DOZEN, first.map(what["kind"]) + ", " + sizes.astype(str) + " events")
+    abbr = first.map(table["abbr"]).where(lambda short: short.notna() & (short != ""), first)
+    return names.where(~names.duplicated(keep=False), names + " (" + abbr + ")")
+
+
+def _topics(members):
+    weights = members.groupby("topic", sort=False)["weight"].sum().sort_values(ascending=False, kind="stable")
+    return " and ".join(weights.index[:2][weights.iloc[:2] >= _SECOND * weights.iloc[0]])
+
+
+def _listed(names):
+    further = len(names) - _LISTED
+    return "; ".join(names[:_LISTED]) + (f"; and {further} more" if further > 0 else "")
+
+
+def _errors(model, holdout, X, cpi, fold, predicted, seed):
+    """Errors [%] of the ridge regression, of a boosted model of the same events, and of the mean."""
+    X_sorted, means = X[sorted(X)], [cpi[fold != held].mean() for held in fold]
+    boosted = predict_held_out(X, cpi, fold, seed=seed)
+    tests = {"held-out blocks": (cpi, predicted, boosted, means)}
+    if holdout is not None:
+        there, ipc = holdout
+        boosted = regressor(seed=seed).fit(X_sorted, cpi).predict(there[X_sorted.columns])
+        tests["another pass"] = (1 / ipc, model.predict(there), boosted, cpi.mean())
+    rows = {test: [relative_error(true, one) for one in found] for test, (true, *found) in tests.items()}
+    return pd.DataFrame(rows, ["linear", "boosted", "mean"]).T.rename_axis("test").reset_index()
+
+
+def _stability(added, grouped, kinds, seed):
+    """Overlap of the first five clusters of resampled models, and of clusters whose members are shuffled."""
+    shuffled = [clusters.shuffle_members(grouped, kinds, seed + number) for number in range(_N_SHUFFLES)]
+    row = {
+        "clusters": grouped.nunique(),
+        "largest": grouped.value_counts().max(),
+        "overlap": clusters.overlap(_draws(added, grouped)),
+        "overlap, members shuffled": np.mean([clusters.overlap(_draws(added, one)) for one in shuffled]),
+    }
+    return pd.DataFrame([row])
+
+
+def _category_cycles(runs, table_name, progress):
+    """Cycles per instruction of every category on level 1 of the top-down account, by steps of progress."""
+    rates, ipc = topdown.merge_steps(merge.step_runs(list(runs["counts"]), len(progress)))
+    table = topdown.choose_table(rates.columns, table_name)
+    if table is None:
+        return None
+    level = topdown.account(rates, table).level().div(ipc, axis=0)
+    return level.loc[:, level.std() > 0].set_axis(progress, axis=0)
+
+
+def _categories_of(contributions, cycles):
+    """The category of the account that goes with each cluster."""
+    if cycles.empty:
+        return pd.DataFrame({"category": "", "category_r": np.nan}, index=contributions.columns)
+    along = pd.DataFrame({name: contributions.corrwith(cycles[name]) for name in cycles}).fillna(-1.0)
+    return pd.DataFrame({"category": along.idxmax(axis=1), "category_r": along.max(axis=1)})
+
+
+def _spread(cycles):
+    """What each category has more in its busy than in its quiet steps, per 1,000 instructions."""
+    return 1000 * (cycles.quantile(0.9) - cycles.quantile(0.1)).astype(float)

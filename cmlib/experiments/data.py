@@ -1,0 +1,180 @@
+"""One program's recordings: found in the store, and cleaned."""
+
+import functools
+
+from cmlib import clean
+from cmlib.clean.series import FEWEST_SAMPLES
+from cmlib.collect.schedule import PINNED
+from cmlib.collect.workloads.programs import recipes
+from cmlib.errors import NothingRecordedError, UnfitRecordingError
+from cmlib.experiments.cache import cached
+from cmlib.experiments.event_tables import known_sums
+from cmlib.experiments.requested import resolve_names, split_names
+from cmlib.io import store
+from cmlib.io.archive.runs import RUNS, TIME, UNKNOWN, VALGRIND
+from cmlib.parallel import parallel_map
+
+_KINDS = {"ocoe": "without multiplexing", "mlpx": "with multiplexing", "lines": "as lines"}
+FEWEST_INTERVALS = 20
+TAKES_INTERVALS = "this takes intervals of one run: `perf stat -I 100 -x, -o FILE -- COMMAND`"
+# Why nothing is cleaned of a simulated program.
+EXACT = "every event was counted in every interval, so that nothing was extrapolated, and there is nothing to clean."
+
+
+def open_database(url="", recordings=None):
+    """URL of the store over the recordings and the lines beside them, made anew where they have changed."""
+    return store.refresh(recordings, url)
+
+
+def programs(url, wanted="all", *, modes=()):
+    """Names of the programs recorded in intervals, or as lines where asked for, in order of the alphabet."""
+    runs = store.runs(url) if "lines" in modes else _in_intervals(store.runs(url))
+    lacking = {name: _lacking(own, modes) for name, own in runs.groupby("program")}
+    simulated = set(runs.loc[runs["source"] == VALGRIND, "program"])
+    complete = [name for name, lacks in lacking.items() if not lacks and name not in simulated]
+    if wanted == "all" and not complete:
+        kinds = " and ".join(_KINDS[mode] for mode in modes) or "in intervals"
+        raise NothingRecordedError(
+            f"no program is recorded {kinds}. Record one: {how_to_record('NAME', modes)}"
+        )
+    if wanted == "all":
+        return complete
+    unknown = [name for name in split_names(wanted) if name not in lacking][:1]
+    todo = "".join(f"Record it: {how_to_record(name, modes)}{_left_out(url, name)}" for name in unknown)
+    names = resolve_names(wanted, lacking, about="the programs recorded", todo=todo)
+    for name in names:
+        if lacking[name]:
+            raise UnfitRecordingError(
+                f"program {name!r} has {lacking[name]}. What is missing: {how_to_record(name, modes)}"
+            )
+    if 0 < len(simulated & set(names)) < len(names):
+        raise UnfitRecordingError(
+            f"{', '.join(sorted(simulated & set(names)))} is simulated, and others of {wanted} are measured: simulated "
+            "counts never stand beside measured ones in a table or model. Study them one after the other."
+        )
+    return names
+
+
+def _left_out(url, program):
+    """What is recorded of a program, and could not be stored."""
+    refused = store.refused(url)
+    reasons = refused["reason"][refused["name"].str.split("/").str[1] == program]
+    return "".join(f"\nLeft out: {reason}" for reason in reasons)
+
+
+def _lacking(runs, modes):
+    """What a program's runs lack to be studied by their IPC both with and without multiplexing; empty if nothing."""
+    if runs["source"].nunique() > 1:
+        return "measured and simulated runs in one folder, and the two are never joined"
+    if modes and VALGRIND in set(runs["source"]):
+        return "simulated runs only, which count no cycles, so that there is no IPC"
+    if modes and (runs["axis"] == RUNS).all():
+        return f"totals of whole runs, and {TAKES_INTERVALS}"
+    usable = runs[(runs["mode"] == "lines") | runs["events"].map(knows_ipc)]
+    if usable.empty and modes:
+        return "no run that counts both instructions and cycles"
+    if modes and set(usable["mode"]) == {UNKNOWN}:
+        return "no running shares, so that it is not known which of its counts are extrapolated"
+    absent = [_KINDS[mode] for mode in modes if mode not in set(usable["mode"])]
+    if absent:
+        return f"no run {' and none '.join(absent)} that counts instructions and cycles"
+    for run in usable[usable["mode"].isin(modes) & (usable["mode"] != "lines")].itertuples():
+        if run.n_intervals < FEWEST_INTERVALS:
+            return f"{run.n_intervals} intervals in run {run.run}, and {FEWEST_INTERVALS} are the fewest"
+    return ""
+
+
+def knows_ipc(events):
+    """Whether instructions and cycles are among some events."""
+    return set(PINNED) <= set(events)
+
+
+def how_to_record(name, modes):
+    """What brings a program in: its own recipe, if there is one."""
+    if "lines" in modes:
+        return f"`cmlib record {name} --samples --compress -- COMMAND`"
+    if name in recipes():
+        return f"`cmlib record --program {name}`"
+    return f"`cmlib record {name} -- COMMAND`, or `cmlib import {name} FILE…`"
+
+
+def interval_runs(url, programs):
+    """Runs of some programs as :func:`cmlib.io.store.runs` lists them, without those that were kept as lines."""
+    return _in_intervals(store.runs(url)).query("program in @programs").reset_index(drop=True)
+
+
+def timed_runs(url, programs):
+    """The same without totals of whole runs; an UnfitRecordingError if there is nothing else."""
+    runs = interval_runs(url, programs)
+    timed = runs[runs["axis"] == TIME].reset_index(drop=True)
+    if timed.empty and len(runs):
+        raise UnfitRecordingError(
+            f"of {', '.join(programs)} there are totals of whole runs, and {TAKES_INTERVALS}."
+        )
+    return timed
+
+
+def load_recordings(url, program):
+    """All recordings of a program but those that were kept as lines."""
+    return [store.load(url, run_id) for run_id in interval_runs(url, [program])["run_id"]]
+
+
+def load_all(url, program, **which):
+    """All runs of a program that know its IPC, or those of one ``set`` or ``mode``."""
+    runs = store.runs(url, program=program, **which)
+    return [store.load(url, run_id) for run_id in runs["run_id"][runs["events"].map(knows_ipc)]]
+
+
+def is_simulated(url, programs):
+    """Whether some programs, which are all measured or all simulated, are simulated."""
+    return VALGRIND in set(interval_runs(url, programs)["source"])
+
+
+def describe_source(url, programs):
+    """Say for captions that the counts of some programs are simulated, and by what; nothing of measured ones."""
+    if not is_simulated(url, programs):
+        return ""
+    meta = store.load(url, interval_runs(url, programs)["run_id"].iloc[0]).meta
+    return f"**Simulated** by Valgrind's Callgrind {meta['simulator']['version']}, not measured."
+
+
+def refuse_simulated(url, programs, why):
+    """Raise an UnfitRecordingError that says why a question is none for simulated programs."""
+    if is_simulated(url, programs):
+        raise UnfitRecordingError(f"{', '.join(programs)} is simulated, not measured: {why}")
+
+
+def cleaned_runs(url, program, sets, *, method="kalman", workers=None):
+    """Runs of some sets of a program, cleaned."""
+    runs = store.runs(url, program=program).query("set in @sets")
+    if runs.empty:
+        raise NothingRecordedError(
+            f"program {program!r} has no recording of {' or '.join(sets)}; notebook 01 lists what it has. "
+            f"Record it: {how_to_record(program, [])}."
+        )
+    job = functools.partial(_cleaned, url, method=method)
+    counts, seconds = zip(*parallel_map(job, runs["run_id"], workers), strict=True)
+    return runs[["set", "pass"]].assign(counts=list(counts), seconds=list(seconds))
+
+
+def _in_intervals(runs):
+    return runs[runs["mode"] != "lines"]
+
+
+def _cleaned(url, run_id, *, method):
+    run = store.load(url, run_id)
+    counts, running = run.whole()
+    if run.simulated:
+        return counts, run.interval_s[counts.index]
+    if not run.knows_shares or run.holds_totals:  # gaps are filled, and there is nothing to clean by
+        method, running = "interpolate", None
+    hardly = counts.columns[counts.notna().sum() < FEWEST_SAMPLES]
+    counts = counts.assign(**dict.fromkeys(hardly, float("nan")))
+    sums = known_sums(run)
+
+    def compute():
+        cleaned, _ = clean.clean_run(counts, running, method=method, sums=sums, run=f"run {run_id!r}")
+        return {"counts": cleaned}
+
+    cleaned = cached(("cleaned run", method, sums, counts, running), compute)["counts"]
+    return cleaned, run.interval_s[counts.index]

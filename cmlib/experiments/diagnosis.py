@@ -1,0 +1,164 @@
+"""What a program does slice by slice, and what a simulated one does phase by phase."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from cmlib import places
+from cmlib.collect.record import existing_runs
+from cmlib.collect.simulate import read_parts
+from cmlib.collect.workloads.micro.selection import COMMAND
+from cmlib.errors import NothingRecordedError, UnfitRecordingError
+from cmlib.experiments.commands import command_to_diagnose, is_prefetched
+from cmlib.experiments.fingerprint import SLICE_S, rates_of_one_run, train_for_one_run
+from cmlib.fingerprint.diagnosis import advice, label_slices, phases
+from cmlib.fingerprint.phases import simulated_phases
+from cmlib.io.archive.programs import read_raw
+from cmlib.io.archive.runs import VALGRIND, source_of
+from cmlib.io.callgrind import display_name, read_intervals
+from cmlib.io.events import cycle_estimate, simulated_events
+
+_FUNCTIONS_NAMED, _LEAST_SHARE = 3, 0.05
+# Of what limits a core, a simulation tells mispredictions only.
+_OF_CLASS = {"P_CPU": "mispredictions"}
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What a program does, slice by slice: `labelled` has label and rule, `shares` the percent of each label."""
+
+    labelled: pd.DataFrame
+    pace: pd.Series
+    phases: pd.DataFrame
+    shares: pd.Series
+
+
+@dataclass(frozen=True)
+class SimulatedProfile:
+    """What a program does, phase by phase, by simulated counts."""
+
+    counts: pd.DataFrame
+    phases: pd.DataFrame
+    about: str
+
+
+def profile(model, series, *, slice_s=SLICE_S):
+    """Label the slices of one run."""
+    rates = series.rates(slice_s)
+    missing = [event for event in model.feature_names_in_ if event not in rates]
+    if missing or not len(rates):
+        raise ValueError(
+            f"the run has no slice with {len(missing) or 'all'} of the {len(model.feature_names_in_)} key events"
+            f"{', the first is ' + missing[0] if missing else ''}: run the program longer, or take longer slices."
+        )
+    labelled = label_slices(model, rates[model.feature_names_in_])
+    shares = 100 * labelled["label"].value_counts(normalize=True).rename("share")
+    return Profile(labelled, series.pace(slice_s), phases(labelled), shares)
+
+
+def profiles(model, series, *, slice_s=SLICE_S):
+    """Profile of the first pass of each program."""
+    first = {one.program: one for one in reversed(series)}
+    return {name: profile(model, one, slice_s=slice_s) for name, one in sorted(first.items())}
+
+
+def choose(by_program, program="all"):
+    """The profile to look at: the one that is named, else the one of most kinds of phases."""
+    named = require(by_program, program)
+    if named is not None:
+        return named
+    if not by_program:
+        raise NothingRecordedError(f"nothing recorded yet of a program's key events: run `{COMMAND}`")
+    return max(by_program, key=lambda name: (len(by_program[name].shares), len(by_program[name].phases)))
+
+
+def require(names, program):
+    """The recording of a program that is named, asked for before anything is computed; None for all."""
+    name = find(program, names)
+    if name is None and program != "all":
+        raise NothingRecordedError(
+            f"nothing recorded yet of the key events of {program!r}: run `cmlib diagnose --keep {program} -- COMMAND`"
+        )
+    return name
+
+
+def find(name, recordings):
+    """The recording of this name, or of this name behind its first hyphen; None if there is none."""
+    return next((known for known in recordings if name in (known, known.partition("-")[2])), None)
+
+
+def explain(profile):
+    """Phases of a program with what each class means and what to do about it."""
+    advised = [advice(label) for label in profile.phases["label"]]
+    return profile.phases.drop(columns="n_slices").assign(
+        meaning=[meaning for meaning, _ in advised], remedy=[remedy for _, remedy in advised]
+    )
+
+
+def refuse_simulated_program(program):
+    """Leave a simulated program of one's own to notebook 01."""
+    if found := first_simulated(program):
+        _, meta = found
+        classes = (
+            ", with their classes"
+            if is_prefetched(meta)
+            else ". The tree of this notebook was trained with streams prefetched; "
+            f"``{command_to_diagnose(meta)}`` simulates that, and names the class of each phase"
+        )
+        raise UnfitRecordingError(f"{program} is simulated: its phases are in notebook 01{classes}.")
+
+
+def first_simulated(name):
+    """Name and metadata of the first simulated run of a program among the recordings; None if there is none."""
+    runs = existing_runs(places.recordings_dir() / name).items()
+    return next(((run, meta) for run, meta in runs if source_of(meta) == VALGRIND), None)
+
+
+def simulated_text(name):
+    """The first simulated run of a program as Callgrind wrote it, and whether streams were prefetched."""
+    if not (found := first_simulated(name)):
+        raise NothingRecordedError(
+            f"no simulated run of {name!r} is recorded: run `cmlib record {name} --simulate -- COMMAND`."
+        )
+    run, meta = found
+    return read_raw(places.recordings_dir() / name, run).decode(errors="replace"), is_prefetched(meta)
+
+
+def simulated_profile(text, prefetched=False):
+    """Phases of a simulated run, the functions of each, and its class."""
+    counts, functions = read_intervals(text)
+    found = simulated_phases(counts, simulated_events()["weight"])
+    named = [_functions(functions.loc[phase.first : phase.last]) for phase in found.itertuples()]
+    classes = _classes(counts, found) if prefetched else ""
+    parts = read_parts(text)
+    caches = "; ".join(f"{name} {shape}" for name, shape in parts.caches.items())
+    about = (
+        f"Simulated by Valgrind's Callgrind {parts.version}, {counts['sim.instructions'].sum():,.0f} instructions in "
+        f"{len(counts)} intervals. Caches: {caches}."
+    )
+    return SimulatedProfile(counts, found.assign(**{"functions": named, "class": classes}), about)
+
+
+def explain_simulated(found):
+    """What labels and classes of phases mean, and what a programmer can do: a list of (name, meaning, remedy)."""
+    labels, classes = found["label"].unique(), [name for name in found["class"].unique() if name]
+    return [(name, *advice(_OF_CLASS.get(name, name))) for name in (*labels, *classes)]
+
+
+def _classes(counts, found):
+    """What the tree of the micro-benchmarks says of each phase; nothing where they are not recorded."""
+    try:
+        tree = train_for_one_run()
+    except NothingRecordedError:
+        return ""
+    of_phase = np.repeat(np.arange(len(found)), found["last"] - found["first"] + 1)
+    return tree.predict(rates_of_one_run(counts.groupby(of_phase).sum()))
+
+
+def _functions(rows):
+    """Functions of some intervals, by their share of the estimated cycles."""
+    names = rows.index.get_level_values("function"), rows.index.get_level_values("object")
+    estimate = cycle_estimate(rows).groupby(list(map(display_name, *names))).sum()
+    shares = (estimate / estimate.sum()).nlargest(_FUNCTIONS_NAMED)
+    return ", ".join(f"{name} {100 * share:.0f} %" for name, share in shares.items() if share >= _LEAST_SHARE)

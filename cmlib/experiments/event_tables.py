@@ -1,0 +1,87 @@
+"""Which event tables describe what was recorded: those of the machines, or those that the events' names tell."""
+
+import functools
+
+import pandas as pd
+
+from cmlib.io import events, store
+
+
+def event_table(url):
+    """Units, short names and descriptions of what was recorded."""
+    recorded = {}
+    for _, names, table, _ in _programs(url):
+        recorded.setdefault(table, set()).update(names)
+    everything = set().union(*recorded.values())
+    tables = [(events.table(name), seen) for name, seen in recorded.items() if name]
+    by_use = sorted(tables, key=lambda both: -both[0].index.isin(both[1]).sum())
+    general = events.general_events()
+    general = pd.concat([general, _simulated()[general.columns]])
+    joined = pd.concat(
+        [
+            *(table for table, seen in by_use if table.index.isin(seen).any()),
+            general[general.index.isin(everything)],
+        ]
+    )
+    joined = joined[~joined.index.duplicated()]
+    return joined.assign(abbr=joined["abbr"].mask(joined["abbr"].duplicated(), ""))
+
+
+def table_name(url, program):
+    """Name of the event table of a program's machine, or of that which its events' names tell; None without one."""
+    return next((table for name, _, table, _ in _programs(url) if name == program), None)
+
+
+def processor_name(url, program):
+    """Name of a program's processor, as :func:`cmlib.topdown.known_costs` lists it; None where it is not known."""
+    machines, runs = store.machines(url), store.runs(url, program=program)
+    known = filter(None, (events.processor_of(machines[run_id]) for run_id in runs["run_id"]))
+    return next(known, None) or events.processor_by_names(set().union(*runs["events"]))
+
+
+def said_by_names(url, programs):
+    """Say which event tables were told by the events' names, as the machine of the recordings is not known."""
+    sentences = {
+        program: events.say_recognised(recognised)
+        for program, _, _, recognised in _programs(url)
+        if program in programs and recognised is not None
+    }
+    return {program: sentence for program, sentence in sentences.items() if sentence}
+
+
+def known_sums(run):
+    """The sums between events that cleaning a run may rely on."""
+    machine = run.machine
+    names = [events.table_for(machine)] if _is_known(machine) else events.recognise(run.counts.columns).tables
+    sums = [_sums(name) if name else [] for name in names]
+    return [one for one in sums[0] if all(one in others for others in sums)] if sums else []
+
+
+def _programs(url):
+    """Every program and machine: program, names of its events, its table or None, and how that was told by names."""
+    machines, seen = store.machines(url), {}
+    for run in store.runs(url).itertuples():
+        machine = machines[run.run_id]
+        known = events.table_for(machine) if _is_known(machine) else ""
+        seen.setdefault((run.program, known), set()).update(run.events)
+    for (program, known), names in seen.items():
+        recognised = events.recognise(names) if known == "" else None
+        table = known if recognised is None else next(iter(recognised.tables), None)
+        yield program, names, table, recognised
+
+
+def _simulated():
+    """Simulated events with the columns that say what was counted."""
+    table = events.simulated_events(levels=3)
+    marked = (table.index + " (modelled)").where(table["kind"] == events.MODELLED, "")
+    numbers = {"code": 0, "umask": 0, "bits": 0, "counters": 0, "core": 0, "named": False, "whole": False}
+    return table.assign(abbr=marked, unit="simulated, " + table["kind"], **numbers)
+
+
+def _is_known(machine):
+    return machine.get("vendor") is not None
+
+
+@functools.cache
+def _sums(name):
+    return events.umask_sums(events.table(name))

@@ -1,0 +1,229 @@
+"""Recordings that fingerprints are made from, measured or simulated, and what notebooks 05 and 05a ask of them."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from sklearn.model_selection import StratifiedGroupKFold
+
+from cmlib import places
+from cmlib.collect.record import existing_runs
+from cmlib.collect.workloads.micro import micro_benchmarks, selection, simulated
+from cmlib.errors import NothingRecordedError
+from cmlib.fingerprint.c45 import C45Classifier
+from cmlib.fingerprint.key_events import (
+    accuracy_curve,
+    eliminate,
+    leave_each_out,
+    nested_accuracy_curve,
+    validate,
+)
+from cmlib.fingerprint.phases import NAMED_FROM, added_shares
+from cmlib.fingerprint.slices import EXACT_RATES, MODELLED_RATES, simulated_counts
+from cmlib.fingerprint.unknown import UnknownRejector
+from cmlib.io.archive.runs import VALGRIND, source_of
+from cmlib.io.events import simulated_events
+
+SLICE_S = 0.4
+KINDS = ("micro", "unseen", "CPU", "parallel", "own")
+HEALTHY = "N"  # the class of all simulated healthy forms: what lies in order is prefetched, wherever it lies
+# The forms of a program are told apart if something is charged so many times as large a share of the pathological
+# form's estimated cycles as of the other one's, and as much of them as names a phase.
+_APART_FROM = 2.0
+# A single run tells of the levels behind the first only whether it is the last.
+_OF_ONE_RUN = dict.fromkeys(("P_Mem_L2", "P_Mem_L3"), "P_Mem_L2/L3")
+
+
+@dataclass(frozen=True)
+class Fingerprints:
+    """Runs of key events by kind of program, runs of all events, the latency sweep, and the metadata of one run;
+    how rates, slices and captions are worded follows from its source."""
+
+    key: dict
+    all: list
+    sweep: pd.DataFrame
+    meta: dict
+    indistinguishable: tuple = ()
+
+    @property
+    def simulated(self):
+        return source_of(self.meta) == VALGRIND
+
+    @property
+    def tree(self):
+        """C4.5; simulated counts of loops have no noise, so that a threshold must lie half-way between classes."""
+        return C45Classifier(midpoints=self.simulated)
+
+    @property
+    def per(self):
+        return "1,000 estimated cycles" if self.simulated else "cycle"
+
+    @property
+    def unit(self):
+        """Of a slice's length."""
+        return "interval(s)" if self.simulated else "s"
+
+    @property
+    def caveat(self):
+        """What captions add of simulated counts, and of those that a stand-in of perf made up."""
+        if self.simulated:
+            return (
+                f" **Simulated** by Valgrind's Callgrind {self.meta['simulator']['version']}, not measured."
+            )
+        made_up = "fake" in (self.meta["machine"]["perf"] or "")
+        return " **Synthetic data:** these counts were made up, not measured." if made_up else ""
+
+    @property
+    def programs(self):
+        """Names of the recordings of programs, other than the small ones that the tree is trained and tested on."""
+        return [one.program for kind in ("CPU", "parallel", "own") for one in self.key[kind]]
+
+    @property
+    def unmultiplexed(self):
+        """Events that can be counted at once beside the pinned ones; of a simulation, those the tree is trained on."""
+        return (
+            len(MODELLED_RATES)
+            if self.simulated
+            else self.meta["counters"]["good"] - len(self.meta["pinned"])
+        )
+
+
+def load(folder=None, *, kinds=KINDS, with_all=True):
+    """Read the measured recordings of the micro-benchmarks and of what was recorded with them."""
+    folder = Path(folder or places.recordings_dir()) / selection.FOLDER
+    meta = selection.key_metadata(folder)
+    if meta is None:
+        raise NothingRecordedError(f"nothing recorded yet: run `{selection.COMMAND}`")
+    key = {kind: selection.read_series(folder, selection.KEY, kind) for kind in kinds}
+    everything = selection.read_series(folder, selection.ALL) if with_all else []
+    return Fingerprints(key, everything, selection.kept_sweep(folder), meta)
+
+
+def load_simulated(folder=None, *, kinds=("micro", "unseen", "own")):
+    """Read the simulated recordings; the key events are the modelled ones, and the tree is not trained on programs
+    whose forms a simulation does not tell apart."""
+    folder = Path(folder or places.recordings_dir()) / simulated.FOLDER
+    series = {kind: list(map(_one_healthy, simulated.read_simulated_series(folder, kind))) for kind in kinds}
+    if not series["micro"]:
+        raise NothingRecordedError(f"nothing simulated yet: run `{simulated.COMMAND}`")
+    apart = _told_apart([*series["micro"], *series.get("unseen", [])])
+    everything = [one for one in series["micro"] if program_of(one) in apart]
+    key = {kind: list(map(_modelled, series[kind])) for kind in kinds}
+    alike = tuple(one for kind in kinds if kind != "own" for one in key[kind] if program_of(one) not in apart)
+    key["micro"] = list(map(_modelled, everything))
+    meta = next(iter(existing_runs(folder / everything[0].program).values()))
+    return Fingerprints(dict.fromkeys(KINDS, []) | key, everything, pd.DataFrame(), meta, alike)
+
+
+def table_1(about):
+    """The micro-benchmarks, with the sizes and slices recorded of each."""
+    names = about.index.get_level_values("program").str.split("-")
+    frame = about.assign(program=names.str[1], form=names.str[2])
+    rows = []
+    for program in micro_benchmarks():
+        own = frame[frame["program"] == program.name]
+        if program.trained and len(own):
+            sizes = [f"{size / 1024:.0f}" for size in sorted(own["size"].dropna().unique())]
+            rows.append(
+                {
+                    "in the paper": program.table_1,
+                    "program": program.name,
+                    "pathology": program.pathology,
+                    "working sets [KiB]": " ".join(sizes) or "–",
+                    **{form: int((own["form"] == form).sum()) for form in "PN"},
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def key_event_curve(X, about, sizes, tree, *, seed=0):
+    """Accuracy of the tree on ever fewer key events, by two kinds of folds."""
+    X, label = X.loc[:, X.nunique() > 1], about["label"]
+    elimination = eliminate(X, label)
+    sizes = sorted({min(size, X.shape[1]) for size in sizes}, reverse=True)
+    cases = X.index.get_level_values("program")
+    by_case = StratifiedGroupKFold(10, shuffle=True, random_state=seed).split(X, label, cases)
+    curve = accuracy_curve(X, label, elimination, sizes, tree)
+    whole = nested_accuracy_curve(X, label, sizes, tree, by_case)
+    return elimination, {"10-fold": curve, "whole programs left out": whole}
+
+
+def table_2(micro, everything, others, tree, *, seed=0):
+    """Cross-validation by random folds as in Table 2, by whole runs, and by working sets that neither the tree nor
+    the choice of its events has seen."""
+    named = {"Micro-benchmarks": micro} | {
+        f"{kind[0].upper()}{kind[1:]} programs": own for kind, own in others.items()
+    }
+    parts = {
+        name: validate(tree, X, about["label"], runs=run_of(X), seed=seed)
+        for name, (X, about) in named.items()
+    }
+    X, about = everything
+    X, n = X.loc[:, X.nunique() > 1], micro[0].shape[1]
+    by_size = nested_accuracy_curve(
+        X, about["label"], [min(n, X.shape[1])], tree, leave_each_out(about["size"])
+    )
+    wrong, n_slices = (int(by_size[name].iloc[0]) for name in ("n_wrong", "n_slices"))
+    parts["Micro-benchmarks"].loc["by size"] = [by_size["accuracy"].iloc[0], n_slices - wrong, wrong]
+    table = pd.concat(parts, names=["benchmarks", "folds"]).reset_index()
+    return table.astype({"correct": int, "incorrect": int})
+
+
+def train(X, about, tree, **how):
+    """The tree, which calls unknown what lies farther off than programs of one class are from each other."""
+    return UnknownRejector(tree, **how).fit(X, about["label"], groups=program_of(X))
+
+
+def shares_by_program(labels, X, about):
+    """How the slices of programs of known behaviour were labelled [%], each program named with its class."""
+    names = X.index.get_level_values("program").str.split("-").str[1:3].str.join(" ")
+    programs = names + " (" + about["label"].to_numpy() + ")"
+    counted = pd.crosstab(programs, np.asarray(labels), normalize="index")
+    return 100 * counted.loc[list(dict.fromkeys(programs))].rename_axis(index="program", columns="label")
+
+
+def run_of(X):
+    """The run of each slice: program and pass."""
+    return X.index.get_level_values("program") + "/" + X.index.get_level_values("pass").astype(str)
+
+
+def program_of(one):
+    """The program of a recording, or of each slice."""
+    if isinstance(one, pd.DataFrame):
+        return one.index.get_level_values("program").str.split("-").str[1]
+    return one.program.split("-")[1]
+
+
+def train_for_one_run(folder=None):
+    """A tree for a single simulated run, which knows the first and the last level only."""
+    series = load_simulated(folder, kinds=("micro",)).all
+    rates = [rates_of_one_run(one.counts.iloc[:-1]) for one in series]
+    labels = [_OF_ONE_RUN.get(one.about["label"], one.about["label"]) for one in series]
+    return C45Classifier(midpoints=True).fit(pd.concat(rates), np.repeat(labels, list(map(len, rates))))
+
+
+def rates_of_one_run(counts):
+    """Modelled events per 1,000 estimated cycles of each row of a simulation of two levels."""
+    events = simulated_events()
+    counts = simulated_counts(counts[events.index], events["weight"])
+    return counts.drop(columns=["instructions", "cycles", *EXACT_RATES]).div(counts["cycles"], axis=0)
+
+
+def _one_healthy(one):
+    healthy = one.about["label"].startswith("N_")
+    return replace(one, about=one.about | {"label": HEALTHY}) if healthy else one
+
+
+def _told_apart(series):
+    """The programs of which some case's pathological form misses or mispredicts well above the other form."""
+    totals = pd.DataFrame({one.program: one.counts.sum() for one in series}).T
+    charged = added_shares(totals, simulated_events()["weight"])
+    pathological = charged[charged.index.str.contains("-P")]
+    healthy = charged.reindex(pathological.index.str.replace("-P", "-N", n=1)).to_numpy()
+    apart = (pathological >= np.maximum(NAMED_FROM, _APART_FROM * healthy)).any(axis=1)
+    return set(pathological.index[apart].str.split("-").str[1])
+
+
+def _modelled(one):
+    return replace(one, events=tuple(MODELLED_RATES))

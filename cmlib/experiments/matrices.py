@@ -1,0 +1,154 @@
+"""One program's cleaned runs as a matrix: steps of progress, or of time where there is one run or no progress."""
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import pandas as pd
+
+from cmlib import merge
+from cmlib.errors import UnfitRecordingError
+from cmlib.experiments.data import FEWEST_INTERVALS, cleaned_runs, programs, refuse_simulated, timed_runs
+from cmlib.experiments.targets import IPC, Target
+from cmlib.io import store
+from cmlib.io.archive.runs import TIME
+from cmlib.io.recording import AXES, INSTRUCTIONS
+from cmlib.parallel import Workers
+
+_ALIGNED = ("ocoe", "sweep")
+_MOST_ROWS = 1000
+_MOST_RUNS = 5000  # of totals: neighbours among them have nothing to do with each other
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """Events of one program against what they explain, and a second pass over the same events to test on."""
+
+    X: pd.DataFrame
+    ipc: pd.Series
+    holdout: tuple | None
+    target: Target = IPC
+
+    @property
+    def in_time(self):
+        """Whether steps are intervals of time and not of progress."""
+        return "progress" not in self.X.index.names
+
+
+def recorded_matrix(url, program, target=IPC, *, method="kalman", workers=None):
+    """:func:`matrix` of the :func:`recorded_runs` of a program."""
+    return matrix(recorded_runs(url, program, target, method=method, workers=workers), target=target)
+
+
+def recorded_runs(url, program, target=IPC, *, method="kalman", workers=None):
+    """Clean whatever runs of a program count a target."""
+    runs = store.runs(url, program=program).query("mode != 'lines'")
+    able = runs[target.counted_in(runs) & (runs["n_intervals"] >= FEWEST_INTERVALS)]
+    able = able[able["axis"] == TIME] if (able["axis"] == TIME).any() else able
+    sets = [name for name in able["set"].unique() if name in _ALIGNED] or list(able["set"].unique())
+    cleaned = cleaned_runs(url, program, sets, method=method, workers=workers or Workers(1))
+    counted = [target.events <= set(run.columns[run.notna().any()]) for run in cleaned["counts"]]
+    return cleaned[counted]
+
+
+def matrix(runs, *, target=IPC, per=None):
+    """Put a program's cleaned runs into one matrix."""
+    sets_of = runs.groupby("pass")["set"].agg(set)
+    complete = [number for number, sets in sets_of.items() if sets == sets_of.iloc[0]]
+    chosen = runs[runs["pass"].isin(complete[:2])]
+    if target != IPC or chosen["pass"].is_unique or _are_totals(chosen):
+        return _in_time(runs[runs["pass"].isin(complete)], target, target.per if per is None else per)
+    aligned = merge.align_passes(list(chosen["counts"]), list(chosen["pass"]), per=per or target.per)
+    X, ipc = aligned[complete[0]]
+    return Matrix(X, ipc, aligned[complete[1]] if len(complete) > 1 else None)
+
+
+def core_runs(url, programs, target=IPC, *, workers=None):
+    """Runs of events that were counted all the time in two passes or more, of the programs that have such."""
+    runs = store.runs(url).query("set == 'ocoe'")
+    passes = runs[target.counted_in(runs)].groupby("program")["pass"].nunique()
+    clean = partial(cleaned_runs, url, sets=["ocoe"], method="interpolate", workers=workers)
+    return {name: clean(name) for name in programs if passes.get(name, 0) > 1}
+
+
+def mergeable(url, program="all"):
+    """Programs with runs that counted different events, which progress can put side by side."""
+    names = programs(url, program)
+    refuse_simulated(
+        url, names, "each of its runs counts all events, so that none are merged. Notebook 03 ranks them."
+    )
+    runs = timed_runs(url, names)
+    able = runs[IPC.counted_in(runs) & (runs["n_intervals"] >= FEWEST_INTERVALS)]
+    parts = able.groupby("program")["events"].nunique().reindex(names, fill_value=0)
+    found = [name for name in names if parts[name] > 1]
+    if not found or (program != "all" and len(found) < len(names)):
+        name = next(name for name in names if parts[name] < 2)
+        count = int(parts[name])
+        raise UnfitRecordingError(
+            f"merging takes runs that counted different events beside instructions and cycles, {FEWEST_INTERVALS} "
+            f"intervals at least, and {name!r} has {count or 'no'} such run{'s' * (count != 1)}. One run "
+            "needs no merging: notebook 03 ranks its events as they are. A second run with other events, imported "
+            "under the same name, is merged with it."
+        )
+    return found
+
+
+def targets_by_axis(matrices):
+    """What is explained of each program, apart by what the steps are."""
+    found = {}
+    for name, data in matrices.items():
+        axis = AXES[data.ipc.index.name].label if data.in_time else "progress [share of instructions]"
+        line = "intervals" if data.in_time else "mean of all runs"
+        found.setdefault(axis, {})[name] = {line: data.ipc}
+    return found
+
+
+def _in_time(runs, target, per):
+    counted = [tuple(run.columns[run.notna().any()]) for run in runs["counts"]]
+    widest = max(counted, key=len)
+    alike = runs[[events == widest for events in counted]]
+    if INSTRUCTIONS in widest:
+        alike = alike.head(1)
+    known = max(1, len(alike) - 1)
+    most = _MOST_RUNS if _are_totals(alike) else _MOST_ROWS
+    n = -(-sum(map(len, alike["counts"].iloc[:known])) // most)
+    rows = [_rows(run.counts[list(widest)], run.seconds, target, per, n) for run in alike.itertuples()]
+    (X, y), other = _one_after_another(rows[:known]), rows[known] if len(rows) > known else None
+    happened = int((y > 0).sum())
+    if happened < FEWEST_INTERVALS:
+        raise UnfitRecordingError(
+            f"what {target.name} takes happened in {happened} of {len(alike['counts'].iloc[0])} intervals, and a model "
+            f"takes {FEWEST_INTERVALS}: explain another event by `-p target=EVENT`, or record longer intervals."
+        )
+    if X.empty:
+        raise UnfitRecordingError(
+            f"{target.name} has no other event beside it that could explain it: record others together with it."
+        )
+    return Matrix(X, y, other, target)
+
+
+def _are_totals(runs):
+    return all(counts.index.name == "run" for counts in runs["counts"])
+
+
+def _one_after_another(rows):
+    """Matrices and targets of runs as those of one that lasted as long as all of them."""
+    starts = np.cumsum([0.0, *(y.index[-1] if len(y) else 0.0 for _, y in rows[:-1])])
+    later = [
+        (X.set_axis(X.index + start), y.set_axis(y.index + start))
+        for (X, y), start in zip(rows, starts, strict=True)
+    ]
+    return tuple(pd.concat(parts) for parts in zip(*later, strict=True))
+
+
+def _rows(counts, seconds, target, per, n):
+    """Rates of a run's events, a row `n` intervals in which there was something to divide by, and the target."""
+    bundle = np.arange(len(counts)) // n
+    ends = pd.Index(counts.index.to_series().groupby(bundle).max(), name=counts.index.name)
+    counts = counts.groupby(bundle).sum().set_axis(ends)
+    seconds = seconds.groupby(bundle).sum().set_axis(counts.index)
+    base, divisor = (counts[event] if event else seconds for event in (per, target.per))
+    happened = (base > 0) & (divisor > 0) & ((target != IPC) | (counts[target.event] > 0))
+    X = target.factor * counts[[event for event in counts if not target.gives_away(event)]].div(base, axis=0)
+    X, y = X[happened], (target.factor * counts[target.event] / divisor)[happened]
+    return X, y.rename("ipc" if target == IPC else target.name)

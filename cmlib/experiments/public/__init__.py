@@ -1,0 +1,1 @@
+"""Recordings that others have published, as several notebooks read them."""

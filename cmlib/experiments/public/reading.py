@@ -1,0 +1,107 @@
+"""Published recordings as counts: read from the package, a folder or the cache, without the store."""
+
+import functools
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from cmlib import rank
+from cmlib.experiments.requested import resolve_names
+from cmlib.io import events, perf, public
+from cmlib.io.archive.runs import MACHINE_FACTS
+from cmlib.rank.boosting import Boosting
+from cmlib.rank.leaks import is_named_leak
+
+_BLOCKS, _FOLDS = 12, 4
+_MOST_ROWS = 500
+_UOPS = ("UOPS_RETIRED_ALL", "RETIRED_UOPS")  # retired instructions by another name
+# Fewer trees than usual, for there are many programs.
+QUICK = Boosting(trees=60, learning_rate=0.15, rows_per_leaf=3)
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """All runs of a program on a processor, one below the other."""
+
+    X: pd.DataFrame
+    ipc: pd.Series
+    counts: pd.DataFrame
+    runs: int
+
+    @property
+    def y(self):
+        """What models explain: log IPC, so that errors of fast and slow rows weigh alike, as in Eq. 14."""
+        return np.log(self.ipc)
+
+    @property
+    def fold(self):
+        """Fold of each row: twelve stretches of rows in four folds."""
+        return rank.blocks(self.X.index, _BLOCKS) % _FOLDS
+
+
+def counts_of(name, *, interval_ms=None):
+    """Counts of the runs in a published file."""
+    content = public.read(name)
+    if content is None:
+        return []
+    runs = []
+    for part in dict.fromkeys(perf.split_runs(content.decode("latin-1"))):
+        counts, running = perf.series(perf.parse_stat(part, interval_ms=interval_ms))
+        names = _names(tuple(counts))
+        runs.append((counts.rename(columns=names), running.rename(columns=names)))
+    return runs
+
+
+def files_like(set_name, pattern):
+    """Files of a set whose names have a form, and what the form's groups caught."""
+    listed = public.files(set_name)["file"]
+    found = {name: re.fullmatch(pattern, name.rpartition("/")[2]) for name in listed}
+    return pd.DataFrame([{"file": name, **match.groupdict()} for name, match in found.items() if match])
+
+
+def lengths(counts):
+    """How long each interval of a run took: Series [s]; the first counts from zero, or as the others if it can't."""
+    ends = counts.index.to_numpy()
+    steps = np.diff(ends, prepend=0.0)
+    if len(steps) > 1 and not 0 < steps[0] <= 2 * np.median(steps[1:]):
+        steps[0] = np.median(steps[1:])
+    return pd.Series(steps, counts.index)
+
+
+def how_to_get(set_name):
+    """A sentence on how to get a set that is not here."""
+    return (
+        f"Not shown: the recordings `{set_name}` are not here. `cmlib fetch {set_name}` has them, or CMLIB_PUBLIC "
+        "names a folder with them; then run this notebook again."
+    )
+
+
+def pooled(runs):
+    """Put runs one below the other, at most 500 rows: of more, neighbours are added up."""
+    timed = [counts.assign(seconds=lengths(counts)) for counts in runs]
+    counts = pd.concat(timed).reset_index(drop=True).dropna()
+    counts = counts.groupby(np.arange(len(counts)) // -(-len(counts) // _MOST_ROWS)).sum()
+    counts = counts[(counts["instructions"] > 0) & (counts["cycles"] > 0)].reset_index(drop=True)
+    hidden = {"instructions", "cycles", "seconds", *_UOPS}
+    kept = [event for event in counts if event not in hidden and not is_named_leak(event)]
+    ipc = (counts["instructions"] / counts["cycles"]).rename("ipc")
+    return Recorded(counts[kept].div(counts["instructions"], axis=0), ipc, counts, len(runs))
+
+
+def cloudsuite(program="all"):
+    """Rows of CloudSuite's programs by program and processor."""
+    files = files_like("cloudsuite", r"(?P<processor>.+)\.(?P<program>\w+)\.csv")
+    todo = "Notebooks 09a and 09e are about recordings that others have published."
+    wanted = resolve_names(program, sorted(set(files["program"])), about="CloudSuite's programs", todo=todo)
+    found = {}
+    for row in files[files["program"].isin(wanted)].sort_values(["program", "processor"]).itertuples():
+        if runs := [counts for counts, _ in counts_of(row.file) if len(counts) > 1]:
+            found[row.program, row.processor] = pooled(runs)
+    return found
+
+
+@functools.cache
+def _names(written):
+    return events.translate(written, dict.fromkeys(MACHINE_FACTS))

@@ -1,0 +1,367 @@
+"""One bench for the repair of multiplexed counts: any method against three kinds of truth, file by file.
+
+- ``replayed``: runs that counted every event all the time, of which rotations hide a part; the truth is exact.
+- ``second reading``: one event counted twice at different times. What is repaired without sight of the other reading
+  is compared with the other as perf printed it, which errs as well.
+- ``few events``: the same program in runs that counted few events, all the time. Runs differ, as two of these do.
+"""
+
+import functools
+import gzip
+import io
+import lzma
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from cmlib import clean, places
+from cmlib.io import events, perf, public
+from cmlib.io.callgrind import read_series
+
+KINDS = ("replayed", "second reading", "few events")
+# Numbers of groups, and slots an interval: rotations slower than an interval, cut by it, and a whole one or more.
+ROTATIONS = ((2, 1), (6, 1), (3, 2), (6, 4), (3, 6), (6, 12))
+NINE_TENTHS = 1.645
+_FEWEST_INTERVALS, _MOST_SLOTS = 20, 3000
+_HAPPENS_IN = 0.5
+_IDLE = 1e5  # instructions
+_ALIKE = 0.05
+_MOST_PROCESSORS = 256
+# Two names of one event, counted in different runs.
+_TWINS = (("L1-dcache-loads", "dTLB-loads"), ("branch-misses", "branch-load-misses"))
+
+
+@dataclass(frozen=True)
+class Case:
+    """What a method sees of one run, and what it is judged by."""
+
+    name: str
+    counts: pd.DataFrame
+    shares: pd.DataFrame
+    truth: pd.DataFrame
+    error: pd.DataFrame
+
+
+def judge(method, files=None, *, name="method"):
+    """Judge a method of repairing multiplexed counts, beside what perf prints, straight lines and CounterMiner.
+
+    Parameters
+    ----------
+    method : callable
+        ``method(counts, shares)``: frames of one run, a row an interval, a column an event; a count is NaN where
+        nothing was counted, a share where it is not known. Returns the counts, or them and their standard errors.
+    files : DataFrame of :func:`listed`, or sequence of str or path, optional
+        Recordings of the same kinds may lie anywhere; what is not there is left out. Default: the judging list.
+    name : str, default "method"
+
+    Returns
+    -------
+    DataFrame
+        A row a file and method (``perf``, ``lines``, ``counterminer`` and `name`): ``kind``, ``file``, ``method``;
+        ``error``, mean distance from the truth [% of the mean count], median of the file's series; ``ratio``, that as a
+        multiple of what perf prints, geometric mean of the series; ``covered``, true counts in 90 % intervals [%], NaN
+        without standard errors; ``noise``, squared standard error over itself plus the variance of the repaired series
+        [%]; ``series``, how many. Where perf printed nothing, a straight line in time stands for it.
+
+    Raises
+    ------
+    ValueError
+        If none of the files is there.
+    """
+    files = listed("judging") if files is None else files
+    names = [str(file) for file in (files["file"] if isinstance(files, pd.DataFrame) else files)]
+    told = {file: _cases(file) for file in names}
+    parts = [
+        judge_cases({name: method}, cases).assign(kind=kind, file=file)
+        for file, (kind, cases) in told.items()
+        if cases
+    ]
+    if not parts:
+        raise ValueError(
+            "none of the files is there: `cmlib fetch` has them, or CMLIB_PUBLIC names a folder with them."
+        )
+    cells = pd.concat(parts)
+    cells["ratio"] = np.log(cells["ratio"].clip(0.01, 100))
+    by = cells.groupby(["kind", "file", "method"], sort=False)
+    table = by[["ratio", "covered", "noise"]].mean().assign(series=by.size())
+    table.insert(0, "error", by["error"].median())
+    return table.assign(ratio=np.exp(table["ratio"])).reset_index()
+
+
+def judge_cases(methods, cases):
+    """Every series of some cases by each method and its rivals: error, that of perf, ratio, coverage, noise [%]."""
+    rows = []
+    for case in cases:
+        for name, method in (RIVALS | methods).items():
+            rows += [(case.name, name, *told) for told in _judged(method, case)]
+    cells = pd.DataFrame(rows, columns=["case", "method", "event", "error", "covered", "noise"])
+    printed = cells[cells["method"] == "perf"].set_index(["case", "event"])["error"]
+    cells = cells.join(printed.rename("printed"), on=["case", "event"])
+    return cells.assign(ratio=(cells["error"] / cells["printed"]).where(cells["printed"] > 0, 1.0))
+
+
+def ratios(judged, *, draws=2000, seed=0):
+    """Each method's error as a multiple of what perf prints, for each kind of truth, with 90 % intervals over
+    files."""
+    rng, rows = np.random.default_rng(seed), {}
+    for key, own in judged.groupby(["kind", "method"], sort=False):
+        logs = np.log(own["ratio"].to_numpy())
+        drawn = logs[rng.integers(len(logs), size=(draws, len(logs)))].mean(axis=1)
+        low, high = np.exp(np.quantile(drawn, [0.05, 0.95]))
+        mean, worst = np.exp(logs.mean()), np.exp(logs.max())
+        covered = own["covered"].mean(), own["covered"].min()
+        rows[key] = len(own), mean, low, high, worst, *covered
+    columns = ["files", "ratio", "low", "high", "worst", "covered", "least"]
+    return pd.DataFrame(rows, columns).T.rename_axis(["kind", "method"]).astype({"files": int})
+
+
+def listed(which=None):
+    """The fixed lists of files: columns ``list`` (tuning, judging), ``kind``, ``set``, ``file``."""
+    table = pd.read_csv(places.public_dir() / "repair.csv")
+    return table if which is None else table[table["list"] == which].reset_index(drop=True)
+
+
+def cases(file):
+    """Runs of one file as methods see them, and what judges them: list of :class:`Case`."""
+    return _cases(str(file))[1]
+
+
+def readings_apart(counts, shares, pairs, groups=()):
+    """Cases of pairs of one event that share no time: one is seen without the other and all that shared its time."""
+    counts = counts.loc[:, counts.notna().sum() >= clean.FEWEST_SAMPLES]
+    for pair in pairs:
+        for own, other in (pair, pair[::-1]):
+            if not {own, other} <= set(counts) or shares[other].ge(1).all():
+                continue
+            together = shared_time(shares[counts.columns], other, groups)["shared"]
+            rest = [event for event in counts if together.get(event, 0.0) == 0]
+            if own in rest:
+                truth = counts[other].where(counts[own].notna())
+                error = _spread(counts[own] - truth) / np.sqrt(2)
+                yield Case(
+                    f"{own} by {other}", counts[rest], shares[rest], truth.to_frame(own), error.to_frame(own)
+                )
+
+
+def shared_time(shares, event, groups=()):
+    """How many groups apart in the rotation events are from one, and the share of time in common: a row an event."""
+    turns = shares.loc[:, shares.lt(1).any()].fillna(0)
+    number = {name: at for at, group in enumerate(groups) for name in group}
+    place = pd.Series({name: number.get(name, name) for name in turns}, dtype=object)
+    group = (place != place.shift()).cumsum()
+    at_once = max(1, round(turns.T.groupby(group).first().mean(axis=1).sum() + 0.4))
+    apart = (group - group[event]).abs()
+    apart = np.minimum(apart, group.max() - apart)
+    return pd.DataFrame({"apart": apart, "shared": (1 - apart / at_once).clip(lower=0)})
+
+
+def as_printed(counts, shares):
+    """What perf prints."""
+    return counts
+
+
+def straight_lines(counts, shares):
+    """Straight lines between the stretches in which an event was on a counter."""
+    return _each(lambda values, share: clean.interpolate(values, share), counts, shares)
+
+
+def counterminer(counts, shares):
+    """CounterMiner's cleaning, where there are enough samples for it."""
+    if len(counts) < clean.FEWEST_SAMPLES:
+        return counts
+    return _each(lambda values, share: clean.clean_series(values, share)[0], counts, shares)
+
+
+RIVALS = {"perf": as_printed, "lines": straight_lines, "counterminer": counterminer}
+
+
+def _each(repair, counts, shares):
+    enough = min(len(counts), clean.FEWEST_SAMPLES)
+    repaired = {
+        event: repair(counts[event].to_numpy(), shares[event].fillna(1.0).to_numpy())
+        if counts[event].notna().sum() >= enough
+        else counts[event].to_numpy()
+        for event in counts
+    }
+    return pd.DataFrame(repaired, counts.index)
+
+
+def _judged(method, case):
+    """Of each event of a case that is judged: error, counts in their intervals, and noise [%]."""
+    repaired = method(case.counts.copy(), case.shares.copy())
+    repaired, error = repaired if isinstance(repaired, tuple) else (repaired, None)
+    for event in case.truth:
+        truth = case.truth[event]
+        off = (repaired[event].interpolate(limit_direction="both") - truth).abs()
+        covered = noise = np.nan
+        if error is not None:
+            limit = NINE_TENTHS * np.hypot(error[event], case.error[event])
+            hidden = truth.notna() & ~(case.shares[event] >= 1)
+            covered = 100 * (off <= limit)[hidden].mean()
+            variance = np.nan_to_num(repaired[event].var())
+            squares = (error[event] ** 2).mean()
+            noise = 100 * squares / max(squares + variance, 1e-300) if len(truth) > 1 else np.nan
+        yield event, 100 * off.mean() / truth.mean(), covered, noise
+
+
+@functools.lru_cache(maxsize=256)
+def _cases(name):
+    """The kind of truth in a file, and its cases, told by what the file is."""
+    text = _text(name)
+    if text is None:
+        return "", []
+    if "per_1_time" in name:
+        return "few events", list(_lines_of_runs(name, text))
+    if text.startswith(("PERF_COUNT", "#PERF_COUNT")):
+        return "replayed", list(_replays(_samples(text)))
+    if "callgrind" in name:
+        return "replayed", list(_replays(read_series(text)[0], pinned=["sim.instructions"]))
+    frame = perf.parse_stat(text)
+    if frame["time_s"].isna().all():
+        return "second reading", list(_parts_and_whole(name, frame))
+    counts, shares = perf.series(frame)
+    if (shares.fillna(1) >= 1).all(axis=None):
+        return "replayed", list(_replays(counts, pinned=["cycles"]))
+    if others := _fully_counted(name):
+        return "few events", list(_aligned(counts, shares, others))
+    return "second reading", list(_twice(counts, shares))
+
+
+def _text(name):
+    """What is in a file: of a path, of the recordings, or of what others published; None where it is not there."""
+    name = name.partition("#")[0]
+    for place in (Path(name), places.data_dir() / name):
+        if place.is_file():
+            opened = {".gz": gzip.open, ".xz": lzma.open}.get(place.suffix, open)
+            with opened(place, "rt", encoding="latin-1") as file:
+                return file.read()
+    content = public.read(name) if name in set(public.files()["file"]) else None
+    return None if content is None else content.decode("latin-1")
+
+
+def _replays(counted, pinned=("instructions",)):
+    """Rotations that hide a part of what was counted all the time."""
+    counted = counted.iloc[:_MOST_SLOTS]
+    pinned = [event for event in pinned if event in counted]
+    turning = [
+        event for event in counted if event not in pinned and (counted[event] > 0).mean() >= _HAPPENS_IN
+    ]
+    for n, slots in ROTATIONS:
+        if len(counted) // slots >= _FEWEST_INTERVALS:
+            groups = [turning[number::n] for number in range(n)]
+            hidden = clean.replay(counted[[*pinned, *turning]], groups, slots=slots)
+            truth = hidden.truth[turning]
+            yield Case(f"{n} groups, {slots} slots", hidden.counts, hidden.running, truth, 0.0 * truth)
+
+
+def _samples(text):
+    """Counts each 100 M instructions: cumulative, a line a sample, or in blocks of a line an event (``task_smpl``)."""
+    if text.startswith("#"):
+        table = pd.read_csv(io.StringIO(text.replace("#", "")), sep=r"\s+", dtype=float)
+    else:
+        lines = pd.DataFrame(
+            re.findall(r"^\t(\d+) (\S+) \(", text, flags=re.MULTILINE), columns=["count", "event"]
+        )
+        lines["sample"] = lines.groupby("event").cumcount()
+        table = lines.astype({"count": float}).pivot(index="sample", columns="event", values="count").dropna()
+    return (
+        table.rename(columns=lambda name: "instructions" if "HW_INSTRUCTIONS" in name else name)
+        .diff()
+        .iloc[1:]
+    )
+
+
+def _twice(counts, shares):
+    """Names of one event that were counted at different times, whose totals agree."""
+    pairs = [(pair.first, pair.second) for pair in events.same_events(counts)]
+    pairs += list(events.second_readings(list(counts)).items())
+    alike = [
+        pair for pair in pairs if 1 - _ALIKE < counts[pair[0]].sum() / counts[pair[1]].sum() < 1 + _ALIKE
+    ]
+    return readings_apart(counts, shares, alike)
+
+
+def _parts_and_whole(name, frame):
+    """Totals of some processors, and the sum of what other perf processes told of each in the same second."""
+    stem, dot, suffix = name.partition(".out")
+    texts = [_text(f"{stem}_{number}{dot}{suffix}") for number in range(_MOST_PROCESSORS)]
+    parts = [perf.parse_stat(text).set_index("event")["value"] for text in texts if text is not None]
+    if parts:
+        whole, total = frame.set_index("event"), sum(parts)
+        error = total * _spread(np.log(whole["value"] / total), reach=len(total)) / np.sqrt(2)
+        yield _single("sum of its processors", whole["value"], whole["running"], total, error)
+
+
+def _lines_of_runs(name, text):
+    """A line a run: all events at once, and the same program four events at a time."""
+    file, _, which = name.partition("#")
+    few = _text(file.replace("20_per_1_time", "4_per_5_times"))
+    many, few = (pd.read_csv(io.StringIO(part)).drop(columns="label") for part in (text, few))
+    busy = (many["instructions"] >= _IDLE) & (few["instructions"] >= _IDLE)
+    many, few = (table[busy].replace(0, np.nan).astype(float) for table in (many, few))
+    error = np.hypot(*(_spread(np.log(few[one] / few[other])) for one, other in _TWINS)) / np.sqrt(2)
+    for line in many.index[
+        [{"even": line % 2 == 0, "odd": line % 2 == 1}.get(which, True) for line in many.index]
+    ]:
+        counted = many.loc[line].notna()
+        truth = few.loc[line].where(counted)
+        yield _single(
+            f"line {line}",
+            many.loc[line],
+            counted.map({True: np.nan, False: 0.0}),
+            truth,
+            truth * error[line],
+        )
+
+
+def _single(name, *series):
+    """A case of one interval, from Series by event."""
+    return Case(name, *(one.astype(float).to_frame().T.reset_index(drop=True) for one in series))
+
+
+def _fully_counted(name):
+    """Runs beside a file in which the same program's events were counted all the time: counts of each."""
+    folder, _, own = name.rpartition("/")
+    around = next((place for place in (Path(folder), places.data_dir() / folder) if place.is_dir()), None)
+    runs = [] if around is None else sorted(around.glob("*ocoe*.csv*"))
+    program = own.partition(".mlpx")[0]
+    runs = [run for run in runs if not own.count(".mlpx") or run.name.startswith(f"{program}.ocoe")]
+    return [perf.series(perf.parse_stat(_text(str(run)))) for run in runs]
+
+
+def _aligned(counts, shares, runs):
+    """A multiplexed run, and counts of two others at the same progress in instructions."""
+    progress = _progress(counts)
+    for event in counts.columns[shares.lt(1).any()]:
+        others = [run for run, _ in runs if event in run]
+        if len(others) > 1:
+            pair = [
+                pd.Series(
+                    np.diff(np.interp(progress, _progress(run), np.append(0, run[event].fillna(0).cumsum()))),
+                    counts.index,
+                )
+                for run in others[:2]
+            ]
+            truth, error = sum(pair) / 2, _spread(pair[0] - pair[1]) * np.sqrt(3) / 2
+            yield Case("run", counts, shares, truth.to_frame(event), error.to_frame(event))
+
+
+def _progress(counts):
+    """Share of the instructions that were retired by the ends of intervals, with 0 before them."""
+    retired = np.append(0, counts["instructions"].fillna(0).cumsum())
+    return retired / retired[-1]
+
+
+def _spread(apart, *, reach=4):
+    """Standard deviation of each of a series of differences, told from its neighbours; 90 % lie within 1.645 of it."""
+    squares, known = (apart**2).fillna(0).to_numpy(), apart.notna().to_numpy()
+    around = np.ones(2 * reach + 1)
+    around[reach] = 0
+    sums, n = (np.convolve(part, around)[reach:-reach] for part in (squares, known.astype(float)))
+    local = np.sqrt(np.maximum(sums / np.maximum(n, 1), max(1e-3 * squares[known].mean(), 1e-300)))
+    return pd.Series(
+        local * np.quantile(np.sqrt(squares[known]) / local[known], 0.9) / NINE_TENTHS, apart.index
+    )

@@ -1,0 +1,36 @@
+"""Names that a notebook is asked to study, held against those that it is about."""
+
+import difflib
+
+from cmlib.errors import NothingRecordedError
+
+_MOST_SHOWN = 5
+
+
+def resolve_names(wanted, known, *, about, todo):
+    """The names asked for."""
+    known = list(known)
+    if wanted == "all":
+        return known
+    names = split_names(wanted)
+    if not names:
+        raise ValueError(f"program = {wanted!r} names no program; write all, or names separated by commas.")
+    for name in names:
+        if name not in known:
+            raise NothingRecordedError(
+                f"{name!r} is not among {about} ({_shown(name, known)}). {todo.replace('NAME', name)}"
+            )
+    return names
+
+
+def split_names(text):
+    """Names that are separated by commas."""
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _shown(name, known):
+    """What there is: all of it, or, of many, those of a similar name, or the first."""
+    if len(known) <= _MOST_SHOWN:
+        return ", ".join(known) or "none"
+    near = difflib.get_close_matches(name, known)
+    return f"did you mean {' or '.join(near)}?" if near else f"{', '.join(known[:_MOST_SHOWN])}, …"

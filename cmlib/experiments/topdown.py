@@ -1,0 +1,160 @@
+"""What notebook 02a asks of a program: where its cycles go, and whether the account adds up."""
+
+import functools
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from cmlib import clean, merge, topdown
+from cmlib.errors import NothingRecordedError
+from cmlib.experiments.data import cleaned_runs, interval_runs, refuse_simulated
+from cmlib.experiments.event_tables import table_name
+from cmlib.io import events, store
+
+MERGINGS = {"as counted": False, "adjusted to IPC": True}
+AT_WORK = ("retired", "at work")  # categories that are no loss
+BOUND = 0.02  # by which the mean of an account may miss all slots
+
+
+@dataclass(frozen=True)
+class ProgramAccount:
+    """Where the cycles of one program went."""
+
+    program: str
+    account: topdown.Account
+    ipc: pd.Series
+    n_runs: int
+    sums: float
+
+    @property
+    def closes(self):
+        """Closure as :func:`cmlib.topdown.closure` gives it; None where the account proves nothing."""
+        level_1 = {part.name for part in self.account.table.parts()}
+        if not self.account.table.closes or level_1 & self.account.missing.keys():
+            return None
+        return topdown.closure(self.account)
+
+
+def accounted(url, wanted="all"):
+    """Programs of which a top-down table knows some events."""
+    refuse_simulated(
+        url,
+        wanted,
+        "where cycles go takes a processor's counters. Where KCachegrind's estimate of them goes is in notebook 01.",
+    )
+    known = [name for name in wanted if _table_of(url, name) is not None]
+    if not known:
+        command = record_command(wanted[0] if len(wanted) == 1 else "NAME", needed_events(url, wanted[0]))
+        raise NothingRecordedError(
+            f"no event that tells where the cycles go is recorded of {', '.join(wanted)}; which of the recorded events "
+            f"its speed goes along with is told by notebook 03. {command}"
+        )
+    return known
+
+
+def needed_events(url, program):
+    """Events that tell where the cycles of a program go: of its processor's table; none without such a table."""
+    name = table_name(url, program)
+    events_of = topdown.read_table(name).events() if name in topdown.tables() else []
+    return [event for event in events_of if event not in topdown.merging.PINNED]
+
+
+def losses_by_part(account):
+    """Shares of the categories of level 1, losses by their parts where these are known."""
+    names = []
+    for name in account.level():
+        names += [name] if name in AT_WORK else list(account.level(name)) or [name]
+    shares = account.shares[names]
+    return shares.loc[:, shares.mean() >= 0.005]
+
+
+def account_in_every_way(url, program, *, methods=clean.DISTINCT_METHODS):
+    """The account of a program by every way of cleaning and of merging."""
+    recorded = _Recorded(url, program)
+    return {
+        (program, method, merging): recorded.account(method, adjust)
+        for method in methods
+        for merging, adjust in MERGINGS.items()
+    }
+
+
+def record_command(program, needed):
+    """The command that records some events of a program; without any, where it says what would decide it."""
+    if not needed:
+        return "What the recorded events bound, and what would decide it, begins the first page: `cmlib summarize FILE`"
+    return f"Record them: `cmlib record {program} --events {','.join(needed)} -- COMMAND`"
+
+
+class _Recorded:
+    """The runs of one program, loaded once and cleaned and merged as often as asked."""
+
+    def __init__(self, url, program):
+        self._url, self._program = url, program
+        self._table, self._sums = _table_of(url, program), _sums_of(url, program)
+        parts = (event for whole, parts in self._sums for event in (whole, *parts))
+        self._wanted = {*self._table.events(), *parts, *topdown.merging.PINNED}
+
+    def account(self, method, adjust):
+        steps = self._steps(method)
+        rates, ipc = topdown.merge_steps(steps, adjust=adjust)
+        shared = topdown.account(rates, self._table)
+        return ProgramAccount(self._program, shared, ipc, len(steps), _sums_miss(rates, self._sums))
+
+    @functools.cache  # noqa: B019  an object lives as long as one call
+    def _steps(self, method):
+        """Steps of all runs: what was pinned in those that counted none of the events tells the mean IPC."""
+        if method in clean.SERIES_METHODS:  # event by event: only those that are needed
+            cleaned = [
+                clean.clean_run(counts, running, method=method, run=f"{self._program}, run {number}")[0]
+                for number, (counts, running) in enumerate(self._loaded)
+            ]
+        else:
+            sets = sorted(set(interval_runs(self._url, [self._program])["set"]))
+            cleaned = cleaned_runs(self._url, self._program, sets, method=method)["counts"]
+        kept = [counts[[event for event in counts if event in self._wanted]] for counts in cleaned]
+        # What perf prints has gaps, which the other ways of cleaning fill.
+        filled = [counts.dropna(axis=1, how="all").interpolate(limit_direction="both") for counts in kept]
+        return merge.step_runs(filled)
+
+    @functools.cached_property
+    def _loaded(self):
+        """Counts and running shares of every run, of the events that are needed."""
+        loaded = []
+        for run_id in interval_runs(self._url, [self._program])["run_id"]:
+            counts, running = store.load(self._url, run_id).whole()
+            chosen = [event for event in counts if event in self._wanted]
+            loaded.append((counts[chosen], running[chosen]))
+        return loaded
+
+
+def _sums_miss(rates, known):
+    """Root mean square distance of wholes from their parts, as a share of the whole's mean; the median of the sums."""
+    misses = [
+        float(np.sqrt(((rates[whole] - rates[list(parts)].sum(axis=1)) ** 2).mean()) / rates[whole].mean())
+        for whole, parts in known
+        if {whole, *parts} <= set(rates) and rates[whole].mean() > 1e-5
+    ]
+    return float(np.median(misses)) if misses else np.nan
+
+
+def _sums_of(url, program):
+    """Sums between events of which the whole was counted in another run than every one of its parts."""
+    name = table_name(url, program)
+    if not name:
+        return []
+    counted_in = {}
+    for run in interval_runs(url, [program]).itertuples():
+        for event in run.events:
+            counted_in.setdefault(event, set()).add(run.run_id)
+    return [
+        (whole, parts)
+        for whole, parts in events.umask_sums(events.table(name))
+        if whole in counted_in
+        and all(part in counted_in and not counted_in[part] & counted_in[whole] for part in parts)
+    ]
+
+
+def _table_of(url, program):
+    counted = {event for listed in interval_runs(url, [program])["events"] for event in listed}
+    return topdown.choose_table(counted, table_name(url, program))

@@ -1,0 +1,131 @@
+"""Runs of Spark programs under different settings, read from their recordings."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+from cmlib import places, tuning
+from cmlib.clean import whole_intervals
+from cmlib.collect.workloads.programs import read_label
+from cmlib.collect.workloads.tuning import FOLDER, HIGHEST, emitted_of, settings_of
+from cmlib.errors import CmlibError, NothingRecordedError
+from cmlib.experiments.requested import resolve_names
+from cmlib.io.store.raw import find_recordings, read_counts
+
+RECORD = "cmlib record-tuning"
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """What was recorded of one program."""
+
+    runs: tuning.Runs
+    levels: pd.DataFrame
+    per: str
+    machine: dict
+    scale: float
+    pace: pd.Series
+    usual: dict = field(default_factory=dict)
+    emitted: dict = field(default_factory=dict)
+
+
+def load_tuned(folder="", wanted="all"):
+    """Read the recordings of programs under different settings."""
+    files = find_recordings(folder or places.hardware_first(places.recordings_dir() / FOLDER))
+    rows = {}
+    for file, meta in files.items():
+        program, scale, options = read_label(meta["command"])
+        rows.setdefault(program, []).append((file, meta, scale, options))
+    if not rows:
+        raise NothingRecordedError(f"nothing recorded yet: run `{RECORD}`, which takes programs on Spark")
+    about, todo = (
+        "the programs recorded under other settings of Spark",
+        f"If it runs on Spark: `{RECORD} --program NAME`",
+    )
+    names = resolve_names(wanted, rows, about=about, todo=todo)
+    return {name: _tuned(name, rows[name]) for name in names}
+
+
+def rates_to_emit(one, events, *, at="default"):
+    """Highest rate at which each event is emitted."""
+    seen, pace = one.runs.rates, one.pace.median()
+    lacking = seen.max() - one.usual.get(at, seen.median())
+    tops = pace * lacking.clip(lower=0.1 * (seen.max() - seen.min()))
+    return {event: min(float(tops[event]), HIGHEST.get(event, float("inf"))) for event in events}
+
+
+def _tuned(name, recorded):
+    _, first, scale, _ = recorded[0]
+    for file, meta, other, _ in recorded:
+        if other != scale or _where(meta) != _where(first):
+            raise CmlibError(
+                f"{file}: {name} at scale {other:g} on {' '.join(_where(meta))}, others at {scale:g} on "
+                f"{' '.join(_where(first))}: times can't be compared. Move one kind out of the recordings."
+            )
+    random, ends, defaults, settings, emitted = [], [], [], {}, {}
+    for file, meta, _, options in recorded:
+        kind = meta["program"].removeprefix(f"{name}-")
+        match kind.split("-"):
+            case ["emit", *at, _]:
+                emitted.setdefault("-".join(at), []).append((file, meta, emitted_of(options)))
+            case ["default"]:
+                defaults.append(meta["duration_s"])
+                settings.setdefault(kind, []).append((file, meta))
+            case [parameter, level]:
+                ends.append((parameter, level, meta["duration_s"]))
+                settings.setdefault(kind, []).append((file, meta))
+            case _:
+                random.append((file, meta, settings_of(options)))
+    if not random:
+        raise NothingRecordedError(
+            f"nothing recorded yet of {name} under settings drawn at random: run `{RECORD} --program {name} "
+            f"--scale {scale:g}`"
+        )
+    tried = dict.fromkeys(parameter for parameter, _, _ in ends)
+    ends += [(parameter, "default", seconds) for parameter in tried for seconds in defaults]
+    levels = pd.DataFrame(ends, columns=["parameter", "level", "seconds"])
+    runs, per, pace = _runs(random)
+    beside = {at: _runs(some)[0] for at, some in emitted.items()}
+    usual = {kind: _usual(some, per) for kind, some in settings.items()}
+    return Tuned(runs, levels, per, first["machine"], scale, pace, usual, beside)
+
+
+def _runs(recorded):
+    """Runs with these parameters, what events are divided by, and how much of that there is in a second."""
+    names = [
+        meta["program"] if meta["pass"] == 0 else f"{meta['program']}/{meta['run']}"
+        for _, meta, _ in recorded
+    ]
+    counts = {name: read_counts(file, meta)[0] for name, (file, meta, _) in zip(names, recorded, strict=True)}
+    parameters = pd.DataFrame([values for *_, values in recorded], names).fillna(0.0)
+    seconds = pd.Series([meta["duration_s"] for _, meta, _ in recorded], names, name="seconds")
+    totals = _totals(counts)
+    if "cycles" not in totals:
+        rates, pace = _rates(totals, "task-clock"), totals["task-clock"] / seconds
+        return tuning.Runs(parameters, rates, seconds, rates, seconds), "task-clock", pace
+    intervals = pd.concat({name: _whole(each) for name, each in counts.items()}).droplevel(1)
+    examples, rates = _rates(intervals, "cycles"), _rates(totals, "cycles")
+    ipc = intervals["instructions"] / intervals["cycles"]
+    runs = tuning.Runs(parameters, rates, seconds, examples, ipc.rename("IPC"))
+    return runs, "cycles", totals["cycles"] / seconds
+
+
+def _whole(counts):
+    return counts[whole_intervals(np.diff(counts.index.to_numpy(), prepend=0.0))]
+
+
+def _usual(recorded, per):
+    return _rates(_totals({file: read_counts(file, meta)[0] for file, meta in recorded}), per).mean()
+
+
+def _totals(counts):
+    return pd.DataFrame({name: each.sum() for name, each in counts.items()}).T
+
+
+def _rates(totals, per):
+    return totals.drop(columns=[per, "instructions"], errors="ignore").div(totals[per], axis=0)
+
+
+def _where(meta):
+    return meta["machine"]["model_name"], meta["machine"]["kernel"]

@@ -1,0 +1,1 @@
+"""Files, databases, the network: what becomes a table."""

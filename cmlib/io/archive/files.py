@@ -1,0 +1,229 @@
+"""What goes wrong with files, as an error that a user can read."""
+
+import bz2
+import contextlib
+import fcntl
+import gzip
+import hashlib
+import io
+import lzma
+import os
+import shutil
+import stat
+import tempfile
+import zlib
+from glob import escape
+from pathlib import Path
+
+from cmlib.errors import CmlibError
+
+
+class ArchiveError(CmlibError, ValueError):
+    """A file that can't be read or written, or is not what it should be."""
+
+
+@contextlib.contextmanager
+def errors_as(kind, folder, *, hint=""):
+    """Turn the errors of files in a block into one kind of error."""
+    try:
+        yield
+    except ArchiveError as error:
+        raise kind(str(error)) from error
+    except OSError as error:
+        where, reason = error.filename or folder, error.strerror or error
+        raise kind(f"could not write to {where}: {reason}. {hint}".strip()) from error
+
+
+# perf's output packs to a tenth; what unpacks to a hundred times its size is not perf's.
+_RATIO, _ALWAYS = 100, 64 << 20
+_PIECE = 1 << 18
+
+
+def read_file(file, *, most=2 << 30):
+    """Read a file."""
+    with opened(file) as content:
+        size = os.fstat(content.fileno()).st_size
+        if size > most:
+            raise ArchiveError(f"{file} is refused: it has {size:,} bytes, and {most:,} are the most.")
+        return content.read()
+
+
+@contextlib.contextmanager
+def opened(file):
+    """Open a file to read from; errors as of :func:`read_file`."""
+    try:
+        _check_regular(file, os.stat(file).st_mode)
+        descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        raise ArchiveError(f"{file} can't be read: {error.strerror}.") from error
+    with open(descriptor, "rb") as content:
+        _check_regular(file, os.fstat(descriptor).st_mode)
+        yield content
+
+
+def pack(content):
+    """Compress bytes with gzip: the same bytes always to the same ones."""
+    return gzip.compress(content, 6, mtime=0)
+
+
+def plain(content, file):
+    """Bytes as they are, or unpacked where they are gzip's, xz's, bzip2's or Zstandard's; errors of :func:`unpack`."""
+    return unpack(content, file) if content.startswith(tuple(_OPENERS)) else content
+
+
+def unpack(packed, file):
+    """Undo gzip, xz, bzip2 or Zstandard."""
+    return b"".join(unpacked(io.BytesIO(packed), len(packed), file))
+
+
+def unpacked(content, size, file):
+    """Undo gzip, xz, bzip2 or Zstandard piece by piece."""
+    most, n = max(_ALWAYS, _RATIO * size), 0
+    begins = content.read(max(map(len, _OPENERS)))
+    content.seek(0)
+    opener = next((opener for magic, opener in _OPENERS.items() if begins.startswith(magic)), _gzip)
+    try:
+        with opener(content) as unpacking:
+            while piece := unpacking.read(_PIECE):
+                n += len(piece)
+                if n > most:
+                    raise ArchiveError(
+                        f"{file} is refused: its {size:,} bytes unpack to more than {most:,}, and what perf writes "
+                        "does not."
+                    )
+                yield piece
+    except EOFError as error:
+        raise ArchiveError(f"{file} is cut off: its compressed content has no end.") from error
+    except (OSError, zlib.error, lzma.LZMAError) as error:
+        raise ArchiveError(f"{file} can't be unpacked: {error}.") from error
+
+
+def digest(content):
+    """SHA-256 of bytes, or of the file at a path, in hexadecimal digits."""
+    if isinstance(content, bytes):
+        return hashlib.sha256(content).hexdigest()
+    with opened(Path(content)) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _check_regular(file, mode):
+    if not stat.S_ISREG(mode):
+        kind = next(name for name, is_it in _KINDS.items() if is_it(mode))
+        raise ArchiveError(f"{file} can't be read: it is {kind}, not a file.")
+
+
+_KINDS = {
+    "a folder": stat.S_ISDIR,
+    "a FIFO": stat.S_ISFIFO,
+    "a socket": stat.S_ISSOCK,
+    "a device": lambda mode: True,
+}
+
+
+def _gzip(content):
+    return gzip.GzipFile(fileobj=content)
+
+
+def _zstandard(content):
+    import pyarrow as pa
+
+    return pa.CompressedInputStream(content, "zstd")
+
+
+_OPENERS = {
+    b"\x1f\x8b": _gzip,
+    b"\xfd7zXZ\0": lzma.LZMAFile,
+    b"BZh": bz2.BZ2File,
+    b"\x28\xb5\x2f\xfd": _zstandard,
+}
+
+
+@contextlib.contextmanager
+def draft_of(target):
+    """A place for a file or a folder that replaces `target` when the block ends well, and else leaves no
+    trace."""
+    target = Path(target)
+    with working_folder(target) as folder:
+        yield folder / target.name
+        settle(folder / target.name, target)
+
+
+def write_whole(target, content):
+    """Write all of a file, or none of it."""
+    content = content.encode() if isinstance(content, str) else content
+    with draft_of(target) as draft:
+        draft.write_bytes(content)
+
+
+def make_folder(folder):
+    """Make a folder for recordings, if it is not there."""
+    folder = Path(folder)
+    if folder.is_symlink():
+        raise ArchiveError(
+            f"{folder} is a link to {os.readlink(folder)}, and recordings are not written through links: move that "
+            "folder to its place, or set CMLIB_DATA to the folder that holds it all."
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+@contextlib.contextmanager
+def working_folder(target):
+    """A folder beside `target`, in which it is made; removed at the end."""
+    target = Path(target)
+    with contextlib.ExitStack() as stack:
+        with locked(target.parent):
+            _remove_abandoned(target.parent.glob(f"{escape(target.name)}.*.partial"))
+            folder = Path(tempfile.mkdtemp(".partial", f"{target.name}.", target.parent))
+            stack.callback(shutil.rmtree, folder, ignore_errors=True)
+            stack.enter_context(locked(folder))
+        yield folder
+
+
+def remove_abandoned(folder):
+    """Remove what killed makers have left in a folder, whatever they were making."""
+    folder = Path(folder)
+    with locked(folder):
+        _remove_abandoned(folder.glob("*.partial"))
+
+
+def settle(draft, target):
+    """Give a file, or a folder of files, its name once its content is safely on the disk."""
+    draft, target = Path(draft), Path(target)
+    for part in [*draft.rglob("*"), draft]:
+        _sync(part)
+    os.replace(draft, target)
+    _sync(target.parent)
+
+
+@contextlib.contextmanager
+def locked(folder, how=0):
+    """Hold a folder's lock, among all that use this function."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | how)
+        except OSError:
+            yield False
+        else:
+            yield True
+    finally:
+        os.close(descriptor)
+
+
+def _remove_abandoned(folders):
+    for left in folders:
+        if left.is_symlink():
+            continue
+        # What is no folder, or gone meanwhile, is not ours.
+        with contextlib.suppress(OSError), locked(left, fcntl.LOCK_NB) as abandoned:
+            if abandoned:
+                shutil.rmtree(left, ignore_errors=True)
+
+
+def _sync(path):
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

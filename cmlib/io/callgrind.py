@@ -1,0 +1,270 @@
+"""Reading what Callgrind writes: costs of the parts of a run, in total and by function."""
+
+import re
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+import numpy as np
+import pandas as pd
+
+from cmlib.errors import CmlibError
+from cmlib.io.events import second_level_events, simulated_events
+
+_PROCESS = re.compile(r"^version: ", re.MULTILINE)
+_PART = re.compile(r"^(?:desc: Timerange: Basic block ([0-9]+) - ([0-9]+)|totals: ([0-9 ]+))$", re.MULTILINE)
+_CACHE = re.compile(r"^desc: (I1|D1|LL) cache: (.+)$", re.MULTILINE)
+_LAST = "LL"
+_NAMED = re.compile(r"(c?)(fn|fl|fi|fe|ob)=(?:\(([0-9]+)\) ?)?(.*)")
+_COST = frozenset("0123456789+-*")
+_KIND = {"fn": "fn", "fl": "file", "fi": "file", "fe": "file", "ob": "ob"}
+
+
+class CallgrindError(CmlibError, ValueError):
+    """Text that is not what Callgrind writes, or is cut off."""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What one or several processes did, part by part.
+
+    Attributes
+    ----------
+    totals : DataFrame of int, shape (n_parts, n_events)
+        Columns: Callgrind's short names, such as ``Ir``. Parts of a process in order, processes one after another.
+    blocks : ndarray of int, shape (n_parts,)
+        Basic blocks executed in each part.
+    caches : dict of str to str
+        Simulated geometry by I1, D1 and LL, such as ``32768 B, 64 B, 8-way associative``.
+    version : str
+        Of Callgrind, such as ``3.19.0``.
+    """
+
+    totals: pd.DataFrame
+    blocks: np.ndarray
+    caches: dict
+    version: str
+
+
+def read_parts(text):
+    """Read the totals of each part, which Callgrind writes at ``--dump-every-bb`` and at the end."""
+    return _parts(_simulations(text)[0])
+
+
+def read_second_level(text):
+    """Read the totals of each part of the second simulation, in which the second-level cache is the last one."""
+    second = _simulations(text)[1:]
+    return _parts(second[0]) if second else None
+
+
+def read_functions(text):
+    """Read what each function itself did in each part, without the functions that it called.
+
+    Parameters
+    ----------
+    text : str
+        As of :func:`read_parts`.
+
+    Returns
+    -------
+    DataFrame of int
+        Index: ``part``, ``function``, ``file`` (as the debug information names it, ``???`` without) and ``object``;
+        columns: Callgrind's short names. The rows of a part add up to its totals.
+
+    Raises
+    ------
+    CallgrindError
+        As of :func:`read_parts`.
+    """
+    names = list(read_parts(text).totals.columns)
+    found = {}
+    first = 0
+    for process in _simulations(text)[0]:
+        first = _read_process(process, first, len(names), found)
+    index = pd.MultiIndex.from_tuples(found, names=["part", "function", "file", "object"])
+    return pd.DataFrame(list(found.values()), index, names)
+
+
+def display_name(function, binary):
+    """A function's name for people: code without symbols has an address only, and goes by its binary."""
+    if function.startswith("0x") and binary == "???":
+        return "code made at run time"
+    if function.startswith("0x"):
+        return f"code without symbols in {PurePosixPath(binary).name}"
+    return function
+
+
+def _parts(processes):
+    events = {_header(process, "events") for process in processes}
+    if len(events) > 1:
+        raise CallgrindError(f"the processes counted different events: {' and '.join(sorted(events))}.")
+    names = events.pop().split()
+    rows, blocks = [], []
+    for process in processes:
+        for found in _PART.finditer(process):
+            if found[3] is None:
+                blocks.append(int(found[2]) - int(found[1]))
+            else:
+                rows.append(_padded(found[3].split(), names))
+        if len(rows) != len(blocks):
+            raise CallgrindError(
+                f"Callgrind's output is cut off: {len(blocks)} parts begin, {len(rows)} have totals."
+            )
+    if not rows:
+        raise CallgrindError("Callgrind's output has no totals: did the program run under Callgrind at all?")
+    creator = re.search(r"^creator: callgrind-(\S+)", processes[0], re.MULTILINE)
+    return Parts(
+        totals=pd.DataFrame(rows, columns=names),
+        blocks=np.array(blocks),
+        caches=dict(_CACHE.findall(processes[0])),
+        version=creator[1] if creator else "",
+    )
+
+
+def _simulations(text):
+    """The processes of each simulation, which are told apart by the last level."""
+    grouped = {}
+    for process in _processes(text):
+        grouped.setdefault(dict(_CACHE.findall(process)).get(_LAST), []).append(process)
+    return list(grouped.values())
+
+
+def _processes(text):
+    starts = [found.start() for found in _PROCESS.finditer(text)]
+    if not starts:
+        raise CallgrindError(f"{text[:60]!r} does not begin as output of Callgrind does, with `version: 1`.")
+    return [text[start:end] for start, end in zip(starts, [*starts[1:], len(text)], strict=True)]
+
+
+def _read_process(text, part, n_events, found):
+    """Add one process's costs to `found`; return the number of the part after its last."""
+    n_positions = len(_header(text, "positions").split())
+    known = {"fn": {}, "file": {}, "ob": {}}
+    place = {"fn": "", "file": "", "ob": ""}
+    costs, inclusive = None, False
+    for line in text.splitlines():
+        if line[:1] in _COST and line:
+            if not inclusive:
+                for k, cost in enumerate(line.split()[n_positions:]):
+                    costs[k] += int(cost)
+            inclusive = False
+        elif line.startswith("calls="):
+            inclusive = True
+        elif named := _NAMED.fullmatch(line):
+            called, key, number, name = named.groups()
+            kind = _KIND[key]
+            name = known[kind].setdefault(number, name) if number else name
+            if called or key in ("fi", "fe"):
+                continue  # where a call goes, or code that was inlined: the function stays
+            place[kind] = name
+            if kind == "fn":
+                costs = found.setdefault((part, name, place["file"], place["ob"]), [0] * n_events)
+        elif line.startswith("totals:"):
+            part += 1
+    return part
+
+
+def _header(text, key):
+    found = re.search(rf"^{key}: (.+)$", text, re.MULTILINE)
+    if found is None:
+        raise CallgrindError(f"Callgrind's output has no line `{key}:`.")
+    return found[1]
+
+
+def _padded(costs, names):
+    """Zeros at the end of a row of costs are left out by Callgrind."""
+    return [*map(int, costs), *[0] * (len(names) - len(costs))]
+
+
+# Where a run of perf has seconds, a simulated one has progress: a second stands for so many instructions.
+INSTRUCTIONS_PER_SECOND = 1e9
+# Instructions of one program and input repeat to this share; more is told.
+REPEATS = 1e-4
+
+
+def read_series(text):
+    """Counts of a simulated run by interval.
+
+    Parameters
+    ----------
+    text : str
+        Output of Callgrind.
+
+    Returns
+    -------
+    counts, running : DataFrame, shape (n_intervals, 13 or 16)
+        As from :func:`cmlib.io.perf.series`, under the names of `simulated_events`, and, where a second
+        simulation follows, of :func:`cmlib.io.events.second_level_events`; running shares are 1. No clock runs in a
+        simulation: the index ``time_s`` is progress, 10⁹ instructions.
+
+    Raises
+    ------
+    CallgrindError
+        As of :func:`cmlib.io.callgrind.read_parts`, if an event was not simulated, or as of
+        :func:`join_levels`.
+    """
+    counts, second = as_events(read_parts(text).totals), read_second_level(text)
+    if second is not None:
+        counts = join_levels(counts, as_events(second.totals))
+    counts = counts[counts["sim.instructions"] > 0]
+    counts.index = pd.Index(
+        counts["sim.instructions"].cumsum().to_numpy() / INSTRUCTIONS_PER_SECOND, name="time_s"
+    )
+    return counts, pd.DataFrame(1.0, counts.index, counts.columns)
+
+
+def join_levels(last, second):
+    """Counts of two simulations of a program: three levels of caches."""
+    apart = difference(last, second)
+    if apart > REPEATS:
+        raise CallgrindError(
+            f"the two simulations did not execute the same: their instructions differ by {100 * apart:.2g} %."
+        )
+    misses = second[_lowest()]
+    if apart:
+        reached, here = (
+            one["sim.instructions"].cumsum() / one["sim.instructions"].sum() for one in (second, last)
+        )
+        so_far = misses.cumsum()
+        read = [np.interp(here, [0.0, *reached], [0.0, *so_far[event]]) for event in misses]
+        misses = pd.DataFrame(np.diff(read, prepend=0.0).T, last.index)
+    return pd.concat([last, misses.set_axis(second_level_events().index, axis=1)], axis=1)
+
+
+def difference(last, second):
+    """How far two simulations are apart."""
+    same = last.columns.difference(_lowest())
+    if np.array_equal(last[same], second[same]):
+        return 0.0
+    first, other = (one["sim.instructions"].sum() for one in (last, second))
+    return max(abs(first - other) / first, np.finfo(float).eps)
+
+
+def as_events(costs):
+    """Columns under the names of simulated events, as float, instead of Callgrind's short ones."""
+    names = simulated_events()["callgrind"]
+    lacking = [short for short in names if short not in costs]
+    if lacking:
+        raise CallgrindError(
+            f"Callgrind did not simulate {', '.join(lacking)}: run it with --cache-sim=yes --branch-sim=yes."
+        )
+    return costs[list(names)].set_axis(list(names.index), axis=1).astype(np.float64)
+
+
+def _lowest():
+    """The events that a second simulation counts of another level."""
+    names = simulated_events()["callgrind"]
+    return [names.index[names == short][0] for short in second_level_events()["callgrind"]]
+
+
+def read_intervals(text, most=300):
+    """Counts and functions by interval."""
+    totals = as_events(read_parts(text).totals)
+    interval = np.arange(len(totals)) // -(-len(totals) // most)
+    counts = totals.groupby(interval).sum()
+    counts.index = pd.Index(
+        counts["sim.instructions"].cumsum().to_numpy() / INSTRUCTIONS_PER_SECOND, name="time_s"
+    )
+    functions = as_events(read_functions(text))
+    names = ["interval", "function", "file", "object"]
+    placed = functions.reset_index().assign(interval=lambda frame: interval[frame["part"]])
+    return counts, placed.drop(columns="part").groupby(names).sum()

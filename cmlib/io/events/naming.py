@@ -1,0 +1,192 @@
+"""Events that perf knows by one name on every processor, in the order of linux/perf_event.h."""
+
+import difflib
+import functools
+import re
+from functools import cache
+
+import pandas as pd
+import yaml
+
+from cmlib.io.events.tables import EventError, general_events, known_tables, table
+from cmlib.places import events_dir
+
+# Of the processor: an event's place is its number among those of PERF_TYPE_HARDWARE.
+HARDWARE = (
+    "cycles",
+    "instructions",
+    "cache-references",
+    "cache-misses",
+    "branches",
+    "branch-misses",
+    "bus-cycles",
+    "stalled-cycles-frontend",
+    "stalled-cycles-backend",
+    "ref-cycles",
+)
+# Of the kernel, which take no counter of the processor: the same among those of PERF_TYPE_SOFTWARE.
+SOFTWARE = (
+    "cpu-clock",
+    "task-clock",
+    "page-faults",
+    "context-switches",
+    "cpu-migrations",
+    "minor-faults",
+    "major-faults",
+    "alignment-faults",
+    "emulation-faults",
+    "dummy",
+    "bpf-output",
+    "cgroup-switches",
+)
+# Other names that perf takes and writes.
+_ALIASES = {
+    "cpu-cycles": "cycles",
+    "branch-instructions": "branches",
+    "idle-cycles-frontend": "stalled-cycles-frontend",
+    "idle-cycles-backend": "stalled-cycles-backend",
+    "faults": "page-faults",
+    "cs": "context-switches",
+    "migrations": "cpu-migrations",
+}
+
+HARDWARE_NAMES = frozenset([*HARDWARE, *(name for name, event in _ALIASES.items() if event in HARDWARE)])
+SOFTWARE_NAMES = frozenset([*SOFTWARE, *(name for name, event in _ALIASES.items() if event in SOFTWARE)])
+
+
+def canonical(name):
+    """The name that stands first where perf has several: ``cycles`` of ``cpu-cycles``."""
+    return _ALIASES.get(name, name)
+
+
+# In the order of their codes, from 0x00 (Arm Architecture Reference Manual, "Common event numbers").
+_FIRST = (
+    "sw_incr l1i_cache_refill l1i_tlb_refill l1d_cache_refill l1d_cache l1d_tlb_refill ld_retired st_retired "
+    "inst_retired exc_taken exc_return cid_write_retired pc_write_retired br_immed_retired br_return_retired "
+    "unaligned_ldst_retired br_mis_pred cpu_cycles br_pred mem_access l1i_cache l1d_cache_wb l2d_cache "
+    "l2d_cache_refill l2d_cache_wb bus_access memory_error inst_spec ttbr_write_retired bus_cycles chain "
+    "l1d_cache_allocate l2d_cache_allocate br_retired br_mis_pred_retired stall_frontend stall_backend l1d_tlb "
+    "l1i_tlb l2i_cache l2i_cache_refill l3d_cache_allocate l3d_cache_refill l3d_cache l3d_cache_wb l2d_tlb_refill "
+    "l2i_tlb_refill l2d_tlb l2i_tlb"
+)
+COMMON_EVENTS = dict(enumerate(_FIRST.split()))
+"""By code, the name that perf gives the event."""
+
+
+_MODIFIER = re.compile(r"(?<=/)[ukhIGHpPSDWeb]+$|:[ukhIGHpPSDWeb]+$")
+_NAME_TERM = re.compile(r"(?<=[/,])name=([^,/]+)")
+_COPY = re.compile(r"(.+)#[0-9]+")
+_TOOL = frozenset(["duration_time", "system_time", "user_time"])
+_HARDWARE_PATTERN = re.compile(
+    r"(L1-[di]cache|LLC|[di]TLB|branch|node)-(loads|load-misses|stores|store-misses|prefetches|prefetch-misses)"
+    r"|r[0-9a-f]+"
+)
+
+
+def encode(event, table, modifier="u"):
+    """Write an event as perf's ``-e`` takes it."""
+    name, own = _without_modifier(event)
+    modifier = own or modifier
+    if "/" in name:
+        return name + modifier
+    if name in table.index and not table.at[name, "named"]:
+        row = table.loc[name]
+        return f"cpu/event={row['code']:#x},umask={row['umask']:#x},name={name}/{modifier}"
+    if name in SOFTWARE_NAMES or name in _TOOL or ":" in name:
+        modifier = re.sub("[uk]", "", modifier)
+    elif not (name in table.index or name in HARDWARE_NAMES or _HARDWARE_PATTERN.fullmatch(name)):
+        raise EventError(_unknown(name, table))
+    return f"{name}:{modifier}" if modifier else name
+
+
+def base_name(event):
+    """Take an event's name out of the way perf is given it or writes it."""
+    name, _ = _without_modifier(event)
+    given = _NAME_TERM.search(name)
+    return given[1] if given else name
+
+
+def copy_name(event, number):
+    """Name of an event's reading `number` in a run that counts it several times: ``branches``, ``branches#2``, …"""
+    return event if number == 1 else f"{event}#{number}"
+
+
+def second_readings(names):
+    """Find the further readings of events that a run counts several times."""
+    names = list(names)
+    found = {name: _COPY.fullmatch(name) for name in names}
+    return {name: copy[1] for name, copy in found.items() if copy and copy[1] in names}
+
+
+def abbreviate(events, table):
+    """Short names for figures."""
+    short = table["abbr"].to_dict()
+    return [short.get(name) or name for name in map(base_name, events)]
+
+
+def _without_modifier(event):
+    modifier = _MODIFIER.search(event)
+    return (event[: modifier.start()], modifier[0].lstrip(":")) if modifier else (event, "")
+
+
+def _unknown(name, table):
+    near = difflib.get_close_matches(name, [*table.index, *HARDWARE_NAMES, *SOFTWARE_NAMES], n=3, cutoff=0.6)
+    hint = f"Did you mean {' or '.join(near)}?" if near else "The table's names are in its first column."
+    return (
+        f"event {name!r} is in neither the event table nor among perf's own names. {hint}\n"
+        "Any event can be given by its code: cpu/event=0xc2,umask=0x0,name=NAME/, where the processor's PMU is cpu "
+        "in /sys/bus/event_source/devices; as armv8_pmuv3/event=0x8,name=NAME/ on ARM."
+    )
+
+
+# As vendors write them: INST_RETIRED.ANY, L2_CACHE_MISS, ls_dmnd_fills_from_sys.near_cache, PAPI_TOT_INS, r412e;
+# and as perf is told them: cpu/event=0x43/, msr/tsc/, sched:sched_switch.
+_PATTERN = re.compile(
+    r"[A-Z][A-Z0-9]*(?:[._:][A-Z0-9]+)+|[a-z][a-z0-9_]*\.[a-z0-9_.]*[a-z][a-z0-9_.]*|r(?=[a-f]*[0-9])[0-9a-f]{2,8}"
+    r"|[a-z][a-z0-9_]*/[^/]+/[a-zA-Z]*|[a-z][a-z0-9_]*:[a-z][a-z0-9_]*"
+)
+# What else is written so: percentages, temperatures, powers, amounts of memory.
+_NO_COUNT = re.compile(r".*[._](?:PCT|PERCENT|RATE|RATIO|TEMP|W|WATTS?|[KMG]HZ|[KMG]I?B|FREE|IDLE|USED|AVG)")
+_LONGEST = 200
+
+
+def is_event(heading):
+    """Whether a heading names an event."""
+    if not 0 < len(heading) <= _LONGEST:
+        return False
+    name = base_name(heading)
+    return plain(name) in _known() or bool(_PATTERN.fullmatch(name) and not _NO_COUNT.fullmatch(name))
+
+
+def plain(name):
+    """A name without what tools write differently: ``SIMD_FP_256_PACKED_SINGLE`` is ``simd_fp_256.packed_single``."""
+    return name.lower().replace("_", "-").replace(".", "-")
+
+
+@functools.cache
+def _known():
+    tables = [general_events().index, *(table(name).index for name in known_tables())]
+    names = [*HARDWARE_NAMES, *SOFTWARE_NAMES, "duration_time", "user_time", "system_time"]
+    return frozenset(map(plain, [*names, *(name for index in tables for name in index)]))
+
+
+def kinds(events, table):
+    """Tell what events count by `data/events/kinds.yaml`."""
+    descriptions = table["description"].to_dict()
+    matched = {event: _first(f"{event}: {descriptions.get(event, '')}") for event in events}
+    frame = pd.DataFrame.from_dict(matched, orient="index", columns=["kind", "class", "topic"])
+    return frame.rename_axis("event")
+
+
+def _first(text):
+    return next((kind, klass, topic) for kind, klass, topic, pattern in _rules() if pattern.search(text))
+
+
+@cache
+def _rules():
+    read = yaml.safe_load((events_dir() / "kinds.yaml").read_text(encoding="utf-8"))
+    return [
+        (kind, about["class"], topic, re.compile(pattern, re.IGNORECASE))
+        for kind, about in read.items()
+        for topic, pattern in about["topics"].items()
+    ]

@@ -1,0 +1,173 @@
+"""Take perf output that was recorded elsewhere into the recordings, byte for byte."""
+
+import reprlib
+from pathlib import Path
+
+from cmlib import places
+from cmlib.io import events
+from cmlib.io.archive import as_text, errors_as, locked, make_folder
+from cmlib.io.archive.marks import read_marks
+from cmlib.io.archive.programs import (
+    RecordError,
+    add_run,
+    check_comparable,
+    check_names,
+    existing_runs,
+    next_place,
+    read_raw,
+)
+from cmlib.io.archive.runs import MACHINE_FACTS, UNKNOWN, are_totals, check_run, events_of
+from cmlib.io.sources import read_sources
+
+_UNMULTIPLEXED = "ocoe"
+_DAY_MS = 24 * 3600 * 1000
+
+
+def import_files(
+    name,
+    files,
+    *,
+    mode=None,
+    set_name=None,
+    interval_ms=None,
+    columns=None,
+    place="",
+    marks=None,
+    condition="",
+    command="",
+    note="",
+    about=None,
+    folder=None,
+):
+    """Import counts by interval, a run a file, or as many as were put into it.
+
+    Files are all read and checked before the first is kept. A file with the
+    same events as a run of the set becomes the next pass of that part; one
+    with others becomes a further part. What perf's output does not tell
+    stays unknown, or is inferred: pinned events from their modifier, groups from
+    events that were on the counters for the same share of every interval.
+
+    Parameters
+    ----------
+    name : str
+        Program; its folder among the recordings.
+    files : sequence of path
+        Plain, or packed by gzip, xz, bzip2 or Zstandard, as perf wrote them.
+    mode : {"ocoe", "mlpx"}, optional
+        If not given: ``ocoe`` where every event ran all the time, ``mlpx`` where one did not, and ``unknown`` where
+        the file does not tell.
+    set_name : str, optional
+        ``ocoe``, ``mlpx12`` for twelve events a run, or ``counts`` without running shares, if not given.
+    interval_ms : int, optional
+        Time between samples [ms], 1 to 86,400,000; if not given, the shortest in the file but for the last, which is
+        cut short.
+    columns : mapping of str to {"count", "level"}, optional
+        Columns of a wide table that are kept though they name no event, such as power or a latency, so that they can
+        be explained.
+    place : str, default ""
+        Of counts a CPU, core, socket or node, the one that is taken, such as ``CPU3``; it is the condition then, if
+        none is given. If empty, all are added up.
+    marks : path, optional
+        File of marks (`read_marks`), which cut each recording into programs or phases: program
+        NAME-MARK each.
+    condition : str, default ""
+        What the runs differ by from others of the program, such as ``collocated``. They are of program NAME-CONDITION:
+        whatever joins runs of one program never joins those of two conditions.
+    command : str, default ""
+        The command that was measured.
+    note : str, default ""
+    about : dict, optional
+        What ``cmlib doctor --json`` said on the machine of the recording.
+    folder : path, optional
+        Of all recordings; `data/recordings` by default.
+
+    Returns
+    -------
+    list of pathlib.Path
+        Metadata files of the new runs.
+
+    Raises
+    ------
+    RecordError
+        If a file can't be read, is not perf's output (naming file, line and
+        content), holds no interval or is imported already, or if the runs can't be
+        compared with those that are there; if the interval is out of its range.
+    """
+    if interval_ms is not None and not 1 <= interval_ms <= _DAY_MS:
+        got = reprlib.repr(interval_ms)
+        raise RecordError(f"an interval has 1 to {_DAY_MS:,} ms, which is a day; got {got}.")
+    recordings = Path(folder or places.recordings_dir())
+    condition = condition or place
+    check_names(_program(name, "", condition), set_name or _UNMULTIPLEXED)
+    origin = _origin(about, command, note) | {"condition": condition}
+    known = {"mode": mode, "interval_ms": interval_ms, "columns": columns, "place": place}
+    known |= {"marks": read_marks(marks) if marks else ()}
+    sources = {}
+    for source in read_sources(files, origin["machine"], **known):
+        sources.setdefault(_program(name, source.mark, condition), []).append(source)
+    with errors_as(RecordError, recordings):
+        recordings.mkdir(parents=True, exist_ok=True)
+    # Names are free until the files are there.
+    with errors_as(RecordError, recordings), locked(recordings):
+        added = [
+            (recordings / program, meta, source)
+            for program, own in sources.items()
+            for meta, source in _intended(recordings / program, own, set_name, origin)
+        ]
+        for target in dict.fromkeys(target for target, _, _ in added):
+            make_folder(target)
+        return [
+            add_run(target, meta, source.raw, compressed=source.compressed) for target, meta, source in added
+        ]
+
+
+def _program(name, mark, condition):
+    return "-".join(filter(None, [name, mark, condition]))
+
+
+def _intended(target, sources, set_name, origin):
+    """Metadata and source of each run that is to be added to a program's, all checked."""
+    name, ready = target.name, existing_runs(target)
+    contents = {run: read_raw(target, run) for run in ready}
+    for source in sources:
+        told = {"note": " ".join(filter(None, [origin["note"], source.remark]))}
+        meta = _metadata(name, source, set_name, ready) | origin | told
+        for run, raw in contents.items():
+            if raw == source.raw:
+                raise RecordError(f"{source.file} is {name}/{run} already; nothing was imported.")
+        check_run(meta, target / f"{meta['run']}.json")
+        check_comparable(ready.values(), meta)
+        ready |= {meta["run"]: meta}
+        contents |= {meta["run"]: source.raw}
+        yield meta, source
+
+
+def _metadata(name, source, set_name, ready):
+    facts = source.facts
+    names = events_of(facts)
+    n_unpinned = len(names) - len(events.second_readings(names)) - len(facts["pinned"])
+    usual = {_UNMULTIPLEXED: _UNMULTIPLEXED, UNKNOWN: "counts"}.get(facts["mode"], f"mlpx{n_unpinned}")
+    chosen = set_name or (f"totals_{usual}" if are_totals(facts) else usual)
+    check_names(name, chosen)
+    place, alike = next_place(name, chosen, names, ready)
+    return place | facts | ({"groups": alike[0]["groups"]} if alike else {})
+
+
+def _origin(about, command, note):
+    """What perf's output does not tell; without `about`, the machine is unknown in every respect."""
+    unknown = dict.fromkeys(MACHINE_FACTS)
+    about = {"machine": {}, "offered_counters": None, "good_counters": None} if about is None else about
+    try:
+        told = {
+            "counters": {"offered": about["offered_counters"], "good": about["good_counters"]},
+            "machine": unknown | about["machine"],
+        }
+    except (KeyError, TypeError) as error:
+        raise RecordError(
+            "what was told of the machine is not the output of `cmlib doctor --json`."
+        ) from error
+    with errors_as(RecordError, ""):
+        as_text(
+            told | {"command": command, "note": note}, "what was told of the machine, the command or the note"
+        )
+    return told | {"command": command, "exit_code": None, "imported": True, "note": note}

@@ -1,0 +1,43 @@
+"""Forms in which counts by interval come, a module each, told apart by content.
+
+A module has ``NAME``; ``TELLS_SHARES``, whether running shares are in it; ``recognises(text)``, which looks at the
+first lines that hold something; ``read(text, interval_ms)``, which gives the columns of `parse_stat`;
+``remarks(text)``, what was left out, added up or taken for granted; and, if a file can hold several runs that ``#
+started on`` does not tell apart, ``runs(text)``. A new form is a new module and its place in :data:`FORMATS`; `lines`
+is for those that are read line by line, `heading` for tables.
+"""
+
+from cmlib.io.perf.formats import (
+    aperf,
+    cgroup,
+    few_columns,
+    for_people,
+    google_benchmark,
+    indexed,
+    likwid,
+    likwid_tables,
+    papi,
+    per_place,
+    separated,
+    wide,
+)
+
+FORMATS = (
+    google_benchmark,
+    aperf,
+    indexed,
+    likwid,
+    likwid_tables,
+    papi,
+    for_people,
+    few_columns,
+    cgroup,
+    wide,
+    per_place,
+    separated,
+)
+
+
+def find_format(text):
+    """The module that reads a text."""
+    return next(form for form in FORMATS if form.recognises(text))

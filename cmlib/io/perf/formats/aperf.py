@@ -1,0 +1,69 @@
+"""What AWS's APerf records of counters: a time, then lines ``cpu metric; numerator; denominator;scale`` of that second.
+
+Numerators and denominators may be sums of several counters, which are listed.
+Each line is a group of its own that took turns with the others, and is not scaled, so that only its ratio is meant.
+Cycles and instructions are those of line ``ipc``; the numerators of the others are their ratios times these: of cycles
+where the metric is ``-pkc``, per thousand cycles, else of instructions.
+"""
+
+import re
+
+import numpy as np
+import pandas as pd
+
+from cmlib.io.perf.formats.lines import as_frame
+from cmlib.io.perf.grammar import ParseError
+
+NAME = "APerf's perf_stat"
+TELLS_SHARES = False
+
+_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}(?:\.[0-9]{1,9})?Z")
+# Before a second's first line stands its length in bytes.
+_LINE = re.compile(
+    r"(?:^|\0)([0-9]{1,5}) ([A-Za-z][\w-]*);((?: *[0-9]{1,20})+);((?: *[0-9]{1,20})+); *[0-9.]+\r?$",
+    re.MULTILINE,
+)
+_SUFFIX = re.compile(r"[-_](?:pkc|pki|mpki)$")
+
+
+def recognises(text):
+    """Whether a time and such a line are among the first characters."""
+    return bool(_TIME.search(text[:1000]) and _LINE.search(text[:1000]))
+
+
+def read(text, interval_ms=None):
+    """Read such seconds, added up over CPUs."""
+    times = list(_TIME.finditer(text))
+    ends = pd.to_datetime([time[0] for time in times], format="ISO8601").astype("int64").to_numpy() / 1e9
+    step = float(np.median(np.diff(ends))) if len(ends) > 1 else 1.0
+    bounds = [*(time.start() for time in times), len(text)]
+    rows = []
+    for start, end, second in zip(bounds, bounds[1:], ends - ends[0] + step, strict=False):
+        rows += [(f"{second:.9f}", *row) for row in _rows(text, start, end)]
+    return as_frame(rows)
+
+
+def remarks(text):
+    """What the counts are."""
+    return [
+        "Counts of all CPUs are added up. Each metric was counted in turns of its own, whose shares are not kept: "
+        "cycles and instructions are those of ipc, and the others are as many as their ratios make of these."
+    ]
+
+
+def _rows(text, start, end):
+    sums = {}
+    for line in _LINE.finditer(text, start, end):
+        above, below = sums.get(line[2], (0, 0))
+        sums[line[2]] = above + sum(map(int, line[3].split())), below + sum(map(int, line[4].split()))
+    if "ipc" not in sums:
+        raise ParseError(
+            "line 1: APerf's file has a second without ipc, on which all its other metrics are based."
+        )
+    instructions, cycles = sums.pop("ipc")
+    counts = {"instructions": instructions, "cycles": cycles}
+    for metric, (above, below) in sums.items():
+        name = _SUFFIX.sub("-misses" if metric.endswith("mpki") else "", metric)
+        base = cycles if metric.endswith("pkc") else instructions
+        counts[name] = above / below * base if below else "<not counted>"
+    return [(event, count, np.nan, "") for event, count in counts.items()]

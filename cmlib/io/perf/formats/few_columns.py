@@ -1,0 +1,47 @@
+"""Intervals without running shares: what perf wrote before 3.19, and tools that keep time, count and name.
+
+Three columns (time, count, event) or four (time, count, unit, event), after header lines that may say what raw codes
+stand for: ``Event 2 Label:  L1I_CACHE_REFILL  RAW Identifier:  r001``.
+"""
+
+import math
+import re
+
+from cmlib.io.perf.formats.lines import NO_SHARES, TIME, UNCOUNTED, as_frame, first_line, match_lines
+
+NAME = "perf stat -x without running shares"
+TELLS_SHARES = False
+
+_COUNT = rf"[0-9]{{1,300}}(?:\.[0-9]+)?|{UNCOUNTED}"
+_ROW = re.compile(
+    rf"^ *({TIME})([,;\t|])({_COUNT})\2(?:(n/a|[A-Za-z%][A-Za-z0-9%/]*|)\2)?"
+    r"([^\n\t;|0-9][^\n\t;|]*|[^\s,;|]*/[^/]*/)\s*$"
+)
+_HEADING = re.compile(r"^(?:Start:.*|Event [0-9]+ Label:.*|\s*#.*|\s*)$")
+_LABEL = re.compile(r"^Event [0-9]+ Label:\s*(\S+)\s+RAW Identifier:\s*(r[0-9a-fA-F]+)\s*$", re.MULTILINE)
+
+
+def recognises(text):
+    """Whether the first line that is no heading has three columns or four, the last a name."""
+    found = _ROW.match(first_line(text, _HEADING))
+    return bool(found and "," not in re.sub(r"/[^/]*/", "", found[5]))
+
+
+def read(text, interval_ms=None):
+    """Read such intervals."""
+    names = {code: label for label, code in _LABEL.findall(text)}
+    lines = match_lines(
+        text, _ROW, _HEADING, "has not the columns of the lines before it: time, count, (unit,) event."
+    )
+    return as_frame(_fields(*found.groups(), names) for _, found in lines)
+
+
+def remarks(text):
+    """That running shares are missing."""
+    return [NO_SHARES]
+
+
+def _fields(time, _, count, unit, event, names):
+    event = event.strip()
+    number = count if count.startswith("<") else float(count)
+    return time, names.get(event, event), number, math.nan, "" if unit in (None, "n/a") else unit

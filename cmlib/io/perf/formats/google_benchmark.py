@@ -1,0 +1,95 @@
+"""JSON of Google's benchmark library with ``--benchmark_perf_counters=CYCLES,INSTRUCTIONS``: a run a repetition.
+
+Counters come as means an iteration beside the times, and are totals here, of all iterations of a repetition.
+"""
+
+import json
+import re
+
+import numpy as np
+
+from cmlib.io.events import is_event
+from cmlib.io.perf.formats.lines import NO_SHARES, as_frame
+from cmlib.io.perf.formats.runs import Totals
+from cmlib.io.perf.grammar import ParseError
+
+NAME = "google-benchmark's JSON"
+TELLS_SHARES = False
+
+_SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
+_OWN = re.compile(
+    r"(?:real|cpu)_time|iterations|threads|repetition.*|.*_index|.*_per_second|bytes.*|items.*|label|rms"
+)
+
+
+def recognises(text):
+    """Whether there are benchmarks with their times."""
+    return text.lstrip().startswith("{") and '"benchmarks"' in text and '"real_time"' in text
+
+
+def read(text, interval_ms=None):
+    """Read the counters of all repetitions, without times."""
+    return as_frame(row for entry in _entries(text) for row in _rows(entry))
+
+
+def remarks(text):
+    """That running shares are missing, and which numbers are left out."""
+    beside = dict.fromkeys(
+        name
+        for entry in _entries(text)
+        for name, value in entry.items()
+        if isinstance(value, float | int)
+        and not _OWN.fullmatch(name)
+        and not is_event(name.rpartition("::")[2])
+    )
+    said = [NO_SHARES, "Counts are totals of all iterations of a repetition."]
+    return said + ([f"Counters that name no event are left out: {', '.join(beside)}."] if beside else [])
+
+
+def totals(text):
+    """Each repetition of each benchmark as a run."""
+    for entry in _entries(text):
+        frame = as_frame(_rows(entry)).assign(time_s=1.0)
+        if frame.empty:
+            raise ParseError(
+                f"line 1: benchmark {_name(entry)!r} has no counters of events. Build the library with libpfm, and run "
+                "it with --benchmark_perf_counters=CYCLES,INSTRUCTIONS --benchmark_format=json."
+            )
+        seconds = (
+            _SECONDS.get(entry.get("time_unit", "ns"), np.nan) * entry["real_time"] * entry["iterations"]
+        )
+        piece = json.dumps({"benchmarks": [entry]}) + "\n"
+        yield Totals(
+            piece, frame, _name(entry).replace("/", "-"), (float(seconds),), remarks=tuple(remarks(text))
+        )
+
+
+def _entries(text):
+    """Repetitions; where there are aggregates only, their means."""
+    documents, start, decoder = [], 0, json.JSONDecoder()
+    try:
+        while start < len(text.rstrip()):
+            document, start = decoder.raw_decode(text, start + len(text[start:]) - len(text[start:].lstrip()))
+            documents += document["benchmarks"]
+        kept = [entry for entry in documents if entry.get("run_type", "iteration") == "iteration"]
+        kept = kept or [entry for entry in documents if entry.get("aggregate_name") == "mean"]
+        kept = [entry for entry in kept if not entry.get("error_occurred")]
+        if not all(
+            isinstance(entry[key], float | int) for entry in kept for key in ("real_time", "iterations")
+        ):
+            raise TypeError("a time is no number")
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise ParseError(f"line 1: this is not the JSON that google-benchmark writes: {error}.") from error
+    return kept
+
+
+def _rows(entry):
+    return [
+        (None, name.rpartition("::")[2], value * entry["iterations"], np.nan, "")
+        for name, value in entry.items()
+        if isinstance(value, float | int) and not _OWN.fullmatch(name) and is_event(name.rpartition("::")[2])
+    ]
+
+
+def _name(entry):
+    return str(entry.get("run_name") or entry.get("name") or "unnamed")

@@ -1,0 +1,96 @@
+"""Counters as statements of Lua or Python: ``core_counts[3]["INST_RETIRED.ANY"][17] = 140747545137405``.
+
+So John McCalpin's periodic-performance-counters writes what it reads of cores, caches and memory controllers: places,
+the event, the number of the sample; and ``walltime[0][17]``, ``walltime[1][17]``, its time [s, µs]. Counters run on, so
+that counts are differences of neighbouring samples.
+"""
+
+import re
+
+import numpy as np
+import pandas as pd
+
+from cmlib.io.perf.formats.lines import as_frame
+from cmlib.io.perf.grammar import ParseError
+
+NAME = "name[place][event][sample] = count"
+TELLS_SHARES = True
+
+_COUNT = re.compile(
+    r"""^(\w+)((?:\[[0-9]+\])*)\[["']([^"'\n]+)["']\]\[([0-9]{1,9})\] *= *([0-9]{1,20})\s*$""", re.MULTILINE
+)
+_TIME = re.compile(r"^walltime\[([01])\]\[([0-9]{1,9})\] *= *([0-9]{1,12})\s*$", re.MULTILINE)
+
+
+def recognises(text):
+    """Whether there is such a statement."""
+    return bool(_COUNT.search(text))
+
+
+def read(text, interval_ms=None):
+    """Read such statements, added up over places."""
+    ends = _times(text, interval_ms)
+    counts, _ = _counts(text)
+    counts = counts.reindex(ends.index)
+    return as_frame(
+        (f"{ends[sample]:.9f}", event, "<not counted>" if np.isnan(count) else count, 1.0, "")
+        for sample, row in counts.iterrows()
+        for event, count in row.items()
+    )
+
+
+def remarks(text):
+    """What is added up, and what fell back."""
+    _, fell = _counts(text)
+    said = [
+        "Counters run on: counts are their differences. Those of all CPUs, sockets and boxes are added up."
+    ]
+    if fell:
+        told = ", ".join(f"{event} (sample {sample})" for event, sample in fell.items())
+        said.append(
+            f"Counters fell back, as where another tool takes them, and are not believed from there on: {told}."
+        )
+    return said
+
+
+def _times(text, interval_ms):
+    """End of each sample after the first, since the first [s]."""
+    parts = pd.DataFrame(
+        [map(int, found.groups()) for found in _TIME.finditer(text)], columns=["unit", "sample", "n"]
+    )
+    if parts.empty and interval_ms is None:
+        raise ParseError(
+            "line 1: no walltime tells when samples were taken. Give the length of an interval: --interval-ms N."
+        )
+    if parts.empty:
+        samples = sorted({int(found[4]) for found in _COUNT.finditer(text)})[1:]
+        return pd.Series(np.arange(1, len(samples) + 1) * interval_ms / 1000, samples)
+    clock = (
+        parts.drop_duplicates(["unit", "sample"]).pivot(index="sample", columns="unit", values="n").fillna(0)
+    )
+    ends = clock.get(0, 0.0) + clock.get(1, 0.0) / 1e6
+    return (ends - ends.iloc[0]).iloc[1:]
+
+
+def _counts(text):
+    """Differences of each event's counters, summed over places, by sample; and where events first fell back."""
+    read = pd.DataFrame(
+        [
+            (f"{found[1]}{found[2]}", found[3], int(found[4]), float(found[5]))
+            for found in _COUNT.finditer(text)
+        ],
+        columns=["place", "event", "sample", "count"],
+    )
+    counters = read.pivot_table(
+        index="sample", columns=["event", "place"], values="count", sort=False
+    ).sort_index()
+    steps = counters.diff().iloc[1:]
+    fallen = (steps < 0).cummax()
+    steps = steps.mask(fallen)
+    by_event = fallen.T.groupby(level="event", sort=False).any().T
+    fell = {event: by_event.index[by_event[event]][0] for event in by_event if by_event[event].any()}
+    return steps.T.groupby(level="event", sort=False).sum(min_count=1).T.mask(_lacking(steps)), fell
+
+
+def _lacking(steps):
+    return steps.isna().T.groupby(level="event", sort=False).any().T

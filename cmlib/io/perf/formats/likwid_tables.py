@@ -1,0 +1,113 @@
+"""What `likwid-perfctr` and `likwid-mpirun` write at the end: tables of counts, drawn with lines or as CSV (``-O``).
+
+A table begins ``Event|Counter|`` with a column a hardware thread. Regions of the marker API are programs of their own,
+and tables of the same region and events are as many runs. Tables of metrics and of statistics are left out, and so is
+what the program prints.
+"""
+
+import re
+
+import numpy as np
+
+from cmlib.io.perf.formats.lines import as_frame
+from cmlib.io.perf.formats.runs import Totals
+from cmlib.io.perf.grammar import ParseError, shown
+
+NAME = "likwid-perfctr's tables"
+TELLS_SHARES = True
+
+_TABLE = re.compile(r"^(?:\| *)?Event *[|,] *Counter *[|,](?! *Sum *[|,])", re.MULTILINE)
+_REGION = re.compile(
+    r"^(?:TABLE,Region ([^,\n]+), ?Group [0-9]+ Raw,|Region:? ([^,\n]+), Group)", re.MULTILINE
+)
+_SECONDS = re.compile(r"^(?:\| *)?(?:Runtime \(RDTSC\)|RDTSC Runtime) \[s\] *[|,](.*)$", re.MULTILINE)
+_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?")
+_NOTHING = frozenset(["", "-", "nan", "-nan"])
+
+
+def recognises(text):
+    """Whether there is a table of counts."""
+    return bool(_TABLE.search(text))
+
+
+def read(text, interval_ms=None):
+    """Read the counts of all tables, without times."""
+    return as_frame(row for table in _TABLE.finditer(text) for row in _rows(text, table)[0])
+
+
+def remarks(text):
+    """That counts are added up."""
+    return ["Counts of all hardware threads are added up, and of an event that several counters count."]
+
+
+def totals(text):
+    """Each table as a run."""
+    tables = list(_TABLE.finditer(text))
+    regions = [(found.start(), (found[1] or found[2]).strip()) for found in _REGION.finditer(text)]
+    starts = [
+        0,
+        *(_start(text, before, table, regions) for before, table in zip(tables, tables[1:], strict=False)),
+    ]
+    for table, start, end in zip(tables, starts, [*starts[1:], len(text)], strict=True):
+        rows, seconds = _rows(text, table)
+        if rows:
+            region = next((name for at, name in reversed(regions) if start <= at < table.start()), "")
+            told = _seconds(_SECONDS.search(text, start, end)) if np.isnan(seconds) else seconds
+            frame = as_frame(rows).assign(time_s=1.0)
+            yield Totals(text[start:end], frame, region, (told,), remarks=tuple(remarks(text)))
+
+
+def _start(text, before, table, regions):
+    """Where a table begins that follows another: with its region, or its group."""
+    own = [at for at, _ in regions if before.end() < at < table.start()]
+    group = max(
+        text.rfind(f"\n{word}", before.end(), table.start()) + 1 for word in ("Group", "TABLE", "STRUCT")
+    )
+    return own[-1] if own else group or text.rfind("\n", 0, table.start()) + 1
+
+
+def _rows(text, table):
+    """Rows of a table, with counts added up by event, and how long it was counted [s]."""
+    start = text.find("\n", table.start()) + 1
+    n = sum(map(bool, _cells(text[table.start() : start - 1]))) - 2
+    counts, seconds = {}, np.nan
+    while 0 < start < len(text):
+        end = text.find("\n", start)
+        end = len(text) if end < 0 else end
+        line, cells = text[start:end], _cells(text[start:end])
+        if not line.startswith("+"):
+            if len(cells) < 3 or cells[0] in ("TABLE", "STRUCT") or not cells[1]:
+                break
+            if cells[0].endswith("[s]"):
+                seconds = _seconds(_SECONDS.match(line))
+            else:
+                counts.setdefault(cells[0], []).extend(_count(text, start, cell) for cell in cells[2 : n + 2])
+        start = end + 1
+    return [
+        (None, event, _added(parts), 1.0, "J" * event.startswith("PWR_")) for event, parts in counts.items()
+    ], seconds
+
+
+def _cells(line):
+    line = line.rstrip()
+    parts = line.strip("|").split("|") if line.startswith("|") else line.split(",")
+    return [part.strip() for part in parts]
+
+
+def _count(text, start, cell):
+    if cell.lower() in _NOTHING:
+        return np.nan
+    if not _NUMBER.fullmatch(cell):
+        raise ParseError(f"{shown(text, start)} has {cell[:40]!r} for a count.")
+    return float(cell)
+
+
+def _added(parts):
+    counted = [part for part in parts if np.isfinite(part)]
+    return sum(counted) if counted else "<not counted>"
+
+
+def _seconds(found):
+    """The longest of the threads' times; NaN where there is none."""
+    cells = [cell.strip() for cell in re.split(r"[|,]", found[1])] if found else []
+    return max((float(cell) for cell in cells if _NUMBER.fullmatch(cell)), default=np.nan)

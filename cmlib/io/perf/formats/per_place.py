@@ -1,0 +1,92 @@
+"""Counts a CPU, core, die, socket or node (``-A``, ``--per-…``), added up."""
+
+import re
+
+from cmlib.io.perf.formats import for_people
+from cmlib.io.perf.formats.lines import TIME
+from cmlib.io.perf.grammar import ParseError
+from cmlib.io.perf.parsing import parse_rows
+
+NAME = "perf stat -A or --per-…"
+TELLS_SHARES = True
+
+# With -A a CPU; with --per-… a place, and the number of CPUs in it.
+_PLACE = re.compile(
+    rf"^( *(?:{TIME}([,;\t|!]))?)(?:CPU[0-9]+([,;\t|!])|[SN][0-9]+(?:-[A-Z]+[0-9]+)*([,;\t|!])[0-9]+\4)",
+    re.MULTILINE,
+)
+# The same in the table for people.
+_PLACE_FOR_PEOPLE = re.compile(
+    rf"^( *(?:{TIME} +)?)(?:CPU[0-9]+|[SN][0-9]+(?:-[A-Z]+[0-9]+)* +[0-9]+)(?= +[0-9<])", re.MULTILINE
+)
+_NAME = re.compile(r"CPU[0-9]+|[SN][0-9]+(?:-[A-Z]+[0-9]+)*")
+_KEY = re.compile(
+    r'"(?:cpu|core|cluster|cache|die|socket|node)" *: *"([^"\n]*)" *, *(?:"aggregate-number" *: *[0-9]+ *, *)?'
+)
+_DATA = re.compile(r"^ *[^ #\n][^\n]*", re.MULTILINE)
+
+
+def recognises(text):
+    """Whether the first line that is no comment names a place before its count."""
+    first = _DATA.search(text)
+    if not first:
+        return False
+    in_json = first[0].lstrip().startswith("{") and _KEY.search(first[0])
+    return bool(in_json or _PLACE.match(first[0]) or _PLACE_FOR_PEOPLE.match(first[0]))
+
+
+def read(text, interval_ms=None):
+    """Read such counts, and add them up over all places."""
+    first = _DATA.search(text)
+    if _PLACE_FOR_PEOPLE.match(first[0]):
+        rows = for_people.read(_PLACE_FOR_PEOPLE.sub(r"\1", text))
+    else:
+        rows = parse_rows(_KEY.sub("", _PLACE.sub(r"\1", text)))
+    _check_listed_once(rows)
+    columns = list(rows)
+    rows["missing"] = rows["supported"] & rows["value"].isna()
+    rows["running"] = rows["running"].where(rows["supported"])
+    by = rows.groupby(["time_s", "event"], sort=False, dropna=False)
+    added = by.agg(
+        value=("value", lambda values: values.sum(min_count=1)),
+        supported=("supported", "any"),
+        running=("running", "mean"),
+        unit=("unit", "first"),
+        missing=("missing", "any"),
+    ).reset_index()
+    added["value"] = added["value"].mask(added["missing"])
+    added["running"] = added["running"].fillna(0.0).mask(added["missing"], 0.0)
+    return added[columns]
+
+
+def remarks(text):
+    """Which counts are added up."""
+    places = list(dict.fromkeys(filter(None, map(_place_of, text.split("\n")))))
+    if len(places) == 1:
+        return [f"Counts are those of {places[0]}."]
+    return [f"Counts of {len(places)} places, {places[0]} to {places[-1]}, are added up."]
+
+
+def only(text, place):
+    """Leave out the counts of all places but one."""
+    lines = text.splitlines(keepends=True)
+    places = [_place_of(line) for line in lines]
+    if place not in places:
+        known = list(dict.fromkeys(filter(None, places)))
+        raise ParseError(f"line 1: no line counts {place!r}; there are {', '.join(known[:100])}.")
+    return "".join(line for line, own in zip(lines, places, strict=True) if own in (None, place))
+
+
+def _check_listed_once(rows):
+    lines = rows.groupby("time_s", sort=False).size()
+    if len(twice := lines.index[lines >= 2 * lines.median()]) and len(lines) > 2:
+        raise ParseError(f"line 1: the interval that ends at {twice[0]} s is listed twice: remove the copy.")
+
+
+def _place_of(line):
+    """The place that a line counts; None of a comment and the like."""
+    if line.lstrip().startswith("{"):
+        found = _KEY.search(line)
+        return found[1] if found else None
+    found = _PLACE.match(line) or _PLACE_FOR_PEOPLE.match(line)
+    return _NAME.search(found[0])[0] if found else None

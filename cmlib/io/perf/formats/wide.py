@@ -1,0 +1,247 @@
+"""Wide tables: a row an interval, a column an event, a heading of one or two rows (the places counted, the events).
+
+Other tools write them, and scripts that put recordings together: any separator, counts with decimals and exponents,
+columns beside the events (power, load), which are left out. A row's time is when its interval ends; without such a
+column the rows are equally long intervals.
+"""
+
+import itertools
+import re
+
+import numpy as np
+import pandas as pd
+
+from cmlib.io.events import is_event
+from cmlib.io.perf.formats.heading import NUMBER, find_heading, rows_of
+from cmlib.io.perf.formats.lines import COLUMNS, NO_SHARES
+from cmlib.io.perf.formats.runs import Totals
+from cmlib.io.perf.formats.times import ends_of, is_time, step_of, stretched, times_of
+from cmlib.io.perf.grammar import ParseError, shown
+
+NAME = "wide table"
+COUNT, LEVEL = "count", "level"
+TELLS_SHARES = False
+
+_GROUPED = re.compile(r"[0-9]{1,3}(?:,[0-9]{2,3})*,[0-9]{3}(?:\.[0-9]{1,300})?")
+# Columns that name what ran in a row.
+_PROGRAM = frozenset(["program", "benchmark", "bench", "name", "command", "app", "application", "workload"])
+_ROWS_ARE_RUNS = (
+    "No column tells times: a row is taken for a whole run; give --interval-ms where it is an interval."
+)
+_DIGITS = frozenset("0123456789")
+_NOTHING = frozenset(["", "-", "nan", "na", "n/a", "null", "none", "<not counted>", "<not supported>"])
+# Times from here on [s] are since 1970.
+_EPOCH = 1e8
+# Rows from which on counts that only rise are running totals.
+_FEWEST_TOTALS = 20
+# A pause of more intervals than this is the end of a run.
+_LONGEST_PAUSE = 10
+
+
+def recognises(text):
+    """Whether the first lines are a heading that names events and a row of as many numbers."""
+    return find_heading(text, is_event) is not None
+
+
+def read(text, interval_ms=None, columns=None):
+    """Read such a table."""
+    heading = find_heading(text, is_event)
+    lines = list(rows_of(text, heading))
+    columns = columns or {}
+    _check_columns(text, heading, columns)
+    names, counts = _counts(text, heading, lines, columns)
+    times = times_of(text, heading, lines)
+    if times is None and interval_ms is None:
+        raise ParseError(
+            f"{shown(text, heading.start)} names no column of time. Give the length of an interval: --interval-ms N; "
+            "or name the column time_s, time_ms or timestamp."
+        )
+    if times is None:
+        ends = np.arange(1, len(lines) + 1) * interval_ms / 1000
+    else:
+        ends = stretched(ends_of(text, lines, times), interval_ms)
+    is_level = np.array([columns.get(name) == LEVEL for name in names])
+    if _are_totals(counts[:, ~is_level]):
+        counts = np.where(is_level, counts[1:], np.diff(counts, axis=0))
+        ends = ends[1:] - ends[0]
+    counts = np.where(is_level, counts * _lengths(ends)[:, None], counts)
+    return _frame(ends, names, counts)
+
+
+def runs(text):
+    """Cut a table where another run begins: where time goes back, or makes a pause of more than ten intervals.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    list of str
+        Each with the heading; the text itself if there is one run only.
+    """
+    heading = find_heading(text, is_event)
+    lines = list(rows_of(text, heading))
+    times = times_of(text, heading, lines)
+    if times is None or len(times) < 2:
+        return [text]
+    steps = np.diff(times)
+    begins = np.flatnonzero((steps <= 0) | (steps > _LONGEST_PAUSE * step_of(times))) + 1
+    if not len(begins):
+        return [text]
+    at = [heading.end, *(lines[k].start for k in begins), len(text)]
+    return [text[: heading.end] + text[start:end] for start, end in itertools.pairwise(at)]
+
+
+def totals(text, columns=None):
+    """Runs of a table without times, a run a row; of several programs, where a column names them."""
+    heading = find_heading(text, is_event)
+    if heading.places or any(map(is_time, heading.names)):
+        return
+    lines = list(rows_of(text, heading))
+    _check_columns(text, heading, columns or {})
+    names, counts = _counts(text, heading, lines, columns or {})
+    program = next((k for k, name in enumerate(heading.names) if name.lower() in _PROGRAM), None)
+    programs = np.array([line.cells[program] if program is not None else "" for line in lines])
+    starts = [*(line.start for line in lines), len(text)]
+    for name in dict.fromkeys(programs.tolist()):
+        rows = np.flatnonzero(programs == name)
+        yield Totals(
+            "".join(text[starts[row] : starts[row + 1]] for row in rows),
+            _frame(np.arange(1.0, len(rows) + 1), names, counts[rows]),
+            command=name,
+            seconds=(np.nan,) * len(rows),
+            heading=text[: heading.end],
+            remarks=(NO_SHARES, _ROWS_ARE_RUNS, *_left_out(heading, columns or {})),
+        )
+
+
+def timed_rows(text):
+    """Where each row starts and ends in the text, and its time since the beginning of the first interval [s]."""
+    heading = find_heading(text, is_event)
+    lines = list(rows_of(text, heading))
+    times = times_of(text, heading, lines)
+    starts = [line.start for line in lines]
+    ends = np.empty(0) if times is None else ends_of(text, lines, times)
+    return starts, [*starts[1:], len(text)], ends
+
+
+def begin_ns(text):
+    """When the first interval began, since 1970 [ns]; None if the table's times are not from there."""
+    heading = find_heading(text, is_event)
+    times = times_of(text, heading, list(rows_of(text, heading)))
+    if times is None or not len(times) or times[0] < _EPOCH:
+        return None
+    return round((times[0] - step_of(times)) * 1e9)
+
+
+def n_columns(text):
+    """How many columns the heading names."""
+    return len(find_heading(text, is_event).names)
+
+
+def remarks(text, columns=None):
+    """What is left out, and what is added up."""
+    columns = columns or {}
+    heading = find_heading(text, is_event)
+    said = [NO_SHARES]
+    if heading.places:
+        said.append(f"Counts of {', '.join(dict.fromkeys(heading.places))} are added up.")
+    if _are_totals(_counts(text, heading, list(rows_of(text, heading)), {})[1]):
+        said.append(
+            "Every event's counts only rise: they are running totals, and counts are their differences."
+        )
+    said += [
+        f"{name} is kept as a level: per second, it is what the column holds."
+        for name, kind in columns.items()
+        if kind == LEVEL
+    ]
+    return said + _left_out(heading, columns)
+
+
+def _left_out(heading, columns):
+    kept = [is_event(name) or is_time(name) or name in columns for name in heading.names]
+    beside = [name or "(no name)" for name, is_kept in zip(heading.names, kept, strict=True) if not is_kept]
+    return [f"Columns that name no event are left out: {', '.join(dict.fromkeys(beside))}."] if beside else []
+
+
+def _check_columns(text, heading, columns):
+    if unknown := [name for name in columns if name not in heading.names]:
+        raise ParseError(
+            f"{shown(text, heading.start)} names no column {unknown[0]!r}. It names {', '.join(heading.names)}."
+        )
+
+
+def _lengths(ends):
+    """Lengths of the intervals; after a pause, the usual one."""
+    lengths, step = np.diff(ends, prepend=0.0), step_of(ends)
+    return np.where(lengths > 1.5 * step, step, lengths)
+
+
+def _counts(text, heading, lines, columns):
+    """Names of the events and of other columns that are kept, and a row of counts an interval."""
+    wanted = [column for column, name in enumerate(heading.names) if is_event(name) or name in columns]
+    names = [heading.names[column] for column in wanted]
+    counts = np.array([_column(text, heading, lines, column) for column in wanted], dtype=float)
+    counts = counts.T.reshape(len(lines), len(wanted))
+    return _added_up(names, counts) if heading.places else (names, counts)
+
+
+def _are_totals(counts):
+    """Whether all counts rise from row to row, at least two of them, which counts by interval do not do for long."""
+    if len(counts) < _FEWEST_TOTALS:
+        return False
+    rises = np.diff(counts, axis=0)
+    return bool((rises >= 0).all() and (rises > 0).any(axis=0).sum() > 1)
+
+
+def _column(text, heading, lines, column):
+    """Counts of a column, whose commas are all between groups of digits or all before decimals."""
+    cells = [line.cells[column] for line in lines]
+    if _DIGITS.issuperset("".join(cells)) and all(cells):
+        return np.array(cells).astype(float)
+    grouped = [bool(_GROUPED.fullmatch(cell)) for cell in cells]
+    decimal = ["," in cell and not is_grouped for cell, is_grouped in zip(cells, grouped, strict=True)]
+    if any(grouped) and any(decimal):
+        first, other = lines[decimal.index(True)], cells[grouped.index(True)]
+        raise ParseError(
+            f"{shown(text, first.start)} has {first.cells[column][:40]!r} for {heading.names[column]}, and another "
+            f"line {other[:40]!r}: is the comma before decimals, or between groups of digits?"
+        )
+    return [_count(text, line, heading, column) for line in lines]
+
+
+def _count(text, line, heading, column):
+    cell = line.cells[column]
+    if _GROUPED.fullmatch(cell):
+        return float(cell.replace(",", ""))
+    if NUMBER.fullmatch(cell):
+        return float(cell.replace(",", "."))
+    if cell.lower() in _NOTHING:
+        return np.nan
+    raise ParseError(
+        f"{shown(text, line.start)} has {cell[:40]!r} for {heading.names[column]}, which is no count."
+    )
+
+
+def _added_up(names, counts):
+    added = pd.DataFrame(counts.T).groupby(np.array(names), sort=False).sum(skipna=False)
+    return added.index.tolist(), added.to_numpy().T
+
+
+def _frame(ends, names, counts):
+    """A row an interval and event, with rows of nothing counted where the table has a pause."""
+    step = step_of(ends)
+    pauses = np.flatnonzero(np.diff(ends) > 1.5 * step) + 1
+    ends = np.insert(ends, pauses, ends[pauses] - step)
+    counts = np.insert(counts, pauses, np.nan, axis=0)
+    values = counts.ravel()
+    columns = [
+        np.repeat(ends, len(names)),
+        np.tile(np.array(names, dtype=object), len(ends)),
+        values,
+        np.ones(len(values), dtype=bool),
+        np.where(np.isnan(values), 0.0, np.nan),
+        np.full(len(values), "", dtype=object),
+    ]
+    return pd.DataFrame(dict(zip(COLUMNS, columns, strict=True))).astype({"event": "str", "unit": "str"})

@@ -1,0 +1,154 @@
+"""What a line of `perf stat` output can be, as regular expressions.
+
+Machine-readable output comes as fields between separators (``-x``) or as one
+JSON object a line (``-j``). perf quotes nothing and writes numbers as the
+locale does, so ``88,60,msec,task-clock,100,100,00`` is a line like any other.
+It can be read because perf's numbers have a fixed shape: a time has nine
+decimals, a count none or two, a share two and no more than 100, and units don't begin with a digit.
+"""
+
+import itertools
+import re
+from dataclasses import dataclass
+
+from cmlib.errors import CmlibError
+
+_TIME = r"[0-9]{1,12}[.,][0-9]{9}"
+_WHOLE = r"[0-9]{1,300}"
+_UNCOUNTED = "<not counted>|<not supported>"
+_BLANK_OR_COMMENT = r" *+(?:#.*)?"
+_SEPARATOR = r"[\t!$&*+,:;=?@\\^|~]"
+_FIRST_FIELD = re.compile(rf" *+(?:{_TIME}|summary|{_UNCOUNTED}|{_WHOLE}(?:[.,][0-9]+)?)?({_SEPARATOR})")
+_PLACE = r"CPU[0-9]+|[SN][0-9]+(?:-[A-Z]+[0-9]+)*|[^\n]*-[0-9]+"
+_DATA = re.compile(r"^ *+[^ #\r\n]", re.MULTILINE)
+_JSON_PLACE = r'"(?:cpu|core|cluster|cache|die|socket|node|thread|cgroup)" *:'
+
+
+class ParseError(CmlibError, ValueError):
+    """Text that `perf stat` does not write, or not in a form that can be counted on."""
+
+
+@dataclass(frozen=True)
+class Grammar:
+    """How one file's lines read.
+
+    Attributes
+    ----------
+    line : re.Pattern
+        Matches a whole line that perf writes. Groups: time, count or "<not …>",
+        unit, event, share [%]; the event is empty or absent where a line counts none.
+    spread : re.Pattern
+        Matches the beginning of a line that counts one thread or cgroup only, or another place in a file that begins
+        otherwise.
+    decimal : {".", ","}
+        The locale's decimal mark; JSON may have either.
+    separator : str, optional
+        None for JSON.
+    """
+
+    line: re.Pattern
+    spread: re.Pattern
+    decimal: str
+    separator: str | None = None
+
+
+def find_grammar(text):
+    """Find out how a file's lines read from its first lines."""
+    lines = _data_lines(text)
+    first = next(lines, None)
+    if first is None:
+        return None
+    if first[0].lstrip(" ").startswith("{"):
+        return _JSON
+    separator = _FIRST_FIELD.match(first[0])
+    if separator is None:
+        raise ParseError(
+            f"{shown(text, first.start())} does not begin as output of `perf stat` does, with -x, -j or "
+            "without. Record with `perf stat -I 100 -x, -o FILE -- COMMAND`."
+        )
+    grammars = [_separated(separator[1], decimal) for decimal in ".,"]
+    for line in itertools.chain([first], lines):
+        matches = [grammar.line.fullmatch(line[0]) for grammar in grammars]
+        for grammar, match in zip(grammars, matches, strict=True):
+            if match and match[5]:
+                return grammar
+        if not any(matches):
+            return grammars[0]
+    raise ParseError(
+        f"{shown(text, first.start())} counts no event, nor does any other line. Metrics by themselves can't be read, "
+        "nor fields separated by several characters: record with `perf stat -I 100 -x, -o FILE`."
+    )
+
+
+def run_starts(text):
+    """Where each run begins in what ``perf stat --append`` has put together."""
+    starts = [0]
+    for heading in re.finditer("^# started on ", text, re.MULTILINE):
+        if _DATA.search(text, starts[-1], heading.start()):
+            starts.append(heading.start())
+    return starts
+
+
+def shown(text, start):
+    """Name the line that begins at `start`: its number and content."""
+    line = text[start:].partition("\n")[0]
+    content = line if len(line) <= 120 else f"{line[:117]}…"
+    return f"line {text.count(chr(10), 0, start) + 1}, {content!r},"
+
+
+def _data_lines(text):
+    ignored = re.compile(_BLANK_OR_COMMENT)
+    for line in re.finditer(r"[^\n]+", text):
+        if not ignored.fullmatch(line[0]):
+            yield line
+
+
+def _separated(separator, decimal):
+    """Lines of ``-x``: [time] count unit event [variation] runtime share [metric, its unit …]."""
+    s, d = re.escape(separator), re.escape(decimal)
+    decimals = "{2}" if separator == decimal else "+"
+    time = rf" *+(?:({_TIME}){s}|summary{s})?"
+    count = rf"({_WHOLE}(?:{d}[0-9]{decimals})?|{_UNCOUNTED})"
+    unit = rf"((?:[^{s}\n0-9][^{s}\n]*)?)"
+    # Without a name= of its own, cpu/event=0x43,umask=0x4/ is written with its comma.
+    event = r"((?:[^,/\n]++|/[^/\n]*/)*+)" if separator == "," else rf"([^{s}\n]*)"
+    variation = rf"(?:[0-9]+{d}[0-9]{{2}}%{s})?"
+    share = rf"(100{d}00|[0-9]{{1,2}}{d}[0-9]{{2}})"
+    row = f"{time}{count}{s}{unit}{s}{event}{s}{variation}[0-9]+{s}{share}(?:{s}.*)?"
+    # Further metrics of an event, and groups of metrics, come on lines of their own.
+    countless = rf" *+(?:(?:{_TIME}|summary){s})?{s}.*"
+    return Grammar(
+        line=re.compile(rf"^(?:{row}|{countless}|{_BLANK_OR_COMMENT})$", re.MULTILINE),
+        spread=re.compile(rf" *+(?:{_TIME}{s})?(?:{_PLACE}){s}"),
+        decimal=decimal,
+        separator=separator,
+    )
+
+
+def _json():
+    """Lines of ``-j``: the same as a flat object, whose keys always come in this order."""
+    number = rf"{_WHOLE}(?:[.,][0-9]+)?"
+    share = r"(100(?:[.,]0+)?|[0-9]{1,2}(?:[.,][0-9]+)?)"
+    row = ", *".join(
+        [
+            _key("counter-value", f'"({number}|{_UNCOUNTED})"'),
+            _key("unit", r'"([^"\n]*)"'),
+            _key("event", r'"([^"\n]*)"'),
+            rf"(?:{_key('variance', number)}, *)?" + _key("event-runtime", "[0-9]+"),
+            _key("pcnt-running", share) + "(?:,.*)?",
+        ]
+    )
+    timed = rf"(?:{_key('interval', f'({number})')}, *)?{row}"
+    countless = r'(?!.*"counter-value").*'
+    return Grammar(
+        line=re.compile(rf"^(?: *+\{{(?:{timed}|{countless})\}} *|{_BLANK_OR_COMMENT})$", re.MULTILINE),
+        spread=re.compile(rf" *+\{{.*{_JSON_PLACE}"),
+        decimal=",",
+    )
+
+
+def _key(name, value):
+    return rf'"{name}" *: *{value} *'
+
+
+_JSON = _json()

@@ -1,0 +1,129 @@
+"""Which public recordings there are: sets, their licences, and the files of each."""
+
+import functools
+import urllib.parse
+from pathlib import Path
+
+import pandas as pd
+import pooch
+import requests
+import yaml
+from tqdm import tqdm
+
+from cmlib import places
+from cmlib.errors import CmlibError
+from cmlib.io.archive import digest, errors_as, plain, read_file
+
+
+class PublicError(CmlibError):
+    """A public recording that can't be had, or is not what it was."""
+
+
+def sets():
+    """The sets of public recordings that are known."""
+    said = yaml.safe_load((places.public_dir() / "sets.yaml").read_text(encoding="utf-8"))
+    listed = files()
+    shipped = listed["file"].map(lambda name: shipped_file(name).is_file())
+    by_set = listed.assign(shipped=shipped).groupby("set")
+    table = pd.DataFrame(said).T.rename_axis("set")
+    return table.assign(files=by_set.size(), bytes=by_set["bytes"].sum(), shipped=by_set["shipped"].sum())
+
+
+def files(name=None):
+    """The files of a set, or of all."""
+    listed = _all_files()
+    if name is None:
+        return listed
+    if name not in set(listed["set"]):
+        raise PublicError(
+            f"there are no public recordings called {name!r}; there are {', '.join(sorted(set(listed['set'])))} "
+            "(`cmlib fetch --list`)."
+        )
+    return listed[listed["set"] == name].reset_index(drop=True)
+
+
+def shipped_file(name):
+    """Where a file is in the package, if it comes with it."""
+    return places.public_dir() / f"{name}.xz"
+
+
+@functools.cache
+def _all_files():
+    return pd.read_csv(places.public_dir() / "files.csv", dtype={"interval_ms": str}, keep_default_na=False)
+
+
+def read(name):
+    """The original bytes of a file."""
+    found = files().query("file == @name")
+    if found.empty:
+        raise PublicError(f"{name} is no public recording that is known here.")
+    for place in _places(name):
+        if place.exists():
+            return checked(_unpacked(place), found["sha256"].iloc[0], place)
+    return None
+
+
+def cache_dir():
+    """Folder of what was fetched: of this user, shared by all checkouts."""
+    import pooch
+
+    return Path(pooch.os_cache("cmlib")) / "public"
+
+
+def checked(content, sha256, place):
+    """Bytes whose SHA-256 is as it should be."""
+    if digest(content) != sha256:
+        raise PublicError(
+            f"{place} is not the file that was published: its SHA-256 is {digest(content)[:12]}…, and that of the "
+            f"original {sha256[:12]}…. Remove it, and fetch it again."
+        )
+    return content
+
+
+def _places(name):
+    yield shipped_file(name)
+    for folder in filter(None, (places.external_data_dir(), cache_dir())):
+        yield folder / name
+        yield folder / f"{name}.gz"
+        yield folder / f"{name}.xz"
+
+
+def _unpacked(place):
+    with errors_as(PublicError, place):
+        return plain(read_file(place), place)
+
+
+SITE = "https://raw.githubusercontent.com"
+
+
+def fetch(name):
+    """Have all files of a set."""
+    lacking = [row for row in files(name).itertuples() if read(row.file) is None]
+    pooch.get_logger().setLevel("WARNING")
+    for row in tqdm(lacking, f"fetching {name}", unit="file", disable=not lacking):
+        _fetch(row)
+    return [row.file for row in lacking]
+
+
+def _fetch(row):
+    address = "/".join([SITE, row.repository, row.commit, urllib.parse.quote(row.path)])
+    folder, _, name = row.file.rpartition("/")
+    again = (
+        "Fetch it on a machine with a network, and set CMLIB_PUBLIC to the folder that holds it as "
+        + row.file
+    )
+    try:
+        pooch.retrieve(address, f"sha256:{row.sha256}", fname=name, path=cache_dir() / folder)
+    except requests.HTTPError as error:
+        raise PublicError(f"{address} is not there: {error}.") from error
+    except requests.RequestException as error:
+        raise PublicError(f"{address} can't be reached: {_reason(error)}. {again}.") from error
+    except ValueError as error:
+        raise PublicError(f"{address} is not the file that was published: {error}") from error
+
+
+def _reason(error):
+    """The innermost reason: what wraps it repeats the address."""
+    while getattr(error, "reason", None) or (error.args and isinstance(error.args[0], Exception)):
+        error = getattr(error, "reason", None) or error.args[0]
+    return str(error).partition(": ")[2] or str(error)

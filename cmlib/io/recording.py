@@ -1,0 +1,142 @@
+"""A recording: what was counted in one run, whatever counted it, and what follows from its source."""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from cmlib.clean.whole import whole_intervals
+from cmlib.io.archive.runs import VALGRIND, are_totals, knows_shares, source_of
+from cmlib.io.callgrind import INSTRUCTIONS_PER_SECOND
+from cmlib.io.events import second_readings
+
+INSTRUCTIONS = "sim.instructions"
+
+
+class Axis(NamedTuple):
+    """What the rows of a recording lie along, and what its counts become rates of."""
+
+    label: str
+    rate: str
+
+
+# By the name of the index.
+AXES = {
+    "time_s": Axis("time [s]", "per second"),
+    "million_instructions": Axis("instructions executed [million]", "per 1,000 instructions"),
+    "run": Axis("run", "per second"),
+}
+
+
+@dataclass(frozen=True)
+class Recording:
+    """One run of a program, counted by perf, simulated by Callgrind, or imported from elsewhere.
+
+    Attributes
+    ----------
+    meta : dict
+        What was recorded, how and where, as in the recording's metadata file;
+        of lines completed by what :func:`cmlib.io.store.load` says.
+    counts : DataFrame, shape (n_intervals, n_events)
+        Events per interval as perf prints them, NaN where not counted. The index is the interval's end:
+        `time_s` [s], `million_instructions` where no clock ran, or the number of the `run` whose totals they
+        are. Columns are events.
+    running : DataFrame, shape (n_intervals, n_events)
+        Share of the time each event was counted, 0 to 1; NaN where the file that was imported told none.
+    interval_s : Series, shape (n_intervals,)
+        Lengths of the intervals [s]; the last one is shorter. Of a simulated run [10⁹ instructions].
+    counts_again, running_again : DataFrame, shape (n_intervals, n_readings)
+        Second readings of events that the run counted twice, columns ``EVENT#2``: the same as `counts` and
+        `running`, in other groups of a multiplexed run. They judge its errors, and are no further events.
+    """
+
+    meta: dict
+    counts: pd.DataFrame
+    running: pd.DataFrame
+    interval_s: pd.Series
+    counts_again: pd.DataFrame = field(default_factory=pd.DataFrame)
+    running_again: pd.DataFrame = field(default_factory=pd.DataFrame)
+
+    @property
+    def source(self):
+        """What counted: ``perf``, ``callgrind``, or ``imported`` where perf did so elsewhere."""
+        if source_of(self.meta) == VALGRIND:
+            return "callgrind"
+        return "imported" if self.meta.get("imported") else "perf"
+
+    @property
+    def simulated(self):
+        """Whether counts are simulated, and stand beside no measured ones."""
+        return self.source == "callgrind"
+
+    @property
+    def kind(self):
+        """How events shared the counters, in a word for tables."""
+        modes = {"ocoe": "OCOE", "mlpx": "MLPX"}
+        return "simulated" if self.simulated else modes.get(self.meta["mode"], "shares not known")
+
+    @property
+    def axis(self):
+        """What its intervals lie along: an :class:`Axis`."""
+        axis = AXES[self.counts.index.name]
+        # Where nothing tells how long runs took, a second stands for each.
+        timed = not self.holds_totals or "duration_time" in self.counts
+        return axis if timed else axis._replace(rate="per run")
+
+    @property
+    def holds_totals(self):
+        """Whether an interval is a whole run."""
+        return are_totals(self.meta)
+
+    @property
+    def machine(self):
+        """Facts of the machine by name; empty where none is known."""
+        return self.meta.get("machine") or {}
+
+    @property
+    def knows_shares(self):
+        """Whether it is known for which share of each interval an event was counted."""
+        return knows_shares(self.meta)
+
+    @property
+    def studied(self):
+        """Its events without the pinned ones, unless there are no others."""
+        others = [event for event in self.counts if event not in self.meta["pinned"]]
+        return others or list(self.counts)
+
+    def whole(self):
+        """Counts and running shares without the last interval, where that was cut short."""
+        if self.holds_totals:
+            return self.counts, self.running
+        whole = whole_intervals(self.interval_s)
+        return self.counts[whole], self.running[whole]
+
+    def rates(self):
+        """Events by whole intervals, in the unit that `axis` names."""
+        counts, _ = self.whole()
+        if self.simulated:
+            return 1000 * counts.div(counts[INSTRUCTIONS], axis=0)
+        return counts.div(self.interval_s[counts.index], axis=0)
+
+
+def make_recording(meta, counts, running, interval_s=None):
+    """A recording of counts along `time_s` as its file has them, second readings among them."""
+    time = counts.index.to_numpy()
+    lengths = np.diff(time, prepend=0.0) if interval_s is None else interval_s
+    index = counts.index
+    if source_of(meta) == VALGRIND:
+        index = by_instructions(counts).index
+    elif are_totals(meta):
+        index = pd.RangeIndex(1, len(counts) + 1, name="run")
+    counts, running = counts.set_axis(index), running.set_axis(index)
+    lengths = pd.Series(lengths, index, name="interval_s")
+    again = list(second_readings(counts.columns))
+    first = [event for event in counts if event not in again]
+    return Recording(meta, counts[first], running[first], lengths, counts[again], running[again])
+
+
+def by_instructions(frame):
+    """Index what has Callgrind's time, a second for 10⁹ instructions, by millions of instructions."""
+    index = pd.Index(frame.index * INSTRUCTIONS_PER_SECOND / 1e6, name="million_instructions")
+    return frame.set_axis(index, axis=0)

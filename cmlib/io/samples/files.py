@@ -1,0 +1,120 @@
+"""Samples and lines on disk: what perf printed or a table of lines, and the metadata that makes it exist."""
+
+import contextlib
+import gzip
+from pathlib import Path
+
+import pandas as pd
+
+from cmlib import places
+from cmlib.errors import CmlibError, NothingRecordedError
+from cmlib.io.archive import as_text, digest, errors_as, read_object, settle, working_folder
+
+SCHEMA = 1
+LINES, SAMPLES = ".csv", ".txt.gz"
+_HOW = "Such files are written by `cmlib record NAME --samples`; move anything else out of the samples."
+
+
+class SampleError(CmlibError):
+    """Samples could not be recorded, or not be read."""
+
+
+def read_lines(out):
+    """Read stored lines."""
+    table = Path(f"{out}{LINES}")
+    meta = read_metadata(table)
+    if meta is None:
+        raise SampleError(f"no lines at {out}: {out}.json does not exist.")
+    return pd.read_csv(table), meta
+
+
+def read_metadata(table):
+    """Metadata of a stored file, None where there are none."""
+    table = Path(table)
+    description = table.with_name(table.name.removesuffix(SAMPLES).removesuffix(LINES) + ".json")
+    if not description.exists():
+        return None
+    with errors_as(SampleError, table):
+        meta = read_object(description, "the metadata of samples", _HOW)
+        if not table.exists():
+            raise SampleError(f"{table} does not exist, and {description.name} describes it.")
+        checksum = digest(table)
+    if checksum != meta.get("sha256"):
+        raise SampleError(
+            f"{table} is not the file that was written: its checksum is not the one in {description}."
+        )
+    return meta
+
+
+@contextlib.contextmanager
+def draft(out, suffix):
+    """Write a table so that it exists in full, with its metadata, or not at all."""
+    table, description = Path(f"{out}{suffix}"), Path(f"{out}.json")
+    if description.exists():
+        raise SampleError(
+            f"{description} exists, and recordings are never overwritten: name another, or move it away."
+        )
+    metadata = {}
+    with errors_as(SampleError, table.parent):
+        table.parent.mkdir(parents=True, exist_ok=True)
+    with errors_as(SampleError, table.parent), working_folder(table) as folder:
+        partial = folder / table.name
+        with _opened(partial, suffix) as file:
+            yield file, metadata, folder
+        text = as_text({"schema": SCHEMA, **metadata, "sha256": digest(partial)}, description)
+        (folder / description.name).write_text(text, encoding="utf-8")
+        settle(partial, table)
+        settle(folder / description.name, description)
+
+
+def _opened(partial, suffix):
+    if suffix == SAMPLES:
+        return gzip.open(partial, "wb")
+    return open(partial, "w", encoding="utf-8", newline="")
+
+
+def samples_dir():
+    """Folder of the sample streams and lines that are kept: a sub-folder a program with its input."""
+    return places.data_dir() / "samples"
+
+
+KINDS = ("hardware", "software")
+
+
+def find_streams(folder=None, kind="auto"):
+    """List the sample streams that are kept."""
+    folder = Path(folder or samples_dir())
+    frame = pd.DataFrame(
+        [_row(path) for path in sorted(folder.glob(f"*/*{SAMPLES}"))],
+        columns=["name", "kind", "path", "period", "n_samples", "n_lost", "events", "command", "date"],
+    )
+    wanted = next((k for k in KINDS if (frame["kind"] == k).any()), None) if kind == "auto" else kind
+    streams = frame[frame["kind"] == wanted].reset_index(drop=True)
+    if streams.empty:
+        what = "" if kind == "auto" else f"{kind} "
+        raise NothingRecordedError(
+            f"no {what}sample stream is recorded yet: run `cmlib record-samples"
+            f"{' --software' if kind == 'software' else ''}`"
+        )
+    return streams
+
+
+def find_lines(folder=None, kind="software"):
+    """List what was kept as lines while the programs ran."""
+    columns = ["n_samples", "n_lines", "n_lost", "duration_s", "own_s"]
+    rows = []
+    for path in sorted(Path(folder or samples_dir()).glob(f"*/{kind}-lines-*{LINES}")):
+        meta = read_metadata(path)
+        rows.append({"name": path.parent.name, "path": path.with_suffix("")} | {c: meta[c] for c in columns})
+    return pd.DataFrame(rows, columns=["name", "path", *columns])
+
+
+def _row(path):
+    meta = read_metadata(path) or {}
+    return {
+        "name": path.parent.name,
+        "kind": path.name.partition("-")[0],
+        "path": path,
+        "events": tuple(meta.get("events", ())),
+        **{key: meta.get(key) for key in ("period", "n_samples", "n_lost", "command", "date")},
+    }

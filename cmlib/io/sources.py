@@ -1,0 +1,229 @@
+"""A file that was recorded elsewhere: the runs in it, and what it tells of them."""
+
+import contextlib
+import itertools
+import re
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+
+import numpy as np
+
+from cmlib.io import events, perf
+from cmlib.io.archive import errors_as, plain, read_file
+from cmlib.io.archive.programs import RecordError
+from cmlib.io.archive.runs import RUNS, UNKNOWN
+from cmlib.io.perf.foreign import recognise
+from cmlib.io.plausible import check_plausible, check_size
+
+_GZIP = b"\x1f\x8b"
+
+
+@dataclass(frozen=True)
+class Source:
+    """A run in a file, and what the file tells of it.
+
+    Attributes
+    ----------
+    file : pathlib.Path
+    raw : bytes
+    compressed : bytes or None
+        The same, if it came so.
+    facts : dict
+        Metadata.
+    remark : str
+        On what was left out, added up or taken for granted.
+    mark : str
+        Name of the mark that the run lies between; empty without marks.
+    """
+
+    file: Path
+    raw: bytes
+    compressed: bytes | None
+    facts: dict
+    remark: str
+    mark: str = ""
+
+
+def read_sources(files, machine, *, mode=None, interval_ms=None, columns=None, place="", marks=()):
+    """Read the runs of some files: intervals of one run each, and of whole runs all that counted the same together."""
+    known = {"mode": mode, "interval_ms": interval_ms, "columns": columns or None}
+    sources, whole = [], []
+    for file in map(Path, files):
+        with errors_as(RecordError, file):
+            content = read_file(file)
+            raw = plain(content, file)
+        if not marks:
+            check_size(file, raw)
+        if told := recognise(raw):
+            raise RecordError(f"{file} {told}")
+        try:
+            text = raw.decode("utf-8", "surrogateescape")  # back to the same bytes
+            text = perf.at_place(text, place) if place else text
+            found = [] if marks else perf.totals(text, columns, rows_are_runs=interval_ms is None)
+            parts = [] if found else perf.split_runs(text)
+        except ValueError as error:
+            raise RecordError(f"{file} is not output of perf stat that can be read: {error}") from error
+        packed = content if content.startswith(_GZIP) and not place else None
+        if found:
+            whole.append((file, text if place or len(found) == 1 else "", packed, found))
+        elif marks:
+            sources += _marked(file, parts, marks, machine, known)
+        else:
+            sources += _parts(file, parts, packed, machine, known)
+    return sources + _totals(whole, machine, known)
+
+
+def _totals(whole, machine, known):
+    """Runs of each program, from all files: named by their commands where one file holds several programs."""
+    several = any(len({one.command for one in found}) > 1 for *_, found in whole)
+    names = perf.program_names([one.command for *_, found in whole for one in found]) if several else {}
+    groups = {}
+    for file, text, packed, found in whole:
+        for one in found:
+            key = names.get(one.command, ""), one.heading, tuple(one.frame["event"].unique())
+            groups.setdefault(key, []).append((file, text, packed, one))
+    sources = []
+    for (mark, heading, _), members in groups.items():
+        members = list({one.text: (file, text, packed, one) for file, text, packed, one in members}.values())
+        file, text, packed, _ = members[0]
+        runs = perf.joined([one for *_, one in members])
+        alone = len(members) == 1 and text
+        raw = (text if alone else heading + runs.text).encode("utf-8", "surrogateescape")
+        n = len(runs.seconds)
+        said = [f"Counts are totals of {n} run{'s' * (n > 1)}.", *runs.remarks]
+        source = _source(
+            file, raw, packed if alone else None, machine, known, perf.as_intervals([runs]), said
+        )
+        sources.append(replace(source, mark=mark, facts=source.facts | {"axis": RUNS, "interval_ms": 1000}))
+    return sources
+
+
+def _parts(file, parts, packed, machine, known):
+    if len(parts) == 1:
+        return [_source(file, parts[0].encode("utf-8", "surrogateescape"), packed, machine, known)]
+    kept = list(dict.fromkeys(parts))
+    n_copies = len(parts) - len(kept)
+    copies = f"{n_copies} of the file's {len(parts)} runs are copies of others." if n_copies else ""
+    sources = [_source(file, part.encode("utf-8", "surrogateescape"), None, machine, known) for part in kept]
+    return [replace(source, remark=f"{source.remark} {copies}".strip()) for source in sources]
+
+
+def _marked(file, parts, marks, machine, known):
+    """A run a mark, of the whole intervals within it."""
+    found = []
+    for part, mark in itertools.product(parts, marks):
+        try:
+            begin_ns = perf.begin_ns(part)
+            piece = perf.cut(part, *mark.seconds(begin_ns))
+        except ValueError as error:
+            raise RecordError(f"{file} can't be cut at marks: {error}") from error
+        if mark.is_since_1970() and begin_ns is None:
+            raise RecordError(
+                f"{file} does not tell when it began, so a mark in time since 1970 ({mark.name}) has no place in it: "
+                "give marks in seconds since the recording began."
+            )
+        if piece is not None:
+            started = {"start_s": piece.start_s}
+            source = _source(
+                file, piece.text.encode("utf-8", "surrogateescape"), None, machine, known | started
+            )
+            found.append(replace(source, mark=mark.name))
+    if not found:
+        raise RecordError(f"{file}: no whole interval lies within any of the {len(marks)} marks.")
+    missed = [mark.name for mark in marks if mark.name not in {source.mark for source in found}]
+    said = f" No whole interval lies within {', '.join(dict.fromkeys(missed))}." if missed else ""
+    return [replace(source, remark=f"{source.remark}{said}".strip()) for source in found]
+
+
+def _source(file, raw, compressed, machine, known, frame=None, remarks=None):
+    """A run, read already where `frame` is given, with what there is to say of it."""
+    text = raw.decode(errors="replace")
+    check_size(file, raw)
+    try:
+        if frame is None:
+            frame = perf.parse_stat(text, interval_ms=known["interval_ms"], columns=known["columns"])
+            remarks = perf.about(text, columns=known["columns"]).remarks
+        counts, running = perf.series(frame)
+    except ValueError as error:
+        raise RecordError(f"{file} is not interval output of one run of perf stat: {error}") from error
+    if frame.empty:
+        raise RecordError(
+            f"{file} holds no counts: record it with `perf stat -I 100 -x, -o FILE -- COMMAND`, or without -I."
+        )
+    check_plausible(file, frame)
+    counts.index = running.index = counts.index - known.get("start_s", 0.0)
+    _check_event_names(file, counts)
+    names = events.translate(counts, machine)
+    facts = _facts(frame, counts.rename(columns=names), running.rename(columns=names), names, text)
+    facts |= {key: value for key, value in known.items() if value is not None}
+    facts |= {"running_shares": not frame["running"].isna().any(), "names": names}
+    renamed = [f"{there} is taken for {here}." for there, here in names.items() if there.lower() != here]
+    return Source(file, raw, compressed, facts, _printable(" ".join([*remarks, *renamed])))
+
+
+def _printable(text):
+    """Text without what a terminal takes for orders, such as a cgroup's name may hold."""
+    return "".join(character if character.isprintable() else "\ufffd" for character in text)
+
+
+def _check_event_names(file, names):
+    for name in names:
+        if not name.isprintable() or "<" in name or ">" in name:
+            raise RecordError(
+                f"{file} counts an event named {name!r}, with control characters or angle brackets, which no event "
+                "of perf's has: was the file edited? Import it as perf wrote it, or rename the event in a copy."
+            )
+
+
+def _facts(frame, counts, running, names, text):
+    bases = {event: events.base_name(event) for event in frame["event"].unique()}
+    written = {names.get(base, base): event for event, base in bases.items()}
+    modifiers = {
+        name: event.rpartition(":")[2]
+        for name, event in written.items()
+        if event == f"{bases[event]}:{event.rpartition(':')[2]}"
+    }
+    pinned = [name for name, modifier in modifiers.items() if "D" in modifier and name in counts]
+    pinned = pinned or [name for name in ("instructions", "cycles") if name in counts]
+    others = [name for name in counts if name not in pinned]
+    again = events.second_readings(counts)
+    times = counts.index.to_numpy()
+    return {
+        "mode": _mode(counts, running),
+        "pinned": pinned,
+        "groups": _groups(running[others]),
+        "modifier": next((modifier.replace("D", "") for modifier in modifiers.values()), None),
+        "interval_ms": max(1, round(1000 * np.diff(times, prepend=0.0)[: max(len(times) - 1, 1)].min())),
+        "encodings": {name: written.get(again.get(name, name), name) for name in others},
+        "separator": _separator(text),
+        "date": _started(text),
+        "duration_s": float(times[-1]),
+    }
+
+
+def _mode(counts, running):
+    if (running.isna() & counts.notna()).any(axis=None):
+        return UNKNOWN
+    return "ocoe" if running.where(counts.notna()).min(axis=None) >= 1 else "mlpx"
+
+
+def _groups(running):
+    """Neighbouring events that ran for the same share of every interval."""
+    shares = {event: running[event].to_numpy().tobytes() for event in running}
+    return [list(group) for _, group in itertools.groupby(shares, key=shares.get)]
+
+
+def _separator(text):
+    line = next(line for line in text.splitlines() if line.strip() and not line.startswith("#"))
+    if line.lstrip().startswith("{"):
+        return "json"
+    return next((mark for mark in (";", "\t") if mark in line), ",")
+
+
+def _started(text):
+    """When perf says it started, in the time of that machine (ISO); None if it does not say."""
+    if found := re.search(r"^# started on (.+)$", text, re.M):
+        with contextlib.suppress(ValueError):
+            return datetime.strptime(found[1].strip(), "%a %b %d %H:%M:%S %Y").isoformat()
+    return None

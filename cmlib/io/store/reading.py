@@ -1,0 +1,182 @@
+"""What is in the store."""
+
+import difflib
+import json
+
+import numpy as np
+import pandas as pd
+import sqlalchemy as sa
+
+from cmlib.compress import intervals
+from cmlib.io.events import second_readings
+from cmlib.io.recording import Recording, make_recording
+from cmlib.io.store.database import REFUSED, RUNS, lines_table, reading, series_table
+from cmlib.io.store.raw import MODE as LINES
+from cmlib.io.store.raw import find_sources
+from cmlib.io.store.urls import StoreError
+
+
+def runs(url=None, *, program=None, set=None, mode=None):
+    """List the runs in the store.
+
+    Parameters
+    ----------
+    url : str, optional
+        Of the store; the SQLite file among the results by default.
+    program, set, mode : str, optional
+        Only runs with these.
+
+    Returns
+    -------
+    DataFrame
+        A row a run, by program, set, pass and part: run_id (such as
+        ``gcc/ocoe-p0-00``), program, set, mode, pass, part, run, command, date,
+        interval_ms, duration_s, exit_code, source (``perf``, or ``valgrind`` where counts are simulated),
+        axis (``time``, or ``runs`` where an interval is a whole run), condition (empty, or what the program's name
+        ends with), running_shares, n_intervals, n_events, events (a tuple of names), series_table. Date and exit code
+        may be missing in runs imported from elsewhere; running_shares is False where the file told none.
+
+    Raises
+    ------
+    StoreError
+        If there is no store, or of another version; says how to make it.
+    """
+    wanted = {"program": program, "set": set, "mode": mode}
+    conditions = [RUNS.c[key] == value for key, value in wanted.items() if value is not None]
+    columns = [column for column in RUNS.columns if column.name != "meta"]
+    with reading(url) as connection:
+        rows = connection.execute(sa.select(*columns).where(*conditions)).mappings().all()
+    frame = pd.DataFrame(rows, columns=[column.name for column in columns])
+    frame = frame.sort_values(["program", "set", "pass", "part"], ignore_index=True)
+    frame["events"] = [tuple(_split(json.loads(events))[0]) for events in frame["events"]]
+    frame["n_events"] = frame["events"].map(len)
+    return frame.astype({"exit_code": "Int64", "running_shares": bool})
+
+
+def refused(url=None):
+    """List the recordings that could not be stored."""
+    with reading(url) as connection:
+        rows = connection.execute(sa.select(REFUSED.c.name, REFUSED.c.reason).order_by(REFUSED.c.name)).all()
+    return pd.DataFrame(rows, columns=["name", "reason"])
+
+
+def machines(url=None):
+    """Where the runs in the store were recorded."""
+    with reading(url) as connection:
+        stored = connection.execute(sa.select(RUNS.c.run_id, RUNS.c.meta).order_by(RUNS.c.run_id)).all()
+    return {run_id: json.loads(meta).get("machine") or {} for run_id, meta in stored}
+
+
+def load(url, run_id):
+    """Load one run.
+
+    Parameters
+    ----------
+    url : str or None
+        Of the store; None for the SQLite file among the results.
+    run_id : str
+        Such as ``gcc/ocoe-p0-00``.
+
+    Returns
+    -------
+    Recording
+        Of lines, the counts between equal steps of the timer, read back by
+        :func:`cmlib.compress.intervals`: as many as there are lines, because
+        finer ones would repeat a line's rate and tell nothing new. The timer is
+        the first column. Lines don't keep the clock: `time_s` gives each
+        step an equal part of the run's duration. All events were counted all the time.
+
+    Raises
+    ------
+    StoreError
+        If there is no store, or no such run in it; names the nearest.
+    """
+    row, cells = _fetch(url, run_id)
+    events, meta = json.loads(row["events"]), json.loads(row["meta"])
+    if row["mode"] == LINES:
+        return _from_lines(meta, _as_lines(events, cells), events[0])
+    n = row["n_events"]
+    values = np.array(cells, dtype=float)
+    index = pd.Index(values[:, 0], name="time_s")
+    counts, running = (
+        pd.DataFrame(values[:, at], index, events) for at in (slice(2, 2 + n), slice(2 + n, None))
+    )
+    return make_recording(meta, counts, running, values[:, 1])
+
+
+def load_lines(url, run_id):
+    """Load the lines themselves of a run that was kept as lines."""
+    row, cells = _fetch(url, run_id)
+    if row["mode"] != LINES:
+        raise StoreError(
+            f"run {run_id!r} was recorded in intervals (mode {row['mode']}) and has no lines; "
+            f'runs that have are listed by `cmlib.io.store.runs(mode="{LINES}")`.'
+        )
+    events = json.loads(row["events"])
+    return _as_lines(events, cells), events[0]
+
+
+def is_current(recordings_dir=None, url=None, *, samples_dir=None):
+    """Whether the store holds exactly the recordings that there are."""
+    try:
+        with reading(url) as connection:
+            stored = connection.execute(sa.select(RUNS.c.run_id, RUNS.c.meta)).all()
+            left_out = dict(connection.execute(sa.select(REFUSED.c.name, REFUSED.c.state)).all())
+    except StoreError:
+        return False
+    recorded, refused = {}, {}
+    for source in find_sources(recordings_dir, samples_dir):
+        if source.problem or source.name in left_out:
+            refused[source.name] = source.state()
+        else:
+            recorded[id_of(source.meta)] = source.meta
+    return refused == left_out and recorded == {name: json.loads(meta) for name, meta in stored}
+
+
+def id_of(meta):
+    """Name of a run in the store, such as ``gcc/ocoe-p0-00``."""
+    return f"{meta['program']}/{meta['run']}"
+
+
+def _fetch(url, run_id):
+    """A run's row of the first level and all rows of its second."""
+    with reading(url) as connection:
+        row = connection.execute(sa.select(RUNS).where(RUNS.c.run_id == run_id)).mappings().first()
+        if row is None:
+            raise StoreError(_unknown(run_id, connection.execute(sa.select(RUNS.c.run_id)).scalars().all()))
+        shape = lines_table if row["mode"] == LINES else series_table
+        table = shape(row["series_table"], row["n_events"])
+        return row, connection.execute(sa.select(table).order_by(*list(table.c)[:2])).all()
+
+
+def _split(events):
+    """Events, and second readings of them."""
+    again = second_readings(events)
+    return [event for event in events if event not in again], list(again)
+
+
+def _as_lines(events, cells):
+    fitted = [f"{what}:{event}" for event in events[1:] for what in ("slope", "intercept")]
+    return pd.DataFrame(np.array(cells, dtype=float), columns=["x_start", "x_end", *fitted])
+
+
+def _from_lines(meta, lines, timer):
+    n, duration = len(lines), meta["duration_s"]
+    index = pd.Index(duration * np.arange(1, n + 1) / n, name="time_s")
+    counts = intervals(lines, timer, n=n).set_axis(index)
+    return Recording(
+        meta=meta,
+        counts=counts,
+        running=pd.DataFrame(1.0, index, counts.columns),
+        interval_s=pd.Series(duration / n, index, name="interval_s"),
+    )
+
+
+def _unknown(run_id, known):
+    near = difflib.get_close_matches(run_id, known, n=3)
+    hint = (
+        f"Did you mean {', '.join(near)}?"
+        if near
+        else "See `cmlib.io.store.runs()`, or `cmlib store rebuild` after recording."
+    )
+    return f"there is no run {run_id!r} among the {len(known)} in the store. {hint}"

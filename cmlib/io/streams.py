@@ -1,0 +1,103 @@
+"""Streams of cumulative counts that others have published: a sample each so many instructions, a file each run."""
+
+import io
+import re
+from pathlib import Path
+
+import pandas as pd
+
+from cmlib import places
+from cmlib.io.archive import plain, read_file
+from cmlib.io.public.registry import PublicError, cache_dir
+
+# Of each set, what the path of a file says: the case (a program with its input), and which of its runs it is.
+_PATHS = {
+    "spec-llc": r"(?P<case>[^/]+)\.data\.(?P<run>\d+)\.txt",
+    "spec2000": r"(?P<run>[^/]+)/(?P<case>[^/]+)\.gcc\.sse3\.perf",
+    "dnn-layers": r"auto_(?P<run>\d+)_(?P<case>[^/_]+)_list\d+_data\.csv",
+}
+_NAMES = {
+    "cpu_cycles": "cycles",
+    "cache_ll_access_r": "LLC-loads",
+    "cache_ll_miss_r": "LLC-load-misses",
+    "cache_ll_access_w": "LLC-stores",
+    "cache_ll_miss_w": "LLC-store-misses",
+}
+_PACKED = (".xz", ".gz")
+
+
+def find_runs(name, folder=""):
+    """Files of a set of streams, wherever they are.
+
+    Parameters
+    ----------
+    name : {"spec-llc", "spec2000", "dnn-layers"}
+        Of the set.
+    folder : path, optional
+        With files whose names have the set's form; by default the set's own in ``$CMLIB_PUBLIC``, and in the cache that
+        ``cmlib fetch`` fills.
+
+    Returns
+    -------
+    DataFrame
+        ``case``, the program with its input; ``run``; ``path``. Sorted; without a row where nothing is there.
+    """
+    roots = (
+        [Path(folder)]
+        if folder
+        else [place / name for place in (places.external_data_dir(), cache_dir()) if place]
+    )
+    rows = {}
+    for path in (path for root in roots for path in sorted(root.rglob("*")) if path.is_file()):
+        match = re.search(f"(?:^|/){_PATHS[name]}$", _unpacked_name(path))
+        if match:
+            rows.setdefault((match["case"].replace(".static", ""), match["run"]), path)
+    return pd.DataFrame([(*key, path) for key, path in sorted(rows.items())], columns=["case", "run", "path"])
+
+
+def read_run(path):
+    """Cumulative counts of one file.
+
+    Parameters
+    ----------
+    path : path
+        A table below a header of ``#PERF_COUNT_HW_…`` names, or perfmon2's ``task_smpl``; plain, gzipped or as xz.
+
+    Returns
+    -------
+    DataFrame
+        A row a sample, a column an event, the first one that which times the samples; samples after which it has not
+        grown are left out.
+
+    Raises
+    ------
+    PublicError
+        If the file is of neither form.
+    """
+    text = plain(read_file(Path(path)), Path(path)).decode("latin-1")
+    if text.startswith("#PERF_COUNT_HW_"):
+        header, _, rows = text.partition("\n")
+        names = [name.lstrip("#") for name in header.split()]
+        counts = pd.read_csv(io.StringIO(rows), sep=r"\s+", names=names, header=None)
+    elif "PERF_COUNT_HW_" in text[:1000]:
+        lines = re.findall(r"^\t(\d+) (\S+) \(", text, flags=re.MULTILINE)
+        columns = {}
+        for count, name in lines:
+            columns.setdefault(name, []).append(int(count))
+        counts = pd.DataFrame({name: pd.Series(column) for name, column in columns.items()})
+    else:
+        raise PublicError(
+            f"{path} is no stream of counts: it begins with {text[:40]!r}, and with no names of events."
+        )
+    counts = counts.rename(columns=_event).apply(pd.to_numeric, errors="coerce").dropna()
+    return counts[counts.iloc[:, 0].diff().fillna(1) > 0].reset_index(drop=True) if len(counts) else counts
+
+
+def _event(name):
+    """``PERF_COUNT_HW_CACHE_LL_MISS_R`` as perf calls it; another tool's own name in small letters."""
+    short = name.partition(":")[0].lower().removeprefix("perf_count_hw_")
+    return _NAMES.get(short, short)
+
+
+def _unpacked_name(path):
+    return path.as_posix().removesuffix(path.suffix if path.suffix in _PACKED else "")

@@ -1,0 +1,228 @@
+"""Fuse runs that counted different events into one matrix and its IPC."""
+
+import numpy as np
+import pandas as pd
+
+from cmlib.errors import UnfitRecordingError
+from cmlib.rank.leaks import is_named_leak, require_ipc
+
+_MOST_STEPS = 200
+
+
+def stack_runs(runs, *, per=None, leave_out=()):
+    """Put runs one below the other; what a run did not count is zero.
+
+    Every run keeps its own rows and its own IPC. An event counted by several
+    runs has one column; the rest of the matrix is filled with zeros, which makes
+    it block-diagonal (GBRT paper, §3.1, Eq. 1 and 2, Fig. 3).
+
+    Parameters
+    ----------
+    runs : sequence of DataFrame
+        Cleaned counts of one run each: a row an interval, a column an event, with
+        ``instructions`` and ``cycles``. An event that a run never counted (all
+        NaN) is no event of that run.
+    per : str, optional
+        What counts are divided by in their own interval: "cycles", "instructions" or
+        another column that every run has. By default nothing, as in the paper.
+    leave_out : collection of str, optional
+        Events to keep out besides those that :func:`cmlib.rank.leaks.is_named_leak` tells.
+
+    Returns
+    -------
+    X : DataFrame of float, shape (sum of intervals, events)
+        Index: ``run`` (position in `runs`) and ``progress`` (share of the run's
+        instructions retired by the middle of the interval).
+    ipc : Series of float
+        Instructions per cycle of each row.
+
+    Raises
+    ------
+    ValueError
+        If a run lacks instructions or cycles, has fewer than 2 intervals, or
+        has NaN in an event that it did count (clean it first).
+    """
+    tables, ipcs = [], []
+    for number, run in enumerate(_checked(runs)):
+        retired = run["instructions"].cumsum() - run["instructions"] / 2
+        rows = pd.MultiIndex.from_product(
+            [[number], retired / run["instructions"].sum()], names=["run", "progress"]
+        )
+        run = run.set_axis(rows)
+        tables.append(_rates(run, per, leave_out))
+        ipcs.append(run["instructions"] / run["cycles"])
+    return pd.concat(tables).fillna(0.0), pd.concat(ipcs).rename("ipc")
+
+
+def align_runs(runs, n_steps=None, *, per="cycles", leave_out=()):
+    """Align runs of one program by progress; the matrix is dense.
+
+    Every run did the same work, so the same share of its retired instructions is
+    the same place in the program. Each run's cumulative counts are interpolated
+    at equal shares of its own instructions; the differences, divided by the run's
+    own cycles in that step, are the rates of the step. An event that several runs
+    counted takes their mean, and so does IPC over all runs.
+
+    Parameters
+    ----------
+    runs : sequence of DataFrame
+        As in :func:`stack_runs`.
+    n_steps : int >= 2, optional
+        Rows of the result. By default as many as the shortest run has intervals,
+        but 200 at most: more steps than intervals are interpolation, and then a
+        row tells what its neighbours are.
+    per : str or None, default "cycles"
+        What a step's counts are divided by, as in :func:`stack_runs`. None: counts of a step.
+    leave_out : collection of str, optional
+        As in :func:`stack_runs`.
+
+    Returns
+    -------
+    X : DataFrame of float, shape (n_steps, events)
+        Index: ``progress``, the middle of the step [share of instructions, 0–1].
+    ipc : Series of float
+        Mean over runs of instructions per cycle in the step.
+
+    Raises
+    ------
+    ValueError
+        As in :func:`stack_runs`; also if a run retired less than half or more than
+        twice the median run's instructions: then it did not do the same work.
+
+    Notes
+    -----
+    The mean IPC by progress hardly changes from pass to pass, so that a model may
+    learn the place instead of the events. Judge it beside ``holdout_repeat`` among the
+    baselines of :func:`cmlib.rank.refine`.
+
+    Examples
+    --------
+    Two runs of gcc that counted different events, cut into twenty steps of equal instructions:
+
+    >>> import gzip
+    >>> from cmlib.io import perf
+    >>> files = [f"data/recordings/gcc/ocoe-p0-0{run}.csv.gz" for run in range(2)]
+    >>> texts = [gzip.open(file, "rt").read() for file in files]
+    >>> runs = [perf.series(perf.parse_stat(text))[0] for text in texts]
+    >>> X, ipc = align_runs(runs, n_steps=20)
+    >>> X.shape, round(float(ipc.mean()), 2)
+    ((20, 6), 1.65)
+    """
+    steps = step_runs(runs, n_steps)
+    rates = pd.concat([_rates(step, per, leave_out) for step in steps], axis=1)
+    ipc = sum(step["instructions"] / step["cycles"] for step in steps) / len(steps)
+    return rates.T.groupby(level=0, sort=False).mean().T, ipc.rename("ipc")
+
+
+def step_runs(runs, n_steps=None):
+    """Cut each run into equal steps of its own progress.
+
+    Counts are taken to be spread evenly over the instructions of their interval.
+
+    Parameters
+    ----------
+    runs, n_steps
+        As in :func:`align_runs`.
+
+    Returns
+    -------
+    list of DataFrame, shape (n_steps, columns of the run)
+        Counts of a step, which add up to those of the run. Index: ``progress``, the
+        middle of the step [share of instructions, 0–1].
+
+    Raises
+    ------
+    ValueError
+        As in :func:`align_runs`.
+    """
+    runs = _checked(runs)
+    _require_same_work(runs)
+    n_steps = n_steps or _steps_for(runs)
+    if n_steps < 2:
+        raise ValueError(f"n_steps is {n_steps}; at least 2 steps are needed.")
+    return [_by_progress(run, n_steps) for run in runs]
+
+
+def align_passes(runs, passes, n_steps=None, **options):
+    """Align each pass over the events on its own, so that one can test another."""
+    runs = _checked(runs)
+    n_steps = n_steps or _steps_for(runs)
+    by_pass = {}
+    for run, name in zip(runs, passes, strict=True):
+        by_pass.setdefault(name, []).append(run)
+    matrices = {name: align_runs(group, n_steps, **options) for name, group in by_pass.items()}
+    first = next(iter(matrices.values()))[0]
+    common = [event for event in first if all(event in X for X, _ in matrices.values())]
+    if not common:
+        raise UnfitRecordingError(
+            f"no event was counted in every pass of {list(matrices)}; align the runs of one pass alone."
+        )
+    return {name: (X[common], ipc) for name, (X, ipc) in matrices.items()}
+
+
+def scale_to_unit(X):
+    """Scale every column to 0–1; a constant column becomes 0 (GBRT paper, Eq. 3).
+
+    Trees split by order alone, so this changes no model here; other models need it.
+    """
+    spread = X.max() - X.min()
+    return (X - X.min()) / spread.where(spread > 0, 1.0)
+
+
+def _checked(runs):
+    runs = [_checked_run(run, f"run {number}") for number, run in enumerate(runs)]
+    if not runs:
+        raise UnfitRecordingError("no runs to fuse.")
+    return runs
+
+
+def _checked_run(run, label):
+    require_ipc(run, label)
+    # In an interval without either, nothing of the program ran: it has no IPC and no rates.
+    at_work = (run["instructions"] > 0) & (run["cycles"] > 0)
+    run = run.loc[at_work, run.notna().any()].astype(float)
+    if len(run) < 2:
+        raise UnfitRecordingError(
+            f"{label} has {len(run)} interval(s) in which the program ran; fusing needs at least 2."
+        )
+    holes = run.isna().sum()
+    if holes.any():
+        event = holes.idxmax()
+        raise UnfitRecordingError(
+            f"{label}: event {event!r} has no count in {holes[event]} of {len(run)} intervals; "
+            "fill the gaps first, with cmlib.clean.clean_run."
+        )
+    return run
+
+
+def _require_same_work(runs):
+    retired = np.array([run["instructions"].sum() for run in runs])
+    ratio = retired / np.median(retired)
+    for number in np.flatnonzero((ratio < 0.5) | (ratio > 2)):
+        raise UnfitRecordingError(
+            f"run {number} retired {retired[number]:.3g} instructions, {ratio[number]:.2g} times the median "
+            "run's; it was cut off or is of another program or input, and can't be aligned with the rest."
+        )
+
+
+def _steps_for(runs):
+    return min(_MOST_STEPS, min(len(run) for run in runs))
+
+
+def _by_progress(run, n_steps):
+    counted = np.vstack([np.zeros(run.shape[1]), np.cumsum(run.to_numpy(), axis=0)])
+    retired = counted[:, run.columns.get_loc("instructions")]
+    share = retired / retired[-1]
+    edges = np.linspace(0.0, 1.0, n_steps + 1)
+    at_edges = np.column_stack([np.interp(edges, share, column) for column in counted.T])
+    middle = pd.Index((edges[:-1] + edges[1:]) / 2, name="progress")
+    return pd.DataFrame(np.diff(at_edges, axis=0), index=middle, columns=run.columns)
+
+
+def _rates(run, per, leave_out):
+    if per is not None and per not in run:
+        raise ValueError(
+            f'per is {per!r}; it can be "cycles", "instructions", None or a column of every run.'
+        )
+    kept = [event for event in run if not is_named_leak(event) and event not in leave_out]
+    return run[kept] if per is None else run[kept].div(run[per], axis=0)

@@ -1,0 +1,63 @@
+"""How every notebook begins: its results, its workers and its store, as its settings have them."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from cmlib import places
+from cmlib.parallel import Workers
+from cmlib.report import Results, check_parameters, declared_parameters
+from cmlib.report.parameters import SETTINGS, SHARED, read_heading
+
+
+@dataclass(frozen=True)
+class Notebook:
+    """What a notebook works with."""
+
+    results: Results
+    workers: Workers
+    settings: dict
+
+    @property
+    def interactive(self):
+        """Whether its widgets are to be shown, and not a figure in their place."""
+        return self.settings["interactive"]
+
+    @cached_property
+    def database(self):
+        """URL of the store (:func:`cmlib.experiments.open_database`), made anew where recordings have changed."""
+        from cmlib.io import store
+
+        return store.refresh(None, self.settings["database"])
+
+
+def begin(name, names):
+    """Begin a notebook: ``notebook = begin("03_ranking", globals())``.
+
+    Its title and its question are read from its first cell.
+
+    Parameters
+    ----------
+    name : str
+        Of its file under `notebooks`, without suffix.
+    names : mapping of str to object
+        Its ``globals()``. The settings are taken from ``settings``, which `cmlib run -p jobs=8` fills, and those
+        given a value by themselves, as by ``papermill -p jobs 8``, from there.
+
+    Returns
+    -------
+    Notebook
+
+    Raises
+    ------
+    ValueError
+        If there is no such notebook, or a setting has an unknown name or a wrong value.
+    """
+    file = places.notebooks_dir() / f"{name}.ipynb"
+    title, question = read_heading(file)
+    known = declared_parameters(file).keys() & SHARED.keys()
+    given = dict(names.get(SETTINGS) or {}) | {name: names[name] for name in known if name in names}
+    check_parameters(file, given, SETTINGS)
+    settings = {name: default for name, (default, _) in SHARED.items()} | given
+    workers = Workers(settings["jobs"], settings["executor"], settings["scheduler"])
+    where = {"profile": settings["profile"], "folder": settings["results_folder"] or None}
+    return Notebook(Results(name, title=title, question=question, **where), workers, settings)

@@ -1,1 +1,0 @@
-"""What notebook 09a asks of recordings that others have published."""

@@ -1,1 +1,0 @@
-"""Which parameters of Spark matter, asked directly and through events, and whether those events are causes."""

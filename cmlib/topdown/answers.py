@@ -1,0 +1,215 @@
+"""What a recording says in a few seconds: levels, the account with bounds, and what would decide it."""
+
+import math
+
+import numpy as np
+
+from cmlib.topdown.bounds import LOSSES, bounds
+from cmlib.topdown.costs import UNKNOWN, known_programs, read_costs
+from cmlib.topdown.levels import levels, phases, totals
+from cmlib.topdown.verdict import judge
+
+SCHEMA = 1
+_THIN = 0.05  # share of the time below which an event is counted too thinly for its total to be trusted
+_NOTHING = 0.005  # share of the slots that is shown as none
+_NAMED = 0.9  # share of its category's upper bound from which on a part's says nothing
+
+
+_LEVELS = {
+    "seconds": "{} s",
+    "instructions": "{} instructions",
+    "instructions a second": "{} a second",
+    "instructions a cycle": "IPC {}",
+    "GHz": "{} GHz",
+    "CPUs": "{} CPUs used",
+    "system calls": "{} system calls a second",
+    "switches": "{} switches a second",
+    "migrations": "{} migrations a second",
+    "faults": "{} faults a second",
+    "interrupts": "{} interrupts a second",
+}
+
+
+def summarize(name, runs, *, processor=None, modifier="", interval_ms=1000):
+    """Levels, the account with bounds, and what would decide it, as plain values.
+
+    Parameters
+    ----------
+    name : str
+        Of the program. Among the programs whose account is known, one of this name is left out.
+    runs : sequence of (DataFrame, DataFrame)
+        Counts of each run, a row an interval [index: its end, s], a column an event, and the share of it in which they
+        were counted (0–1), NaN where that is not known.
+    processor : str, optional
+        As :func:`cmlib.io.events.processor_of` names it.
+    modifier : str, default ""
+        With which events were counted, such as ``u``, and are to be again.
+    interval_ms : int, default 1000
+        At which they are to be counted again.
+
+    Returns
+    -------
+    dict
+        What ``cmlib summarize --json`` prints: see `docs/summary.md`.
+    """
+    shares = np.concatenate([running.to_numpy(float).ravel() for _, running in runs])
+    told = shares[np.isfinite(shares)]
+    return {
+        "schema": SCHEMA,
+        "name": name,
+        "processor": processor,
+        "runs": len(runs),
+        "intervals": sum(len(counts) for counts, _ in runs),
+        "events": len({event for counts, _ in runs for event in counts}),
+        "counted": round(float(told.mean()), 3) if len(told) else None,
+        "levels": _levels(runs),
+        "levels_text": say_levels(_levels(runs)),
+        "phases": phases(runs[0][0]).to_dict("records") if len(runs) == 1 else [],
+        "account": _account(name, runs, processor, modifier, interval_ms),
+        "remarks": _remarks(runs),
+    }
+
+
+def _levels(runs):
+    """Median over the runs."""
+    each = [levels(counts) for counts, _ in runs]
+    names = dict.fromkeys(level for found in each for level in found)
+    medians = {name: float(np.median([found[name] for found in each if name in found])) for name in names}
+    return {name: value for name, value in medians.items() if math.isfinite(value)}
+
+
+def _account(name, runs, processor, modifier, interval_ms):
+    runs = [(counts, running) for counts, running in runs if "cycles" in counts]
+    if not any("instructions" in counts for counts, _ in runs):
+        return None
+    costs, found = read_costs(processor or UNKNOWN), totals(runs)
+    told = bounds(found, costs, ghz=_levels(runs).get("GHz"))
+    known = known_programs(costs.name).drop(columns=name, errors="ignore")
+    verdict = judge(told, found, costs, known=known)
+    return {
+        "how": verdict.how,
+        "limits": list(verdict.limits),
+        "text": say(told, verdict),
+        "categories": [_category(row, verdict) for row in _shown(told.shares)],
+        "known_programs": list(verdict.known),
+        "contradiction": _percent(told.contradiction),
+        "doubtful": list(told.doubtful),
+        "decide": _command(verdict.decide, modifier, interval_ms) if verdict.decide else "",
+    }
+
+
+def _command(decide, modifier, interval_ms):
+    """The perf line that counts some events together with instructions and cycles, in the processor's own spelling."""
+    first, second, *others = (_spelled(event, modifier) for event in ("instructions", "cycles", *decide))
+    together = [f"{{{','.join(others)}}}"] if "slots" in decide else others
+    listed = " ".join(f"-e '{event}'" for event in (f"{first},{second}", *together))
+    return f"perf stat -I {interval_ms} -x, -o FILE {listed} -- COMMAND"
+
+
+def _spelled(event, modifier):
+    if isinstance(event, str):
+        return f"{event}:{modifier}" if modifier else event
+    return f"cpu/{event['code']},name={event['name']}/{modifier}"
+
+
+def say_levels(levels):
+    """Levels in a line."""
+    return " · ".join(_LEVELS[name].format(say_number(value)) for name, value in levels.items())
+
+
+def say_number(value):
+    """Three digits that count, with the prefix of the unit."""
+    for prefix, size in (("T", 1e12), ("G", 1e9), ("M", 1e6)):
+        if value >= size:
+            return f"{value / size:.3g} {prefix}"
+    return f"{float(f'{value:.3g}'):,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def say(told, verdict):
+    """What limits a program, in one sentence of Markdown."""
+    shares = told.shares
+    if verdict.how == "little lost":
+        return f"**Little is lost**: at least {_whole(shares.at['retired', 'low'])} % of all slots retired an op."
+    if verdict.how == "counted":
+        lost = shares.loc[list(LOSSES)].assign(mid=lambda frame: (frame["low"] + frame["high"]) / 2)
+        named = [
+            f"{_whole(row.mid)} % to {_the(row.Index)}"
+            for row in lost.sort_values("mid").iloc[::-1].itertuples()
+        ]
+        alike = " about as much" if len(verdict.limits) > 1 else ""
+        return f"**{_opening(_joined(verdict.limits, ' and '))}{alike}**: of all slots are lost {', '.join(named)}."
+    lost = shares.loc[list(LOSSES)].sort_values(["low", "high"], ascending=False)
+    ranges = ", ".join(f"{_range(row)} to {_the(row.Index)}" for row in lost.itertuples())
+    ranges = f"of all slots, {ranges.replace(' to ', ' are lost to ', 1)}"
+    limits = _joined([_the(name) for name in verdict.limits], " or ")
+    if verdict.how == "decided":
+        return f"**{_opening(limits)}**: {ranges}."
+    usual = verdict.usual.loc[list(verdict.limits)] if len(verdict.usual) else verdict.usual
+    named = ", ".join(f"{_range(row)} {row.Index}" for row in usual.itertuples())
+    usually = f" (for such counts usually {named})" if named else ""
+    if verdict.how == "likely":
+        return f"**Likely {limits}**{usually}: {ranges}."
+    return f"**{_opening(limits)}, not decided**{usually}: {ranges}."
+
+
+def _range(row):
+    if row.low < _NOTHING:
+        return f"at most {_whole(row.high)} %"
+    return f"{_whole(row.low)} to {_whole(row.high)} %".replace(" to ", "–")
+
+
+def _opening(text):
+    return text[:1].upper() + text[1:]
+
+
+def _shown(shares):
+    """Level 1, those of its parts whose bounds say more than their category's, and what these are parts of."""
+    named = set()
+    for row in shares.iloc[::-1].itertuples():
+        tells = row.events and row.high < _NAMED * shares["high"].get(row.parent, 0.0)
+        if not row.parent or tells or row.low > _NOTHING or row.Index in named:
+            named |= {row.Index, row.parent}
+    return _in_order([row for row in shares.itertuples() if row.Index in named])
+
+
+def _in_order(rows, parent=""):
+    """Each category before its parts."""
+    for row in rows:
+        if row.parent == parent:
+            yield row
+            yield from _in_order(rows, row.Index)
+
+
+def _category(row, verdict):
+    found = {"name": row.Index, "parent": row.parent, "low": _percent(row.low), "high": _percent(row.high)}
+    if row.Index in verdict.usual.index:
+        usual = verdict.usual.loc[row.Index]
+        found |= {"usual_low": _percent(usual["low"]), "usual_high": _percent(usual["high"])}
+    return found | {"events": list(row.events)}
+
+
+def _remarks(runs):
+    remarks = []
+    if any(np.isnan(running.to_numpy(float)).any() for _, running in runs):
+        remarks.append("The recording does not tell for which share of the time events were counted.")
+    thin = sorted({event for counts, running in runs for event in counts if running[event].mean() < _THIN})
+    if thin:
+        remarks.append(f"Counted for less than {_whole(_THIN)} % of the time: {', '.join(thin)}.")
+    return remarks
+
+
+def _the(name):
+    return name if name == "bad speculation" else f"the {name}"
+
+
+def _joined(names, last):
+    *first, end = names
+    return f"{', '.join(first)}{last}{end}" if first else end
+
+
+def _percent(share):
+    return round(100 * float(share), 2)
+
+
+def _whole(share):
+    return f"{100 * share:.0f}"

@@ -1,0 +1,180 @@
+"""Levels of a recording: totals of its events, speed, clock, and rates, as `perf stat` has them; and by phase."""
+
+import numpy as np
+import pandas as pd
+
+from cmlib.fingerprint.phases import change_points
+
+# No event of a core happens more often in a cycle: the most are floating-point operations, of two 512-bit units.
+_MOST_A_CYCLE = 128
+_UNTOLD = 0.1  # relative error of a multiplexed count without intervals
+_POINTS = 240
+_DIFFERS = 1.05
+_CUT_BY = ("GHz", "CPUs", "instructions a second", "instructions a cycle")
+_GAIN, _SHORTEST = 0.1, 0.04
+
+
+def totals(runs):
+    """Total of every event, per cycle, and how far multiplexing may have put it off.
+
+    Parameters
+    ----------
+    runs : sequence of (DataFrame, DataFrame)
+        Counts of a run, NaN where nothing was counted, and the share of each interval in which they were counted
+        (0–1), NaN where that is not known. Columns: events, ``cycles`` among them. All of one program.
+
+    Returns
+    -------
+    DataFrame
+        Index: event. ``rate``: events per cycle, over the intervals in which they were counted, each weighted by how
+        much of it was. ``error``: relative, twice the standard error of that sum as neighbouring intervals tell it,
+        or of the runs' mean where several counted the event; 0 for what was always counted. ``dropped``: intervals
+        left out, as no core can count so many.
+    """
+    parts = {}
+    for counts, running in runs:
+        cycles, share = counts["cycles"].to_numpy(float), running.to_numpy(float)
+        own = _noise(cycles, share[:, counts.columns.get_loc("cycles")])
+        for column, event in enumerate(counts):
+            if event != "cycles":
+                values = counts[event].to_numpy(float)
+                parts.setdefault(event, []).append(_total(values, cycles, share[:, column], own))
+    return pd.DataFrame({event: _pooled(several) for event, several in parts.items()}).T.dropna(subset="rate")
+
+
+def levels(counts):
+    """Seconds, instructions, speed and clock of a run, and system calls, switches and faults a second.
+
+    Parameters
+    ----------
+    counts : DataFrame
+        Index: end of each interval [s].
+
+    Returns
+    -------
+    dict of str to float
+        ``seconds``; where they were counted ``instructions``, ``instructions a second``, ``instructions a cycle``,
+        ``GHz`` (cycles over task-clock) and ``CPUs`` (task-clock over seconds); and a second, ``system calls``,
+        ``switches``, ``migrations``, ``faults`` and ``interrupts``.
+    """
+    return _levels(counts, _lengths(counts))
+
+
+def phases(counts):
+    """Phases of a run by its clock, speed and processors used together, and what differs between them.
+
+    Parameters
+    ----------
+    counts : DataFrame
+        As of :func:`levels`.
+
+    Returns
+    -------
+    DataFrame
+        A row a phase: ``start`` and ``end`` [s], and those levels that differ by more than a twentieth; no row where
+        there is one phase.
+    """
+    lengths = _lengths(counts)
+    bundle = np.arange(len(counts)) // max(1, -(-len(counts) // _POINTS))
+    series = pd.DataFrame(
+        [_levels(counts[bundle == one], lengths[bundle == one]) for one in range(bundle.max() + 1)]
+    )
+    X = series[[name for name in _CUT_BY if name in series]].dropna(axis=1)
+    X = X.loc[:, (X > 0).all()]
+    X = np.log(X) - np.log(X).mean()
+    if X.empty or not (X**2).to_numpy().any():
+        return pd.DataFrame()
+    penalty = _GAIN * (X**2).to_numpy().sum()
+    starts = change_points(X.to_numpy(), penalty=penalty, shortest=round(_SHORTEST * len(X)))
+    if len(starts) == 1:
+        return pd.DataFrame()
+    first = np.searchsorted(bundle, starts)
+    rows = []
+    for one, end in zip(first, [*first[1:], len(counts)], strict=True):
+        found = _levels(counts.iloc[one:end], lengths[one:end])
+        rows.append({"start": counts.index[one] - lengths[one], "end": counts.index[end - 1], **found})
+    frame = pd.DataFrame(rows)
+    told = frame.drop(columns=["start", "end", "seconds", "instructions"], errors="ignore")
+    differing = [name for name in told if told[name].max() > _DIFFERS * told[name].min()]
+    return frame[["start", "end", *differing]] if differing else pd.DataFrame()
+
+
+def _total(values, cycles, share, cycles_error):
+    possible = ~(values > _MOST_A_CYCLE * cycles)
+    seen = np.isfinite(values) & np.isfinite(cycles) & possible & ~(share == 0)
+    weight = np.where(np.isnan(share), 1.0, share)[seen]
+    above, below = (weight * values[seen]).sum(), (weight * cycles[seen]).sum()
+    if not below:
+        return np.nan, 0.0, 0.0, 0
+    rate = above / below
+    error = _noise(values[seen] - rate * cycles[seen], share[seen], whole=values[seen].sum())
+    return above, below, float(np.hypot(error, cycles_error)), int((~possible).sum())
+
+
+def _noise(values, share, whole=None):
+    """Relative error, twice the standard one, of a sum of intervals that were counted for a share of their time."""
+    missing = 1 - np.nanmean(share) if np.isfinite(share).any() else 1.0
+    whole = np.nansum(values) if whole is None else whole
+    if missing <= 0 or not whole:
+        return 0.0
+    if len(values) < 3:
+        return _UNTOLD if np.isfinite(share).any() else 0.0
+    steps = np.diff(values)
+    return float(2 * np.sqrt(missing * len(values) * np.nanmean(steps**2) / 2) / whole)
+
+
+def _pooled(parts):
+    parts = [part for part in parts if np.isfinite(part[0])]
+    above, below = sum(part[0] for part in parts), sum(part[1] for part in parts)
+    if not below:
+        return {"rate": np.nan, "error": 0.0, "dropped": 0}
+    rates = [part[0] / part[1] for part in parts]
+    within = np.sqrt(sum((part[0] * part[2]) ** 2 for part in parts)) / above if above else 0.0
+    between = (
+        2 * np.std(rates, ddof=1) / np.sqrt(len(rates)) / np.mean(rates) if len(rates) > 1 and above else 0.0
+    )
+    return {"rate": above / below, "error": max(within, between), "dropped": sum(part[3] for part in parts)}
+
+
+def _lengths(counts):
+    """Length of every interval [s]; the first one's is the median, where the clock did not begin with it."""
+    ends = counts.index.to_numpy(float)
+    lengths = np.diff(ends, prepend=0.0)
+    usual = np.median(lengths[1:]) if len(ends) > 1 else lengths[0]
+    if len(ends) > 1 and not 0 < lengths[0] <= 1.5 * usual:
+        lengths[0] = usual
+    return lengths
+
+
+_A_SECOND = {
+    "system calls": ("raw_syscalls:sys_enter",),
+    "switches": ("context-switches", "cs"),
+    "migrations": ("cpu-migrations", "migrations"),
+    "faults": ("page-faults", "faults"),
+    "interrupts": ("HW_INTERRUPTS.RECEIVED", "hw_interrupts.received"),
+}
+
+
+def _levels(counts, lengths):
+    """Levels over the intervals in which what they are made of was counted."""
+    lengths = pd.Series(np.asarray(lengths, float), counts.index)
+
+    def quotient(above, below):
+        both = above.notna() & below.notna() if below is not None else []
+        return above[both].sum() / below[both].sum() if np.any(both) and below[both].sum() else None
+
+    counted = {name: counts[name] for name in counts if counts[name].notna().any()}
+    instructions, cycles, clock = map(counted.get, ("instructions", "cycles", "task-clock"))  # clock: [ms]
+    found = {"seconds": float(lengths.sum())}
+    if instructions is not None:
+        found["instructions"] = instructions.sum()
+        found["instructions a second"] = quotient(instructions, lengths)
+        found["instructions a cycle"] = quotient(instructions, cycles)
+    if clock is not None:
+        found["GHz"] = quotient(cycles / 1e6, clock) if cycles is not None else None
+        found["CPUs"] = quotient(clock / 1e3, lengths)
+    for name, events in _A_SECOND.items():
+        event = next((one for one in events if one in counted), None)
+        if event is not None:
+            found[name] = quotient(counted[event], lengths)
+    return {name: float(value) for name, value in found.items() if value is not None}
