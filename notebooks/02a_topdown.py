@@ -25,39 +25,47 @@
 
 # %% tags=["parameters"]
 program = "all"  # programs to study, separated by commas, or all
-method = "joint"  # cleaning before runs are merged {cmlib.clean.DISTINCT_METHODS}
+method = "kalman"  # cleaning before runs are merged {cmlib.clean.DISTINCT_METHODS}
 settings = {}  # jobs, executor, scheduler, database, interactive, profile, results_folder
 
 # %%
 from functools import partial
 
-from cmlib import explore, study
-from cmlib.fanout import fan_out
-from cmlib.notebook import begin
+import pandas as pd
+
+from cmlib import explore
+from cmlib.experiments import data, topdown, topdown_summary
+from cmlib.parallel import parallel_map
 from cmlib.plot import topdown as plot
 from cmlib.plot.overview import account_card
-from cmlib.study import topdown, topdown_summary
+from cmlib.report.notebook import begin
 
 # %%
 notebook = begin("02a_topdown", globals())
 results, workers, url = notebook.results, notebook.workers, notebook.database
-recorded = study.programs(url, program)
+recorded = data.programs(url, program)
 programs = topdown.accounted(url, recorded)
 
 # %% [markdown]
 # ## The account
 #
 # Runs are aligned by progress, the share of the program's instructions that have retired. Instructions and cycles were counted in every run, so each event's rate is moved to the mean speed of all runs by the
-# regression of that event on IPC within its own run. The dotted line is all slots: the nearer the stack comes to it, the better the counts agree.
+# regression of that event on IPC within its own run (Cochran, §7.1):
+#
+# $$\hat{e}_t = \frac{1}{R} \sum_r \left( e_{r,t} + b_r \, (\overline{\mathrm{IPC}}_t - \mathrm{IPC}_{r,t}) \right), \quad b_r = \frac{\mathrm{cov}_t(e_r, \mathrm{IPC}_r)}{\mathrm{var}_t(\mathrm{IPC}_r)}.$$
+#
+# Each category's share of the slots is a formula over such rates, as the table of the processor has it (below). The dotted line is all slots: the nearer the stack comes to it, the better the counts agree.
 
 # %%
 ways = {}
-for several in fan_out(partial(topdown.account_in_every_way, url), programs, workers):
+for several in parallel_map(partial(topdown.account_in_every_way, url), programs, workers):
     ways |= several
 accounts = {name: ways[name, method, "adjusted to IPC"] for name in programs}
 
 # %%
 levels = {name: one.account.level() for name, one in accounts.items()}
+print({name: frame.shape for name, frame in levels.items()}, "steps x categories, share of slots")
+display(levels[programs[0]].head())
 ipcs = {name: one.ipc for name, one in accounts.items()}
 figure, _ = plot.accounts(levels, ipcs)
 results.figure(
@@ -65,7 +73,8 @@ results.figure(
 )
 
 # %%
-figure, _ = plot.account_bars(topdown.means(accounts))
+means = pd.DataFrame({name: frame.mean() for name, frame in levels.items()}).T
+figure, _ = plot.account_bars(means)
 results.figure(
     figure, "means", "**Figure.** The same, mean over the run. Dotted: all slots."
 )
@@ -78,13 +87,21 @@ results.figure(
 # What could not be split for want of an event is absent here and named below, with the command that records it.
 
 # %%
+rows = [{"program": name, "category": category, "share of slots [%]": 100 * share.mean(),
+         "5th percentile": 100 * share.quantile(0.05),
+         "95th percentile": 100 * share.quantile(0.95), "formula": one.account.formulas[category]}
+        for name, one in accounts.items() for category, share in one.account.shares.items()]
 caption = "**Table.** Every category, by program: mean over the run, and percentiles of the steps."
-results.table(topdown.categories(accounts), "categories", caption, rows=80, decimals=1)
+results.table(pd.DataFrame(rows), "categories", caption, rows=80, decimals=1)
 
 # %% [markdown]
 # ## Does it add up?
 #
-# The categories are counted by different events in different runs, and must add up to all slots: *mean* should be 1, and *rms*, the distance of the single steps, small.
+# The categories are counted by different events in different runs, and must add up to all slots. With the shares $s_{k,t}$ of the categories $k$ in step $t$ of $T$,
+#
+# $$\mathrm{mean} = \frac{1}{T} \sum_t \sum_k s_{k,t}, \qquad \mathrm{rms} = \sqrt{\frac{1}{T} \sum_t \Big( \sum_k s_{k,t} - 1 \Big)^2},$$
+#
+# *mean* should be 1, and *rms*, the distance of the single steps, small.
 # *sums* is a second test, independent of the first: some events are by their umasks the sum of others, and are compared with that sum where no run counted the whole together with a part.
 # A way of cleaning or merging that is better by one test should be better by the other.
 #
@@ -92,7 +109,20 @@ results.table(topdown.categories(accounts), "categories", caption, rows=80, deci
 # only was counted; what the processor does on its way into the kernel and back may be missing there, but no event recorded tells.
 
 # %%
-closures = topdown.closures(ways)
+def closure_of(one):
+    """How far an account is from all slots; unknown where it proves nothing."""
+    if one.closes is None:
+        return dict.fromkeys(["mean", "rms", "worst step"])
+    total = one.account.level().sum(axis=1)
+    squares = (total - 1) ** 2
+    return {"mean": total.mean(), "rms": squares.mean() ** 0.5,
+            "worst step": squares.max() / squares.sum()}
+
+
+closures = pd.DataFrame([
+    dict(zip(["program", "cleaning", "merging"], way, strict=True)) | closure_of(one)
+    | {"sums": one.sums} for way, one in ways.items()
+]).astype({"mean": float, "rms": float, "worst step": float})
 results.table(
     closures,
     "closure",

@@ -5,8 +5,6 @@
 #     text_representation:
 #       extension: .py
 #       format_name: percent
-#       format_version: '1.3'
-#       jupytext_version: 1.19.6
 #   kernelspec:
 #     display_name: Python 3
 #     language: python
@@ -26,7 +24,7 @@
 # %% tags=["parameters"]
 program = "all"  # programs to study, separated by commas, or all
 target = ""  # what is explained: IPC, EVENT (per second), or EVENT per EVENT; empty: IPC if known
-method = "joint"  # cleaning of the runs {cmlib.clean.DISTINCT_METHODS}
+method = "kalman"  # cleaning of the runs {cmlib.clean.DISTINCT_METHODS}
 step = 10  # events dropped at a time, or a quarter of all if that is fewer [1, 100]
 test_share = 0.2  # random share of steps kept back for the test, as in the paper [0.05, 0.5]
 n_seeds = 10  # models behind the spread of an importance [2, 100]
@@ -39,14 +37,15 @@ from functools import partial
 
 import pandas as pd
 
-from cmlib import events, explore, plot, study
-from cmlib.fanout import fan_out
-from cmlib.notebook import begin
+from cmlib import experiments as study
+from cmlib import explore, plot
+from cmlib.io import events
+from cmlib.parallel import parallel_map
 from cmlib.plot.overview import series_card
 from cmlib.rank import stability
 from cmlib.rank.importance import influence
 from cmlib.report import paper
-from cmlib.study.families import overview
+from cmlib.report.notebook import begin
 
 # %%
 notebook = begin("03_ranking", globals())
@@ -68,7 +67,7 @@ counterminer = paper("counterminer")
 url = notebook.database
 table = study.event_table(url)
 programs, aim = study.choose_target(url, program, target)
-results.mark(simulated := study.say_source(url, programs))
+results.mark(simulated := study.describe_source(url, programs))
 asked = programs if aim == study.IPC else []  # of these, what is about IPC alone
 recorded = partial(study.recorded_matrix, url, target=aim, method=method, workers=workers)
 matrices = {name: recorded(name) for name in programs}
@@ -95,7 +94,7 @@ for place, (axis, series) in enumerate(study.targets_by_axis(matrices).items()):
 
 # %%
 refine = partial(study.refine, step=step, test_share=test_share, seed=seed)
-refined = dict(zip(programs, fan_out(refine, matrices.values(), workers=workers), strict=True))
+refined = dict(zip(programs, parallel_map(refine, matrices.values(), workers=workers), strict=True))
 printed = counterminer["model_error_percent"] if study.of_suites(asked, ["HiBench"]) else None
 lines = {"error": "random fifth (as the paper)", "mean_baseline": "mean baseline, random fifth",
          "blocks_error": "blocked cross-validation",
@@ -214,75 +213,77 @@ if len(circle):
                "two.")
     circle = circle.reset_index(drop=True)
     display(results.table(circle, "correlations", caption, decimals=3))
-    joint = circle[circle["method"] == "joint"]
-    above = (joint["multiplexed"] - joint["counted"]).mean()
-    results.number("correlation with IPC, after joint cleaning above the true one", above,
-                   note=f"mean of {', '.join(joint['program'])}; 0: no circle")
+    kalman = circle[circle["method"] == "kalman"]
+    above = (kalman["multiplexed"] - kalman["counted"]).mean()
+    results.number("correlation with IPC, after cleaning (kalman) above the true one", above,
+                   note=f"mean of {', '.join(kalman['program'])}; 0: no circle")
 
 # %% [markdown]
-# Where *joint* lies further above *counted* than *interpolate* does, cleaning has put some of IPC into the events, and part of their importance is owed to it. On the recordings that come with cmlib it does so for kmeans and wordcount.
+# Where *kalman* lies further above *counted* than *interpolate* does, cleaning has put some of IPC into the events, and part of their importance is owed to it. On the recordings that come with cmlib it does so for kmeans and wordcount.
 #
-# ## Families of correlated events
+# ## Clusters of correlated events
 #
-# The order of single events is unstable, because many are strongly correlated. Here correlated events are grouped: events of one kind (stalls, bad speculation, supply of instructions, supply of data, instruction mix; `data/events/kinds.yaml`)
-# that rise and fall together, by rank correlation and average linkage. The model explains cycles per instruction from events per instruction: a linear one, by ridge regression, which shares what several events say among them.
-# A family's importance is the share of what it adds and takes away over the program's progress. Where the tree is cut is decided by resampling: the finest cut at which the first families keep their members though every resample groups for itself.
+# The order of single events is unstable, because many are strongly correlated. Here events of one kind (stalls, bad speculation, supply of instructions, supply of data, instruction mix; `data/events/kinds.yaml`)
+# that rise and fall together are one cluster: average linkage, up to a mean distance $1 - |\rho|$ of 0.3, $\rho$ being Spearman's rank correlation. Ridge regression explains cycles per instruction from the events per instruction, standardized ($z$), and what the events $e$ of a cluster $C$ add in step $t$ is summed:
+#
+# $$\widehat{\mathrm{CPI}}_t = \overline{\mathrm{CPI}} + \sum_C a_{tC}, \qquad a_{tC} = \sum_{e \in C} \beta_e z_{te}, \qquad I_C = 100\,\frac{\sigma(a_C)}{\sum_{C'} \sigma(a_{C'})}.$$
+#
+# The importance $I_C$ is a cluster's share of what the model adds and takes away. No model of clusters is fitted: grouping changes nothing of the prediction. Stalls are cycles by definition, so that a cluster of them explains cycles by some of these cycles.
+# The cycles in the table are of the data, not of the model: per 1,000 instructions, those in the tenth of the steps with most of a cluster's first event, less those in the tenth with least. Below zero, more of it goes with fewer cycles; above *cycles_at_most*, they are more than the event can cost.
 
 # %%
-explain = partial(study.families_if_any, url, table=table, method=method,
-                  n_models=2 * n_seeds, seed=seed)
-families = dict(zip(asked, fan_out(explain, asked, workers=workers), strict=True))
-families = {name: f for name, f in families.items() if f is not None}
-first = {name: f.table.head(6) for name, f in families.items()}
+explain = partial(study.event_clusters, url, table=table, method=method, n_models=2 * n_seeds,
+                  seed=seed)
+clusters = dict(zip(asked, parallel_map(explain, asked, workers=workers), strict=True))
+clusters = {name: found for name, found in clusters.items() if found is not None}
+first = {name: c.table.head(6) for name, c in clusters.items()}
 first = {name: t.assign(label=t["name"].str.wrap(34)) for name, t in first.items()}
 if first:
-    figure, _ = plot.families(first)
-    display(results.figure(figure, "families",
-                           "**Figure.** The first families of each program. Lines: 90 % of models "
-                           "of resampled blocks of steps."))
+    figure, _ = plot.event_clusters(first)
+    display(results.figure(figure, "clusters",
+                           "**Figure.** The first clusters of each program. Lines: 90 % of models "
+                           "of resampled blocks of steps. A cluster of more than a dozen events "
+                           "is named by their kind and number."))
 
-# %%
-if families:
-    listed = pd.concat({name: f.table for name, f in families.items()}, names=["program"])
-    listed = listed.reset_index("program").sort_values(["family", "program"])
-    display(results.table(listed, "families",
-                          "**Table.** Families by falling importance, with the cycles per 1,000 "
-                          "instructions from quiet to busy steps that the model never saw, and the "
-                          "category of the top-down account (notebook 02a) with each.",
+    listed = pd.concat({name: c.table for name, c in clusters.items()}, names=["program"])
+    listed = listed.reset_index("program").sort_values(["cluster", "program"])
+    display(results.table(listed, "clusters",
+                          "**Table.** Clusters by falling importance, with the cycles that go with "
+                          "them, and the category of the top-down account (notebook 02a) whose "
+                          "cycles are most correlated with what each adds.",
                           rows=6 * len(programs), decimals=1))
 
 # %% [markdown]
-# ### How far can they be trusted?
+# ### What do clusters prove?
 #
-# *Overlap* is the share of the first five families that two resampled models have in common; *random rankings* is that expected of two random rankings. Where core events were recorded in two passes, models of one pass are compared with models of the other.
-#
-# The errors are of cycles per instruction, so they differ from those of IPC above. In each, two models of *single* events are compared: *families* is the ridge regression of all standardized events, *single events* is a boosted model of the same events.
-# Grouping changes nothing of the first: no model of families is fitted. The contributions of the single events are added up by family after the fit, so the sum over the families is the prediction itself. The difference between the two columns is that between a linear and a boosted model, and says nothing for or against families.
+# *Overlap* is the share of the first five clusters that two resampled models have in common. It has to beat clusters of the same sizes and kinds whose members are drawn at random (mean of 30 draws): where these hold as still, stability says nothing for the grouping. Whether the model says something is its error on steps that it never saw, beside that of the mean and of a boosted model of the same single events.
 
 # %%
-twice = {name: study.matrix(alone[name], per="instructions") for name in asked if name in alone}
-explain = partial(study.explain, table=table, n_models=n_seeds, seed=seed)
-unmixed = dict(zip(twice, fan_out(explain, twice.values(), workers=workers), strict=True))
-if families:
-    judged = study.judge_families(families, unmixed)
-    display(results.table(judged, "families-judged",
-                          "**Table.** Stability of the first five families, and errors [%] of the "
-                          "linear model, of a boosted model of single events, and of the mean."))
+judged = {name: c.stability.iloc[0].to_dict() | c.errors.iloc[0, 1:].to_dict()
+          for name, c in clusters.items()}
+twice = {name: study.matrix(alone[name], per="instructions") for name in clusters if name in alone}
+for name, core_data in twice.items():
+    found = study.explain(core_data, table, n_models=2, seed=seed).errors.set_index("test")
+    judged[name] |= found.loc["another pass"].add_prefix("core events, another pass: ").to_dict()
+judged = pd.DataFrame(judged).T.rename_axis("program").reset_index()
+if clusters:
+    display(results.table(judged, "clusters-judged",
+                          "**Table.** Overlap of the first five clusters, and that of shuffled "
+                          "ones; errors [%] of cycles per instruction on held-out blocks; and of "
+                          "the twelve core events, on another pass."))
 
 # %%
-if families:
-    ways = pd.concat({name: f.ways.head(6) for name, f in families.items()}, names=["program"])
-    display(results.table(ways.reset_index("program"), "ways",
-                          "**Table.** Importance [%] by four definitions: share in the linear "
-                          "model, summed influence of a boosted one, rise of the error when the "
-                          "family is permuted, and conditional Shapley values.", decimals=1))
-
-# %%
-agreement = study.compare_with_account(families)
-if len(agreement):
-    caption = ("**Table.** The first family of stalls or misses beside the category of the "
-               "top-down account that varies most: do they agree?")
-    display(results.table(agreement, "account", caption, decimals=1))
+agreement = []
+for name, c in clusters.items():
+    losses = c.table[c.table["class"].isin(["stall", "miss"])]
+    if len(losses) and len(c.categories):
+        largest = c.categories.loc[c.categories["cycles"].idxmax(), "category"]
+        found = losses.iloc[0][["name", "category", "category_r"]].to_dict()
+        agreement.append({"program": name} | found | {"varies most": largest})
+if agreement:
+    caption = ("**Table.** The first cluster of stalls or misses, the category of the top-down "
+               "account that goes with it, and the one that varies most: are they the same?")
+    display(results.table(pd.DataFrame(agreement), "account", caption, decimals=1))
 
 # %% [markdown]
 # ## What was found
@@ -307,17 +308,61 @@ results.number("model error on nested blocks", errors["nested blocks"].mean(), "
 results.number("error of the mean on the same blocks", errors["their mean"].mean(), "%")
 results.number("programs where one to three events stand out", int(smi["holds"].sum()), "programs",
                note=f"of {len(smi)}; the paper: all")
-if families:
-    results.number("overlap of the first five families", judged["overlap"].mean(),
-                   note=f"between resampled models, mean of {', '.join(asked)}; 1: the same five")
+if clusters:
+    results.number("overlap of the first five clusters", judged["overlap"].mean(),
+                   note="between resampled models; members shuffled: "
+                   f"{judged['overlap, members shuffled'].mean():.2f}")
 display(results.finding(study.say_models(errors, aim)))
 
 # %%
-for name, found in families.items():
-    results.overview_bars(name, overview.family_bars(found), overview.CAPTION)
-    results.overview(name, **overview.say_overview(found))
-    display(results.finding(study.say_families(found), program=name))
-for name in set(programs) - set(families):  # on the first page, events in the place of families
+def note(row):
+    """What stands below a bar: cycles that steadily go with it, and the category."""
+    cycles = row.cycles_per_kilo_instruction
+    text = f"{cycles:+.0f} cycles ({row.cycles_low:.0f} to {row.cycles_high:.0f})"
+    text = f"costs {row.cycles_at_most:.0f} cycles at most" if cycles > row.cycles_at_most else text
+    steady = row.direction == ("more" if cycles > 0 else "fewer")
+    return ", ".join(filter(None, [text if steady else "", row.category]))
+
+
+def varies(found):
+    """What goes with more cycles, and is no more than it can cost."""
+    row = study.first_cost(found.table)
+    if row is None:
+        return ""
+    category = f", where the top-down account has {row['category']}" if row["category"] else ""
+    return (f"in the tenth of the stretches with most of **{row['name']}** there are "
+            f"{row['cycles_per_kilo_instruction']:.0f} cycles per 1,000 instructions "
+            f"({row['cycles_low']:.0f}–{row['cycles_high']:.0f}) more than in that with "
+            f"least{category}")
+
+
+# %%
+caption = ("**What cycles per instruction go with.** Clusters of events: importance [%] with the "
+           "interval of 90 % of resampled models, and cycles per 1,000 instructions more in the "
+           "tenth of the steps with most of its first event than in the tenth with least")
+for name, c in clusters.items():
+    bars = c.table.head(5).rename(columns={"importance": "value"})
+    bars = bars.assign(note=[note(row) for row in bars.itertuples()])
+    results.overview_bars(name, bars, caption)
+    sure = (f"a linear model of cycles per instruction errs by {c.errors.at[0, 'linear']:.1f} % on "
+            f"held-out blocks, the mean by {c.errors.at[0, 'mean']:.1f} %")
+    results.overview(name, varies=varies(c), sure=sure)
+
+# %%
+for name, c in clusters.items():
+    named = "; ".join(f"**{row.name}** ({row.importance:.0f} %, 90 % interval {row.low:.0f}–"
+                      f"{row.high:.0f})" for row in c.table.head(3).itertuples(index=False))
+    still, shuffled = 100 * c.stability.loc[0, ["overlap", "overlap, members shuffled"]]
+    error = c.errors.loc[0]
+    display(results.finding(
+        f"Cycles per instruction go with {named}: shares of what a linear model adds and takes "
+        f"away. It errs by {error['linear']:.1f} % on stretches that it never saw, a boosted model "
+        f"of single events by {error['boosted']:.1f} %, the mean by {error['mean']:.1f} %. Of the "
+        f"first five clusters two resampled models share {still:.0f} %, of clusters with shuffled "
+        f"members {shuffled:.0f} %.", program=name))
+
+# %%
+for name in set(programs) - set(clusters):  # on the first page, events in the place of clusters
     caption = (f"**What {aim.name} follows.** Events: importance [%] with the interval of 90 % of "
                "resampled models")
     results.overview_bars(name, study.event_bars(spread[name]), caption)
@@ -327,7 +372,6 @@ for name in set(programs) - set(asked) if not simulated else ():
     figure, _ = series_card(study.with_phases({aim.name: {"one run": matrices[name].ipc}}))
     results.overview_picture(name, figure, f"{name}: {aim.name} over time, and its phases.")
 
-# %%
 for name in programs:
     sentence = study.say_events(matrices[name], refined[name], draws[name], table)
     display(results.finding(sentence, program=name))
@@ -344,20 +388,12 @@ caption = ("**Figure.** The first setting of the panel that JupyterLab shows her
            "both lists, tied by a line; lines on the bars: nine of ten resampled models.")
 panel if notebook.interactive else results.figure(panel.figure(), "explore", caption)
 
-# %%
-if families:
-    panel = explore.families(families)
-    caption = ("**Figure.** The same for families: importance by one of four definitions, and what "
-               "one family adds over the program's progress.")
-    show = partial(results.figure, name="explore-families", caption=caption)
-    display(panel if notebook.interactive else show(panel.figure()))
-
 # %% [markdown]
 # ## What this doesn't show
 #
 # Importance in a model is no cause: an event may only go along with IPC. Per cycle, kinds of instructions (branches, fused pairs) follow IPC because they are instructions; the papers' rankings, made of counts per interval, share this.
 # Two events that say the same share their importance, and which of them leads is decided by noise.
-# The full sweep was recorded once a program, so the model of all events has no other pass to be tested on: the error on nested blocks stands in. Set `method` to `counterminer` for a ranking that joint cleaning has no part in.
+# The full sweep was recorded once a program, so the model of all events has no other pass to be tested on: the error on nested blocks stands in. Set `method` to `counterminer` for a ranking that the smoother has no part in.
 #
 # **References.** Lv et al., *CounterMiner*, MICRO 2018, §III-C and §V-B. Lv, Sun, Yu, *Mining CPU performance data based on gradient boosting regression tree*, 2018 (in Chinese), §3 and §4. Friedman, *Greedy function approximation*, Annals of Statistics 2001.
 

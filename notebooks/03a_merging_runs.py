@@ -22,7 +22,7 @@
 
 # %% tags=["parameters"]
 program = "all"  # programs to study, separated by commas, or all
-method = "joint"  # cleaning of the runs {cmlib.clean.DISTINCT_METHODS}
+method = "kalman"  # cleaning of the runs {cmlib.clean.DISTINCT_METHODS}
 step = 10  # events dropped at a time [1, 100]
 test_share = 0.2  # random share of rows kept back for the test, as in the paper [0.05, 0.5]
 n_seeds = 10  # models behind the spread of an importance [2, 100]
@@ -32,14 +32,18 @@ settings = {}  # jobs, executor, scheduler, database, interactive, profile, resu
 
 # %%
 from functools import partial
+from itertools import combinations
 
+import numpy as np
 import pandas as pd
 
-from cmlib import events, explore, plot, study
-from cmlib.fanout import fan_out
-from cmlib.notebook import begin
-from cmlib.rank import stability
+from cmlib import experiments as study
+from cmlib import explore, merge, plot, rank
+from cmlib.io import events
+from cmlib.parallel import parallel_map
+from cmlib.rank import STACKED, predict_held_out, regressor, relative_error, stability
 from cmlib.report import paper
+from cmlib.report.notebook import begin
 
 # %%
 notebook = begin("03a_merging_runs", globals())
@@ -55,7 +59,9 @@ programs = study.mergeable(url, program)
 # Every run counts other events, so that a row of one run has no partner in another unless something tells where in the program both are. Time does not tell it: look at how far the runs of one program, points of one colour, lie apart.
 
 # %%
-times = study.run_times(url, programs)
+times = study.interval_runs(url, programs)[["program", "set", "run", "duration_s"]]
+times = times.rename(columns={"duration_s": "seconds"})
+display(times.head())
 figure, _ = plot.run_times(times, ylabel="run time [s]")
 results.figure(figure, "fig02",
                f"**GBRT paper, Figure 2.** Time of every run, {len(times)} runs of "
@@ -63,7 +69,12 @@ results.figure(figure, "fig02",
                "events.")
 
 # %%
-spread = study.run_time_spread(times)
+seconds = times.groupby("program")["seconds"]
+columns = {"runs": "size", "mean [s]": "mean", "variance [s²]": "var", "least [s]": "min",
+           "most [s]": "max"}
+spread = seconds.agg(**columns)
+spread.insert(3, "sd [% of mean]", 100 * seconds.std() / spread["mean [s]"])
+spread = spread.reset_index()
 spread["mean, paper [s]"] = [gbrt["run_time_s"].get(name, {}).get("mean", float("nan"))
                              for name in spread["program"]]
 spread["variance, paper [s²]"] = [gbrt["run_time_s"].get(name, {}).get("variance", float("nan"))
@@ -76,13 +87,25 @@ results.table(spread, "run-times",
 #
 # ## Two ways to put them together
 #
-# Run *i* counts q_i events (Eq. 1); together they are the events of the matrix (Eq. 2). The paper puts one run below the other, moves an event that several runs counted to one column, and fills the rest with zeros: a matrix of blocks.
-# Aligned by progress instead (the same share of retired instructions is taken to be the same place in the program), the runs give a matrix with one row a place and no filling. Columns are scaled to 0–1 (Eq. 3).
+# Run $i$ counts $q_i$ events, whose values are the columns of its matrix $M_i$ (Eq. 1); the events of the merged matrix are those of all runs (Eq. 2):
+#
+# $$M_i = (e_{i1}, e_{i2}, \dots, e_{iq_i}), \qquad E = \bigcup_i \{e_{i1}, \dots, e_{iq_i}\}.$$
+#
+# The paper puts one run below the other, moves an event that several runs counted to one column, and fills the rest with zeros: a matrix of blocks.
+# Aligned by progress instead (the same share of retired instructions is taken to be the same place in the program), the runs give a matrix with one row a place and no filling. Columns are scaled to 0–1 (Eq. 3):
+#
+# $$x' = \frac{x - \min x}{\max x - \min x}.$$
 
 # %%
 clean = partial(study.recorded_runs, url, method=method, workers=workers)
 runs = {name: clean(name) for name in programs}
-pictures = {f"{programs[-1]}, {how}": X for how, X in study.merged(runs[programs[-1]]).items()}
+merged = {}
+for name, group in runs.items():
+    stacked = merge.stack_runs(list(group["counts"]))[0]
+    aligned = merge.align_runs(list(group["counts"]))[0]
+    merged[name] = {"stacked": stacked, "aligned": aligned[list(stacked)]}
+pictures = {f"{programs[-1]}, {how}": merge.scale_to_unit(X)
+            for how, X in merged[programs[-1]].items()}
 figure, _ = plot.matrices(pictures, label="count, scaled (Eq. 3)")
 results.figure(figure, "fig03",
                f"**GBRT paper, Figure 3.** The runs of {programs[-1]}, stacked (counts) and "
@@ -92,7 +115,22 @@ results.figure(figure, "fig03",
 # Left, every block is a run. Columns that are coloured in several blocks, at the left edge, are the core events, which several runs counted. Right, every row has all events.
 
 # %%
-shape = pd.DataFrame({name: study.merged_shape(group) for name, group in runs.items()}).T
+def describe_shape(counts, stacked, aligned):
+    """Sizes of the merged matrices, and how much of each was counted."""
+    own = [run.columns[run.notna().any()].intersection(stacked.columns) for run in counts]
+    times = pd.Series([event for names in own for event in names]).value_counts()
+    measured = sum(len(run) * len(names) for run, names in zip(counts, own, strict=True))
+    sizes = [len(names) for names in own]
+    return {"runs": len(counts), "events a run": f"{min(sizes)}–{max(sizes)}",
+            "events": stacked.shape[1], "in several runs": int((times > 1).sum()),
+            "rows, stacked": len(stacked), "rows, aligned": len(aligned),
+            "filled, stacked [%]": 100 * measured / stacked.size,
+            "filled, aligned [%]": 100 * aligned.notna().to_numpy().mean()}
+
+
+# %%
+shape = {name: describe_shape(list(runs[name]["counts"]), **both) for name, both in merged.items()}
+shape = pd.DataFrame(shape).T
 results.table(shape.rename_axis("program").reset_index().convert_dtypes(), "shape",
               "**Table.** Eq. 1 and 2 on these runs, and how much of each matrix was counted. The "
               "models below take the first pass alone.")
@@ -104,8 +142,43 @@ results.table(shape.rename_axis("program").reset_index().convert_dtypes(), "shap
 # So the two are compared like with like: the same steps of progress, the same blocks held out (in all runs at once), the same trees. Both are judged by the IPC of each run, and by the mean of all runs, for which the stacked model's predictions for the runs are averaged.
 
 # %%
-compare = partial(study.compare_fusions, seed=seed)
-compared = dict(zip(programs, fan_out(compare, runs.values(), workers=workers), strict=True))
+def judge(fusion, values, by_run, predicted):
+    """Errors [%] by the IPC of each run, a row of `by_run`, and by the mean of all runs."""
+    of_mean = predicted if predicted.ndim == 1 else predicted.mean(axis=0)
+    each = relative_error(by_run, np.broadcast_to(predicted, by_run.shape))
+    return {"fusion": fusion, "values": values, "rows": predicted.size, "each run": each,
+            "mean of runs": relative_error(by_run.mean(axis=0), of_mean)}
+
+
+def judge_both(steps, fold, values, per):
+    """Stacked and aligned runs: the same steps, the same folds, the same trees."""
+    options = {"per": per, "leave_out": ("intervals",)}
+    X, ipc = merge.stack_runs(steps, **options)
+    by_run = ipc.to_numpy().reshape(len(steps), len(fold))
+    folds, trees = np.tile(fold, len(steps)), {"boosting": STACKED, "seed": seed}
+    stacked = predict_held_out(X, ipc, folds, **trees).reshape(by_run.shape)
+    X, ipc = merge.align_runs(steps, len(fold), **options)
+    aligned = predict_held_out(X, ipc, fold, **trees)
+    return [judge("stacked", values, by_run, stacked), judge("aligned", values, by_run, aligned)]
+
+
+# %%
+def compare(runs):
+    """Errors on held-out blocks by the runs of the first pass."""
+    first = runs[runs["pass"] == runs["pass"].min()]["counts"]
+    steps = merge.step_runs([run.assign(intervals=1.0) for run in first])
+    fold = rank.blocks(steps[0].index, 12) % 4
+    by_run = np.array([step["instructions"] / step["cycles"] for step in steps])
+    X, ipc = merge.align_runs(steps, len(fold), leave_out=("intervals",))
+    small = predict_held_out(X, ipc, fold, seed=seed)
+    others = np.array([by_run[:, fold != held].mean() for held in fold])
+    return pd.DataFrame([*judge_both(steps, fold, "counts", "intervals"),
+                         *judge_both(steps, fold, "per cycle", "cycles"),
+                         judge("aligned, small trees", "per cycle", by_run, small),
+                         judge("none", "", by_run, others)])
+
+
+compared = dict(zip(programs, parallel_map(compare, runs.values(), workers=workers), strict=True))
 fusions = pd.concat(compared, names=["program"]).reset_index("program")
 results.table(fusions, "fusions",
               "**Table.** Errors [%] of models of all events on blocks, judged by the IPC of each "
@@ -126,7 +199,19 @@ results.figure(figure, "fusion",
 # The table goes from the paper's way to this package's, one change at a time. In another order the shares would be others.
 
 # %%
-gains = study.gain_by_change(fusions)
+changes = {
+    "stacked counts, IPC of each run": ("stacked", "counts", "each run"),
+    "events per cycle": ("stacked", "per cycle", "each run"),
+    "mean IPC of all runs": ("stacked", "per cycle", "mean of runs"),
+    "aligned instead of stacked": ("aligned", "per cycle", "mean of runs"),
+    "smaller trees": ("aligned, small trees", "per cycle", "mean of runs"),
+}
+each = fusions.set_index(["fusion", "values", "program"])
+gains = pd.DataFrame({change: each.loc[(fusion, values), judge_by]
+                      for change, (fusion, values, judge_by) in changes.items()}).T
+gains = gains[programs].assign(mean=gains.mean(axis=1)).rename_axis("change")
+gained = -gains["mean"].diff()
+gains["share of the gain"] = 100 * gained / gained.sum()
 results.table(gains.rename_axis(columns=None).reset_index(), "gains",
               "**Table.** Error on blocks [%] after each change and those before it, and its share "
               "of the gain in the mean over programs [%].")
@@ -139,8 +224,16 @@ results.table(gains.rename_axis(columns=None).reset_index(), "gains",
 # As in the paper: runs stacked, the least important events dropped ten at a time, and the error taken on a random fifth of the rows. Notebook 03 does the same on aligned runs, and takes the error on blocks as well: a row's neighbours tell much of it.
 
 # %%
-fewer = partial(study.refine_stacked, step=step, test_share=test_share, seed=seed)
-histories = dict(zip(programs, fan_out(fewer, runs.values(), workers=workers), strict=True))
+def refine_stacked(runs):
+    """Errors on a random share of the rows by the number of events left; runs of the first pass."""
+    X, ipc = merge.stack_runs(list(runs[runs["pass"] == runs["pass"].min()]["counts"]))
+    return rank.random_share_errors(merge.scale_to_unit(X), ipc, step=step, test_share=test_share,
+                                    boosting=STACKED, seed=seed)
+
+
+# %%
+fewer = parallel_map(refine_stacked, runs.values(), workers=workers)
+histories = dict(zip(programs, fewer, strict=True))
 lowest = pd.DataFrame({name: h.loc[h["error"].idxmin()] for name, h in histories.items()}).T
 lines = {"error": "stacked runs", "mean_baseline": "mean baseline"}
 figure, _ = plot.refinement(histories, lines=lines,
@@ -158,9 +251,13 @@ results.figure(figure, "fig05",
 
 # %%
 matrices = {name: study.matrix(group) for name, group in runs.items()}
-data = matrices | {"Mix": study.mixed(matrices)}
+common = set.intersection(*(set(m.X) for m in matrices.values()))
+common = [event for event in matrices[programs[0]].X if event in common]
+X = pd.concat({name: m.X[common] for name, m in matrices.items()}, names=["program"])
+ipc = pd.concat({name: m.ipc for name, m in matrices.items()}, names=["program"])
+data = matrices | {"Mix": study.Matrix(X, ipc, None)}
 refine = partial(study.refine, step=step, test_share=test_share, seed=seed)
-refined = dict(zip(data, fan_out(refine, data.values(), workers=workers), strict=True))
+refined = dict(zip(data, parallel_map(refine, data.values(), workers=workers), strict=True))
 seeds = range(n_seeds)
 draws = {name: stability.draw_importances(data[name].X[r.events], data[name].ipc, seeds=seeds)
          for name, r in refined.items()}
@@ -175,7 +272,26 @@ results.figure(figure, "fig06",
                "all together (Mix). Bars: mean of resampled models; lines: nine of ten of them.")
 
 # %%
-errors = study.mixed_errors(data["Mix"], seed=seed)
+def judge_mix(name):
+    """Errors [%] for one program: models of all programs, of its own, and of the others."""
+    own = program_of == name
+    alone = predict_held_out(X[own], ipc[own], fold[own], seed=seed)
+    means = [ipc[own & (fold != held)].mean() for held in fold[own]]
+    row = {"program": name, "of all programs": relative_error(ipc[own], everywhere[own]),
+           "of its own": relative_error(ipc[own], alone),
+           "its own mean": relative_error(ipc[own], means)}
+    if not own.all():
+        others = regressor(seed=seed).fit(X[~own], ipc[~own]).predict(X[own])
+        row["of the others"] = relative_error(ipc[own], others)
+        row["mean of the others"] = relative_error(ipc[own], ipc[~own].mean())
+    return row
+
+
+# %%
+X, program_of = X[sorted(X)], ipc.index.get_level_values("program")
+fold = rank.blocks(ipc.index, 12) % 4
+everywhere = predict_held_out(X, ipc, fold, seed=seed)
+errors = pd.DataFrame([judge_mix(name) for name in programs])
 results.table(errors, "mixed",
               "**Table.** IPC error [%] of models of all events on blocks held out: one model of "
               "all programs, models of one; then with the whole program held out.")
@@ -194,15 +310,28 @@ results.table(named, "table1",
 # The papers name events that matter in every program, and find HiBench's programs less alike than CloudSuite's. Both can be asked of the programs that are here, by suite; one or two pairs cannot say how alike a suite is.
 
 # %%
-own = {name: draws[name] for name in programs}
 suite_of = study.suites(programs)
-common = study.common_events(own, suite_of).assign(abbr=lambda f: events.abbreviate(f.index, table))
+means = pd.DataFrame({name: draws[name].mean() for name in programs}).fillna(0.0)
+among = (means.rank(ascending=False, method="first") <= 10) & (means > 0)
+common = among.T.groupby(suite_of).sum().T.astype(int)
+common = common.assign(programs=among.sum(axis=1), importance=means.mean(axis=1))
+common = common[common["programs"] > 0].rename_axis("event")
+common = common.sort_values(["programs", "importance"], ascending=False, kind="stable")
+common["abbr"] = events.abbreviate(common.index, table)
 results.table(common.reset_index(), "common",
               "**Table.** Events among the first ten of some program: of how many programs, by "
               "suite; importance: mean over all programs [%].", rows=40)
 
 # %%
-alike = study.likeness(own, suite_of, seed=seed)
+everything = sorted(set().union(*(draws[name].columns for name in programs)))
+own = {name: draws[name].reindex(columns=everything, fill_value=0.0) for name in programs}
+alike = []
+for one, other in combinations(programs, 2):
+    shared = stability.rank_agreement(own[one], own[other], seed=seed).loc["top10_shared"]
+    within = suite_of[one] if suite_of[one] == suite_of[other] else "across"
+    alike.append({"pair": f"{one} – {other}", "suites": within, "shared": shared["value"],
+                  "low": shared["low"], "high": shared["high"]})
+alike = pd.DataFrame(alike, columns=["pair", "suites", "shared", "low", "high"])
 inside = int((alike["suites"] != "across").sum())
 results.table(alike, "likeness",
               "**Table.** Share of the first ten events that two programs have in common, with "
@@ -239,14 +368,31 @@ results.number("events among the first ten of every program",
                note=f"of {', '.join(programs)}; the paper: ISIF and BIEB in all eight of its own")
 
 # %%
-display(results.finding(study.say_fusions(fusions)))
+fair = fusions[fusions["values"] == "per cycle"].set_index(["fusion", "program"])["mean of runs"]
+stacked, aligned = fair["stacked"], fair["aligned"]
+display(results.finding(
+    "Judged alike (events per cycle, the mean IPC of all runs, the same trees), models of aligned "
+    f"runs err by {aligned.mean():.1f} % on blocks that they never saw and models of stacked runs "
+    f"by {stacked.mean():.1f} %; aligned ones err less on {(aligned < stacked).sum()} of "
+    f"{len(aligned)} programs. From the paper's stacked runs ({gains['mean'].iloc[0]:.1f} %) to "
+    f"the aligned ones of this package ({gains['mean'].iloc[-1]:.1f} %), averaging IPC over the "
+    f"runs alone makes {steps['mean IPC of all runs']:.0f} % of the difference."))
+
+# %%
 if len(programs) > 1:
     shared = common.index[common["programs"] == len(programs)]
     everywhere = ", ".join(f"`{event}`" for event in shared) or "none"
     first = ", ".join(f"`{event}`" for event in leading["Mix"].index[:3])
     display(results.finding(f"Among the first ten events of every program: {everywhere}. In the "
                             f"model of all programs these lead: {first}."))
-    display(results.finding(study.say_mixed(errors)))
+    best, worst = (errors.loc[place] for place in errors["of the others"].agg(["idxmin", "idxmax"]))
+    display(results.finding(
+        f"One model of all programs errs by {errors['of all programs'].mean():.1f} % on stretches "
+        f"it never saw, models of one program by {errors['of its own'].mean():.1f} %. Of a program "
+        f"it never saw, a model of the others tells IPC within {best['of the others']:.1f} % at "
+        f"best ({best['program']}) and {worst['of the others']:.1f} % at worst "
+        f"({worst['program']}); their mean would err by {best['mean of the others']:.0f} and "
+        f"{worst['mean of the others']:.0f} %."))
 results.numbers()
 
 # %% [markdown]

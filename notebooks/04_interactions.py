@@ -5,8 +5,6 @@
 #     text_representation:
 #       extension: .py
 #       format_name: percent
-#       format_version: '1.3'
-#       jupytext_version: 1.19.6
 #   kernelspec:
 #     display_name: Python 3
 #     language: python
@@ -29,7 +27,7 @@
 # %% tags=["parameters"]
 program = "all"  # programs to study, separated by commas, or all
 target = ""  # what is explained: IPC, EVENT (per second), or EVENT per EVENT; empty: IPC if known
-method = "joint"  # cleaning of the runs {cmlib.clean.DISTINCT_METHODS}
+method = "kalman"  # cleaning of the runs {cmlib.clean.DISTINCT_METHODS}
 n_events = 10  # most important events, whose pairs are ranked [3, 20]
 top = 10  # pairs shown a program [3, 45]
 n_planted = 10  # synthetic data sets whose pairs are known [1, 100]
@@ -40,11 +38,16 @@ settings = {}  # jobs, executor, scheduler, database, interactive, profile, resu
 from functools import partial
 
 import pandas as pd
+from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import LeaveOneGroupOut, cross_val_predict
 
-from cmlib import explore, plot, study
-from cmlib.fanout import fan_out
-from cmlib.notebook import begin
+from cmlib import experiments as study
+from cmlib import explore, plot
+from cmlib.interact import rank_pairs
+from cmlib.parallel import parallel_map
+from cmlib.rank import Boosting, blocks, predict_held_out, regressor, relative_error
 from cmlib.report import paper
+from cmlib.report.notebook import begin
 
 # %%
 notebook = begin("04_interactions", globals())
@@ -73,11 +76,11 @@ results.table(planted, "planted",
 url = notebook.database
 table = study.event_table(url)
 recorded, aim = study.choose_target(url, program, target)
-results.mark(study.say_source(url, recorded))
+results.mark(study.describe_source(url, recorded))
 fuse = partial(study.recorded_matrix, url, target=aim, method=method, workers=workers)
 matrices = {name: fuse(name) for name in recorded}
 refine = partial(study.refine, seed=seed)
-refined = dict(zip(recorded, fan_out(refine, matrices.values(), workers=workers), strict=True))
+refined = dict(zip(recorded, parallel_map(refine, matrices.values(), workers=workers), strict=True))
 programs = study.with_pairs(refined, aim)
 for name in set(recorded) - set(programs):
     display(results.finding(f"The model of {aim.name} keeps one event, and a pair takes two: "
@@ -89,7 +92,7 @@ for name in set(recorded) - set(programs):
 # %%
 job = partial(study.pairs, table=table, n_events=n_events, seed=seed)
 models = [(matrices[name], refined[name]) for name in programs]
-ranked = dict(zip(programs, fan_out(job, models, workers=workers), strict=True))
+ranked = dict(zip(programs, parallel_map(job, models, workers=workers), strict=True))
 figures = study.paper_figures(programs, {"HiBench": "11", "CloudSuite 3.0": "12"})
 
 # %%
@@ -127,35 +130,56 @@ results.table(flat.reset_index(drop=True), "pairs",
               "**Table.** All pairs of every program by each measure.", rows=10, decimals=3)
 
 # %% [markdown]
-# ## Pairs of families
+# ## Pairs of clusters
 #
-# Single events that say the same share an interaction as they share importance, and which of them shows it is decided by noise. Here the families of notebook 03 are paired: a boosted model explains cycles per instruction by what each of the first families adds.
-# Trees of a single split know no interaction, and neither does the linear model, which takes the sum of the families. Where one of these errs no more than a model of larger trees, nothing shows that any two families act together, whatever the shares of the bars.
+# Single events that say the same share an interaction as they share importance, and which of them shows it is decided by noise. Here the clusters of notebook 03 are paired. Three models explain cycles per instruction by what each of the first six clusters adds, all on the same steps and folds: a boosted one, in which clusters act *together*; one of trees of a single split, in which each acts *alone*; and least squares, which takes a *sum*. Where one of these errs no more than the first, nothing shows that any two clusters act together, whatever the shares of the bars.
 
 # %%
-explain = partial(study.families_if_any, url, table=table, method=method, seed=seed)
-asked = programs if aim == study.IPC else []  # families explain cycles per instruction
-families = dict(zip(asked, fan_out(explain, asked, workers=workers), strict=True))
-families = {name: f for name, f in families.items() if f is not None}
-together = {name: study.family_pairs(f, seed=seed)
-            for name, f in families.items() if len(f.table) > 1}
+explain = partial(study.event_clusters, url, table=table, method=method, seed=seed)
+asked = programs if aim == study.IPC else []  # clusters go with cycles per instruction
+clusters = dict(zip(asked, parallel_map(explain, asked, workers=workers), strict=True))
+clusters = {name: c for name, c in clusters.items() if c is not None and len(c.table) > 1}
+
+
+def errors_of_six(c):
+    """Errors [%] on held-out blocks by models of the first six clusters."""
+    X, cpi = c.contributions.iloc[:, :6], c.cpi["cpi"]
+    fold = blocks(X.index, 12) % 4
+    summed = cross_val_predict(LinearRegression(), X, cpi, groups=fold, cv=LeaveOneGroupOut())
+    found = {"together": predict_held_out(X, cpi, fold, seed=seed),
+             "alone": predict_held_out(X, cpi, fold, boosting=Boosting(leaves=2), seed=seed),
+             "sum": summed}
+    return {way: relative_error(cpi, predicted) for way, predicted in found.items()}
+
 
 # %%
-first = {name: t.pairs.head(6) for name, t in together.items()}
-first = {name: p.assign(label=p["label"].str.wrap(42)) for name, p in first.items()}
+together = {}
+for name, c in clusters.items():
+    X, cpi = c.contributions.iloc[:, :6], c.cpi["cpi"]
+    model = regressor(seed=seed).fit(X, cpi)
+    ranked_pairs = rank_pairs(X, cpi, list(X), method="h_statistic", fitted=model, seed=seed)
+    names = c.table["name"].set_axis(c.table["cluster"].astype(str))
+    label = ranked_pairs["event_a"].map(names) + " × " + ranked_pairs["event_b"].map(names)
+    together[name] = ranked_pairs.assign(label=label)
+
+# %%
+first = {name: p.head(6).assign(label=p["label"].str.wrap(42)) for name, p in together.items()}
 if first:
     figure, _ = plot.ranking(first, value="importance", label="label", columns=2,
                              xlabel="importance [%]", row_height=0.42)
-    display(results.figure(figure, "families",
-                           "**Figure.** Pairs of families by Friedman's H, as a share of all pairs "
-                           "of a program's first six families."))
+    display(results.figure(figure, "clusters",
+                           "**Figure.** Pairs of clusters by Friedman's H, as a share of all pairs "
+                           "of a program's first six clusters."))
 
 # %%
 if together:
-    display(results.table(study.compare_family_pairs(together), "family-pairs",
+    cluster_errors = pd.DataFrame({name: errors_of_six(c) for name, c in clusters.items()}).T
+    leading = {name: p.loc[0, ["label", "importance"]] for name, p in together.items()}
+    judged = cluster_errors.join(pd.DataFrame(leading).T).rename_axis("program").reset_index()
+    display(results.table(judged, "cluster-pairs",
                           "**Table.** Errors of cycles per instruction [%] on held-out blocks of "
-                          "boosted models in which families act together and in which each acts "
-                          "alone, and of the linear model, their sum."))
+                          "three models of the same six clusters, and the first pair with its "
+                          "share [%]."))
 
 # %% [markdown]
 # ## How far do the measures agree, and how often are branches involved?
@@ -196,7 +220,14 @@ for measure, title in study.MEASURES.items():
 for name in programs:
     display(results.finding(study.say_pairs(ranked[name]), program=name))
 for name, pairs in together.items():
-    display(results.finding(study.say_family_pairs(pairs), program=name))
+    error = cluster_errors.loc[name]
+    best = error.drop("together").min()
+    judgement = "" if error["together"] < best else "Nothing shows that they do. "
+    display(results.finding(
+        f"Of clusters, {pairs.at[0, 'label']} act together most ({pairs.at[0, 'importance']:.0f} % "
+        f"of all pair effects). {judgement}A model in which clusters act together errs by "
+        f"{error['together']:.1f} % on held-out stretches, the best in which each acts alone by "
+        f"{best:.1f} %.", program=name))
 results.numbers()
 
 # %% [markdown]

@@ -33,22 +33,30 @@ settings = {}  # jobs, executor, scheduler, interactive, profile, results_folder
 # %%
 from functools import partial
 
+import numpy as np
 import pandas as pd
 
-from cmlib import events, explore, plot, tuning
-from cmlib.fanout import fan_out
-from cmlib.notebook import begin
+from cmlib import explore, plot, tuning
+from cmlib.collect.workloads.spark import TABLE_IV
+from cmlib.collect.workloads.tuning import EMITTERS
+from cmlib.experiments.tuned_runs import load_tuned
+from cmlib.io import events
+from cmlib.parallel import parallel_map
 from cmlib.rank import stability
 from cmlib.report import paper
-from cmlib.study.tuning import causality, importance, tuned_runs
+from cmlib.report.notebook import begin
 
 # %%
 notebook = begin("08_tuning", globals())
 results, workers = notebook.results, notebook.workers
 counterminer, gbrt = paper("counterminer")["tuning"], paper("gbrt")["tuning"]
-tuned = tuned_runs.load_tuned(wanted=program)
-source = tuned_runs.say_source(tuned)
-table = events.table_of(next(iter(tuned.values())).machine)
+tuned = load_tuned(wanted=program)
+one = next(iter(tuned.values()))
+table = events.table_of(one.machine)
+kind = {"cycles": "hardware events"}.get(one.per, "software events and tracepoints")
+sizes = ", ".join(f"{len(each.runs)} runs of {name}" for name, each in tuned.items())
+source = f"{sizes}; {kind}; {one.machine['model_name']}, {one.machine['processors']} processors."
+one.runs.rates.head()
 
 # %% [markdown]
 # ## The runs
@@ -56,11 +64,13 @@ table = events.table_of(next(iter(tuned.values())).machine)
 # Each program runs on a standalone cluster of Spark on one machine, with settings drawn at random: every parameter of Table IV independently, uniformly in the logarithm between two extremes with which the program still runs. The ranges determine the result: a parameter with a narrow range is unimportant by construction. Some parameters act only with a codec, a serializer or executors that are not Spark's defaults; those were set in all runs.
 
 # %%
-results.table(
-    tuned_runs.table_iv(),
-    "table4",
-    "**Table IV.** Spark's parameters, with the range that each was drawn from.",
-)
+of_setting = {
+    abbr: {"parameter": each.name, "low": each.low, "default": each.default, "high": each.high}
+    | {"needs": ", ".join(f"{name}={value}" for name, value in each.needs.items())}
+    for abbr, each in TABLE_IV.items()
+}
+about = "**Table IV.** Spark's parameters, with the range that each was drawn from."
+results.table(pd.DataFrame(of_setting).T.rename_axis("abbr"), "table4", about)
 
 # %% [markdown]
 # Execution times, in the order of the runs. A trend would mean that the machine changed, not the settings; separate levels, such as sort's two, mean that one parameter determines most of the time.
@@ -79,8 +89,12 @@ results.figure(figure, "times", f"**Figure.** Execution time of every run. {sour
 # The paper tunes two parameters of sort this way (its Figure 14): *bbs*, tied to the most important event, changes the time by 111.3 %, and *nwt*, tied to a lesser one, by 29.4 %. Here *nwt* was changed, without an effect that these runs could show. ***bbs* was not changed alone**, so the paper's largest number has no counterpart on this page; `cmlib record-tuning --program sort --scale 0.5 --tune bbs --passes 4` records it, on the machine that made the other runs.
 
 # %%
-tried = tuned_runs.levels(tuned)
-varied = importance.variations(tried)
+tried = pd.concat([each.levels.assign(program=name) for name, each in tuned.items()])
+rows = []
+for (name, parameter), own in tried.groupby(["program", "parameter"], sort=False):
+    times = own.groupby("level")["seconds"].apply(list)
+    rows.append({"program": name, "parameter": parameter, **tuning.variation(dict(times))})
+varied = pd.DataFrame(rows, columns=["program", "parameter", "variation", "low", "high", "p"])
 figure, _ = plot.levels(tried, ylabel="execution time [s]")
 results.figure(
     figure,
@@ -105,7 +119,9 @@ results.table(
 # The parameter that changes a program's time most in this table is what the methods below should name first. This reference covers only the parameters that were changed alone; the others have no such runs.
 
 # %%
-truth = importance.changes_most(varied)
+n_tried = varied.groupby("program")["p"].transform("size")
+changing = varied[varied["p"] * n_tried <= 0.05].sort_values("variation", kind="stable")
+truth = changing.groupby("program", sort=False)["parameter"].last().to_dict()
 ", ".join(f"{name}: {parameter}" for name, parameter in truth.items()) or "nothing is known to"
 
 # %% [markdown]
@@ -134,22 +150,32 @@ results.figure(
 #
 # Events are rates, so that a long run does not have higher values of all. A model of the performance by the events ranks them. The most important events and all parameters are the inputs of a mixed model of the time (GBRT study, Eq. 9), whose pairs of an event and a parameter are ranked.
 #
-# CounterMiner ranks pairs by the residual variance of a plane through the model's predictions (Eq. 12). It takes any nonlinear effect of a single input for an interaction; Friedman's H measures only the joint effect. Both are shown. Where one event is in all pairs of the upper panels with nearly equal bars, Eq. 12 ranks that event's nonlinearity, and the order of the parameters has no meaning.
+# $$t = F(\langle c_1, \dots, c_j, e_1, \dots, e_i \rangle) \qquad \text{(GBRT study, Eq. 9: parameters } c \text{, events } e)$$
+#
+# CounterMiner ranks pairs by the residual variance of a plane through the model's predictions (in the manner of Eq. 12, which takes the observed IPC). It takes any nonlinear effect of a single input for an interaction; Friedman's H measures only the joint effect. Both are shown. Where one event is in all pairs of the upper panels with nearly equal bars, Eq. 12 ranks that event's nonlinearity, and the order of the parameters has no meaning.
 
 # %%
 runs = [one.runs for one in tuned.values()]
 pairs = {}
 for measure in ("residual_variance", "h_statistic"):
     rank = partial(tuning.couple, n_events=n_events, method=measure, seed=seed)
-    pairs[measure] = dict(zip(tuned, fan_out(rank, runs, workers), strict=True))
+    pairs[measure] = dict(zip(tuned, parallel_map(rank, runs, workers), strict=True))
 by_paper, by_h = pairs.values()
 
+
+
 # %%
+def short(names):
+    """Events' abbreviations, or tracepoints without their family."""
+    found = events.abbreviate(names, table)
+    return [name.rpartition(":")[2].removeprefix("sys_enter_") for name in found]
+
+
 leading = {}
 for measure, rankings in {"Eq. 12": by_paper, "Friedman's H": by_h}.items():
     for name, ranked in rankings.items():
         first = ranked.head(10)
-        labels = zip(importance.short(first["event_a"], table), first["event_b"], strict=True)
+        labels = zip(short(first["event_a"]), first["event_b"], strict=True)
         leading[f"{name}, {measure}"] = first.assign(label=[" - ".join(pair) for pair in labels])
 axis = "importance of the pair [%]"
 figure, _ = plot.ranking(leading, value="importance", label="label", xlabel=axis, columns=2)
@@ -161,9 +187,14 @@ results.figure(
 )
 
 # %%
-both = {name: importance.beside(by_paper[name], by_h[name]) for name in tuned}
+both = {}
+for name in tuned:
+    by_pair = by_h[name].assign(place=range(1, len(by_h[name]) + 1)).set_index("pair")
+    joined = by_paper[name].join(by_pair[["importance", "place"]], on="pair", rsuffix=" by H")
+    both[name] = joined[["event_a", "event_b", "importance", "importance by H", "place"]]
+names = ["program", "event", "parameter", "Eq. 12 [%]", "H [%]", "place by H"]
 results.table(
-    pd.concat(both, names=["program"]).reset_index("program"),
+    pd.concat(both, names=["program"]).reset_index("program").set_axis(names, axis=1),
     "pairs",
     "**Table.** Importance of each pair [%] by Eq. 12 and by Friedman's H, and its place by H.",
     rows=20,
@@ -174,8 +205,29 @@ results.table(
 #
 # For prediction: a model trained on few runs is tested on others (Eq. 14), beside the mean of the training runs. The ranking of a model that is no better than the mean is meaningless.
 
+
+
 # %%
-learned = importance.curves(tuned, n_sizes=n_sizes, draws=draws, seed=seed, workers=workers)
+def sizes_of(runs):
+    """Numbers of runs to train on: from ten up to those that a test on a quarter leaves."""
+    most = len(runs) - max(1, round(0.25 * len(runs)))
+    return sorted({int(size) for size in np.geomspace(min(10, most), most, n_sizes).round()})
+
+
+def curve(job):
+    """Errors against the number of runs, of one model of one program."""
+    name, model = job
+    runs = tuned[name].runs
+    X = {"parameters": runs.parameters, "events": runs.examples}.get(model, runs.mixed)
+    y = runs.performance if model == "events" else runs.seconds
+    errors = tuning.learning_curve(X, y, sizes_of(runs), draws=draws, seed=seed)
+    return errors.assign(program=name, model=model)
+
+
+# %%
+models = ("parameters", "events", "events and parameters")
+jobs = [(name, model) for name in tuned for model in models]
+learned = pd.concat(list(parallel_map(curve, jobs, workers)), ignore_index=True)
 lines = {"by": "model", "band": ("low", "high"), "mean_baseline": "mean_baseline"}
 figure, _ = plot.by_runs(learned, value="error", **lines, ylabel="error of the time [%]")
 results.figure(
@@ -206,10 +258,34 @@ results.table(
 #
 # Pairs can miss the most important parameter: an event that depends on a parameter replaces it in a mixed model, and little is left for their interaction.
 
+
+
 # %%
-count = {"n_sizes": n_sizes, "draws": draws, "seed": seed, "workers": workers}
-by_size = importance.runs_needed(tuned, truth, **count)
-needed = importance.enough(by_size, share=share)
+WAYS = {
+    "parameters directly": tuning.rank_directly,
+    "events first, by pairs (Eq. 12)": tuning.rank_by_pairs,
+    "events first, by pairs (Friedman's H)": partial(tuning.rank_by_pairs, method="h_statistic"),
+    "events first, by effect": tuning.rank_by_effect,
+}
+
+
+def found(job):
+    """How often a way of asking names the parameter that matters most, from so many runs."""
+    name, way, size = job
+    options = {"draws": draws, "seed": seed}
+    shares = tuning.found_first(tuned[name].runs, WAYS[way], truth[name], [size], **options)
+    return shares.assign(program=name, way=way)
+
+
+jobs = [(name, way, n) for name in truth for way in WAYS for n in sizes_of(tuned[name].runs)]
+by_size = pd.DataFrame(columns=["runs", "found", "program", "way"])
+by_size = pd.concat([*parallel_map(found, jobs, workers)], ignore_index=True) if jobs else by_size
+
+# %%
+late = by_size.sort_values("runs", ascending=False)
+missed = late["found"].lt(share).groupby([late["program"], late["way"]]).cumsum()
+needed = late[missed == 0].groupby(["program", "way"])["runs"].min().unstack()
+needed = needed.reindex(columns=list(WAYS))
 if truth:
     figure, _ = plot.by_runs(by_size, value="found", by="way", ylabel="draws that name it [%]")
     named = ", ".join(f"{name} {parameter}" for name, parameter in truth.items())
@@ -227,10 +303,30 @@ if truth:
 #
 # Spark's parameters, drawn for the runs above, are one such experiment, but most of them move many events at once. In the other experiment a small program beside the executors emits one kind of event, at random rates up to those of the slowest runs, at one setting of Spark (in brackets), and is counted with them. A cross far from an interval that contains 0 means that the model attributes time to the event, but emitting the event does not change the time.
 
+
+
 # %%
-judged = {name: causality.judged(one, n_events=n_events, seed=seed) for name, one in tuned.items()}
+def emitting(at, runs):
+    """Runs beside which events were emitted, as an experiment on each of these events."""
+    called = {event: f"{short([event])[0]} emitted ({at})" for event in runs.parameters}
+    parameters = runs.parameters.rename(columns=called)
+    own = (runs.rates, runs.seconds, runs.examples, runs.performance)
+    aims = {called[event]: (event, *EMITTERS[event]) for event in called}
+    return tuning.Experiment(tuning.Runs(parameters, *own), aims)
+
+
+def judge(each):
+    """Judge the important events of a program by all that was drawn at random."""
+    important = list(tuning.important_events(each.runs, seed=seed).index[:n_events])
+    emitted = [emitting(at, runs) for at, runs in each.emitted.items()]
+    experiments = [tuning.Experiment(each.runs), *emitted]
+    return tuning.judge_events(each.runs, important, experiments, seed=seed)
+
+
+# %%
+judged = {name: judge(each) for name, each in tuned.items()}
 judged = pd.concat(judged, names=["program"]).reset_index()
-shown = judged.assign(event=importance.short(judged["event"], table)).dropna(subset="expected")
+shown = judged.assign(event=short(judged["event"])).dropna(subset="expected")
 axis = "change of the performance [%]"
 figure, _ = plot.verdicts(shown, programs=list(tuned), xlabel=axis)
 results.figure(
@@ -279,12 +375,25 @@ for row in varied.to_dict("records"):
     results.number(name, row["variation"], "%", paper=value, note=note)
 results.numbers()
 
+
+
 # %%
-for name, one in tuned.items():
-    own = judged[judged["program"] == name].set_index("event")
-    why = causality.say_causes(name, own, emitted=one.emitted)
-    sentence = importance.say_tuning(name, direct[name], varied, needed)
-    display(results.finding(f"{sentence} {why}", program=name))
+def summarize(name):
+    """What was found of one program, in plain words."""
+    first, own = direct[name].iloc[0], judged[judged["program"] == name]
+    said = f"In a model of the time of {name} by the parameters {first['parameter']} matters most: "
+    said += f"{first['mean']:.0f} % of the importance ({first['low']:.0f} to {first['high']:.0f}). "
+    if name in truth:
+        runs = needed.loc[name].map(lambda n: "more than were made" if pd.isna(n) else f"{n:.0f}")
+        said += f"Turned alone, {truth[name]} changes it most; runs it takes to name it: "
+        said += "; ".join(f"{way} {count}" for way, count in runs.items()) + ". "
+    verdicts = own["verdict"].value_counts()
+    counted = ", ".join(f"{n} {verdict}" for verdict, n in verdicts.items())
+    return f"{said}Of its {len(own)} important events: {counted}."
+
+
+for name in tuned:
+    display(results.finding(summarize(name), program=name))
 
 # %% [markdown]
 # ## Explore

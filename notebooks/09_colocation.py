@@ -24,7 +24,7 @@
 # Pairs: datacaching-datacaching, datacaching-graphanalytics.
 pairs = "all"  # pairs to study, separated by commas, or all that are recorded
 program = "all"  # only pairs with one of these programs, separated by commas, or all
-method = "joint"  # cleaning of the runs {cmlib.clean.DISTINCT_METHODS}
+method = "kalman"  # cleaning of the runs {cmlib.clean.DISTINCT_METHODS}
 step = 10  # events dropped at a time [1, 100]
 n_seeds = 20  # models behind the spread of an importance [2, 100]
 top = 10  # events shown a ranking [3, 30]
@@ -34,20 +34,47 @@ settings = {}  # jobs, executor, scheduler, database, interactive, profile, resu
 # %%
 from functools import partial
 
+import numpy as np
 import pandas as pd
 
-from cmlib import events, explore, plot, study
-from cmlib.fanout import fan_out
-from cmlib.notebook import begin
+from cmlib import experiments, explore, plot
+from cmlib.errors import NothingRecordedError
+from cmlib.experiments.requested import resolve_names, split_names
+from cmlib.io import events, store
+from cmlib.parallel import parallel_map
 from cmlib.rank import stability
 from cmlib.report import paper
+from cmlib.report.notebook import begin
 
 # %%
 notebook = begin("09_colocation", globals())
 results, workers, url = notebook.results, notebook.workers, notebook.database
-cases = study.colocated(url, pairs, program=program)
 counterminer = paper("counterminer")
-table = study.event_table(url)
+table = experiments.event_table(url)
+SETS = ["ocoe", "sweep"]
+PAIRS = {
+    "datacaching-datacaching": ["datacaching"],
+    "datacaching-graphanalytics": ["datacaching", "graphanalytics"],
+}
+
+
+# %%
+def is_recorded(name):
+    """Whether a program or a pair has runs of both sets."""
+    return set(SETS) <= set(store.runs(url, program=name)["set"])
+
+
+known = sorted({name for pair, alone in PAIRS.items() for name in (pair, *alone)})
+own = resolve_names(program, known, about="programs of the pairs", todo="Pairs are the paper's.")
+wanted = list(PAIRS) if pairs == "all" else split_names(pairs)
+resolve_names(",".join(wanted), PAIRS, about="the pairs", todo="Others are not started.")
+wanted = [pair for pair in wanted if set(own) & {pair, *PAIRS[pair]}]
+lacking = {pair: [n for n in (*PAIRS[pair], pair) if not is_recorded(n)] for pair in wanted}
+cases = {pair: PAIRS[pair] for pair in wanted if not lacking[pair]}
+if not cases or (pairs != "all" and len(cases) < len(wanted)):
+    names = dict.fromkeys(name for pair in wanted for name in lacking[pair])
+    commands = ", ".join(f"`cmlib record --program {name}`" for name in names)
+    raise NothingRecordedError(f"nothing recorded yet of programs on one machine: run {commands}")
 
 # %% [markdown]
 # ## The runs
@@ -56,12 +83,13 @@ table = study.event_table(url)
 
 # %%
 names = list(dict.fromkeys(name for pair, alone in cases.items() for name in (*alone, pair)))
-clean = partial(study.cleaned_runs, url, sets=["ocoe", "sweep"], method=method, workers=workers)
-matrices = {name: study.matrix(clean(name)) for name in names}
+clean = partial(experiments.cleaned_runs, url, sets=SETS, method=method, workers=workers)
+matrices = {name: experiments.matrix(clean(name)) for name in names}
 ipc = {name: {"mean of all runs": data.ipc} for name, data in matrices.items()}
 figure, _ = plot.series_by_program(ipc, ylabel="IPC", xlabel="progress [share of instructions]")
-results.figure(figure, "ipc", "**Figure.** IPC of each program alone and of the pairs, mean of all "
-                              "runs.")
+about = "**Figure.** IPC of each program alone and of the pairs, mean of all runs."
+results.figure(figure, "ipc", about)
+matrices[names[-1]].X.iloc[:5, :5]
 
 # %% [markdown]
 # ## Rankings, alone and together
@@ -69,8 +97,8 @@ results.figure(figure, "ipc", "**Figure.** IPC of each program alone and of the 
 # Compare the first events of the pair with those of each program. Events whose intervals overlap are in no certain order.
 
 # %%
-refine = partial(study.refine, step=step, seed=seed)
-refined = dict(zip(names, fan_out(refine, matrices.values(), workers=workers), strict=True))
+refine = partial(experiments.refine, step=step, seed=seed)
+refined = dict(zip(names, parallel_map(refine, matrices.values(), workers=workers), strict=True))
 seeds = range(n_seeds)
 draws = {name: stability.draw_importances(data.X[refined[name].events], data.ipc, seeds=seeds)
          for name, data in matrices.items()}
@@ -93,10 +121,57 @@ results.table(shown.drop(columns=["sd"]), "importances",
 # %% [markdown]
 # ## How far did each ranking change?
 #
-# Two measures, with intervals over resampled models: the share of importance that lies on the same events, and the rank correlation of the events among the first twenty of either ranking. Two rankings of one program differ as well: *itself* compares two halves of the recording of the program alone. A ranking has changed only if its whole interval lies below that.
+# Two measures, with intervals over resampled models: the importance that lies on the same events,
+#
+# $$\sum_e \min(I_e^{\mathrm{pair}}, I_e^{\mathrm{alone}}),$$
+#
+# and the rank correlation of the events among the first twenty of either ranking. Two rankings of one program differ as well: *itself* compares two halves of the recording of the program alone. A ranking has changed only if its whole interval lies below that.
+
 
 # %%
-moved = study.movement(matrices, cases, seeds=seeds)
+def draw(data, common):
+    """Importances of the common events, by models of resampled rows."""
+    return stability.draw_importances(data.X[common], data.ipc, seeds=range(n_seeds))
+
+
+def shared(one, other):
+    """Importance that lies on the same events [0, 1]."""
+    return np.minimum(one.mean(), other.mean()).sum() / 100
+
+
+def agreement(one, other):
+    """Both measures of two rankings' agreement, with 90 % intervals."""
+    rng = np.random.default_rng(0)
+    drawn = [[each.iloc[rng.integers(len(each), size=len(each))] for each in (one, other)]
+             for _ in range(200)]
+    low, high = np.quantile([shared(*both) for both in drawn], [0.05, 0.95])
+    row = {"value": shared(one, other), "low": low, "high": high}
+    importance = pd.DataFrame(row, ["importance_shared"])
+    return pd.concat([importance, stability.rank_agreement(one, other, n_top=20)])
+
+
+# %%
+def halves(data):
+    """Even and odd stretches of a program's rows, each as good a sample of it as the other."""
+    stretch = (data.X.index.get_level_values("progress").to_numpy() * 20).astype(int)
+    return [experiments.Matrix(data.X[stretch % 2 == k], data.ipc[stretch % 2 == k], None)
+            for k in (0, 1)]
+
+
+def movement(pair, alone):
+    """How far the ranking of a pair is from that of one of its programs alone."""
+    data = matrices[alone]
+    common = [event for event in matrices[pair].X if event in data.X]
+    apart = agreement(draw(matrices[pair], common), draw(data, common))
+    itself = agreement(*(draw(half, common) for half in halves(data)))["value"]
+    row = {"pair": pair, "alone": alone, "events": len(common)}
+    for name, values in apart.iterrows():
+        row |= {name: values["value"], f"{name} low": values["low"], f"{name} high": values["high"]}
+    return row | itself.add_prefix("itself: ").to_dict()
+
+
+# %%
+moved = pd.DataFrame([movement(pair, one) for pair, alone in cases.items() for one in alone])
 results.table(moved, "movement",
               "**Table.** Agreement of the ranking together with the ranking alone; importance "
               "shared (0 to 1), rank correlations (−1 to 1), and the share of the first ten events "
@@ -106,7 +181,10 @@ results.table(moved, "movement",
 # The paper finds six events of the L2 cache among the first ten of DataCaching beside GraphAnalytics, and none for either alone.
 
 # %%
-units = study.leading_units(draws, table)
+unit_of = table["unit"].fillna("other")
+first = {name: drawn.mean().nlargest(10).index for name, drawn in draws.items()}
+units = {name: unit_of.reindex(of, fill_value="other").value_counts() for name, of in first.items()}
+units = pd.DataFrame(units).T.fillna(0).astype(int).rename_axis("program")
 figure, _ = plot.counts(units, ylabel="events among the first ten")
 results.figure(figure, "units",
                "**Figure.** Which part of the processor the ten most important events count.")
@@ -133,7 +211,14 @@ for row in moved.to_dict("records"):
                         f"{itself:.2f}")
 
 # %%
-results.finding(study.say_movement(moved))
+for row in moved.to_dict("records"):
+    share, low, high, itself = (100 * row[name] for name in (
+        "importance_shared", "importance_shared low", "importance_shared high",
+        "itself: importance_shared"))
+    verdict = "moved further than" if high < itself else "was not seen to move further than"
+    results.finding(f"{row['pair']} against {row['alone']} alone: {share:.0f} % of the importance "
+                    f"lies on the same events ({low:.0f} to {high:.0f}; two halves of "
+                    f"{row['alone']} itself: {itself:.0f}): the ranking {verdict} two halves do.")
 results.numbers()
 
 # %% [markdown]

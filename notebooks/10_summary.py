@@ -23,8 +23,8 @@ profile = "paper"  # folder of the results under data/results
 results_folder = ""  # where results go instead of data/results
 
 # %%
-from cmlib.notebook import begin
 from cmlib.report import read_results
+from cmlib.report.notebook import begin
 
 notebook = begin("10_summary", globals())
 results, settings = notebook.results, notebook.settings

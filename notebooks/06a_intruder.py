@@ -1,0 +1,131 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: ipynb,py:percent
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # An intruder: does AutoPerf's detector notice an attack by hardware counters?
+#
+# **Question.** Does a detector trained on a quiet and on a busy system notice Spectre attacks on it, and better than the simplest rule?
+#
+# *Reads* the recordings of `cmlib fetch spectre-tables`, in the cache or in the folder `CMLIB_PUBLIC`. *Writes* how many runs were found to be anomalous.
+#
+# Whole system, 1 s an interval, five events on an Intel client, quiet or under CPU stress, with and without attacks (`breatrice321/T-Smade`, no licence stated). It is notebook 06's detector on other people's hardware counters, and none of the paper's programs.
+
+# %% tags=["parameters"]
+program = "all"  # any other than all leaves this notebook out
+window = 20  # intervals of a run [2, 200]
+seed = 0  # of the autoencoders [0, 1000000]
+settings = {}  # profile, results_folder
+
+# %%
+import numpy as np
+import pandas as pd
+
+from cmlib.anomaly.autoencoder import Autoencoder
+from cmlib.anomaly.detector import AutoPerf
+from cmlib.errors import NothingRecordedError
+from cmlib.experiments.public.reading import counts_of, files_like, how_to_get, lengths
+from cmlib.experiments.requested import resolve_names
+from cmlib.report.notebook import begin
+
+# %%
+notebook = begin("06a_intruder", globals())
+results = notebook.results
+resolve_names(program, [], about="programs of this notebook", todo="It takes program=all.")
+files = files_like("spectre-tables", r"(?P<load>[\w-]+)\.(?P<what>[\w-]+)\.txt")
+counts = {(row.load, row.what): counts_of(row.file) for row in files.itertuples()}
+counts = {key: runs[0][0] for key, runs in sorted(counts.items()) if runs}
+if not counts:
+    raise NothingRecordedError(how_to_get("spectre-tables"))
+next(iter(counts.values())).head()
+
+# %% [markdown]
+# ## Runs
+#
+# Each recording is cut into runs of twenty seconds. A sample is counts per branch, interrupts per second.
+
+
+# %%
+def cut(own):
+    """Runs of a recording, with the detector's columns."""
+    rates = own.drop(columns="branches").div(own["branches"], axis=0)
+    for event in (name for name in own if "INTERRUPT" in name.upper()):
+        rates[event] = own[event] / lengths(own)
+    rates = rates.iloc[1:].replace([np.inf, -np.inf], np.nan).dropna().reset_index(drop=True)
+    samples = rates.assign(function="system", location="")
+    starts = range(0, len(samples) - window + 1, window)
+    return [samples[start : start + window] for start in starts]
+
+
+runs = {key: cut(own) for key, own in counts.items()}
+{f"{load}, {what}": len(own) for (load, what), own in runs.items()}
+
+# %% [markdown]
+# ## Trained on normal runs
+#
+# Of each load, the first half of the normal runs trains an autoencoder; its threshold on the reconstruction error is that of AutoPerf, §3.3.2,
+#
+# $$RE_{threshold} = RE_{mean} + 2\, RE_{standard\ deviation}$$
+#
+# over the training samples, and all other runs of that load are judged. *Beyond* is the simplest detector: some event's mean beyond four standard deviations of the means of the same normal runs.
+
+
+# %%
+def is_beyond(run, normal):
+    """Whether some event's mean is beyond four standard deviations."""
+    means = pd.DataFrame([one.mean(numeric_only=True) for one in normal])
+    off = (run.mean(numeric_only=True) - means.mean()).abs()
+    return bool((off > 4 * means.std()).any())
+
+
+def judge(load):
+    """Judge all runs of a load by the first half of its normal ones."""
+    normal = runs[load, "normal"][: len(runs[load, "normal"]) // 2]
+    detector = AutoPerf(autoencoder=Autoencoder(), max_clusters=1, random_state=seed).fit(normal)
+    rows = []
+    for what in (other for at, other in runs if at == load):
+        own = runs[load, what][len(normal) if what == "normal" else 0 :]
+        beyond = sum(is_beyond(run, normal) for run in own)
+        found = int(sum(detector.predict_runs(own)))
+        rows.append((load, what, "spectre" in what, len(own), found, beyond))
+    return rows
+
+
+# %%
+columns = ["load", "what", "attack", "runs", "anomalous", "beyond"]
+rows = [row for load in dict.fromkeys(load for load, _ in runs) for row in judge(load)]
+judged = pd.DataFrame(rows, columns=columns).sort_values(["load", "attack", "what"])
+results.table(judged, "intruder",
+              "**Table.** Runs that were judged, how many the detector found to be anomalous, and "
+              "how many the simplest rule did.")
+
+# %%
+sums = judged.groupby("attack")[["runs", "anomalous", "beyond"]].sum()
+share = 100 * sums[["anomalous", "beyond"]].div(sums["runs"], axis=0)
+for name, column in (("detector", "anomalous"), ("simplest rule", "beyond")):
+    results.number(f"Spectre: attacked runs found, {name}", share.at[True, column], "%",
+                   note=f"false alarms {share.at[False, column]:.0f} %")
+results.finding(f"AutoPerf's detector finds {share.at[True, 'anomalous']:.0f} % of the runs under "
+                f"a Spectre attack, with {share.at[False, 'anomalous']:.0f} % false alarms; a "
+                f"threshold on each event's mean {share.at[True, 'beyond']:.0f} %, with "
+                f"{share.at[False, 'beyond']:.0f} %.")
+results.numbers()
+
+# %% [markdown]
+# ## What this doesn't show
+#
+# An attack that never rests multiplies last-level misses and interrupts: it takes no autoencoder to see that. Attacks and normal runs were recorded one after another, so that time goes with the class. The processor is not stated.
+#
+# **References.** Alam et al., *AutoPerf*, NeurIPS 2019. Recordings: breatrice321/T-Smade.
+
+# %%
+results.save()

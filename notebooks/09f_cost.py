@@ -1,0 +1,304 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: ipynb,py:percent
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # What would fewer misses bring?
+#
+# **Question.** What does a last-level miss cost a program in cycles, by the intervals of one run, and is that what it saves when the cache is larger?
+#
+# *Reads* what larger caches and other prefetchers changed in 20 programs of SPEC CPU2006 (`data/cost`, comes with cmlib), and for some sections their intervals, the set `spec-llc`. *Writes* predictions beside measurements, with intervals, and the same for what is simpler.
+#
+# A ranking says which events go with cycles. Here somebody changed the cause: the same programs ran with 2, 4, 8 and 11 times the cache, so that a prediction made with the small one can be wrong.
+
+# %% tags=["parameters"]
+program = "all"  # programs shown by their intervals, separated by commas, or all
+seed = 0  # of the models behind the papers' importance [0, 1000000]
+settings = {}  # profile, results_folder
+
+# %%
+import numpy as np
+import pandas as pd
+
+from cmlib import cost, plot, rank
+from cmlib.experiments.public import llc
+from cmlib.experiments.public.reading import how_to_get
+from cmlib.report.notebook import begin
+
+notebook = begin("09f_cost", globals())
+results = notebook.results
+shown = llc.chosen(program)
+X, y = cost.changes()  # of larger caches
+SIZES = list(X["setting"].unique())
+X.head()
+
+# %% [markdown]
+# A row is a program and a size: `cycles`, `misses` (of loads) and `stores` (misses of stores) per instruction with 1.75 MiB of last-level cache on a Xeon Gold 5120; `change` and `stores_change`, how many fewer misses with the larger one. `slope` and `stderr` come from the intervals, below. `y` is the change of cycles per instruction that was measured, and nothing of it goes into a prediction of the same program.
+#
+# ## The intervals
+#
+# Every 100 M instructions the cycles of one run and the misses of another are known (`agusnt/Xeon-SP_Memory_Characterization_SPEC-CPU-2K6-2K17`, Navarro-Torres et al. 2019). They are brought together by equal shares of all instructions.
+
+# %%
+recorded = llc.runs(shown)
+intervals = {name: cost.rates(*pair) for name, pair in recorded.items()}
+if intervals:
+    named = [name for name in ("483.xalancbmk.1", "436.cactusADM.1") if name in intervals]
+    drawn = named or list(intervals)[:2]
+    frames = {name: intervals[name].assign(misses=1e3 * intervals[name]["misses"])
+              for name in drawn}
+    figure, _ = plot.points(frames, x="misses", y="cycles", ylabel="cycles per instruction",
+                            xlabel="misses per 1,000 instructions")
+    display(results.figure(figure, "intervals", "**Figure.** Intervals of 100 M instructions with "
+                           "1.75 MiB of cache: a program whose intervals tell, and one whose "
+                           "misses hardly vary while its cycles do."))
+print("" if intervals else how_to_get(llc.SET))
+
+# %% [markdown]
+# ## What a miss costs
+#
+# With $y_t$ cycles and $m_t$ misses per instruction in interval $t$, stretches of $2^j$ intervals are compared with the stretches beside them (Haar's wavelets). Neighbours are alike, so levels tell little that is not also in the phases; differences are nearly independent, and each time scale $j$ is confounded by phases in its own way. The slope is least squares over all differences, its standard error leaves out one scale at a time:
+#
+# $$d_{jk}(x) = 2^{-(j+1)/2}\Big(\sum_{t\,\in\,\text{right}} x_t - \sum_{t\,\in\,\text{left}} x_t\Big),\qquad b = \frac{\sum_{j,k} d_{jk}(m)\,d_{jk}(y)}{\sum_{j,k} d_{jk}(m)^2},\qquad s^2 = \frac{J-1}{J}\sum_{j=1}^{J} \big(b_{(-j)} - \bar b\big)^2$$
+#
+# A program's cost $c$ of a miss of a load is one of a population. Misses of stores come with it, $\rho$ a miss of a load, each at a share $w$ of the cost; memory's latency $L$ and the program's own cycles bound it:
+#
+# $$\log c \sim N\!\left(\log[\kappa\,(1 + w\rho)],\ \tau^2\right),\qquad 0 < c \le \min\Big\{L\,(1 + w\rho),\ \frac{\bar y - 1/4}{\bar m}\Big\},\qquad b \mid c \sim t_4\!\left(c,\ s^2 + (\gamma b)^2\right)$$
+#
+# $$\widehat{\Delta y} = E[c \mid b]\,\Delta m\ \pm\ q\,\sqrt{(\mathrm{sd}[c \mid b]\,\Delta m)^2 + (0.01\,\bar y)^2}$$
+#
+# $\kappa, \tau, \gamma, w$ are learned from the largest change of each other program, and $q$ is what 90 % of their changes needed. Which columns there are, the bounds, $t_4$ and the one percent (what cycles differ by from run to run) were set before looking at any effect.
+
+# %%
+model = cost.PooledCost().fit(X.drop(columns="stores_change"), y)
+learned = pd.Series({"κ [cycles]": model.center_, "τ": model.spread_, "γ": model.slope_error_,
+                     "w": model.store_weight_, "q": model.quantile_})
+display(results.table(learned.rename("value").rename_axis("constant").reset_index(), "constants",
+                      "**Table.** Learned from all 20 programs: a miss costs a middle program κ "
+                      "cycles, and slopes are off by γ beyond their standard errors."))
+programs = X.drop_duplicates("program").set_index("program")
+costs = programs[["slope", "stderr"]].join(model.posterior(programs))
+display(results.table(costs.reset_index(), "costs", "**Table.** Cycles a miss: own slope, pooled "
+                      "cost with its standard deviation, and the most it can be.", decimals=0))
+
+# %% [markdown]
+# ## Foretold and measured
+#
+# Each program is left out in turn; what it changes is foretold by a model of the other 19. Misses of stores are taken to change as those of loads do, which is all one can say before the change.
+
+# %%
+foretold = cost.held_out(X.drop(columns="stores_change"), y)
+foretold["label"] = foretold["program"].str.split(".").str[1]
+foretold["off"] = (foretold["predicted"] - foretold["measured"]).abs()
+figure, _ = plot.against_measured(
+    {f"{size} in place of 1.75": foretold[foretold["setting"] == size] for size in SIZES},
+    label="cycles saved [% of all]", named=4)
+display(results.figure(figure, "sizes", "**Figure.** Cycles that a larger cache saves, each of 20 "
+                       "programs foretold without itself; lines: 90 % intervals; named: the "
+                       "farthest off; dashed: as measured."))
+
+# %%
+def judged(predicted, measured):
+    """Errors in points, and rank correlation."""
+    error = np.abs(predicted - measured)
+    ranks = pd.DataFrame({"predicted": predicted, "measured": measured}).rank()
+    steady = (ranks.nunique() == 1).any()
+    return {"median": error.median(), "mean": error.mean(),
+            "rank correlation": np.nan if steady else ranks["predicted"].corr(ranks["measured"])}
+
+
+# %%
+def scaled(values, weigh=True):
+    """Values times what suits the other programs: least absolute errors, or median of ratios."""
+    result = 0 * values
+    for name in X["program"].unique():
+        rest = (X["program"] != name) & (values != 0)
+        table = pd.DataFrame({"ratio": foretold["measured"] / values, "weight": values.abs()})[rest]
+        table = table.sort_values("ratio").assign(**({} if weigh else {"weight": 1}))
+        middle = table["weight"].cumsum().searchsorted(table["weight"].sum() / 2)
+        result[X["program"] == name] = table["ratio"].iloc[middle] * values[X["program"] == name]
+    return result
+
+
+# %%
+def explained(first, second):
+    """How much of IPC each of four events explains [%] (Friedman)."""
+    events = cost.rates(first, second).rename(columns={"misses": "load misses",
+                                                       "stores": "store misses"})
+    ipc = 1 / events.pop("cycles")
+    for kind, run in (("loads", second), ("stores", first)):
+        events[kind] = cost.rates(first, run, misses=llc.ACCESSES[kind])["misses"]
+    step = -(-len(events) // 3000)  # rows that a model is fitted to: three thousand
+    return rank.influence(rank.regressor(seed=seed).fit(events[::step], ipc[::step]))
+
+
+# %%
+latency = scaled(-100 * X["change"] / X["cycles"], weigh=False)
+ways = {"pooled": foretold["predicted"], "nothing": 0 * latency, "one latency for all": latency,
+        "own slope alone": -100 * X["slope"] * X["change"] / X["cycles"]}
+if len(recorded) == len(programs):
+    importance = pd.DataFrame({name: explained(*pair) for name, pair in recorded.items()}).T
+    importance["r"] = {name: at["cycles"].corr(at["misses"]) for name, at in intervals.items()}
+    saved = -X["change"] / X["misses"]
+    for column, name in (("load misses", "importance × constant"), ("r", "correlation × constant")):
+        ways[name] = scaled(saved * X["program"].map(importance[column]))
+rows = [{"size": size, "by": name, **judged(values[at], foretold["measured"][at])}
+        for size in SIZES for at in [X["setting"] == size] for name, values in ways.items()]
+errors = pd.DataFrame(rows)
+display(results.table(errors, "errors", "**Table.** Errors in percent of all cycles, and rank "
+                      "correlation of predicted with measured, over 20 programs left out."))
+
+# %% [markdown]
+# *One latency*, *importance* and *correlation* are multiplied by the constant that suits the other programs best (median of the ratios for the first, least absolute errors for the others); the last two also by the share of misses that the cache saves, which their users would not know. *Own slope alone* is least squares without other programs, as in the table above.
+
+# %%
+inside = foretold["measured"].between(foretold["low"], foretold["high"])
+half = (foretold["high"] - foretold["low"]) / 2
+table = pd.DataFrame({"inside [%]": 100 * inside.groupby(foretold["setting"]).mean(),
+                      "half-width, median": half.groupby(foretold["setting"]).median(),
+                      "half-width, mean": half.groupby(foretold["setting"]).mean()}).loc[SIZES]
+display(results.table(table.rename_axis("size").reset_index(), "coverage",
+                      "**Table.** How many 90 % intervals hold, and how wide they are [points]."))
+largest = errors[errors["size"] == SIZES[-1]].set_index("by")
+for name, row in largest.iterrows():
+    order = row["rank correlation"]
+    results.number(f"11 times the cache: error by {name}, median", row["median"], "%",
+                   note=f"mean {row['mean']:.1f} %" + (f", rank correlation {order:.2f}"
+                                                       if order == order else ""))
+results.number("90 % intervals that hold, all sizes", 100 * inside.mean(), "%",
+               note=f"11 times the cache: {table['inside [%]'].iloc[-1]:.0f} %, median half-width "
+                    f"{table['half-width, median'].iloc[-1]:.1f} points")
+
+# %% [markdown]
+# ## Where it doesn't know
+#
+# A slope of less than two standard errors tells nothing: cycles go with misses on some time scales and not on others. And where stores miss more than twice as often as loads, most of what a cache saves was not asked for. Such an answer is *not known*; its numbers are what other programs would show.
+
+# %%
+plain = X.drop(columns="stores_change")
+told = foretold[foretold["setting"] == SIZES[-1]].drop(columns=["setting", "off", "label"])
+told["doubt"] = [cost.doubt(row) for _, row in plain[plain["setting"] == SIZES[-1]].iterrows()]
+unknown = told[told["doubt"] != ""]
+display(results.table(unknown, "unknown", "**Table.** Programs whose intervals don't tell, 11 "
+                      "times the cache [% of all cycles; cycles a miss].", decimals=1))
+known = told[told["doubt"] == ""]
+quality = judged(known["predicted"], known["measured"])
+results.number("programs whose intervals tell the cost of a miss", len(known),
+               note=f"of {len(told)}; median error {quality['median']:.1f} %, mean "
+                    f"{quality['mean']:.1f} %")
+
+# %% [markdown]
+# ## The papers' importance as a guide
+#
+# Importance (Friedman, as in notebook 03) explains IPC by four events: loads and stores that reach the last level, and the misses of each. Larger caches change the misses and leave the others: a program whose first event is a miss should gain more than one whose first event is an access.
+
+# %%
+if len(recorded) == len(programs):
+    gains = told.set_index("program")["measured"]
+    table = importance.join(gains.rename("saved by 11 times the cache [%]"))
+    display(results.table(table.reset_index(), "importance",
+                          "**Table.** Importance of four events for IPC [%], correlation r "
+                          "of misses of loads with cycles, and what was saved.", decimals=1))
+    events = ["load misses", "store misses", "loads", "stores"]
+    first = importance[events].idxmax(axis=1).isin(events[:2])
+    results.number("saved by programs whose first event is a miss, median", gains[first].median(),
+                   "%", note=f"{first.sum()} programs; the others {gains[~first].median():.1f} %")
+    quality = judged(table["load misses"], gains)
+    results.number("rank correlation of the importance of misses with what fewer misses save",
+                   quality["rank correlation"], note=f"pooled cost: "
+                   f"{largest.at['pooled', 'rank correlation']:.2f}")
+print("" if len(recorded) == len(programs) else how_to_get(llc.SET))
+
+# %% [markdown]
+# ## Other causes: the prefetchers
+#
+# With prefetchers off, misses multiply; the cost of a miss was learned with all on. Here misses of stores are given, since they change otherwise than those of loads. What can't be foreseen: a prefetch that comes late hides a part of a miss, and without it the same miss costs more; and many misses in a row overlap, and each costs less.
+
+# %%
+P, effect = cost.changes([*SIZES, *llc.PREFETCHERS])
+other = cost.held_out(P, effect)
+other = other[other["setting"].isin(llc.PREFETCHERS)]
+other["label"] = other["program"].str.split(".").str[1]
+other["off"] = (other["predicted"] - other["measured"]).abs()
+figure, _ = plot.against_measured(
+    {f"prefetchers: {name}": other[other["setting"] == name] for name in llc.PREFETCHERS},
+    label="cycles saved [%]", columns=3, named=2)
+display(results.figure(figure, "prefetchers", "**Figure.** Cycles lost (negative) when only the "
+                       "named prefetcher is left on, in percent of those with all on."))
+
+# %%
+rows = [{"left on": name, **judged(at["predicted"], at["measured"]),
+         "nothing: median": at["measured"].abs().median(),
+         "inside [%]": 100 * at["measured"].between(at["low"], at["high"]).mean()}
+        for name, at in other.groupby("setting", sort=False)]
+table = pd.DataFrame(rows)
+display(results.table(table, "prefetcher-errors", "**Table.** Errors in percent of the cycles with "
+                      "all prefetchers on, and how many 90 % intervals hold."))
+results.number("prefetchers: 90 % intervals that hold", table["inside [%]"].mean(), "%",
+               note=f"median error {table['median'].mean():.0f} %, nothing "
+                    f"{table['nothing: median'].mean():.0f} %, rank correlation "
+                    f"{table['rank correlation'].mean():.2f}, means of six settings less one")
+
+# %% [markdown]
+# The order is right and the size is not: intervals learned from caches don't hold for prefetchers. The sixth setting, all on, is the one from which the others depart.
+#
+# ## Another machine
+#
+# 55 programs with 1 to 11 ways of another cache (`pbbcache/cachesim`), totals only. There the misses of prefetches count, too, and one of them costs a sixth: what was learned on one machine's event says little of another's. Without intervals only the population is left, of this machine. The share of cycles that stall for the last level, which that set has, times the share of misses saved is far better than any of it: where such an event is counted, take it.
+
+# %%
+second = llc.coarse()
+if second is not None:
+    Z, saved = second
+    gained, here = -100 * saved / Z["cycles"], cost.PooledCost().fit(Z, saved)
+    stalls = -100 * Z["stalls"] * Z["change"] / Z["misses"]
+    ways = {"population of the Xeon": -100 * model.predict(Z) / Z["cycles"], "nothing": 0 * stalls,
+            "population of this machine": -100 * here.predict(Z) / Z["cycles"],
+            "stalls × misses saved": stalls}
+    at = Z["setting"] == 11
+    rows = [{"by": name, **judged(values[at], gained[at])} for name, values in ways.items()]
+    display(results.table(pd.DataFrame(rows), "second",
+                          "**Table.** 55 programs, 11 ways against 1: errors [% of all cycles]."))
+    results.number("second machine: cycles a miss, middle program", here.center_,
+                   note=f"spread {here.spread_:.2f}; on the Xeon {model.center_:.0f} and "
+                        f"{model.spread_:.2f}")
+print("" if second is not None else "Not shown: CMLIB_PUBLIC has no totals/cache-ways.")
+
+# %% [markdown]
+# On a processor of which nothing is known, `cost.learned(elsewhere=True)` therefore widens the population by how far these two are apart, and the program's own slope decides. On the 20 programs, as if nothing were known of their processor:
+
+# %%
+elsewhere = cost.held_out(plain, y, elsewhere=True)
+strange = elsewhere[elsewhere["setting"] == SIZES[-1]]
+quality = judged(strange["predicted"], strange["measured"])
+held = elsewhere["measured"].between(elsewhere["low"], elsewhere["high"])
+results.number("as if on an unknown processor: error, median", quality["median"], "%",
+               note=f"mean {quality['mean']:.1f} %, rank correlation "
+                    f"{quality['rank correlation']:.2f}; {100 * held.mean():.0f} % of the 90 % "
+                    "intervals hold")
+display(results.finding(
+    f"What 11 times the cache saves was foretold from intervals with the small one to "
+    f"{largest.at['pooled', 'median']:.1f} % of all cycles in the median of 20 programs left out "
+    f"(nothing: {largest.at['nothing', 'median']:.1f}, one latency for all: "
+    f"{largest.at['one latency for all', 'median']:.1f}); {100 * inside.mean():.0f} % of the 90 % "
+    f"intervals hold. Of {len(unknown)} programs the intervals don't tell."))
+
+# %% [markdown]
+# ## What this doesn't show
+#
+# The change of misses is given here, as measured; how many a larger cache would save must be known from elsewhere. The cost is one number a program: misses that stay in a large cache are others than those that go (astar, omnetpp), and overlap changes when neighbours go. Other programs on the machine, bandwidth that is used up, and pages are not in it. Twenty programs on one processor are few; the page on this notebook says which choices were tried on them and dropped.
+#
+# **References.** Navarro-Torres et al., *Memory hierarchy characterization of SPEC CPU2006 and SPEC CPU2017 on the Intel Xeon Skylake-SP*, PLOS ONE 2019. Friedman, *Greedy function approximation*, 2001. Vovk et al., *Algorithmic Learning in a Random World*, 2005. Percival and Walden, *Wavelet Methods for Time Series Analysis*, 2000.
+
+# %%
+display(results.numbers())
+results.save()
