@@ -13,8 +13,9 @@ from interleave import ratio
 from scipy import stats
 from sklearn.neighbors import KNeighborsRegressor
 
-from cmlib import perf, places
+from cmlib import places
 from cmlib.clean import clean_series
+from cmlib.io import perf
 
 TOLERANCE = 1e-9
 

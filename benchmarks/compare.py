@@ -15,8 +15,8 @@ from pathlib import Path
 
 import click
 
-from cmlib.anomaly.programs import compare_programs
-from cmlib.machine import load_1min
+from cmlib.collect.compare.programs import compare_programs
+from cmlib.collect.machine import load_1min
 
 SOURCE = """
 #include <stdlib.h>

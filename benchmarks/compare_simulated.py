@@ -13,7 +13,7 @@ from pathlib import Path
 
 import click
 
-from cmlib.anomaly.simulated import compare_simulated
+from cmlib.collect.compare.simulated import compare_simulated
 
 SOURCE = """
 #include <stdlib.h>

@@ -1,10 +1,9 @@
 """Samples to lines: how fast, how small, how true, and what recording them costs the program.
 
-By hand: python benchmarks/compress.py speed | fits | overhead
+By hand: python benchmarks/compress.py speed | overhead
 """
 
 import argparse
-import gzip
 import math
 import resource
 import statistics
@@ -13,13 +12,13 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 from interleave import ratio
 
-from cmlib import machine, perf, places
-from cmlib.compress import BoundedRegression, OnlineRegression, survey
-from cmlib.samples import read_lines, record_lines
-from cmlib.samples.cases import cases
+from cmlib.collect import machine
+from cmlib.collect.samples import record_lines
+from cmlib.collect.workloads.cases import cases
+from cmlib.compress import BoundedRegression, OnlineRegression
+from cmlib.io.samples import read_lines
 
 EVENTS = ["task-clock", "page-faults", "context-switches"]
 PERIOD = 500_000  # ns: 2,000 samples a second, the paper's rate
@@ -80,24 +79,6 @@ def speed(rounds):
         print(f"{name}: {1e-6 * n / measured.fast_s:.0f} million samples/s, {measured}")
 
 
-def fits():
-    """Reduction and errors on every event of every recorded run without multiplexing."""
-    results = {}
-    for path in sorted(places.recordings_dir().glob("*/*.csv.gz")):
-        if not path.name.startswith("mlpx"):
-            counts, _ = perf.series(perf.parse_stat(gzip.decompress(path.read_bytes()).decode()))
-            results[path.parent.name, path.name] = survey(counts.dropna(axis=1, how="all"), "cycles")
-    result = pd.concat(results, names=["program", "run"])
-    figures = result[["reduction", "mnesd", "largest", "rms"]].groupby("method")
-    print(figures.quantile([0, 0.05, 0.5, 0.95, 1]).unstack().T.to_string(float_format="%.5f"))
-    for error in ("largest", "rms"):
-        by_method = result[error].unstack("method")
-        for other in ("swinging door", "bottom-up", "zstd", "printed"):
-            both = by_method[["bounded", other]].dropna()
-            won = (both["bounded"] <= both[other]).mean()
-            print(f"lines with a bound, {error} no larger than {other}'s: {100 * won:.0f} % of {len(both)}")
-
-
 def overhead(rounds):
     """What recording lines at 2,000 samples a second costs real programs, with and without turn by turn."""
     chosen = [case for case in cases() if case.name in PROGRAMS]
@@ -144,17 +125,14 @@ def _children(run):
 
 
 def main():
-    """One of the three."""
+    """One of the two."""
     options = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    options.add_argument("what", choices=["speed", "fits", "overhead"])
+    options.add_argument("what", choices=["speed", "overhead"])
     options.add_argument("--rounds", type=int, default=5)
     given = options.parse_args()
-    if given.what == "fits":
-        fits()
-    else:
-        {"speed": speed, "overhead": overhead}[given.what](given.rounds)
+    {"speed": speed, "overhead": overhead}[given.what](given.rounds)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import time
 
 import numpy as np
 
-from cmlib import perf
+from cmlib.io import perf
 
 _EVENTS = 14
 _FORMS = ("comma", "tab", "decimal-comma", "comma-in-event", "shadow-metrics", "json")

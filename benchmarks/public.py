@@ -17,8 +17,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from cmlib import perf, record, store
-from cmlib.record.marks import read_marks
+from cmlib.collect import record
+from cmlib.io import perf, store
+from cmlib.io.archive.marks import read_marks
 
 FOLDERS = ("intervals", "wide", "tables")
 INTERVAL_MS = 100

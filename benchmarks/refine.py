@@ -12,7 +12,8 @@ import pandas as pd
 from interleave import ratio
 from sklearn.ensemble import GradientBoostingRegressor
 
-from cmlib import fuse, perf, places, rank
+from cmlib import merge, places, rank
+from cmlib.io import perf
 from cmlib.rank.boosting import Boosting
 
 # The stated tolerance of "the same result": errors of the best model, and how much of the first ten both share.
@@ -87,9 +88,9 @@ def main():
     parser.add_argument("--rounds", type=int, default=1)
     options = parser.parse_args()
     runs = {program: first_pass(program) for program in options.programs.split(",")}
-    aligned = [fuse.align_runs(group, 200) for group in runs.values()]
+    aligned = [merge.align_runs(group, 200) for group in runs.values()]
     for program, group in runs.items():
-        X, y = fuse.stack_runs(group)
+        X, y = merge.stack_runs(group)
         compare(f"{program}, stacked", X, y, 30, Boosting(leaves=31), options.rounds)
     X, y = (pd.concat(parts) for parts in zip(*aligned, strict=True))
     compare("all of them, aligned", X, y, 10, Boosting(), options.rounds)

@@ -23,8 +23,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from cmlib import clean, rank, store, study
-from cmlib.fanout import Workers, fan_out
+from cmlib import clean, merge, rank
+from cmlib import experiments as study
+from cmlib.io import store
+from cmlib.parallel import Workers, parallel_map
 from cmlib.rank.boosting import Boosting
 from cmlib.synthetic import driver_data
 
@@ -62,10 +64,25 @@ def cleaned(n_values, options, folder, workers):
         folder=str(folder),
     )
     n_runs = math.ceil(n_values / (options.intervals * runs["n_events"].mean()))
-    list(fan_out(job, range(WARMING), workers))
+    list(parallel_map(job, range(WARMING), workers))
     began = time.perf_counter()
-    files, sizes = zip(*fan_out(job, range(n_runs), workers), strict=True)
+    files, sizes = zip(*parallel_map(job, range(n_runs), workers), strict=True)
     return files, sum(sizes), time.perf_counter() - began
+
+
+def merge_files(files, workers):
+    """Align cleaned runs by progress, file by file: what more runs take than fit into memory."""
+    sums, times, ipcs = {}, {}, []
+    for X, ipc in parallel_map(aligned, files, workers):
+        for event in X:
+            sums[event] = sums.get(event, 0.0) + X[event]
+            times[event] = times.get(event, 0) + 1
+        ipcs.append(ipc)
+    return pd.DataFrame({event: sums[event] / times[event] for event in sums}), sum(ipcs) / len(ipcs)
+
+
+def aligned(file):
+    return merge.align_runs([pd.read_parquet(file)], 200)
 
 
 def ranked_rows(n_values):
@@ -88,7 +105,7 @@ def one_size(options):
             files, n_values, seconds = cleaned(options.one, options, folder, workers)
             found["cleaned"] = (n_values, seconds, memory.peak())
             began = time.perf_counter()
-            X, ipc = study.merge_files(files, workers=workers)
+            X, ipc = merge_files(files, workers)
             found["merged"] = (n_values, time.perf_counter() - began, memory.peak())
             began = time.perf_counter()
             rank.refine(X, ipc, step=10)

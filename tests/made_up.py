@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from cmlib.archive.runs import run_name
-from cmlib.record import archive
+from cmlib.io.archive import programs as archive
+from cmlib.io.archive.runs import run_name
 
 INTERVAL_MS = 100
 

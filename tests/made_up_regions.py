@@ -1,7 +1,7 @@
 """Recordings of the fifteen programs with made-up counts, written by the code that records real ones.
 
 Only the program itself is stood in for: `execute` writes the file that the regions of a program would write
-on a machine with counters, from `cmlib.anomaly.planted`. Nothing was measured; the machine is called
+on a machine with counters, from `tests.planted_regions`. Nothing was measured; the machine is called
 synthetic in every file.
 """
 
@@ -12,9 +12,11 @@ from unittest import mock
 
 import numpy as np
 
-from cmlib.anomaly.counters import events_for
-from cmlib.anomaly.planted import CONTENTION, planted_run
-from cmlib.workloads.kernels import executions, kernels, overhead, pace
+from cmlib.collect.compare.counters import events_for
+from cmlib.collect.workloads.kernels import executions, kernels
+from cmlib.collect.workloads.kernels import executions as overhead
+from cmlib.collect.workloads.kernels import executions as pace
+from tests.planted_regions import CONTENTION, planted_run
 
 MACHINE = {"synthetic": True, "model_name": "none: made-up counts", "processors": 2, "numa_nodes": 1}
 BINARIES = "binaries"

@@ -18,14 +18,13 @@ from unittest import mock
 import numpy as np
 import pandas as pd
 
-from cmlib import events
-from cmlib.record import Counted, Program
-from cmlib.record.execute import Outcome, resolve
-from cmlib.workloads.micro import case_runs as micro
-from cmlib.workloads.micro import plateaus, working_sets
-from cmlib.workloads.micro.applications import CPU, PARALLEL, Application
-from cmlib.workloads.micro.programs import micro_benchmarks
-from cmlib.workloads.micro.selection import FOLDER, recorded_key_events
+from cmlib.collect.record import Counted, Program
+from cmlib.collect.record.execute import Outcome, resolve
+from cmlib.collect.workloads.micro import case_runs as micro
+from cmlib.collect.workloads.micro import plateaus, working_sets
+from cmlib.collect.workloads.micro.programs import CPU, PARALLEL, Application, micro_benchmarks
+from cmlib.collect.workloads.micro.selection import FOLDER, recorded_key_events
+from cmlib.io import events
 from tests.fake import planted
 
 COUNTERS = {"offered": 6, "good": 5}
@@ -92,9 +91,9 @@ def make(data, *, n_sizes=2, names=SOME_EVENTS, key_events=10, passes=2, seconds
     known = events.table()
     about = {**micro.machine.describe(), "microarchitecture": "made_up", "perf": "6.1.fake"}
     with (
-        mock.patch("cmlib.record.session.execute", partial(_executed, seconds, itertools.count())),
-        mock.patch("cmlib.record.execute.check_perf", lambda: None),
-        mock.patch("cmlib.record.program.check_perf", lambda: None),
+        mock.patch("cmlib.collect.record.session.execute", partial(_executed, seconds, itertools.count())),
+        mock.patch("cmlib.collect.record.execute.check_perf", lambda: None),
+        mock.patch("cmlib.collect.record.request.check_perf", lambda: None),
         mock.patch.object(micro, "listed_events", lambda: known),
         mock.patch.object(micro.machine, "describe", lambda: about),
         open(os.devnull, "w") as nowhere,

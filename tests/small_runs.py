@@ -4,7 +4,7 @@ import gzip
 import hashlib
 import json
 
-from cmlib import perf
+from cmlib.io import perf
 
 
 def add_run(folder, program, set_name, pass_number, part, events, /, *, mode="ocoe", text=None, **changes):

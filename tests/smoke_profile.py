@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from cmlib import report
-from cmlib.archive import locked
+from cmlib.io.archive import locked
 from tests import needs
 from tests.browser.lab import guarded
 
@@ -20,14 +20,19 @@ _LONGEST = (
     "tests/test_explore.py",
     "tests/test_compare_command.py",
     "tests/test_side_by_side.py",
-    "tests/test_fanout.py",
+    "tests/test_parallel.py",
     "tests/test_readme.py",
     "tests/test_detector.py",
 )
 
 
 def folder_of(tmp_path_factory):
-    """Where the results are, or will be; the same for all processes of a run of the suite."""
+    """Where the results are, or will be; the same for all processes of a run of the suite.
+
+    `.ci/run` has made them already, and says where in CMLIB_SMOKE.
+    """
+    if made := os.environ.get("CMLIB_SMOKE"):
+        return Path(made)
     base = tmp_path_factory.getbasetemp()
     shared = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "smoke"
     shared.mkdir(exist_ok=True)
@@ -37,6 +42,8 @@ def folder_of(tmp_path_factory):
 def make(folder):
     """Make the results, or wait for who does."""
     folder = Path(folder)
+    if "CMLIB_SMOKE" in os.environ:
+        return
     ended = folder.with_name("ended")
     with locked(folder.parent):
         if not ended.exists():
@@ -50,7 +57,7 @@ def being_made(items, tmp_path_factory):
     """Have the first process make them while the block runs, if any test reads them that is not skipped."""
     first = os.environ.get("PYTEST_XDIST_WORKER", "gw0") == "gw0"
     reading = (item for item in items if _READ_BY & set(item.fixturenames))
-    if not first or all(needs.missing(item) for item in reading):
+    if not first or "CMLIB_SMOKE" in os.environ or all(needs.missing(item) for item in reading):
         yield None
         return
     folder = folder_of(tmp_path_factory)

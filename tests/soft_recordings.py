@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from cmlib import record
-from cmlib.schedule import plan_mlpx, plan_ocoe
+from cmlib.collect import record
+from cmlib.collect.schedule import plan_mlpx, plan_ocoe
 
 ROOT = Path(__file__).parents[1]
 SOFTWARE = ["page-faults", "context-switches", "cpu-migrations"]

@@ -3,7 +3,7 @@
 import os
 import signal
 
-from cmlib.fanout import Workers, fan_out
+from cmlib.parallel import Workers, parallel_map
 
 
 def square(n):
@@ -29,7 +29,7 @@ def die_once(n, *, folder):
 
 
 def own_and_nested_pids(_):
-    return os.getpid(), list(fan_out(own_pid, range(3), Workers(2)))
+    return os.getpid(), list(parallel_map(own_pid, range(3), Workers(2)))
 
 
 def own_pid(_):

@@ -88,9 +88,9 @@ def test_what_perf_prints_scores_by_hand(compared, mlpx):
     npt.assert_allclose(row[list(MEASURES)].astype(float), expected)
 
 
-def test_joint_cleaning_wins_on_planted_runs(compared):
+def test_the_smoother_wins_on_planted_runs(compared):
     ratio = compared.groupby("method")["distance_ratio"].mean()
-    assert ratio.idxmin() == "joint" and ratio["joint"] < 0.85 * ratio["scaling"]
+    assert ratio.idxmin() == "kalman" and ratio["kalman"] < 0.85 * ratio["scaling"]
 
 
 def test_a_series_without_error_scores_about_one(mlpx):
@@ -106,10 +106,10 @@ def test_a_series_without_error_scores_about_one(mlpx):
 
 def test_options_reach_the_methods_they_belong_to(compared, mlpx):
     passes = [pass_of(1), pass_of(2), pass_of(3)]
-    strict = compare_methods(passes, mlpx, ["counterminer", "joint"], n_gaussian=0.5, n_long_tail=0.5)
-    usual = compared[compared["method"].isin(["counterminer", "joint"])].reset_index(drop=True)
+    strict = compare_methods(passes, mlpx, ["counterminer", "kalman"], n_gaussian=0.5, n_long_tail=0.5)
+    usual = compared[compared["method"].isin(["counterminer", "kalman"])].reset_index(drop=True)
     same = strict["eq4_percent"] == usual["eq4_percent"]
-    assert same[strict["method"] == "joint"].all() and not same[strict["method"] == "counterminer"].any()
+    assert same[strict["method"] == "kalman"].all() and not same[strict["method"] == "counterminer"].any()
 
 
 def test_parts_of_a_pass_are_found_by_their_events(mlpx):

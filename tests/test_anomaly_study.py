@@ -10,13 +10,12 @@ import pandas as pd
 import pytest
 
 from cmlib import explore, plot
-from cmlib.anomaly import AutoPerf
+from cmlib.anomaly import AutoPerf, functions
 from cmlib.anomaly.autoencoder import Autoencoder, search_space
 from cmlib.errors import NothingRecordedError
-from cmlib.fanout import Workers
+from cmlib.experiments import anomaly as study
+from cmlib.parallel import Workers
 from cmlib.report import paper
-from cmlib.study.anomaly import autoencoders, sensitivity, tables
-from cmlib.study.anomaly import judging as study
 from tests.made_up_regions import make
 from tests.naive import anomaly as naive
 
@@ -40,31 +39,31 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def subjects(folder):
-    return study.recorded_subjects(folder)
+def programs(folder):
+    return study.recorded_programs(folder)
 
 
 @pytest.fixture(scope="module")
-def judged(subjects):
-    return {name: study.judge_subject(subject) for name, subject in subjects.items()}
+def evaluated(programs):
+    return {name: study.evaluate_program(one) for name, one in programs.items()}
 
 
-def test_recordings_become_subjects(subjects):
-    assert list(subjects) == list(NAMES)
-    one = subjects["parallel_scalar_sum"]
+def test_recordings_become_subjects(programs):
+    assert list(programs) == list(NAMES)
+    one = programs["parallel_scalar_sum"]
     # 15 good runs are split as Table 2 splits its 53
     assert (len(one.training), len(one.good), len(one.bad), len(one.again)) == (9, 6, 4, 5)
     assert one.synthetic and not one.original and len(one.overhead) == 10
     assert list(one.diluted) == sorted(one.diluted, reverse=True) and len(one.diluted) == 6
     assert [len(runs) for runs in one.diluted[0.5]] == [4, 2]
     assert one.training[0].shape == (8, 2 + 10)
-    assert not subjects["histogram"].diluted
+    assert not programs["histogram"].diluted
 
 
 def test_the_committed_recordings_tell_the_forms_apart_and_name_the_lock():
-    one = study.recorded_subjects(wanted="hash_table_lock")["hash_table_lock"]
+    one = study.recorded_programs(wanted="hash_table_lock")["hash_table_lock"]
     assert one.per == "work" and not one.synthetic
-    row = study.judge_subject(one).row
+    row = study.evaluate_program(one).row
     assert row["f1"] == 1 and row["slowdown"] > 2
     assert row["named"] in ("syscalls:sys_enter_futex", "raw_syscalls:sys_enter")
 
@@ -72,7 +71,7 @@ def test_the_committed_recordings_tell_the_forms_apart_and_name_the_lock():
 def test_without_recordings_the_command_to_run_is_told(tmp_path, folder):
     for where, wanted in ((tmp_path, "all"), (folder, "row_counters")):
         with pytest.raises(NothingRecordedError, match="cmlib record-kernels"):
-            study.recorded_subjects(where, wanted)
+            study.recorded_programs(where, wanted)
     assert "cmlib record-kernels" in explore.anomaly({}).text
 
 
@@ -80,17 +79,11 @@ def test_a_program_that_is_none_is_told_from_one_that_is_not_recorded(folder):
     with pytest.raises(
         NothingRecordedError, match="'histogramm' is not among AutoPerf's .*did you mean histogram"
     ):
-        study.recorded_subjects(folder, "histogram, histogramm")
+        study.recorded_programs(folder, "histogram, histogramm")
 
 
-def test_overhead_that_was_not_measured_is_left_out(subjects):
-    name, subject = next(iter(subjects.items()))
-    found = tables.overhead_table({name: replace(subject, overhead=[])}, {subject.stands_for: 1.05})
-    assert found["where"].tolist() == ["paper"] and found["overhead"].round(6).tolist() == [5.0]
-
-
-def test_a_planted_anomaly_is_found_with_its_cause(judged):
-    for one in judged.values():
+def test_a_planted_anomaly_is_found_with_its_cause(evaluated):
+    for one in evaluated.values():
         assert one.row["recall"] == 1 and one.row["cause_rank"] <= 3 and one.row["slowdown"] > 1.05
         assert set(one.samples["kind"]) == {"training", "good", "bad"}
         own = one.samples.drop(columns=["kind", "run", "error"])
@@ -101,10 +94,10 @@ def test_a_planted_anomaly_is_found_with_its_cause(judged):
         assert len(learned) == sum(map(len, one.learned)) and len(one.learned) == one.row["learned"]
 
 
-def test_as_many_runs_are_learned_as_algorithm_1_says(subjects, judged, monkeypatch):
-    one = judged["histogram"]
-    runs = [*one.subject.training, *one.subject.again]
-    assert len(one.settling) == len(runs) > len(one.subject.training)
+def test_as_many_runs_are_learned_as_algorithm_1_says(programs, evaluated, monkeypatch):
+    one = evaluated["histogram"]
+    runs = [*one.program.training, *one.program.again]
+    assert len(one.settling) == len(runs) > len(one.program.training)
     # However it ends, the series has a value a run, as the algorithm is printed.
     variances = one.settling["variance"]
     eps = study.SMALLEST_CHANGE * variances.expanding().mean()
@@ -113,13 +106,13 @@ def test_as_many_runs_are_learned_as_algorithm_1_says(subjects, judged, monkeypa
     )
     for stop in (3, 12, len(runs)):
         monkeypatch.setattr(study, "_stop", lambda variances, stop=stop: stop)
-        row = study.judge_subject(one.subject).row
+        row = study.evaluate_program(one.program).row
         assert row["learned"] == stop and np.isnan(row["stopping_run"]) == (stop == len(runs))
-    assert study.judge_subject(one.subject, max_runs=5).row["learned"] == 5
+    assert study.evaluate_program(one.program, max_runs=5).row["learned"] == 5
 
 
-def test_figure_11_judges_by_one_autoencoder(judged):
-    for one in judged.values():
+def test_figure_11_judges_by_one_autoencoder(evaluated):
+    for one in evaluated.values():
         rules = ["10 %", "20 %", "40 %", "mean + 2 sd", "mean + 2 sd, calibrated"]
         assert one.thresholds.index.tolist() == rules
         good = one.samples[one.samples["kind"] == "good"]
@@ -128,16 +121,16 @@ def test_figure_11_judges_by_one_autoencoder(judged):
         assert one.thresholds.at["mean + 2 sd, calibrated", "f1"] == one.row["f1"]
 
 
-def test_figure_10_takes_error_and_f1_of_one_model(judged):
-    one = judged["histogram"]
-    scores = study.score_topologies(one)
+def test_figure_10_takes_error_and_f1_of_one_model(evaluated):
+    one = evaluated["histogram"]
+    scores = study.evaluate_topologies(one)
     counters = one.detector.counters_
     assert len(scores) == len(search_space(len(counters))) and scores["error"].is_monotonic_increasing
     row = scores.iloc[0]
     alone = Autoencoder(
         topologies=[tuple(map(int, row["topology"].split(" → ")))],
         n_starts=1,
-        smallest_range=one.detector.experts_[0].autoencoder.smallest_range,
+        smallest_range=one.detector.models_[0].autoencoder.smallest_range,
         random_state=0,
     )
     values = pd.concat(one.learned)[counters].to_numpy()
@@ -146,31 +139,16 @@ def test_figure_10_takes_error_and_f1_of_one_model(judged):
     threshold = errors.mean() + 2 * errors.std()
     found = {
         kind: [(-alone.score_samples(run[counters].to_numpy()) > threshold).any() for run in runs]
-        for kind, runs in (("good", one.subject.good), ("bad", one.subject.bad))
+        for kind, runs in (("good", one.program.good), ("bad", one.program.bad))
     }
     hits, alarms = sum(found["bad"]), sum(found["good"])
     assert row["f1"] == pytest.approx(2 * hits / (hits + alarms + len(found["bad"])))
 
 
-def test_the_tree_learns_from_other_kernels_only(subjects):
-    scores = study.judge_by_tree(subjects)
+def test_the_tree_learns_from_other_kernels_only(programs):
+    scores = study.evaluate_tree(programs)
     # There is no other kernel to learn scalar_sum's anomaly from.
     assert np.isnan(scores["parallel_scalar_sum"]) and scores["histogram"] > 0.5
-
-
-def test_tables_have_the_papers_values_beside(subjects, judged):
-    printed = paper("autoperf")
-    table = tables.table2(judged, study.judge_by_tree(subjects), printed["table2"]).set_index("program")
-    assert (
-        table.at["histogram", "paper, runs"] == 20 and table.at["histogram", "paper, tree finds it"] == "no"
-    )
-    topologies = tables.table3(judged, printed["table3"])
-    assert topologies["paper, topology"].iloc[0] == "32 → 10 → 6 → 10 → 32"
-    assert topologies["topology"].str.startswith("10 → ").all()
-    recorded = tables.recorded_table(subjects).set_index("program here")
-    assert len(recorded) == 15 and recorded.at["streamcluster", "why not"] == "needs 2 NUMA nodes"
-    assert recorded.at["histogram", "samples"] == 19 * 8
-    assert len(printed["variances"]["MySQL"]) == len(printed["variances"]["Boost"]) == 100
 
 
 def test_every_value_of_the_paper_names_its_section_table_or_figure():
@@ -187,42 +165,29 @@ def test_every_value_of_the_paper_names_its_section_table_or_figure():
     assert {name: k for name, k in printed["clusters"].items() if lowest.get(name, k) != k} == {"Apache": 7}
 
 
-def test_the_least_that_is_found_is_told_of_each_program():
-    rows = [("a", 50, 9.0, True), ("a", 10, 4.0, True), ("a", 1, 0.1, False), ("b", 50, 20.0, True),
-            ("b", 10, 7.0, False), ("b", 5, 3.0, True), ("c", 50, 2.0, False), ("c", 10, 1.0, True)]  # fmt: skip
-    frame = pd.DataFrame(rows, columns=["program", "sharing", "slowdown", "found"])
-    least = tables.least_found(frame)
-    assert least.loc[["a", "b"]].values.tolist() == [[10, 4], [50, 20]] and least.loc["c"].isna().all()
-    assert tables.least_found(frame.iloc[:0]).empty
-    table = pd.DataFrame({"of bad": [5], "missed": 1, "of good": 4, "false alarms": 0, "time, bad / good": 2})
-    said = tables.say_verdict(table, [(0.5, False), (0.001, True)], frame)
-    assert "1 of 2 comparisons" in said and "not found in c" in said
-    assert "In a sharing is found down to 10 % of the updates, which costs 4.0 %" in said
-
-
-def test_versions_are_compared_with_themselves_and_diluted(judged):
-    one = judged["histogram"]
-    for again in (one.subject.again, []):
-        same = replace(one, subject=replace(one.subject, again=again))
-        told = sensitivity.same_version_alarms(same, n_pairs=2)
+def test_versions_are_compared_with_themselves_and_diluted(evaluated):
+    one = evaluated["histogram"]
+    for again in (one.program.again, []):
+        same = replace(one, program=replace(one.program, again=again))
+        told = study.same_version_alarms(same, n_pairs=2)
         assert len(told) == 2 and not any(alarm for _, alarm in told) and all(0 < p <= 1 for p, _ in told)
-    other = replace(one, subject=replace(one.subject, again=one.subject.bad))
+    other = replace(one, program=replace(one.program, again=one.program.bad))
     # Either is the new version in turn; to have become faster is no anomaly
-    assert [alarm for _, alarm in sensitivity.same_version_alarms(other, n_pairs=2)] == [True, False]
-    diluted = sensitivity.dilution(judged["parallel_scalar_sum"])
+    assert [alarm for _, alarm in study.same_version_alarms(other, n_pairs=2)] == [True, False]
+    diluted = study.dilution(evaluated["parallel_scalar_sum"])
     assert diluted["sharing"].tolist() == [50, 20, 10, 5, 2, 1]
     assert diluted["slowdown"].iloc[0] > diluted["slowdown"].iloc[-1]
-    assert sensitivity.dilution(judged["histogram"]).empty
+    assert study.dilution(evaluated["histogram"]).empty
 
 
-def test_one_bad_function_of_a_program_is_found(subjects):
-    together = autoencoders.put_together(subjects)
+def test_one_bad_function_of_a_program_is_found(programs):
+    together = functions.put_together(programs)
     assert together.functions == NAMES and len(together.good) == 6
     assert len(together.training) == 8
     bad = together.bad["histogram"][0]
     same = bad["function"] == "parallel_scalar_sum"
     pd.testing.assert_frame_equal(bad[same], together.good[0][same])
-    scored = autoencoders.score_clusters(together, 2, workers=Workers(1))
+    scored = functions.score_clusters(together, 2, workers=Workers(1))
     assert list(scored) == ["each", 1, 2] and [one["autoencoders"] for one in scored.values()][:2] == [2, 1]
     for k, one in scored.items():
         assert one["k"] == k and 0 <= one["false_positive_rate"] < 0.2
@@ -238,11 +203,11 @@ def test_one_bad_function_of_a_program_is_found(subjects):
         assert scored[1][f"run_false_positive_rate{suffix}"] == np.mean(alarms)
         f1 = 2 * sum(hits) / (sum(hits) + len(hits) + sum(alarms))
         assert scored[1][f"f1_by_function{suffix}"]["histogram"] == pytest.approx(f1)
-    assert set(autoencoders.samples_in_plane(together).index) == set(NAMES)
+    assert set(functions.samples_in_plane(together).index) == set(NAMES)
 
 
-def test_plots_show_what_they_are_given(judged):
-    one = judged["histogram"]
+def test_plots_show_what_they_are_given(evaluated):
+    one = evaluated["histogram"]
     figure, axes = plot.settling({"a": one.settling["mean"]}, stops={"a": 4}, ylabel="error")
     assert axes[0].get_title("left") == "a" and axes[0].lines[1].get_xdata()[0] == 4
     _, axes = plot.sample_errors({"a": one.samples}, thresholds={"a": 0.5})
@@ -256,8 +221,8 @@ def test_plots_show_what_they_are_given(judged):
     assert axes[1].get_title("left") == "paper" and len(axes[1].lines[0].get_xdata()) == 1
 
 
-def test_the_threshold_turns(judged):
-    panel = explore.anomaly(judged)
+def test_the_threshold_turns(evaluated):
+    panel = explore.anomaly(evaluated)
     strict = panel.text
     panel.controls["n_sd"].value = 10.0
     panel.controls["place"].value = 100
@@ -271,19 +236,17 @@ def test_the_threshold_turns(judged):
 def test_the_notebook_has_the_papers_figures_tables_and_numbers(smoke):
     manifest = json.loads((smoke / "06_anomaly_detection/manifest.json").read_text())
     figures = {figure["name"]: figure["caption"] for figure in manifest["figures"]}
-    wanted = {
-        "fig04",
-        "fig05",
-        "fig06",
-        "fig07",
-        "fig08-fig09",
-        "fig10",
-        "fig11",
-        "fig11-false-alarms",
-        "fig12",
-    }
+    wanted = {"fig04", "fig05", "fig10", "fig11", "fig11-false-alarms", "fig12"}
     assert wanted <= set(figures) and not any("nothing was measured" in text for text in figures.values())
     numbers = {number["name"]: number for number in manifest["numbers"]}
     assert numbers["stopping run of the paper's MySQL series"]["value"] == 58
     assert numbers["stopping run of the paper's Boost series"]["value"] == 100
-    assert {"table2", "table3", "recorded", "dilution", "clusters"} <= {t["name"] for t in manifest["tables"]}
+    assert {"table2", "table3", "recorded", "dilution"} <= {table["name"] for table in manifest["tables"]}
+    table = pd.read_csv(smoke / "06_anomaly_detection/table2.csv").set_index("program")
+    assert (
+        table.at["histogram", "paper, runs"] == 20 and table.at["histogram", "paper, tree finds it"] == "no"
+    )
+    recorded = pd.read_csv(smoke / "06_anomaly_detection/recorded.csv").set_index("program here")
+    assert len(recorded) == 15 and recorded.at["streamcluster", "why not"] == "needs 2 NUMA nodes"
+    many = json.loads((smoke / "06b_many_functions/manifest.json").read_text())
+    assert {"fig06", "fig07", "fig08-fig09"} <= {figure["name"] for figure in many["figures"]}

@@ -7,15 +7,15 @@ import sys
 
 import pytest
 
-from cmlib import store
-from cmlib.archive import draft_of
-from cmlib.store.database import VERSION, replacing
+from cmlib.io import store
+from cmlib.io.archive import draft_of
+from cmlib.io.store.database import VERSION, replacing
 from tests import made_up
 
 # Fills its draft beyond SQLite's cache, so that a journal lies beside it, says so, and waits to be killed.
 BUILDER = """
 import sys
-from cmlib.store.database import VERSION, replacing
+from cmlib.io.store.database import VERSION, replacing
 with replacing(sys.argv[1]) as connection:
     connection.exec_driver_sql("PRAGMA cache_size = 1")
     connection.execute(VERSION.insert(), [{"version": number} for number in range(100_000)])

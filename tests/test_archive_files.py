@@ -1,17 +1,24 @@
 """Folders that come from elsewhere: links, FIFOs, devices and bombs in them are refused, and lead nowhere."""
 
+import bz2
 import gzip
 import json
+import lzma
 import multiprocessing
 import os
 import sys
 
 import pytest
+import zstandard
+from click.testing import CliRunner
 
-from cmlib import archive, record, samples, store
-from cmlib.anomaly import load_recording
-from cmlib.archive import ArchiveError, files
+from cmlib.cli import main
+from cmlib.collect import record
+from cmlib.collect import samples as sample_streams
 from cmlib.errors import CmlibError
+from cmlib.io import archive, samples, store
+from cmlib.io.archive import ArchiveError, files
+from cmlib.io.regions import load_recording
 from tests.processes import processes, wait_until
 from tests.small_runs import add_run
 from tests.soft_recordings import ROOT, make, runs
@@ -44,6 +51,9 @@ def test_a_fifo_is_not_imported(tmp_path):
     os.mkfifo(tmp_path / "fifo.csv")
     with pytest.raises(record.RecordError, match="it is a FIFO"):
         record.import_files("p", [tmp_path / "fifo.csv"], folder=tmp_path)
+    golden = str(ROOT / "tests/golden/perf-6.1/comma.csv")
+    done = CliRunner().invoke(main, ["import", "p", "--machine", str(tmp_path / "fifo.csv"), golden])
+    assert done.exit_code == 2 and "it is a FIFO" in done.output
 
 
 @pytest.mark.parametrize("suffix", [".json", ".txt.gz"])
@@ -53,7 +63,7 @@ def test_streams_and_regions_that_are_no_files_are_refused(tmp_path, suffix):
     (tmp_path / "run.txt.gz").write_bytes(gzip.compress(b""))
     put_in_place(stream, "device")
     with pytest.raises(CmlibError, match="it is a device"):
-        samples.read_samples(tmp_path / "run.txt.gz")
+        sample_streams.read_samples(tmp_path / "run.txt.gz")
     if suffix == ".json":
         with pytest.raises(CmlibError, match="it is a device"):
             load_recording(stream)
@@ -82,7 +92,14 @@ def test_a_bomb_is_refused_with_its_numbers(tmp_path):
     for content, told in ((bomb(110), "a line has more than"), (lines, "unpack to more than")):
         (tmp_path / "bomb.txt.gz").write_bytes(content)
         with pytest.raises(samples.SampleError, match=told):
-            samples.read_samples(tmp_path / "bomb.txt.gz", ["a", "b"])
+            sample_streams.read_samples(tmp_path / "bomb.txt.gz", ["a", "b"])
+
+
+@pytest.mark.parametrize("pack", [bz2.compress, lzma.compress, zstandard.compress])
+def test_a_bomb_of_another_kind_is_refused_before_it_fills_memory(tmp_path, pack):
+    (tmp_path / "bomb").write_bytes(pack(bytes(65 << 20)))
+    with pytest.raises(record.RecordError, match=r"unpack to more than 67,108,864"):
+        record.import_files("p", [tmp_path / "bomb"], folder=tmp_path)
 
 
 def test_what_packs_as_well_as_perf_s_output_is_no_bomb(monkeypatch, tmp_path):
@@ -141,12 +158,14 @@ def test_samples_are_not_written_through_links(tmp_path, outside):
     stream = ROOT / "tests/golden/samples/perf_script_pipe.txt.gz"
     for name in ("lines.csv", "lines.csv.partial", "lines.json.partial"):
         (tmp_path / name).symlink_to(outside)
-    samples.compress_samples(stream, tmp_path / "lines", ["task-clock", "page-faults", "context-switches"])
+    sample_streams.compress_samples(
+        stream, tmp_path / "lines", ["task-clock", "page-faults", "context-switches"]
+    )
     assert not (tmp_path / "lines.csv").is_symlink()
 
 
 def test_regions_are_not_written_through_links(tmp_path, outside):
-    from cmlib.anomaly import save_recording
+    from cmlib.io.regions import save_recording
 
     for name in ("r.json", "r.csv.gz", "r.json.partial", "r.csv.gz.partial"):
         (tmp_path / name).symlink_to(outside)
@@ -167,7 +186,7 @@ ENDLESS = ["sh", "-c", "while :; do :; done; : 76.54321"]
 def test_sampling_that_is_killed_leaves_nothing_running_and_what_it_leaves_is_removed(tmp_path, compress):
     group, how = ["task-clock", "page-faults"], {"period": 100_000, "compress": compress, "folder": tmp_path}
     sampling = multiprocessing.get_context("fork").Process(
-        target=samples.record_stream, args=("p", ENDLESS, group), kwargs=how
+        target=sample_streams.record_stream, args=("p", ENDLESS, group), kwargs=how
     )
     sampling.start()
     begun = wait_until(lambda: any(file.stat().st_size for file in (tmp_path / "p").glob("*/*")), 30)
@@ -177,6 +196,6 @@ def test_sampling_that_is_killed_leaves_nothing_running_and_what_it_leaves_is_re
     assert begun and len(running) >= 2 and wait_until(lambda: not processes("76.54321"))
     (left,) = (tmp_path / "p").iterdir()
     assert left.suffix == ".partial"
-    out, _ = samples.record_stream("p", BUSY, group, **how)
+    out, _ = sample_streams.record_stream("p", BUSY, group, **how)
     assert {file.name.partition(".")[0] for file in (tmp_path / "p").iterdir()} == {out.name}
     assert not list((tmp_path / "p").glob("*.partial"))

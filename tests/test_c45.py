@@ -13,7 +13,7 @@ from sklearn import datasets
 from sklearn.utils.estimator_checks import check_estimator
 
 from cmlib.fingerprint.c45 import C45Classifier
-from cmlib.fingerprint.c45_prune import pessimistic_errors
+from cmlib.fingerprint.c45_tree import pessimistic_errors
 from tests.naive import fingerprint as naive
 
 GOLDEN = Path(__file__).parent / "golden" / "j48"

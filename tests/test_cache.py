@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cmlib.study import cache as module
-from cmlib.study.cache import kept
+from cmlib.experiments import cache as module
+from cmlib.experiments.cache import cached
 
 FRAME = pd.DataFrame({"b": [1.0, np.nan], "a": [0.1, 1e-17]}, index=pd.Index([0.1, 0.2], name="time_s"))
 
@@ -31,7 +31,7 @@ class Counted:
 
 def test_it_is_computed_once_and_read_as_it_was():
     compute = Counted({"one": FRAME, "other": FRAME[["a"]]})
-    first, again = (kept(("x", 1, FRAME), compute) for _ in range(2))
+    first, again = (cached(("x", 1, FRAME), compute) for _ in range(2))
     assert compute.calls == 1
     for found in (first, again):
         pd.testing.assert_frame_equal(found["one"], FRAME, check_exact=True)
@@ -53,33 +53,33 @@ def test_it_is_computed_once_and_read_as_it_was():
 )
 def test_other_inputs_have_other_results(other):
     compute = Counted({"one": FRAME})
-    kept(("x", 1, FRAME), compute)
-    kept(other, compute)
+    cached(("x", 1, FRAME), compute)
+    cached(other, compute)
     assert compute.calls == 2
 
 
 def test_results_of_another_source_are_removed(results, monkeypatch):
-    kept(("x",), Counted({"one": FRAME}))
-    (old,) = (results / "kept").iterdir()
+    cached(("x",), Counted({"one": FRAME}))
+    (old,) = (results / "cache").iterdir()
     monkeypatch.setattr(module, "_source", lambda: "another")
     compute = Counted({"one": FRAME})
-    kept(("x",), compute)
+    cached(("x",), compute)
     assert compute.calls == 1 and not old.exists()
 
 
 def test_damaged_results_are_made_anew(results):
-    kept(("x",), Counted({"one": FRAME}))
-    (file,) = results.glob("kept/*/*/one.parquet")
+    cached(("x",), Counted({"one": FRAME}))
+    (file,) = results.glob("cache/*/*/one.parquet")
     file.write_bytes(b"")
     compute = Counted({"one": FRAME})
     for _ in range(2):
-        pd.testing.assert_frame_equal(kept(("x",), compute)["one"], FRAME)
+        pd.testing.assert_frame_equal(cached(("x",), compute)["one"], FRAME)
     assert compute.calls == 1
 
 
 def test_where_nothing_can_be_written_it_is_computed(results):
     results.write_text("a file in place of the folder", encoding="utf-8")
-    assert kept(("x",), Counted({"one": FRAME}))["one"] is FRAME
+    assert cached(("x",), Counted({"one": FRAME}))["one"] is FRAME
 
 
 def test_a_failure_is_not_kept():
@@ -87,8 +87,8 @@ def test_a_failure_is_not_kept():
         raise OSError("no such counter")
 
     with pytest.raises(OSError, match="no such counter"):
-        kept(("x",), fail)
-    assert kept(("x",), Counted({"one": FRAME}))["one"] is FRAME
+        cached(("x",), fail)
+    assert cached(("x",), Counted({"one": FRAME}))["one"] is FRAME
 
 
 def slow(folder):
@@ -97,7 +97,7 @@ def slow(folder):
         time.sleep(0.3)
         return {"one": FRAME}
 
-    kept(("x",), compute)
+    cached(("x",), compute)
 
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")

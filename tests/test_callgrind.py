@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cmlib import events
+from cmlib.collect.simulate import CallgrindError, read_functions, read_parts, read_series
+from cmlib.collect.simulate.valgrind import cache_options, machine_caches, second_level_options
 from cmlib.errors import CmlibError
-from cmlib.simulate import CallgrindError, read_functions, read_parts, read_series
-from cmlib.simulate.caches import cache_options, machine_caches, second_level_options
-from cmlib.simulate.series import difference, join_levels
+from cmlib.io import events
+from cmlib.io.callgrind import difference, join_levels
 
 GOLDEN = (Path(__file__).parent / "golden/callgrind-3.19/planted.out").read_text(encoding="utf-8")
 NAMES = list(events.simulated_events()["callgrind"])

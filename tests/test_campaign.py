@@ -6,20 +6,22 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from cmlib import campaign, events, machine, places, record
-from cmlib.campaign import Part, Planned, check_quiet, rejections, run_parts
-from cmlib.campaign.part import Setting
-from cmlib.campaign.parts import programs as part_of_programs
+from cmlib import places
 from cmlib.cli import main
+from cmlib.collect import campaign, machine, record
+from cmlib.collect.campaign import Part, Planned, check_quiet, run_parts
+from cmlib.collect.campaign.parts import programs as part_of_programs
+from cmlib.collect.campaign.run import Setting, rejections
+from cmlib.collect.schedule import plan_ungrouped
 from cmlib.errors import CmlibError
-from cmlib.schedule import plan_ungrouped
+from cmlib.io import events
 
 COUNTERS = {"offered": 6, "good": 5}
 
 
 @pytest.fixture(autouse=True)
 def no_waiting(monkeypatch):
-    monkeypatch.setattr("cmlib.campaign.quiet._WATCHED_S", 0.01)
+    monkeypatch.setattr("cmlib.collect.campaign.run._WATCHED_S", 0.01)
 
 
 def part(name, recordings, ended=None):
@@ -82,7 +84,7 @@ def test_a_machine_on_which_perf_runs_is_not_quiet(tmp_path, monkeypatch):
 def test_a_machine_whose_processors_are_taken_is_not_quiet(tmp_path, monkeypatch):
     readings = iter([(0.0, 0.0, 0.0), (2.0, 3.0, 0.0)] * 5)
     monkeypatch.setattr("time.sleep", lambda seconds: None)
-    monkeypatch.setattr("cmlib.campaign.quiet.processor_times", lambda root: next(readings))
+    monkeypatch.setattr("cmlib.collect.campaign.run.processor_times", lambda root: next(readings))
     monkeypatch.setattr("os.cpu_count", lambda: 2)
     with pytest.raises(campaign.BusyMachine, match="other programs take 75 % .* 5 % is the most allowed"):
         check_quiet(root=proc(tmp_path, 100, {}))
@@ -128,7 +130,7 @@ def small_zen5(monkeypatch, fake_perf):
 def test_programs_are_recorded_both_ways_by_degree_and_without_groups(small_zen5, tmp_path, monkeypatch):
     monkeypatch.setattr(record.protocol, "_PASSES", 1)
     monkeypatch.setattr(record.protocol, "_SWEEP_PASSES", 1)
-    quick = record.Program("quick", record.program.as_program(["sleep", "0.11"]).prepare)
+    quick = record.Program("quick", record.request.as_program(["sleep", "0.11"]).prepare)
     monkeypatch.setattr(part_of_programs.programs, "to_record", lambda name: quick)
     setting = Setting(tmp_path, COUNTERS)
     for requests in (part_of_programs._usual, part_of_programs._degrees, part_of_programs._ungrouped):

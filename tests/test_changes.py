@@ -91,7 +91,7 @@ int *cache_line() { static int line[16]; line[0] = 1; line[1] = 2; return line; 
     assert list(found.loc["put", "change"]) == ["changed", "added"]
     found = found[found["change"] == "changed"]
     assert set(found.index) == {"cache::Store::get", "cache::Store::operator+=", "twice", "put", "cache_line"}
-    calls = {function.name: function.calls for function in functions_in(new.encode(), "cpp")}
+    calls = {function.name: function.calls for function in functions_in(new, "c")}
     assert calls["outer"] == {"get", "twice", "put"}
 
 
@@ -175,7 +175,7 @@ def test_exactly_the_edited_functions_differ(edited, gap, random):
         bodies = [
             f"int f{i}(int a) {{ a++; a--; {'a += 7;' if edit else ''} return a; }}" for i, edit in edits
         ]
-        return "\n".join(bodies).replace(" ", space).encode()
+        return "\n".join(bodies).replace(" ", space)
 
     order = list(enumerate(edited))
     old = {f.name: f.tokens for f in functions_in(source([(i, False) for i, _ in order], " "), "c")}

@@ -3,8 +3,10 @@
 import pytest
 from scipy.stats import spearmanr
 
-from cmlib import fuse, store, study
-from cmlib.fanout import Workers
+from cmlib import experiments as study
+from cmlib import merge
+from cmlib.io import store
+from cmlib.parallel import Workers
 from tests import made_up
 
 EVENTS = [f"event_{number}" for number in range(3)]
@@ -21,7 +23,7 @@ def url(tmp_path_factory):
 
 def correlations(url, kind, method):
     runs = study.cleaned_runs(url, "both", [kind], method=method, workers=ONE)
-    X, ipc = fuse.align_runs(list(runs["counts"]))
+    X, ipc = merge.align_runs(list(runs["counts"]))
     return [spearmanr(X[event], ipc).statistic for event in EVENTS]
 
 
@@ -29,7 +31,7 @@ def test_they_are_those_of_the_aligned_runs(url):
     found = study.correlations_with_ipc(url, "both", workers=ONE).set_index("method")
     counted = correlations(url, "ocoe", "interpolate")
     assert counted[0] < -0.99, "the driver is planted"
-    assert (found["events"] == 3).all() and list(found.index) == ["interpolate", "counterminer", "joint"]
+    assert (found["events"] == 3).all() and list(found.index) == ["interpolate", "counterminer", "kalman"]
     for method, row in found.iterrows():
         multiplexed = correlations(url, "mlpx3", method)
         assert row["counted"] == pytest.approx(sum(map(abs, counted)) / 3)

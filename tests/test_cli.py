@@ -11,10 +11,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from cmlib import record, report, store
+from cmlib import experiments, report
 from cmlib.cli import main
+from cmlib.collect import record
+from cmlib.collect.workloads.servers import datacaching
 from cmlib.errors import CmlibError
-from cmlib.workloads.servers import datacaching
+from cmlib.experiments.data import load_recordings
+from cmlib.io import store
 from tests.processes import wait_until
 
 ROOT = Path(__file__).parents[1]
@@ -152,7 +155,9 @@ def test_a_server_is_recorded_by_name_and_a_taken_port_is_told(data):
 
 @pytest.mark.parametrize("name, told", [("sorted", "there is no recipe for 'sorted'"), ("sort", "apt-get")])
 def test_a_program_that_is_unknown_or_lacks_something_is_told(fake_perf, monkeypatch, name, told):
-    monkeypatch.setattr("cmlib.workloads.recipe.missing_packages", lambda recipe: ["default-jre-headless"])
+    monkeypatch.setattr(
+        "cmlib.collect.workloads.recipe.missing_packages", lambda recipe: ["default-jre-headless"]
+    )
     done = cmlib("record", "--program", name, *SOFTWARE)
     assert done.exit_code == 2 and told in done.stderr
 
@@ -209,14 +214,18 @@ def test_files_from_elsewhere_are_imported(data, tmp_path):
     assert again.exit_code == 2 and "is app/mine-p0-00 already" in again.stderr
 
 
-def test_files_without_running_shares_are_taken_as_counted_throughout_and_that_is_said(data):
+def test_what_a_file_does_not_tell_of_running_shares_stays_unknown(data):
     done = cmlib("import", "crc", ROOT / "tests/golden/elsewhere/a15-cbench-list1.txt")
     assert done.exit_code == 0 and "tells no running shares" in done.stderr
     (meta,) = record.existing_runs(data / "recordings/crc").values()
-    assert "tells no running shares" in meta["note"] and meta["mode"] == "ocoe"
-    assert meta["running_shares"] is False
+    assert "tells no running shares" in meta["note"] and meta["mode"] == "unknown"
+    assert meta["running_shares"] is False and meta["set"] == "counts"
     listed = store.rebuild(data / "recordings", f"sqlite:///{data}/s.sqlite")
     assert listed["running_shares"].tolist() == [False]
+    (run,) = load_recordings(f"sqlite:///{data}/s.sqlite", "crc")
+    assert run.kind == "shares not known" and run.running.isna().all(axis=None)
+    cleaned = experiments.cleaned_runs(f"sqlite:///{data}/s.sqlite", "crc", ["counts"])["counts"][0]
+    assert cleaned["cycles"].notna().all()
 
 
 @pytest.mark.slow

@@ -14,19 +14,18 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from cmlib import events
-from cmlib.anomaly import changes, programs, sides
 from cmlib.anomaly.autoencoder import Autoencoder
 from cmlib.anomaly.detector import AutoPerf
-from cmlib.anomaly.planted import planted_run
-from cmlib.anomaly.profiles import PLACE
-from cmlib.anomaly.recordings import load_recording, save_recording
-from cmlib.anomaly.regions import include_dir
-from cmlib.anomaly.versions import find_version, plan_parts
 from cmlib.cli import main
+from cmlib.collect.compare import pairs, programs
+from cmlib.collect.compare.regions import include_dir
+from cmlib.collect.compare.versions import find_version, plan_parts
+from cmlib.collect.machine.event_names import countable
+from cmlib.collect.machine.host import core_pmus
 from cmlib.errors import CmlibError
-from cmlib.machine.countable import countable
-from cmlib.machine.host import core_pmus
+from cmlib.io import events
+from cmlib.io.regions import PLACE, load_recording, save_recording
+from tests.planted_regions import planted_run
 from tests.processes import processes, wait_until
 
 ROOT = Path(__file__).parents[1]
@@ -219,7 +218,7 @@ def test_what_a_command_leaves_running_is_ended_and_not_waited_for():
     ("number", "run"),
     [
         (signal.SIGTERM, "from cmlib.cli import main; main(['compare', '--json', {0!r}, 'true'])"),
-        (signal.SIGKILL, "from cmlib.anomaly.versions import find_version; find_version({0!r})"),
+        (signal.SIGKILL, "from cmlib.collect.compare.versions import find_version; find_version({0!r})"),
     ],
 )
 def test_ended_by_a_signal_it_ends_its_program(number, run):
@@ -241,13 +240,13 @@ def test_interrupted_it_says_so_and_ends_with_2(monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(programs, "open_sides", interrupted)
+    monkeypatch.setattr(programs, "open_pair", interrupted)
     assert told("true", "true", code=2)["refused"] == ["interrupted"]
 
 
 @pytest.mark.needs("cc")
 def test_hardware_events_without_a_pmu_are_refused(built, monkeypatch):
-    monkeypatch.setattr(sides, "core_pmus", list)
+    monkeypatch.setattr(pairs, "core_pmus", list)
     asked = ("--events", "cycles,page-faults")
     done = compared(*asked, f"{built}/work 1", f"{built}/work 1", code=2)
     assert "0 good counters" in done.stderr and "--events task-clock,page-faults" in done.stderr
@@ -370,14 +369,6 @@ def test_a_verdict_that_cannot_be_written_ends_with_2(tmp_path, monkeypatch, cap
         monkeypatch.setattr(sys, "stdout", full)
         main(["compare", *options, str(old), str(slow)])
     assert ended.value.code == 2 and "No space left" in capsys.readouterr().err
-
-
-def test_without_the_extra_packages_sources_are_refused(tmp_path, monkeypatch):
-    changes._parser.cache_clear()
-    monkeypatch.setitem(sys.modules, "tree_sitter", None)
-    (tmp_path / "a.py").write_text("def f(): pass")
-    sources = ["--old-source", tmp_path / "a.py", "--new-source", tmp_path / "a.py"]
-    assert "pip install 'cmlib[sources]'" in compared(*sources, "true", "true", code=2).stderr
 
 
 def test_events_are_told_to_regions_and_to_perf():

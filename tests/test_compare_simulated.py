@@ -11,11 +11,11 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cmlib import events
-from cmlib.anomaly.count_changes import blame, judge_counts
-from cmlib.anomaly.simulated import compare_simulated
+from cmlib.anomaly.counts import blame, judge_counts
 from cmlib.cli import main
+from cmlib.collect.compare.simulated import compare_simulated
 from cmlib.errors import CmlibError
+from cmlib.io import events
 from tests.simulated_runs import CACHES, SOURCE, build
 
 ROOT = Path(__file__).parents[1]
@@ -30,7 +30,7 @@ def runs(counts, n=2):
 
 
 def told(old, new):
-    return judge_counts(old, new).set_index("event")["verdict"]
+    return judge_counts(old, new, events.simulated_events()).set_index("event")["verdict"]
 
 
 @pytest.mark.slow
@@ -64,7 +64,7 @@ def test_runs_that_differ_among_themselves_raise_no_alarm(steps):
 
 def test_what_was_never_counted_before_has_no_ratio():
     old = runs(TYPICAL.where(TYPICAL.index != "sim.ll_load_misses", 0.0))
-    found = judge_counts(old, runs(TYPICAL)).set_index("event")
+    found = judge_counts(old, runs(TYPICAL), events.simulated_events()).set_index("event")
     assert found.at["sim.ll_load_misses", "verdict"] == "more" and np.isinf(
         found.at["sim.ll_load_misses", "ratio"]
     )

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from cmlib import machine
+from cmlib.collect import machine
+from cmlib.collect.machine import lock
 from cmlib.errors import CmlibError
-from cmlib.machine import lock
 from tests.processes import wait_until
 from tests.soft_recordings import make
 
@@ -44,7 +44,7 @@ def test_recordings_into_different_folders_take_turns(fake_perf, tmp_path):
 
 def test_a_killed_holder_leaves_the_counters_free():
     holds = (
-        "import sys; from cmlib.machine.lock import counters_lock\n"
+        "import sys; from cmlib.collect.machine.lock import counters_lock\n"
         "with counters_lock('held'): print('held', flush=True); sys.stdin.read()"
     )
     with subprocess.Popen(

@@ -12,13 +12,12 @@ from scipy import stats
 
 from cmlib.anomaly import AutoPerf, compare_versions, evaluate, judge_runs
 from cmlib.anomaly.autoencoder import Autoencoder
-from cmlib.anomaly.baselines import EventRatioTree, PrincipalComponents, baseline
-from cmlib.anomaly.clusters import cluster_functions, raise_clusters
+from cmlib.anomaly.clusters import cluster_functions, select_n_clusters
 from cmlib.anomaly.compare import fewest_runs
-from cmlib.anomaly.detector import vote
-from cmlib.anomaly.p_values import p_value_of_distance
-from cmlib.anomaly.planted import CONTENTION, COUNTERS, planted_run
+from cmlib.anomaly.detector import p_value_of_distance, vote
+from cmlib.anomaly.evaluation import EventRatioTree, PrincipalComponents, baseline
 from tests.naive import anomaly as naive
+from tests.planted_regions import CONTENTION, COUNTERS, planted_run
 
 SMALL = Autoencoder(topologies=[(8, 4)], n_starts=1, epochs=50)
 # 0.0001 lines an instruction cost 0.006 of about 0.5 cycles.
@@ -104,7 +103,7 @@ def test_good_runs_that_are_not_learned_say_how_far_is_too_far(detectors):
     expected = pd.concat([detector.summary(run) for run in more], ignore_index=True)
     pd.testing.assert_frame_equal(detector.held_out_[list(expected)], expected)
     # What was learned is the same without them.
-    assert detector.experts_[0].threshold == detectors[0].experts_[0].threshold
+    assert detector.models_[0].threshold == detectors[0].models_[0].threshold
     assert detector.predict(planted_run(np.random.default_rng(3), severity=CLEAR))
 
 
@@ -148,7 +147,7 @@ def test_a_fixed_threshold_is_one_of_length(detectors, threshold):
     rng = np.random.default_rng(8)
     detector = copy(detectors[0]).set_params(rule="any", threshold=threshold)
     for run in (planted_run(rng, severity=1.0), planted_run(rng)):
-        changed = detector.experts_[0].autoencoder.length_change(run[list(COUNTERS)].to_numpy())
+        changed = detector.models_[0].autoencoder.length_change(run[list(COUNTERS)].to_numpy())
         npt.assert_array_equal(detector.exceeding(run), changed > threshold)
         assert detector.predict(run) == (changed.max() > threshold)
 
@@ -243,10 +242,10 @@ def test_clusters_are_raised_until_false_positives_stop_falling():
         k = len(set(clusters.values()))
         return f"models for {k}", rates[k]
 
-    clusters, models, history = raise_clusters(samples, functions, fit, max_clusters=10)
+    clusters, models, history = select_n_clusters(samples, functions, fit, max_clusters=10)
     assert models == "models for 2" and len(set(clusters.values())) == 2
     assert list(history["k"]) == [1, 2, 3] and list(history["false_positive_rate"]) == [0.3, 0.2, 0.2]
-    assert len(raise_clusters(samples, functions, fit, max_clusters=1)[2]) == 1
+    assert len(select_n_clusters(samples, functions, fit, max_clusters=1)[2]) == 1
 
 
 @pytest.mark.slow

@@ -39,9 +39,7 @@ def test_every_notebook_has_its_page():
     contents = (ROOT / "README.md").read_text(encoding="utf-8")
     for notebook in sorted((ROOT / "notebooks").glob("*.ipynb")):
         assert (ROOT / "docs" / f"{notebook.stem}.md").is_file(), f"docs/{notebook.stem}.md is missing"
-        assert f"](docs/{notebook.stem}.md)" in contents, (
-            f"README.md does not link to docs/{notebook.stem}.md"
-        )
+        assert f"](notebooks/{notebook.name})" in contents, f"README.md does not link to {notebook.name}"
 
 
 def test_every_page_is_in_the_contents_of_the_site():

@@ -5,10 +5,13 @@ import json
 import pandas as pd
 import pytest
 
-from cmlib import events, machine, places, store, study
-from cmlib.events.generic import HARDWARE_NAMES, SOFTWARE_NAMES
-from cmlib.machine.names import GENERAL
-from cmlib.study.event_tables import known_sums
+from cmlib import experiments as study
+from cmlib import places
+from cmlib.collect import machine
+from cmlib.collect.machine.event_names import GENERAL
+from cmlib.experiments.event_tables import known_sums
+from cmlib.io import events, store
+from cmlib.io.events.naming import HARDWARE_NAMES, SOFTWARE_NAMES
 from tests.small_runs import add_run
 
 ZEN5 = {"vendor": "AuthenticAMD", "family": 26, "model": 2}
@@ -144,7 +147,7 @@ def test_what_only_perf_names_is_known_beside_the_table(monkeypatch):
         {"Unit": "cpu", "Topic": "branch", "EventName": name, "Encoding": f"cpu/event={code}/"}
         for name, code in (("ex_ret_brn", "0xc2"), ("stalls.of_some_kind", "0xa3,cmask=5"))
     ]
-    monkeypatch.setattr("cmlib.machine.names.perf_list", lambda: json.dumps(listed))
+    monkeypatch.setattr("cmlib.collect.machine.event_names.perf_list", lambda: json.dumps(listed))
     known, zen5 = machine.known_events(ZEN5), events.table("amd_zen5")
     pd.testing.assert_frame_equal(known[~known["named"]], zen5)
     assert list(known.index[known["named"]]) == ["stalls.of_some_kind"]

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cmlib import events
+from cmlib.collect.machine.event_names import countable
 from cmlib.errors import CmlibError
-from cmlib.machine.countable import countable
+from cmlib.io import events
 from tests.naive import events as naive
 
 RECORDINGS = Path(__file__).resolve().parents[1] / "data/recordings"

@@ -11,11 +11,13 @@ import pytest
 from matplotlib.figure import Figure
 from scipy.stats import spearmanr
 
-from cmlib import clean, events, explore, rank, study
+from cmlib import clean, explore, rank
+from cmlib import experiments as study
 from cmlib.clean import accuracy
 from cmlib.errors import NothingRecordedError
-from cmlib.explore.controls import dropdown, event_options, offer, slider
+from cmlib.explore.panel import dropdown, event_options, offer, slider
 from cmlib.interact.dependence import pair_surface
+from cmlib.io import events
 from cmlib.rank import stability
 from cmlib.rank.boosting import Boosting
 from cmlib.synthetic import multiplexed_run, product_pair_data
@@ -77,7 +79,6 @@ def both(runs):
         name: study.BothWays(
             accuracy.references(ocoe, [run]),
             [run],
-            [clean.clean_run(run.counts, run.running, method="joint")[0]],
         )
         for name, (ocoe, run) in runs.items()
     }
@@ -160,7 +161,7 @@ def test_without_data_the_panel_says_what_to_run(empty):
 # Cleaning
 
 
-@pytest.mark.parametrize("method", ["joint", "counterminer", "interpolate", "scaling"])
+@pytest.mark.parametrize("method", ["kalman", "counterminer", "interpolate", "scaling"])
 def test_cleaning_says_the_errors_of_the_comparison(cleaning, runs, method):
     cleaning.controls["method"].value = method
     cleaning.controls["program"].value = "two"
@@ -188,7 +189,7 @@ def test_cleaning_rings_what_was_changed(cleaning, runs):
 def test_only_counterminers_method_has_n_and_k(cleaning):
     knobs = cleaning.controls["n"], cleaning.controls["k"]
     assert not any(knob.disabled for knob in knobs)
-    cleaning.controls["method"].value = "joint"
+    cleaning.controls["method"].value = "kalman"
     assert all(knob.disabled for knob in knobs)
     assert cleaning.controls["event"].options == tuple((name, name) for name in sorted(run_events()))
 
@@ -199,9 +200,8 @@ def run_events():
 
 def test_a_series_that_cannot_be_cleaned_is_a_message(runs):
     ocoe, run = recorded(2)
-    joint = [run.counts.copy()]
     run.counts.loc[run.counts.index[2:], SPIKED] = np.nan
-    both = study.BothWays(accuracy.references(ocoe, [run]), [run], joint)
+    both = study.BothWays(accuracy.references(ocoe, [run]), [run])
     panel = explore.cleaning({"sparse": both}, TABLE, event=SPIKED, method="counterminer")
     assert "event 'group_0_event_0' has 2 finite samples of 80" in words(panel) and panel.png == b""
     assert "role='alert'" in panel.text

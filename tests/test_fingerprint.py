@@ -11,15 +11,16 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from cmlib import machine, places, report
+from cmlib import report
 from cmlib.cli import main
+from cmlib.collect import machine
+from cmlib.collect.workloads.micro import plateaus
+from cmlib.collect.workloads.micro.selection import FOLDER, cut
 from cmlib.errors import NothingRecordedError
+from cmlib.experiments import diagnosis, fingerprint
 from cmlib.explore import fingerprint as explore
-from cmlib.fingerprint.diagnosis import advice, label_shares
+from cmlib.fingerprint.diagnosis import advice, score_programs
 from cmlib.plot import fingerprint as plot
-from cmlib.study import diagnosis, fingerprint, simulated_fingerprint
-from cmlib.workloads.micro.selection import FOLDER
-from cmlib.workloads.micro.simulated import FOLDER as SIMULATED
 from tests import planted_recordings
 
 pytestmark = pytest.mark.slow
@@ -39,12 +40,12 @@ def found(data):
 
 @pytest.fixture(scope="module")
 def micro(found):
-    return fingerprint.slices(found.key["micro"])
+    return cut(found.key["micro"])
 
 
 @pytest.fixture(scope="module")
-def model(micro):
-    return fingerprint.train(*micro)
+def model(found, micro):
+    return fingerprint.train(*micro, found.tree)
 
 
 @pytest.fixture
@@ -76,40 +77,32 @@ def test_table_1_has_every_program_with_as_many_slices_of_both_forms(micro):
     table = fingerprint.table_1(micro[1])
     assert table["in the paper"].tolist() == ["Array", "LL", "Pointer", "BranchMis", "RS", "RS", "FPU"]
     assert (table["P"] == table["N"]).all() and table[["P", "N"]].to_numpy().sum() == len(micro[0])
-    sizes = fingerprint.chosen_sizes(micro[1])
-    assert list(sizes) == ["L2", "L3", "M"] and max(sizes["L2"]) < min(sizes["L3"]) < max(sizes["L3"]) < min(
-        sizes["M"]
-    )
 
 
 def test_the_planted_classes_are_told_apart_and_noise_is_eliminated_first(found, micro):
-    X, about = fingerprint.slices(found.all)
-    elimination, curves = fingerprint.key_event_curve(X, about, [99, 5, 1])
+    X, about = cut(found.all)
+    elimination, curves = fingerprint.key_event_curve(X, about, [99, 5, 1], found.tree)
     assert set(elimination.index[:3]) == {
         "ic_tag_hit_miss.instruction_cache_miss", "ex_div_busy", "ls_l1_d_tlb_miss.all",
     }  # fmt: skip
     assert curves["10-fold"]["n_events"].tolist() == [16, 5, 1]
     assert curves["10-fold"]["accuracy"].iloc[0] > 98 > curves["10-fold"]["accuracy"].iloc[-1]
-    assert fingerprint.table_2(*micro, "micro").set_index("folds").loc["10-fold", "accuracy"] > 99
-    by_size = fingerprint.table_2_by_size(X, about, 5).iloc[0]
+    others = {"CPU": cut(found.key["CPU"])}
+    table = fingerprint.table_2(micro, (X, about), others, found.tree).set_index(["benchmarks", "folds"])
+    assert table.loc[("Micro-benchmarks", "10-fold"), "accuracy"] > 99
+    by_size = table.loc[("Micro-benchmarks", "by size")]
     assert by_size["correct"] + by_size["incorrect"] == about["size"].notna().sum()
+    assert set(table.loc["CPU programs"].index) == {"10-fold", "by run"}
 
 
 def test_programs_never_trained_on_are_scored_by_their_class(found, model):
-    unseen = fingerprint.slices(found.key["unseen"])
-    labels, scores = fingerprint.score(model, *unseen)
+    unseen = cut(found.key["unseen"])
+    labels = model.predict(unseen[0][model.feature_names_in_])
+    scores = score_programs(labels, unseen[1]["label"], unseen[0].index.get_level_values("program"))
     assert scores.loc["unseen-filter-P", "right"] == 100
     shown = fingerprint.shares_by_program(labels, *unseen)
     assert shown.loc["filter P (P_CPU)", "P_CPU"] == 100
     npt.assert_allclose(shown.sum(axis=1), 100)
-    npt.assert_allclose(label_shares(["a", "a", "b"], ["x", "x", "x"]).loc["x"], [200 / 3, 100 / 3])
-
-
-def test_longer_slices_are_fewer(found):
-    lengths = fingerprint.slice_lengths(found.key["micro"], [0.1, 0.2, 0.4, 100.0])
-    assert set(lengths) == {"10-fold", "by run"}
-    assert lengths["by run"]["slice_s"].tolist() == [0.2, 0.4]
-    assert lengths["by run"]["n_slices"].is_monotonic_decreasing
 
 
 def test_a_profile_has_the_phases_that_were_planted(found, model):
@@ -136,17 +129,6 @@ def test_a_run_without_a_key_event_is_refused_by_name(found, model):
     )
     with pytest.raises(ValueError, match="1 of the 11 key events, the first is ex_ret_brn:"):
         diagnosis.profile(model, few)
-
-
-def test_measured_recordings_stand_first_and_simulated_ones_beside(data, tmp_path):
-    (tmp_path / FOLDER).symlink_to(data / "recordings" / FOLDER)
-    (tmp_path / SIMULATED).symlink_to(places.recordings_dir() / SIMULATED)
-    measured, simulated = simulated_fingerprint.sources(tmp_path)
-    assert not measured.simulated and simulated.simulated and "made up" in measured.caveat
-    both = simulated_fingerprint.agreement(measured, simulated)
-    assert both.loc["filter P"].tolist() == ["P_CPU", "P_CPU", "P_CPU", True]
-    assert both.loc["filter N", ["measured", "simulated", "agree"]].tolist() == ["N_CPU", "N", True]
-    assert 20 < both["agree"].sum() < len(both) == 30
 
 
 # --- figures ------------------------------------------------------------------
@@ -212,9 +194,8 @@ def test_colours_of_pathology_and_health_differ_in_lightness_alone():
     assert max(red, green, blue) - min(red, green, blue) < 20
 
 
-def test_the_sweep_names_its_levels(found, micro):
-    levels = fingerprint.levels(found.sweep)
-    _, ax = plot.latency(found.sweep, levels, fingerprint.chosen_sizes(micro[1]))
+def test_the_sweep_names_its_levels(found):
+    _, ax = plot.latency(found.sweep, plateaus(found.sweep), {"L2": [65536]})
     assert [text.get_text().split("\n")[0] for text in ax.texts] == ["L1", "L2", "L3", "M"]
     assert ax.get_xlabel() == "working set [KiB]" and ax.get_ylabel() == "ns a load"
 
@@ -335,7 +316,7 @@ def test_wrong_usage_ends_with_2(wrong):
 
 
 def test_the_notebook_runs_to_its_end(in_data, tmp_path):
-    page = report.run_profile("smoke", ["05"], results=tmp_path)
+    page = report.run_profile("smoke", ["05_fingerprinting"], results=tmp_path)
     folder = page.parent / "05_fingerprinting"
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     numbers = {number["name"]: number["value"] for number in manifest["numbers"]}

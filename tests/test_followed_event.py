@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from cmlib import study
+from cmlib import experiments as study
 
 
 def runs(**ways):
@@ -23,11 +23,11 @@ def runs(**ways):
 )  # fmt: skip
 def test_an_event_that_all_programs_have_both_ways_is_followed(monkeypatch, ways, event):
     frame = runs(**ways)
-    monkeypatch.setattr("cmlib.store.runs", lambda url: frame)
+    monkeypatch.setattr("cmlib.io.store.runs", lambda url: frame)
     assert study.followed_event("", list(frame["program"].unique())) == event
 
 
 def test_without_an_event_recorded_both_ways_it_says_what_to_record(monkeypatch):
-    monkeypatch.setattr("cmlib.store.runs", lambda url: runs(a_ocoe=["x"], a_mlpx=["y"]))
+    monkeypatch.setattr("cmlib.io.store.runs", lambda url: runs(a_ocoe=["x"], a_mlpx=["y"]))
     with pytest.raises(ValueError, match="cmlib record"):
         study.followed_event("", ["a"])

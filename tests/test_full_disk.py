@@ -13,7 +13,10 @@ MOUNTED = 'mount -t tmpfs -o size=2m none "$1" && cd "$1" && shift && exec "$@"'
 BEFORE = """
 import os, sys
 from pathlib import Path
-from cmlib import places, record, samples, store
+from cmlib import places
+from cmlib.collect import record
+from cmlib.collect import samples as sample_streams
+from cmlib.io import samples, store
 from cmlib.errors import CmlibError
 from tests.small_runs import add_run
 from tests.soft_recordings import ROOT, make
@@ -79,7 +82,7 @@ for number in range(20):
 before = left()
 fill(8192)
 told(record.import_files, "app", [GOLDEN], folder="recordings")
-told(samples.compress_samples, STREAM, "lines")
+told(sample_streams.compress_samples, STREAM, "lines")
 told(store.rebuild, "recordings", "sqlite:///store.sqlite")
 print(left() == before)
 """,
@@ -100,7 +103,7 @@ def test_sampling_says_so(tmp_path):
         """
 fill(8192)
 busy = [sys.executable, "-S", "-c", "for _ in range(60): sum(range(30_000))"]
-for sample in (samples.record_samples, samples.record_lines):
+for sample in (sample_streams.record_samples, sample_streams.record_lines):
     told(sample, busy, ["task-clock", "page-faults"], 20_000, "run")
 print(left())
 """,

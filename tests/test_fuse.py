@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cmlib import fuse, perf, places
-from cmlib.events.leaks import find_leaks, is_named_leak
+from cmlib import merge, places
+from cmlib.io import perf
+from cmlib.rank.leaks import find_leaks, is_named_leak
 from tests.naive import fusion as naive
 
 few = settings(max_examples=25, deadline=None)
@@ -55,7 +56,7 @@ def recorded(program, run):
 @few
 @given(several_runs())
 def test_stacking_is_its_definition(runs):
-    X, ipc = fuse.stack_runs(runs)
+    X, ipc = merge.stack_runs(runs)
     rows, ipcs = naive.stack(runs, leave_out=PINNED)
     npt.assert_allclose(X.to_numpy(), pd.DataFrame(rows)[list(X)].to_numpy())
     npt.assert_allclose(ipc, ipcs)
@@ -66,7 +67,7 @@ def test_stacking_is_its_definition(runs):
 @few
 @given(several_runs(), st.integers(2, 15))
 def test_aligning_is_its_definition(runs, n_steps):
-    X, ipc = fuse.align_runs(runs, n_steps)
+    X, ipc = merge.align_runs(runs, n_steps)
     rates, ipcs = naive.align(runs, n_steps, leave_out=PINNED)
     assert set(X) == set(rates)
     for event in X:
@@ -77,14 +78,14 @@ def test_aligning_is_its_definition(runs, n_steps):
 @few
 @given(one_run(), st.integers(2, 15))
 def test_aligning_loses_no_count(run, n_steps):
-    X, _ = fuse.align_runs([run], n_steps, per=None)
+    X, _ = merge.align_runs([run], n_steps, per=None)
     npt.assert_allclose(X.sum(), run[list(X)].sum())
 
 
 @few
 @given(several_runs(), st.integers(2, 15))
 def test_steps_are_the_counts_between_equal_shares(runs, n_steps):
-    for run, steps in zip(runs, fuse.step_runs(runs, n_steps), strict=True):
+    for run, steps in zip(runs, merge.step_runs(runs, n_steps), strict=True):
         for event in run:
             edges = np.linspace(0, 1, n_steps + 1)
             expected = [
@@ -97,8 +98,8 @@ def test_steps_are_the_counts_between_equal_shares(runs, n_steps):
 @given(several_runs())
 def test_counts_can_be_divided_by_any_column_that_all_runs_have(runs):
     with_time = [run.assign(seconds=0.1) for run in runs]
-    X, _ = fuse.stack_runs(with_time, per="seconds", leave_out=["seconds"])
-    counts, _ = fuse.stack_runs(runs)
+    X, _ = merge.stack_runs(with_time, per="seconds", leave_out=["seconds"])
+    counts, _ = merge.stack_runs(runs)
     npt.assert_allclose(X[list(counts)], counts / 0.1)
 
 
@@ -106,8 +107,8 @@ def test_counts_can_be_divided_by_any_column_that_all_runs_have(runs):
 @given(one_run(), st.integers(2, 15))
 def test_shorter_intervals_of_the_same_run_change_nothing(run, n_steps):
     halved = run.loc[run.index.repeat(2)] / 2
-    X, ipc = fuse.align_runs([run], n_steps)
-    finer, finer_ipc = fuse.align_runs([halved.set_axis(np.arange(len(halved)))], n_steps)
+    X, ipc = merge.align_runs([run], n_steps)
+    finer, finer_ipc = merge.align_runs([halved.set_axis(np.arange(len(halved)))], n_steps)
     npt.assert_allclose(finer, X, rtol=1e-9, atol=1e-15)
     npt.assert_allclose(finer_ipc, ipc, rtol=1e-9)
 
@@ -117,8 +118,8 @@ def test_shorter_intervals_of_the_same_run_change_nothing(run, n_steps):
 def test_the_unit_of_an_event_scales_its_column_only(runs, factor):
     event = next(event for event in runs[0] if event not in PINNED)
     scaled = [run.assign(**{event: run[event] * factor}) if event in run else run for run in runs]
-    X, ipc = fuse.align_runs(runs)
-    Y, same = fuse.align_runs(scaled)
+    X, ipc = merge.align_runs(runs)
+    Y, same = merge.align_runs(scaled)
     npt.assert_allclose(Y[event], X[event] * factor)
     pd.testing.assert_frame_equal(Y.drop(columns=event), X.drop(columns=event))
     pd.testing.assert_series_equal(same, ipc)
@@ -127,47 +128,47 @@ def test_the_unit_of_an_event_scales_its_column_only(runs, factor):
 def test_runs_are_left_as_they_were():
     run = made_run(branches=np.arange(40.0), never=np.nan)
     before = run.copy()
-    fuse.stack_runs([run])
-    fuse.align_runs([run])
+    merge.stack_runs([run])
+    merge.align_runs([run])
     find_leaks([run])
     pd.testing.assert_frame_equal(run, before)
 
 
 def test_an_event_of_two_runs_is_one_column():
     runs = [made_run(4, a=[1.0] * 4, b=[2.0] * 4), made_run(4, 1, b=[3.0] * 4, c=[4.0] * 4)]
-    X, _ = fuse.stack_runs(runs)
+    X, _ = merge.stack_runs(runs)
     assert X["b"].tolist() == [2] * 4 + [3] * 4 and X["a"].tolist() == [1] * 4 + [0] * 4
-    assert list(fuse.align_runs(runs)[0]) == ["a", "b", "c"]
+    assert list(merge.align_runs(runs)[0]) == ["a", "b", "c"]
 
 
 def test_rows_are_no_more_than_intervals_unless_asked():
     runs = [made_run(30, a=np.ones(30)), made_run(50, 1, b=np.ones(50))]
-    assert len(fuse.align_runs(runs)[0]) == 30
-    assert len(fuse.align_runs(runs, 100)[0]) == 100
-    assert len(fuse.align_runs([made_run(900, a=np.ones(900))])[0]) == 200
+    assert len(merge.align_runs(runs)[0]) == 30
+    assert len(merge.align_runs(runs, 100)[0]) == 100
+    assert len(merge.align_runs([made_run(900, a=np.ones(900))])[0]) == 200
 
 
 def test_intervals_in_which_nothing_ran_are_left_out():
     run = made_run(6, a=[1.0, 2, np.nan, 4, 5, 6])
     run.loc[run.index[2], PINNED] = [0, np.nan]
-    assert fuse.stack_runs([run])[0]["a"].tolist() == [1, 2, 4, 5, 6]
+    assert merge.stack_runs([run])[0]["a"].tolist() == [1, 2, 4, 5, 6]
 
 
 def test_counts_per_instruction():
     run = made_run(a=np.arange(40.0))
-    by_instruction, _ = fuse.stack_runs([run], per="instructions")
+    by_instruction, _ = merge.stack_runs([run], per="instructions")
     npt.assert_allclose(by_instruction["a"], run["a"] / run["instructions"])
 
 
 def test_passes_share_steps_and_events():
     runs = [made_run(30, 0, a=np.ones(30)), made_run(35, 1, b=np.ones(35))]
     runs += [made_run(25, 2, b=np.ones(25)), made_run(40, 3, c=np.ones(40))]
-    passes = fuse.align_passes(runs, ["first", "first", "second", "second"])
+    passes = merge.align_passes(runs, ["first", "first", "second", "second"])
     assert list(passes) == ["first", "second"]
     for X, ipc in passes.values():
         assert list(X) == ["b"] and len(X) == len(ipc) == 25
     with pytest.raises(ValueError, match="no event was counted in every pass"):
-        fuse.align_passes([runs[0], runs[3]], [0, 1])
+        merge.align_passes([runs[0], runs[3]], [0, 1])
 
 
 @pytest.mark.parametrize(
@@ -182,22 +183,22 @@ def test_passes_share_steps_and_events():
 )
 def test_what_cannot_be_fused_is_named(runs, message):
     with pytest.raises(ValueError, match=message):
-        fuse.align_runs(runs)
+        merge.align_runs(runs)
 
 
 def test_unknown_options_are_named():
     run = made_run(a=np.ones(40))
     with pytest.raises(ValueError, match="per is 'second'"):
-        fuse.stack_runs([run], per="second")
+        merge.stack_runs([run], per="second")
     with pytest.raises(ValueError, match="at least 2 steps"):
-        fuse.align_runs([run], 1)
+        merge.align_runs([run], 1)
 
 
 @few
 @given(several_runs())
 def test_scaling_to_unit_is_its_definition(runs):
-    X, _ = fuse.stack_runs(runs)
-    scaled = fuse.scale_to_unit(X)
+    X, _ = merge.stack_runs(runs)
+    scaled = merge.scale_to_unit(X)
     for event in X:
         npt.assert_allclose(scaled[event], naive.scale_to_unit(X[event].tolist()))
 
@@ -208,7 +209,7 @@ def test_no_fused_column_gives_ipc_away():
     found = find_leaks(runs)
     leaking = set(found.index[found["leak"]])
     assert {"ls_not_halted_cyc", "ex_ret_instr"} <= leaking
-    for X, _ in (fuse.align_runs(runs), fuse.stack_runs(runs)):
+    for X, _ in (merge.align_runs(runs), merge.stack_runs(runs)):
         assert X.shape[1] > 30 and not set(X) & (leaking | set(PINNED))
 
 
@@ -227,7 +228,7 @@ def test_leaks_are_found_by_measuring():
     assert set(found.index[found["leak"]]) == {"clock", "retired"}
     assert found.loc["clock", "reference"] == "cycles" and found.loc["retired", "reference"] == "instructions"
     assert np.isnan(found.loc["seldom", "left"])
-    kept, _ = fuse.stack_runs([run], leave_out=found.index[found["leak"]])
+    kept, _ = merge.stack_runs([run], leave_out=found.index[found["leak"]])
     assert set(kept) == {"branches", "constant", "seldom"}
 
 

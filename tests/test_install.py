@@ -14,7 +14,13 @@ import pytest
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[1]
+EXAMPLES = [
+    f"{name}/mlpx12-p0-00{suffix}"
+    for name in ("bzip2", "gcc", "kmeans", "wordcount")
+    for suffix in (".csv.gz", ".json")
+]
 SHIPPED = {
+    "data/cost": "cmlib/_shipped/cost",
     "data/events": "cmlib/_shipped/events",
     "data/papers": "cmlib/_shipped/papers",
     "data/public": "cmlib/_shipped/public",
@@ -64,6 +70,7 @@ def test_the_wheel_holds_the_package_and_all_it_reads_and_no_recordings(wheel):
     expected = files_under(ROOT / "cmlib", "cmlib")
     for here, there in SHIPPED.items():
         expected |= files_under(ROOT / here, there)
+    expected |= {f"cmlib/_shipped/recordings/{name}" for name in EXAMPLES}
     assert names == expected
     kinds = {Path(name).suffix for name in names}
     assert {".py", ".j2", ".c", ".cpp", ".h", ".hpp", ".scala", ".java", ".csv", ".yaml", ".ipynb"} <= kinds
@@ -86,7 +93,7 @@ def test_the_wheel_says_what_it_needs(wheel):
 
 def test_installed_it_finds_what_it_brings_and_writes_to_the_current_folder(installed, tmp_path):
     program = (
-        "from cmlib import events, places, report\n"
+        "from cmlib import places, report; from cmlib.io import events\n"
         "for f in (places.events_dir, places.papers_dir, places.notebooks_dir, places.params_dir):\n"
         "    print(f().is_dir(), f())\n"
         "print(len(events.table()) > 100, len(report.paper('counterminer')) > 3)\n"

@@ -10,16 +10,16 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from cmlib.anomaly import counters
-from cmlib.anomaly.counters import events_for, playing, usual_events
-from cmlib.anomaly.profiles import read_regions
-from cmlib.anomaly.recordings import load_recording
 from cmlib.cli import main
 from cmlib.cli import record_kernels as command
+from cmlib.collect.compare import counters
+from cmlib.collect.compare.counters import counters_with_role, events_for, usual_events
+from cmlib.collect.machine import Census
+from cmlib.collect.machine.event_names import countable
+from cmlib.collect.workloads.kernels import build, execute, executions, kernels
+from cmlib.collect.workloads.kernels import executions as overhead
 from cmlib.errors import CmlibError
-from cmlib.machine import Census
-from cmlib.machine.countable import countable
-from cmlib.workloads.kernels import build, execute, executions, kernels, overhead, pace
+from cmlib.io.regions import load_recording, read_regions
 
 pytestmark = pytest.mark.needs("c++")
 # Each kernel with what its own source needs.
@@ -118,9 +118,9 @@ def test_every_list_of_events_can_be_counted_and_has_a_clock(monkeypatch):
     for table in ("amd_zen5", "generic"):
         listed = events_for(table)
         assert all(event.hardware for event in listed)
-        assert playing("cycles", [event.name for event in listed])
+        assert counters_with_role("cycles", [event.name for event in listed])
     near = next(event for event in events_for("amd_zen5") if event.name.endswith("sys.near_cache"))
-    assert near.config == "0x443" and near.name in playing("contention", ["ex_ret_ops", near.name])
+    assert near.config == "0x443" and near.name in counters_with_role("contention", ["ex_ret_ops", near.name])
     known = {"vendor": "AuthenticAMD", "family": 26, "model": 2}
     monkeypatch.setattr(counters, "core_pmus", lambda: ["cpu"])
     assert usual_events(known) == events_for("amd_zen5")
@@ -188,7 +188,7 @@ def one_recording(form="bad"):
 @pytest.fixture
 def steady(monkeypatch):
     """Executions that tell the machine's pace take as long each time."""
-    monkeypatch.setattr(pace, "execute", pretend(1000))
+    monkeypatch.setattr(executions, "execute", pretend(1000))
 
 
 def test_a_recording_is_written_once_and_reads_back(steady, tmp_path, monkeypatch):
@@ -225,10 +225,18 @@ def test_disturbed_executions_are_repeated_and_the_quietest_is_kept(steady, tmp_
 def test_executions_beside_a_slow_machine_are_repeated(tmp_path, monkeypatch):
     """Of one kind each time as quick as usual; but the machine is slow after the first run's first two."""
     beside = iter([0.1] * 9 + [0.15, 0.12, 0.1, 0.1] + [0.1] * 100 + [0.2] * 100)
-    monkeypatch.setattr(executions, "execute", pretend(1000))
+    recording, counted = one_recording(), pretend(1000)
+    pacing = [
+        recording.program.argv(tmp_path, "good", threads=threads, repeats=executions._REPEATS)
+        for _, threads, _ in recording.runs
+    ]
+    monkeypatch.setattr(
+        executions,
+        "execute",
+        lambda argv, **how: counted(argv, **how) if how or argv not in pacing else (7, next(beside)),
+    )
     monkeypatch.setattr(executions, "taken_by_others", lambda *times: 0.0)
-    monkeypatch.setattr(pace, "execute", lambda argv: (7, next(beside)))
-    made = executions.record(one_recording(), tmp_path, tmp_path / "out", {})
+    made = executions.record(recording, tmp_path, tmp_path / "out", {})
     told = re.findall(r"behind=(\S+)", gzip.decompress(made.with_name("bad.csv.gz").read_bytes()).decode())
     assert told[:2] == ["0.000", "0.000"]
     assert json.loads(made.read_text())["rejected_executions"] == 3
@@ -298,8 +306,7 @@ def test_the_command_lists_and_only_lists(tmp_path, monkeypatch):
 
 def test_the_command_records_what_it_listed(tmp_path, monkeypatch):
     monkeypatch.setenv("CMLIB_DATA", str(tmp_path))
-    for module in (executions, overhead, pace):
-        monkeypatch.setattr(module, "execute", pretend(1000))
+    monkeypatch.setattr(executions, "execute", pretend(1000))
     monkeypatch.setattr(command, "census", lambda: Census(3, 3))
     arguments = ["record-kernels", "--program", "histogram", "--events", "a=0x1,b=0x2"]
     for _ in range(2):  # the second time all is there

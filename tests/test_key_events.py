@@ -13,8 +13,13 @@ from sklearn import datasets
 from sklearn.model_selection import GroupKFold
 
 from cmlib.fingerprint.c45 import C45Classifier
-from cmlib.fingerprint.cfs import gain_ratio, mutual_information, select_subset, symmetric_uncertainty
-from cmlib.fingerprint.discretize import discretize
+from cmlib.fingerprint.cfs import (
+    discretize,
+    gain_ratio,
+    mutual_information,
+    select_subset,
+    symmetric_uncertainty,
+)
 from cmlib.fingerprint.key_events import (
     accuracy_curve,
     eliminate,

@@ -9,8 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cmlib import machine
-from cmlib.machine import counters, host
+from cmlib.collect import machine
+from cmlib.collect.machine import counters
+from cmlib.collect.machine.host import (
+    core_pmus,
+    counting_processes,
+    has_watchdog,
+    is_privileged,
+    paranoid_level,
+    perf_list,
+)
 
 NAN = float("nan")
 
@@ -183,15 +191,15 @@ def test_a_hybrid_processor_is_described(tmp_path):
     found = machine.describe(tree(tmp_path, INTEL_HYBRID))
     assert (found["virtual"], found["mux_interval_ms"]) == (None, 1)
     assert found["microarchitecture"] == "GenuineIntel-6-97"
-    assert host.core_pmus(tmp_path) == ["cpu_atom", "cpu_core"]
-    assert host.is_privileged(tmp_path) and host.has_watchdog(tmp_path) and host.paranoid_level(tmp_path) == 4
+    assert core_pmus(tmp_path) == ["cpu_atom", "cpu_core"]
+    assert is_privileged(tmp_path) and has_watchdog(tmp_path) and paranoid_level(tmp_path) == 4
 
 
 def test_an_arm_processor_is_described_by_its_numbers_and_its_counters_are_found(tmp_path, no_perf):
     found = machine.describe(tree(tmp_path, ARM_IN_QEMU))
     names = ("vendor", "model_name", "family", "model", "microarchitecture", "processors", "virtual")
     assert [found[name] for name in names] == ["ARM", "Neoverse-N1", 8, 0xD0C, "ARM-8-D0C", 2, "kvm"]
-    assert host.core_pmus(tmp_path) == ["armv8_pmuv3_0"] and found["mux_interval_ms"] == 4
+    assert core_pmus(tmp_path) == ["armv8_pmuv3_0"] and found["mux_interval_ms"] == 4
 
 
 @pytest.mark.parametrize(
@@ -220,18 +228,18 @@ def test_other_arm_processors_are_told_apart(tmp_path, cpu, files, expected):
 
 def test_an_arm_processor_s_events_are_those_of_perf_s_own_list(monkeypatch):
     listed = (Path(__file__).parent / "golden/arm64-perf-list.txt").read_text(encoding="utf-8")
-    monkeypatch.setattr("cmlib.machine.names.perf_list", lambda: listed)
+    monkeypatch.setattr("cmlib.collect.machine.event_names.perf_list", lambda: listed)
     known = machine.known_events({"vendor": "ARM", "family": 8, "model": 0xD0C})
     assert known.loc["br_pred", ["code", "umask", "named"]].tolist() == [0x12, 0, True] and len(known) == 7
-    monkeypatch.setattr("cmlib.machine.names.perf_list", lambda: "")
+    monkeypatch.setattr("cmlib.collect.machine.event_names.perf_list", lambda: "")
     assert machine.known_events({"vendor": "ARM", "family": 8, "model": 0xD0C}).empty
 
 
 def test_of_an_empty_host_nothing_is_known(tmp_path, no_perf):
     assert set(machine.describe(tmp_path).values()) == {None}
-    assert host.core_pmus(tmp_path) == [] and host.paranoid_level(tmp_path) is None
-    assert not host.is_privileged(tmp_path) and not host.has_watchdog(tmp_path)
-    assert host.perf_list() == ""
+    assert core_pmus(tmp_path) == [] and paranoid_level(tmp_path) is None
+    assert not is_privileged(tmp_path) and not has_watchdog(tmp_path)
+    assert perf_list() == ""
 
 
 @pytest.mark.parametrize(
@@ -271,7 +279,7 @@ def test_processes_that_hold_perf_events_are_found_by_what_they_hold(tmp_path):
         if link:
             (folder / "fd").mkdir()
             (folder / "fd/3").symlink_to(link)
-    assert host.counting_processes(tmp_path) == ["perf (9)", "profiler (812)"]
+    assert counting_processes(tmp_path) == ["perf (9)", "profiler (812)"]
 
 
 # --- findings ---------------------------------------------------------------

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from cmlib import machine
+from cmlib.collect import machine
 
 
 def test_what_others_took_is_told_apart(tmp_path):

@@ -10,15 +10,15 @@ from pathlib import Path
 import numpy.testing as npt
 import pytest
 
-from cmlib import perf
+from cmlib.collect.record import record
+from cmlib.collect.schedule import Plan
+from cmlib.collect.workloads.kernels import kernels
+from cmlib.collect.workloads.micro import build, cases, micro_benchmarks, run
+from cmlib.collect.workloads.micro.build import SOURCES
+from cmlib.collect.workloads.micro.case_runs import compare_twins
 from cmlib.errors import CmlibError
-from cmlib.record import record
-from cmlib.record.archive import read_raw
-from cmlib.schedule import Plan
-from cmlib.workloads.kernels import kernels
-from cmlib.workloads.micro import build, cases, micro_benchmarks, run
-from cmlib.workloads.micro.build import SOURCES
-from cmlib.workloads.micro.twins import compare_twins
+from cmlib.io import perf
+from cmlib.io.archive.programs import read_raw
 from tests.micro_cases import ALL_CASES
 
 pytestmark = pytest.mark.needs("cc")

@@ -13,12 +13,20 @@ import numpy.testing as npt
 import pytest
 from click.testing import CliRunner
 
-from cmlib import events
-from cmlib.archive.runs import run_name
 from cmlib.cli import main
-from cmlib.record import archive
-from cmlib.workloads import kernels
-from cmlib.workloads.micro import applications, case_runs, cases, probing, selection
+from cmlib.collect.workloads import kernels
+from cmlib.collect.workloads.micro import case_runs, cases
+from cmlib.collect.workloads.micro.programs import Application, applications, kernel_recipe, programs
+from cmlib.collect.workloads.micro.selection import (
+    FOLDER,
+    counting_events,
+    probe,
+    read_slices,
+    recorded_key_events,
+)
+from cmlib.io import events
+from cmlib.io.archive import programs as archive
+from cmlib.io.archive.runs import run_name
 from tests.micro_cases import ALL_CASES, SIZES
 from tests.small_runs import add_run
 
@@ -95,23 +103,23 @@ def test_all_recordings_are_made_in_one_go_and_only_once(recorder, micro_binarie
     plan = [
         entry for entry in case_runs.plan_cases(sizes, options, len(names)) if entry[0].program.name in few
     ]
-    own = tmp_path / selection.FOLDER
+    own = tmp_path / FOLDER
     make = partial(
         case_runs.record_cases, plan, options, names, micro_binaries, own, counters={"offered": 6, "good": 5}
     )
     assert len(list(make())) == len(plan)
-    chosen = selection.recorded_key_events(own)
+    chosen = recorded_key_events(own)
     assert {"ex_ret_brn_misp", "ls_stlf"} <= set(chosen)
     assert len(chosen) == 3
     assert len(recorder) == sum(n_runs for _, _, n_runs in plan)
     assert all(on_demand for _, _, _, on_demand in recorder)
     assert not any(os.sep in command[0] for _, _, command, _ in recorder)
     assert len(list(make())) == len(plan)
-    assert selection.recorded_key_events(own) == chosen
+    assert recorded_key_events(own) == chosen
     assert len(recorder) == sum(n_runs for _, _, n_runs in plan)
 
     trained = [case for case in cases(sizes, trained=True) if case.program.name in few]
-    X, about = selection.read_slices(own, "key")
+    X, about = read_slices(own, "key")
     y = about["label"]
     assert set(X.columns) == {"instructions", *chosen}
     assert dict(zip(X.index.get_level_values("program"), y, strict=True)) == {
@@ -121,7 +129,7 @@ def test_all_recordings_are_made_in_one_go_and_only_once(recorder, micro_binarie
     npt.assert_allclose(X.loc[y == "P_CPU", "ex_ret_brn_misp"], 0.5, rtol=0.2)
     sizes_of = about.groupby("label")["size"].first()
     assert sizes_of["P_Mem_L3"] == 1 << 17 and np.isnan(sizes_of["P_CPU"])
-    unseen, _ = selection.read_slices(own, "key", "unseen")
+    unseen, _ = read_slices(own, "key", "unseen")
     assert set(unseen.index.get_level_values("program")) == {"unseen-filter-P", "unseen-filter-N"}
 
 
@@ -134,12 +142,12 @@ def test_the_plan_says_how_long_it_takes(micro_binaries):
 
 
 def test_which_events_count_is_learnt_from_recordings(tmp_path):
-    assert probing.counting_events(tmp_path, "amd_zen5") == []
+    assert counting_events(tmp_path, "amd_zen5") == []
     for part, own in enumerate(["amd_zen5", "intel_skl"]):
         meta = {"groups": [[f"b_{own}", "c"], ["a"]], "machine": {"microarchitecture": own}}
         add_run(tmp_path, "gcc", "sweep", 0, part, [], **meta)
-    assert probing.counting_events(tmp_path, "amd_zen5") == ["a", "b_amd_zen5", "c"]
-    assert probing.counting_events(tmp_path, None) == ["a", "b_amd_zen5", "b_intel_skl", "c"]
+    assert counting_events(tmp_path, "amd_zen5") == ["a", "b_amd_zen5", "c"]
+    assert counting_events(tmp_path, None) == ["a", "b_amd_zen5", "b_intel_skl", "c"]
 
 
 def test_a_probe_finds_which_events_count(fake_perf, micro_binaries, tmp_path, monkeypatch):
@@ -150,7 +158,7 @@ def test_a_probe_finds_which_events_count(fake_perf, micro_binaries, tmp_path, m
     )
     case = next(case for case in ALL_CASES if case.name == "micro-branch-P")
     monkeypatch.setenv("PATH", f"{micro_binaries}:{os.environ['PATH']}")
-    found = probing.probe(
+    found = probe(
         case, known, micro_binaries, tmp_path, seconds=0.3, counters={"offered": 6, "good": 5}, lock=None
     )
     assert found == ["ex_ret_brn", "ex_ret_brn_misp"]
@@ -158,7 +166,7 @@ def test_a_probe_finds_which_events_count(fake_perf, micro_binaries, tmp_path, m
 
 def test_the_command_lists_what_it_would_record(micro_binaries, tmp_path, monkeypatch):
     monkeypatch.setattr("cmlib.cli.record_micro.build", lambda _: micro_binaries)
-    others = [applications.Application("cpu-gcc", "CPU", None)], ["parallel programs: no C++ compiler"]
+    others = [Application("cpu-gcc", "CPU", None)], ["parallel programs: no C++ compiler"]
     monkeypatch.setattr("cmlib.cli.record_micro.applications", lambda *_, **__: others)
     monkeypatch.setenv("CMLIB_DATA", str(tmp_path))
     meta = {"groups": [["a", "b"]], "machine": {"microarchitecture": "amd_zen5"}}
@@ -182,12 +190,12 @@ def test_parallel_programs_are_recorded_by_name_and_last_as_long_as_before(tmp_p
     """One that can't be compiled, as without Boost's headers, concerns no other."""
     kernel = next(k for k in kernels.kernels() if k.name == "parallel_scalar_sum")
     broken = replace(kernel, name="spinlock_pool")
-    monkeypatch.setattr(applications.kernel_recipe, "kernels", lambda: [broken, kernel])
+    monkeypatch.setattr(kernel_recipe, "kernels", lambda: [broken, kernel])
     monkeypatch.setattr(kernels.recipe, "SOURCES", tmp_path / "sources")
     shutil.copytree(Path(kernels.recipe.__file__).parent / "src", tmp_path / "sources")
     (tmp_path / "sources/spinlock_pool.cpp").write_text("#include <boost/that/is/not/there.hpp>\n")
-    monkeypatch.setattr(applications.programs, "lacking", lambda: {"SPEC CPU2006": {"povray": ("povray",)}})
-    (one,), left_out = applications.applications(tmp_path / "built", tmp_path, seconds=0.1)
+    monkeypatch.setattr(programs, "lacking", lambda: {"SPEC CPU2006": {"povray": ("povray",)}})
+    (one,), left_out = applications(tmp_path / "built", tmp_path, seconds=0.1)
     assert left_out[0] == "cpu-povray: lacks povray" and len(left_out) == 2
     assert re.match(r"parallel-spinlock_pool: (.|\n)*not/there.hpp", left_out[1])
     assert (
@@ -198,5 +206,5 @@ def test_parallel_programs_are_recorded_by_name_and_last_as_long_as_before(tmp_p
         assert counted.command[0] == str(tmp_path / "built/parallel_scalar_sum")
     assert json.loads(one.note) == {"label": "parallel_scalar_sum", "size": None, "kind": "parallel"}
     add_run(tmp_path, one.name, "key", 0, 0, [], command="parallel_scalar_sum good 2 100 7 1")
-    (again,), _ = applications.applications(tmp_path / "built", tmp_path, seconds=0.1)
+    (again,), _ = applications(tmp_path / "built", tmp_path, seconds=0.1)
     assert again.program.command == "parallel_scalar_sum good 2 100 7 1"

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cmlib.cli import main
+from cmlib.collect.workloads.micro import plateaus, selection, sweep, working_sets
 from cmlib.errors import CmlibError
-from cmlib.workloads.micro import plateaus, selection, sweep, working_sets
 from tests.planted_recordings import made_up_sweep
 
 

@@ -36,17 +36,17 @@ def test_collection_sees_the_committed_recordings(smoke):
 
 def test_cleaning_brings_series_nearer_on_average(smoke):
     found = numbers(smoke, "02_cleaning")
-    assert 0 < found["error after cleaning, joint, mean"] < 28.3
+    assert 0 < found["error after cleaning, kalman, mean"] < 28.3
     verdict = pd.read_csv(smoke / "02_cleaning/verdict.csv").set_index(["measure", "method"])["mean"]
-    assert verdict["distance_ratio", "joint"] < verdict["distance_ratio", "scaling"]
+    assert verdict["distance_ratio", "kalman"] < verdict["distance_ratio", "scaling"]
 
 
 def test_the_account_of_the_cycles_adds_up_and_merging_with_ipc_brings_it_nearer(smoke):
     closures = pd.read_csv(smoke / "02a_topdown/closure.csv").set_index(["cleaning", "merging"])
     assert closures["mean"].sub(1).abs().max() < 0.02
-    ours, printed = closures.loc[("joint", "adjusted to IPC")], closures.loc[("scaling", "as counted")]
+    ours, printed = closures.loc[("kalman", "adjusted to IPC")], closures.loc[("scaling", "as counted")]
     # Of wordcount one step, in which it exits, misses a quarter of its slots however it is cleaned.
-    assert ours["rms"] < 0.8 * printed["rms"] and ours["sums"] < 0.75 * printed["sums"]
+    assert ours["rms"] < 0.9 * printed["rms"] and ours["sums"] < 0.75 * printed["sums"]
 
 
 def test_ranking_explains_ipc_far_better_than_the_mean(smoke):
@@ -56,20 +56,16 @@ def test_ranking_explains_ipc_far_better_than_the_mean(smoke):
     assert (core["holdout_error"] < core["without events: holdout_mean"] / 2).all()
 
 
-def test_first_families_hold_still_and_explain_cycles_better_than_single_events(smoke):
-    judged = pd.read_csv(smoke / "03_ranking/families-judged.csv").set_index("program").loc["wordcount"]
-    assert judged["overlap"] > 0.75 and judged["random rankings"] < 0.4
-    assert judged["error, families"] < judged["error, single events"] < judged["error, mean"] / 3
-    assert judged["core events: between passes"] > 0.6
-    families = pd.read_csv(smoke / "03_ranking/families.csv")
-    assert families["importance"].sum() == pytest.approx(100)
-    assert families["importance"].between(families["low"], families["high"]).head(5).all()
-    assert set(families["class"]) == {"stall", "miss", "mix"} and families["category"].notna().all()
-
-
-def test_families_act_together_no_more_than_their_sum_tells(smoke):
-    errors = pd.read_csv(smoke / "04_interactions/family-pairs.csv").iloc[0]
-    assert 0 < errors["sum"] < errors[["together", "alone"]].min()
+def test_clusters_explain_cycles_better_than_the_mean_and_stand_beside_shuffled_ones(smoke):
+    judged = pd.read_csv(smoke / "03_ranking/clusters-judged.csv").set_index("program").loc["wordcount"]
+    assert judged["linear"] < judged["boosted"] < judged["mean"] / 3
+    assert judged[["overlap", "overlap, members shuffled"]].between(0.5, 1).all()
+    clusters = pd.read_csv(smoke / "03_ranking/clusters.csv")
+    assert clusters["importance"].sum() == pytest.approx(100)
+    assert clusters["importance"].between(clusters["low"], clusters["high"]).head(5).all()
+    assert set(clusters["class"]) == {"stall", "miss", "mix"} and clusters["category"].notna().all()
+    large = clusters[clusters["n_events"] > 12]
+    assert not large["name"].str.contains(" and ").any()
 
 
 def test_runs_put_together_explain_ipc_better_than_the_mean(smoke):

@@ -1,17 +1,17 @@
 """The report's first page: a card a program, of whatever the notebooks tell of it."""
 
 import html
+import json
 import re
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from cmlib import plot, report, study
+from cmlib import plot, report
 from cmlib.plot.overview import account_card
 from cmlib.report.manifests import note_left_out
 from cmlib.report.overview import sentences
-from tests.small_runs import add_run
 
 BARS = pd.DataFrame(
     {
@@ -138,33 +138,15 @@ def test_the_picture_of_an_account_tells_each_share_in_its_legend():
     assert [len(stack.get_paths()) for stack in below.collections] == [1, 1, 1]
 
 
-def recorded(folder, *runs):
-    for number, counted in enumerate(runs):
-        add_run(folder, "app", "ocoe", number, 0, counted.items())
-    return study.open_database(f"sqlite:///{folder / 'store.sqlite'}", folder)
-
-
-def test_a_program_without_counters_is_told_by_what_happened_most_often_and_how_far_runs_agree(tmp_path):
-    url = recorded(
-        tmp_path, {"page-faults": 10, "context-switches": 1}, {"page-faults": 12, "context-switches": 1}
+def test_answers_json_says_what_the_first_page_says(page, tmp_path):
+    answers = json.loads((tmp_path / "smoke/answers.json").read_text())
+    assert (
+        answers["schema"] == 1
+        and answers["profile"] == "smoke"
+        and set(answers["programs"]) == {"gcc", "<i>app</i>"}
     )
-    told = study.say_recorded(url, "app")
-    assert "`page-faults` 143 times a second, `context-switches` 13 times a second" in told["limits"]
-    assert told["sure"] == "the rate of `page-faults` differs by 18 % between the 2 runs that counted it"
-    assert "`cmlib record app -- COMMAND`" in told["lacking"]
-    assert list(study.leading_rates(url, "app")) == ["page-faults per second", "context-switches per second"]
-
-
-def test_one_run_says_that_another_may_differ(tmp_path):
-    told = study.say_recorded(recorded(tmp_path, {"page-faults": 10}), "app")
-    assert told["sure"].startswith("no event was counted in two runs")
-
-
-@pytest.mark.parametrize(
-    ("cycles", "says"),
-    [([5], "IPC is 2.00 in one run, "), ([5, 10], "IPC is 1.50 in the mean of 2 runs (1.00 to 2.00), ")],
-)
-def test_a_program_whose_ipc_is_known_is_told_by_it_until_more_is(tmp_path, cycles, says):
-    url = recorded(tmp_path, *({"instructions": 10, "cycles": count} for count in cycles))
-    told = study.say_recorded(url, "app")
-    assert told["limits"].startswith(says) and set(told) == {"limits"}
+    gcc = answers["programs"]["gcc"]
+    assert gcc["limits"] == "a half is lost" and gcc["confidence"] == ["x differs by 3 %", "it adds up"]
+    assert gcc["advice"] == "do less" and not gcc["missing"] and not gcc["simulated"]
+    assert gcc["bars"]["rows"] == BARS.to_dict("records")
+    assert gcc["findings"] == [{"notebook": "01_a", "text": "Cleaning helps."}]

@@ -2,8 +2,8 @@
 
 import pytest
 
+from cmlib.collect.workloads.programs import recipes
 from cmlib.report import paper
-from cmlib.workloads.programs import recipes
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from papermill.translators import PythonTranslator
 
 from cmlib import report
 from cmlib.cli import main
-from cmlib.report.parameter_file import parse_parameters
+from cmlib.report.parameters import parse_parameters
 
 PARAMETERS = """\
 program = "all"  # programs to study, separated by commas

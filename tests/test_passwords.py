@@ -7,8 +7,9 @@ import pytest
 import sqlalchemy as sa
 from click.testing import CliRunner
 
-from cmlib import places, report, store
+from cmlib import places, report
 from cmlib.cli import main
+from cmlib.io import store
 from cmlib.passwords import hide
 from tests import databases
 from tests.small_notebooks import saving, write_profile

@@ -7,9 +7,20 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 
-from cmlib.perf import ParseError, about, begin_ns, cut, parse_stat, parsing, split_runs
+from cmlib.io.perf import (
+    ParseError,
+    about,
+    as_intervals,
+    begin_ns,
+    cut,
+    parse_stat,
+    parsing,
+    series,
+    split_runs,
+    totals,
+)
 from tests.naive import parsing as naive
-from tests.perf_output import COLUMNS, EMON, LIKWID, frame_of, golden
+from tests.perf_output import COLUMNS, EMON, GOLDEN, LIKWID, frame_of, golden
 
 names = st.sampled_from(
     ["cycles", "instructions:uD", "l2.miss_all", "task-clock [software]", "sched:sched_switch", ""]
@@ -114,6 +125,14 @@ ELSEWHERE = [
     golden("elsewhere/a15-cbench-list1.txt"),
     golden("perf-6.1/table.txt"),
     golden("perf-6.1/table-cpus.txt"),
+    golden("elsewhere/sandmark-navajo.txt")[:2000],
+    golden("elsewhere/likwid-timeline.txt"),
+    golden("elsewhere/likwid-mpi.txt"),
+    golden("elsewhere/likwid-regions.csv"),
+    golden("elsewhere/papi-lines.txt"),
+    golden("elsewhere/google-benchmark.json"),
+    golden("elsewhere/mccalpin-stream.lua"),
+    (GOLDEN / "elsewhere/aperf-graviton.bin").read_bytes().decode("utf-8", "surrogateescape"),
     EMON,
     LIKWID,
 ]
@@ -126,6 +145,8 @@ perfs = outputs().map(itemgetter(0))
 @given(damaged(perfs | st.sampled_from(ELSEWHERE)) | st.text(st.characters(exclude_categories=())))
 def test_damaged_output_is_read_or_refused_and_never_breaks_the_reader(text):
     try:
+        if found := totals(text):
+            series(as_intervals(found))
         split_runs(text)
         about(text)
         begin_ns(text)
@@ -137,7 +158,7 @@ def test_damaged_output_is_read_or_refused_and_never_breaks_the_reader(text):
     else:
         assert frame.columns.tolist() == COLUMNS
         assert frame["supported"][frame["value"].notna()].all()
-        assert not frame["running"].isna().any()
+        assert about(text).running_shares != frame["running"].isna().any() or frame["value"].isna().all()
 
 
 @given(damaged(perfs))

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from cmlib.perf import stat_command
-from cmlib.schedule import Plan
+from cmlib.collect.record.command import stat_command
+from cmlib.collect.schedule import Plan
 from tests.perf_output import GOLDEN
 
 

@@ -5,8 +5,8 @@ import math
 import pytest
 from pandas.testing import assert_frame_equal
 
-from cmlib import perf
-from cmlib.perf import ParseError, parse_stat, split_runs
+from cmlib.io import perf
+from cmlib.io.perf import ParseError, parse_stat, split_runs
 from tests.naive import parsing as naive
 from tests.perf_output import GOLDEN, frame_of, golden
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cmlib.events import base_name
-from cmlib.perf import parse_stat, series
+from cmlib.io.events import base_name
+from cmlib.io.perf import parse_stat, series
 from tests.naive import series as naive_series
 from tests.perf_output import golden
 

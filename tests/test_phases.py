@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cmlib.phases import find_phases
+from cmlib.fingerprint.phases import find_phases
 
 
 def _left(values, cuts):

@@ -13,14 +13,22 @@ import pytest
 from click.testing import CliRunner
 
 from cmlib.cli import main
+from cmlib.collect.workloads.programs import label, lacking, prepared, recipe, recipes, to_record
+from cmlib.collect.workloads.recipe import (
+    Counted,
+    cached_input,
+    check_installed,
+    folder,
+    missing_modules,
+    missing_packages,
+    run_tool,
+    scratch,
+)
+from cmlib.collect.workloads.server import Server, ServerError, descendants
+from cmlib.collect.workloads.servers import datacaching, pairs, web
+from cmlib.collect.workloads.spark import TABLE_IV
+from cmlib.collect.workloads.trial import run_once
 from cmlib.errors import CmlibError
-from cmlib.workloads import inputs
-from cmlib.workloads.programs import label, lacking, prepared, recipe, recipes, to_record
-from cmlib.workloads.recipe import Counted, check_installed, missing_modules, missing_packages, run_tool
-from cmlib.workloads.server import Server, ServerError, descendants
-from cmlib.workloads.servers import datacaching, pairs, web
-from cmlib.workloads.spark import TABLE_IV
-from cmlib.workloads.trial import run_once
 from tests.processes import wait_until
 
 HIBENCH = {"wordcount", "sort", "pagerank", "aggregation", "join", "scan", "bayes", "kmeans"}
@@ -158,7 +166,7 @@ def test_a_server_is_gone_after_an_exception(tmp_path, port, kind):
 def test_a_server_is_gone_when_its_user_is_killed(tmp_path, port):
     program = (
         "import sys, time; sys.path.insert(0, sys.argv[3])\n"
-        "from cmlib.workloads.server import Server\n"
+        "from cmlib.collect.workloads.server import Server\n"
         f"with Server('listener', [sys.executable, '-c', {LISTENER!r}, sys.argv[1]], sys.argv[2], "
         "port=int(sys.argv[1])) as s:\n"
         "    print(*s.pids, flush=True); time.sleep(600)\n"
@@ -241,15 +249,15 @@ def test_an_input_is_made_once_and_never_half(tmp_path):
         path.write_text("whole")
 
     with pytest.raises(OSError, match="cut off"):
-        inputs.kept("text", make, size=3)
-    first = inputs.kept("text", make, size=3)
-    assert first == inputs.kept("text", make, size=3)
+        cached_input("text", make, size=3)
+    first = cached_input("text", make, size=3)
+    assert first == cached_input("text", make, size=3)
     assert (first.read_text(), len(made)) == ("whole", 2)
-    assert inputs.kept("text", make, size=4) != first
+    assert cached_input("text", make, size=4) != first
 
 
 def test_scratch_is_removed(tmp_path):
-    with inputs.scratch("some") as folder:
+    with scratch("some") as folder:
         (folder / "file").write_text("x")
     assert not folder.exists()
 
@@ -267,7 +275,7 @@ def test_cpu_inputs_are_the_same_each_time(name, tmp_path, monkeypatch):
     for place in ("one", "two"):
         monkeypatch.setenv("CMLIB_DATA", str(tmp_path / place))
         with recipe(name).prepare(0.001, {}) as counted:
-            contents.append([file.read_bytes() for file in sorted(inputs.folder().glob("[a-z]*"))])
+            contents.append([file.read_bytes() for file in sorted(folder().glob("[a-z]*"))])
             assert counted.command and not counted.pids
     assert contents[0] == contents[1]
 

@@ -14,11 +14,14 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from cmlib import places, public
-from cmlib.archive import digest
+from cmlib import places
 from cmlib.cli import main
-from cmlib.public import content, download, registry
-from cmlib.public.programs import import_programs, programs
+from cmlib.io import public
+from cmlib.io.archive import digest
+from cmlib.io.public import registry as content
+from cmlib.io.public import registry as download
+from cmlib.io.public.programs import import_programs, programs
+from cmlib.io.public.registry import _all_files
 
 SHIPPED = {"Apache-2.0", "BSD-3-Clause"}
 ROWS = [
@@ -64,9 +67,9 @@ def few(tmp_path, monkeypatch):
     monkeypatch.setattr(download, "cache_dir", lambda: tmp_path / "cache")
     monkeypatch.setenv("CMLIB_DATA", str(tmp_path / "data"))
     monkeypatch.delenv("CMLIB_PUBLIC", raising=False)
-    registry._all_files.cache_clear()
+    _all_files.cache_clear()
     yield tmp_path
-    registry._all_files.cache_clear()
+    _all_files.cache_clear()
 
 
 @pytest.fixture
@@ -102,7 +105,9 @@ def test_every_set_is_described_and_every_file_has_its_place():
     assert files["file"].is_unique and files["sha256"].str.fullmatch("[0-9a-f]{64}").all()
     assert files["commit"].str.fullmatch("[0-9a-f]{40}").all()
     assert set(files["marks"]) - {""} <= set(files["file"])
-    assert all(re.fullmatch(f"(intervals|wide)/{row.set}/[^/]+", row.file) for row in files.itertuples())
+    assert all(
+        re.fullmatch(f"((intervals|wide|dialects)/)?{row.set}/.+", row.file) for row in files.itertuples()
+    )
 
 
 def test_what_comes_with_the_package_may_and_is_small_whole_and_listed():
@@ -165,7 +170,7 @@ def test_a_folder_stands_in_for_the_site(few, monkeypatch, suffix, pack):
 def test_notebooks_find_a_folder_that_was_named_from_where_the_run_began(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("CMLIB_PUBLIC", "folder")
-    with places.handed_down(tmp_path / "results"):
+    with places.export_environment(tmp_path / "results"):
         assert os.environ["CMLIB_PUBLIC"] == str(tmp_path / "folder")
 
 
@@ -200,8 +205,25 @@ def test_the_list_and_unknown_names(few):
 @pytest.mark.slow
 def test_a_recording_that_marks_cut_becomes_a_program_a_mark(tmp_path, monkeypatch):
     second = public.files("a15-cbench").query("file.str.contains('list2-Run-1-2000000')")
-    monkeypatch.setattr("cmlib.public.programs.files", lambda name: second)
+    monkeypatch.setattr("cmlib.io.public.programs.files", lambda name: second)
     made = import_programs("a15-cbench", ["cbench-2000MHz"], folder=tmp_path)
     assert len(made) == 30 and "cbench-automotive_qsort1-2000MHz" in made
     assert len(list((tmp_path / "cbench-bzip2d-2000MHz").glob("*.json"))) == 1
     assert import_programs("a15-cbench", ["cbench-2000MHz"], folder=tmp_path) == []
+
+
+@pytest.mark.parametrize("put", [os.mkfifo, lambda path: path.symlink_to("/dev/zero")])
+def test_what_is_no_file_in_the_cache_is_refused_and_not_waited_for(few, put):
+    place = few / "cache" / next(iter(FILES))
+    place.parent.mkdir(parents=True)
+    put(place)
+    with pytest.raises(public.PublicError, match="it is a (FIFO|device)"):
+        download.fetch("few")
+
+
+def test_a_bomb_in_the_cache_is_refused_before_its_hash_is_taken(few):
+    place = few / "cache" / next(iter(FILES))
+    place.parent.mkdir(parents=True)
+    place.write_bytes(lzma.compress(bytes(65 << 20)))
+    with pytest.raises(public.PublicError, match="unpack to more than"):
+        public.read(next(iter(FILES)))

@@ -1,7 +1,6 @@
 """Evidence that a single multiplexed run holds of its own errors, planted and found."""
 
 import gzip
-import lzma
 import os
 from pathlib import Path
 
@@ -10,8 +9,11 @@ import numpy.testing as npt
 import pandas as pd
 import pytest
 
-from cmlib import events, perf, places, plot, store, study
-from cmlib.clean import joint_estimates, printed_errors, replay
+from cmlib import plot
+from cmlib.clean import estimate_counts, replay
+from cmlib.experiments import readings
+from cmlib.io import events, perf
+from cmlib.io.recording import Recording
 from cmlib.synthetic import multiplexed_run
 
 PUBLIC = Path(os.environ.get("CMLIB_PUBLIC", Path(__file__).parents[2] / "shared/public"))
@@ -42,7 +44,7 @@ def run_of(hidden, machine=None, again=()):
     meta = {"machine": machine or {}, "groups": [[name] for name in hidden.counts], "program": "planted"}
     own = [name for name in hidden.counts if name not in again]
     interval = pd.Series(1.0, hidden.counts.index)
-    return store.Run(
+    return Recording(
         meta, hidden.counts[own], hidden.running[own], interval,
         hidden.counts[list(again)], hidden.running[list(again)],
     )  # fmt: skip
@@ -84,7 +86,7 @@ def test_of_an_unknown_machine_all_processors_are_looked_at_that_have_the_names(
 
 
 def test_two_names_of_one_event_are_found_and_how_far_apart_they_are(run):
-    pairs = study.readings(run).set_index("first")
+    pairs = readings.readings(run).set_index("first")
     assert list(pairs["second"]) == ["branch-load-misses", "dTLB-stores"]
     assert pairs["apart"].to_dict() == {"branch-misses": 1, "L1-dcache-stores": 2}
     assert (pairs["shared"] == 0).all() and pairs["evidence"].all()
@@ -106,18 +108,18 @@ def neighbours():
 
 
 def test_neighbours_that_share_their_time_are_no_evidence():
-    pairs = study.readings(neighbours()).set_index("first")
+    pairs = readings.readings(neighbours()).set_index("first")
     assert pairs["shared"].to_dict() == {"L1-dcache-stores": 0, "branch-misses": 50}
     assert pairs["evidence"].to_dict() == {"L1-dcache-stores": True, "branch-misses": False}
 
 
 def test_names_that_may_be_one_event_must_agree_in_total(run):
     unknown = run_of(pd.Series({"counts": run.counts, "running": run.running}))
-    assert len(study.readings(unknown)) == 2
+    assert len(readings.readings(unknown)) == 2
     run_off = run.counts.assign(**{"dTLB-stores": 1.2 * run.counts["dTLB-stores"]})
-    assert list(study.readings(run_of(pd.Series({"counts": run_off, "running": run.running})))["first"]) == [
-        "branch-misses"
-    ]
+    assert list(
+        readings.readings(run_of(pd.Series({"counts": run_off, "running": run.running})))["first"]
+    ) == ["branch-misses"]
 
 
 def test_second_readings_of_the_recorder_stand_where_they_took_turns():
@@ -125,7 +127,7 @@ def test_second_readings_of_the_recorder_stand_where_they_took_turns():
     slots["branches#2"] = slots["branches"]
     slots = slots[["branches", "LLC-loads", "branch-misses", "branches#2", "last"]]
     hidden = replay(slots, [[name] for name in slots], slots=12)
-    pairs = study.readings(run_of(hidden, HASWELL, again=["branches#2"]))
+    pairs = readings.readings(run_of(hidden, HASWELL, again=["branches#2"]))
     assert pairs[["first", "second", "apart"]].to_numpy().tolist() == [["branches", "branches#2", 2]]
     assert pairs.at[0, "told_by"] == "counted twice by the recorder"
 
@@ -137,7 +139,7 @@ def test_groups_of_a_recording_are_told_apart_though_their_shares_agree():
     run = run_of(replay(slots, groups, slots=12), HASWELL, again=["branches#2"])
     run.meta["groups"] = groups
     assert (run.running.nunique() == 1).all()
-    assert study.readings(run)[["apart", "shared", "evidence"]].to_numpy().tolist() == [[1, 0, True]]
+    assert readings.readings(run)[["apart", "shared", "evidence"]].to_numpy().tolist() == [[1, 0, True]]
 
 
 def test_sums_and_constants_are_evidence_as_well():
@@ -146,7 +148,7 @@ def test_sums_and_constants_are_evidence_as_well():
     slots["ls_dispatch.all"] = slots.sum(axis=1)
     slots = slots.assign(**slots_of()[["task-clock", "ref-cycles"]])
     hidden = replay(slots, [[name] for name in slots if name != "task-clock"], slots=12)
-    found = study.evidence(run_of(hidden, ZEN5)).set_index("kind")
+    found = readings.evidence(run_of(hidden, ZEN5)).set_index("kind")
     whole = hidden.counts["ls_dispatch.all"]
     off = 100 * np.mean(np.abs(whole - hidden.counts[names].sum(axis=1)))
     assert found.at["exact sum", "off"] == pytest.approx(
@@ -154,7 +156,7 @@ def test_sums_and_constants_are_evidence_as_well():
     )
     assert found.at["constant", "what"] == "ref-cycles by task-clock"
     assert found.at["constant", "off"] == pytest.approx(0, abs=1e-9)
-    said = study.say_evidence({"x": found.reset_index()}, {})["x"]
+    said = readings.say_evidence({"x": found.reset_index()}, {})["x"]
     assert said.startswith("`ls_dispatch.all` and `ls_dispatch.ld_dispatch + ")
     assert (
         "apart as printed; `ref-cycles by task-clock` does not change, and is printed with an error of 0 %."
@@ -164,45 +166,41 @@ def test_sums_and_constants_are_evidence_as_well():
 
 def test_without_evidence_one_sentence_says_what_more_it_takes():
     planted = multiplexed_run(60)
-    nothing = study.evidence(run_of(planted))
+    nothing = readings.evidence(run_of(planted))
     assert nothing.empty
-    said = study.say_evidence({"a": nothing, "b": nothing, "c": nothing}, {})[""]
+    said = readings.say_evidence({"a": nothing, "b": nothing, "c": nothing}, {})[""]
     assert said.startswith("Nothing in the run of a, b and c tells") and "Name one event twice" in said
 
 
-def test_a_reading_is_cleaned_without_the_other_and_compared_with_it_as_printed(run):
-    judged = study.judge_by_readings(run, ["scaling", "joint"]).set_index(["cleaned", "method"])
-    scaled = judged.xs("scaling", level="method")
-    npt.assert_allclose(scaled["left"], 100)
-    npt.assert_array_equal(scaled["raw"], scaled["off"])
-    row = judged.loc[("dTLB-stores", "joint")]
+def test_a_reading_is_repaired_without_the_other_and_what_shared_its_time(run):
+    judged = readings.judge_by_readings(run).set_index(["cleaned", "method"])
+    printed = judged.xs("perf", level="method")
+    npt.assert_allclose(printed["left"], 100)
+    npt.assert_array_equal(printed["raw"], printed["off"])
+    row = judged.loc[("dTLB-stores", "kalman")]
     without = [name for name in run.counts if name != "L1-dcache-stores"]
-    cleaned, errors = (
-        part["dTLB-stores"] for part in joint_estimates(run.counts[without], run.running[without])
-    )
-    printed = run.counts["L1-dcache-stores"]
-    assert row["off"] == pytest.approx(100 * (cleaned - printed).abs().mean() / printed.mean())
-    limit = 1.645 * np.hypot(errors, printed_errors(run.counts, run.running)["L1-dcache-stores"])
-    assert row["covered"] == pytest.approx(100 * ((cleaned - printed).abs() <= limit).mean())
-    assert study.PERFECT - 5 < row["left"] < 95
-    said = study.say_evidence({"x": study.evidence(run)}, {"x": judged.reset_index()})["x"]
-    assert f"one reading is {judged.xs('joint', level='method')['left'].mean():.0f} % as far" in said
+    cleaned = estimate_counts(run.counts[without], run.running[without])[0]["dTLB-stores"]
+    other = run.counts["L1-dcache-stores"]
+    assert row["off"] == pytest.approx(100 * (cleaned - other).abs().mean() / other.mean())
+    assert 80 < row["covered"] <= 100 and readings.PERFECT - 5 < row["left"] < 95
+    said = readings.say_evidence({"x": readings.evidence(run)}, {"x": judged.reset_index()})["x"]
+    assert f"one reading is {judged.xs('kalman', level='method')['left'].mean():.0f} % as far" in said
 
 
 def test_the_figure_has_a_row_a_reading_and_a_mark_a_method(run):
-    judged = study.judge_by_readings(run, ["scaling", "joint"])
-    _, ax = plot.readings(judged.assign(label=judged["cleaned"]), perfect=study.PERFECT)
+    judged = readings.judge_by_readings(run)
+    _, ax = plot.readings(judged.assign(label=judged["cleaned"]), perfect=readings.PERFECT)
     assert [text.get_text() for text in ax.get_yticklabels()] == list(dict.fromkeys(judged["cleaned"]))
     lines = {line.get_label(): line for line in ax.get_lines()}
-    assert lines["perfect"].get_xdata()[0] == study.PERFECT
-    npt.assert_array_equal(lines["joint"].get_xdata(), judged.query("method == 'joint'")["left"])
+    assert lines["perfect"].get_xdata()[0] == readings.PERFECT
+    npt.assert_array_equal(lines["kalman"].get_xdata(), judged.query("method == 'kalman'")["left"])
 
 
 def test_a_perfect_cleaner_is_left_with_the_other_readings_error():
     rng = np.random.default_rng(0)
     first, second = rng.normal(size=(2, 100_000))
     assert 100 * np.abs(second).mean() / np.abs(first - second).mean() == pytest.approx(
-        study.PERFECT, rel=0.01
+        readings.PERFECT, rel=0.01
     )
 
 
@@ -213,20 +211,7 @@ def test_packet_processing_on_a_haswell_tells_of_its_errors():
     if file.is_file():
         counts, running = perf.series(perf.parse_stat(gzip.decompress(file.read_bytes()).decode()))
         run = run_of(pd.Series({"counts": counts.iloc[:150], "running": running.iloc[:150]}))
-    pairs = study.readings(run).set_index("first")
+    pairs = readings.readings(run).set_index("first")
     assert pairs["evidence"].to_dict() == {"L1-dcache-stores": True, "branch-misses": False}
-    left = study.judge_by_readings(run).groupby("method")["left"].mean()
-    assert left["joint"] < 90 and left["counterminer"] > 97 and left["interpolate"] > 90
-
-
-def test_joint_cleaning_errs_no_more_than_perf_on_exact_counts():
-    """Data-cache and TLB refills of thirty programs on an Arm core, with the cycles that were counted beside them."""
-    file = places.public_dir() / "intervals/a15-cbench/cBench-big-list1-Run-1-1000000-events-raw.data.xz"
-    counted, _ = perf.series(perf.parse_stat(lzma.decompress(file.read_bytes()).decode()))
-    errors = study.replay_counts(
-        counted.dropna(), ["scaling", "joint"], rotations=[(2, 10), (3, 6)], phases=1
-    )
-    by = errors.pivot_table(index=["event", "groups"], columns="method", values="error")
-    assert (by["joint"] <= 1.02 * by["scaling"]).all() and len(by) == 10
-    covered = errors[errors["method"] == "joint"].groupby("groups")["covered"].mean()
-    assert covered.between(85, 97).all()
+    left = readings.judge_by_readings(run).groupby("method")["left"].mean()
+    assert left["kalman"] < 97 and left["counterminer"] > 97 and left["lines"] > 90

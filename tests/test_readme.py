@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from cmlib import machine, record
-from cmlib.anomaly import programs
 from cmlib.anomaly.autoencoder import Autoencoder
 from cmlib.anomaly.detector import AutoPerf
 from cmlib.cli import main
+from cmlib.collect import machine, record
+from cmlib.collect.compare import programs
 from tests.perf_output import GOLDEN
 
 ROOT = Path(__file__).parents[1]
@@ -25,10 +25,10 @@ TRY_OUT = "import tryout data/recordings/gcc/mlpx12-p0-00.csv.gz"
 SERVICE = "record service --pid 812 --seconds 60"
 DIAGNOSE, COMPARE = "diagnose -- ./myapp", "compare './old' './new'"
 ELSEWHERE = {
+    "diagnose --simulate -- ./myapp",  # test_simulated_diagnosis.py
     "run live -p program=tryout",
     "run live -p program=myapp",
-    "run live -p program=gcc",
-    "run live -p program=service",
+    "run paper",  # test_report.py
     "record myapp --samples --compress -- ./myapp",  # test_samples.py
     "record myapp --simulate -- ./myapp",  # test_simulate.py
     "record --program sort",  # test_programs.py
@@ -56,8 +56,12 @@ def typed(line, **names):
     )
 
 
+def test_readme_is_short():
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").split()) <= 800
+
+
 def test_every_line_for_one_s_own_program_is_typed_in_some_test():
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    text = "".join((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/commands.md"))
     found = {
         line.split(" # ")[0].split("   #")[0].strip()
         for line in re.findall(rf"(?<!from )cmlib ((?:{'|'.join(OWN)}) [^`\n]*)", text)

@@ -14,10 +14,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from cmlib import machine, record, store
 from cmlib.cli import main
-from cmlib.record import attached, running
-from cmlib.workloads.server import Server
+from cmlib.collect import machine, record
+from cmlib.collect.record import attached
+from cmlib.collect.record import attached as running
+from cmlib.collect.workloads.server import Server
+from cmlib.io import store
+from cmlib.io.archive.programs import read_raw
 from tests.processes import processes, wait_until
 
 ROOT = Path(__file__).parents[1]
@@ -204,7 +207,7 @@ def test_a_cgroup_is_counted_by_the_path_that_was_given(fake_perf, data, tmp_pat
     record.record_attached("live", found, record.Request(counters=5, events="r01,r02"), seconds=0.1)
     (meta,) = metadata(data).values()
     assert meta["attached"]["cgroup"] == "system.slice/cache.service"
-    assert record.archive.read_raw(data / "live", "ocoe-p0-00").count(b",/system.slice/cache.service,") > 3
+    assert read_raw(data / "live", "ocoe-p0-00").count(b",/system.slice/cache.service,") > 3
     store.rebuild(data, url := f"sqlite:///{tmp_path}/store.db")
     assert list(store.load(url, "live/ocoe-p0-00").counts) == ["instructions", "cycles", "r01", "r02"]
 

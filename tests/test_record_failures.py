@@ -7,10 +7,11 @@ import sys
 
 import pytest
 
-from cmlib import perf, record
+from cmlib.collect import record
+from cmlib.collect.schedule import Plan, plan_mlpx, plan_ocoe
 from cmlib.errors import CmlibError
-from cmlib.record import archive
-from cmlib.schedule import Plan, plan_mlpx, plan_ocoe
+from cmlib.io import perf
+from cmlib.io.archive import programs as archive
 from tests.processes import processes, wait_until
 from tests.soft_recordings import ROOT, leftovers, make, ocoe_plans, runs, software_plans
 
@@ -195,8 +196,10 @@ root, folder, seed, *command = sys.argv[1:]
 sys.path.insert(0, root)
 import tqdm
 tqdm.tqdm.monitor_interval = 0
-from cmlib import machine, perf
-from cmlib.record import archive, judge
+from cmlib.collect import machine
+from cmlib.io import perf
+from cmlib.collect.record import judge
+from cmlib.io.archive import programs as archive
 from tests.processes import processes
 from tests.soft_recordings import make, runs, software_plans
 folder, random = Path(folder), random.Random(int(seed))

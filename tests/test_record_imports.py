@@ -1,12 +1,16 @@
 """Files that perf wrote elsewhere are taken in as they are, and nothing else is."""
 
+import bz2
 import gzip
+import lzma
 import multiprocessing
 
 import pytest
+import zstandard
 
-from cmlib import record, store
-from cmlib.record import archive
+from cmlib.collect import record
+from cmlib.io import store
+from cmlib.io.archive import programs as archive
 from tests.soft_recordings import ROOT, runs
 
 
@@ -52,6 +56,14 @@ def test_a_plain_file_is_kept_byte_for_byte_and_never_twice(tmp_path):
     assert len(runs(tmp_path, "app")) == 1
 
 
+@pytest.mark.parametrize("pack", [bz2.compress, gzip.compress, lzma.compress, zstandard.compress])
+def test_a_packed_file_is_the_same_recording(tmp_path, pack):
+    raw = archive.read_raw(ROOT / "data/recordings/gcc", "ocoe-p0-00")
+    (tmp_path / "packed").write_bytes(pack(raw))
+    record.import_files("app", [tmp_path / "packed"], folder=tmp_path)
+    assert archive.read_raw(tmp_path / "app", "ocoe-p0-00") == raw
+
+
 def test_runs_that_perf_appended_to_a_file_are_as_many_runs(tmp_path):
     file = ROOT / "tests/golden/perf-6.1/appended.csv"
     record.import_files("app", [file], interval_ms=50, folder=tmp_path)
@@ -89,12 +101,14 @@ def test_a_start_in_words_nobody_reads_is_unknown(tmp_path):
 @pytest.mark.parametrize(
     "content, told",
     [
-        (b"1.0,5,,cycles,10,100.00,,\n\x00nonsense\n", "is not interval output of one run of perf stat"),
-        (b"# started on Sat Nov 21 03:00:46 2026\n\n", "holds no counts by interval"),
+        (b"1.0,5,,cycles,10,100.00,,\n\x00nonsense\n", "is not output of perf stat that can be read: line 1"),
+        (b"# started on Sat Nov 21 03:00:46 2026\n\n", "holds no counts"),
         (gzip.compress(b"1.0,5,,cycles,10,100.00,,\n", mtime=0)[:-9], "is cut off"),
         (b"\x1f\x8b\x08\0garbage garbage", "can't be unpacked"),
         (b"PERFILE2h\0\0\0", "is perf's own format.*perf stat -I 100 -x, -o FILE"),
-        (b"\xfd7zXZ\0\0\x04", "is compressed: unpack it with unxz"),
+        (b"\xfd7zXZ\0\0\x04", "is cut off"),
+        (b"BZh9garbage garbage", "can't be unpacked"),
+        (b"\x28\xb5\x2f\xfdgarbage", "can't be unpacked"),
         (b"\xef\xbb\xbf# started on", "was saved by a program that put a byte order mark"),
         (
             b"sleep 26786 [001]  9218.512996:     250000 task-clock:u:   7f75ea01ef38 check\n",
@@ -112,11 +126,6 @@ def test_a_start_in_words_nobody_reads_is_unknown(tmp_path):
             b"Timestamp,CPUs,Area,Value,Unit,Description\n0.5,C0,Backend_Bound,2,% Slots,\n",
             "is output of toplev",
         ),
-        (
-            b" Performance counter stats for 'x':\n\n   5   cycles\n\n   1.002094000 seconds time elapsed\n",
-            "holds totals, of 1 whole run. Counts per interval are needed",
-        ),
-        (b"5,,cycles,10,100.00,,\n", "is not .* totals of whole runs. Record with an interval"),
         (b"1.000000000,5,,x<img src=y>,10,100.00,,\n", "counts an event named 'x<img"),
         (b"1.000000000,5,,a\xe2\x80\xaeb,10,100.00,,\n", r"counts an event named 'a\\u202eb', with control"),
     ],
@@ -129,11 +138,71 @@ def test_what_is_not_perfs_output_is_not_imported(tmp_path, content, told):
     assert runs(tmp_path, "app") == {}
 
 
+def interval(end, *counts, events=("instructions", "cycles")):
+    return "".join(f"{end},{n},,{event},10,100.00,,\n" for n, event in zip(counts, events, strict=True))
+
+
+@pytest.mark.parametrize(
+    "text, told",
+    [
+        (interval("0.000000000", 5, 6) + interval("1.000000000", 5, 6), "intervals of 0 to 1 s"),
+        ("".join(interval(f"1.00000000{k}", 5, 6) for k in range(1, 6)), "intervals of 1e-09 to 1 s"),
+        (interval("1.000000000", 5, 6) + interval("999999999999.000000000", 5, 6), "1e.12 s: are its times"),
+        (interval("1.000000000", 5, 10**299), "counts 1e.299 cycles at once, which no counter holds"),
+        (interval("1.000000000", 5, 6) + 2 * interval("2.000000000", 7, 8), "that ends at 2.0 s 2 times"),
+        (2 * interval("1.000000000", 5, 6) + interval("2.000000000", 7, 8), "that ends at 1.0 s 2 times"),
+        (interval("1.000000000", *range(481), events=[f"e{k}" for k in range(481)]), "481 events, and a run"),
+        (" 1.000000000 1,0,0,0,5  cycles\n", "has '1,0,0,0,5' for a count"),
+        (" 1.000000000 5 cycles (150.00%)\n", "its event was counted for 150.00 % of the time"),
+        (" 1.000000000 12,345 cycles\n 2.000000000 12,5 cycles\n", "has '12,5' for a count"),
+        (" 1.000000000 1,234,567 cycles\n 2.000000000 12,34,567 cycles\n", "groups the digits of its count"),
+        ('time,cycles\n1,"12,345"\n2,"12,5"\n', "is the comma before decimals, or between groups of digits"),
+    ],
+)
+def test_what_no_counter_and_no_clock_gave_is_refused(tmp_path, text, told):
+    (tmp_path / "x.csv").write_text(text)
+    with pytest.raises(record.RecordError, match=told):
+        record.import_files("app", [tmp_path / "x.csv"], folder=tmp_path / "in")
+    assert runs(tmp_path / "in", "app") == {}
+
+
+def test_names_of_cgroups_give_no_orders_to_a_terminal(tmp_path):
+    (tmp_path / "x.csv").write_text("1.000000000,5,,cycles,a\x1b[31m,10,100.00,,\n")
+    record.import_files("app", [tmp_path / "x.csv"], folder=tmp_path / "in")
+    (meta,) = runs(tmp_path / "in", "app").values()
+    assert "cgroup a\ufffd[31m" in meta["note"] and meta["note"].isprintable()
+
+
+def test_an_interval_of_many_places_that_is_listed_twice_is_refused(tmp_path):
+    first, *others = [
+        "".join(f"{end}.000000000,CPU{cpu},5,,cycles,10,100.00,,\n" for cpu in range(4)) for end in (1, 2, 3)
+    ]
+    (tmp_path / "x.csv").write_text(first * 2 + "".join(others))
+    with pytest.raises(record.RecordError, match="that ends at 1.0 s is listed twice"):
+        record.import_files("app", [tmp_path / "x.csv"], folder=tmp_path / "in")
+
+
+@pytest.mark.parametrize("separator", [",", "|"])
+def test_a_run_of_more_counts_than_can_be_studied_is_refused_before_it_is_read(tmp_path, separator):
+    names = separator.join(["time", *(f"r{k:03x}" for k in range(256, 736))])
+    (tmp_path / "x.csv").write_text(f"{names}\n" + separator.join(["1"] * 481) + "\n" * 4200)
+    with pytest.raises(record.RecordError, match=r"2,02\d,\d+ counts, and a run has 2,000,000 at most"):
+        record.import_files("app", [tmp_path / "x.csv"], folder=tmp_path / "in")
+
+
 def test_what_is_given_goes_before_what_is_seen(tmp_path):
     files = [ROOT / "data/recordings/gcc/ocoe-p0-00.csv.gz"]
     record.import_files("app", files, mode="mlpx", set_name="mine", interval_ms=99, folder=tmp_path)
     (meta,) = runs(tmp_path, "app").values()
     assert (meta["run"], meta["mode"], meta["interval_ms"]) == ("mine-p0-00", "mlpx", 99)
+
+
+@pytest.mark.parametrize("interval_ms", [0, -1, 86_400_001, 10**400])
+def test_an_interval_out_of_range_is_not_imported(tmp_path, interval_ms):
+    files = [ROOT / "data/recordings/gcc/ocoe-p0-00.csv.gz"]
+    with pytest.raises(record.RecordError, match="an interval has 1 to 86,400,000 ms"):
+        record.import_files("app", files, interval_ms=interval_ms, folder=tmp_path)
+    assert runs(tmp_path, "app") == {}
 
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")

@@ -8,10 +8,11 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cmlib import perf, record, store
 from cmlib.cli import main
-from cmlib.perf import ParseError
-from cmlib.record.marks import Mark, read_marks
+from cmlib.collect import record
+from cmlib.io import perf, store
+from cmlib.io.archive.marks import Mark, read_marks
+from cmlib.io.perf import ParseError
 from tests.perf_output import LIKWID, golden
 from tests.soft_recordings import runs
 
@@ -47,11 +48,11 @@ def test_a_mark_takes_the_whole_intervals_within_it_and_their_lines_as_they_are(
     url = f"sqlite:///{tmp_path}/s.sqlite"
     listed = store.rebuild(tmp_path / "in", url)
     assert listed["duration_s"].tolist() == [1.5, 1.0]
-    one, two = (store.load(url, f"c-{name}/ocoe-p0-00") for name in ("one", "two"))
+    one, two = (store.load(url, f"c-{name}/counts-p0-00") for name in ("one", "two"))
     assert one.counts["cycles"].tolist() == [2, 3, 4] and two.counts["r008"].tolist() == [60, 70]
     assert one.counts.index.tolist() == [0.5, 1.0, 1.5] and two.interval_s.tolist() == [0.5, 0.5]
     assert two.meta["start_s"] == 2.5 and "No whole interval lies within never." in two.meta["note"]
-    raw = gzip.decompress((tmp_path / "in/c-two/ocoe-p0-00.csv.gz").read_bytes()).decode()
+    raw = gzip.decompress((tmp_path / "in/c-two/counts-p0-00.csv.gz").read_bytes()).decode()
     assert raw == HEAD + "".join(recording().splitlines(keepends=True)[12:16])
 
 
@@ -132,7 +133,7 @@ def test_a_table_tells_its_beginning_by_its_times(tmp_path):
     record.import_files("t", [written(tmp_path, "t.csv", text)], marks=marks, folder=tmp_path / "in")
     url = f"sqlite:///{tmp_path}/s.sqlite"
     store.rebuild(tmp_path / "in", url)
-    assert store.load(url, "t-x/ocoe-p0-00").counts["cycles"].to_dict() == {2: 1, 4: 2, 6: 3}
+    assert store.load(url, "t-x/counts-p0-00").counts["cycles"].to_dict() == {2: 1, 4: 2, 6: 3}
 
 
 def test_runs_of_two_conditions_are_of_programs_of_their_own(tmp_path, monkeypatch):

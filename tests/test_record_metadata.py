@@ -12,9 +12,10 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cmlib import record, store
-from cmlib.archive.runs import MOST_EVENTS
 from cmlib.cli import main
+from cmlib.collect import record
+from cmlib.io import store
+from cmlib.io.archive.runs import MOST_EVENTS
 from tests.small_runs import add_run
 from tests.soft_recordings import ROOT, make, runs, software_plans
 
@@ -94,7 +95,7 @@ def test_one_program_s_wrong_metadata_do_not_stop_the_others(tmp_path):
 def test_more_events_than_the_store_takes_are_not_imported(tmp_path):
     row = "".join(f"0.100000000,5,,e{k},9,100.00,,\n" for k in range(MOST_EVENTS + 1))
     (tmp_path / "many.csv").write_text(row)
-    with pytest.raises(record.RecordError, match="it has 481 events, and a run has 480 at most"):
+    with pytest.raises(record.RecordError, match="481 events, and a run has 480 at most"):
         record.import_files("app", [tmp_path / "many.csv"], folder=tmp_path)
     assert not list(tmp_path.glob("app/*"))
 

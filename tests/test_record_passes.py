@@ -7,9 +7,10 @@ import json
 import pandas as pd
 import pytest
 
-from cmlib import machine, perf, record
-from cmlib.record import archive
-from cmlib.schedule import plan_ocoe
+from cmlib.collect import machine, record
+from cmlib.collect.schedule import plan_ocoe
+from cmlib.io import perf
+from cmlib.io.archive import programs as archive
 from tests import small_runs
 from tests.processes import processes
 from tests.soft_recordings import ROOT, SOFTWARE, leftovers, make, ocoe_plans, runs, software_plans

@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from cmlib import perf, record
-from cmlib.record import Counted, Program, archive
-from cmlib.schedule import plan_mlpx
-from cmlib.workloads.server import Server, ServerError
+from cmlib.collect import record
+from cmlib.collect.record import Counted, Program
+from cmlib.collect.schedule import plan_mlpx
+from cmlib.collect.workloads.server import Server, ServerError
+from cmlib.io import perf
+from cmlib.io.archive import programs as archive
 from tests.processes import processes, wait_until
 
 TOUCH = "import time, mmap\nwhile True: mmap.mmap(-1, 1 << 22).write(b'x' * (1 << 22)); time.sleep(0.002)"

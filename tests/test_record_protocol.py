@@ -6,10 +6,11 @@ import re
 import pandas as pd
 import pytest
 
-from cmlib import events, machine, record, store
+from cmlib.collect import machine, record
+from cmlib.collect.machine.event_names import GENERAL
+from cmlib.collect.record import protocol
 from cmlib.errors import CmlibError
-from cmlib.machine.names import GENERAL
-from cmlib.record import protocol
+from cmlib.io import events, store
 from tests.soft_recordings import PROGRAM, runs
 
 

@@ -9,12 +9,15 @@ import nbformat
 import pandas as pd
 import papermill
 import pytest
+from click.testing import CliRunner
 from papermill.exceptions import PapermillExecutionError
 
 from cmlib import places, report
+from cmlib.cli import main
 from cmlib.errors import CmlibError, NothingRecordedError
-from cmlib.report.manifests import read_manifests
+from cmlib.report.manifests import place_of, read_manifests
 from tests.small_notebooks import NOTHING, saving, write_profile
+from tests.small_runs import add_run
 
 
 def new_results(folder):
@@ -183,7 +186,59 @@ def test_twice_in_a_row_it_leaves_the_second_s_results(no_kernel, small_profile)
         report.run_profile("tiny", parameters={"n_steps": n_steps}, results=out)
         manifest = json.loads((out / "tiny/01_small/manifest.json").read_text())
         assert manifest["numbers"][0]["value"] == n_steps
-        assert sorted(f.name for f in (out / "tiny").iterdir()) == [".lock", "01_small", "index.html"]
+        assert sorted(f.name for f in (out / "tiny").iterdir()) == [
+            ".lock",
+            "01_small",
+            "answers.json",
+            "index.html",
+        ]
+
+
+@pytest.fixture
+def live(no_kernel, profile, monkeypatch, tmp_path):
+    """A function that gives `cmlib run live` with such words about the recorded programs hashy and uncore."""
+    monkeypatch.setenv("CMLIB_DATA", str(tmp_path))
+    for program in ("hashy", "uncore"):
+        add_run(tmp_path / "recordings", program, "ocoe", 0, 0, [("x", 1.0)])
+    told = "r.overview(program, limits=f'what limits {program}'); r.finding('It ran.', program=program)"
+    profile({})
+    write_profile(
+        tmp_path,
+        {name: saving(name, told) for name in ("01_first", "02_second")},
+        more='program = "all"  # programs\ndatabase = ""  # store\n',
+    )
+    return lambda *words: CliRunner().invoke(main, ["run", "live", *words])
+
+
+def test_a_misspelt_program_is_refused_at_once_and_nothing_is_touched(live, tmp_path):
+    assert live("-p", "program=hashy").exit_code == 0
+    before = {file: file.stat().st_mtime_ns for file in tmp_path.rglob("*")}
+    for words in (["-p", "program=hashyy"], ["01", "-p", "program=uncore,hashyy"]):
+        done = live(*words)
+        assert done.exit_code == 2 and "did you mean hashy?" in done.stderr
+    assert {file: file.stat().st_mtime_ns for file in tmp_path.rglob("*")} == before
+
+
+def test_a_report_never_replaces_or_mixes_with_another_program_s(live, tmp_path):
+    """Also where the second run is of some notebooks only; one page leads to all."""
+    made = tmp_path / "results/live"
+    assert live("-p", "program=uncore").stdout.splitlines()[-1] == str(made / "uncore/index.html")
+    uncore = (made / "uncore/index.html").read_bytes()
+    assert live("02", "-p", "program=hashy").exit_code == 0
+    hashy = (made / "hashy/index.html").read_text()
+    assert "what limits hashy" in hashy.lower() and "uncore" not in hashy and 'id="01_first"' not in hashy
+    assert (made / "uncore/index.html").read_bytes() == uncore and b"hashy" not in uncore
+    over = (made / "index.html").read_text()
+    for program in ("hashy", "uncore"):
+        assert f'href="{program}/index.html"' in over and f"What limits {program}." in over
+    assert live("-p", "program=uncore, hashy").exit_code == 0
+    assert {place.name for place in made.iterdir()} == {"hashy", "uncore", "hashy,uncore", "index.html"}
+
+
+@pytest.mark.parametrize("program", ["..", "../../x", "/x", "a,../b"])
+def test_no_name_leads_out_of_the_results(program):
+    place = place_of("live", {"program": program})
+    assert place.count("/") == 1 and ".." not in place.split("/")
 
 
 @pytest.mark.slow
@@ -305,7 +360,7 @@ def test_compiled_code_goes_to_the_results_where_neither_package_nor_home_can_be
 ):
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     monkeypatch.setattr(places, "_writable", lambda folder: writable)
-    with places.handed_down(tmp_path):
+    with places.export_environment(tmp_path):
         assert os.environ.get("NUMBA_CACHE_DIR") == (None if writable else f"{tmp_path}/.numba")
     assert "NUMBA_CACHE_DIR" not in os.environ
 

@@ -3,14 +3,14 @@
 import pytest
 
 from cmlib.errors import NothingRecordedError
-from cmlib.study.compression import sample_streams
-from cmlib.study.requested import chosen
+from cmlib.experiments.requested import resolve_names
+from cmlib.experiments.sample_streams import load_samples
 
 FEW, MANY = ["gcc", "kmeans"], [f"kernel_{letter}" for letter in "abcdefg"]
 
 
 def ask(wanted, known):
-    return chosen(wanted, known, about="the programs of it", todo="`cmlib record NAME`")
+    return resolve_names(wanted, known, about="the programs of it", todo="`cmlib record NAME`")
 
 
 def test_all_are_known_and_names_come_in_the_order_asked_for():
@@ -37,6 +37,6 @@ def test_no_name_at_all_is_a_mistake():
 
 
 def test_a_program_has_all_its_sampled_cases_and_others_none():
-    assert list(sample_streams.load(program="glpk")) == [f"glpk-{number}" for number in range(1, 5)]
+    assert list(load_samples(program="glpk")) == [f"glpk-{number}" for number in range(1, 5)]
     with pytest.raises(NothingRecordedError, match="'mine' is not among .*cmlib record mine --samples"):
-        sample_streams.load(program="mine")
+        load_samples(program="mine")

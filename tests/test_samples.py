@@ -18,23 +18,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cmlib.cli import main
+from cmlib.collect.machine import CountersBusy, counters_lock
+from cmlib.collect.record import RecordError
+from cmlib.collect.samples import compress_samples, read_samples, record_lines, record_samples, record_stream
+from cmlib.collect.workloads.cases import cases
 from cmlib.compress import compress, reconstruct
 from cmlib.errors import NothingRecordedError
-from cmlib.machine import CountersBusy, counters_lock
-from cmlib.record import RecordError
-from cmlib.samples import (
-    SampleError,
-    SampleParser,
-    compress_samples,
-    find_lines,
-    find_streams,
-    read_lines,
-    read_samples,
-    record_lines,
-    record_samples,
-    record_stream,
-)
-from cmlib.samples.cases import cases
+from cmlib.io.samples import SampleError, SampleParser, find_lines, find_streams, read_lines
 
 GOLDEN = Path(__file__).parent / "golden/samples/perf_script_lost.txt"
 EVENTS = ["cpu-clock", "page-faults", "context-switches"]
@@ -392,8 +382,8 @@ def test_without_counters_sampling_is_refused_with_what_can_be_done(own_data, mo
         raise SampleError("perf could not sample {cycles:u,cache-misses:u}:S")
 
     nothing = type("Census", (), {"offered": 0, "complaint": "the machine has no counters"})
-    monkeypatch.setattr("cmlib.samples.keeping.record_samples", refuse)
-    monkeypatch.setattr("cmlib.machine.census", nothing)
+    monkeypatch.setattr("cmlib.collect.samples.record_samples", refuse)
+    monkeypatch.setattr("cmlib.collect.machine.census", nothing)
     with pytest.raises(
         SampleError, match="no hardware event can be sampled here: the machine has no counters"
     ):

@@ -4,9 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cmlib.events import second_readings
-from cmlib.events.generic import SOFTWARE_NAMES
-from cmlib.schedule import (
+from cmlib.collect.schedule import (
     needs_counter,
     plan_mlpx,
     plan_ocoe,
@@ -14,6 +12,8 @@ from cmlib.schedule import (
     plan_ungrouped,
     with_second_reading,
 )
+from cmlib.io.events import second_readings
+from cmlib.io.events.naming import SOFTWARE_NAMES
 
 event_lists = st.permutations(range(60)).flatmap(
     lambda order: st.integers(1, 60).map(lambda n: [f"event_{i}" for i in order[:n]])

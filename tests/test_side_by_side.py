@@ -1,16 +1,18 @@
 """Notebooks that run side by side, and two runs that want the same results."""
 
+import importlib.metadata
 import json
 import os
 import signal
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
 
 from cmlib import places, report
-from cmlib.report.lock import results_lock
+from cmlib.report.run import results_lock
 from tests.processes import wait_until
 from tests.small_notebooks import saving, write_profile
 
@@ -89,6 +91,7 @@ def test_kernels_take_no_tcp_ports(profile, tmp_path):
 
 RUNNING = """
 import sys
+import textwrap
 from pathlib import Path
 from cmlib import places
 from cmlib.cli import main
@@ -139,6 +142,48 @@ def test_a_second_run_is_refused_and_an_interrupted_one_leaves_nothing(running, 
     assert run.returncode == 2 and told.strip().endswith("Aborted!") and "Traceback" not in told
     assert list((tmp_path / "tiny").glob("*.partial*")) == []
     assert wait_until(lambda: not any(map(is_running, kernels)), 60)
+
+
+# A file, as the command `cmlib` is one: its folder is searched for modules, and the current one is not.
+BESIDE = "if __name__ == '__main__':\n" + textwrap.indent(RUNNING, "    ")
+WORKING = """
+import cmlib.explore, cmlib.plot, cmlib.experiments, lightgbm, seaborn, sklearn.ensemble, sys
+from cmlib.parallel import Workers, parallel_map
+assert list(parallel_map(abs, range(-9, 0), Workers(2))) == list(range(9, 0, -1))
+r.number('searched', '' in sys.path)
+"""
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_nothing_is_imported_from_the_current_folder(profile, tmp_path, jobs):
+    """Neither from the one that the command is given in nor from the results, where kernels work."""
+    names = (
+        {"cmlib", *sys.stdlib_module_names}
+        | importlib.metadata.packages_distributions().keys()
+        | {name.partition(".")[0] for name in sys.modules}
+    )
+    (tmp_path / "tiny").mkdir()
+    (tmp_path / "here").mkdir()
+    for name in filter(str.isidentifier, names - {"__main__"}):
+        for folder in (tmp_path / "here", tmp_path / "tiny"):
+            (folder / f"{name}.py").write_text(
+                f"open({str(tmp_path / 'imported')!r}, 'a').write({name!r} + chr(10))\nraise SystemExit({name!r})"
+            )
+    profile({name: saving(name, WORKING) for name in ("01_first", "02_second")})
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/run.py").write_text(BESIDE)
+    done = subprocess.run(
+        [sys.executable, str(tmp_path / "bin/run.py"), str(tmp_path), str(jobs)],
+        cwd=tmp_path / "here",
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    imported = tmp_path / "imported"
+    assert not imported.exists(), set(imported.read_text().split())
+    assert done.returncode == 0, done.stderr
+    for name in ("01_first", "02_second"):
+        assert json.loads((tmp_path / f"tiny/{name}/manifest.json").read_text())["numbers"][0]["value"] == 0
 
 
 def test_the_lock_of_a_run_that_was_killed_is_not_in_the_way(running, tmp_path):

@@ -9,14 +9,17 @@ import sys
 import pytest
 from click.testing import CliRunner
 
-from cmlib import store, study
+from cmlib import experiments as study
 from cmlib.cli import main
+from cmlib.collect.record import RecordError
+from cmlib.collect.simulate import read_functions, record_simulated
+from cmlib.collect.simulate import recording as cost
+from cmlib.collect.simulate.recording import estimate_cost
+from cmlib.collect.simulate.valgrind import blocks_so_far
 from cmlib.errors import UnfitRecordingError
-from cmlib.record import RecordError
-from cmlib.record.archive import check_comparable, existing_runs, read_raw
-from cmlib.simulate import cost, read_functions, record_simulated
-from cmlib.simulate.cost import estimate_cost
-from cmlib.simulate.valgrind import blocks_so_far
+from cmlib.experiments.commands import describe_simulation
+from cmlib.io import store
+from cmlib.io.archive.programs import check_comparable, existing_runs, read_raw
 from tests.processes import processes, wait_until
 from tests.simulated_runs import CACHES, build
 from tests.small_runs import add_run
@@ -73,11 +76,9 @@ def test_the_store_holds_what_callgrind_wrote(recorded, tmp_path):
     assert run.counts["sim.loads"].sum() == totals["Dr"]
     table = study.event_table(url)
     assert table.at["sim.loads", "unit"] == "simulated, exact"
-    assert "**Simulated** by Valgrind" in study.say_source(url, ["app"])
-    told = study.say_recorded(url, "app")
-    assert "``cmlib compare --simulate" in told["lacking"]
-    assert "**simulated**" in told["sure"] and "256 KiB (LL)" in told["sure"]
-    assert set(study.recordings(url, ["app"])["kind"]) == {"simulated"}
+    assert "**Simulated** by Valgrind" in study.describe_source(url, ["app"])
+    told = describe_simulation(run.meta)
+    assert "``cmlib compare --simulate" in told["lacking"] and "256 KiB (LL)" in told["sure"]
 
 
 @needs_valgrind
@@ -89,7 +90,7 @@ def test_simulated_programs_never_stand_with_measured_ones(recorded, tmp_path):
     store.rebuild(folder, url)
     assert study.programs(url) == ["measured"]
     assert study.programs(url, "app") == ["app"]
-    assert study.say_source(url, ["measured"]) == ""
+    assert study.describe_source(url, ["measured"]) == ""
     with pytest.raises(UnfitRecordingError, match="app is simulated, and others .* never stand beside"):
         study.programs(url, "app,measured")
     with pytest.raises(UnfitRecordingError, match="simulated runs only, which count no cycles"):

@@ -12,17 +12,19 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cmlib import events
 from cmlib.cli import main
-from cmlib.fingerprint.simulated import advice, contributions, simulated_phases
-from cmlib.phases import change_points
-from cmlib.simulate import read_parts
-from cmlib.simulate.intervals import read_intervals
-from cmlib.study.simulated_diagnosis import explained, simulated_page, simulated_profile
+from cmlib.collect.simulate import read_parts
+from cmlib.experiments.diagnosis import explain_simulated, simulated_profile
+from cmlib.fingerprint.diagnosis import advice
+from cmlib.fingerprint.phases import change_points, contributions, simulated_phases
+from cmlib.io import events
+from cmlib.io.callgrind import read_intervals
+from cmlib.report.diagnosis import simulated_page
 from tests.naive import segments
 from tests.simulated_runs import build
 
 GOLDEN = (Path(__file__).parent / "golden/callgrind-3.19/planted.out").read_text(encoding="utf-8")
+WEIGHTS = events.simulated_events()["weight"]
 EVENTS = list(events.simulated_events().index)
 sample = st.tuples(st.lists(st.floats(0, 1), min_size=2, max_size=2), st.floats(0.1, 2))
 
@@ -63,7 +65,7 @@ def test_nothing_and_what_costs_nothing_are_refused(X, how):
 def test_contributions_add_up_to_the_estimate():
     counts, _ = read_intervals(GOLDEN)
     npt.assert_allclose(
-        contributions(counts).sum(axis=1), events.cycle_estimate(counts) / counts["sim.instructions"]
+        contributions(counts, WEIGHTS).sum(axis=1), events.cycle_estimate(counts) / counts["sim.instructions"]
     )
 
 
@@ -71,7 +73,7 @@ def test_phases_cover_the_run_and_their_shares_add_up():
     counts = pd.DataFrame(0.0, pd.Index(np.arange(1, 41) / 1000, name="time_s"), EVENTS)
     counts["sim.instructions"] = 1e6
     counts.loc[0.0105:0.0255, "sim.ll_load_misses"] = 1e4
-    phases = simulated_phases(counts)
+    phases = simulated_phases(counts, WEIGHTS)
     assert phases["label"].tolist() == ["instructions only", "last-level data misses", "instructions only"]
     npt.assert_allclose(phases["start"], [0, 0.010, 0.025])
     npt.assert_allclose(phases["end"], [0.010, 0.025, 0.040])
@@ -94,7 +96,7 @@ def test_a_phase_is_called_after_what_costs_most(event, label):
     counts = pd.DataFrame(0.0, pd.Index([0.001, 0.002], name="time_s"), EVENTS)
     counts["sim.instructions"] = 1e6
     counts[event] += 5e4
-    assert simulated_phases(counts)["label"].tolist() == [label]
+    assert simulated_phases(counts, WEIGHTS)["label"].tolist() == [label]
 
 
 def test_intervals_are_joined_and_keep_every_count():
@@ -143,7 +145,7 @@ def test_what_is_not_recorded_is_told(tmp_path, monkeypatch):
 
 def test_a_class_is_explained_by_what_a_simulation_tells():
     phases = pd.DataFrame({"label": ["mispredictions", "instructions only"], "class": ["P_CPU", ""]})
-    told = {name: meaning for name, meaning, _ in explained(phases)}
+    told = {name: meaning for name, meaning, _ in explain_simulated(phases)}
     assert list(told) == ["mispredictions", "instructions only", "P_CPU"]
     assert told["P_CPU"] == told["mispredictions"]
 

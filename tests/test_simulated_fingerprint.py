@@ -10,14 +10,15 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cmlib import events
 from cmlib.cli import main
+from cmlib.collect.workloads.micro import build
+from cmlib.collect.workloads.micro import simulated as recorded
+from cmlib.collect.workloads.micro.selection import cut
 from cmlib.errors import CmlibError, NothingRecordedError
-from cmlib.fingerprint.simulated import NAMED_FROM
-from cmlib.fingerprint.simulated_rates import EXACT_RATES, MODELLED_RATES, simulated_rates
-from cmlib.study import fingerprint, simulated_fingerprint, simulated_hardware
-from cmlib.workloads.micro import build
-from cmlib.workloads.micro import simulated as recorded
+from cmlib.experiments import fingerprint
+from cmlib.fingerprint.diagnosis import score_programs
+from cmlib.fingerprint.slices import EXACT_RATES, MODELLED_RATES, simulated_counts, slice_rates
+from cmlib.io import events
 from tests.naive import simulated as naive
 
 EVENTS = list(events.simulated_events().index)
@@ -27,7 +28,7 @@ LEVELS = list(events.second_level_events().index)
 
 @pytest.fixture(scope="module")
 def found():
-    return simulated_fingerprint.load()
+    return fingerprint.load_simulated()
 
 
 def counts_of(numbers):
@@ -45,80 +46,65 @@ row = st.lists(st.integers(0, 1000), min_size=16, max_size=16)
 
 
 @settings(max_examples=30)
-@given(st.lists(row, min_size=1, max_size=7), st.integers(1, 3))
+@given(st.lists(row, min_size=2, max_size=7), st.integers(1, 3))
 def test_rates_are_their_definition(numbers, intervals):
-    counts = counts_of(numbers)
-    expected = naive.rates(counts.to_dict("records"), intervals)
-    if not expected:
+    counts, weights = counts_of(numbers), events.simulated_events()["weight"]
+    n = -(-len(counts) // intervals) - 1  # the last slice is left out
+    if not n:
         with pytest.raises(ValueError, match="hold no slice"):
-            simulated_rates(counts, intervals)
+            slice_rates(simulated_counts(counts, weights), slice_s=intervals)
         return
-    rates = simulated_rates(counts, intervals)
+    rates = slice_rates(simulated_counts(counts, weights), slice_s=intervals).drop(columns="instructions")
+    expected = naive.rates(counts.to_dict("records"), intervals)[:n]
     npt.assert_allclose(rates, pd.DataFrame(expected)[list(rates)])
-    assert rates.index.tolist() == counts.index[intervals - 1 :: intervals].tolist()
-    without = simulated_rates(counts[EVENTS], intervals)
-    pd.testing.assert_frame_equal(without, rates.drop(columns="sim.l2_misses"))
+    without = slice_rates(simulated_counts(counts[EVENTS], weights), slice_s=intervals)
+    pd.testing.assert_frame_equal(without.drop(columns="instructions"), rates.drop(columns="sim.l2_misses"))
     assert list(rates) == [*MODELLED_RATES, *EXACT_RATES]
 
 
 def test_the_pace_of_a_slice_is_its_estimated_cycles_per_instruction(found):
     one = found.key["micro"][0]
-    rates = one.rates(2)
-    first = one.counts.iloc[:2].sum().to_dict()
-    assert one.pace(rates).iloc[0] == pytest.approx(naive.cycles(first) / first["sim.instructions"])
-    assert one.pace(rates).index.equals(rates.index) and (one.pace(rates) >= 1).all()
+    first, pace = one.counts.iloc[:2].sum().to_dict(), one.pace(2)
+    assert pace.iloc[0] == pytest.approx(naive.cycles(first) / first["sim.instructions"])
+    assert pace.index.equals(one.rates(2).index) and (pace >= 1).all()
 
 
 # --- the committed recordings -------------------------------------------------
 
 
-def test_what_a_simulation_does_not_tell_is_named_and_left_out(found):
-    left_out = {one.program.split("-")[1] for one in found.untold}
-    assert left_out == {
-        "reservation", "reservation_float", "floating_point", "logistic", "decimal", "interpreter",
-    }  # fmt: skip
-    table = simulated_fingerprint.untold(found)
-    assert set(table["form"]) == {"P", "N"} and set(table["program"]) == left_out
-    rates = table.set_index(["program", "form"])
-    charged = rates["sim.ll_misses"] * 100 + rates["sim.l1d_misses"] * 10, rates["sim.mispredictions"] * 10
-    for cycles in charged:  # of 1,000 estimated ones
-        pathological, healthy = cycles.xs("P", level="form"), cycles.xs("N", level="form")
-        assert ((pathological < 1000 * NAMED_FROM) | (pathological < 2 * healthy)).all()
-    assert all(name in found.left_out for name in left_out) and "Simulated" in found.caveat
-
-
-def test_the_levels_are_those_of_the_simulated_caches(found):
-    rates = simulated_fingerprint.miss_rates(found).set_index(["level", "form"])
-    scattered, ordered = rates.xs("P", level="form"), rates.xs("N", level="form")
-    assert (scattered["L1"] > 65).all()
-    npt.assert_allclose(ordered["L1"], 12.5, atol=0.1)
-    assert (ordered[["L2", "LL"]] < 1).all(axis=None)
-    assert (scattered.loc["L2", ["L2", "LL"]] < 1).all(axis=None)
-    assert (scattered.loc["L3", "L2"] > 65).all() and (scattered.loc["L3", "LL"] < 1).all()
-    assert (scattered.loc["M", "LL"] > 85).all()
+def test_what_a_simulation_does_not_tell_is_named_and_not_learned(found):
+    alike = list(found.indistinguishable)
+    micro = {fingerprint.program_of(one) for one in alike if one.program.startswith("micro-")}
+    assert micro == {"reservation", "reservation_float", "floating_point"}
+    assert not micro & {fingerprint.program_of(one) for one in found.all + found.key["micro"]}
+    unseen = {fingerprint.program_of(one) for one in alike} - micro
+    assert unseen == {"logistic", "decimal", "interpreter"}
+    assert unseen <= {fingerprint.program_of(one) for one in found.key["unseen"]}  # scored all the same
+    assert "Simulated" in found.caveat and found.simulated
 
 
 def test_the_tree_is_right_on_cases_and_programs_it_never_saw(found):
-    micro = fingerprint.slices(found.key["micro"], 1)
-    folds = fingerprint.table_2(*micro, "micro", found.tree).set_index("folds")["accuracy"]
+    micro = cut(found.key["micro"], slice_s=1)
+    folds = fingerprint.table_2(micro, cut(found.all, slice_s=1), {}, found.tree).set_index("folds")[
+        "accuracy"
+    ]
     assert folds["10-fold"] >= 99.9 and folds["by run"] >= 98
-    model = fingerprint.train(*micro, found.tree)
-    _, scores = fingerprint.score(model, *fingerprint.slices(found.key["unseen"], 1))
+    X, about = cut(found.key["unseen"], slice_s=1)
+    labels = fingerprint.train(*micro, found.tree).predict(X)
+    scores = score_programs(labels, about["label"], X.index.get_level_values("program"))
     named = scores[scores["expected"] != "N"]
-    # They execute so much beside their misses that the estimate charges these too little.
-    missed = named[named["right"] < 90]
-    assert missed.index.tolist() == ["unseen-graph_search-P-M-2", "unseen-netlist-P-M-2"]
-    assert (missed["pathological"] > 75).all() and len(named) == 15
-    assert (scores.loc[scores["expected"] == "N", "pathological"] == 0).all()
+    # They execute so much beside their misses that the estimate charges these too little, or nothing tells them.
+    missed = named.index[named["right"] < 90].str.split("-").str[1]
+    assert set(missed) == {"graph_search", "netlist", "decimal", "logistic"} and len(named) == 18
+    accused = scores[(scores["expected"] == "N") & (scores["pathological"] > 0)]
+    assert accused.index.str.split("-").str[1].tolist() == ["interpreter"]
 
 
 def test_one_run_tells_memory_from_caches(found):
-    tree = simulated_fingerprint.train_for_one_run()
+    tree = fingerprint.train_for_one_run()
     assert set(tree.classes_) == {"P_Mem_L2/L3", "P_Mem_M", "P_CPU", "N"}
     said = {
-        one.program: set(
-            tree.predict(simulated_fingerprint.rates_of_one_run(one.counts.iloc[_SETTLED:-1][EVENTS]))
-        )
+        one.program: set(tree.predict(fingerprint.rates_of_one_run(one.counts.iloc[_SETTLED:-1][EVENTS])))
         for one in found.key["unseen"]
     }
     assert said["unseen-binary_search-P-M-2"] == said["unseen-hash_join-P-M-2"] == {"P_Mem_M"}
@@ -126,19 +112,9 @@ def test_one_run_tells_memory_from_caches(found):
     assert said["unseen-filter-N"] == said["unseen-binary_search-N-M-2"] == {"N"}
 
 
-def test_the_same_program_on_a_processor_stands_beside():
-    table = simulated_hardware.beside_hardware().set_index(["program", "quantity"])
-    exact = table.loc[("bzip2", "conditional branches")]
-    assert exact["simulated as"] == "exact" and 0.9 < exact["ratio"] < 1.1
-    assert set(table.index.get_level_values("program")) == {"bzip2", "gcc"}
-    npt.assert_allclose(table["ratio"], table["simulated"] / table["counted"])
-
-
 def test_where_nothing_is_simulated_the_command_is_told(tmp_path):
     with pytest.raises(NothingRecordedError, match="cmlib record-micro --simulate"):
-        simulated_fingerprint.load(tmp_path)
-    with pytest.raises(NothingRecordedError, match=r"cmlib record-micro`; nothing simulated yet"):
-        simulated_fingerprint.sources(tmp_path)
+        fingerprint.load_simulated(tmp_path)
 
 
 # --- recording ----------------------------------------------------------------

@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 from cmlib.fingerprint.c45 import C45Classifier
-from cmlib.fingerprint.nearness import any_within, make_balls
+from cmlib.fingerprint.key_events import leave_each_out, validate
 from cmlib.fingerprint.slices import slice_rates, slice_runs
 from cmlib.fingerprint.unknown import UnknownRejector
-from cmlib.fingerprint.validate import leave_each_out, validate
 from tests.naive import fingerprint as naive
 
 
@@ -180,22 +179,6 @@ def test_the_threshold_is_the_quantile_of_distances_between_groups():
         for a, g in zip(z, groups, strict=True)
     ]
     npt.assert_allclose(model.threshold_, 2 * np.median(apart))
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.integers(0, 2**32 - 1), st.integers(1, 60), st.integers(1, 20), st.floats(0.0, 4.0))
-def test_nearness_is_a_distance_to_some_reference(seed, n_reference, n_features, radius):
-    rng = np.random.default_rng(seed)
-    reference = rng.normal(size=(n_reference, n_features)).round(1)
-    points = rng.normal(scale=2, size=(50, n_features)).round(1)
-    apart = np.linalg.norm(points[:, None] - reference, axis=2).min(axis=1)
-    radius = radius if np.abs(apart - radius).min() > 1e-9 else radius + 1e-6
-    balls = make_balls(reference, n_balls=8)
-    npt.assert_array_equal(any_within(points, balls, radius), apart <= radius)
-    assert sorted(map(tuple, balls.points)) == sorted(map(tuple, reference))
-    for ball, (first, end) in enumerate(zip(balls.first, balls.first[1:], strict=False)):
-        spread = np.linalg.norm(balls.points[first:end] - balls.centres[ball], axis=1)
-        assert spread.max() <= balls.radii[ball] + 1e-12
 
 
 def test_unknown_is_what_lies_beyond_the_threshold(classes):

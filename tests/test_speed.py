@@ -8,9 +8,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from cmlib.anomaly.ratios import paired_ratio, signed_rank_tail, smallest_p_value, unpaired_ratio
-from cmlib.anomaly.speed import judge_speed
-from cmlib.anomaly.times import ELAPSED, PROCESSOR, WHOLE, heading, read_times
+from cmlib.anomaly.speed import (
+    ELAPSED,
+    PROCESSOR,
+    WHOLE,
+    judge_speed,
+    paired_ratio,
+    signed_rank_tail,
+    smallest_p_value,
+    unpaired_ratio,
+)
+from cmlib.collect.compare.versions import heading, read_times
 from tests.naive import ranks as naive
 
 HEADER = "function,location,thread,threads,work,seconds,running,instructions,task-clock\n"

@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 from pandas.testing import assert_frame_equal, assert_series_equal
 
-from cmlib import places, store
+from cmlib import places
+from cmlib.io import store
 from tests.small_runs import add_run, series_in
 
 pytestmark = pytest.mark.slow

@@ -7,10 +7,10 @@ import pytest
 import sqlalchemy as sa
 from pandas.testing import assert_frame_equal
 
-from cmlib import store
 from cmlib.errors import NothingRecordedError
-from cmlib.store import StoreError, database
-from cmlib.study.data import programs
+from cmlib.experiments.data import programs
+from cmlib.io import store
+from cmlib.io.store import StoreError, database
 from tests.databases import POSTGRES, in_postgres
 from tests.small_runs import add_run
 

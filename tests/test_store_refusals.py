@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cmlib import store
-from cmlib.store import StoreError
+from cmlib.io import store
+from cmlib.io.store import StoreError
 from tests.small_runs import add_run
 
 
@@ -56,12 +56,26 @@ def test_raw_files_that_do_not_unpack_are_named(tmp_path, compressed):
         ({"duration_s": float("nan")}, "NaN is no number"),
         ({"command": "\0"}, "instead of text"),
         ({"exit_code": "0"}, "exit_code is '0'"),
+        ({"source": []}, r"source is \[\] instead of perf or valgrind"),
+        ({"start_s": 10**400}, "start_s is 10+… instead of a number, 0 to"),
+        ({"interval_ms": 10**400}, "interval_ms is 10+… instead of a number, 0 to"),
+        ({"interval_ms": 1e308}, "interval_ms is 1e.308"),
     ],
 )
 def test_metadata_that_is_wrong_is_named(tmp_path, changes, told):
     add_run(tmp_path, "p", "ocoe", 0, 0, [("x", 1.0)], **changes)
     with pytest.raises(StoreError, match=rf"ocoe-p0-00\.json is not .*{told}"):
         store.rebuild(tmp_path, f"sqlite:///{tmp_path}/s.sqlite")
+
+
+@pytest.mark.parametrize("changes", [{"source": []}, {"start_s": 10**400}, {"interval_ms": 10**400}])
+def test_one_bad_metadata_file_leaves_the_other_programs_stored(tmp_path, changes):
+    url, recordings = f"sqlite:///{tmp_path}/s.sqlite", tmp_path / "recordings"
+    add_run(recordings, "bad", "ocoe", 0, 0, [("x", 1.0)], **changes)
+    add_run(recordings, "good", "ocoe", 0, 0, [("x", 1.0)])
+    assert store.rebuild(recordings, url)["run_id"].tolist() == ["good/ocoe-p0-00"]
+    assert store.refused(url)["name"].tolist() == ["recordings/bad/ocoe-p0-00"]
+    assert store.is_current(recordings, url)
 
 
 values = st.recursive(
@@ -81,6 +95,8 @@ KEYS = [
     "interval_ms",
     "date",
     "duration_s",
+    "source",
+    "start_s",
 ]
 
 

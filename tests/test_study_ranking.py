@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cmlib import rank, study
+from cmlib import experiments as study
+from cmlib import rank
 from cmlib.synthetic import driver_data
 
 

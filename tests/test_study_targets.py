@@ -6,11 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cmlib import places, study
+from cmlib import experiments as study
+from cmlib import places
+from cmlib.collect.record import import_files
 from cmlib.errors import UnfitRecordingError
-from cmlib.fanout import Workers
-from cmlib.record import import_files
-from cmlib.study.targets import Target
+from cmlib.experiments.targets import Target
+from cmlib.parallel import Workers
 
 MISSES = "ic_tag_hit_miss.instruction_cache_miss"
 

@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cmlib import events, study
+from cmlib import experiments as study
+from cmlib.io import events
 from cmlib.rank import stability
 
 

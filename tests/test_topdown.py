@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cmlib import events, topdown
+from cmlib import topdown
+from cmlib.io import events
 from cmlib.topdown import FormulaError, evaluate, names_in
 from tests.naive import topdown as naive
 

@@ -4,11 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cmlib import study, topdown
+from cmlib import experiments as study
+from cmlib import topdown
 from cmlib.errors import NothingRecordedError
+from cmlib.experiments.topdown import ProgramAccount, accounted, losses_by_part
+from cmlib.experiments.topdown_summary import say_account, say_unaccounted
 from cmlib.fingerprint.diagnosis import advice
-from cmlib.study.topdown import ProgramAccount, accounted, losses_by_part
-from cmlib.study.topdown_summary import say_account, say_unaccounted
 from tests.small_runs import add_run
 from tests.test_topdown import AMD, planted
 

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 
-from cmlib.anomaly.autoencoder import Autoencoder
-from cmlib.anomaly.training import error_variances, stopping_run
+from cmlib.anomaly.autoencoder import Autoencoder, error_variances, stopping_run
 from tests.naive import anomaly as naive
 
 GOLDEN = Path(__file__).parent / "golden" / "autoperf"

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from cmlib.collect.record import Counted
+from cmlib.collect.workloads.tuning import EMITTERS, KERNEL_EVENTS
+from cmlib.collect.workloads.tuning.cluster_runs import beside, build_emitter
 from cmlib.errors import CmlibError
-from cmlib.record import Counted
-from cmlib.workloads.tuning import EMITTERS, KERNEL_EVENTS
-from cmlib.workloads.tuning.emitters import beside, build_emitter
 from tests.processes import processes, wait_until
 
 RATES = {event: 400.0 + 40 * number for number, event in enumerate(EMITTERS)} | {
@@ -85,6 +85,6 @@ def test_nothing_is_left_of_it_when_it_is_killed_or_refuses():
 
 def test_without_a_compiler_it_says_what_to_install(monkeypatch, tmp_path):
     monkeypatch.setenv("CC", "no-such-compiler")
-    monkeypatch.setattr("cmlib.workloads.inputs.folder", lambda: tmp_path)
+    monkeypatch.setattr("cmlib.collect.workloads.recipe.folder", lambda: tmp_path)
     with pytest.raises(CmlibError, match=r"no C compiler \(no-such-compiler\) .* install one \(Debian: gcc"):
         build_emitter()

@@ -7,12 +7,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cmlib.cli import main
+from cmlib.collect.workloads.programs import label, read_label
+from cmlib.collect.workloads.spark import TABLE_IV
+from cmlib.collect.workloads.tuning import (
+    Run,
+    at_levels,
+    at_random,
+    at_rates,
+    emitted_of,
+    record_runs,
+    settings_of,
+)
+from cmlib.collect.workloads.tuning.design import quantity
 from cmlib.errors import CmlibError, NothingRecordedError
-from cmlib.study.tuning import causality, importance, tuned_runs
-from cmlib.workloads.programs import label, read_label
-from cmlib.workloads.spark import TABLE_IV
-from cmlib.workloads.tuning import Run, at_levels, at_random, at_rates, emitted_of, record_runs, settings_of
-from cmlib.workloads.tuning.design import quantity
+from cmlib.experiments import tuned_runs
+from cmlib.tuning import Experiment, judge_events
 from tests.small_runs import add_run
 
 MACHINE = {"model_name": "one", "kernel": "Linux", "processors": 2}
@@ -120,8 +129,7 @@ def test_without_cycles_events_are_rates_of_processor_time_and_a_run_is_an_examp
     assert tuned.runs.rates["page-faults"].tolist() == [2, 4, 6]
     assert tuned.runs.seconds.tolist() == tuned.runs.performance.tolist() == [10, 11, 12]
     assert tuned.runs.parameters.loc["sort-001"].to_dict() == settings_of(at_random("sort", 2)[1].options)
-    assert tuned.levels.empty and importance.variations(tuned_runs.levels({"sort": tuned})).empty
-    assert "not hardware events" in tuned_runs.say_source({"sort": tuned})
+    assert tuned.levels.empty
 
 
 def test_with_cycles_every_whole_interval_is_an_example_of_ipc(write, tmp_path):
@@ -137,33 +145,11 @@ def test_levels_stand_beside_the_defaults(write, tmp_path):
     for run, seconds in zip(at_levels("sort", ["bbs", "dpl"]), (10, 12, 11, 20, 9), strict=True):
         write(run, {"task-clock": 50, "page-faults": 1}, seconds=float(seconds))
     write(at_random("sort", 1)[0], {"task-clock": 50, "page-faults": 1})
-    tuned = tuned_runs.load_tuned(tmp_path)
-    varied = importance.variations(tuned_runs.levels(tuned)).set_index("parameter")["variation"]
-    assert varied.round(6).to_dict() == {"bbs": 20.0, "dpl": round(100 * (20 / 9 - 1), 6)}
-    assert tuned_runs.levels(tuned).groupby("parameter")["seconds"].apply(sorted).to_dict() == {
+    levels = tuned_runs.load_tuned(tmp_path)["sort"].levels
+    assert levels.groupby("parameter")["seconds"].apply(sorted).to_dict() == {
         "bbs": [10, 11, 12],
         "dpl": [9, 10, 20],
     }
-
-
-def test_the_truth_is_the_parameter_that_changes_the_time_most_when_it_is_turned():
-    rows = [("sort", "nwt", 40.0, 0.2), ("sort", "exc", 23.0, 0.005), ("sort", "ssb", 9.0, 0.001)]
-    rows += [("join", "dpl", 5.0, 0.3), ("scan", "bbs", 8.0, 0.04), ("scan", "exc", 7.0, 0.04)]
-    varied = pd.DataFrame(rows, columns=["program", "parameter", "variation", "p"])
-    assert importance.changes_most(varied) == {"sort": "exc"}
-    assert importance.changes_most(varied[varied["parameter"] == "bbs"]) == {"scan": "bbs"}
-    assert importance.changes_most(varied.iloc[:0]) == {}
-
-
-def test_without_a_truth_no_way_of_asking_is_held_to_one(write, tmp_path):
-    for run in at_random("sort", 3):
-        write(run, {"task-clock": 50, "page-faults": 100})
-    tuned = tuned_runs.load_tuned(tmp_path)
-    varied = importance.variations(tuned_runs.levels(tuned))
-    needed = importance.enough(importance.runs_needed(tuned, importance.changes_most(varied)))
-    ranked = pd.DataFrame([{"parameter": "exc", "mean": 90.0, "low": 80.0, "high": 95.0}])
-    said = importance.say_tuning("sort", ranked, varied, needed)
-    assert needed.empty and said.endswith("No parameter is known to change the time that was turned alone.")
 
 
 def test_runs_with_emitted_events_are_an_experiment_of_their_own(write, tmp_path):
@@ -184,14 +170,9 @@ def test_runs_with_emitted_events_are_an_experiment_of_their_own(write, tmp_path
     assert len(tuned.runs) == 5 and len(emitted) == 30 and tuned.levels.equals(one.levels)
     expected = 3 + emitted.parameters["page-faults"] / 500
     assert emitted.rates["page-faults"].to_numpy() == pytest.approx(expected.to_numpy())
-    judged = causality.judged(tuned)
-    factor = "page-faults emitted (exc-high)"
-    assert judged.loc["page-faults", ["moved_by", "factor"]].tolist() == [factor, factor]
-    assert judged.loc["cpu-migrations", "factor"] == ""
-    said = causality.say_causes("sort", judged, emitted=tuned.emitted)
-    assert said.startswith(
-        "Of the 2 events that matter most for sort's performance, with 30 runs in which events"
-    )
+    experiments = [Experiment(tuned.runs), Experiment(emitted, {"page-faults": ("page-faults",)})]
+    judged = judge_events(tuned.runs, ["page-faults", "cpu-migrations"], experiments)
+    assert judged["factor"].tolist() == ["page-faults", ""]
 
 
 def test_what_cannot_be_emitted_is_refused_before_anything_runs(tmp_path):

@@ -4,12 +4,12 @@ import shutil
 
 import pytest
 
-from cmlib import places, study
+from cmlib import experiments as study
+from cmlib import places
 from tests.browser.bench import Bench
 from tests.browser.chromium import launched, open_context
 from tests.browser.copies import copy_notebook, data_folder, make_up
 from tests.browser.lab import jupyterlab
-from tests.browser.walk import SUMMARY
 
 
 @pytest.fixture(scope="package")
@@ -104,5 +104,4 @@ def following(request):
     items = request.session.items
     at = items.index(request.node) + 1
     after = getattr(items[at], "callspec", None) if at < len(items) else None
-    name = after and after.params.get("notebook")
-    return None if name == SUMMARY else name
+    return after and after.params.get("notebook")

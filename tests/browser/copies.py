@@ -4,7 +4,8 @@ import json
 
 import yaml
 
-from cmlib import events, places
+from cmlib import places
+from cmlib.io import events
 from cmlib.report import declared_parameters
 from cmlib.report.parameters import for_papermill
 from tests import made_up
@@ -19,7 +20,7 @@ QUICK = {
     "06_anomaly_detection": {"program": "parallel_scalar_sum,histogram", "max_runs": 12, "n_pairs": 2},
     "08_tuning": {"draws": 2, "n_sizes": 1},
     "09_colocation": {"method": "scaling", "step": 100, "n_seeds": 2},
-    "09a_other_hardware": {"program": "data_analytics"},
+    "09a_cloudsuite": {"program": "data_analytics"},
 }
 
 

@@ -11,8 +11,10 @@ pytestmark = pytest.mark.needs("chromium")
 
 SCRATCH = """
 import ipywidgets as widgets
-from cmlib import explore, plot, store, study
-ipc = study.ipc({database!r}, "wordcount")
+from cmlib import explore, plot
+from cmlib.io import store
+runs = [store.load({database!r}, one) for one in store.runs({database!r}, program="wordcount", mode="ocoe")["run_id"]]
+ipc = {{run.meta["run"]: run.counts["instructions"] / run.counts["cycles"] for run in runs}}
 def draw(runs, style, last):
     if runs > 4:
         raise ValueError("fewer runs than that, please")

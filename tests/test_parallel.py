@@ -16,8 +16,8 @@ import pytest
 from distributed import Client
 
 import cmlib
-from cmlib import fanout
-from cmlib.fanout import Workers, WorkersLostError, fan_out
+from cmlib import parallel
+from cmlib.parallel import Workers, WorkersLostError, parallel_map
 from tests import tasks
 
 pytestmark = pytest.mark.slow
@@ -29,7 +29,7 @@ SCRIPT = """\
 import os, sys, time
 from pathlib import Path
 
-from cmlib.fanout import Workers, fan_out
+from cmlib.parallel import Workers, parallel_map
 
 def work(number):
     Path(FOLDER, f"{os.getpid()}.pid").touch()
@@ -38,7 +38,7 @@ def work(number):
 
 FOLDER, workers = sys.argv[1], Workers(2, *sys.argv[2:])
 try:
-    for number in fan_out(work, range(50), workers):
+    for number in parallel_map(work, range(50), workers):
         print(number, flush=True)
 except KeyboardInterrupt:
     sys.exit("interrupted")
@@ -47,12 +47,12 @@ except KeyboardInterrupt:
 NOTEBOOK = """\
 import os, time
 from pathlib import Path
-from cmlib.fanout import Workers, fan_out
+from cmlib.parallel import Workers, parallel_map
 from cmlib.report import Results
 results = Results("01_slow", title="Slow", question="How long?", profile="tiny", folder=results_folder or None)
 results.number("steps", 1)
 Path(FOLDER, f"{os.getpid()}.pid").touch()
-list(fan_out(work, range(50), Workers(2)))
+list(parallel_map(work, range(50), Workers(2)))
 """
 
 
@@ -145,29 +145,29 @@ def test_workers_that_do_not_go_together_are_refused(given, says):
 
 @pytest.mark.parametrize("jobs", [1, 2, -1])
 def test_results_keep_the_order(jobs):
-    assert list(fan_out(tasks.square, range(7), Workers(jobs))) == [0, 1, 4, 9, 16, 25, 36]
+    assert list(parallel_map(tasks.square, range(7), Workers(jobs))) == [0, 1, 4, 9, 16, 25, 36]
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_an_error_in_a_worker_comes_back(jobs):
     with pytest.raises(ArithmeticError, match="three"):
-        list(fan_out(tasks.fail_on_three, range(5), Workers(jobs)))
+        list(parallel_map(tasks.fail_on_three, range(5), Workers(jobs)))
 
 
 def test_nothing_to_do_is_no_error():
-    assert list(fan_out(tasks.square, [])) == []
+    assert list(parallel_map(tasks.square, [])) == []
 
 
 def test_results_come_before_all_items_are_taken():
     numbers = itertools.count()
-    results = fan_out(tasks.square, numbers, Workers(2))
+    results = parallel_map(tasks.square, numbers, Workers(2))
     assert [next(results) for _ in range(40)] == [n * n for n in range(40)]
     results.close()
-    assert next(numbers) < 40 + 2 * fanout._AHEAD * 4**3
+    assert next(numbers) < 40 + 2 * parallel._AHEAD * 4**3
 
 
 def test_what_is_done_in_a_worker_stays_there():
-    for own, inner in fan_out(tasks.own_and_nested_pids, range(4), Workers(2)):
+    for own, inner in parallel_map(tasks.own_and_nested_pids, range(4), Workers(2)):
         assert inner == [own] * 3 and own != os.getpid()
 
 
@@ -182,31 +182,31 @@ def test_small_items_go_in_chunks_and_large_ones_alone(seconds, at_most):
     def result(chunk):
         return seconds * len(chunk), chunk
 
-    assert list(fanout._in_order(submit, result, range(10_000), 2, deque())) == list(range(10_000))
-    assert len(chunks) <= at_most and max(chunks) <= max(1, fanout._CHUNK_S / seconds)
+    assert list(parallel._in_order(submit, result, range(10_000), 2, deque())) == list(range(10_000))
+    assert len(chunks) <= at_most and max(chunks) <= max(1, parallel._CHUNK_S / seconds)
     assert chunks[-1] < 10, "the last ones are shared out"
 
 
 def test_a_killed_process_costs_nothing_but_time(tmp_path):
     once = functools.partial(tasks.die_once, folder=tmp_path)
-    assert list(fan_out(once, range(20), Workers(2))) == list(range(20))
+    assert list(parallel_map(once, range(20), Workers(2))) == list(range(20))
     assert (tmp_path / "died").exists()
 
 
 def test_an_item_that_kills_every_worker_is_named():
     with pytest.raises(WorkersLostError, match="died 3 times over the same 1 item.*the first of them 'x'"):
-        list(fan_out(tasks.die, ["x", "y"], Workers(2)))
+        list(parallel_map(tasks.die, ["x", "y"], Workers(2)))
 
 
 def test_no_scheduler_is_said():
     with pytest.raises(ValueError, match="no Dask scheduler answers at tcp://127.0.0.1:9"):
-        list(fan_out(tasks.square, [1], Workers(executor="dask", scheduler="tcp://127.0.0.1:9")))
+        list(parallel_map(tasks.square, [1], Workers(executor="dask", scheduler="tcp://127.0.0.1:9")))
 
 
 def test_a_cluster_gives_the_same_results_and_errors(cluster):
-    assert list(fan_out(len, ["a", "bb", "", "dddd"], on(cluster))) == [1, 2, 0, 4]
+    assert list(parallel_map(len, ["a", "bb", "", "dddd"], on(cluster))) == [1, 2, 0, 4]
     with pytest.raises(TypeError):
-        list(fan_out(len, [1], on(cluster)))
+        list(parallel_map(len, [1], on(cluster)))
 
 
 @pytest.mark.parametrize("where", ["processes", "dask"])
@@ -267,14 +267,14 @@ def test_an_interrupted_run_leaves_nothing_half_written(tmp_path):
 def test_a_worker_killed_at_work_costs_a_cluster_nothing_but_time(cluster, tmp_path):
     _, workers = cluster
     once = functools.partial(tasks.die_once, folder=tmp_path)
-    assert list(fan_out(once, range(20), on(cluster))) == list(range(20))
+    assert list(parallel_map(once, range(20), on(cluster))) == list(range(20))
     until(lambda: any(worker.poll() is not None for worker in workers))
 
 
 def test_another_version_is_refused(cluster, monkeypatch):
     monkeypatch.setattr(cmlib, "__version__", "99.0")
     with pytest.raises(ValueError, match=r"has cmlib .*; this is cmlib 99.0. Install it there"):
-        list(fan_out(len, ["a"], on(cluster)))
+        list(parallel_map(len, ["a"], on(cluster)))
 
 
 def test_a_worker_without_the_package_is_refused(cluster, start):
@@ -284,4 +284,4 @@ def test_a_worker_without_the_package_is_refused(cluster, start):
     start("-c", bare, client.scheduler.address, *WORKER)
     client.wait_for_workers(before + 1, timeout=60)
     with pytest.raises(ValueError, match=r"Dask worker .* cannot import cmlib .*Install it there"):
-        list(fan_out(len, ["a"], on(cluster)))
+        list(parallel_map(len, ["a"], on(cluster)))

@@ -1,0 +1,61 @@
+"""What is recorded is listed and removed; how the command line behaves at its edges."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+from cmlib.cli import main
+from tests import small_runs
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("CMLIB_DATA", str(tmp_path))
+    for name in ("alpha", "beta"):
+        small_runs.add_run(tmp_path / "recordings", name, "ocoe", 0, 0, [("x", 3.0), ("y", None)])
+    (tmp_path / "results/live/alpha").mkdir(parents=True)
+    return tmp_path
+
+
+def test_recordings_are_listed_and_removed_with_their_report(home):
+    run = CliRunner().invoke
+    listed = run(main, ["list"]).stdout
+    assert [line.split()[0] for line in listed.splitlines()] == ["alpha", "beta"] and "ocoe" in listed
+    assert run(main, ["remove", "alpha"], input="n\n").exit_code == 2 and (home / "recordings/alpha").is_dir()
+    assert run(main, ["remove", "alpha", "--yes"]).exit_code == 0
+    assert not (home / "recordings/alpha").exists() and not (home / "results/live/alpha").exists()
+    assert (home / "recordings/beta").is_dir()
+
+
+@pytest.mark.parametrize("name", ["gamma", "..", "", "../recordings/beta"])
+def test_what_is_no_program_is_not_removed(home, name):
+    done = CliRunner().invoke(main, ["remove", name, "--yes"])
+    assert done.exit_code == 2 and "nothing is recorded" in done.output
+    assert (home / "recordings/beta").is_dir()
+
+
+def command(*arguments, **variables):
+    environment = os.environ | {name: str(value) for name, value in variables.items()}
+    return subprocess.run(
+        [sys.executable, "-m", "cmlib", *arguments], capture_output=True, text=True, env=environment
+    )
+
+
+def test_the_shell_completes_programs_and_profiles(home):
+    words = {"_CMLIB_COMPLETE": "bash_complete", "COMP_CWORD": 2}
+    done = command(COMP_WORDS="cmlib remove a", **words)
+    assert done.stdout.split() == ["plain,alpha"], done.stderr
+    assert "plain,live" in command(COMP_WORDS="cmlib run l", **words).stdout
+
+
+def test_a_closed_pipe_is_silent(home):
+    line = f"set -o pipefail; {sys.executable} -m cmlib list 2>errors | true"
+    subprocess.run(["bash", "-c", line], cwd=home, timeout=60)
+    assert (home / "errors").read_text() == ""
+
+
+def test_no_color_is_heeded(home, fake_perf):
+    assert "\x1b[" not in command("doctor", NO_COLOR=1).stdout

@@ -1,0 +1,196 @@
+"""What a miss costs: planted truth, the formula in loops, laws, and what was measured on programs left out."""
+
+import numpy as np
+import numpy.testing as npt
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.base import clone
+
+from cmlib import cost
+from cmlib.cost import pooled
+from tests.naive import cost as naive
+from tests.test_notebooks import numbers
+
+SAYS_NOTHING = ["436.cactusADM.1", "437.leslie3d.1", "470.lbm.1", "481.wrf.1"]
+
+
+def planted(per_miss, *, n=1500, seed=0, base=0.5, noise=0.02):
+    """Counts of two runs of a program in phases of 50 to 200 intervals, and misses per instruction."""
+    rng = np.random.default_rng(seed)
+    levels = np.repeat(rng.gamma(2, 0.003, 60), rng.integers(50, 200, 60))[:n]
+    misses = levels * rng.lognormal(0, 0.2, n)
+    instructions = rng.normal(1e8, 1e5, n).round()
+    cycles = (base + per_miss * misses + noise * np.cumsum(rng.normal(0, 0.2, n)) / 5) * instructions
+    counted = pd.DataFrame({"instructions": instructions, "cycles": cycles.round()})
+    loads = pd.DataFrame({"instructions": instructions, "LLC-load-misses": (misses * instructions).round()})
+    return counted, loads, misses.mean()
+
+
+@pytest.mark.parametrize("per_miss", [30, 80, 150, 220])
+def test_a_planted_cost_is_found_and_in_its_interval(per_miss):
+    held = 0
+    for seed in range(10):
+        cycles, loads, misses = planted(per_miss, seed=seed)
+        steepness, stderr = cost.slope(*cost.rates(cycles, loads).to_numpy().T)
+        assert abs(steepness - per_miss) < max(4 * stderr, 0.05 * per_miss)
+        told = cost.predict_change(cycles, loads, -misses / 2)
+        held += told.low <= -per_miss * misses / 2 <= told.high
+        assert told.known and not told.reason
+    assert held >= 9
+
+
+def test_slope_is_its_definition():
+    rng = np.random.default_rng(1)
+    for n in (24, 25, 100, 333):
+        cycles, misses = rng.random(n) + 1, rng.random(n)
+        npt.assert_allclose(cost.slope(cycles, misses), naive.slope(list(cycles), list(misses)), rtol=1e-9)
+
+
+def test_the_posterior_is_its_definition():
+    model, (X, _) = cost.learned(), cost.changes()
+    found = model.posterior(X)
+    constants = {"center": model.center_, "spread": model.spread_, "slope_error": model.slope_error_}
+    constants |= {"store_weight": model.store_weight_, "latency": model.latency, "width": model.width}
+    for place in range(0, len(X), 7):
+        mean, sd = naive.posterior(X.iloc[place], costs=list(pooled.COSTS[0]), **constants)
+        npt.assert_allclose(found.iloc[place][["cost", "sd"]].to_list(), [mean, sd], rtol=1e-6)
+
+
+@given(st.floats(0.01, 100), st.floats(-3, 3), st.integers(0, 20))
+def test_units_and_bases_change_no_slope(factor, base, seed):
+    rng = np.random.default_rng(seed)
+    cycles, misses = rng.random(100), rng.random(100)
+    expected = np.array(cost.slope(cycles, misses))
+    npt.assert_allclose(cost.slope(factor * cycles + base, misses), factor * expected, rtol=1e-6, atol=1e-9)
+    npt.assert_allclose(cost.slope(cycles, factor * misses + base), expected / factor, rtol=1e-6, atol=1e-9)
+
+
+@given(st.floats(0.001, 50), st.floats(-0.01, 0.01))
+def test_counting_more_of_everything_changes_nothing(factor, change):
+    cycles, loads, _ = planted(90, n=200)
+    expected = cost.predict_change(cycles, loads, change)
+    npt.assert_allclose(
+        cost.predict_change(cycles * factor, loads * factor, change)[:4], expected[:4], rtol=1e-6
+    )
+    npt.assert_allclose(
+        cost.predict_change(cycles.cumsum(), loads.cumsum(), change)[:4], expected[:4], rtol=1e-6
+    )
+    back = cost.predict_change(cycles, loads, -change)
+    assert (back.change, back.cost) == (-expected.change, expected.cost)
+    assert expected.low <= expected.high
+
+
+def test_a_cost_is_no_less_than_nothing_and_no_more_than_memory_or_the_program_takes():
+    X = cost.changes()[0]
+    strange = pd.concat([X.assign(slope=value, stderr=1.0) for value in (-500.0, 0.0, 1e5)])
+    found = cost.learned().posterior(strange)
+    assert (found["cost"] > 0).all() and (found["cost"] <= found["limit"]).all()
+    assert (found["limit"] * strange["misses"] <= strange["cycles"] - 0.25 + 1e-9).all()
+
+
+def test_what_intervals_do_not_tell_is_said_with_the_reason():
+    cycles, loads, misses = planted(90, n=800)
+    few = cost.predict_change(cycles[:20], loads[:20], -misses)
+    steady = cost.predict_change(
+        cycles, loads.assign(**{"LLC-load-misses": loads["instructions"] / 200}), -misses
+    )
+    none = cost.predict_change(cycles, loads.assign(**{"LLC-load-misses": 0}), -misses)
+    shuffled = loads.sample(frac=1, random_state=0).reset_index(drop=True)
+    unlike = cost.predict_change(cycles, shuffled, -misses)
+    stores = cycles.assign(**{"LLC-store-misses": 9 * loads["LLC-load-misses"]})
+    reasons = {
+        "20 intervals": few,
+        "don't vary": steady,
+        "no miss": none,
+        "time scales": unlike,
+        "stores miss 9 times": cost.predict_change(stores, loads, -misses),
+    }
+    for part, told in reasons.items():
+        assert (
+            part in told.reason and not told.known and np.isfinite([told.low, told.change, told.high]).all()
+        )
+    assert cost.predict_change(stores, loads, -misses, stores_change=-9 * misses).known
+
+
+def test_what_was_not_counted_is_named():
+    cycles, loads, _ = planted(90, n=50)
+    with pytest.raises(ValueError, match="no column of misses among instructions, cycles: misses are called"):
+        cost.predict_change(cycles, cycles, -0.001)
+    with pytest.raises(ValueError, match="no interval has instructions"):
+        cost.predict_change(cycles * np.nan, loads, -0.001)
+    named = loads.rename(columns={"LLC-load-misses": "ls_dmnd_fills"})
+    expected = cost.predict_change(cycles, loads, -0.001)
+    assert cost.predict_change(cycles, named, -0.001, misses="ls_dmnd_fills") == expected
+
+
+def test_names_of_perf_and_of_its_constants_are_the_same():
+    cycles, loads, _ = planted(90, n=100)
+    constants = cycles.set_axis(["#PERF_COUNT_HW_INSTRUCTIONS", "#PERF_COUNT_HW_CPU_CYCLES"], axis=1)
+    reads = loads.set_axis(["PERF_COUNT_HW_INSTRUCTIONS", "PERF_COUNT_HW_CACHE_LL_MISS_R"], axis=1)
+    assert cost.predict_change(constants, reads, -1e-3) == cost.predict_change(cycles, loads, -1e-3)
+
+
+def test_an_estimator_of_scikit_learn():
+    X, y = cost.changes()
+    X = X.drop(columns="stores_change")
+    model = clone(cost.PooledCost(noise=2.0)).fit(X, y)
+    assert model.get_params()["noise"] == 2.0 and model.score(X, y) > 0.8
+
+
+@pytest.fixture(scope="module")
+def held_out():
+    X, y = cost.changes()
+    return cost.held_out(X.drop(columns="stores_change"), y)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "setting, median, mean, spearman, half",
+    [
+        ("3.5 MiB", 1.5, 2, 0.85, 3),
+        ("7 MiB", 2, 3, 0.9, 5),
+        ("14 MiB", 2, 4, 0.9, 6),
+        ("19.25 MiB", 2, 4, 0.85, 7),
+    ],
+)
+def test_programs_left_out_are_foretold(held_out, setting, median, mean, spearman, half):
+    """What issue 28 asks, of the largest cache; what was reached, of the others."""
+    rows = held_out[held_out["setting"] == setting]
+    error = (rows["predicted"] - rows["measured"]).abs()
+    inside = rows["measured"].between(rows["low"], rows["high"]).mean()
+    assert error.median() <= median and error.mean() <= mean
+    assert rows["predicted"].corr(rows["measured"], "spearman") >= spearman
+    assert 0.8 <= inside <= 0.95
+    assert ((rows["high"] - rows["low"]) / 2).median() <= half
+
+
+@pytest.mark.slow
+def test_programs_whose_intervals_say_nothing_are_not_known_or_right(held_out):
+    X = cost.changes()[0].drop(columns="stores_change")
+    for name in SAYS_NOTHING:
+        rows = held_out[held_out["program"] == name]
+        known = not cost.doubt(X[X["program"] == name].iloc[0])
+        assert not known or rows["measured"].between(rows["low"], rows["high"]).all()
+    known = [not cost.doubt(row) for _, row in X.drop_duplicates("program").iterrows()]
+    assert 10 <= sum(known) <= 16
+
+
+@pytest.mark.slow
+def test_as_if_on_another_processor_intervals_hold_and_costs_are_less_certain(held_out):
+    X, y = cost.changes()
+    found = cost.held_out(X.drop(columns="stores_change"), y, elsewhere=True)
+    inside = found["measured"].between(found["low"], found["high"]).mean()
+    error = (found["predicted"] - found["measured"]).abs().mean()
+    assert 0.8 <= inside <= 0.95 and error <= 4
+    assert error > (held_out["predicted"] - held_out["measured"]).abs().mean()
+    assert cost.learned(elsewhere=True).spread_ > 2 * cost.learned().spread_
+
+
+def test_the_notebook_foretells_better_than_what_is_simpler(smoke):
+    found = numbers(smoke, "09f_cost")
+    error = {name.split("by ")[1].split(",")[0]: value for name, value in found.items() if "error by" in name}
+    assert error["pooled"] <= 2
+    assert all(error["pooled"] < value for name, value in error.items() if name != "pooled")
+    assert 80 <= found["90 % intervals that hold, all sizes"] <= 95

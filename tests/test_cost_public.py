@@ -1,0 +1,56 @@
+"""The committed numbers of `data/cost` against the recordings that they are from."""
+
+import os
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from cmlib import cost, places
+from cmlib.experiments.public import llc
+from cmlib.io import public
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not (Path(os.environ.get("CMLIB_PUBLIC", "")) / "spec-llc/cache_ways.csv.gz").is_file(),
+        reason="takes the folder CMLIB_PUBLIC with recordings whose licence lets nobody pass them on",
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def recorded():
+    return llc.runs(llc.chosen("all"))
+
+
+def test_tables_are_those_of_the_recordings(recorded):
+    made = llc.tables(recorded)
+    for name, table in zip(("programs", "changes"), made, strict=True):
+        stored = pd.read_csv(places.cost_dir() / f"{name}.csv")
+        pd.testing.assert_frame_equal(table, stored, rtol=1e-4, check_dtype=False)
+
+
+def test_the_other_machine_is_that_of_its_totals():
+    Z, saved = llc.coarse()
+    (row,) = pd.read_csv(places.cost_dir() / "processors.csv").itertuples()
+    made = cost.PooledCost().fit(Z, saved)
+    assert Z["program"].nunique() == row.programs
+    assert made.center_ == pytest.approx(row.center, rel=0.01)
+    assert made.spread_ == pytest.approx(row.spread, rel=0.01)
+
+
+def test_one_call_with_two_runs_is_what_the_tables_give(recorded):
+    X, y = cost.changes(["19.25 MiB"])
+    rows = X.set_index("program")
+    told = {name: cost.predict_change(*recorded[name], rows.at[name, "change"]) for name in recorded}
+    expected = pd.Series(cost.learned().predict(X.drop(columns="stores_change")), rows.index)
+    found = pd.DataFrame(told.values(), index=list(told))
+    assert (found["change"] / expected).between(0.999, 1.001).all()
+    inside = [row.low <= saved <= row.high for row, saved in zip(told.values(), y, strict=True)]
+    assert 16 <= sum(inside) <= 20
+
+
+def test_what_is_not_here_is_an_empty_dictionary(monkeypatch):
+    monkeypatch.setattr(public, "read", lambda name: None)
+    assert llc.runs(["401.bzip2.3"]) == {}

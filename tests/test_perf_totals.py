@@ -1,0 +1,205 @@
+"""Totals of whole runs: one table or many, for people, in fields or JSON, and tables of a row a run."""
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from cmlib import experiments
+from cmlib.cli import main
+from cmlib.errors import UnfitRecordingError
+from cmlib.experiments.data import load_recordings
+from cmlib.io import events, perf, store
+from cmlib.io.archive import read_object
+from cmlib.io.archive.programs import RecordError
+from cmlib.io.imports import import_files
+from tests.perf_output import golden
+
+SANDMARK = golden("elsewhere/sandmark-navajo.txt")
+EVENTS = ("cycles", "instructions", "branch-misses:u")
+
+
+def table(command, counts, shares, seconds):
+    rows = "".join(
+        f"{count:>18,}      {event:<24} # 1.00 of something"
+        + ("\n" if share == 100 else f"   ({share:.2f}%)\n")
+        for event, count, share in zip(EVENTS, counts, shares, strict=True)
+    )
+    return f"\n Performance counter stats for '{command}':\n\n{rows}\n {seconds:.9f} seconds time elapsed\n\n"
+
+
+def series_of(found):
+    return perf.series(perf.as_intervals(found))
+
+
+def put(folder, **texts):
+    for name, text in texts.items():
+        (folder / f"{name}.txt").write_text(text)
+    return [folder / f"{name}.txt" for name in texts]
+
+
+def stored(made):
+    url = f"sqlite:///{made[0].parents[1]}/s.sqlite"
+    store.rebuild(made[0].parents[1], url)
+    return url
+
+
+def test_a_file_of_many_programs_is_as_many_recordings(tmp_path):
+    """Two of the fifty tables in a file of Sandmark's, below a line of JSON."""
+    files = put(tmp_path, sandmark=SANDMARK)
+    made = import_files("sand", files, folder=tmp_path / "in")
+    assert [file.parent.name for file in made] == ["sand-nbody", "sand-spectralnorm2"]
+    meta = read_object(made[0], "", "")
+    assert meta["axis"] == "runs" and meta["mode"] == "mlpx" and "totals of 1 run." in meta["note"]
+    run = store.load(stored(made), f"sand-nbody/{made[0].stem}")
+    assert run.counts["cycles"].tolist() == [17518129939] and run.running["cycles"].iloc[0] == pytest.approx(
+        0.8329
+    )
+    assert run.counts["task-clock"].tolist() == [5860.32] and run.running["task-clock"].tolist() == [1]
+    assert run.interval_s.tolist() == [5.863993791] and run.counts["duration_time"].tolist() == [5863993791]
+
+
+def test_runs_of_several_files_are_put_together_by_program(tmp_path):
+    files = put(tmp_path, a=SANDMARK, b=SANDMARK.replace("17,518,", "18,518,"), copy=SANDMARK)
+    made = import_files("sand", files, folder=tmp_path / "in")
+    run = store.load(stored(made), f"sand-nbody/{made[0].stem}")
+    assert run.counts["cycles"].tolist() == [17518129939, 18518129939]
+
+
+counts_and_shares = st.tuples(
+    st.lists(st.integers(0, 10**15), min_size=3, max_size=3),
+    st.lists(st.integers(1, 10000).map(lambda share: share / 100), min_size=3, max_size=3),
+    st.integers(1, 10**13).map(lambda ns: ns / 1e9),
+)
+
+
+@given(
+    st.lists(counts_and_shares, min_size=1, max_size=5),
+    st.sampled_from(["", "Error:\n", "the program's own\n"]),
+)
+def test_what_stands_in_tables_is_what_is_read(runs, between):
+    text = between.join(table("./app 5", *run) for run in runs)
+    (found,) = perf.totals(text)
+    counts, running = series_of([found])
+    assert counts.columns.tolist() == ["cycles", "instructions", "branch-misses", "duration_time"]
+    assert_allclose(counts.to_numpy()[:, :3], [run[0] for run in runs])
+    assert_allclose(running.to_numpy()[:, :3], np.array([run[1] for run in runs]) / 100)
+    assert_allclose(np.diff(counts.index, prepend=0.0), [run[2] for run in runs], atol=1e-6)
+    assert found.text == text if text.endswith("\n") else found.text.startswith(text)
+
+
+@given(st.lists(counts_and_shares, min_size=1, max_size=5), st.booleans(), st.booleans())
+def test_what_stands_in_fields_or_json_is_what_is_read(runs, in_json, told_apart):
+    """Runs begin where perf says that it started; without that, where the list of events begins anew."""
+
+    def line(event, count, share):
+        if not in_json:
+            return f"{count},,{event},1234,{share:.2f},,\n"
+        told = {"counter-value": f"{count}.000000", "unit": "", "event": event, "event-runtime": 1234}
+        return json.dumps(told | {"pcnt-running": share}) + "\n"
+
+    heading = "# started on Sat Nov 21 03:00:46 2026\n\n" if told_apart else ""
+    text = "".join(heading + "".join(map(line, EVENTS, *run[:2])) for run in runs)
+    (found,) = perf.totals(text)
+    counts, running = series_of([found])
+    assert_allclose(counts.to_numpy(), [run[0] for run in runs])
+    assert_allclose(running.to_numpy(), np.array([run[1] for run in runs]) / 100)
+    assert counts.index.tolist() == list(range(1, len(runs) + 1))
+
+
+@given(st.lists(st.tuples(st.sampled_from("ab"), *[st.integers(0, 10**12)] * 2), min_size=1, max_size=9))
+def test_rows_of_a_table_without_times_are_runs_of_the_program_that_they_name(rows):
+    text = "benchmark,cycles,LLC-loads,host\n" + "".join(f"{','.join(map(str, row))},x\n" for row in rows)
+    found = {one.command: series_of([one])[0] for one in perf.totals(text)}
+    for name, counts in found.items():
+        assert counts.to_numpy().tolist() == [list(row[1:]) for row in rows if row[0] == name]
+    assert set(found) == {row[0] for row in rows} and perf.totals(text, rows_are_runs=False) == []
+
+
+def test_tables_of_places_and_of_several_runs_say_so(tmp_path):
+    places = " Performance counter stats for 'system wide':\n\n" + "".join(
+        f"CPU{cpu}   {5 + cpu}    cycles   (50.00%)\n" for cpu in range(3)
+    )
+    means = table("./app", (5, 6, 7), (100, 100, 100), 2.0).replace("./app':", "./app' (7 runs):")
+    means = means.replace("something\n", "something  ( +-  0.06% )\n").replace(
+        "000 seconds", "000 +- 0.1 seconds"
+    )
+    for text, told, total in (
+        (places, "Counts of 3 places, CPU0 to CPU2, are added up.", 18),
+        (means, "Counts are means of 7 runs.", 5),
+    ):
+        (found,) = perf.totals(text)
+        assert told in found.remarks and series_of([found])[0]["cycles"].tolist() == [total]
+
+
+@pytest.mark.parametrize(
+    "text, told",
+    [
+        (table("x", (5, 6, 7), (9, 9, 9), 1).replace("5  ", "5,5"), "line 4, .*has '5,5' for a count"),
+        (
+            table("x", (5, 6, 7), (9, 9, 9), 1).replace("cycles", "cycles of all five"),
+            "line 4, .* is no line of the table",
+        ),
+        ("3654388\t3175144\t4715919\n", "begins with a row of numbers: put a line above it that names"),
+    ],
+)
+def test_a_wrong_table_is_refused_with_its_line(tmp_path, text, told):
+    with pytest.raises(RecordError, match=told):
+        import_files("app", put(tmp_path, x=text), folder=tmp_path / "in")
+
+
+def test_programs_are_named_by_what_was_run():
+    given = [
+        "taskset --cpu-list 5 ./a.exe 9",
+        "numactl -N 0 dir/b x",
+        "b 'y z'",
+        "CPU(s) 0-1",
+        "",
+        "A=5 sh -c 'x",
+    ]
+    named = ["a", "b-x", "b-y_z", "CPU_s", "unnamed", "A_5"]
+    assert list(perf.program_names(given).values()) == named
+
+
+def test_counts_in_user_mode_stand_for_all_where_those_of_the_kernel_are_apart():
+    names = [f"cpu_core/{event}:{mode}/" for event in ("cpu-cycles", "instructions") for mode in "uk"]
+    assert events.translate(names, {}) == {names[0]: "cycles", names[2]: "instructions"}
+    assert "cycles:u" not in events.translate(["instructions", "cycles:u", "cycles:k"], {})
+
+
+@pytest.mark.slow
+def test_from_twenty_runs_on_what_varies_over_runs_is_studied(tmp_path, monkeypatch):
+    """A program whose misses decide its IPC, and another with a run less."""
+    rng = np.random.default_rng(1)
+    misses = rng.integers(1, 9, 40) * 10**6
+    runs = [
+        table("./app", (10**9 + 100 * n, 10**9, n), (100, 100, 50), (10**9 + 100 * n) / 1e9)
+        for n in misses.tolist()
+    ]
+    monkeypatch.setenv("CMLIB_DATA", str(tmp_path))
+    (tmp_path / "app.txt").write_text("".join(runs))
+    (tmp_path / "few.txt").write_text("".join(runs[:19]))
+    for name in ("app", "few"):
+        done = CliRunner().invoke(main, ["import", name, str(tmp_path / f"{name}.txt")])
+        assert done.exit_code == 0 and "Counts are totals of" in done.output
+    url = f"sqlite:///{tmp_path}/s.sqlite"
+    store.rebuild(tmp_path / "recordings", url)
+    (run,) = load_recordings(url, "app")
+    assert run.axis == ("run", "per second") and run.counts.index.tolist() == list(
+        range(1, len(run.counts) + 1)
+    )
+    names, target = experiments.choose_target(url, "app")
+    data = experiments.recorded_matrix(url, "app", target)
+    assert data.X.index.name == "run" and len(data.X) == 40
+    assert abs(data.X["branch-misses"].corr(data.ipc)) > 0.99
+    with pytest.raises(
+        UnfitRecordingError, match="totals of 19 runs, and what varies over runs is told from 20"
+    ):
+        experiments.choose_target(url, "few")
+    for left_out in (experiments.mergeable, experiments.recorded_both_ways):
+        with pytest.raises(UnfitRecordingError, match="totals of whole runs, and this takes intervals"):
+            left_out(url, "app")

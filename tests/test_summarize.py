@@ -1,0 +1,138 @@
+"""`cmlib summarize`: what it says of a file and of a program, and that it stores nothing."""
+
+import json
+import re
+import resource
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from cmlib import places, topdown
+from cmlib.cli import main
+from cmlib.io import events
+from cmlib.topdown import summarize
+from tests.perf_output import GOLDEN
+
+GCC = places.recordings_dir() / "gcc" / "mlpx12-p0-00.csv.gz"
+
+
+def said(*arguments):
+    result = CliRunner().invoke(main, ["summarize", *map(str, arguments)])
+    return result.exit_code, result.output
+
+
+def made(n=100, **rates):
+    """A run of a hundred seconds at 3 GHz: cycles and what happens in each, always counted."""
+    index = pd.Index(np.arange(1.0, n + 1), name="time_s")
+    counts = pd.DataFrame({"cycles": 3e9, **{event: rate * 3e9 for event, rate in rates.items()}}, index)
+    return counts, counts * 0 + 1.0
+
+
+@pytest.fixture
+def answer():
+    code, text = said(GCC, "--json")
+    assert code == 0
+    return json.loads(text)
+
+
+def test_a_file_alone_is_summarized(answer):
+    assert answer["processor"] == "amd_zen5" and answer["intervals"] == 183
+    assert answer["account"]["how"] == "likely" and answer["account"]["limits"] == ["front end"]
+    assert answer["levels"]["instructions a cycle"] == pytest.approx(1.684, abs=1e-3)
+    level_1 = {row["name"]: row for row in answer["account"]["categories"] if not row["parent"]}
+    assert 35 < level_1["front end"]["low"] < 38 and level_1["front end"]["high"] < 85
+    named = {row["name"] for row in answer["account"]["categories"]}
+    assert all(row["parent"] in {"", *named} for row in answer["account"]["categories"])
+
+
+def test_what_would_decide_it_is_spelt_for_the_recorded_processor(answer):
+    line = answer["account"]["decide"]
+    names = re.findall(r"name=([\w.]+)/u\b", line)
+    assert len(names) == 2 and set(names) <= set(events.table("amd_zen5").index)
+    assert line.startswith("perf stat -I") and "instructions:u,cycles:u" in line
+    counts, running = made(instructions=1.0)
+    other = summarize("x", [(counts, running)], processor="intel_sapphirerapids")["account"]["decide"]
+    assert "'{slots,topdown-fe-bound,topdown-be-bound}'" in other and "name=" not in other
+    assert summarize("x", [(counts, running)], processor="arm_cortex_a15")["account"]["decide"] == ""
+
+
+@pytest.mark.parametrize("processor", topdown.known_costs())
+def test_every_processor_s_events_are_its_own(processor):
+    counts, running = made(instructions=0.5)
+    account = summarize("x", [(counts, running)], processor=processor)["account"]
+    assert account["how"] == "open"
+    known = set(events.table(processor).index) if processor in events.known_tables() else set()
+    for name in re.findall(r"name=([\w.]+)/", account["decide"]):
+        listed = {one for other in events.known_tables() for one in events.table(other).index}
+        assert name in known or not known and name not in listed - known or processor.startswith("intel")
+
+
+def test_without_cycles_nothing_limits_it():
+    counts, running = made(instructions=1.0, **{"page-faults": 1e-7})
+    told = summarize("x", [(counts.drop(columns="cycles"), running.drop(columns="cycles"))])
+    assert told["account"] is None and told["levels"]["faults"] == pytest.approx(300)
+
+
+def test_off_core_events_that_count_nothing_bound_nothing():
+    rates = {"instructions": 0.8, "L1-dcache-load-misses": 0.03}
+    failing = rates | {"LLC-loads": 2e-5, "LLC-load-misses": 1e-5}
+    whole = rates | {"LLC-loads": 5e-3, "LLC-load-misses": 1e-5}
+    told = summarize("x", [made(**failing)], processor="intel_sandybridge")["account"]
+    assert told["doubtful"] == ["LLC-loads", "LLC-load-misses"]
+    assert "memory and other caches" not in {row["name"] for row in told["categories"]}
+    told = summarize("x", [made(**whole)], processor="intel_sandybridge")["account"]
+    assert told["doubtful"] == []
+    high = {row["name"]: row["high"] for row in told["categories"]}
+    assert high["memory and other caches"] < 1 < high["L3 hits"] < 30
+
+
+def test_what_is_no_recording_is_refused():
+    code, text = said("gc")
+    assert code == 2 and "Did you mean gcc?" in text
+    code, text = said("simulated-bzip2")
+    assert code == 2 and "simulated" in text
+    code, text = said(GCC, "--processor", "z80")
+    assert code == 2 and "amd_zen5" in text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("recording", [str(GCC), "gcc"])
+def test_it_takes_three_seconds_and_stores_nothing(recording, tmp_path, monkeypatch):
+    monkeypatch.setenv("CMLIB_RESULTS", str(tmp_path / "results"))
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    code = "from cmlib.cli import main; main()"
+    subprocess.run(
+        [sys.executable, "-c", code, "summarize", recording], check=True, capture_output=True, cwd=tmp_path
+    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 3
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_processor_is_told_by_names_only_where_these_are_its_own():
+    assert events.processor_by_names(["cycles", "bus-cycles", "ref-cycles", "LLC-loads"]) == "intel"
+    assert events.processor_by_names(["cpu-cycles", "L1-dcache-stores", "RETIRED_UOPS"]) is None
+    assert events.processor_by_names(["ex_ret_brn_misp", "de_op_queue_empty", "ls_stlf"]) == "amd_zen5"
+    assert events.processor_of({"vendor": "GenuineIntel", "family": 6, "model": 63}) == "intel_haswell"
+    assert events.processor_of({"vendor": "ARM", "family": 7, "model": 0xC0F}) == "arm_cortex_a15"
+    assert events.processor_of({}) is None
+
+
+def test_totals_take_their_seconds_and_many_programs_are_sent_to_import(tmp_path):
+    sandmark = (GOLDEN / "elsewhere/sandmark-navajo.txt").read_text()
+    (tmp_path / "one.txt").write_text(sandmark[: sandmark.rindex("# started on")])
+    code, text = said(tmp_path / "one.txt")
+    assert code == 0 and "5.86 s" in text and "IPC 2.33" in text
+    code, text = said(GOLDEN / "elsewhere/sandmark-navajo.txt")
+    assert code == 2 and "holds totals of 2 programs: `cmlib import NAME" in text
+
+
+def test_levels_are_of_the_intervals_in_which_their_events_were_counted():
+    counts, _ = made(instructions=2.0)
+    counts.loc[50:, "instructions"] = np.nan
+    told = topdown.levels(counts)
+    assert told["instructions a cycle"] == 2 and told["instructions a second"] == 6e9
