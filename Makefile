@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # The lock file is whole. What is imported is compiled then: all of it would take longer than the rest.
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-compile
 
-.PHONY: setup run lint test check lab docs lock pictures public clean
+.PHONY: setup run lint test check lab notebooks docs lock pictures public clean
 
 setup: $(VENV)/ready
 
@@ -41,7 +41,11 @@ check: lint  # what one runs while working: nothing slow, no browsers, servers, 
 	  --ignore-glob="tests/test_*notebook*.py" $(TESTS)
 
 lab: setup
-	$(BIN)/jupyter lab --notebook-dir notebooks
+	$(BIN)/jupyter lab --notebook-dir notebooks $(if $(filter 0,$(shell id -u)),--allow-root)
+
+notebooks: setup  # are stored with the outputs of the paper profile; CMLIB_PUBLIC names a folder of public sets
+	$(BIN)/cmlib run paper
+	$(BIN)/python docs/site/store_outputs.py data/results/paper
 
 docs: $(VENV)/docs  # from the executed notebooks of a profile: make docs PROFILE=smoke
 	@test -d data/results/$(PROFILE) || { echo "no results of $(PROFILE): make run PROFILE=$(PROFILE)" >&2; exit 1; }

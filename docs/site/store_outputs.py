@@ -1,0 +1,74 @@
+"""Put the outputs of executed notebooks into `notebooks/`: python docs/site/store_outputs.py data/results/paper."""
+
+import base64
+import io
+import re
+import sys
+from pathlib import Path
+
+import nbformat
+from PIL import Image
+
+ROOT = Path(__file__).resolve().parents[2]
+COLOURS, WIDTH = 96, 1000  # of a picture, so that all notebooks together stay below 8 MB
+KEPT = ("text/html", "text/plain", "image/png")
+
+
+def store(notebook, executed):
+    """Copy the outputs of the executed notebook's cells; its sources must be the same."""
+    kept = nbformat.read(notebook, as_version=4)
+    ran = [
+        cell
+        for cell in nbformat.read(executed, as_version=4).cells
+        if "injected-parameters" not in cell.metadata.get("tags", [])
+    ]
+    if [cell.source for cell in kept.cells] != [cell.source for cell in ran]:
+        raise ValueError(f"{notebook.name} is not what {executed} ran: run make notebooks again.")
+    count = 0
+    for cell, other in zip(kept.cells, ran, strict=True):
+        if cell.cell_type == "code":
+            count += 1
+            cell.outputs = [_small(output) for output in other.outputs if output.output_type != "stream"]
+            cell.outputs += [o for o in other.outputs if o.output_type == "stream" and o.name == "stdout"]
+            cell.execution_count = count
+            for output in cell.outputs:
+                if "execution_count" in output:
+                    output.execution_count = count
+    nbformat.write(kept, notebook)
+
+
+def _small(output):
+    output.metadata = {k: v for k, v in output.get("metadata", {}).items() if k in KEPT}
+    data = output.get("data", {})
+    for kind in set(data) - set(KEPT):
+        del data[kind]
+    if "image/png" in data:
+        data["image/png"] = _palette(data["image/png"])
+    if "text/html" in data:
+        data.pop("text/plain", None)
+        data["text/html"] = re.sub(
+            r"(data:image/png;base64,)([A-Za-z0-9+/=]+)", lambda m: m[1] + _palette(m[2]), data["text/html"]
+        )
+    return output
+
+
+def _palette(encoded):
+    picture = Image.open(io.BytesIO(base64.b64decode(encoded))).convert("RGB")
+    if picture.width > WIDTH:
+        picture = picture.resize((WIDTH, round(picture.height * WIDTH / picture.width)), Image.LANCZOS)
+    small = io.BytesIO()
+    picture.quantize(COLOURS, dither=Image.Dither.NONE).save(small, format="png", optimize=True)
+    return base64.b64encode(small.getvalue()).decode()
+
+
+def main(results):
+    for notebook in sorted((ROOT / "notebooks").glob("*.ipynb")):
+        executed = Path(results) / notebook.stem / notebook.name
+        if executed.is_file():
+            store(notebook, executed)
+        else:
+            print(f"{notebook.name}: left out of the run, stored without outputs")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
