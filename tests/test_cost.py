@@ -78,8 +78,10 @@ def test_counting_more_of_everything_changes_nothing(factor, change):
         cost.predict_change(cycles.cumsum(), loads.cumsum(), change)[:4], expected[:4], rtol=1e-6
     )
     back = cost.predict_change(cycles, loads, -change)
-    assert (back.change, back.cost) == (-expected.change, expected.cost)
-    assert expected.low <= expected.high
+    assert back.cost == expected.cost
+    # What is saved has a limit: all but a quarter of a cycle an instruction.
+    assert max(back.change, expected.change) >= -min(back.change, expected.change) * (1 - 1e-12)
+    assert expected.low <= expected.change <= expected.high
 
 
 def test_a_cost_is_no_less_than_nothing_and_no_more_than_memory_or_the_program_takes():

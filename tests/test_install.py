@@ -74,7 +74,7 @@ def test_the_wheel_holds_the_package_and_all_it_reads_and_no_recordings(wheel):
     assert names == expected
     kinds = {Path(name).suffix for name in names}
     assert {".py", ".j2", ".c", ".cpp", ".h", ".hpp", ".scala", ".java", ".csv", ".yaml", ".ipynb"} <= kinds
-    assert wheel.stat().st_size < 6e6  # most of it are public recordings
+    assert wheel.stat().st_size < 9e6  # public recordings, and notebooks with their figures
 
 
 def test_the_wheel_says_what_it_needs(wheel):

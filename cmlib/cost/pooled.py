@@ -93,14 +93,19 @@ class PooledCost(RegressorMixin, BaseEstimator):
         return self
 
     def predict(self, X):
-        """Change of cycles per instruction by the ``change`` of misses: ndarray, a value a row."""
-        return self.posterior(X)["cost"].to_numpy() * self._change(X)
+        """Change of cycles per instruction by the ``change`` of misses: ndarray, a value a row.
+
+        No change saves more than all but 1/width cycles an instruction.
+        """
+        return np.maximum(self.posterior(X)["cost"].to_numpy() * self._change(X), self._floor(X))
 
     def predict_interval(self, X):
-        """Ends of the interval of :meth:`predict`; no change saves more than all but 1/width cycles an instruction."""
+        """Ends of the interval of :meth:`predict`, two ndarrays."""
         middle, half = self.predict(X), self.quantile_ * self._scale(X)
-        floor = np.minimum(1 / self.width - X["cycles"].to_numpy(), 0)
-        return np.maximum(middle - half, floor), middle + half
+        return np.maximum(middle - half, self._floor(X)), middle + half
+
+    def _floor(self, X):
+        return np.minimum(1 / self.width - X["cycles"].to_numpy(), 0)
 
     def posterior(self, X):
         """Cost of a miss by what is known of each row's program.
