@@ -177,9 +177,7 @@ def test_runs_with_emitted_events_are_an_experiment_of_their_own(write, tmp_path
 
 def test_what_cannot_be_emitted_is_refused_before_anything_runs(tmp_path):
     runs = {"sort": [Run("sort-emit-default-000", {}, {"context-switches": "5"})]}
-    with pytest.raises(
-        CmlibError, match="there is no emitter for context-switches; there is one for each of raw_"
-    ):
+    with pytest.raises(CmlibError, match="there is no emitter for context-switches; there is one"):
         list(record_runs(runs, tmp_path / "tuning", counters={"offered": 0, "good": 0}))
 
 

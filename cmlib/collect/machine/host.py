@@ -1,32 +1,23 @@
 """What the host says of itself in /proc and /sys, and which perf it has."""
 
 import contextlib
+import functools
 import os
 import re
 import shutil
 import subprocess
 from pathlib import Path
 
+import yaml
+
 _CAP_SYS_ADMIN, _CAP_PERFMON = 21, 38
 _RAW_PMU = 4  # PERF_TYPE_RAW: the type of a processor's own counters
-_HYPERVISORS = {
-    "kvm": "kvm",
-    "linux,dummy-virt": "kvm",
-    "qemu": "kvm",
-    "vmware": "vmware",
-    "xen": "xen",
-    "virtualbox": "virtualbox",
-    "hyperv": "hyper-v",
-    "microsoft": "hyper-v",
-    "amazon ec2": "kvm",
-    "google": "kvm",
-}
-# AMD family → (first model, name), from the highest first model downwards.
-_AMD = {
-    0x17: ((0x30, "amd_zen2"), (0x00, "amd_zen1")),
-    0x19: ((0x60, "amd_zen4"), (0x20, "amd_zen3"), (0x10, "amd_zen4"), (0x00, "amd_zen3")),
-    0x1A: ((0x00, "amd_zen5"),),
-}
+
+
+@functools.cache
+def _names():
+    """Names of processors and hypervisors by what these say of themselves."""
+    return yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
 
 
 def describe(root="/"):
@@ -169,8 +160,8 @@ def _first_processor(root):
 def _microarchitecture(vendor, family, model):
     if None in (vendor, family, model):
         return None
-    if vendor == "AuthenticAMD" and family in _AMD:
-        return next(name for first, name in _AMD[family] if model >= first)
+    if vendor == "AuthenticAMD" and family in _names()["amd"]:
+        return next(name for first, name in _names()["amd"][family] if model >= first)
     return f"{vendor}-{family}-{model:X}"
 
 
@@ -186,7 +177,7 @@ def _hypervisor(root, cpu):
     if flags is None and ".metal" in hints:
         return None
     unknown = None if flags is None else "unknown"
-    return next((name for hint, name in _HYPERVISORS.items() if hint in hints), unknown)
+    return next((name for hint, name in _names()["hypervisors"].items() if hint in hints), unknown)
 
 
 def _mux_interval_ms(root):
@@ -205,53 +196,18 @@ def _integer(text):
     return int(text) if text is not None and re.fullmatch(r"-?\d+", text) else None
 
 
-_IMPLEMENTERS = {
-    0x41: "ARM",
-    0x43: "Cavium",
-    0x46: "Fujitsu",
-    0x48: "HiSilicon",
-    0x4E: "NVIDIA",
-    0x50: "APM",
-    0x51: "Qualcomm",
-    0x61: "Apple",
-    0x6D: "Microsoft",
-    0xC0: "Ampere",
-}
-# Part numbers of ARM's own cores (MIDR_EL1, in the technical reference manual of each).
-_ARM = {
-    0xD03: "Cortex-A53",
-    0xD05: "Cortex-A55",
-    0xD07: "Cortex-A57",
-    0xD08: "Cortex-A72",
-    0xD09: "Cortex-A73",
-    0xD0A: "Cortex-A75",
-    0xD0B: "Cortex-A76",
-    0xD0C: "Neoverse-N1",
-    0xD0D: "Cortex-A77",
-    0xD40: "Neoverse-V1",
-    0xD41: "Cortex-A78",
-    0xD46: "Cortex-A510",
-    0xD47: "Cortex-A710",
-    0xD49: "Neoverse-N2",
-    0xD4A: "Neoverse-E1",
-    0xD4F: "Neoverse-V2",
-    0xD83: "Neoverse-V3",
-    0xD8E: "Neoverse-N3",
-}
-
-
 def identity(cpu):
     """Name a processor by the numbers that ARM gives it."""
     try:
         implementer, part = (int(cpu[f"CPU {key}"], 16) for key in ("implementer", "part"))
     except (KeyError, ValueError):
         return {}
-    vendor = _IMPLEMENTERS.get(implementer, f"{implementer:#x}")
+    vendor = _names()["implementers"].get(implementer, f"{implementer:#x}")
     architecture = cpu.get("CPU architecture", "8")
     family = int(architecture) if architecture.isdigit() else 8  # AArch64, to old kernels
     return {
         "vendor": vendor,
-        "model_name": _ARM.get(part) if vendor == "ARM" else None,
+        "model_name": _names()["arm"].get(part) if vendor == "ARM" else None,
         "family": family,
         "model": part,
         "microarchitecture": f"{vendor}-{family}-{part:X}",

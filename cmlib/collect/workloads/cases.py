@@ -3,6 +3,9 @@
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
+
+import yaml
 
 from cmlib.collect.record.request import Program
 from cmlib.collect.workloads import programs
@@ -39,33 +42,7 @@ class Case:
 
 def cases():
     """All test cases: eight programs, four or five inputs each."""
-    inputs = {
-        "bzip2": [(0.15, {}), (0.15, {"-9": "-1"}), (0.05, {}), (0.3, {"-9": "-5"}), (0.2, {"-9": "-9 -s"})],
-        "gcc": [(0.2, {}), (0.5, {"-O2": "-O0"}), (0.3, {"-O2": "-O1"}), (0.15, {"-O2": "-O3"})],
-        "perl": [(0.05, {}), (0.12, {}), (0.2, {}), (0.3, {"lc(reverse": "uc(reverse"})],
-        "gnugo": [(0.5, {}), (1.0, {"10": "1"}), (1.0, {"10": "5"}), (0.6, {"10": "3"})],
-        "x264": [
-            (0.15, {}),
-            (0.3, {"slow": "medium"}),
-            (2.0, {"slow": "ultrafast"}),
-            (0.06, {"slow": "veryslow"}),
-            (0.6, {"slow": "veryfast"}),
-        ],
-        "glpk": [(0.1, {}), (0.2, {}), (0.05, {"--lp": "--interior --lp"}), (0.2, {"--lp": "--std --lp"})],
-        "hmmer": [
-            (0.1, {}),
-            (5.0, {"--max": "--nobias"}),
-            (0.2, {}),
-            (0.1, {"--max": "--max --notextw"}),
-        ],
-        "octave": [
-            (0.2, {}),
-            (0.4, {"1:300000;": "1:3000;"}),
-            (0.6, {"randn(700);": "randn(300);"}),
-            (0.5, {"randn(700);": "randn(100);", "1:300000;": "1:600000;"}),
-            (4.0, {"randn(700);": "randn(400);", "1:300000;": "1:30;"}),
-        ],
-    }
+    inputs = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
     return [
         Case(program, number, scale, words)
         for program, rows in inputs.items()

@@ -2,79 +2,20 @@
 
 import random
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from cmlib.collect.workloads.recipe import Counted, Recipe, cached_input, run_tool, scratch
+from cmlib.collect.workloads.recipe import Counted, cached_input, run_tool, scratch
 
 _SEED = 1
-_SUITE = "SPEC CPU2006"
-
-
-def recipes():
-    """The recipes of the CPU programs."""
-    rows = [
-        (
-            "bzip2",
-            "bzip2",
-            ("bzip2",),
-            "120 MB: words by Zipf's law (1.0), every fourth MB random bytes",
-            _bzip2,
-        ),
-        ("gcc", "gcc", ("gcc", "libc6-dev"), "one C file of 600 functions: drawn expressions in loops", _gcc),
-        (
-            "perl",
-            "perlbench",
-            ("perl",),
-            "80 MB of words by Zipf's law (1.0), counted, joined, sorted",
-            _perl,
-        ),
-        ("gnugo", "gobmk", ("gnugo",), "a game against itself of 40 moves on 19 x 19", _gnugo),
-        (
-            "x264",
-            "h264ref",
-            ("x264", "ffmpeg"),
-            "160 frames 640x360, a test picture and uniform noise",
-            _x264,
-        ),
-        (
-            "glpk",
-            "soplex",
-            ("glpk-utils",),
-            "a dense linear program, 1,800 x 1,800, uniform coefficients",
-            _glpk,
-        ),
-        (
-            "povray",
-            "povray",
-            ("povray",),
-            "300 spheres, uniform in place and colour, half reflecting",
-            _povray,
-        ),
-        ("hmmer", "hmmer", ("hmmer",), "a profile of 200 against 20,000 uniform sequences of 400", _hmmer),
-        ("octave", "(none)", ("octave",), "Gaussian matrices 700 x 700: factors, values, loops", _octave),
-    ]
-    return [
-        Recipe(
-            name=name,
-            suite=_SUITE,
-            stands_for=stands_for,
-            framework=f"{name} as Debian ships it",
-            input=about,
-            prepare=partial(_prepare, name, make),
-            packages=packages,
-        )
-        for name, stands_for, packages, about, make in rows
-    ]
 
 
 @contextmanager
-def _prepare(name, make, scale, options):
-    """Yield a Counted; `make(scale, folder)` gives the command, and may write into `folder`."""
+def prepare(name, scale, options):
+    """Get a program ready: its function gives the command, and may write into the folder."""
     with scratch(name) as folder:
-        yield Counted([str(part) for part in make(scale, folder)])
+        yield Counted([str(part) for part in MAKERS[name](scale, folder)])
 
 
 def _bzip2(scale, folder):
@@ -252,3 +193,9 @@ def _write_sequences(path, sequences):
 
 def _write_fasta(path: Path, rows):
     path.write_text("".join(f">s{number}\n{row.tobytes().decode()}\n" for number, row in enumerate(rows)))
+
+
+MAKERS = {
+    make.__name__.removeprefix("_"): make
+    for make in (_bzip2, _gcc, _perl, _gnugo, _x264, _glpk, _povray, _hmmer, _octave)
+}

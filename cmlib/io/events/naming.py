@@ -11,44 +11,10 @@ import yaml
 from cmlib.io.events.tables import EventError, general_events, known_tables, table
 from cmlib.places import events_dir
 
-# Of the processor: an event's place is its number among those of PERF_TYPE_HARDWARE.
-HARDWARE = (
-    "cycles",
-    "instructions",
-    "cache-references",
-    "cache-misses",
-    "branches",
-    "branch-misses",
-    "bus-cycles",
-    "stalled-cycles-frontend",
-    "stalled-cycles-backend",
-    "ref-cycles",
-)
-# Of the kernel, which take no counter of the processor: the same among those of PERF_TYPE_SOFTWARE.
-SOFTWARE = (
-    "cpu-clock",
-    "task-clock",
-    "page-faults",
-    "context-switches",
-    "cpu-migrations",
-    "minor-faults",
-    "major-faults",
-    "alignment-faults",
-    "emulation-faults",
-    "dummy",
-    "bpf-output",
-    "cgroup-switches",
-)
-# Other names that perf takes and writes.
-_ALIASES = {
-    "cpu-cycles": "cycles",
-    "branch-instructions": "branches",
-    "idle-cycles-frontend": "stalled-cycles-frontend",
-    "idle-cycles-backend": "stalled-cycles-backend",
-    "faults": "page-faults",
-    "cs": "context-switches",
-    "migrations": "cpu-migrations",
-}
+_NAMES = yaml.safe_load((events_dir() / "names.yaml").read_text(encoding="utf-8"))
+HARDWARE, SOFTWARE, _ALIASES, SAME = (_NAMES[key] for key in ("hardware", "software", "aliases", "same"))
+COMMON_EVENTS = dict(enumerate(_NAMES["arm"].split()))
+"""ARM's, by code."""
 
 HARDWARE_NAMES = frozenset([*HARDWARE, *(name for name, event in _ALIASES.items() if event in HARDWARE)])
 SOFTWARE_NAMES = frozenset([*SOFTWARE, *(name for name, event in _ALIASES.items() if event in SOFTWARE)])
@@ -57,20 +23,6 @@ SOFTWARE_NAMES = frozenset([*SOFTWARE, *(name for name, event in _ALIASES.items(
 def canonical(name):
     """The name that stands first where perf has several: ``cycles`` of ``cpu-cycles``."""
     return _ALIASES.get(name, name)
-
-
-# In the order of their codes, from 0x00 (Arm Architecture Reference Manual, "Common event numbers").
-_FIRST = (
-    "sw_incr l1i_cache_refill l1i_tlb_refill l1d_cache_refill l1d_cache l1d_tlb_refill ld_retired st_retired "
-    "inst_retired exc_taken exc_return cid_write_retired pc_write_retired br_immed_retired br_return_retired "
-    "unaligned_ldst_retired br_mis_pred cpu_cycles br_pred mem_access l1i_cache l1d_cache_wb l2d_cache "
-    "l2d_cache_refill l2d_cache_wb bus_access memory_error inst_spec ttbr_write_retired bus_cycles chain "
-    "l1d_cache_allocate l2d_cache_allocate br_retired br_mis_pred_retired stall_frontend stall_backend l1d_tlb "
-    "l1i_tlb l2i_cache l2i_cache_refill l3d_cache_allocate l3d_cache_refill l3d_cache l3d_cache_wb l2d_tlb_refill "
-    "l2i_tlb_refill l2d_tlb l2i_tlb"
-)
-COMMON_EVENTS = dict(enumerate(_FIRST.split()))
-"""By code, the name that perf gives the event."""
 
 
 _MODIFIER = re.compile(r"(?<=/)[ukhIGHpPSDWeb]+$|:[ukhIGHpPSDWeb]+$")

@@ -11,6 +11,7 @@ import pandas as pd
 from cmlib.io.events.naming import (
     COMMON_EVENTS,
     HARDWARE_NAMES,
+    SAME,
     SOFTWARE_NAMES,
     base_name,
     canonical,
@@ -137,29 +138,6 @@ def _own_codes(name):
 _CODE = re.compile(r"r([0-9a-fA-F]{1,4})")
 _HYBRID = re.compile(r"(cpu_core|cpu_atom)/([^/]*)/")
 _EVENT = 0xFF
-# In the order in which they are taken, where a recording has several.
-_SAME = {
-    "instructions": (
-        "instructions",
-        "INST_RETIRED.ANY",
-        "INSTR_RETIRED_ANY",
-        "PAPI_TOT_INS",
-        "INST_RETIRED.ANY_P",
-        "INST_RETIRED",
-        "RETIRED_INSTRUCTIONS",
-        "ex_ret_instr",
-    ),
-    "cycles": (
-        "cycles",
-        "cpu-cycles",
-        "CPU_CLK_UNHALTED.THREAD",
-        "CPU_CLK_UNHALTED_CORE",
-        "PAPI_TOT_CYC",
-        "CPU_CLK_UNHALTED.THREAD_P",
-        "CPU_CLOCKS_UNHALTED",
-        "ls_not_halted_cyc",
-    ),
-}
 
 
 def translate(names, machine):
@@ -220,7 +198,7 @@ def _common(names):
 def _spelled(by_spelling):
     """What all instructions and all cycles are called, of what is there."""
     found = {}
-    for common, spellings in _SAME.items():
+    for common, spellings in SAME.items():
         if written := next((by_spelling[name] for name in map(plain, spellings) if name in by_spelling), ""):
             found[common] = written
     return found

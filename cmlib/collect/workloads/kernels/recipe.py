@@ -6,6 +6,8 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+import pandas as pd
+
 from cmlib.collect.compare.regions import include_dir
 from cmlib.errors import CmlibError
 
@@ -33,22 +35,11 @@ class Kernel:
 
 def kernels():
     """All programs, in the order of Table 2."""
+    rows = pd.read_csv(Path(__file__).with_name("table_2.csv"), dtype={"original": bool})
+    runs = ["training", "good", "bad"]
+    fields = rows.drop(columns=runs).to_dict("records")
     return [
-        Kernel("parallel_scalar_sum", "parallel_scalar_sum", "fs", False, 2_000_000, (33, 20, 20)),
-        Kernel("parallel_vector_sum", "parallel_vector_sum", "fs", False, 4_000_000, (40, 20, 20)),
-        Kernel("parallel_dot_product", "parallel_dot_product", "fs", False, 2_000_000, (28, 20, 20)),
-        Kernel("parallel_matrix_mult", "parallel_matrix_mult", "fs", False, 128, (20, 20, 20), exponent=3),
-        Kernel("parallel_matrix_comp", "parallel_matrix_comp", "fs", False, 1400, (20, 20, 20), exponent=2),
-        Kernel("blackscholes", "blackscholes", "np", False, 60_000, (10, 10, 6), nodes=2),
-        Kernel("ticket_dispenser", "bodytrack", "ts", False, 400_000, (10, 10, 6)),
-        Kernel("hash_table_lock", "dedup", "ts", False, 60_000, (10, 10, 6)),
-        Kernel("streamcluster", "streamcluster", "np", False, 60_000, (10, 10, 6), nodes=2),
-        Kernel("histogram", "histogram", "fs", False, 1_000_000, (20, 20, 20)),
-        Kernel("linear_regression", "linear_regression", "fs", False, 1_000_000, (20, 20, 20)),
-        Kernel("reverse_index", "reverse_index", "fs", False, 4_000_000, (20, 20, 20)),
-        Kernel("spinlock_pool", "Boost", "fs", True, 600_000, (100, 10, 10)),
-        Kernel("cache_server", "Memcached", "ts", False, 200_000, (41, 10, 10)),
-        Kernel("row_counters", "MySQL", "fs", False, 200_000, (58, 10, 10)),
+        Kernel(**row, runs=tuple(of)) for row, of in zip(fields, rows[runs].to_numpy().tolist(), strict=True)
     ]
 
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+import pandas as pd
+
 from cmlib.collect.record import Counted, Program, existing_runs
 from cmlib.collect.workloads import kernels, programs
 from cmlib.collect.workloads.kernels import recipe as kernel_recipe
@@ -23,11 +25,14 @@ class MicroBenchmark:
     name: str
     pathology: str
     bound: str
-    levels: tuple[str, ...] = ()
-    trained: bool = True
-    table_1: str = ""
-    source: str = ""
-    flags: tuple[str, ...] = ()
+    levels: tuple[str, ...]
+    trained: bool
+    table_1: str
+    source: str
+    flags: tuple[str, ...]
+    blocks: tuple[
+        str, str
+    ]  # basic blocks of an operation, of both forms; empty where they depend on the size
 
     def label(self, form, level=""):
         """Class of a form at a level, such as ``P_Mem_L2`` or ``N_CPU``."""
@@ -72,51 +77,10 @@ class Case:
 
 def micro_benchmarks():
     """All programs: those of Table 1 first, then those never trained on."""
-    levels = ("L2", "L3", "M")
-    return [
-        MicroBenchmark("array", "cache misses, reading an array at random", "Mem", levels, table_1="Array"),
-        MicroBenchmark("linked_list", "cache misses along a scattered list", "Mem", levels, table_1="LL"),
-        MicroBenchmark("pointer", "cache misses that wait for each other", "Mem", levels, table_1="Pointer"),
-        MicroBenchmark("branch", "mispredicted branches", "CPU", table_1="BranchMis"),
-        MicroBenchmark("reservation", "a chain of dependent integer instructions", "CPU", table_1="RS"),
-        MicroBenchmark(
-            "reservation_float",
-            "a chain of dependent floating-point instructions",
-            "CPU",
-            table_1="RS",
-            source="reservation",
-            flags=("-DFLOATING",),
-        ),
-        MicroBenchmark("floating_point", "floating point emulated by software", "CPU", table_1="FPU"),
-        MicroBenchmark("hash_join", "a hash table larger than the cache", "Mem", ("L3", "M"), trained=False),
-        MicroBenchmark(
-            "binary_search", "searching a large array at random", "Mem", ("L3", "M"), trained=False
-        ),
-        MicroBenchmark("sparse_matrix", "gathering from a large vector", "Mem", ("M",), trained=False),
-        MicroBenchmark("matrix_columns", "walking across the rows of a matrix", "Mem", ("M",), trained=False),
-        MicroBenchmark(
-            "netlist",
-            "looking elements up by name, swapping at random (canneal)",
-            "Mem",
-            ("M",),
-            trained=False,
-        ),
-        MicroBenchmark(
-            "count_keys", "counting keys in a large table at random", "Mem", ("L3", "M"), trained=False
-        ),
-        MicroBenchmark(
-            "tree_walk", "walking a tree scattered over the memory", "Mem", ("L3", "M"), trained=False
-        ),
-        MicroBenchmark("graph_search", "searching a graph numbered at random", "Mem", ("M",), trained=False),
-        MicroBenchmark("interpreter", "unpredictable indirect jumps", "CPU", trained=False),
-        MicroBenchmark("filter", "unpredictable conditional branches", "CPU", trained=False),
-        MicroBenchmark(
-            "logistic", "an iteration in which every step waits for the last", "CPU", trained=False
-        ),
-        MicroBenchmark("decimal", "decimal arithmetic by software", "CPU", trained=False),
-        MicroBenchmark("varint", "unpredictable lengths of what is decoded", "CPU", trained=False),
-        MicroBenchmark("median_filter", "unpredictable comparisons of samples", "CPU", trained=False),
-    ]
+    rows = pd.read_csv(Path(__file__).with_suffix(".csv"), dtype={"trained": bool}, keep_default_na=False)
+    split = {"levels": rows["levels"].str.split().map(tuple), "flags": rows["flags"].str.split().map(tuple)}
+    blocks = list(zip(rows.pop("blocks_P"), rows.pop("blocks_N"), strict=True))
+    return [MicroBenchmark(**row) for row in rows.assign(**split, blocks=blocks).to_dict("records")]
 
 
 def cases(working_sets, *, trained):

@@ -30,29 +30,6 @@ _COUNTED = "execute"  # the function that every program calls once it is prepare
 _RANDOM, _SEEDS = "branch", (1, 2, 3)
 _INTERVALS, _EVERY_BLOCKS = 30, 200_000
 _FORMS = ("P", "N")
-# Basic blocks of an operation, of both forms.
-_BLOCKS = {
-    "array": (1, 1),
-    "linked_list": (1, 1),
-    "pointer": (1, 1),
-    "branch": (2, 2),
-    "reservation": (1, 1),
-    "reservation_float": (1, 1),
-    "floating_point": (11, 2),
-    "hash_join": (2, 2),
-    "binary_search": (18, 18),
-    "sparse_matrix": (10, 10),
-    "matrix_columns": (1, 1),
-    "count_keys": (1, 1),
-    "tree_walk": (2, 2),
-    "graph_search": (7, 7),
-    "interpreter": (3, 3),
-    "filter": (2, 2),
-    "logistic": (8, 5),
-    "decimal": (36, 6),
-    "varint": (5, 5),
-    "median_filter": (10, 3),
-}
 # A netlist is read line by line, and then elements are swapped.
 _NETLIST, _BYTES_A_LINE, _SWAPS, _NETLIST_BLOCKS = "netlist", 128, 1_000_000, 10_000_000
 
@@ -127,5 +104,5 @@ def _read(place, runs):
 def _length(case):
     if case.program.name == _NETLIST:
         return case.size // _BYTES_A_LINE + _SWAPS, _NETLIST_BLOCKS
-    blocks = _BLOCKS[case.program.name][_FORMS.index(case.form)]
-    return round(_INTERVALS * _EVERY_BLOCKS / blocks), _EVERY_BLOCKS
+    blocks = case.program.blocks[_FORMS.index(case.form)]
+    return round(_INTERVALS * _EVERY_BLOCKS / int(blocks)), _EVERY_BLOCKS

@@ -1,6 +1,8 @@
-"""The thirteen parameters of CounterMiner's Table IV, and where each of them acts."""
+"""The thirteen parameters of CounterMiner's Table IV."""
 
+import csv
 from dataclasses import dataclass
+from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -11,26 +13,13 @@ class Setting:
     low: str
     default: str
     high: str
-    acts: str
     needs: dict[str, str]
 
 
-_SNAPPY = {"spark.io.compression.codec": "snappy"}
-_KRYO = {"spark.serializer": "org.apache.spark.serializer.KryoSerializer"}
-_REMOTE = {"spark.executor.cores": "1", "spark.shuffle.readHostLocalDisk": "false"}
+def _read(row):
+    needs = dict(pair.split("=") for pair in row.pop("needs").split())
+    return row.pop("abbr"), Setting(**row, needs=needs)
 
-TABLE_IV = {
-    "bbs": Setting("spark.broadcast.blockSize", "64k", "4m", "16m", "local", {}),
-    "dpl": Setting("spark.default.parallelism", "2", "8", "64", "local", {}),
-    "dmm": Setting("spark.driver.memory", "1g", "2g", "3g", "local", {}),
-    "exc": Setting("spark.executor.cores", "1", "2", "2", "standalone", {}),
-    "exm": Setting("spark.executor.memory", "512m", "1g", "2g", "standalone", {}),
-    "ics": Setting("spark.io.compression.snappy.blockSize", "4k", "32k", "512k", "local", _SNAPPY),
-    "kbf": Setting("spark.kryoserializer.buffer", "4k", "64k", "4m", "local", _KRYO),
-    "kbm": Setting("spark.kryoserializer.buffer.max", "8m", "64m", "512m", "local", _KRYO),
-    "mmf": Setting("spark.memory.fraction", "0.2", "0.6", "0.85", "local", {}),
-    "nwt": Setting("spark.network.timeout", "60s", "120s", "600s", "executors", _REMOTE),
-    "rdm": Setting("spark.reducer.maxSizeInFlight", "1m", "48m", "128m", "executors", _REMOTE),
-    "sfb": Setting("spark.shuffle.file.buffer", "4k", "32k", "1m", "local", {}),
-    "ssb": Setting("spark.shuffle.sort.bypassMergeThreshold", "1", "200", "400", "local", {}),
-}
+
+with Path(__file__).with_name("table_iv.csv").open(encoding="utf-8") as _rows:
+    TABLE_IV = dict(map(_read, csv.DictReader(_rows)))

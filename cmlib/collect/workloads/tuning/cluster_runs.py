@@ -7,6 +7,8 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import pandas as pd
+
 from cmlib.collect import machine
 from cmlib.collect.record import Program, record
 from cmlib.collect.schedule import Plan, plan_mlpx
@@ -18,26 +20,10 @@ from cmlib.errors import CmlibError
 from cmlib.io import events
 
 _SOURCE = Path(__file__).parent / "src" / "emit.c"
-_CALL = "raw_syscalls:sys_enter"
-_ONE_CALL = ("futex", "read", "write", "openat", "close", "lseek", "mmap", "munmap", "madvise", "mprotect")
-
-# What each event brings along by its nature. Not among them, for want of a way to make them alone: context-switches
-# (there is always a wake-up as well), kmem:mm_page_free (something must have been allocated), and the page cache's
-# filemap:mm_filemap_add_to_page_cache and writeback:writeback_dirty_folio (one brings the other, and pages).
-EMITTERS = {
-    _CALL: (),
-    **{f"syscalls:sys_enter_{call}": (_CALL,) for call in (*_ONE_CALL, "epoll_wait", "sendfile64")},
-    "page-faults": (),
-    "kmem:mm_page_alloc": ("kmem:mm_page_free",),
-    "net:net_dev_queue": ("irq:softirq_entry", _CALL),
-    "irq:softirq_entry": (_CALL,),
-    "sock:inet_sock_set_state": (_CALL,),
-    "sched:sched_wakeup": ("context-switches", _CALL),
-    "sched:sched_process_fork": ("kmem:mm_page_alloc", "context-switches", _CALL),
-    "cpu-migrations": (_CALL,),
-}
-# Events a second: threads that are sent elsewhere, or woken, are so once in each of 25 bursts; 2 and 32 of them.
-HIGHEST = {"cpu-migrations": 45.0, "sched:sched_wakeup": 750.0}
+_EVENTS = pd.read_csv(Path(__file__).with_name("events.csv"), comment="#").set_index("event")
+# By event that can be emitted, what it brings along.
+EMITTERS = _EVENTS.query("emitted == 1")["with"].fillna("").str.split().map(tuple).to_dict()
+HIGHEST = _EVENTS["highest"].dropna().to_dict()
 
 
 @contextmanager
@@ -82,34 +68,7 @@ def check_emitters(events):
 FOLDER = "tuning"
 _SET = "tuning"
 _INTERVAL_MS = 1000  # the GBRT study's
-# Software events and tracepoints, where the processor's counters can't be read: memory, files, network, threads.
-KERNEL_EVENTS = (
-    "page-faults",
-    "context-switches",
-    "cpu-migrations",
-    "raw_syscalls:sys_enter",
-    "syscalls:sys_enter_futex",
-    "syscalls:sys_enter_read",
-    "syscalls:sys_enter_write",
-    "syscalls:sys_enter_openat",
-    "syscalls:sys_enter_close",
-    "syscalls:sys_enter_lseek",
-    "syscalls:sys_enter_mmap",
-    "syscalls:sys_enter_munmap",
-    "syscalls:sys_enter_madvise",
-    "syscalls:sys_enter_mprotect",
-    "syscalls:sys_enter_epoll_wait",
-    "syscalls:sys_enter_sendfile64",
-    "sched:sched_wakeup",
-    "sched:sched_process_fork",
-    "kmem:mm_page_alloc",
-    "kmem:mm_page_free",
-    "filemap:mm_filemap_add_to_page_cache",
-    "writeback:writeback_dirty_folio",
-    "net:net_dev_queue",
-    "sock:inet_sock_set_state",
-    "irq:softirq_entry",
-)
+KERNEL_EVENTS = tuple(_EVENTS.index)
 
 
 def record_runs(runs, folder, *, scale=1.0, passes=1, counters):
