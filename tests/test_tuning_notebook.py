@@ -71,9 +71,9 @@ def test_a_verdict_is_drawn_with_its_interval_and_what_the_model_says():
 def test_pairs_of_the_table_are_ranked_by_both_measures(folder):
     pairs = pd.read_csv(folder / "pairs.csv")
     for _, own in pairs.groupby("program"):
-        for measure in ("Eq. 12 [%]", "H [%]"):
+        for measure in ("residual variance [%]", "H [%]"):
             assert own[measure].sum() == pytest.approx(100)
-        assert own["Eq. 12 [%]"].is_monotonic_decreasing
+        assert own["residual variance [%]"].is_monotonic_decreasing
         assert sorted(own["place by H"]) == list(range(1, len(own) + 1))
 
 

@@ -126,7 +126,7 @@ def couple(runs, *, n_events=10, method="residual_variance", n_points=20, seed=0
     """Pairs of an important event and a parameter, by how strongly they act on the time together.
 
     A model of the performance by the events ranks them; the first `n_events` stand beside all parameters in a
-    mixed model (GBRT study, Eq. 9), whose pairs are ranked (CounterMiner, Fig. 13).
+    mixed model (GBRT study, Eq. 9), whose pairs are ranked (as in CounterMiner's Fig. 13).
 
     Parameters
     ----------
@@ -161,14 +161,14 @@ def important_events(runs, *, seed=0):
 
 
 def rank_by_pairs(runs, *, n_events=10, method="residual_variance", seed=0):
-    """Each parameter by the strongest pair it is in: the paper's method A, with its Eq. 12.
+    """Each parameter by the strongest pair it is in: the paper's method A, by another measure of pairs than its Eq. 12.
 
     Parameters
     ----------
     runs : Runs
     n_events : int, default 10
     method : "residual_variance" or "h_statistic", default "residual_variance"
-        As for :func:`cmlib.interact.rank_pairs`: the paper's, or Friedman's H.
+        As for :func:`cmlib.interact.rank_pairs`: what a plane leaves of the model's predictions, or Friedman's H.
     seed : int, default 0
 
     Returns
