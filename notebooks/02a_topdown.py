@@ -21,7 +21,7 @@
 # In every cycle the pipeline can take a fixed number of operations: eight on Zen 5, six on Zen 4, four to six on Intel's cores. Each of these *slots* is used by an operation that later retires, wasted on an operation of a
 # wrong path (*bad speculation*), or left empty, because no operation had arrived (*front end*) or because there was no room for it (*back end*). This is the top-down method of Yasin (ISPASS 2014).
 #
-# The events behind it do not fit on the counters at once, so they come from many runs. What should add up to one then tells, without a second run, how far counting, cleaning and merging are from the truth.
+# The events behind it do not fit on the counters at once, so they come from many runs. Where a sum of them should be all slots, its distance from that tells how far counting, cleaning and merging of these events are from the truth.
 
 # %% tags=["parameters"]
 program = "all"  # programs to study, separated by commas, or all
@@ -97,11 +97,18 @@ results.table(pd.DataFrame(rows), "categories", caption, rows=80, decimals=1)
 # %% [markdown]
 # ## Does it add up?
 #
-# The categories are counted by different events in different runs, and must add up to all slots. With the shares $s_{k,t}$ of the categories $k$ in step $t$ of $T$,
+# With the shares $s_{k,t}$ of the categories $k$ in step $t$ of $T$,
 #
 # $$\mathrm{mean} = \frac{1}{T} \sum_t \sum_k s_{k,t}, \qquad \mathrm{rms} = \sqrt{\frac{1}{T} \sum_t \Big( \sum_k s_{k,t} - 1 \Big)^2},$$
 #
 # *mean* should be 1, and *rms*, the distance of the single steps, small.
+#
+# By AMD's formulas retired is $r$ = `ex_ret_ops` and bad speculation $d - r$, $d$ = `de_src_op_disp.all`: in the sum $r$ cancels, and what is tested are three events, dispatched $d$, front end $f$ and back end $b$, against the slots of the cycles $c$:
+#
+# $$\sum_k s_k = \frac{r + (d - r) + f + b}{8 \, c} = \frac{d + f + b}{8 \, c}$$
+#
+# **No error in retired, nor in how what was dispatched is split into retired and bad speculation, can show here.** The share of a sibling thread is zero where its event was not counted (`0 * cycles`): assumed, not measured. So is every split of a category into its parts.
+#
 # *sums* is a second test, independent of the first: some events are by their umasks the sum of others, and are compared with that sum where no run counted the whole together with a part.
 # A way of cleaning or merging that is better by one test should be better by the other.
 #
@@ -181,7 +188,7 @@ panel if notebook.interactive else results.figure(panel.figure(), "explore", cap
 #
 # A slot that is lost to the front end behind a mispredicted branch counts as front-end latency, not as bad speculation. Which loads miss, and in which function, takes samples (`perf record`), not counts.
 # The split of waiting for memory weighs fills by nominal latencies (14, 50 and 350 cycles), which overlap in reality. Kernel work was not counted (`:u`).
-# Where one category is defined as what the others leave, as by Intel's formulas, the sum is one whatever was counted, and proves nothing.
+# Where one category is defined as what the others leave, as by Intel's formulas, the sum is one whatever was counted, and proves nothing. By AMD's it tests dispatched, front end and back end; retired against bad speculation, the sibling thread and all parts below level 1 have no test here but *sums*.
 #
 # **References.** Yasin, *A top-down method for performance analysis and counters architecture*, ISPASS 2014. AMD, Processor Programming Reference, guidance for pipeline utilization analysis.
 # Cochran, *Sampling Techniques*, §7.1 (regression estimator).

@@ -123,6 +123,15 @@ def test_the_rest_closes_by_definition_and_is_no_proof():
         topdown.closure(found)
 
 
+def test_what_cancels_in_the_sum_is_no_part_of_the_proof():
+    rates, _ = planted()
+    told = topdown.tested_events(topdown.account(rates, AMD))
+    for event, shows in told.items():
+        wrong = topdown.account(rates.assign(**{event: 1.5 * rates[event]}), AMD)
+        assert (topdown.closure(wrong)["rms"] > 1e-9) == shows, event
+    assert [event for event in told if not told[event]] == ["ex_ret_ops"]
+
+
 @pytest.mark.parametrize(
     "category, event",
     [

@@ -30,7 +30,9 @@ def test_losses_are_told_from_the_largest_on_with_their_shares():
     assert told["limits"].startswith(f"**Of all slots, {front} are lost to the front end** (front-end ")
     others = (f"{back} to the back end (memory ", f"{bad} to bad speculation (", f"; {retired} retired")
     assert [told["limits"].find(text) > 0 for text in others] == [True] * 3
-    assert "in 7 runs, the account adds up to 100.0 % of the slots" in told["sure"]
+    assert told["sure"].startswith("counted in 7 runs, `de_src_op_disp.all` + ")
+    assert "add up to 100.0 % of the slots" in told["sure"] and "`ex_ret_ops` cancels" in told["sure"]
+    assert "sibling thread was not counted" in told["sure"]
     assert told["advice"].startswith("front-end") and told["lacking"] == ""
 
 

@@ -74,16 +74,25 @@ def _sure(program_account):
         return f"{uncounted} was not counted, so that it is not known whether the account adds up"
     if closes is None:
         return "one category is what the others leave, so that the account adds up whatever was counted"
+    shows = topdown.tested_events(account)
+    counted = " + ".join(f"`{event}`" for event in shows if shows[event])
     closure = (
-        f"counted by different events, in {program_account.n_runs} runs, the account adds up to "
-        f"{100 * closes['mean']:.1f} % of the slots (root mean square distance of the steps "
-        f"{100 * closes['rms']:.1f} %)"
+        f"counted in {program_account.n_runs} runs, {counted} add up to {100 * closes['mean']:.1f} % of the slots "
+        f"(root mean square distance of the steps {100 * closes['rms']:.1f} %){_untested(account, shows)}"
     )
     if _within(closes):
         return closure
     doubtful = topdown.doubtful_category(account)
     wrong = f", and {doubtful} is likely counted wrongly" if doubtful else ""
     return f"{closure}: **it does not add up** within {100 * BOUND:.0f} %{wrong}"
+
+
+def _untested(account, shows):
+    """What the sum says nothing of."""
+    cancelled = ", ".join(f"`{event}`" for event in shows if not shows[event])
+    of_none = [name for name in account.level() if not shows.keys() & set(names_in(account.formulas[name]))]
+    cancels = f"; {cancelled} cancels, so that an error in it would not show" if cancelled else ""
+    return cancels + (f"; {', '.join(of_none)} was not counted and is taken as none" if of_none else "")
 
 
 def _within(closes):

@@ -3,7 +3,7 @@
 from cmlib.topdown.account import Account, account
 from cmlib.topdown.answers import summarize
 from cmlib.topdown.bounds import LOSSES, Bounds, bounds
-from cmlib.topdown.closure import closure, doubtful_category
+from cmlib.topdown.closure import closure, doubtful_category, tested_events
 from cmlib.topdown.costs import Costs, known_costs, known_programs, read_costs
 from cmlib.topdown.formulas import FormulaError, evaluate, names_in
 from cmlib.topdown.levels import levels, phases, totals
@@ -37,5 +37,6 @@ __all__ = [
     "read_table",
     "summarize",
     "tables",
+    "tested_events",
     "totals",
 ]
