@@ -5,6 +5,8 @@
 #     text_representation:
 #       extension: .py
 #       format_name: percent
+#       format_version: '1.3'
+#       jupytext_version: 1.19.6
 #   kernelspec:
 #     display_name: Python 3
 #     language: python
@@ -38,8 +40,9 @@ from functools import partial
 import pandas as pd
 
 from cmlib import experiments as study
-from cmlib import explore, plot
-from cmlib.io import events
+from cmlib import explore, merge, plot
+from cmlib.experiments.phases import describe_phases, round_to_three
+from cmlib.io import events, store
 from cmlib.parallel import parallel_map
 from cmlib.plot.overview import series_card
 from cmlib.rank import stability
@@ -47,7 +50,6 @@ from cmlib.rank.importance import influence
 from cmlib.report import paper
 from cmlib.report.notebook import begin
 
-# %%
 notebook = begin("03_ranking", globals())
 results, workers = notebook.results, notebook.workers
 counterminer = paper("counterminer")
@@ -113,7 +115,21 @@ results.figure(figure, "fig08",
 # On a flat curve the lowest point is a matter of luck. The columns *fewest* and *most* of the table show it: the numbers of events that parts of the program pick without one another.
 
 # %%
-errors = study.chosen_errors(refined)
+def errors_of(one):
+    """Errors [%] of the model that was kept, and the numbers of events that were chosen."""
+    kept, everything, fewest = one.errors, one.history.iloc[0], one.history.iloc[-1]
+    return {"kept": int(kept["n_events"]),
+            "random share": kept["error"], "its mean": kept["mean_baseline"],
+            "blocks": kept["blocks_error"], "nested blocks": one.nested_error,
+            "their mean": kept["blocks_mean_baseline"],
+            "fewest": one.nested["n_events"].min(), "most": one.nested["n_events"].max(),
+            "all": int(everything["n_events"]), "blocks, all": everything["blocks_error"],
+            "few": int(fewest["n_events"]), "blocks, few": fewest["blocks_error"]}
+
+
+errors = pd.DataFrame({name: errors_of(one) for name, one in refined.items()}).T
+counts = dict.fromkeys(["kept", "fewest", "most", "all", "few"], "Int64")
+errors = errors.rename_axis("program").astype(counts)
 display(results.table(errors.reset_index(), "errors",
                       "**Table.** Errors [%] of the model kept on a random share and on nested "
                       "blocks, each beside the mean's on the same rows; *blocks*: the lowest "
@@ -144,7 +160,6 @@ results.figure(figure, "fig09",
                f"**{study.paper_figures(programs, numbered)}.** The most important events for "
                f"{aim.name} in the model kept. Lines: 90 % of resampled models; names: Table III.")
 
-# %%
 shown = pd.concat(leading, names=["program", "event"]).reset_index()
 shown["description"] = table["description"].reindex(shown["event"]).to_numpy()
 results.table(shown.drop(columns=["sd"]), "importances",
@@ -201,17 +216,36 @@ if core:
 # %% [markdown]
 # ## Does cleaning put IPC into the events?
 #
-# *Joint* cleaning predicts what multiplexing missed from instructions and cycles, among others, and a model of IPC then ranks the events: partly a circle. Where the same events were also counted all the time, the circle can be measured:
-# does their correlation with IPC come out above the true one?
+# A rate per cycle is smoothed by cycles as well as by the event, and a model of IPC then ranks the events: partly a circle. Where the same events were also counted all the time, it can be measured:
+# does their rank correlation with IPC come out above the true one once the multiplexed runs are cleaned?
 
 # %%
-circle = [study.correlations_with_ipc(url, name, workers=workers) for name in asked]
-circle = pd.concat(circle) if circle else []
-if len(circle):
+def correlations(name, sets, how):
+    """Rank correlation with IPC of the events of some runs, cleaned by a method."""
+    runs = study.cleaned_runs(url, name, list(sets), method=how, workers=workers)
+    X, ipc = merge.align_runs(list(runs["counts"]))
+    return X.loc[:, X.nunique() > 1].corrwith(ipc, method="spearman")
+
+
+circle = []
+for name in asked:
+    runs = store.runs(url, program=name).query("set != 'sweep'")
+    sets = {mode: group["set"].unique() for mode, group in runs.groupby("mode")}
+    if {"ocoe", "mlpx"} <= set(sets):
+        true = correlations(name, sets["ocoe"], "interpolate")
+        for how in ("interpolate", "counterminer", "kalman"):
+            found = correlations(name, sets["mlpx"], how)
+            both = pd.DataFrame({"counted": true, "multiplexed": found}).dropna()
+            distance = (both["multiplexed"] - both["counted"]).abs().mean()
+            circle.append({"program": name, "method": how, "events": len(both)}
+                          | both.abs().mean().to_dict() | {"distance": distance})
+
+# %%
+if circle:
     caption = ("**Table.** Rank correlation with IPC, without sign, mean of the core events: "
                "counted all the time, multiplexed and cleaned; *distance*: mean difference of the "
                "two.")
-    circle = circle.reset_index(drop=True)
+    circle = pd.DataFrame(circle)
     display(results.table(circle, "correlations", caption, decimals=3))
     kalman = circle[circle["method"] == "kalman"]
     above = (kalman["multiplexed"] - kalman["counted"]).mean()
@@ -312,7 +346,19 @@ if clusters:
     results.number("overlap of the first five clusters", judged["overlap"].mean(),
                    note="between resampled models; members shuffled: "
                    f"{judged['overlap, members shuffled'].mean():.2f}")
-display(results.finding(study.say_models(errors, aim)))
+mean = errors.mean()
+span = {column: " to ".join(map(str, sorted({errors[column].min(), errors[column].max()})))
+        for column in counts}
+of_its_mean = "" if aim == study.IPC else " of its mean"
+display(results.finding(
+    f"A model of {aim.name} errs by {mean['nested blocks']:.1f} %{of_its_mean} on stretches that "
+    "took no part in training it or in choosing its events; the mean of the others errs by "
+    f"{mean['their mean']:.1f} % there. With all events ({span['all']}) the error on blocks is "
+    f"{mean['blocks, all']:.1f} %, with the most important ({span['few']}) "
+    f"{mean['blocks, few']:.1f} %. How many are needed is not settled: the models kept have "
+    f"{span['kept']}, and chosen without a part of the program it is {errors['fewest'].min()} to "
+    f"{errors['most'].max()}. Such events go along with {aim.name}; that they cause it is not "
+    "shown."))
 
 # %%
 def note(row):
@@ -362,19 +408,61 @@ for name, c in clusters.items():
         f"members {shuffled:.0f} %.", program=name))
 
 # %%
+def followed(name):
+    """What a target follows that is not IPC, and how sure that is."""
+    level, one = matrices[name].ipc, refined[name]
+    error, mean = errors.at[name, "nested blocks"], errors.at[name, "their mean"]
+    error = errors.at[name, "blocks"] if pd.isna(error) else error
+    why = study.say_chosen(url, name, aim)
+    parts = [f"`{aim.name}`{f', {why},' if why else ''} is {round_to_three(level.mean())} in the "
+             "mean", describe_phases(level)]
+    leads = (f"it follows **{spread[name].index[0]}** most" if error < mean
+             else "none of the events tells it better than its mean does")
+    sure = (f"a model of {aim.name} errs by {error:.1f} %{of_its_mean} on stretches that it never "
+            f"saw, the mean by {mean:.1f} %")
+    return "; ".join([", ".join(filter(None, parts)), leads]), sure
+
+
+# %%
 for name in set(programs) - set(clusters):  # on the first page, events in the place of clusters
     caption = (f"**What {aim.name} follows.** Events: importance [%] with the interval of 90 % of "
                "resampled models")
-    results.overview_bars(name, study.event_bars(spread[name]), caption)
-    told = matrices[name], refined[name], spread[name], study.say_chosen(url, name, aim)
-    results.overview(name, **study.say_followed(*told))
+    bars = spread[name].head(5).rename_axis("name").rename(columns={"mean": "value"}).reset_index()
+    ranks = [f"rank {row.rank_low} to {row.rank_high}" for row in bars.itertuples()]
+    kinds = map(events.simulated_kind, bars["name"])
+    bars["note"] = [", ".join(filter(None, both)) for both in zip(kinds, ranks, strict=True)]
+    results.overview_bars(name, bars[["name", "value", "low", "high", "note"]], caption)
+    limits, sure = followed(name)
+    why = study.say_chosen(url, name, aim)
+    results.overview(name, **({"sure": f"{limits}; {sure}"} if why
+                              else {"limits": limits, "sure": sure}))
 for name in set(programs) - set(asked) if not simulated else ():
     figure, _ = series_card(study.with_phases({aim.name: {"one run": matrices[name].ipc}}))
     results.overview_picture(name, figure, f"{name}: {aim.name} over time, and its phases.")
 
+# %%
+def leaders(name, n=3):
+    """The first events of a program: what they count, their importance and their direction."""
+    mean, data = draws[name].mean().nlargest(n), matrices[name]
+    slopes = data.X[mean.index].corrwith(data.ipc, method="spearman")
+    for event, importance in mean.items():
+        what = str(table["description"].get(event, "")).rstrip(".").split(":")[0].split(";")[0]
+        way = "high" if slopes[event] > 0 else "low"
+        way = f"more of it where {aim.name} is {way}" if abs(slopes[event]) >= 0.2 else "no trend"
+        told = ", ".join(filter(None, [events.simulated_kind(event), what]))
+        told = f"`{event}`{f', {told}' if told else ''}"
+        yield f"{told} ({importance:.0f} % of the importance, {way})"
+
+
 for name in programs:
-    sentence = study.say_events(matrices[name], refined[name], draws[name], table)
-    display(results.finding(sentence, program=name))
+    first = draws[name].rank(axis=1, ascending=False, method="min") <= 3
+    sure = ", ".join(f"{100 * share:.0f} %" for share in first.mean().nlargest(3))
+    display(results.finding(
+        f"{aim.name} follows {'; '.join(leaders(name))}. How sure: these are among the first three "
+        f"in {sure} of {n_seeds} models of resampled stretches. A model of {aim.name}, of "
+        f"{errors.at[name, 'kept']} events, errs by {errors.at[name, 'nested blocks']:.1f} "
+        f"%{of_its_mean} on held-out stretches, the mean by {errors.at[name, 'their mean']:.1f} %.",
+        program=name))
 results.numbers()
 
 # %% [markdown]

@@ -5,6 +5,8 @@
 #     text_representation:
 #       extension: .py
 #       format_name: percent
+#       format_version: '1.3'
+#       jupytext_version: 1.19.6
 #   kernelspec:
 #     display_name: Python 3
 #     language: python
@@ -23,6 +25,12 @@
 # - *Eq. 12 as printed*: the squared differences of the regression's IPC and the **observed** IPC. Nobody observed IPC with all other events at their means; as printed, these are constants and drop out, and what is left over is all of IPC that the two events say nothing of.
 # - *residual variance*: the regression is fitted to the **model's predictions** with the other events at their means (as Elith, Leathwick and Hastie do, 2008), so that only the two events vary.
 # - *Friedman's H*: how much of the model's joint effect of two events is not the sum of their single effects.
+#
+# With $\hat y^{ab}_t$ the plane of the linear regression on events $a$ and $b$ at row $t$, and $F_{ab}$, $F_a$, $F_b$ the model's centred partial dependences, the intensities are
+#
+# $$v^{\mathrm{printed}}_{ab} = \sum_t (\hat y^{ab}_t - y_t)^2, \qquad v^{\mathrm{residual}}_{ab} = \sum_t \bigl(\hat y^{ab}_t - \hat f(x_{ta}, x_{tb}, \bar x)\bigr)^2, \qquad v^{H}_{ab} = \sum_t \bigl(F_{ab} - F_a - F_b\bigr)^2(x_{ta}, x_{tb}),$$
+#
+# the first of which is Eq. 12, and a pair's importance is its share of all (Eq. 13): $I_{ab} = 100\, v_{ab} / \sum_{a'b'} v_{a'b'}$.
 
 # %% tags=["parameters"]
 program = "all"  # programs to study, separated by commas, or all
@@ -44,11 +52,17 @@ from sklearn.model_selection import LeaveOneGroupOut, cross_val_predict
 
 from cmlib import experiments as study
 from cmlib import explore, plot
-from cmlib.interact import rank_pairs
+from cmlib.errors import UnfitRecordingError
+from cmlib.interact import involved_share, rank_pairs
+from cmlib.io import events
 from cmlib.parallel import parallel_map
 from cmlib.rank import Boosting, blocks, predict_held_out, regressor, relative_error
 from cmlib.report import paper
 from cmlib.report.notebook import begin
+from cmlib.synthetic import product_pair_data
+
+MEASURES = {"h_statistic": "H", "residual_variance": "residual variance",
+            "printed": "Eq. 12 as printed"}
 
 # %%
 notebook = begin("04_interactions", globals())
@@ -61,7 +75,23 @@ counterminer = paper("counterminer")["interactions"]
 # Before real data, data with a known answer: synthetic events that all bend IPC by themselves, and two pairs of them whose product drives it as well. A measure that is of use puts these two pairs first.
 
 # %%
-planted = study.planted_pairs(range(n_planted), workers)
+def last_places(seed):
+    """By every measure, of one model, the place of the last planted pair."""
+    data = product_pair_data(seed=seed)
+    model = regressor(seed=seed).fit(data.X, data.ipc)
+    place = {}
+    for measure, title in MEASURES.items():
+        ranking = rank_pairs(data.X, data.ipc, list(data.X), method=measure, fitted=model,
+                             n_points=30, seed=seed)
+        found = list(zip(ranking["event_a"], ranking["event_b"], strict=True))
+        place[title] = 1 + max(found.index(pair) for pair in data.pairs)
+    return place
+
+
+last = pd.DataFrame(parallel_map(last_places, range(n_planted), workers))
+n_pairs = len(product_pair_data().pairs)
+planted = pd.DataFrame({"planted first": (last == n_pairs).sum(), "mean place": last.mean(),
+                        "worst place": last.max()}).rename_axis("measure").reset_index()
 results.table(planted, "planted",
               f"**Table, synthetic data.** In how many of {n_planted} data sets each measure puts "
               "the planted pairs first, and at which place the last of them comes.")
@@ -82,7 +112,11 @@ fuse = partial(study.recorded_matrix, url, target=aim, method=method, workers=wo
 matrices = {name: fuse(name) for name in recorded}
 refine = partial(study.refine, seed=seed)
 refined = dict(zip(recorded, parallel_map(refine, matrices.values(), workers=workers), strict=True))
-programs = study.with_pairs(refined, aim)
+programs = [name for name, one in refined.items() if len(one.events) > 1]
+if not programs:
+    raise UnfitRecordingError(
+        f"the model of {aim.name} (notebook 03) keeps one event, and a pair takes two: record "
+        "more events together with it, or explain another by `-p target=EVENT`.")
 for name in set(recorded) - set(programs):
     display(results.finding(f"The model of {aim.name} keeps one event, and a pair takes two: "
                             "record more events together with it.", program=name))
@@ -91,9 +125,19 @@ for name in set(recorded) - set(programs):
 # ## Pairs by each measure
 
 # %%
-job = partial(study.pairs, table=table, n_events=n_events, seed=seed)
+def pairs_by_measure(data_and_model):
+    """Pairs of the most important events of one model, by every measure."""
+    data, one = data_and_model
+    found = {measure: rank_pairs(data.X, data.ipc, one.events[:n_events], method=measure,
+                                 fitted=one.model, seed=seed) for measure in MEASURES}
+    short = {event: events.abbreviate([event], table)[0] for event in one.events[:n_events]}
+    label = {measure: pairs["event_a"].map(short) + "-" + pairs["event_b"].map(short)
+             for measure, pairs in found.items()}
+    return {measure: pairs.assign(label=label[measure]) for measure, pairs in found.items()}
+
+
 models = [(matrices[name], refined[name]) for name in programs]
-ranked = dict(zip(programs, parallel_map(job, models, workers=workers), strict=True))
+ranked = dict(zip(programs, parallel_map(pairs_by_measure, models, workers=workers), strict=True))
 figures = study.paper_figures(programs, {"HiBench": "11", "CloudSuite 3.0": "12"})
 
 # %%
@@ -194,7 +238,20 @@ if together:
 # The paper counts 98 of its 160 strongest pairs with one branch event and 36 with two, and prints the sum as 83.4 %; it is 83.75 %.
 
 # %%
-agreement = study.compare_pairs(ranked, table, top=top)
+branches = [name for name in table.index
+            if table.at[name, "unit"] == "branch-prediction" or "_br" in name]
+rows = []
+for name, by_measure in ranked.items():
+    orders = [pairs.set_index("pair")["importance"] for pairs in by_measure.values()]
+    row = {"program": name, "rank correlation": orders[0].corr(orders[1], method="spearman")}
+    for measure, title in MEASURES.items():
+        pairs = by_measure[measure]
+        row[f"dominant pair, {title}"] = pairs["label"].iloc[0]
+        row[f"its share, {title} [%]"] = pairs["importance"].iloc[0]
+        without = involved_share(pairs, branches, n=top)["none"]
+        row[f"with branch, {title} [%]"] = 100 - without
+    rows.append(row)
+agreement = pd.DataFrame(rows)
 results.table(agreement, "agreement",
               "**Table.** Rank correlation of H and the residual variance over all pairs; by each "
               "measure the dominant pair, its share, and the share of the first pairs with a "
@@ -208,7 +265,7 @@ results.table(agreement, "agreement",
 # %%
 of_paper = study.of_suites(asked, ["HiBench", "CloudSuite 3.0"])
 own = agreement.set_index("program").loc[of_paper]
-for measure in study.MEASURES.values() if of_paper else ():
+for measure in MEASURES.values() if of_paper else ():
     results.number(f"pairs among the first with a branch event, by {measure}",
                    own[f"with branch, {measure} [%]"].mean(), "%",
                    paper=counterminer["branch_share_percent"] if "Eq. 12" in measure else None,
@@ -219,13 +276,21 @@ if agreement["rank correlation"].notna().any():  # a single pair has no order
     results.number("rank correlation of H and the residual variance, mean",
                    agreement["rank correlation"].mean(),
                    note="1: the same order, 0: none in common")
-planted_first = planted.set_index("measure")["planted first"]
-for measure, title in study.MEASURES.items():
-    results.number(f"planted pairs found by {title}", planted_first[measure],
-                   f"of {n_planted} data sets",
+for row in planted.itertuples():
+    results.number(f"planted pairs found by {row.measure}", row[2], f"of {n_planted} data sets",
                    note="synthetic")
+
+# %%
 for name in programs:
-    display(results.finding(study.say_pairs(ranked[name]), program=name))
+    by_h, other = (ranked[name][measure] for measure in ("h_statistic", "residual_variance"))
+    first = "; ".join(f"`{pair.event_a}` with `{pair.event_b}` ({pair.importance:.0f} % of all "
+                      "pair effects)" for pair in by_h.head(2).itertuples())
+    place = list(other["pair"]).index(by_h["pair"].iloc[0]) + 1
+    sure = (f"by the residual variance of the same model the first of them comes at place {place} "
+            f"of {len(other)}; where the two disagree, a pair is a hint to follow up, no more")
+    text = f"What acts together: {first}, by Friedman's H. How sure: {sure}."
+    single = f"The model keeps two events, {first.partition(' (')[0]}: one pair has no ranking."
+    display(results.finding(text if len(by_h) > 1 else single, program=name))
 for name, pairs in together.items():
     error = cluster_errors.loc[name]
     best = error[["alone", "sum"]].min()

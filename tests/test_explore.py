@@ -16,6 +16,7 @@ from cmlib import experiments as study
 from cmlib.clean import accuracy
 from cmlib.errors import NothingRecordedError
 from cmlib.explore.panel import dropdown, event_options, offer, slider
+from cmlib.interact import rank_pairs
 from cmlib.interact.dependence import pair_surface
 from cmlib.io import events
 from cmlib.rank import stability
@@ -96,7 +97,13 @@ def modelled():
         )
         kept = data.X[refined[name].events]
         draws[name] = stability.draw_importances(kept, data.ipc, seeds=range(3), boosting=SMALL)
-        ranked[name] = study.pairs((matrices[name], refined[name]), table=TABLE, n_events=5)
+        first, model = refined[name].events[:5], refined[name].model
+        ranked[name] = {
+            measure: rank_pairs(data.X, data.ipc, first, method=measure, fitted=model).assign(
+                label=lambda pairs: pairs["event_a"] + "-" + pairs["event_b"]
+            )
+            for measure in ("h_statistic", "residual_variance", "printed")
+        }
     return SimpleNamespace(matrices=matrices, refined=refined, draws=draws, ranked=ranked)
 
 

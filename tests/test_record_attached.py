@@ -16,6 +16,7 @@ from click.testing import CliRunner
 
 from cmlib.cli import main
 from cmlib.collect import machine, record
+from cmlib.collect.machine.lock import counters_lock
 from cmlib.collect.record import attached
 from cmlib.collect.record import attached as running
 from cmlib.collect.workloads.server import Server
@@ -183,7 +184,8 @@ def test_killed_it_leaves_no_perf_and_a_service_that_goes_on(data):
             recorder.kill()
         assert wait_until(lambda: not processes(perf))
         assert asleep.poll() is None
-    assert metadata(data) == {}
+    with counters_lock("another", wait=True):  # it ends only when the last of them has let go
+        assert metadata(data) == {}
 
 
 def test_events_that_do_not_fit_take_turns_and_one_is_counted_twice(fake_perf, data):

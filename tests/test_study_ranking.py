@@ -1,4 +1,4 @@
-"""Refinements of the study: kept as they are, and their errors told beside the mean's."""
+"""Refinements that are read from the cache are those that were computed."""
 
 import numpy as np
 import pandas as pd
@@ -38,13 +38,3 @@ def test_a_refinement_that_was_kept_is_the_one_that_was_computed(data, refined):
         np.testing.assert_array_equal(
             found.model.predict(data.X[columns]), expected.model.predict(data.X[columns])
         )
-
-
-def test_errors_stand_beside_those_of_the_mean_on_the_same_rows(refined):
-    one = refined[0]
-    row = study.chosen_errors({"p": one}).loc["p"]
-    assert row["their mean"] == one.baselines["blocks_mean"] and row["its mean"] == one.baselines["mean"]
-    assert row["nested blocks"] == one.nested_error and row["blocks"] == one.history["blocks_error"].min()
-    assert row["fewest"] <= row["most"] and row["kept"] == len(one.events)
-    assert (row["all"], row["few"]) == (12, 3)
-    assert row["blocks, all"] == one.history["blocks_error"].iloc[0]

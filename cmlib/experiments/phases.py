@@ -15,24 +15,24 @@ def with_phases(rows):
     }
 
 
-def say_phases(series):
+def describe_phases(series):
     """Into which phases a series falls."""
     phases = find_phases(series)
     if len(phases) == 1:
         return ""
     end = _million_instructions if series.index.name == "million_instructions" else "{:.0f} s".format
-    named = [f"{say_value(row.level)} up to {end(row.end)}" for row in phases.head(_NAMED).itertuples()]
+    named = [f"{round_to_three(row.level)} up to {end(row.end)}" for row in phases.head(_NAMED).itertuples()]
     further = f" and {len(phases) - _NAMED} more" if len(phases) > _NAMED else ""
     return f"in {len(phases)} phases: {', '.join(named)}{further}"
 
 
-def say_value(value):
+def round_to_three(value):
     """A number with three digits that count, without an exponent where it is large."""
     return f"{float(f'{value:.3g}'):,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
 def _million_instructions(millions):
-    return f"{say_value(millions)} million instructions"
+    return f"{round_to_three(millions)} million instructions"
 
 
 def _levels(series):

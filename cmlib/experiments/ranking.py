@@ -31,29 +31,6 @@ def refine(data, *, step=10, test_share=0.2, seed=0):
     return _refinement(computed, data, seed)
 
 
-def chosen_errors(refined):
-    """Errors of the models that were kept, each beside that of the mean."""
-    rows = {}
-    for program, one in refined.items():
-        errors, first, last = one.errors, one.history.iloc[0], one.history.iloc[-1]
-        rows[program] = {
-            "kept": int(errors["n_events"]),
-            "random share": errors["error"],
-            "its mean": errors["mean_baseline"],
-            "blocks": errors["blocks_error"],
-            "nested blocks": one.nested_error,
-            "their mean": errors["blocks_mean_baseline"],
-            "fewest": one.nested["n_events"].min(),
-            "most": one.nested["n_events"].max(),
-            "all": first["n_events"],
-            "blocks, all": first["blocks_error"],
-            "few": last["n_events"],
-            "blocks, few": last["blocks_error"],
-        }
-    counts = dict.fromkeys(["kept", "fewest", "most", "all", "few"], "Int64")
-    return pd.DataFrame(rows).T.rename_axis("program").astype(counts)
-
-
 def core_errors(data, *, seed=0):
     """Errors of one model of all columns, beside predictions that look at no event."""
     options = {"step": data.X.shape[1], "seed": seed} | _of_target(data)

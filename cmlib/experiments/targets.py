@@ -150,11 +150,6 @@ def say_chosen(url, program, target):
     return say_charged(target.event, charged_shares(url, runs["run_id"]), possible_targets(url, runs))
 
 
-def of_its_mean(target):
-    """What errors of a target are shares of, if not of each value: added to a number in percent."""
-    return "" if target == IPC else " of its mean"
-
-
 def _simulated(runs):
     return VALGRIND in set(runs["source"])
 
