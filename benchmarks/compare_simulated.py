@@ -2,10 +2,14 @@
 
     python benchmarks/compare_simulated.py --same 200 --planted 20
 
-compares a C program with itself, with versions of 1 % more instructions in one of three functions, and with
-versions of 5 % more modelled misses at the same number of instructions, each time with another input.
+compares a C program with a copy of another name, on two sizes of caches in turn; with versions of 1 % more
+instructions in one of three functions; and with versions of 5 % more modelled misses, or of worse locality, at as many
+instructions; each time with another input. `layout` is a program of hash tables, with the same input under a
+longer name, so that its tables lie elsewhere.
 """
 
+import random
+import shutil
 import subprocess
 import tempfile
 import time
@@ -37,6 +41,8 @@ int main(int count, char **words) {
 FUNCTIONS = ("sum", "mix", "fill")
 # Instructions of one turn of each loop, at -O1 of gcc 12; the share planted is told from the counts.
 TURN = {"sum": 5, "mix": 9, "fill": 5}
+CACHES = ({}, {"I1": "16K,4,64", "D1": "16K,4,64", "LL": "256K,8,64"})
+COUNT_WORDS = "'{s[substr($1, 1, 5)]++} END {for (k in s) n++; print n}'"
 
 
 @click.command()
@@ -48,7 +54,7 @@ def main(same, planted):
         program = Path(folder, "work")
         command = ["cc", "-O1", "-g", "-x", "c", "-", "-o", program]
         subprocess.run(command, input=SOURCE, text=True, check=True)
-        kinds = {"same": same, "instructions": planted, "misses": planted}
+        kinds = dict.fromkeys(["instructions", "misses", "locality", "layout"], planted) | {"same": same}
         for kind, times in kinds.items():
             began, rows = time.monotonic(), [_compared(program, kind, number) for number in range(times)]
             verdicts = {
@@ -56,30 +62,47 @@ def main(same, planted):
             }
             ratios = sorted(row[2] for row in rows)
             named = sum(row[1] for row in rows)
-            told = f"{ratios[0]:.5f} to {ratios[-1]:.5f} times" if rows else ""
+            told = f"estimate {ratios[0]:.5f} to {ratios[-1]:.5f} times" if rows else ""
             seconds = (time.monotonic() - began) / max(len(rows), 1)
             click.echo(f"{kind}: {verdicts}, function named in {named}, {told}, {seconds:.1f} s each")
 
 
 def _compared(program, kind, number):
     """Verdict, whether the planted function is named first, and the ratio of what was planted."""
-    turns = [100_000 + 7_000 * (number % 13), 90_000 + 3_000 * (number % 11), 80_000 + 5_000 * (number % 7)]
-    reach = [120_000, 60_000 + 1_000 * (number % 17)]
-    old = [*turns, *reach]
-    new, planted, event = list(old), None, "sim.instructions"
-    if kind == "instructions":
-        planted = FUNCTIONS[number % 3]
-        at = FUNCTIONS.index(planted)
-        total = sum(turns[k] * TURN[name] for k, name in enumerate(FUNCTIONS)) + 9 * reach[0] + 120_000
-        new[at] += round(0.01 * total / TURN[planted])
-    if kind == "misses":
-        planted, event = "reach", "sim.l1d_load_misses"
-        new[4] = round(1.05 * new[4]) + 60  # of the program's misses, those of the loader among them
-    commands = (" ".join([str(program), *map(str, arguments)]) for arguments in (old, new))
-    told = compare_simulated(*commands, tell=lambda text: None)
+    caches, planted, event = CACHES[number % 2], None, "sim.instructions"
+    if kind == "layout":
+        commands = [f"awk {COUNT_WORDS} {file}" for file in _inputs(program.parent, number)]
+    else:
+        old = [100_000 + 7_000 * (number % 13), 90_000 + 3_000 * (number % 11), 80_000 + 5_000 * (number % 7)]
+        old += [120_000, 60_000 + 1_000 * (number % 17)]
+        new, copy = list(old), program
+        if kind == "same":
+            copy = shutil.copy(program, program.with_name("a-copy-of-a-longer-name"))
+        if kind == "instructions":
+            planted = FUNCTIONS[number % 3]
+            at = FUNCTIONS.index(planted)
+            total = sum(old[k] * TURN[name] for k, name in enumerate(FUNCTIONS)) + 9 * old[3] + 120_000
+            new[at] += round(0.01 * total / TURN[planted])
+        if kind in ("misses", "locality"):
+            planted, event = "reach", "sim.l1d_load_misses"
+            if kind == "locality":
+                old[4], new[4] = 2_000, 3_000 + 1_500 * number  # of the same number of steps
+            else:
+                new[4] = round(1.05 * new[4]) + 60  # of the program's misses, those of the loader among them
+        commands = [" ".join(map(str, words)) for words in ([program, *old], [copy, *new])]
+    told = compare_simulated(*commands, caches=caches, tell=lambda text: None)
     causes = [cause["function"] for cause in told["counters"]["causes"] if cause["counter"] == event]
-    row = next(row for row in told["counts"] if row["event"] == event)
-    return told["verdict"], causes[:1] == [planted], row["ratio"]
+    return told["verdict"], causes[:1] == [planted], told["cycle_estimate_ratio"]
+
+
+def _inputs(folder, number):
+    """One text under a short and a long name."""
+    files = folder / "in", folder / f"the-same-input-of-number-{'x' * (number + 1)}"
+    numbers = random.Random(number)
+    for file in files:
+        file.write_text("".join(f"{numbers.random()}\n" for _ in range(10_000)))
+        numbers.seed(number)
+    return files
 
 
 if __name__ == "__main__":

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from cmlib.anomaly.counts import blame, judge_counts
+from cmlib.anomaly.counts import blame, judge_counts, judge_estimate
 from cmlib.cli import main
 from cmlib.collect.compare.simulated import compare_simulated
 from cmlib.errors import CmlibError
@@ -50,6 +50,36 @@ def test_a_change_is_told_by_its_kind_and_its_cost(event, change):
     expected = ("more" if change > 0 else "fewer") if relevant else "no change"
     assert verdict[event] == expected
     assert (verdict.drop(event) == "no change").all()
+
+
+@given(st.floats(-0.05, 0.05), st.floats(-0.5, 2.0), st.floats(0, 0.02))
+def test_the_verdict_is_that_of_instructions_or_of_the_estimate(work, misses, apart):
+    """The rules, spelled out; runs of the old version are `apart` in their misses."""
+    table = events.simulated_events()
+    new, old = TYPICAL.copy(), runs(TYPICAL)
+    new["sim.instructions"] *= 1 + work
+    new["sim.ll_load_misses"] *= 1 + misses
+    old.loc[1, "sim.ll_load_misses"] *= 1 + apart
+    new = runs(new)
+    verdict, ratio, by_misses, threshold = judge_estimate(
+        judge_counts(old, new, table), old, new, table["weight"]
+    )
+    cycles = [events.cycle_estimate(frame) for frame in (old, new)]
+    noise = 5 * (cycles[0].max() / cycles[0].min() - 1)
+    assert ratio == pytest.approx(cycles[1].mean() / cycles[0].mean()) and threshold == pytest.approx(
+        max(0.05, noise)
+    )
+    added = 100 * (new["sim.ll_load_misses"].mean() - old["sim.ll_load_misses"].mean()) / cycles[0].mean()
+    assert by_misses == pytest.approx(added)
+    assume(
+        all(abs(gap) > 1e-9 for gap in (abs(work) - 0.005, ratio - 1 - threshold, added - max(0.02, noise)))
+    )
+    if work >= 0.005 or ratio - 1 >= threshold:
+        assert verdict == "slower"
+    elif added >= max(0.02, noise):
+        assert verdict == "may be slower"
+    else:
+        assert verdict == ("faster" if work <= -0.005 else "same")
 
 
 @given(st.lists(st.integers(0, 3), min_size=4, max_size=4))
@@ -125,7 +155,7 @@ def test_a_program_is_no_anomaly_of_itself_and_json_says_what_hardware_says(vers
         main, ["compare", "--simulate", "--json", "--any-change", versions[0], versions[0]]
     )
     found = json.loads(done.stdout)
-    assert done.exit_code == 0 and found["verdict"] == "no change" and found["counters"]["causes"] == []
+    assert done.exit_code == 0 and found["verdict"] == "same" and found["counters"]["causes"] == []
     of_hardware = {
         "schema",
         "verdict",
@@ -141,8 +171,27 @@ def test_a_program_is_no_anomaly_of_itself_and_json_says_what_hardware_says(vers
     assert of_hardware | {"source", "counters", "changed_functions"} <= found.keys()
     documented = set(re.findall(r"`([\w.]+)`", (ROOT / "docs/compare.md").read_text(encoding="utf-8")))
     keys = {*found, *found["counts"][0], *found["old"], *found["simulator"]}
-    assert keys | {"rules.smallest_modelled_change"} <= documented
+    assert keys | {"rules.smallest_modelled_change", "rules.smallest_estimated_change"} <= documented
     assert found["source"] == "valgrind" and {row["ratio"] for row in found["counts"]} == {1.0}
+
+
+@needs_valgrind
+@pytest.mark.parametrize(("reached", "verdict", "code"), [(3_000, "may be slower", 0), (60_000, "slower", 1)])
+def test_worse_locality_at_equal_instructions_is_named(tmp_path, reached, verdict, code):
+    walk = "for (long i = 0; i < 120000; i++) sum += table[i * 8 & -(i < reached) & 0x3ffff];"
+    source = f"""#include <stdlib.h>
+volatile long table[1 << 18], sum;
+__attribute__((noinline)) void walk(long reached) {{ {walk} }}
+int main(int count, char **words) {{ walk(atol(words[1])); return 0; }}"""
+    program = build(tmp_path, name="far", source=source)
+    versions = f"{program} 2000", f"{program} {reached}"
+    done = CliRunner().invoke(main, ["compare", "--simulate", "--json", *versions])
+    found = json.loads(done.stdout)
+    assert (found["verdict"], found["anomaly"], done.exit_code) == (verdict, code == 1, code)
+    assert found["counts"][0]["ratio"] == pytest.approx(1, abs=1e-4) and found["cycles_by_misses"] >= 0.02
+    assert {cause["function"] for cause in found["counters"]["causes"]} == {"walk"}
+    strict = CliRunner().invoke(main, ["compare", "--simulate", "--any-change", *versions])
+    assert strict.exit_code == 1 and strict.stdout.lower().split(":")[0].endswith(verdict)
 
 
 @needs_valgrind

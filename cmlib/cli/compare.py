@@ -15,6 +15,8 @@ _VERDICTS = {
     "faster": "changed, faster",
     "counters differ": "changed, counters differ",
     "no change": "no change",
+    "may be slower": "MAY BE SLOWER",
+    "same": "same",
 }
 
 
@@ -111,12 +113,15 @@ def simulated_as_text(comparison):
             if cause["counter"] == row["event"]:
                 much = "new" if cause["times_usual"] is None else f"{cause['times_usual']:.4g} times"
                 yield f"    {cause['function']} ({cause['location']}): {much}, {cause['share']:.0%} of the change"
-    yield f"  estimated cycles (Ir + 10 L1m + 100 LLm + 10 Bm): {comparison['cycle_estimate_ratio']:.4f} times"
+    yield (
+        f"  estimated cycles (Ir + 10 L1m + 100 LLm + 10 Bm): {comparison['cycle_estimate_ratio']:.4f} times, of which "
+        f"misses and mispredictions {100 * comparison['cycles_by_misses']:+.2f} %"
+    )
     yield from _changed(comparison["changed_functions"])
     yield (
-        f"rules: told are changes of exact counts from {100 * rules['smallest_change']:.3g} %, and of modelled "
-        f"ones from {100 * rules['smallest_modelled_change']:.3g} % if they come to 0.1 % of the estimated "
-        "cycles; the verdict is that of instructions"
+        f"rules: slower from {100 * rules['smallest_change']:.3g} % more instructions or "
+        f"{100 * rules['smallest_estimated_change']:.3g} % more estimated cycles; may be slower where misses add "
+        f"{100 * rules['smallest_modelled_change']:.3g} % to these"
     )
     if not comparison["settled"]:
         worst = next(row for row in comparison["counts"] if row["event"] == "sim.instructions")
@@ -202,7 +207,8 @@ def compare(context, old, new, any_change, old_source, new_source, as_json, simu
         _print_json(comparison)
     else:
         click.echo("\n".join(lines(comparison)))
-    alarming = comparison["anomaly"] or (any_change and comparison["verdict"] != "no change")
+    changed = comparison["verdict"] not in ("no change", "same") or comparison["counters"]["differ"]
+    alarming = comparison["anomaly"] or (any_change and changed)
     context.exit(int(alarming))
 
 

@@ -9,16 +9,16 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from cmlib.anomaly.counts import blame, judge_counts, spread
-from cmlib.anomaly.speed import FASTER, NO_CHANGE, SLOWER
-from cmlib.collect.compare.programs import COUNTERS, SCHEMA, changed_in
+from cmlib.anomaly.counts import blame, judge_counts, judge_estimate, spread
+from cmlib.anomaly.speed import NO_CHANGE, SLOWER
+from cmlib.collect.compare.programs import SCHEMA, changed_in
 from cmlib.collect.simulate import read_functions, read_parts
 from cmlib.collect.simulate.recording import estimate_cost, say_cost
 from cmlib.collect.simulate.valgrind import cache_options, simulate
 from cmlib.errors import CmlibError
 from cmlib.io.archive.runs import VALGRIND
 from cmlib.io.callgrind import REPEATS, as_events, display_name
-from cmlib.io.events import cycle_estimate, simulated_events
+from cmlib.io.events import simulated_events
 
 INSTRUCTIONS = "sim.instructions"
 _TRIED_S = 20
@@ -47,7 +47,7 @@ def compare_simulated(
     tell=print,
     progress=lambda: None,
 ):
-    """Simulate two versions, and judge the new one by its instructions; modelled misses stand beside."""
+    """Simulate two versions, and judge the new one by its instructions, and by what modelled misses add."""
     changed = changed_in(*sources) if sources else []
     options = cache_options(caches or {})
     for name in (old, new):
@@ -101,15 +101,12 @@ def _by_function(texts):
     return counts.assign(file=files)
 
 
-def _verdict(tests):
-    found = tests.set_index("event")["verdict"]
-    told = {"more": SLOWER, "fewer": FASTER}.get(found[INSTRUCTIONS])
-    return told or (COUNTERS if (found != NO_CHANGE).any() else NO_CHANGE)
-
-
 def _report(versions, tests, changed, smallest, smallest_modelled):
-    verdict = _verdict(tests)
     old, new = versions["old"], versions["new"]
+    weight = simulated_events()["weight"]
+    verdict, ratio, by_misses, threshold = judge_estimate(
+        tests, old.runs, new.runs, weight, smallest_modelled
+    )
     causes = [
         {
             "counter": test.event,
@@ -139,6 +136,7 @@ def _report(versions, tests, changed, smallest, smallest_modelled):
             "alpha": None,
             "smallest_change": smallest,
             "smallest_modelled_change": smallest_modelled,
+            "smallest_estimated_change": threshold,
             "correction": None,
             "tests": len(rows),
             "looks": 1,
@@ -148,9 +146,8 @@ def _report(versions, tests, changed, smallest, smallest_modelled):
         "new": {"name": new.name, "runs": len(new.runs)},
         "times": [],
         "counts": rows,
-        "cycle_estimate_ratio": float(
-            cycle_estimate(new.runs.mean()) / max(cycle_estimate(old.runs.mean()), 1.0)
-        ),
+        "cycle_estimate_ratio": ratio,
+        "cycles_by_misses": by_misses,
         "counters": {
             "counted_per": "run",
             "differ": any(row["verdict"] != NO_CHANGE for row in rows),
