@@ -125,12 +125,13 @@ def test_the_command_runs_once_and_shows_what_is_kept(tmp_path, monkeypatch):
     done = CliRunner().invoke(main, ["diagnose", *options, "--", program, "1000000"])
     assert done.exit_code == 0 and "Simulated by Valgrind" in done.stdout
     # `fill` misses with every store, and `sum` never once its table is there; they take turns, twice.
-    assert re.search(r"first-level data misses: fill (9\d|100) %.*\n.*: sum (9\d|100) %", done.stdout)
+    assert "\n\nfirst-level data misses 100 % of the estimated cycles (fill, sum)\n" in done.stdout
+    assert re.search(r"first-level data misses: fill (9\d|100) %", done.stdout)
+    assert re.search(r": sum (9\d|100) %", done.stdout)
     assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
     again = CliRunner().invoke(main, ["diagnose", "--simulate", "--recorded", "app"])
     assert again.exit_code == 0
-    table = [line for line in done.stdout.splitlines() if " %  " in line]
-    assert table == [line for line in again.stdout.splitlines() if " %  " in line] and len(table) >= 3
+    assert done.stdout.split("Simulated by")[1].rpartition("\n\n")[0] in again.stdout
     without = CliRunner().invoke(main, ["diagnose", "--simulate", "--", program, "20000"])
     assert without.exit_code == 0 and "50 to 100 times" in without.stderr
 
@@ -143,14 +144,72 @@ def test_what_is_not_recorded_is_told(tmp_path, monkeypatch):
     assert done.exit_code == 2 and "belongs to --simulate" in done.stderr
 
 
-def test_a_class_is_explained_by_what_a_simulation_tells():
-    phases = pd.DataFrame({"label": ["mispredictions", "instructions only"], "class": ["P_CPU", ""]})
+def test_a_class_is_explained_by_what_a_simulation_tells_and_a_healthy_one_not_at_all():
+    phases = pd.DataFrame(
+        {
+            "label": ["mispredictions", "instructions only", "data misses in order"],
+            "class": ["P_CPU", "", "N"],
+        }
+    )
     told = {name: meaning for name, meaning, _ in explain_simulated(phases)}
-    assert list(told) == ["mispredictions", "instructions only", "P_CPU"]
-    assert told["P_CPU"] == told["mispredictions"]
+    assert list(told) == ["P_CPU", "instructions only"] and told["P_CPU"] == advice("mispredictions")[0]
 
 
 def test_phases_have_a_class_where_streams_are_prefetched():
     assert set(simulated_profile(GOLDEN).phases["class"]) == {""}
     classes = simulated_profile(GOLDEN, prefetched=True).phases["class"]
     assert set(classes) <= {"N", "P_CPU", "P_Mem_M", "P_Mem_L2/L3"} and len(classes)
+
+
+def test_phases_that_are_alike_are_put_together():
+    profile = simulated_profile(GOLDEN)
+    for together in (profile.kinds, profile.classes):
+        assert together["share"].sum() == pytest.approx(1) and together["n_phases"].sum() == len(
+            profile.phases
+        )
+        assert together["share"].is_monotonic_decreasing
+    assert not profile.kinds.duplicated(["class", "label", "main"]).any()
+
+
+_TURNS = """#include <stdlib.h>
+#define APART __attribute__((noinline)) static
+static volatile long table[1 << 20], sink;
+%s
+int main(void) { for (int turn = 0; turn < 12; turn++) { %s } return 0; }"""
+
+
+@pytest.mark.needs("cc", "valgrind")
+def test_many_phases_are_summed_up_first(tmp_path):
+    """Fourteen functions that work for some intervals each, twelve times: 120 phases and more."""
+    names = [f"part{number}" for number in range(14)]
+    functions = "\n".join(
+        f"APART void {name}(void) {{ for (long i = 0; i < 40000; i++) "
+        + ("table[(i * 7919 * 8) & 0xfffff] = i; }" if number % 2 else "sink += table[i & 63]; }")
+        for number, name in enumerate(names)
+    )
+    program = build(
+        tmp_path, name="turns", source=_TURNS % (functions, " ".join(f"{name}();" for name in names))
+    )
+    page = tmp_path / "page.html"
+    options = ["--simulate", "--every-blocks", "20000", "--html", str(page), "--cache-ll", "256K,8,64"]
+    done = CliRunner().invoke(main, ["diagnose", *options, "--", program])
+    table = re.findall(r"^ +[\d.]+ % +\d+ +[\d.]+ +[\d.]+  .*$", done.stdout, re.MULTILINE)
+    assert done.exit_code == 0 and len(table) == 10
+    assert re.search(r"^ +[\d.]+ %  in \d+ other kinds of phases$", done.stdout, re.MULTILINE)
+    assert re.search(r"\n\nP_Mem_M \d\d % of the estimated cycles \((part\d+, )*part\d+\)\n", done.stdout)
+    assert len(re.findall("<tr><td class=.n.>", page.read_text(encoding="utf-8"))) == 10
+    assert page.read_text(encoding="utf-8").index("of the estimated cycles (part") < page.read_text().index(
+        "Phases"
+    )
+
+
+@pytest.mark.needs("cc", "valgrind")
+@pytest.mark.parametrize(("step", "expected"), [("i * 8", "N"), ("(i * 7919 * 8)", "P_Mem_M")])
+def test_a_stream_is_healthy_and_scattered_accesses_are_not(tmp_path, step, expected):
+    """A value a line, in order or scattered, of 8 MB in a last level of 256 KiB."""
+    walk = f"APART void walk(void) {{ for (long i = 0; i < 131072; i++) sink += table[{step} & 0xfffff]; }}"
+    program = build(tmp_path, name="walk", source=_TURNS % (walk, "walk();"))
+    options = ["--simulate", "--every-blocks", "100000", "--cache-ll", "256K,8,64"]
+    done = CliRunner().invoke(main, ["diagnose", *options, "--", program])
+    assert re.search(rf"\n\n{expected} (9\d|100) % of the estimated cycles \(walk\)", done.stdout)
+    assert ("→" in done.stdout) == (expected != "N")

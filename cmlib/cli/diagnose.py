@@ -62,28 +62,34 @@ def _simulated(command, recorded, html, *, keep, every_blocks, caches):
     from cmlib.collect.simulate import record_simulated
     from cmlib.experiments.diagnosis import explain_simulated, simulated_profile, simulated_text
     from cmlib.io.archive import write_whole
-    from cmlib.report.diagnosis import SIMULATED, simulated_page
+    from cmlib.report.diagnosis import MOST_KINDS, SIMULATED, left_out, simulated_page, summary
 
     if keep:
         once = {"passes": 1, "levels": 2, "every_blocks": every_blocks or EVERY_BLOCKS, "caches": caches}
         record_simulated(keep, command, prefetch=True, say=lambda text: click.echo(text, err=True), **once)
     if name := recorded or keep:
-        text, prefetched = simulated_text(name)
+        run = simulated_text(name)
     else:
         click.echo(_TAKES, err=True)
         with _progress(command[0]) as bar:
             how = {"progress": lambda done: bar.update(done - bar.n), "every_blocks": every_blocks}
-            text, prefetched = simulate_once(command, caches=caches, **how), True
-    title, profile = recorded or shlex.join(command), simulated_profile(text, prefetched)
+            run = simulate_once(command, caches=caches, **how)
+    title, profile = recorded or shlex.join(command), simulated_profile(*run)
     click.echo(f"{title}: {profile.about}\n{click.wrap_text(SIMULATED, 110)}\n")
-    click.echo("      from        to    cycles  class        what stands out, and functions by their share")
-    for phase in profile.phases.to_dict("records"):
+    for line in summary(profile):
+        click.secho(line, bold=True)
+    click.echo(
+        "\n   cycles  phases      from        to  class        what stands out, and functions by their share"
+    )
+    for kind in profile.kinds.head(MOST_KINDS).to_dict("records"):
         click.echo(
-            f"{phase['start']:10.3f}{phase['end']:10.3f}{100 * phase['share']:8.1f} %  {phase['class'] or '–':<12} "
-            f"{click.style(phase['label'], bold=True)}: {phase['functions']}"
+            f"{100 * kind['share']:7.1f} %{kind['n_phases']:8d}{kind['start']:10.3f}{kind['end']:10.3f}  "
+            f"{kind['class'] or '–':<12} {click.style(kind['label'], bold=True)}: {kind['functions']}"
         )
-    click.echo("\nfrom, to: 10⁹ instructions; cycles: share of KCachegrind's estimate, none were counted\n")
-    for label, meaning, remedy in explain_simulated(profile.phases):
+    if left := left_out(profile):
+        click.echo(left)
+    click.echo("\ncycles: share of KCachegrind's estimate, none were counted; from, to: 10⁹ instructions\n")
+    for label, meaning, remedy in explain_simulated(profile.kinds):
         click.echo(f"{click.style(label, bold=True)}: {meaning}")
         click.echo(click.wrap_text(remedy, 100, "  → ", "    "))
     if html:

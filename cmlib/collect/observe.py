@@ -73,11 +73,12 @@ def observed(name):
 
 
 def simulate_once(command, *, caches=None, every_blocks=None, progress=lambda done: None):
-    """Simulate one run of a command, with streams prefetched; what Callgrind wrote."""
+    """Simulate one run of a command, with streams prefetched; what Callgrind wrote, and lines that were in order."""
     with tempfile.TemporaryDirectory(prefix="cmlib-") as folder:
         options = cache_options(caches or {}, prefetch=True)
         how = {"every_blocks": every_blocks or EVERY_BLOCKS, "options": options, "progress": progress}
-        return simulate(command, Path(folder), **how).raw.decode(errors="replace")
+        outcome = simulate(command, Path(folder), **how)
+        return outcome.raw.decode(errors="replace"), True, outcome.in_order
 
 
 def _check_machine(trained_on):

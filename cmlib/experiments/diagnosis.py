@@ -1,5 +1,6 @@
 """What a program does slice by slice, and what a simulated one does phase by phase."""
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,15 +12,17 @@ from cmlib.collect.simulate import read_parts
 from cmlib.collect.workloads.micro.selection import COMMAND
 from cmlib.errors import NothingRecordedError, UnfitRecordingError
 from cmlib.experiments.commands import command_to_diagnose, is_prefetched
-from cmlib.experiments.fingerprint import SLICE_S, rates_of_one_run, train_for_one_run
+from cmlib.experiments.fingerprint import HEALTHY, SLICE_S, rates_of_one_run, train_for_one_run
 from cmlib.fingerprint.diagnosis import advice, label_slices, phases
-from cmlib.fingerprint.phases import simulated_phases
+from cmlib.fingerprint.phases import IN_ORDER, simulated_phases
 from cmlib.io.archive.programs import read_raw
 from cmlib.io.archive.runs import VALGRIND, source_of
 from cmlib.io.callgrind import display_name, read_intervals
 from cmlib.io.events import cycle_estimate, simulated_events
 
 _FUNCTIONS_NAMED, _LEAST_SHARE = 3, 0.05
+_LINE = re.compile(r"([0-9]+) B,[^,]*$")
+_CACHED = "P_Mem_L2/L3"
 # Of what limits a core, a simulation tells mispredictions only.
 _OF_CLASS = {"P_CPU": "mispredictions"}
 
@@ -36,10 +39,13 @@ class Profile:
 
 @dataclass(frozen=True)
 class SimulatedProfile:
-    """What a program does, phase by phase, by simulated counts."""
+    """What a program does by simulated counts: phase by phase; by kinds of phases, those alike put together; and by
+    class, or by what stands out where there is none, the largest share of the estimated cycles first."""
 
     counts: pd.DataFrame
     phases: pd.DataFrame
+    kinds: pd.DataFrame
+    classes: pd.DataFrame
     about: str
 
 
@@ -116,49 +122,95 @@ def first_simulated(name):
 
 
 def simulated_text(name):
-    """The first simulated run of a program as Callgrind wrote it, and whether streams were prefetched."""
+    """The first simulated run of a program as Callgrind wrote it, whether streams were prefetched, and how many lines
+    of them there were (None if that was not noted)."""
     if not (found := first_simulated(name)):
         raise NothingRecordedError(
             f"no simulated run of {name!r} is recorded: run `cmlib record {name} --simulate -- COMMAND`."
         )
     run, meta = found
-    return read_raw(places.recordings_dir() / name, run).decode(errors="replace"), is_prefetched(meta)
+    text = read_raw(places.recordings_dir() / name, run).decode(errors="replace")
+    return text, is_prefetched(meta), meta["simulator"].get("in_order")
 
 
-def simulated_profile(text, prefetched=False):
+def simulated_profile(text, prefetched=False, in_order=None):
     """Phases of a simulated run, the functions of each, and its class."""
     counts, functions = read_intervals(text)
     found = simulated_phases(counts, simulated_events()["weight"])
-    named = [_functions(functions.loc[phase.first : phase.last]) for phase in found.itertuples()]
-    classes = _classes(counts, found) if prefetched else ""
+    of_phase = np.repeat(np.arange(len(found)), found["last"] - found["first"] + 1)
+    by_phase = counts.groupby(of_phase).sum()
+    names = map(display_name, *map(functions.index.get_level_values, ("function", "object")))
+    placed = [of_phase[functions.index.get_level_values("interval")], list(names)]
+    cycles = cycle_estimate(functions).groupby(placed).sum().unstack(fill_value=0.0)
     parts = read_parts(text)
+    found = found.assign(functions=_functions(cycles), main=cycles.idxmax(axis=1))
+    found["class"] = _classes(by_phase) if prefetched else ""
+    if in_order:
+        lines = in_order * _line(parts.caches["LL"]) / _line(parts.caches["D1"])
+        found = _without_streams(
+            found, by_phase[["sim.l1d_load_misses", "sim.l1d_store_misses"]].sum(axis=1), lines
+        )
+    kinds = _together(found, cycles, ["class", "label", "main"])
+    classes = _together(
+        found.assign(name=found["class"].where(found["class"] != "", found["label"])), cycles, ["name"]
+    )
     caches = "; ".join(f"{name} {shape}" for name, shape in parts.caches.items())
     about = (
         f"Simulated by Valgrind's Callgrind {parts.version}, {counts['sim.instructions'].sum():,.0f} instructions in "
         f"{len(counts)} intervals. Caches: {caches}."
     )
-    return SimulatedProfile(counts, found.assign(**{"functions": named, "class": classes}), about)
+    return SimulatedProfile(counts, found, kinds, classes, about)
 
 
 def explain_simulated(found):
-    """What labels and classes of phases mean, and what a programmer can do: a list of (name, meaning, remedy)."""
-    labels, classes = found["label"].unique(), [name for name in found["class"].unique() if name]
-    return [(name, *advice(_OF_CLASS.get(name, name))) for name in (*labels, *classes)]
+    """What the classes of phases mean, or what stands out where there is none, and what a programmer can do."""
+    names = found["class"].where(found["class"] != "", found["label"]).unique()
+    return [(name, *advice(_OF_CLASS.get(name, name))) for name in names if name != HEALTHY]
 
 
-def _classes(counts, found):
+def _classes(counts):
     """What the tree of the micro-benchmarks says of each phase; nothing where they are not recorded."""
     try:
-        tree = train_for_one_run()
+        return train_for_one_run().predict(rates_of_one_run(counts))
     except NothingRecordedError:
         return ""
-    of_phase = np.repeat(np.arange(len(found)), found["last"] - found["first"] + 1)
-    return tree.predict(rates_of_one_run(counts.groupby(of_phase).sum()))
 
 
-def _functions(rows):
-    """Functions of some intervals, by their share of the estimated cycles."""
-    names = rows.index.get_level_values("function"), rows.index.get_level_values("object")
-    estimate = cycle_estimate(rows).groupby(list(map(display_name, *names))).sum()
-    shares = (estimate / estimate.sum()).nlargest(_FUNCTIONS_NAMED)
-    return ", ".join(f"{name} {100 * share:.0f} %" for name, share in shares.items() if share >= _LEAST_SHARE)
+def _line(cache):
+    return int(_LINE.search(cache)[1])
+
+
+def _without_streams(found, misses, lines):
+    """Phases that miss the first level are healthy where at least half of that was in order, wherever else streams
+    were: prefetched lines are known of the whole run only."""
+    kind = [found["class"], found["label"], found["main"]]
+    own = misses.groupby(kind).transform("sum")
+    streams = (found["class"] == _CACHED) & (own - (misses.sum() - lines) >= own / 2)
+    return found.assign(
+        **{"class": found["class"].mask(streams, HEALTHY), "label": found["label"].mask(streams, IN_ORDER)}
+    )
+
+
+def _together(found, cycles, by):
+    """Phases that are alike as one row, and their functions."""
+    number = found.groupby(by, sort=False).ngroup()
+    rows = found.groupby(number).agg(
+        **{name: (name, "first") for name in by},
+        start=("start", "min"),
+        end=("end", "max"),
+        n_phases=("start", "size"),
+        share=("share", "sum"),
+    )
+    return rows.assign(functions=_functions(cycles.groupby(number).sum())).sort_values(
+        "share", ascending=False
+    )
+
+
+def _functions(cycles):
+    """The first functions of each row, with their shares of its estimated cycles."""
+    shares = cycles.div(cycles.sum(axis=1), axis=0)
+    named = [row.nlargest(_FUNCTIONS_NAMED) for _, row in shares.iterrows()]
+    return [
+        ", ".join(f"{name} {100 * share:.0f} %" for name, share in row.items() if share >= _LEAST_SHARE)
+        for row in named
+    ]

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from cmlib.fingerprint.phases import NOTHING_ELSE
+from cmlib.fingerprint.phases import IN_ORDER, NOTHING_ELSE
 
 UNKNOWN_RULE = "far from all training data"
 _HEALTHY = "nothing of what the tree was trained to find"
@@ -52,6 +52,10 @@ _ADVICE = {
         "misses the simulated first-level data cache, on data that the last level holds",
         "Visit data in the order in which it lies; put fields that are used together side by side; work on blocks "
         "that fit the first level. A processor prefetches what lies in order into the first level, the model does not.",
+    ),
+    IN_ORDER: (
+        "misses the simulated first-level data cache line after line, as a processor prefetches them",
+        "Fewer bytes an element would be the next step.",
     ),
     "last-level data misses": (
         "misses the simulated last-level cache",

@@ -83,6 +83,7 @@ def _default_penalty(X):
 
 
 INSTRUCTIONS, NOTHING_ELSE = "instructions", "instructions only"
+IN_ORDER = "data misses in order"
 # What the events of KCachegrind's cycle estimate have in common; every event with a weight is in one of these.
 CONTRIBUTORS = {
     INSTRUCTIONS: ("sim.instructions",),

@@ -6,6 +6,7 @@ import re
 import jinja2
 
 from cmlib.experiments.diagnosis import explain, explain_simulated
+from cmlib.experiments.fingerprint import HEALTHY
 from cmlib.fingerprint.phases import contributions
 from cmlib.io.events import simulated_events
 from cmlib.plot.fingerprint import phase_timeline
@@ -16,6 +17,22 @@ SIMULATED = (
     "mispredictions are those of a model without speculation, and no cycles were counted. Threads "
     "ran one at a time, so that contention and waiting do not show."
 )
+MOST_KINDS = 10
+
+
+def summary(profile):
+    """Where a simulated run's estimated cycles go, a line a class."""
+    return [
+        f"{row.name} {100 * row.share:.0f} % of the estimated cycles ({re.sub(r' [0-9]+ %', '', row.functions)})"
+        + (": nothing stands out" if row.name == HEALTHY else "")
+        for row in profile.classes.itertuples(index=False)
+    ]
+
+
+def left_out(profile):
+    """How much the phases that are not shown come to; empty if all are."""
+    rest = profile.kinds["share"].iloc[MOST_KINDS:]
+    return f"{100 * rest.sum():7.1f} %  in {len(rest)} other kinds of phases" if len(rest) else ""
 
 
 def diagnosis_page(title, profile, trained):
@@ -50,8 +67,10 @@ def simulated_page(title, profile):
         title=f"{title} (simulated)",
         about=profile.about,
         caveat=SIMULATED,
-        phases=profile.phases.to_dict("records"),
-        advice=explain_simulated(profile.phases),
+        summary=summary(profile),
+        kinds=profile.kinds.head(MOST_KINDS).to_dict("records"),
+        left_out=left_out(profile),
+        advice=explain_simulated(profile.kinds),
         counts=table.rename_axis("event").reset_index().to_dict("records"),
     )
 

@@ -204,7 +204,8 @@ def _finished(meta, every, outcomes, raw):
     return meta | {
         "duration_s": float(counts.index[-1]),
         "simulation_s": round(sum(outcome.seconds for outcome in outcomes), 3),
-        "simulator": meta["simulator"] | {"every_blocks": every, "caches": caches},
+        "simulator": meta["simulator"]
+        | {"every_blocks": every, "caches": caches, "in_order": outcomes[0].in_order},
     }
 
 

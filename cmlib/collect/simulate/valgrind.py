@@ -102,6 +102,7 @@ _REFUSED = re.compile(
     r"valgrind:|unhandled|[Uu]nrecognised|the 'impossible' happened|not supported|SIGILL|Can't execute setuid"
 )
 _HEAD = re.compile(r"^(?:==|--)[0-9]+(?:==|--) ?", re.MULTILINE)
+_PREFETCHED = re.compile(r"^Prefetch (?:Up|Down): +([0-9]+)$", re.MULTILINE)
 _TIMERANGE = re.compile(rb"^desc: Timerange: Basic block [0-9]+ - ([0-9]+)$", re.MULTILINE)
 _POLL_S = 0.2
 _LINES_SHOWN = 10
@@ -112,8 +113,8 @@ class Outcome:
     """What one run left behind."""
 
     raw: bytes
-    said: str
     seconds: float
+    in_order: int = 0  # lines of the last level that continued a stream, with prefetching
 
 
 def check_valgrind():
@@ -130,14 +131,15 @@ def check_valgrind():
 def simulate(command, folder, *, every_blocks=None, options=(), progress=None):
     """Run a command once under Callgrind."""
     intervals = [] if every_blocks is None else [f"--dump-every-bb={every_blocks}"]
-    options = [*_CALLGRIND, *intervals, *options, f"--callgrind-out-file={_escaped(folder)}/%p.out"]
+    verbose = ["-v"] if PREFETCHING in options else []  # with the number of lines prefetched
+    options = [*_CALLGRIND, *verbose, *intervals, *options, f"--callgrind-out-file={_escaped(folder)}/%p.out"]
     told = (lambda: progress(blocks_so_far(folder))) if progress else None
     said, seconds = _run(command, folder, options, told)
     files = sorted(folder.glob("*.out"), key=lambda file: int(file.stem))
     raw = b"".join(file.read_bytes() for file in files)
     if not raw:
         raise RecordError(f"Valgrind wrote no counts of `{shlex.join(command)}`. It said:\n{_last(said)}")
-    return Outcome(raw, said, seconds)
+    return Outcome(raw, seconds, sum(map(int, _PREFETCHED.findall(said))))
 
 
 def count_blocks(command, folder, *, limit_s):
