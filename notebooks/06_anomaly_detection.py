@@ -41,7 +41,7 @@ import pandas as pd
 
 from cmlib import anomaly, explore, plot
 from cmlib.collect.compare.counters import CYCLES, counters_with_role
-from cmlib.collect.workloads.kernels.recipe import kernels
+from cmlib.collect.workloads.kernels import kernels
 from cmlib.experiments.anomaly import (
     dilution,
     evaluate_program,

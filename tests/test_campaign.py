@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import sys
 
 import pytest
 from click.testing import CliRunner
@@ -10,12 +11,12 @@ from cmlib import places
 from cmlib.cli import main
 from cmlib.collect import campaign, machine, record
 from cmlib.collect.campaign import Part, Planned, check_quiet, run_parts
-from cmlib.collect.campaign.parts import programs as part_of_programs
 from cmlib.collect.campaign.run import Setting, rejections
 from cmlib.collect.schedule import plan_ungrouped
 from cmlib.errors import CmlibError
 from cmlib.io import events
 
+parts = sys.modules["cmlib.collect.campaign.parts"]
 COUNTERS = {"offered": 6, "good": 5}
 
 
@@ -77,7 +78,7 @@ def test_a_machine_on_which_perf_runs_is_not_quiet(tmp_path, monkeypatch):
     quiet = proc(tmp_path / "quiet", 100, {12: "bash"})
     check_quiet(root=quiet)
     counted = proc(tmp_path / "counted", 100, {12: "bash", 117: "perf"})
-    with pytest.raises(campaign.BusyMachine, match=r"perf is running already \(process 117\)"):
+    with pytest.raises(campaign.BusyMachine, match=r"others count already, perf \(117\)"):
         check_quiet(root=counted)
 
 
@@ -131,10 +132,10 @@ def test_programs_are_recorded_both_ways_by_degree_and_without_groups(small_zen5
     monkeypatch.setattr(record.protocol, "_PASSES", 1)
     monkeypatch.setattr(record.protocol, "_SWEEP_PASSES", 1)
     quick = record.Program("quick", record.request.as_program(["sleep", "0.11"]).prepare)
-    monkeypatch.setattr(part_of_programs.programs, "to_record", lambda name: quick)
+    monkeypatch.setattr(parts.programs, "to_record", lambda name: quick)
     setting = Setting(tmp_path, COUNTERS)
-    for requests in (part_of_programs._usual, part_of_programs._degrees, part_of_programs._ungrouped):
-        recordings = list(part_of_programs._record(lambda: ["app"], requests, setting))
+    for requests in (parts._usual, parts._degrees, parts._ungrouped):
+        recordings = list(parts._record_programs(lambda: ["app"], requests, setting))
         assert all(error is None for _, error in recordings)
     metas = record.existing_runs(tmp_path / "recordings/app").values()
     sets = {meta["set"] for meta in metas}
@@ -154,7 +155,7 @@ def test_programs_are_recorded_both_ways_by_degree_and_without_groups(small_zen5
     assert counted["mlpx30"] - again["mlpx30"] == 30 and counted["ungrouped"] - again["ungrouped"] == 40
     assert again["mlpx6"] == again["mlpx30"] == again["ungrouped"] == 1
     assert again["ocoe"] == again["probe"] == 0
-    planned = part_of_programs._plan(lambda: ["app"], part_of_programs._usual_sets, setting)
+    planned = parts._plan_programs(lambda: ["app"], parts._usual_sets, setting)
     assert {line.name: line.missing for line in planned} == {
         "app ocoe": 8,
         "app mlpx12": 2,
@@ -164,10 +165,8 @@ def test_programs_are_recorded_both_ways_by_degree_and_without_groups(small_zen5
 
 
 def test_degrees_need_a_sweep_first(small_zen5, tmp_path, monkeypatch):
-    monkeypatch.setattr(part_of_programs.programs, "to_record", lambda name: None)
-    ((_, error),) = part_of_programs._record(
-        lambda: ["app"], part_of_programs._degrees, Setting(tmp_path, COUNTERS)
-    )
+    monkeypatch.setattr(parts.programs, "to_record", lambda name: None)
+    ((_, error),) = parts._record_programs(lambda: ["app"], parts._degrees, Setting(tmp_path, COUNTERS))
     assert "app has no complete sweep yet" in str(error)
 
 
@@ -197,4 +196,4 @@ def test_without_counters_nothing_is_begun(no_pmu, tmp_path):
 def no_pmu(monkeypatch):
     """A census that finds nothing."""
     nothing = machine.Census(0, 0, complaint="perf is not installed")
-    monkeypatch.setattr(machine, "census", lambda: nothing)
+    monkeypatch.setattr("cmlib.collect.machine.counters.census", lambda: nothing)

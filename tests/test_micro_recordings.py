@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from cmlib.cli import main
 from cmlib.collect.workloads import kernels
 from cmlib.collect.workloads.micro import case_runs, cases
-from cmlib.collect.workloads.micro.programs import Application, applications, kernel_recipe, programs
+from cmlib.collect.workloads.micro.programs import Application, applications, programs
 from cmlib.collect.workloads.micro.selection import (
     FOLDER,
     counting_events,
@@ -190,9 +190,9 @@ def test_parallel_programs_are_recorded_by_name_and_last_as_long_as_before(tmp_p
     """One that can't be compiled, as without Boost's headers, concerns no other."""
     kernel = next(k for k in kernels.kernels() if k.name == "parallel_scalar_sum")
     broken = replace(kernel, name="spinlock_pool")
-    monkeypatch.setattr(kernel_recipe, "kernels", lambda: [broken, kernel])
-    monkeypatch.setattr(kernels.recipe, "SOURCES", tmp_path / "sources")
-    shutil.copytree(Path(kernels.recipe.__file__).parent / "src", tmp_path / "sources")
+    monkeypatch.setattr(kernels, "kernels", lambda: [broken, kernel])
+    monkeypatch.setattr(kernels, "SOURCES", tmp_path / "sources")
+    shutil.copytree(Path(kernels.__file__).parent / "src", tmp_path / "sources")
     (tmp_path / "sources/spinlock_pool.cpp").write_text("#include <boost/that/is/not/there.hpp>\n")
     monkeypatch.setattr(programs, "lacking", lambda: {"SPEC CPU2006": {"povray": ("povray",)}})
     (one,), left_out = applications(tmp_path / "built", tmp_path, seconds=0.1)

@@ -1,6 +1,5 @@
 """`cmlib record-kernels`."""
 
-import os
 from pathlib import Path
 
 import click
@@ -10,8 +9,8 @@ from cmlib import places
 from cmlib.collect.compare.counters import usual_events
 from cmlib.collect.machine import census, counters_lock, describe
 from cmlib.collect.machine.event_names import countable
+from cmlib.collect.workloads.kernels import build, describe_host, kernels, numa_nodes
 from cmlib.collect.workloads.kernels.executions import estimate_minutes, plan, record, record_overhead
-from cmlib.collect.workloads.kernels.recipe import build, kernels
 from cmlib.errors import CmlibError
 
 
@@ -32,7 +31,7 @@ def record_kernels(only_list, names, asked, max_threads, folder):
     binaries = build(places.results_dir() / "kernels", [program.name for program in chosen])
     events = countable(asked) if asked else usual_events(describe())
     good = census().good if any(event.hardware for event in events) else 0
-    todo = plan(chosen, events, good_counters=good, nodes=_nodes(), max_threads=max_threads)
+    todo = plan(chosen, events, good_counters=good, nodes=numa_nodes(), max_threads=max_threads)
     _show(todo, chosen, estimate_minutes(todo, binaries))
     if only_list:
         return
@@ -47,8 +46,10 @@ def _show(todo, chosen, minutes):
             f"{expected:5.1f} min"
         )
     for program in chosen:
-        if program.nodes > _nodes():
-            click.echo(f"{program.name:22} left out: needs {program.nodes} NUMA nodes, there is {_nodes()}")
+        if program.nodes > numa_nodes():
+            click.echo(
+                f"{program.name:22} left out: needs {program.nodes} NUMA nodes, there is {numa_nodes()}"
+            )
     click.echo(f"{sum(item.executions for item in todo)} executions, about {sum(minutes):.0f} minutes")
 
 
@@ -60,13 +61,8 @@ def _chosen(names):
     return [known[name] for name in names] or list(known.values())
 
 
-def _nodes():
-    return max(1, len(list(Path("/sys/devices/system/node").glob("node[0-9]*"))))
-
-
 def _record(todo, binaries, folder):
-    real_time = os.sched_getscheduler(0) in (os.SCHED_FIFO, os.SCHED_RR)
-    machine = {**describe(), "numa_nodes": _nodes(), "real_time": real_time}
+    machine = describe_host()
     purpose = "recording the kernels"
     with (
         counters_lock(purpose),

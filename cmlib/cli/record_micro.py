@@ -62,7 +62,7 @@ def record_micro(only_list, do_sweep, do_twins, simulate, seconds, passes, key_e
     _show(plan, settings, programs_folder, others, left_out)
     if only_list:
         return
-    how = {"counters": _counters(), "applications": others}
+    how = {"counters": machine.good_counters(), "applications": others}
     for name in record_cases(plan, settings, events, programs_folder, folder / FOLDER, **how):
         click.echo(name)
     click.echo(f"key events: {', '.join(recorded_key_events(folder / FOLDER))}")
@@ -132,12 +132,3 @@ def _show(plan, settings, programs_folder, others, left_out):
         click.echo(f"left out: {reason}")
     n_runs, n_others = sum(n_runs for _, _, n_runs in plan), settings.passes * len(others)
     click.echo(f"{n_runs} runs, about {sum(minutes):.0f} minutes, and {n_others} of other programs")
-
-
-def _counters():
-    census = machine.census()
-    if not census.offered:
-        raise CmlibError(
-            f"no hardware event can be counted here: {census.complaint}. `cmlib doctor` tells why."
-        )
-    return {"offered": census.offered, "good": census.good}

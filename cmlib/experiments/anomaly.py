@@ -17,9 +17,9 @@ from cmlib.anomaly.detector import AutoPerf
 from cmlib.anomaly.evaluation import EventRatioTree, baseline, evaluate
 from cmlib.anomaly.samples import PLACE, smallest_range
 from cmlib.collect.compare.counters import CONTENTION, CYCLES, counters_with_role
+from cmlib.collect.workloads.kernels import kernels
 from cmlib.collect.workloads.kernels.executions import DILUTED
 from cmlib.collect.workloads.kernels.executions import FILE as OVERHEAD
-from cmlib.collect.workloads.kernels.recipe import kernels
 from cmlib.errors import NothingRecordedError
 from cmlib.experiments.requested import resolve_names
 from cmlib.io.regions import load_recording

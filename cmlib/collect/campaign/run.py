@@ -1,6 +1,5 @@
 """What a part of the campaign is."""
 
-import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -9,7 +8,9 @@ from pathlib import Path
 
 from cmlib.collect import machine
 from cmlib.collect.machine import processor_times, taken_by_others
+from cmlib.collect.machine.host import counting_processes
 from cmlib.errors import CmlibError
+from cmlib.io.archive import read_object
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ def rejections(data):
     """List the runs of a data folder that were repeated, and why."""
     reasons_by_name = {}
     for file in sorted(Path(data).glob("re*/**/*.json")):
-        about = _read(file)
+        about = read_object(file, "a description", "Restore it, or move it away.")
         name = f"{file.parent.name}/{file.stem}"
         if reasons := about.get("rejected"):
             reasons_by_name[name] = "; ".join(reasons)
@@ -58,35 +59,27 @@ def rejections(data):
     return reasons_by_name
 
 
-def _read(file):
-    try:
-        about = json.loads(file.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise CmlibError(f"{file} is not JSON ({error}): restore it, or move it away.") from error
-    return about if isinstance(about, dict) else {}
-
-
-_WATCHED_S = 2.0
+_WATCHED_S, _ATTEMPTS, _PAUSE_S = 2.0, 5, 10.0
 
 
 class BusyMachine(CmlibError):
     """Others use the processors, or the counters."""
 
 
-def check_quiet(most=0.05, *, attempts=5, pause=10.0, root="/"):
+def check_quiet(most=0.05, *, root="/"):
     """Raise unless the machine is quiet: nobody else counts, and hardly anybody computes."""
-    for attempt in range(attempts):
+    for attempt in range(_ATTEMPTS):
         if attempt:
-            time.sleep(pause)
+            time.sleep(_PAUSE_S)
         before = processor_times(root)
         time.sleep(_WATCHED_S)
         taken = taken_by_others(before, processor_times(root))
-        counting = _counting(root)
+        counting = counting_processes(root)
         if taken <= most and not counting:
             return
     if counting:
         raise BusyMachine(
-            f"perf is running already (process {', '.join(counting)}), and two at a time spoil each other's counts: "
+            f"others count already, {', '.join(counting)}, and two at a time spoil each other's counts: "
             "end it, then repeat the command."
         )
     raise BusyMachine(
@@ -95,42 +88,21 @@ def check_quiet(most=0.05, *, attempts=5, pause=10.0, root="/"):
     )
 
 
-def _counting(root):
-    """Processes that are perf."""
-    processes = []
-    for file in (Path(root) / "proc").glob("[0-9]*/comm"):
-        try:
-            if file.read_text(encoding="utf-8").strip() == "perf":
-                processes.append(file.parent.name)
-        except OSError:  # it has ended meanwhile
-            continue
-    return sorted(processes, key=int)
-
-
 _USUAL = {"offered": 6, "good": 5}
 
 
 def listed_setting(data):
     """A setting to list recordings in."""
-    counters = _counters()
-    return Setting(Path(data), counters if counters["good"] else _USUAL)
+    try:
+        return recording_setting(data)
+    except CmlibError:
+        return Setting(Path(data), _USUAL)
 
 
 def recording_setting(data):
     """A setting to record in."""
-    counters = _counters()
-    if not counters["good"]:
-        raise CmlibError(
-            f"no hardware event can be counted here: {counters['complaint']}. `cmlib doctor` tells why; "
-            "`cmlib record-all --list` lists what a machine with counters would record."
-        )
-    return Setting(Path(data), {"offered": counters["offered"], "good": counters["good"]})
-
-
-def _counters():
     with machine.counters_lock("cmlib record-all"):
-        census = machine.census()
-    return {"offered": census.offered, "good": census.good, "complaint": census.complaint}
+        return Setting(Path(data), machine.good_counters())
 
 
 @dataclass

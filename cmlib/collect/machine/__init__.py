@@ -3,6 +3,7 @@
 from cmlib.collect.machine.counters import (
     Census,
     census,
+    good_counters,
     judge_census,
     processor_times,
     supported,
@@ -21,6 +22,7 @@ __all__ = [
     "Finding",
     "all_events",
     "census",
+    "good_counters",
     "counters_lock",
     "default_events",
     "describe",

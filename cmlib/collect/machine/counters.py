@@ -10,6 +10,7 @@ import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from cmlib.errors import CmlibError
 from cmlib.io import perf
 from cmlib.io.events import base_name
 
@@ -44,6 +45,16 @@ def census(*, events=_EVENTS):
             without = events[0].partition(":")[0] if event != events[0] else ""
             return replace(_narrowed(censuses[event]), without=without)
     return censuses[events[0]]
+
+
+def good_counters():
+    """How many counters are offered and good here, as recordings note it; a CmlibError if nothing can be counted."""
+    found = census()
+    if not found.offered:
+        raise CmlibError(
+            f"no hardware event can be counted here: {found.complaint}. `cmlib doctor` tells why."
+        )
+    return {"offered": found.offered, "good": found.good}
 
 
 def supported(encodings):

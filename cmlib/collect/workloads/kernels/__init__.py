@@ -1,5 +1,92 @@
-"""The fifteen programs of AutoPerf's Table 2 in C++, each in a good and a bad form, and how to record them."""
+"""The fifteen programs of AutoPerf's Table 2 in C++, each in a good and a bad form: how they are built and run."""
 
-from cmlib.collect.workloads.kernels.recipe import Kernel, build, execute, kernels
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
 
-__all__ = ["Kernel", "build", "execute", "kernels"]
+import pandas as pd
+
+from cmlib.collect import machine
+from cmlib.collect.compare.regions import include_dir
+from cmlib.errors import CmlibError
+
+SOURCES = Path(__file__).parent / "src"
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A row of Table 2."""
+
+    name: str
+    stands_for: str
+    type: str
+    original: bool
+    size: int
+    runs: tuple[int, int, int]
+    exponent: int = 1
+    nodes: int = 1
+
+    def argv(self, folder, form, *, threads, scale=1, repeats=20, sharing=1.0):
+        """Command line of one execution."""
+        size = round(self.size * scale ** (1 / self.exponent))
+        return [str(Path(folder) / self.name), form, str(threads), str(size), str(repeats), f"{sharing:g}"]
+
+
+def kernels():
+    """All programs, in the order of Table 2."""
+    rows = pd.read_csv(Path(__file__).with_name("table_2.csv"), dtype={"original": bool})
+    runs = ["training", "good", "bad"]
+    fields = rows.drop(columns=runs).to_dict("records")
+    return [
+        Kernel(**row, runs=tuple(of)) for row, of in zip(fields, rows[runs].to_numpy().tolist(), strict=True)
+    ]
+
+
+def build(folder, names=None):
+    """Compile the programs that are not there yet, or older than a source."""
+    folder = Path(folder)
+    compiler = os.environ.get("CXX") or shutil.which("c++")
+    if compiler is None or shutil.which(compiler) is None:
+        raise CmlibError(
+            f"no C++ compiler ({compiler or 'c++'}) to build the kernels with: install one (Debian: g++ and "
+            "libboost-dev), or name one in CXX"
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    shared = [*SOURCES.glob("*.hpp"), *include_dir().glob("*.h")]
+    for name in names or [program.name for program in kernels()]:
+        source, target = SOURCES / f"{name}.cpp", folder / name
+        newest = max(file.stat().st_mtime for file in (source, *shared))
+        if not target.is_file() or target.stat().st_mtime < newest:
+            flags = ["-std=c++17", "-O2", "-Wall", "-pthread", f"-I{include_dir()}"]
+            _run([compiler, *flags, str(source), "-o", str(target)])
+    return folder
+
+
+def execute(argv, *, regions=None, events=()):
+    """Run one program once."""
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("CMLIB_")}
+    if regions is not None:
+        environment["CMLIB_REGIONS"] = str(regions)
+        environment["CMLIB_EVENTS"] = ",".join(f"{name}={code}" for name, code in events)
+    printed = dict(line.split() for line in _run(argv, environment).splitlines())
+    return int(printed["checksum"]), float(printed["seconds"])
+
+
+def numa_nodes():
+    """NUMA nodes of this machine."""
+    return max(1, len(list(Path("/sys/devices/system/node").glob("node[0-9]*"))))
+
+
+def describe_host():
+    """The machine as recordings of the kernels note it, with whether they run at real-time priority."""
+    real_time = os.sched_getscheduler(0) in (os.SCHED_FIFO, os.SCHED_RR)
+    return {**machine.describe(), "numa_nodes": numa_nodes(), "real_time": real_time}
+
+
+def _run(argv, environment=None):
+    done = subprocess.run(argv, env=environment, capture_output=True, text=True)
+    if done.returncode:
+        raise CmlibError(f"`{' '.join(argv)}` failed with {done.returncode}:\n{done.stderr.strip()}")
+    return done.stdout

@@ -14,7 +14,7 @@ from pathlib import Path
 from cmlib.collect.compare.versions import plan_parts
 from cmlib.collect.machine import processor_times, taken_by_others
 from cmlib.collect.machine.event_names import INSTRUCTIONS
-from cmlib.collect.workloads.kernels.recipe import Kernel, execute
+from cmlib.collect.workloads.kernels import Kernel, execute
 from cmlib.errors import CmlibError
 from cmlib.io.archive import as_text, now, write_whole
 from cmlib.io.regions import SCHEMA, read_about, read_regions, save_recording

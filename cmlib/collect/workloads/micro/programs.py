@@ -12,7 +12,6 @@ import pandas as pd
 
 from cmlib.collect.record import Counted, Program, existing_runs
 from cmlib.collect.workloads import kernels, programs
-from cmlib.collect.workloads.kernels import recipe as kernel_recipe
 from cmlib.errors import CmlibError
 
 _FORMS = ("P", "N")
@@ -131,7 +130,7 @@ def applications(programs_folder, folder, *, seconds):
             left_out.append(f"cpu-{name}: lacks {', '.join(lacks)}")
         else:
             ready.append(Application(f"cpu-{name}", CPU, programs.to_record(name)))
-    for kernel in kernel_recipe.kernels():
+    for kernel in kernels.kernels():
         try:
             built = kernels.build(programs_folder, [kernel.name])
             ready.append(_parallel(kernel, built, Path(folder), seconds))
@@ -151,6 +150,6 @@ def _parallel(kernel, built, folder, seconds):
 def _lasting(kernel, built, seconds):
     """The command, repeating its work for about so many seconds, without the folder of its program."""
     argv = partial(kernel.argv, built, "good", threads=_THREADS)
-    _, took = kernel_recipe.execute(argv(repeats=_PROBE_REPEATS))
+    _, took = kernels.execute(argv(repeats=_PROBE_REPEATS))
     repeats = max(1, math.ceil(_PROBE_REPEATS * seconds / took))
     return [kernel.name, *argv(repeats=repeats)[1:]]
