@@ -19,7 +19,7 @@ import pandas as pd
 
 from cmlib.collect import record
 from cmlib.io import perf, store
-from cmlib.io.archive.marks import read_marks
+from cmlib.io.perf.cutting import read_marks
 
 FOLDERS = ("intervals", "wide", "tables")
 INTERVAL_MS = 100

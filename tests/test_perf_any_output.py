@@ -14,11 +14,11 @@ from cmlib.io.perf import (
     begin_ns,
     cut,
     parse_stat,
-    parsing,
     series,
     split_runs,
     totals,
 )
+from cmlib.io.perf.formats import separated
 from tests.naive import parsing as naive
 from tests.perf_output import COLUMNS, EMON, GOLDEN, LIKWID, frame_of, golden
 
@@ -94,18 +94,9 @@ def test_whatever_perf_writes_reads_as_field_by_field(output):
 def test_where_the_text_is_cut_into_chunks_does_not_matter(output, chunk):
     text, _, _ = output
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(parsing, "_CHUNK", chunk)
+        patch.setattr(separated, "_CHUNK", chunk)
         in_pieces = parse_stat(text)
     assert_frame_equal(in_pieces, parse_stat(text))
-
-
-@given(outputs())
-def test_the_fast_way_is_only_faster(output):
-    text, _, _ = output
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(parsing, "read_plain", lambda text, grammar: None)
-        by_grammar = parse_stat(text)
-    assert_frame_equal(parse_stat(text), by_grammar)
 
 
 @st.composite
@@ -159,21 +150,3 @@ def test_damaged_output_is_read_or_refused_and_never_breaks_the_reader(text):
         assert frame.columns.tolist() == COLUMNS
         assert frame["supported"][frame["value"].notna()].all()
         assert about(text).running_shares != frame["running"].isna().any() or frame["value"].isna().all()
-
-
-@given(damaged(perfs))
-def test_the_fast_way_refuses_what_the_grammar_refuses(text):
-    def read():
-        try:
-            return parse_stat(text)
-        except ParseError as error:
-            return str(error)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(parsing, "read_plain", lambda text, grammar: None)
-        by_grammar = read()
-    found = read()
-    if isinstance(by_grammar, str) or isinstance(found, str):
-        assert found == by_grammar
-    else:
-        assert_frame_equal(found, by_grammar)

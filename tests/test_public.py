@@ -18,10 +18,7 @@ from cmlib import places
 from cmlib.cli import main
 from cmlib.io import public
 from cmlib.io.archive import digest
-from cmlib.io.public import registry as content
-from cmlib.io.public import registry as download
-from cmlib.io.public.programs import import_programs, programs
-from cmlib.io.public.registry import _all_files
+from cmlib.io.public import _all_files, import_programs, programs
 
 SHIPPED = {"Apache-2.0", "BSD-3-Clause"}
 ROWS = [
@@ -63,8 +60,7 @@ def few(tmp_path, monkeypatch):
     pd.DataFrame(rows).to_csv(folder / "files.csv", index=False)
     (folder / "sets.yaml").write_text("few: {licence: MIT, credit: Who, description: what}\n")
     monkeypatch.setattr(places, "public_dir", lambda: folder)
-    monkeypatch.setattr(content, "cache_dir", lambda: tmp_path / "cache")
-    monkeypatch.setattr(download, "cache_dir", lambda: tmp_path / "cache")
+    monkeypatch.setattr(public, "cache_dir", lambda: tmp_path / "cache")
     monkeypatch.setenv("CMLIB_DATA", str(tmp_path / "data"))
     monkeypatch.delenv("CMLIB_PUBLIC", raising=False)
     _all_files.cache_clear()
@@ -87,7 +83,7 @@ def site(few, monkeypatch):
 
     made = functools.partial(Handler, directory=folder)
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), made) as server:
-        monkeypatch.setattr(download, "SITE", f"http://127.0.0.1:{server.server_port}")
+        monkeypatch.setattr(public, "SITE", f"http://127.0.0.1:{server.server_port}")
         threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         yield folder, asked
         server.shutdown()
@@ -175,7 +171,7 @@ def test_notebooks_find_a_folder_that_was_named_from_where_the_run_began(tmp_pat
 
 
 def test_without_a_network_it_says_so_and_leaves_nothing(few, monkeypatch):
-    monkeypatch.setattr(download, "SITE", "http://127.0.0.1:9")
+    monkeypatch.setattr(public, "SITE", "http://127.0.0.1:9")
     done = cmlib("fetch", "few")
     assert done.exit_code == 2 and "Traceback" not in done.output
     assert "a%20b.csv can't be reached" in done.output and "set CMLIB_PUBLIC" in done.output
@@ -205,7 +201,8 @@ def test_the_list_and_unknown_names(few):
 @pytest.mark.slow
 def test_a_recording_that_marks_cut_becomes_a_program_a_mark(tmp_path, monkeypatch):
     second = public.files("a15-cbench").query("file.str.contains('list2-Run-1-2000000')")
-    monkeypatch.setattr("cmlib.io.public.programs.files", lambda name: second)
+    known = public.files()
+    monkeypatch.setattr(public, "files", lambda name=None: second if name else known)
     made = import_programs("a15-cbench", ["cbench-2000MHz"], folder=tmp_path)
     assert len(made) == 30 and "cbench-automotive_qsort1-2000MHz" in made
     assert len(list((tmp_path / "cbench-bzip2d-2000MHz").glob("*.json"))) == 1
@@ -218,7 +215,7 @@ def test_what_is_no_file_in_the_cache_is_refused_and_not_waited_for(few, put):
     place.parent.mkdir(parents=True)
     put(place)
     with pytest.raises(public.PublicError, match="it is a (FIFO|device)"):
-        download.fetch("few")
+        public.fetch("few")
 
 
 def test_a_bomb_in_the_cache_is_refused_before_its_hash_is_taken(few):

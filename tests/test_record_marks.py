@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from cmlib.cli import main
 from cmlib.collect import record
 from cmlib.io import perf, store
-from cmlib.io.archive.marks import Mark, read_marks
 from cmlib.io.perf import ParseError
+from cmlib.io.perf.cutting import Mark, read_marks
 from tests.perf_output import LIKWID, golden
 from tests.soft_recordings import runs
 

@@ -116,9 +116,8 @@ def fetch(name, listed, wanted):
             raise click.UsageError("name a set of recordings, or give --list.")
         _show_list()
         return
-    from cmlib.io.public.programs import import_programs, programs
-    from cmlib.io.public.registry import cache_dir, sets
-    from cmlib.io.public.registry import fetch as fetch_set
+    from cmlib.io.public import cache_dir, import_programs, programs, sets
+    from cmlib.io.public import fetch as fetch_set
 
     fetched = fetch_set(name)
     where = f" in {cache_dir()}" if fetched else ""

@@ -24,7 +24,7 @@ def profile_names(ctx, param, incomplete):
 
 def set_names(ctx, param, incomplete):
     """Names of the public sets, for the shell's completion."""
-    from cmlib.io.public.registry import sets
+    from cmlib.io.public import sets
 
     return [name for name in sets() if name.startswith(incomplete)]
 

@@ -6,7 +6,6 @@ from pathlib import Path
 from cmlib import places
 from cmlib.io import events
 from cmlib.io.archive import as_text, errors_as, locked, make_folder
-from cmlib.io.archive.marks import read_marks
 from cmlib.io.archive.programs import (
     RecordError,
     add_run,
@@ -17,6 +16,7 @@ from cmlib.io.archive.programs import (
     read_raw,
 )
 from cmlib.io.archive.runs import MACHINE_FACTS, UNKNOWN, are_totals, check_run, events_of
+from cmlib.io.perf.cutting import read_marks
 from cmlib.io.sources import read_sources
 
 _UNMULTIPLEXED = "ocoe"

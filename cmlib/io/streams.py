@@ -8,7 +8,7 @@ import pandas as pd
 
 from cmlib import places
 from cmlib.io.archive import plain, read_file
-from cmlib.io.public.registry import PublicError, cache_dir
+from cmlib.io.public import PublicError, cache_dir
 
 # Of each set, what the path of a file says: the case (a program with its input), and which of its runs it is.
 _PATHS = {

@@ -2,15 +2,3 @@
 
 from cmlib.collect.campaign.parts import PARTS, parts
 from cmlib.collect.campaign.run import BusyMachine, Outcome, Part, Planned, check_quiet, rejections, run_parts
-
-__all__ = [
-    "PARTS",
-    "BusyMachine",
-    "Outcome",
-    "Part",
-    "Planned",
-    "check_quiet",
-    "parts",
-    "rejections",
-    "run_parts",
-]

@@ -6,16 +6,3 @@ from cmlib.collect.record.request import Counted, Program, Request
 from cmlib.collect.record.session import judge, record
 from cmlib.io.archive.programs import RecordError, existing_runs
 from cmlib.io.imports import import_files
-
-__all__ = [
-    "Counted",
-    "Program",
-    "RecordError",
-    "Request",
-    "existing_runs",
-    "import_files",
-    "judge",
-    "record",
-    "record_attached",
-    "record_program",
-]

@@ -2,5 +2,3 @@
 
 from cmlib.collect.simulate.recording import record_simulated
 from cmlib.io.callgrind import CallgrindError, Parts, read_functions, read_parts, read_series
-
-__all__ = ["CallgrindError", "Parts", "read_functions", "read_parts", "read_series", "record_simulated"]

@@ -30,28 +30,3 @@ from cmlib.io.archive.runs import (
     read_packed,
     write_recording,
 )
-
-__all__ = [
-    "ArchiveError",
-    "as_text",
-    "digest",
-    "draft_of",
-    "errors_as",
-    "locked",
-    "make_folder",
-    "now",
-    "pack",
-    "parse_object",
-    "plain",
-    "read_content",
-    "read_file",
-    "read_object",
-    "read_packed",
-    "remove_abandoned",
-    "settle",
-    "unpack",
-    "unpacked",
-    "working_folder",
-    "write_recording",
-    "write_whole",
-]

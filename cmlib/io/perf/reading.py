@@ -4,7 +4,7 @@ import itertools
 from dataclasses import dataclass
 
 from cmlib.io.perf.formats import find_format, per_place, wide
-from cmlib.io.perf.formats.runs import as_intervals
+from cmlib.io.perf.formats.lines import as_intervals
 from cmlib.io.perf.grammar import ParseError, run_starts, shown
 from cmlib.io.perf.pivot import series
 from cmlib.io.perf.totals import totals

@@ -7,8 +7,7 @@ import shlex
 import numpy as np
 
 from cmlib.io.perf.formats import find_format, for_people, per_place, separated, wide
-from cmlib.io.perf.formats.lines import TIME, first_line
-from cmlib.io.perf.formats.runs import Totals, by_program
+from cmlib.io.perf.formats.lines import TIME, Totals, by_program, first_line
 from cmlib.io.perf.grammar import run_starts
 
 # Above each table for people: whose counts they are, and of how many runs they are the means.

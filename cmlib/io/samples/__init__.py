@@ -3,12 +3,3 @@
 from cmlib.io.samples.files import SampleError, find_lines, find_streams, read_lines
 from cmlib.io.samples.perf_data import SampleReader
 from cmlib.io.samples.perf_script import SampleParser
-
-__all__ = [
-    "SampleError",
-    "SampleParser",
-    "SampleReader",
-    "find_lines",
-    "find_streams",
-    "read_lines",
-]

@@ -4,18 +4,3 @@ from cmlib.io.store.building import rebuild, refresh
 from cmlib.io.store.database import SCHEMA
 from cmlib.io.store.reading import is_current, load, load_lines, machines, refused, runs
 from cmlib.io.store.urls import StoreError, default_url, without_password
-
-__all__ = [
-    "SCHEMA",
-    "StoreError",
-    "default_url",
-    "is_current",
-    "load",
-    "load_lines",
-    "machines",
-    "rebuild",
-    "refresh",
-    "refused",
-    "runs",
-    "without_password",
-]

@@ -2,15 +2,3 @@
 
 from cmlib.collect.workloads.micro.build import build, plateaus, run, sweep, working_sets
 from cmlib.collect.workloads.micro.programs import Case, MicroBenchmark, cases, micro_benchmarks
-
-__all__ = [
-    "Case",
-    "MicroBenchmark",
-    "build",
-    "cases",
-    "plateaus",
-    "micro_benchmarks",
-    "run",
-    "sweep",
-    "working_sets",
-]

@@ -3,5 +3,3 @@
 from cmlib.collect.workloads.spark.installation import standalone
 from cmlib.collect.workloads.spark.jobs import prepare, prepare_mapreduce
 from cmlib.collect.workloads.spark.settings import TABLE_IV, Setting
-
-__all__ = ["TABLE_IV", "Setting", "prepare", "prepare_mapreduce", "standalone"]

@@ -2,17 +2,3 @@
 
 from cmlib.collect.workloads.tuning.cluster_runs import EMITTERS, FOLDER, HIGHEST, KERNEL_EVENTS, record_runs
 from cmlib.collect.workloads.tuning.design import Run, at_levels, at_random, at_rates, emitted_of, settings_of
-
-__all__ = [
-    "EMITTERS",
-    "FOLDER",
-    "HIGHEST",
-    "KERNEL_EVENTS",
-    "Run",
-    "at_levels",
-    "at_random",
-    "at_rates",
-    "emitted_of",
-    "record_runs",
-    "settings_of",
-]

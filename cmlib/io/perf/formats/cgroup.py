@@ -2,9 +2,9 @@
 
 import re
 
+from cmlib.io.perf.formats import separated
 from cmlib.io.perf.formats.lines import TIME, UNCOUNTED, first_line
 from cmlib.io.perf.grammar import ParseError, shown
-from cmlib.io.perf.parsing import parse_rows
 
 NAME = "perf stat -G"
 TELLS_SHARES = True
@@ -32,7 +32,7 @@ def read(text, interval_ms=None):
             f"{shown(text, other.start())} counts cgroup {other[3]}, and the first line cgroup {first}. Keep "
             "the lines of one, or record one: `perf stat -I 100 -x, -o FILE -a -e EVENTS -G CGROUP`."
         )
-    return parse_rows(_ROW.sub(r"\1", text))
+    return separated.read(_ROW.sub(r"\1", text))
 
 
 def remarks(text):

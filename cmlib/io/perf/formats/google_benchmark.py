@@ -9,8 +9,7 @@ import re
 import numpy as np
 
 from cmlib.io.events import is_event
-from cmlib.io.perf.formats.lines import NO_SHARES, as_frame
-from cmlib.io.perf.formats.runs import Totals
+from cmlib.io.perf.formats.lines import NO_SHARES, Totals, as_frame
 from cmlib.io.perf.grammar import ParseError
 
 NAME = "google-benchmark's JSON"

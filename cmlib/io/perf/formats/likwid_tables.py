@@ -9,8 +9,7 @@ import re
 
 import numpy as np
 
-from cmlib.io.perf.formats.lines import as_frame
-from cmlib.io.perf.formats.runs import Totals
+from cmlib.io.perf.formats.lines import Totals, as_frame
 from cmlib.io.perf.grammar import ParseError, shown
 
 NAME = "likwid-perfctr's tables"

@@ -1,4 +1,6 @@
-"""What forms that are read line by line have in common."""
+"""What forms that are read line by line have in common, and counts of whole runs, as forms give them."""
+
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -47,3 +49,85 @@ def as_frame(rows):
         for time, event, count, share, unit in rows
     ]
     return pd.DataFrame(counted, columns=COLUMNS)
+
+
+_DURATION = "duration_time"
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Counts of whole runs of one program.
+
+    Attributes
+    ----------
+    text : str
+        What they were read from.
+    frame : DataFrame
+        As from :func:`cmlib.io.perf.parse_stat`; ``time_s`` is the number of the run, from 1.
+    command : str
+        Empty where it is not told.
+    seconds : tuple of float
+        How long each run took; NaN where it is not told.
+    heading : str
+        What goes before `text`, once for all runs.
+    remarks : tuple of str
+    """
+
+    text: str
+    frame: pd.DataFrame
+    command: str = ""
+    seconds: tuple = (np.nan,)
+    heading: str = ""
+    remarks: tuple = ()
+
+
+def by_program(found):
+    """Runs put together by command and events."""
+    groups = {}
+    for one in found:
+        groups.setdefault((one.command, one.heading, tuple(one.frame["event"].unique())), []).append(one)
+    return [joined(several) for several in groups.values()]
+
+
+def joined(several):
+    """Runs that counted the same, as those of one program."""
+    several, _ = _numbered(several)
+    return replace(
+        several[0],
+        text="".join(one.text if one.text.endswith("\n") else f"{one.text}\n" for one in several),
+        frame=pd.concat([one.frame for one in several], ignore_index=True),
+        seconds=tuple(second for one in several for second in one.seconds),
+        remarks=tuple(dict.fromkeys(remark for one in several for remark in one.remarks)),
+    )
+
+
+def as_intervals(found):
+    """Rows of all runs, one after the other.
+
+    A run ends where the runs before it and itself have taken their seconds, where these are known, which is perf's
+    event ``duration_time`` then; else a run takes a second.
+    """
+    found, n = _numbered(found)
+    seconds, number = np.array([second for one in found for second in one.seconds]), np.arange(1, n + 1)
+    frame = pd.concat([one.frame for one in found], ignore_index=True)
+    if not np.isfinite(seconds).all() or not (seconds > 0).all():
+        return frame
+    if _DURATION not in set(frame["event"]):
+        share = np.nan if frame["running"].isna().any() else 1.0
+        durations = pd.DataFrame(
+            {"time_s": number, "event": _DURATION, "value": 1e9 * seconds, "running": share}
+        )
+        frame = pd.concat([frame, durations.assign(supported=True, unit="ns")], ignore_index=True)
+        frame = frame.sort_values("time_s", kind="stable", ignore_index=True)
+    return frame.assign(time_s=np.cumsum(seconds)[frame["time_s"].to_numpy(int) - 1])
+
+
+def _numbered(several):
+    """The same with runs that are numbered through, and how many these are."""
+    sizes = [len(one.seconds) for one in several]
+    before = np.cumsum([0, *sizes])
+    numbered = [
+        replace(one, frame=one.frame.assign(time_s=one.frame["time_s"] + start))
+        for one, start in zip(several, before[:-1], strict=True)
+    ]
+    return numbered, int(before[-1])

@@ -2,8 +2,7 @@
 
 import re
 
-from cmlib.io.perf.formats.lines import NO_SHARES, as_frame
-from cmlib.io.perf.formats.runs import Totals
+from cmlib.io.perf.formats.lines import NO_SHARES, Totals, as_frame
 
 NAME = "lines of PAPI's events"
 TELLS_SHARES = False

@@ -2,10 +2,9 @@
 
 import re
 
-from cmlib.io.perf.formats import for_people
+from cmlib.io.perf.formats import for_people, separated
 from cmlib.io.perf.formats.lines import TIME
 from cmlib.io.perf.grammar import ParseError
-from cmlib.io.perf.parsing import parse_rows
 
 NAME = "perf stat -A or --per-…"
 TELLS_SHARES = True
@@ -41,7 +40,7 @@ def read(text, interval_ms=None):
     if _PLACE_FOR_PEOPLE.match(first[0]):
         rows = for_people.read(_PLACE_FOR_PEOPLE.sub(r"\1", text))
     else:
-        rows = parse_rows(_KEY.sub("", _PLACE.sub(r"\1", text)))
+        rows = separated.read(_KEY.sub("", _PLACE.sub(r"\1", text)))
     _check_listed_once(rows)
     columns = list(rows)
     rows["missing"] = rows["supported"] & rows["value"].isna()

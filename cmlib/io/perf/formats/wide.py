@@ -5,17 +5,17 @@ columns beside the events (power, load), which are left out. A row's time is whe
 column the rows are equally long intervals.
 """
 
+import csv
 import itertools
 import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
 
 import numpy as np
 import pandas as pd
 
 from cmlib.io.events import is_event
-from cmlib.io.perf.formats.heading import NUMBER, find_heading, rows_of
-from cmlib.io.perf.formats.lines import COLUMNS, NO_SHARES
-from cmlib.io.perf.formats.runs import Totals
-from cmlib.io.perf.formats.times import ends_of, is_time, step_of, stretched, times_of
+from cmlib.io.perf.formats.lines import COLUMNS, NO_SHARES, Totals
 from cmlib.io.perf.grammar import ParseError, shown
 
 NAME = "wide table"
@@ -245,3 +245,171 @@ def _frame(ends, names, counts):
         np.full(len(values), "", dtype=object),
     ]
     return pd.DataFrame(dict(zip(COLUMNS, columns, strict=True))).astype({"event": "str", "unit": "str"})
+
+
+_HEAD = 200_000  # characters among which the heading and the first row are looked for
+_SEPARATORS = (",", ";", "\t", "|")
+# Of a cell that counts something, or tells a time.
+NUMBER = re.compile(r"[0-9]{1,300}(?:[.,][0-9]{0,300})?(?:[eE][+-]?[0-9]{1,2})?|[.,][0-9]{1,300}")
+_CELL = re.compile(r"[+-]?[0-9.,]+(?:[eE][+-]?[0-9]+)?")
+_PLACE = re.compile(r"(?:cpu|core|socket|thread|hwthread|node|package|s|c)[ _#-]*[0-9]+", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Heading:
+    """How a table begins.
+
+    Attributes
+    ----------
+    separator : str
+        Empty for blanks.
+    names : tuple of str
+        Of the columns.
+    places : tuple of str
+        Where each column was counted, of a heading of two rows; else empty.
+    start, end : int
+        Offsets of the heading's first line, and of the first row.
+    """
+
+    separator: str
+    names: tuple
+    places: tuple
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of a table: its cells as written, and where it starts in the text."""
+
+    cells: list
+    start: int
+
+
+def find_heading(text, is_event):
+    """Find the heading of a wide table."""
+    lines = [line for line in itertools.islice(_lines(text[:_HEAD]), 4) if line[0].strip("# \t\r")]
+    if len(lines) < 2:
+        return None
+    separator = max(_SEPARATORS, key=lines[0][0].count)
+    separator = separator if separator in lines[0][0] else ""
+    cells = [_cells(line.lstrip("# ") if k == 0 else line, separator) for k, (line, _, _) in enumerate(lines)]
+    n_rows = 2 if _names_places(cells[0]) and len(cells) > 2 and len(cells[0]) == len(cells[1]) else 1
+    names, first = cells[n_rows - 1], cells[n_rows]
+    if len(names) < 2 or any(map(_CELL.fullmatch, names)) or not any(map(is_event, names)):
+        return None
+    if len(first) != len(names) or 2 * sum(map(_is_number, first)) < len(first):
+        return None
+    places = tuple(cells[0]) if n_rows == 2 else ()
+    return Heading(separator, tuple(names), places, lines[0][1], lines[n_rows - 1][2])
+
+
+def rows_of(text, heading):
+    """The rows of a table."""
+    for line, start, end in _lines(text, heading.end):
+        if not line.strip() or line.startswith("#"):
+            continue
+        cells = _cells(line, heading.separator)
+        if len(cells) == len(heading.names):
+            yield Row(cells, start)
+        elif end < len(text) or text.endswith("\n"):
+            raise ParseError(
+                f"{shown(text, start)} has {len(cells)} cells, and the heading names {len(heading.names)} columns."
+            )
+
+
+def _lines(text, start=0):
+    """Lines with their beginnings and ends, the line feed included."""
+    while start < len(text):
+        end = text.find("\n", start) + 1 or len(text)
+        yield text[start:end].rstrip("\r\n"), start, end
+        start = end
+
+
+def _cells(line, separator):
+    if not separator:
+        return line.split()
+    if '"' in line:
+        try:
+            line_cells = next(csv.reader([line], delimiter=separator), [])
+        except csv.Error:
+            line_cells = line.split(separator)
+        return [cell.strip() for cell in line_cells]
+    return [cell.strip() for cell in line.split(separator)]
+
+
+def _names_places(cells):
+    """Whether a heading's row tells only where was counted; the columns of time and the like have no place."""
+    return any(map(_PLACE.fullmatch, cells)) and all(_PLACE.fullmatch(cell) or not cell for cell in cells)
+
+
+def _is_number(cell):
+    return bool(_CELL.fullmatch(cell)) or not cell
+
+
+_UNIT = r"(?:s|secs?|seconds|ms|msec|milliseconds|us|usec|µs|ns|nsec|nanoseconds)"
+_TIME = re.compile(
+    r"(?:(?:wall|elapsed|sample|unix|epoch|clock)[ _-]?)?(?:time(?:[ _-]?stamp)?|date(?:[ _-]?time)?|ts|elapsed|epoch"
+    rf"|seconds)(?:[ _-]?elapsed)?(?:[ _-]*[\[(]?({_UNIT})[\])]?)?",
+    re.IGNORECASE,
+)
+_PER_SECOND = {"m": 1e3, "u": 1e6, "µ": 1e6, "n": 1e9}
+
+
+def is_time(name):
+    """Whether a column's name is one of times, such as ``timestamp``, ``Time (ms)`` or ``elapsed_s``."""
+    return bool(_TIME.fullmatch(name))
+
+
+def times_of(text, heading, lines):
+    """The times of a table's rows as they are written."""
+    found = [(column, match) for column, name in enumerate(heading.names) if (match := _TIME.fullmatch(name))]
+    if not found:
+        return None
+    column, match = found[0]
+    times = np.array([_time(text, line, line.cells[column]) for line in lines], dtype=float)
+    return times / _per_second(match[1], times)
+
+
+def step_of(times):
+    """The usual time from a row to the next [s]."""
+    steps = np.diff(times)
+    forward = steps[steps > 0]
+    return float(np.median(forward)) if len(forward) else 1.0
+
+
+def ends_of(text, lines, times):
+    """Ends of the intervals since the beginning of the first [s]; a ParseError where time goes back."""
+    steps = np.diff(times)
+    if len(back := np.flatnonzero(steps <= 0)):
+        raise ParseError(
+            f"{shown(text, lines[back[0] + 1].start)} goes back in time, or stays where it was, so another run begins. "
+            "Read each part by itself, as `cmlib import` does."
+        )
+    step = step_of(times)
+    return times if len(times) and 0 < times[0] <= 1.5 * step else times - times[:1] + step
+
+
+def stretched(ends, interval_ms):
+    """Times with steps of the given length, where that is another than theirs."""
+    ratio = 1.0 if interval_ms is None else interval_ms / 1000 / step_of(ends)
+    return ends if 0.99 <= ratio <= 1.01 else ends * ratio
+
+
+def _time(text, line, cell):
+    if NUMBER.fullmatch(cell):
+        return float(cell.replace(",", "."))
+    try:
+        told = datetime.fromisoformat(cell)
+        return (told if told.tzinfo else told.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError, OSError) as error:
+        raise ParseError(
+            f"{shown(text, line.start)} has {cell[:40]!r} for a time: neither a number nor as 2026-11-21T03:00:46."
+        ) from error
+
+
+def _per_second(unit, times):
+    if unit:
+        return _PER_SECOND.get(unit[0].lower(), 1.0)
+    largest = times.max(initial=0.0)
+    return next((per for least, per in ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3)) if largest > least), 1.0)
