@@ -16,7 +16,7 @@ from cmlib.collect.compare import counters
 from cmlib.collect.compare.counters import counters_with_role, events_for, usual_events
 from cmlib.collect.machine import Census
 from cmlib.collect.machine.event_names import countable
-from cmlib.collect.workloads.kernels import build, execute, executions, kernels
+from cmlib.collect.workloads.kernels import build, execute, executions, kernels, numa_nodes
 from cmlib.collect.workloads.kernels import executions as overhead
 from cmlib.errors import CmlibError
 from cmlib.io.regions import load_recording, read_regions
@@ -93,7 +93,7 @@ def test_the_table_is_the_papers():
 def test_numa_programs_say_when_there_is_one_node(binaries):
     program = next(p for p in kernels() if p.nodes == 2)
     done = subprocess.run(small(program, binaries, "bad"), capture_output=True, text=True, check=True)
-    assert ("one NUMA node" in done.stderr) == (command._nodes() == 1)
+    assert ("one NUMA node" in done.stderr) == (numa_nodes() == 1)
 
 
 def test_wrong_arguments_and_missing_compilers_are_explained(binaries, tmp_path, monkeypatch):
@@ -323,4 +323,4 @@ def test_the_command_records_what_it_listed(tmp_path, monkeypatch):
         "overhead.json",
     ]
     about, runs = load_recording(tmp_path / "regions" / "histogram" / "good.json")
-    assert len(runs) == 40 and about["machine"]["numa_nodes"] == command._nodes()
+    assert len(runs) == 40 and about["machine"]["numa_nodes"] == numa_nodes()

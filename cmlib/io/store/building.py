@@ -4,11 +4,12 @@ import json
 import re
 
 import numpy as np
+import pandas as pd
 from tqdm import tqdm
 
 from cmlib import places
 from cmlib.errors import NothingRecordedError
-from cmlib.io.store.database import REFUSED, RUNS, lines_table, replacing, series_table
+from cmlib.io.store.database import REFUSED, RUNS, replacing
 from cmlib.io.store.raw import SERIES, find_sources, read_counts, read_table
 from cmlib.io.store.reading import id_of, is_current, runs
 from cmlib.io.store.urls import StoreError, default_url, with_password
@@ -86,30 +87,32 @@ def _add(connection, number, source):
 
 def _add_series(connection, number, meta, content):
     counts, running = content
-    table = series_table(_table_name("series", number, meta), counts.shape[1])
-    rows = _series_rows(table, counts, running)
-    _add_run(connection, meta, table, rows, list(counts.columns), len(counts))
+    n = counts.shape[1]
+    frame = pd.concat([counts, running], axis=1).set_axis(
+        [f"{what}_{k:03d}" for what in ("count", "running") for k in range(n)], axis=1
+    )
+    frame.insert(0, "interval_s", np.diff(counts.index, prepend=0.0))
+    _add_run(connection, _table_name("series", number, meta), meta, frame.reset_index(), list(counts.columns))
 
 
 def _add_lines(connection, number, meta, lines):
     events = list(meta["events"])
-    table = lines_table(_table_name("lines", number, meta), len(events))
-    rows = [dict(zip(table.columns.keys(), row, strict=True)) for row in lines.to_numpy().tolist()]
-    _add_run(connection, meta, table, rows, events, len(lines))
+    fitted = [f"{what}_{k:03d}" for k in range(1, len(events)) for what in ("slope", "intercept")]
+    table = _table_name("lines", number, meta)
+    _add_run(connection, table, meta, lines.set_axis(["x_start", "x_end", *fitted], axis=1), events)
 
 
-def _add_run(connection, meta, table, rows, events, n_intervals):
-    table.create(connection)
-    connection.execute(table.insert(), rows)
+def _add_run(connection, table, meta, frame, events):
+    frame.to_sql(table, connection, index=False)
     connection.execute(
         RUNS.insert(),
         {
             **{key: meta[key] for key in meta.keys() & RUNS.columns.keys()},
             "run_id": id_of(meta),
-            "n_intervals": n_intervals,
+            "n_intervals": len(frame),
             "n_events": len(events),
             "events": json.dumps(events),
-            "series_table": table.name,
+            "series_table": table,
             "meta": json.dumps(meta),
         },
     )
@@ -119,10 +122,3 @@ def _table_name(kind, number, meta):
     """A name that tells the run, in characters that need no quotes, short enough for PostgreSQL."""
     readable = re.sub(r"[^a-z0-9]+", "_", id_of(meta).lower())[:_LONGEST_NAME]
     return f"{kind}_{number:05d}_{readable}"
-
-
-def _series_rows(table, counts, running):
-    time = counts.index.to_numpy()
-    values = np.column_stack([time, np.diff(time, prepend=0.0), counts, running])
-    cells = np.where(np.isnan(values), None, values)
-    return [dict(zip(table.columns.keys(), row, strict=True)) for row in cells.tolist()]

@@ -1,54 +1,16 @@
-"""Whether an SQLite file is as it was written: its CRC-32 is kept in its header, as the `user_version`."""
+"""The databases that hold a store, an SQLite file or a schema of PostgreSQL, and the tables in it."""
 
 import contextlib
-import functools
-import os
 import sqlite3
-import zlib
 from pathlib import Path
 from urllib.parse import quote
 
+import pandas as pd
 import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 
 from cmlib.io.archive import draft_of
 from cmlib.io.store.urls import StoreError, default_url, parse, shown
-
-_AT = slice(60, 64)  # of user_version in the header, which SQLite leaves to applications
-_PIECE = 1 << 20
-
-
-def seal(file):
-    """Write the file's checksum into it; from now on it must not change."""
-    checksum = _checksum(file).to_bytes(4, "big")
-    with file.open("r+b") as opened:
-        opened.seek(_AT.start)
-        opened.write(checksum)
-
-
-def is_sealed(file):
-    """Whether a file is as it was when it was sealed; read once as long as it is not replaced."""
-    about = os.stat(file)
-    return _is_sealed(file, about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns)
-
-
-@functools.lru_cache(maxsize=16)
-def _is_sealed(file, *identity):
-    with file.open("rb") as opened:
-        head = opened.read(_AT.stop)
-    return head[_AT] == _checksum(file).to_bytes(4, "big")
-
-
-def _checksum(file):
-    checksum = 0
-    with file.open("rb") as opened:
-        first = bytearray(opened.read(_PIECE))
-        first[_AT] = bytes(4)
-        checksum = zlib.crc32(first)
-        while piece := opened.read(_PIECE):
-            checksum = zlib.crc32(piece, checksum)
-    return checksum
-
 
 # Changes with the tables below; a store of another one is refused.
 SCHEMA = 7
@@ -102,30 +64,12 @@ REFUSED = sa.Table(
 )
 
 
-def series_table(name, n_events):
-    """Second level: a row an interval; a count is NULL where its event was not counted."""
-    numbers = ["time_s", "interval_s"]
-    numbers += [f"count_{k:03d}" for k in range(n_events)]
-    numbers += [f"running_{k:03d}" for k in range(n_events)]
-    return sa.Table(name, sa.MetaData(), *(sa.Column(number, sa.Double) for number in numbers))
-
-
-def lines_table(name, n_events):
-    """Second level of what was kept as lines: a row a line; a slope and an intercept for all events but the timer."""
-    numbers = ["x_start", "x_end"]
-    for k in range(1, n_events):
-        numbers += [f"slope_{k:03d}", f"intercept_{k:03d}"]
-    return sa.Table(
-        name, sa.MetaData(), *(sa.Column(number, sa.Double, nullable=False) for number in numbers)
-    )
-
-
 @contextlib.contextmanager
 def reading(url):
     """Open a store to read from."""
     url = parse(url)
     if url.get_backend_name() == "sqlite":
-        _check_is_whole(url)
+        _check_is_there(url)
     with _connection(url, _reading_engine(url)) as connection:
         if url.get_backend_name() == "postgresql":
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock_shared(_SWAPPING)))
@@ -162,7 +106,6 @@ def _replacing_file(url):
             with _connection(url, engine) as connection:
                 connection.exec_driver_sql(f"PRAGMA application_id = {_MARK}")
                 yield connection
-            seal(draft)
     except OSError as error:
         raise StoreError(
             f"the store can't be written to {target}: {error.strerror}. Give another place with --url, "
@@ -170,19 +113,11 @@ def _replacing_file(url):
         ) from error
 
 
-def _check_is_whole(url):
-    """Raise StoreError unless an SQLite file is there and as it was written; SQLite itself reads damaged ones."""
+def _check_is_there(url):
+    """Raise StoreError unless an SQLite file is there, which SQLite would make, and not empty."""
     file = Path(url.database)
     if not file.is_file():
         raise StoreError(f"there is no store at {file}; make it: {_how_to_rebuild(url)}")
-    try:
-        whole = is_sealed(file)
-    except OSError as error:
-        raise StoreError(f"{file} can't be read: {error.strerror}.") from error
-    if not whole and (_is_marked_or_empty(file) or _holds_store(url)):
-        raise StoreError(
-            f"{file} is damaged, was changed, or is of another version of cmlib; make it anew: {_how_to_rebuild(url)}"
-        )
 
 
 def _check_is_ours(url):
@@ -237,7 +172,7 @@ def _connection(url, engine):
     try:
         with engine.begin() as connection:
             yield connection
-    except SQLAlchemyError as error:
+    except (SQLAlchemyError, pd.errors.DatabaseError) as error:
         reason = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
         raise StoreError(
             f"{shown(url)}: {reason}. Is it the right database, running, and yours to use? A store is "

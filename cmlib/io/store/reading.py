@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from cmlib.compress import intervals
 from cmlib.io.events import second_readings
 from cmlib.io.recording import Recording, make_recording
-from cmlib.io.store.database import REFUSED, RUNS, lines_table, reading, series_table
+from cmlib.io.store.database import REFUSED, RUNS, reading
 from cmlib.io.store.raw import MODE as LINES
 from cmlib.io.store.raw import find_sources
 from cmlib.io.store.urls import StoreError
@@ -45,10 +45,9 @@ def runs(url=None, *, program=None, set=None, mode=None):
     conditions = [RUNS.c[key] == value for key, value in wanted.items() if value is not None]
     columns = [column for column in RUNS.columns if column.name != "meta"]
     with reading(url) as connection:
-        rows = connection.execute(sa.select(*columns).where(*conditions)).mappings().all()
-    frame = pd.DataFrame(rows, columns=[column.name for column in columns])
+        frame = pd.read_sql(sa.select(*columns).where(*conditions), connection)
     frame = frame.sort_values(["program", "set", "pass", "part"], ignore_index=True)
-    frame["events"] = [tuple(_split(json.loads(events))[0]) for events in frame["events"]]
+    frame["events"] = [_without_copies(json.loads(events)) for events in frame["events"]]
     frame["n_events"] = frame["events"].map(len)
     return frame.astype({"exit_code": "Int64", "running_shares": bool})
 
@@ -56,8 +55,7 @@ def runs(url=None, *, program=None, set=None, mode=None):
 def refused(url=None):
     """List the recordings that could not be stored."""
     with reading(url) as connection:
-        rows = connection.execute(sa.select(REFUSED.c.name, REFUSED.c.reason).order_by(REFUSED.c.name)).all()
-    return pd.DataFrame(rows, columns=["name", "reason"])
+        return pd.read_sql(sa.select(REFUSED.c.name, REFUSED.c.reason).order_by(REFUSED.c.name), connection)
 
 
 def machines(url=None):
@@ -96,7 +94,7 @@ def load(url, run_id):
     if row["mode"] == LINES:
         return _from_lines(meta, _as_lines(events, cells), events[0])
     n = row["n_events"]
-    values = np.array(cells, dtype=float)
+    values = cells.to_numpy(float)
     index = pd.Index(values[:, 0], name="time_s")
     counts, running = (
         pd.DataFrame(values[:, at], index, events) for at in (slice(2, 2 + n), slice(2 + n, None))
@@ -144,20 +142,22 @@ def _fetch(url, run_id):
         row = connection.execute(sa.select(RUNS).where(RUNS.c.run_id == run_id)).mappings().first()
         if row is None:
             raise StoreError(_unknown(run_id, connection.execute(sa.select(RUNS.c.run_id)).scalars().all()))
-        shape = lines_table if row["mode"] == LINES else series_table
-        table = shape(row["series_table"], row["n_events"])
-        return row, connection.execute(sa.select(table).order_by(*list(table.c)[:2])).all()
+        rows = (
+            sa.select(sa.text("*"))
+            .select_from(sa.Table(row["series_table"], sa.MetaData()))
+            .order_by(sa.text("1, 2"))
+        )
+        return row, pd.read_sql(rows, connection)
 
 
-def _split(events):
-    """Events, and second readings of them."""
+def _without_copies(events):
     again = second_readings(events)
-    return [event for event in events if event not in again], list(again)
+    return tuple(event for event in events if event not in again)
 
 
 def _as_lines(events, cells):
     fitted = [f"{what}:{event}" for event in events[1:] for what in ("slope", "intercept")]
-    return pd.DataFrame(np.array(cells, dtype=float), columns=["x_start", "x_end", *fitted])
+    return cells.astype(float).set_axis(["x_start", "x_end", *fitted], axis=1)
 
 
 def _from_lines(meta, lines, timer):
