@@ -1,7 +1,9 @@
 """Is this machine fit to count on: findings with the numbers behind them, and what to do."""
 
 from dataclasses import dataclass, field
-from functools import partial
+from pathlib import Path
+
+import yaml
 
 from cmlib.collect.machine.counters import Census, census
 from cmlib.collect.machine.host import (
@@ -17,7 +19,6 @@ from cmlib.collect.machine.host import (
 from cmlib.collect.machine.lock import CountersBusy, counters_lock
 from cmlib.io import events
 
-_NOTHING = "nothing to do"
 _LONGEST_ROTATION_MS = 25
 
 
@@ -29,7 +30,7 @@ class Finding:
     severity: str
     what: str
     numbers: str
-    todo: str = _NOTHING
+    todo: str = "nothing to do"
 
 
 @dataclass(frozen=True)
@@ -84,9 +85,64 @@ def examine(root="/", *, lacking=None):
 
 def find(facts):
     """Draw findings from facts."""
-    checks = (_perf, _pmu, _permission, _counters, _watchdog, _others, _names, _rotation, _virtual, _load)
-    findings = [check(facts) for check in checks]
+    texts = yaml.safe_load(Path(__file__).with_name("findings.yaml").read_text(encoding="utf-8"))
+    told = vars(facts) | facts.machine | _words(facts)
+    findings = [
+        Finding(name, **{key: text.format(**told) for key, text in texts[name][case].items()})
+        for name, case in _cases(facts).items()
+    ]
     return findings if facts.lacking is None else [*findings, _programs(facts)]
+
+
+def _cases(facts):
+    """Which case of each finding this machine is."""
+    interval, load, processors = (
+        facts.machine[key] for key in ("mux_interval_ms", "load_1min", "processors")
+    )
+    return {
+        "perf": "missing" if facts.machine["perf"] is None else "ok",
+        "pmu": "ok" if facts.pmus else "missing",
+        "permission": _permission(facts),
+        "counters": _counters(facts),
+        "watchdog": "on" if facts.watchdog else "ok",
+        "others": "some" if facts.others else "ok",
+        "names": "ok" if facts.names else "own" if facts.table else "none",
+        "rotation": "unknown" if interval is None else "ok" if interval <= _LONGEST_ROTATION_MS else "rare",
+        "virtual": "virtual" if facts.machine["virtual"] else "ok",
+        "load": "busy" if load is not None and processors and load > processors / 2 else "ok",
+    }
+
+
+def _permission(facts):
+    if facts.paranoid is None:
+        return "no_events"
+    if facts.privileged:
+        return "privileged"
+    return "none" if facts.paranoid > 2 else "user_mode" if facts.paranoid == 2 else "ok"
+
+
+def _counters(facts):
+    if facts.busy:
+        return "busy"
+    if not facts.census.offered:
+        return "none"
+    return "ok" if facts.census.good == facts.census.offered else "untrue"
+
+
+def _words(facts):
+    census = facts.census
+    broken = next((group for group in census.copies if len(group) > census.good), ())
+    shares = ", ".join(f"{count / max(max(broken), 1):.3f}" for count in broken)
+    other = (
+        f"; found with another event, as this processor counts no {census.without}" if census.without else ""
+    )
+    return {
+        "counted": f"{census.offered} offered, {census.good} good{other}",
+        "broken": f"{len(broken)} copies of one event, relative to the largest: {shares}",
+        "listed_pmus": ", ".join(facts.pmus),
+        "first_pmu": next(iter(facts.pmus), "cpu"),
+        "listed_others": ", ".join(facts.others),
+    }
 
 
 def _census_if_free():
@@ -102,153 +158,6 @@ def _count_names(listed):
         return len(events.from_perf_list(listed))
     except events.EventError:
         return 0
-
-
-def _perf(facts):
-    version = facts.machine["perf"]
-    if version is None:
-        todo = "install it: on Debian, apt-get install linux-perf"
-        return Finding("perf", "error", "perf not found or failed", facts.perf_complaint, todo)
-    return Finding("perf", "ok", "perf is installed", f"version {version}")
-
-
-def _pmu(facts):
-    if facts.pmus:
-        return Finding("pmu", "ok", "there is a PMU", ", ".join(facts.pmus))
-    return Finding(
-        "pmu",
-        "error",
-        "there is no PMU: no hardware event can be counted here",
-        "no core PMU under /sys/bus/event_source/devices",
-        "in a virtual machine, ask for a virtual PMU (perf in the host counts, QEMU: -cpu host,pmu=on; in clouds, "
-        "metal or larger instances); `cmlib record`, `diagnose` and `compare` take --simulate, without counters; "
-        "everything else works on the recordings there are, and `cmlib import` takes those made elsewhere",
-    )
-
-
-def _permission(facts):
-    finding = partial(Finding, "permission")
-    if facts.paranoid is None:
-        return finding(
-            "error",
-            "this kernel has no perf events",
-            "/proc/sys/kernel/perf_event_paranoid is missing",
-            "use a kernel built with CONFIG_PERF_EVENTS",
-        )
-    shown = f"perf_event_paranoid = {facts.paranoid}"
-    if facts.privileged:
-        return finding("ok", "this user may count", f"{shown}, CAP_PERFMON or CAP_SYS_ADMIN is held")
-    if facts.paranoid > 2:
-        return finding(
-            "error",
-            "this user may not count",
-            f"{shown}, and neither CAP_PERFMON nor CAP_SYS_ADMIN is held",
-            "as root: sysctl kernel.perf_event_paranoid=2 (lasting: a line of it in /etc/sysctl.d), "
-            "or in a container: --cap-add PERFMON",
-        )
-    if facts.paranoid == 2:
-        todo = "to count the kernel as well, as root: sysctl kernel.perf_event_paranoid=1"
-        return finding("note", "this user may count user mode only, which recordings do", shown, todo)
-    return finding("ok", "this user may count", shown)
-
-
-def _counters(facts):
-    finding = partial(Finding, "counters")
-    counted = facts.census
-    if facts.busy:
-        todo = "run doctor again when it has ended"
-        return finding("warning", "counters were not counted: they are in use", counted.complaint, todo)
-    if not counted.offered:
-        return finding("error", "no counter counts", counted.complaint, "see the findings above")
-    numbers = f"{counted.offered} offered, {counted.good} good"
-    if counted.without:
-        numbers += f"; found with another event, as this processor counts no {counted.without}"
-    if counted.good == counted.offered:
-        return finding("ok", "all counters agree", numbers)
-    broken = next(group for group in counted.copies if len(group) > counted.good)
-    shown = ", ".join(f"{count / max(max(broken), 1):.3f}" for count in broken)
-    return finding(
-        "warning",
-        "not all counters offered can be trusted",
-        f"{numbers}; {len(broken)} copies of one event, relative to the largest: {shown}",
-        f"plan for {counted.good}, as `cmlib record` does; events outside groups would land on the others as well",
-    )
-
-
-def _watchdog(facts):
-    if facts.watchdog:
-        todo = "as root: sysctl kernel.nmi_watchdog=0"
-        return Finding("watchdog", "warning", "the NMI watchdog holds a counter", "nmi_watchdog = 1", todo)
-    return Finding("watchdog", "ok", "no watchdog holds a counter", "nmi_watchdog = 0")
-
-
-def _others(facts):
-    if facts.others:
-        return Finding(
-            "others",
-            "warning",
-            "other processes hold perf events, and may take counters from a recording",
-            ", ".join(facts.others),
-            "end them, or wait for them, before recording",
-        )
-    return Finding("others", "ok", "nobody else is counting", "0 other processes hold perf events")
-
-
-def _names(facts):
-    name = facts.machine["microarchitecture"]
-    numbers = f"{facts.names} names of core events for {name}"
-    if facts.names:
-        return Finding("names", "ok", "perf knows this processor's event names", numbers)
-    if facts.table:
-        what = "perf has no event names for this processor, cmlib has"
-        return Finding("names", "note", what, f"{numbers}; data/events/{facts.table}.csv")
-    return Finding(
-        "names",
-        "warning",
-        "perf has no event names for this processor, and cmlib has no table of them",
-        numbers,
-        "use a perf newer than the processor; until then `cmlib record` takes those of the general events that count",
-    )
-
-
-def _rotation(facts):
-    interval = facts.machine["mux_interval_ms"]
-    if interval is None:
-        return Finding("rotation", "note", "the kernel does not say how often groups take turns", "no PMU")
-    numbers = f"perf_event_mux_interval_ms = {interval}"
-    if interval <= _LONGEST_ROTATION_MS:
-        return Finding("rotation", "ok", "groups of events take turns often enough", numbers)
-    return Finding(
-        "rotation",
-        "warning",
-        "groups of events take turns rarely: at 100 ms many intervals would stay empty",
-        numbers,
-        f"as root, write 4 to /sys/bus/event_source/devices/{(facts.pmus or ('cpu',))[0]}/perf_event_mux_interval_ms, "
-        "or use longer intervals",
-    )
-
-
-def _virtual(facts):
-    if not facts.machine["virtual"]:
-        return Finding(
-            "virtual", "ok", "this is no virtual machine", "no hypervisor shows in /proc/cpuinfo or /sys"
-        )
-    return Finding(
-        "virtual",
-        "note",
-        "this is a virtual machine: kernel work may be under-counted, and reported cache sizes be wrong",
-        facts.machine["virtual"],
-        "count user mode (the default) where a program is user-bound",
-    )
-
-
-def _load(facts):
-    processors, load = facts.machine["processors"], facts.machine["load_1min"]
-    numbers = f"{processors} processors, load {load} in the last minute"
-    if load is not None and processors and load > processors / 2:
-        todo = "end other work before recording: it takes caches and time from what is measured"
-        return Finding("load", "warning", "this machine is busy", numbers, todo)
-    return Finding("load", "ok", "this machine is quiet", numbers)
 
 
 def _programs(facts):
