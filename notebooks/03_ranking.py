@@ -410,7 +410,7 @@ for name, c in clusters.items():
 # %%
 def followed(name):
     """What a target follows that is not IPC, and how sure that is."""
-    level, one = matrices[name].ipc, refined[name]
+    level = matrices[name].ipc
     error, mean = errors.at[name, "nested blocks"], errors.at[name, "their mean"]
     error = errors.at[name, "blocks"] if pd.isna(error) else error
     why = study.say_chosen(url, name, aim)
