@@ -3,9 +3,12 @@
 import numpy as np
 import numpy.testing as npt
 import pandas as pd
+import pytest
 
 from cmlib import experiments as study
-from cmlib import plot
+from cmlib import places, plot, report
+
+PUBLIC = places.external_data_dir()
 
 
 def test_suites_are_those_of_the_recipes():
@@ -43,3 +46,17 @@ def test_the_picture_of_matrices_is_the_matrices():
         npt.assert_array_equal(np.asarray(ax.images[0].get_array()), frame.to_numpy())
         assert (ax.get_title(loc="left"), ax.get_xlabel(), ax.get_ylabel()) == (title, "event", "row")
     assert figure.axes[-1].get_ylabel() == "scaled count"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not PUBLIC or not (PUBLIC / "spec2000").is_dir(), reason="takes CMLIB_PUBLIC")
+def test_a_third_run_finds_what_runs_merged_by_instructions_foretell(tmp_path):
+    given = {"program": "181.mcf.default,253.perlbmk.850"}
+    folder = report.run_profile("paper", ["03b_third_run"], given, results=tmp_path).parent / "03b_third_run"
+    places_ = pd.read_csv(folder / "places.csv")
+    assert (places_["by instructions"] < places_["by time"] / 10).all()
+    assert (places_["by time"] < places_["mean"]).all()
+    models = pd.read_csv(folder / "models.csv")
+    assert (models["by instructions"] < 1.2 * models["third run alone"]).all()
+    assert models["by instructions"].mean() < 0.8 * models[["stacked", "shuffled", "mean"]].mean().min()
+    assert (models["stacked, zeros"] > 90).all()

@@ -20,6 +20,8 @@ OF_OTHERS = {
     "08_tuning",
     "09_colocation",
     "06a_intruder",
+    "03b_third_run",
+    "06c_cache_attack",
     "09a_cloudsuite",
     "09b_cbench",
     "09c_neighbours",

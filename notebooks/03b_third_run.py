@@ -1,0 +1,308 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: ipynb,py:percent
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#       format_version: '1.3'
+#       jupytext_version: 1.19.6
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Merged runs, judged by a third: what is a row worth whose events were counted in two runs?
+#
+# **Question.** How well do two merged runs of a program foretell, interval by interval, what a third run counted?
+#
+# *Reads* the runs of `cmlib fetch spec2000`, in the cache or in the folder `CMLIB_PUBLIC`. *Writes* the error of merging by program and by way of merging, what a shift of phases costs, and the error of models fitted on merged runs.
+#
+# Programs of SPEC CPU 2000, three runs each, a count each 100 million instructions, nothing multiplexed (Weaver, `perfevent_overhead`). Run 1 counts taken branches, run 2 all branches, run 3 both. So runs 1 and 2 can be merged as in [notebook 03a](03a_merging_runs.ipynb), and run 3 is the truth: it counted together what the merged rows put together.
+
+# %% tags=["parameters"]
+program = "all"  # cases to judge, separated by commas, or all
+folder = ""  # with other runs of the set's form; empty: CMLIB_PUBLIC and the cache
+seed = 0  # of the shuffled intervals and of the models [0, 1000000]
+settings = {}  # profile, results_folder
+
+# %%
+import re
+
+import numpy as np
+import pandas as pd
+from lightgbm import LGBMRegressor
+
+from cmlib import plot, rank
+from cmlib.errors import NothingRecordedError
+from cmlib.experiments.public.reading import how_to_get
+from cmlib.experiments.requested import resolve_names
+from cmlib.io import streams
+from cmlib.io.archive import plain, read_file
+from cmlib.report.notebook import begin
+
+# %%
+notebook = begin("03b_third_run", globals())
+results = notebook.results
+found = streams.find_runs("spec2000", folder)
+RUNS = {"amd_taken_totalmiss": 1, "amd_branches_totalmiss": 2, "amd_branches_takentotal": 3}
+found = found.assign(run=found["run"].map(RUNS))
+todo = "Notebook 03b is about programs of SPEC CPU 2000: `cmlib fetch spec2000`."
+names = resolve_names(program, found["case"].unique(), about="the cases of spec2000", todo=todo)
+if found["run"].nunique() < 3:
+    raise NothingRecordedError(how_to_get("spec2000"))
+
+# %% [markdown]
+# ## Three runs of each program
+#
+# Counts are cumulative, and so is the time for which the run has been counted. Of 255.vortex there is a header and no sample.
+
+
+# %%
+def read(path):
+    """Cumulative counts of a run, and for how long it has run [s]."""
+    counts = streams.read_run(path)
+    times = re.findall(rb" ENA=(\d+)", plain(read_file(path), path))[:len(counts)]
+    short = {f"retired_{kind}branch_instructions": name
+             for kind, name in (("taken_", "taken"), ("", "branches"))}
+    return counts.rename(columns=short).assign(seconds=np.array(times, dtype=float) / 1e9)
+
+
+cases = {name: {run.run: read(run.path) for run in own.itertuples()}
+         for name, own in found[found["case"].isin(names)].groupby("case")}
+cases = {name: runs for name, runs in cases.items()
+         if len(runs) == 3 and min(map(len, runs.values())) > 20}
+SOURCE = {"taken": 1, "branches": 2}  # the merged run that counts the event
+next(iter(cases.values()))[3].head(3)
+
+# %%
+totals = []
+for name, runs in cases.items():
+    last = min(map(len, runs.values())) - 1
+    seconds = pd.Series([runs[run]["seconds"].iloc[last] for run in (1, 2, 3)])
+    apart = {event: abs(runs[run][event].iloc[last] / runs[3][event].iloc[last] - 1)
+             for event, run in SOURCE.items()}
+    totals.append({"case": name, "intervals": last + 1, "seconds": seconds.mean(), **apart,
+                   "time": seconds.max() / seconds.min() - 1})
+totals = pd.DataFrame(totals)
+results.table(totals, "totals",
+              "**Table.** The three runs of each case: intervals, and by what share the total of "
+              "an event in the merged run is off the third's; *time*: the slowest run over the "
+              "fastest, less one.", decimals=5, rows=30)
+
+# %% [markdown]
+# ## The same place
+#
+# Let $F_r(i)$ be the count of an event in run $r$ up to its $i$-th instruction, and $G_r(t)$ up to time $t$ of its $T_r$ seconds. The third run's interval $k$ ends at instruction $i_k$ and at time $t_k$. What run $r$ foretells of it is, aligned by instructions and by the share of the time,
+#
+# $$\hat c_k = F_r(i_k) - F_r(i_{k-1}), \qquad \hat c_k = G_r\!\left(\tfrac{t_k}{T_3} T_r\right) - G_r\!\left(\tfrac{t_{k-1}}{T_3} T_r\right),$$
+#
+# and the error is the share of the events that stand in a wrong interval, $E = 100 \sum_k |\hat c_k - c_k| / \sum_k c_k$. Stacked runs, one below the other and filled with zeros, have no common place: what they foretell without a model is the mean.
+#
+# Three predictions look at no place: the mean rate of the run, its intervals in random order, and the third run's previous interval, which a merged run does not know.
+
+
+# %%
+def counts_at(run, event, by, edges):
+    """Counts of an event between places of a run, interpolated evenly inside its intervals."""
+    inside = np.clip(edges, 0, run[by].iloc[-1])
+    return np.diff(np.interp(inside, [0, *run[by]], [0, *run[event]]))
+
+
+def foretold(runs, event):
+    """What each way of merging foretells of the third run's intervals, and what it counted."""
+    own, third = runs[SOURCE[event]], runs[3]
+    ends = third[third["instructions"] <= own["instructions"].iloc[-1] + 1000]
+    times = np.array([0, *ends["seconds"]]) * own["seconds"].iloc[-1] / third["seconds"].iloc[-1]
+    by_place = counts_at(own, event, "instructions", np.array([0, *ends["instructions"]]))
+    table = pd.DataFrame({"counted": np.diff([0, *ends[event]]), "by instructions": by_place,
+                          "by time": counts_at(own, event, "seconds", times)})
+    table["previous interval"] = table["counted"].shift()
+    shuffled = np.random.default_rng(seed).permutation(by_place)
+    return table.assign(mean=by_place.mean(), shuffled=shuffled).iloc[1:]
+
+
+def error(predicted, counted):
+    """Share of the events that stand in a wrong interval [%]."""
+    return 100 * np.abs(predicted - counted).sum() / counted.sum()
+
+
+# %%
+told = {(name, event): foretold(runs, event) for name, runs in cases.items() for event in SOURCE}
+errors = pd.DataFrame({key: {way: error(own[way], own["counted"]) for way in list(own)[1:]}
+                       for key, own in told.items()}).T.rename_axis(["case", "event"])
+results.table(errors.reset_index(), "places",
+              "**Table.** Error [%] by case and event: two ways of aligning, and three predictions "
+              "that know of no place.", decimals=3, rows=50)
+
+# %%
+shown = errors.groupby("case").mean().sort_values("by instructions")
+figure, _ = plot.by_case(shown, ylabel="error [% of the event's count]")
+results.figure(figure, "places",
+               f"**Figure.** Error of what one run foretells of another's intervals, mean of taken "
+               f"and all branches; {len(shown)} cases of SPEC CPU 2000, on hardware.")
+
+# %% [markdown]
+# Look at the case in which time is worst against instructions: a stretch of the third run, and what either alignment puts there.
+
+# %%
+worst = (errors["by time"] - errors["by instructions"]).idxmax()
+stretch = told[worst].iloc[len(told[worst]) // 2:][:60]
+lines = {"third run": stretch["counted"], "by instructions": stretch["by instructions"],
+         "by time": stretch["by time"]}
+seconds = cases[worst[0]][3]["seconds"].iloc[stretch.index].to_numpy()
+lines = {label: pd.Series(values.to_numpy() / 1e6, seconds) for label, values in lines.items()}
+figure, _ = plot.series(lines, ylabel="million an interval", title=f"{worst[0]}, {worst[1]}")
+results.figure(figure, "stretch",
+               "**Figure.** Sixty intervals from the middle of the case with the largest "
+               "difference of the two alignments.")
+
+# %% [markdown]
+# ## What a shift of phases costs
+#
+# Aligned by instructions, but the merged run shifted by a number of intervals, as when two runs did not begin at the same place. The error is put in relation to that of the mean: at 1 the merged row is worth no more than a constant.
+
+# %%
+rows = []
+for shift in (0, 1, 2, 5, 10, 20, 50):
+    for key, own in told.items():
+        moved = own["by instructions"].shift(shift)
+        both = own.assign(moved=moved).dropna()
+        if len(both) > shift:
+            ratio = error(both["moved"], both["counted"]) / error(both["mean"], both["counted"])
+            rows.append((shift, *key, ratio))
+shifts = pd.DataFrame(rows, columns=["shift", "case", "event", "ratio"])
+spread = shifts.groupby("shift")["ratio"].quantile([0.1, 0.5, 0.9]).unstack()
+spread.columns = ["tenth", "median", "nine tenths"]
+worthless = (shifts["ratio"] >= 1).groupby(shifts["shift"]).mean()
+results.table(spread.assign(worthless=worthless).reset_index(), "shift",
+              "**Table.** Error over that of the mean, by intervals of shift: quantiles over cases "
+              "and events; *worthless*: the share of them with a ratio of 1 or more.", decimals=3)
+
+# %%
+figure, _ = plot.curves(spread.reset_index(), x="shift", ys={name: name for name in spread},
+                        xlabel="shift [intervals of 100 million instructions]",
+                        ylabel="error over that of the mean", level=("mean", 1.0))
+results.figure(figure, "shift",
+               "**Figure.** What a shift of phases costs: error over that of the mean, over "
+               f"{len(told)} cases and events.")
+
+# %% [markdown]
+# ## A model of what was never counted together
+#
+# Merged rows are made for models. One of taken branches by all branches and by the pace (time per instruction) is fitted on rows whose two events come from runs 1 and 2, and foretells the third run's taken branches from its own branches and pace; and the other way round. Rates are per instruction, the trees are the same, and blocks of the program that are judged take no part in the fit:
+#
+# $$\hat y_3(k) = m\big(x_3(k), p_3(k)\big), \qquad m = \arg\min_m \sum_{j \notin \mathrm{block}(k)} \big(y_1(j) - m(x_2(j), p_{12}(j))\big)^2.$$
+#
+# *Stacked* has the rows of run 1 and those of run 2 below them. The GBRT paper fills with zeros: literally, a row with branches then has no taken ones (*stacked, zeros*). *Stacked* alone takes the rows that counted the event; there the other event is a constant, and only the pace is left. *Shuffled* has the rows of run 2 in random order. *Third run alone* is fitted on the third run's other blocks: the best a merge can be.
+
+
+# %%
+def rates(run, names, edges, by="instructions"):
+    """Events and time per instruction between places of a run."""
+    done = pd.DataFrame({name: counts_at(run, name, by, edges)
+                         for name in ("instructions", "seconds", *names)})
+    return done[list(names)].div(done["instructions"], axis=0).assign(
+        pace=1e9 * done["seconds"] / done["instructions"])
+
+
+def merge_two(runs, event, other, by, n):
+    """Rows with the event of one run and the other event of another, at the same place."""
+    one, two = (runs[SOURCE[name]] for name in (event, other))
+    end = [run[by].iloc[-1] if by == "seconds" else n * 1e8 for run in (one, two)]
+    one = rates(one, [event], np.linspace(0, end[0], n + 1), by)
+    two = rates(two, [other], np.linspace(0, end[1], n + 1), by)
+    return pd.DataFrame({other: two[other], "pace": (one["pace"] + two["pace"]) / 2,
+                         event: one[event]}), one, two
+
+
+# %%
+def foretell(fitted, third, event, fold, repeats=1):
+    """Fit on the blocks that are not judged, predict the third run's; the error [%]."""
+    predicted, inputs = np.empty(len(third)), third.columns.drop(event)
+    trees = {"n_estimators": 100, "learning_rate": 0.1, "num_leaves": 15, "min_child_samples": 10}
+    for held in np.unique(fold):
+        rows = fitted[np.tile(fold, repeats) != held]
+        model = LGBMRegressor(**trees, random_state=seed, n_jobs=1, deterministic=True, verbose=-1)
+        model.fit(rows[inputs], rows[event])
+        predicted[fold == held] = model.predict(third.loc[fold == held, inputs])
+    return error(predicted, third[event])
+
+
+# %%
+def judge(runs, event, other):
+    """Errors of models fitted on runs that were put together in different ways."""
+    n, spare = min(map(len, runs.values())), {other: 0.0}
+    third = rates(runs[3], [other, event], np.linspace(0, n * 1e8, n + 1))[[other, "pace", event]]
+    placed, one, two = merge_two(runs, event, other, "instructions", n)
+    fold = rank.blocks(third.index, 12) % 4
+    mixed = placed.assign(**{other: placed[other].sample(frac=1, random_state=seed).to_numpy()})
+    timed = merge_two(runs, event, other, "seconds", n)[0]
+    fits = {"third run alone": third, "by instructions": placed, "shuffled": mixed,
+            "by time": timed, "stacked": one.assign(**spare)}
+    found = {way: foretell(rows, third, event, fold) for way, rows in fits.items()}
+    zeros = pd.concat([one.assign(**spare), two.assign(**{event: 0.0})])
+    found["stacked, zeros"] = foretell(zeros, third, event, fold, repeats=2)
+    return found | {"mean": error(one[event].mean(), third[event])}
+
+
+# %%
+OTHER = {"taken": "branches", "branches": "taken"}
+models = pd.DataFrame({(name, event): judge(runs, event, other) for name, runs in cases.items()
+                       for event, other in OTHER.items()}).T.rename_axis(["case", "event"])
+results.table(models.reset_index(), "models",
+              "**Table.** Error [%] of models on blocks of the third run, by the rows on which "
+              "they were fitted.", decimals=2, rows=50)
+
+# %%
+order = ["third run alone", "by instructions", "by time", "stacked", "shuffled", "mean"]
+shown = models[order].groupby("case").mean().sort_values("third run alone")
+figure, _ = plot.by_case(shown, ylabel="error of the model [%]")
+results.figure(figure, "models",
+               "**Figure.** Error of models of taken by all branches and the other way round, on "
+               "blocks of the third run; mean of both.")
+
+# %% [markdown]
+# ## What was found
+
+# %%
+quantiles = pd.concat({"place": errors, "model": models}).groupby(level=0).quantile([0.1, 0.5, 0.9])
+for what, table in (("place", errors), ("model", models)):
+    for way in table:
+        low, middle, high = quantiles.loc[what, way].dropna()
+        results.number(f"{what}, {way}: error", middle, "%",
+                       note=f"median of {len(table)} cases and events; 10 to 90 %: "
+                            f"{low:.2g} to {high:.2g} %")
+for shift in (1, 10):
+    results.number(f"error over that of the mean, shifted by {shift}", spread.loc[shift, "median"],
+                   note=f"not shifted: {spread.loc[0, 'median']:.3f}")
+results.numbers()
+
+# %%
+place, model = errors.median(), models.median()
+by_events = (models["by instructions"] < models["stacked"]).sum()
+display(results.finding(
+    f"Aligned by instructions, a run foretells another's intervals within "
+    f"{place['by instructions']:.2g} % (median of {len(errors)} cases and events, "
+    f"{errors['by instructions'].max():.2g} % at most); by time within {place['by time']:.2g} %, "
+    f"where the previous interval errs by {place['previous interval']:.2g} % and the mean by "
+    f"{place['mean']:.2g} %. A shift of one interval raises the error from "
+    f"{spread.loc[0, 'median']:.3f} to {spread.loc[1, 'median']:.2f} of that of the mean."))
+display(results.finding(
+    f"A model fitted on two merged runs errs by {model['by instructions']:.2g} % on a third run's "
+    f"unseen blocks, one fitted on the third run itself by {model['third run alone']:.2g} %, "
+    f"merged by time {model['by time']:.2g} %, stacked {model['stacked']:.2g} % "
+    f"({by_events} of {len(models)} times more than by instructions), with shuffled rows "
+    f"{model['shuffled']:.2g} %, the mean {model['mean']:.2g} %."))
+
+# %% [markdown]
+# ## What this doesn't show
+#
+# These programs do the same in every run: totals agree to $10^{-4}$. Where work depends on time or on other threads, the same instruction is not the same place; notebook 03a has such programs, and no third run. Counts are of user mode, the processor is an AMD whose model is not told, and there are two pairs of events. The GBRT paper's target is IPC, which every run counts, so that stacked rows all have it; here the target is an event that one run counts. Only totals are known of `likwid-mpi`'s four runs, and so no interval.
+#
+# **References.** Lv, Sun, Yu, *Mining CPU performance data based on gradient boosting regression tree*, 2018, §3.1. Recordings: Weaver, deater/perfevent_overhead.
+
+# %%
+results.save()
