@@ -62,3 +62,20 @@ def test_on_fetched_recordings_attacks_are_found_and_perf_changes_no_ipc(tmp_pat
     assert manifest["numbers"][0]["value"] < 0.01
     exact = pd.read_csv(folder / "09d_counting/counting.csv").set_index("event")
     assert exact.loc["Retired Instructions", "exact"] == 0
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not PUBLIC or not (PUBLIC / "cache-attack").is_dir(), reason="takes CMLIB_PUBLIC")
+def test_cache_attacks_are_found_under_the_load_of_training_alone(tmp_path):
+    folder = (
+        report.run_profile("paper", ["06c_cache_attack"], {}, results=tmp_path).parent / "06c_cache_attack"
+    )
+    both = pd.concat([pd.read_csv(folder / name) for name in ("detectors.csv", "trees.csv")])
+    f1 = both.set_index(["method", "trained on", "judged"])["F1, attacks that ran"]
+    for load in ("no-load", "avg-load"):
+        same = f1.xs((load, load), level=["trained on", "judged"])
+        assert same["AutoPerf"] > 0.95 > same["isolation forest"] > same["always"] > 0.6
+        assert same["C4.5"] > 0.9 > 0.7 > same["C4.5, shuffled labels"]
+    assert f1["AutoPerf", "no-load", "avg-load"] == f1["always", "no-load", "avg-load"]
+    targets = pd.read_csv(folder / "targets.csv").set_index("target")
+    assert list(targets.index[(targets < 1).all(axis=1)]) == ["libssl.so.1.1", "libcrypto.so.1.1"]

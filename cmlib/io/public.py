@@ -71,8 +71,8 @@ def cache_dir():
 
 
 def checked(content, sha256, place):
-    """Bytes whose SHA-256 is as it should be."""
-    if digest(content) != sha256:
+    """Bytes whose SHA-256 is as it should be, as far as it is known."""
+    if sha256 and digest(content) != sha256:
         raise PublicError(
             f"{place} is not the file that was published: its SHA-256 is {digest(content)[:12]}…, and that of the "
             f"original {sha256[:12]}…. Remove it, and fetch it again."
@@ -113,7 +113,8 @@ def _fetch(row):
         + row.file
     )
     try:
-        pooch.retrieve(address, f"sha256:{row.sha256}", fname=name, path=cache_dir() / folder)
+        known = f"sha256:{row.sha256}" if row.sha256 else None
+        pooch.retrieve(address, known, fname=name, path=cache_dir() / folder)
     except requests.HTTPError as error:
         raise PublicError(f"{address} is not there: {error}.") from error
     except requests.RequestException as error:
