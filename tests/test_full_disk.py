@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from tests.small_notebooks import saving, write_profile
 from tests.soft_recordings import ROOT
 
 # A disk of its own, which is gone with the process that it was made for.
@@ -112,3 +113,46 @@ print(left())
     for line in (sampled, lines):
         assert line.startswith("SampleError could not write to ") and "No space left on device" in line
     assert rest == "[]"
+
+
+@pytest.mark.slow
+@pytest.mark.needs("valgrind")
+def test_a_simulation_says_so(tmp_path):
+    """Valgrind goes on without a word, and leaves counts that are cut off."""
+    said = on_small_disk(
+        tmp_path,
+        """
+from cmlib.collect.observe import simulate_once
+from cmlib.collect.simulate import record_simulated
+fill(8192)
+told(record_simulated, "app", ["true"], every_blocks=50_000, folder="recordings", say=lambda text: None)
+os.environ["TMPDIR"] = os.getcwd()
+told(simulate_once, ["true"])
+print(left())
+""",
+    )
+    recorded, once, rest = said.splitlines()
+    for line in (recorded, once):
+        assert line.startswith("RecordError could not write") and "No space left on device" in line
+    assert rest == "[]"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "more", ["r.table(pd.DataFrame({'a': range(300_000)}), 't', 'T.')", "print('x' * 3_000_000)"]
+)
+def test_a_run_says_so_and_leaves_no_draft(tmp_path, more):
+    write_profile(tmp_path, {"01_first": saving("01_first", more)})
+    said = on_small_disk(
+        tmp_path,
+        f"""
+from cmlib import report
+made = Path({str(tmp_path)!r})
+places.notebooks_dir, places.params_dir = lambda: made / "notebooks", lambda: made / "params"
+told(report.run_profile, "tiny", parameters={{"jobs": 1}}, results=".")
+print(left())
+""",
+    )
+    told, rest = said.splitlines()
+    assert told.startswith("NotebookError 01_first.ipynb: could not write to") and "the disk is full" in told
+    assert ".partial" not in rest and ".failed" not in rest

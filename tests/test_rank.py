@@ -65,6 +65,15 @@ def test_importance_says_what_it_needs(planted):
         influence(forest, method="printed", X=planted.X)
 
 
+def test_events_may_have_any_name(planted):
+    odd = planted.X.rename(columns=dict(zip(planted.X, ["a\\q", 'b"c', "d:e,f", "g{h}[i]"], strict=False)))
+    shares = [
+        influence(regressor(boosting=SMALL).fit(X, planted.ipc), method="printed", X=X)
+        for X in (planted.X, odd)
+    ]
+    npt.assert_array_equal(*(np.sort(share) for share in shares))
+
+
 def test_a_model_without_splits_has_no_importances():
     X = pd.DataFrame({"a": np.ones(30), "b": np.zeros(30)})
     fitted = regressor(boosting=SMALL).fit(X, pd.Series(np.full(30, 2.0)))

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 
 import matplotlib.figure
 import nbformat
@@ -388,6 +389,24 @@ def test_a_failing_cell_is_named_with_its_notebook_and_error(small_profile):
         report.run_profile("tiny", results=out)
     assert (out / "tiny/01_small.failed.ipynb").is_file()
     assert not (out / "tiny/01_small").exists()
+
+
+def test_a_folder_is_a_profile_if_it_holds_parameters_and_is_not_written_into(small_profile, tmp_path):
+    out = small_profile("raise SystemExit('ran')")
+    (empty := tmp_path / "any").mkdir()
+    own = shutil.copytree(tmp_path / "params/tiny", tmp_path / "own")
+    elsewhere = shutil.copytree(own, tmp_path / "elsewhere/tiny")
+    for profile, results, says in (
+        (empty, out, "no profile"),
+        (own, tmp_path, "holds parameters"),
+        (elsewhere, out, "has the name of a profile"),
+    ):
+        with pytest.raises(ValueError, match=says):
+            report.run_profile(str(profile), results=results)
+    with pytest.raises(report.NotebookError):
+        report.run_profile(str(own), results=out)
+    assert (out / "own/01_small.failed.ipynb").is_file() and list(empty.iterdir()) == []
+    assert [file.suffix for file in own.iterdir()] == [".yaml"]
 
 
 @pytest.mark.parametrize(

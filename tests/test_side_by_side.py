@@ -144,6 +144,21 @@ def test_a_second_run_is_refused_and_an_interrupted_one_leaves_nothing(running, 
     assert wait_until(lambda: not any(map(is_running, kernels)), 60)
 
 
+INTERRUPTED = """
+import time
+from cmlib.report.side_by_side import _end, _start
+for seconds in (0.05, 0.3):
+    worker = _start()
+    time.sleep(seconds)
+    _end(worker, interrupt=True)
+"""
+
+
+def test_a_worker_that_is_interrupted_while_it_starts_is_silent():
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 # A file, as the command `cmlib` is one: its folder is searched for modules, and the current one is not.
 BESIDE = "if __name__ == '__main__':\n" + textwrap.indent(RUNNING, "    ")
 WORKING = """

@@ -76,7 +76,7 @@ def predict_held_out(X, y, fold, *, boosting=None, seed=0):
 class _Regressor(RegressorMixin, BaseEstimator):
     """LightGBM's boosting on a frame, without what its own estimator does around it: of a few rows, half the time.
 
-    Events may have any name; LightGBM refuses those with `:` or `,`, which tracepoints and codes have.
+    Events may have any name; LightGBM refuses those with `:` or `,`, which tracepoints and codes have, and does not escape `\\`.
     """
 
     def __init__(self, settings, random_state=0):
@@ -85,7 +85,7 @@ class _Regressor(RegressorMixin, BaseEstimator):
 
     def fit(self, X, y):
         self.feature_names_in_ = np.array(X.columns, dtype=object)
-        names = [re.sub(r'[%:,{}"\[\]]', lambda match: f"%{ord(match[0]):x}", name) for name in X.columns]
+        names = [re.sub(r'[%:,{}"\\\[\]]', lambda match: f"%{ord(match[0]):x}", name) for name in X.columns]
         settings = _lightgbm(self.settings, self.random_state)
         rows = lightgbm.Dataset(_numbers(X), _numbers(y), feature_name=names, params=settings)
         self.booster_ = lightgbm.Booster(settings, rows)

@@ -1,5 +1,7 @@
 """Execute one notebook with Papermill, and keep it and its page beside what it found."""
 
+import errno
+import re
 import tempfile
 from pathlib import Path
 
@@ -18,11 +20,26 @@ from cmlib.report.manifests import failed_notebook, remove_drafts
 from cmlib.report.parameters import for_papermill
 
 _PAGE = Path(__file__).with_name("notebook.html.j2")
+_FULL = re.compile(rf"\[Errno ({errno.ENOSPC}|{errno.EDQUOT}|{errno.EFBIG})\]|disk is full")
 _LEAVES_OUT = {error.__name__ for error in (NothingRecordedError, UnfitRecordingError)}
 
 
 def execute(notebook, given, folder, position=0):
     """Execute a notebook; its results, itself and its page are in `folder` then."""
+    try:
+        _execute(notebook, given, folder, position)
+    except (OSError, NotebookError) as error:
+        if not _FULL.search(str(error)):
+            raise
+        remove_drafts(folder, notebook.stem)
+        failed_notebook(folder, notebook.stem).unlink(missing_ok=True)
+        raise NotebookError(
+            f"{notebook.name}: could not write to {folder}, or to {tempfile.gettempdir()}: the disk is full, or a "
+            "file would exceed the limit (ulimit -f). Make room, or give another folder with -p results_folder=…"
+        ) from None
+
+
+def _execute(notebook, given, folder, position):
     draft = folder / f"{notebook.stem}.partial.ipynb"
     try:
         _execute_with_kernel(

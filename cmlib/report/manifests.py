@@ -31,7 +31,7 @@ class Kept:
 def place_of(profile, parameters):
     """A profile's folder among all results: ``paper``; ``live/gcc``, ``live/bzip2,gcc`` or ``live/all``."""
     if profile != BY_PROGRAM:
-        return profile
+        return Path(profile).resolve().name  # of a folder that is elsewhere, its name alone
     # What is not recorded may be any text, and leads nowhere else.
     names = {re.sub(r"^\.|[^\w.-]", "_", name) for name in split_names(str(parameters.get("program", "all")))}
     return f"{profile}/{','.join(sorted(names))}"

@@ -98,12 +98,15 @@ def _some(names):
 def _chosen(profile, wanted):
     """The notebooks to run, by name, each with its file of parameters, or None where the profile has none."""
     folder = places.params_dir() / profile
-    if profile not in _DEFAULTS and not folder.is_dir():
-        known = ", ".join(
-            sorted({*_DEFAULTS, *(f.name for f in places.params_dir().iterdir() if f.is_dir())})
-        )
-        raise ValueError(f"no profile {profile!r} under params; there are: {known}.")
     files = {file.stem: file for file in folder.glob("*.yaml")}
+    known = sorted({*_DEFAULTS, *(file.parent.name for file in places.params_dir().glob("*/*.yaml"))})
+    if profile not in known and not files:
+        raise ValueError(
+            f"no profile {profile!r}: it is the name of a folder under params ({', '.join(known)}), or a folder that "
+            "holds parameters as these do, NOTEBOOK.yaml."
+        )
+    if profile not in known and place_of(profile, {}) in known:
+        raise ValueError(f"{profile} has the name of a profile under params, whose results it would replace.")
     names = sorted(file.stem for file in places.notebooks_dir().glob("[0-9]*_*.ipynb"))
     for stem in files:
         if stem not in names:

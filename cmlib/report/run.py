@@ -76,7 +76,7 @@ def run_profile(profile, notebooks=(), parameters=None, *, results=None):
     Parameters
     ----------
     profile : str
-        A folder of `params`: ``smoke``, ``paper`` or ``live``.
+        A folder of `params`: ``smoke``, ``paper`` or ``live``; or any other that holds such files.
     notebooks : sequence of str, optional
         Names such as ``02_cleaning`` or ``02``; empty means all of the profile.
     parameters : dict, optional
@@ -112,6 +112,10 @@ def run_profile(profile, notebooks=(), parameters=None, *, results=None):
     jobs, secret = _without_passwords(plan(profile, notebooks, parameters))
     results = Path(results or parameters.get("results_folder") or places.results_dir()).absolute()
     folder = results / place_of(profile, parameters)
+    if folder.resolve() == (places.params_dir() / profile).resolve():
+        raise ValueError(
+            f"results would be written to {folder}, which holds parameters: give -p results_folder=…"
+        )
     _check_writable(folder)
     n = min(_SIDE_BY_SIDE, processes, len(jobs))
     jobs = [_with_share(job, max(1, processes // n), always=asked) for job in jobs]

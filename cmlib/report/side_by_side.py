@@ -15,7 +15,14 @@ from cmlib.parallel import ONE_THREAD, end_with
 from cmlib.report.errors import NotebookError
 from cmlib.report.manifests import remove_drafts
 
-_WORKER = "from cmlib.report.side_by_side import serve; serve()"
+# Until it serves, which takes seconds, it ends without a traceback.
+_WORKER = """
+from signal import SIG_DFL, SIG_UNBLOCK, SIGINT, pthread_sigmask, signal
+signal(SIGINT, SIG_DFL)
+pthread_sigmask(SIG_UNBLOCK, {SIGINT})
+from cmlib.report.side_by_side import serve
+serve()
+"""
 _TO_END_S = 15
 
 
@@ -37,10 +44,12 @@ def serve():
     # An interrupted notebook leaves a task whose error nobody asks for.
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)
     with contextlib.suppress(EOFError, KeyboardInterrupt):
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         while True:
             error = _error(*pickle.load(sys.stdin.buffer))
             pickle.dump(error, answers)
             answers.flush()
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _by_workers(groups, folder, n):
@@ -73,13 +82,17 @@ def _by_workers(groups, folder, n):
 
 def _start():
     """A worker, in a session of its own: Ctrl-C in a terminal is for this process, which passes it on."""
-    return subprocess.Popen(
-        [sys.executable, "-c", _WORKER],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env=os.environ | ONE_THREAD,
-        start_new_session=True,
-    )
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        return subprocess.Popen(
+            [sys.executable, "-c", _WORKER],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=os.environ | ONE_THREAD,
+            start_new_session=True,
+        )
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _ask(worker, notebook, *rest):

@@ -1,9 +1,13 @@
 """The caches that are simulated: those of this machine, or those that are told."""
 
+import errno
+import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
+import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -106,6 +110,7 @@ _PREFETCHED = re.compile(r"^Prefetch (?:Up|Down): +([0-9]+)$", re.MULTILINE)
 _TIMERANGE = re.compile(rb"^desc: Timerange: Basic block [0-9]+ - ([0-9]+)$", re.MULTILINE)
 _POLL_S = 0.2
 _LINES_SHOWN = 10
+_ROOM = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -184,10 +189,23 @@ def _run(command, folder, options, meanwhile):
             keeper.stdin.close()
             keeper.wait()
     seconds = time.monotonic() - started
+    _check_room(folder, code)
     said = "".join(_text(file) for file in sorted(folder.glob("*.log")))
     if code:
         raise RecordError(_failure(shlex.join(command), code, said, _text(errors)))
     return said, seconds
+
+
+def _check_room(folder, code):
+    """Raise RecordError where Valgrind could not write, which it does not say."""
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(bytes(_ROOM))
+        reason = os.strerror(errno.EFBIG) if code == 128 + signal.SIGXFSZ else ""
+    except OSError as error:
+        reason = error.strerror
+    if reason:
+        raise RecordError(f"could not write Callgrind's output to {folder}: {reason}. Make room there.")
 
 
 def _wait(process, meanwhile):
