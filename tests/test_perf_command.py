@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from cmlib.collect.record.command import stat_command
+from cmlib.collect.record.execute import stat_command
 from cmlib.collect.schedule import Plan
 from tests.perf_output import GOLDEN
 

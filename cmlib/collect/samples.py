@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from cmlib.collect import machine
-from cmlib.collect.record.execute import ending, resolve, supervised
+from cmlib.collect.record.execute import ending, resolve, run_supervised
 from cmlib.collect.record.request import as_program
 from cmlib.collect.schedule import needs_counter
 from cmlib.compress import BoundedRegression, OnlineRegression
@@ -40,20 +40,10 @@ def sampled(command, encodings, period, folder, *, buffer_pages):
     group = f"{{{','.join(encodings)}}}:S"
     options = ["-B", "--no-inherit", "-m", str(buffer_pages), "-e", group, "-c", str(period), "-o", "-"]
     with recorder_said.open("xb") as errors:
-        recorder = subprocess.Popen(
-            supervised(["perf", "record", *options, "--", "/bin/sh", "-c", quiet, "cmlib", *command]),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            start_new_session=True,
-        )
-        try:
+        recording = ["perf", "record", *options, "--", "/bin/sh", "-c", quiet, "cmlib", *command]
+        with run_supervised(recording, stdout=subprocess.PIPE, stderr=errors) as recorder:
             yield _pieces(recorder)
             recorder.wait()
-        finally:
-            recorder.stdin.close()
-            recorder.wait()
-            recorder.stdout.close()
     if recorder.returncode and program_said.exists():
         raise SampleError(
             f"`{shlex.join(command)}` failed with {ending(recorder.returncode)}. The end of its standard error:\n"

@@ -1,6 +1,8 @@
 """Which events are counted together, in which run: plans without and with multiplexing."""
 
+import functools
 import re
+from collections import Counter
 from dataclasses import dataclass, replace
 from itertools import chain
 
@@ -31,76 +33,31 @@ class Plan:
         return tuple(chain.from_iterable(self.groups))
 
 
-def plan_ocoe(
-    events, n_counters, *, counters_of=None, set_name="ocoe", pinned=PINNED, interval_ms=100, modifier="u"
-):
-    """Plan runs in which every event keeps its counter (one counter, one event)."""
+def plan_ocoe(events, n_counters, *, counters_of=None, set_name="ocoe", pinned=PINNED, **how):
+    """Plan runs in which every event keeps its counter (one counter, one event); `how` as of :class:`Plan`."""
     groups = _groups(events, n_counters, pinned, counters_of)
-    return [
-        Plan(set_name, "ocoe", part, tuple(pinned), (group,), interval_ms, modifier)
-        for part, group in enumerate(groups)
-    ]
+    return [Plan(set_name, "ocoe", part, tuple(pinned), (group,), **how) for part, group in enumerate(groups)]
 
 
-def plan_mlpx(
-    events,
-    n_counters,
-    *,
-    counters_of=None,
-    per_run=12,
-    set_name=None,
-    pinned=PINNED,
-    interval_ms=100,
-    modifier="u",
-):
+def plan_mlpx(events, n_counters, *, counters_of=None, per_run=12, set_name=None, pinned=PINNED, **how):
     """Plan runs in which groups of events take turns on the counters."""
     if per_run < 1:
         raise ValueError(f"a run counts at least one event, got per_run={per_run}.")
     _groups(events, n_counters, pinned, counters_of)
-    return [
-        Plan(
-            set_name or f"mlpx{per_run}",
-            "mlpx",
-            part,
-            tuple(pinned),
-            tuple(_groups(chunk, n_counters, pinned, counters_of)),
-            interval_ms,
-            modifier,
-        )
-        for part, chunk in enumerate(_chunks(events, per_run))
-    ]
+    chunks = [tuple(events[start : start + per_run]) for start in range(0, len(events), per_run)]
+    in_groups = [tuple(_groups(chunk, n_counters, pinned, counters_of)) for chunk in chunks]
+    name = set_name or f"mlpx{per_run}"
+    return [Plan(name, "mlpx", part, tuple(pinned), groups, **how) for part, groups in enumerate(in_groups)]
 
 
-def plan_ungrouped(
-    events,
-    n_counters,
-    *,
-    counters_of=None,
-    set_name="ungrouped",
-    pinned=PINNED,
-    interval_ms=100,
-    modifier="u",
-):
+def plan_ungrouped(events, n_counters, *, counters_of=None, set_name="ungrouped", pinned=PINNED, **how):
     """Plan one run of all events without groups, as ``perf stat -e`` takes a plain list of them."""
     _groups(events, n_counters, pinned, counters_of)
-    groups = tuple((event,) for event in events)
-    return [Plan(set_name, "mlpx", 0, tuple(pinned), groups, interval_ms, modifier)]
+    return [Plan(set_name, "mlpx", 0, tuple(pinned), tuple((event,) for event in events), **how)]
 
 
-def plan_probe(
-    events, n_counters, *, counters_of=None, per_run=48, pinned=PINNED, interval_ms=100, modifier="u"
-):
-    """Plan the runs that find out which events count at all under a command."""
-    return plan_mlpx(
-        events,
-        n_counters,
-        counters_of=counters_of,
-        per_run=per_run,
-        set_name=PROBE,
-        pinned=pinned,
-        interval_ms=interval_ms,
-        modifier=modifier,
-    )
+plan_probe = functools.partial(plan_mlpx, per_run=48, set_name=PROBE)
+"""Plans the runs that find out which events count at all under a command."""
 
 
 def with_second_reading(plan, n_counters, *, counters_of=None):
@@ -127,7 +84,12 @@ def needs_counter(event):
 
 def _groups(events, n_counters, pinned, counters_of):
     """Fill one group after the other, in the order given, with what the counters hold."""
-    _check_names(events, pinned)
+    if not events:
+        raise ValueError("no events to count.")
+    if twice := [name for name, n in Counter([*pinned, *events]).items() if n > 1]:
+        raise ValueError(
+            f"named more than once, or pinned and named: {', '.join(sorted(twice))}; name every event once."
+        )
     if not any(map(needs_counter, events)):
         return [tuple(events)]
     width = n_counters - sum(map(needs_counter, pinned))
@@ -136,9 +98,9 @@ def _groups(events, n_counters, pinned, counters_of):
         needed = (counters_of or {}).get(event, 1)
         if needed > width:
             left = (
-                "none is left to count others"
-                if width < 1
-                else f"{event} needs {needed} and {width} are left"
+                f"{event} needs {needed} and {width} are left"
+                if width > 0
+                else "none is left to count others"
             )
             raise ValueError(
                 f"{n_counters} counters are good and {len(pinned)} events are pinned ({', '.join(pinned)}): {left}. "
@@ -150,18 +112,3 @@ def _groups(events, n_counters, pinned, counters_of):
         groups[-1] += (event,)
         free -= needed
     return groups
-
-
-def _check_names(events, pinned):
-    if not events:
-        raise ValueError("no events to count.")
-    names = [*pinned, *events]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise ValueError(
-            f"named more than once, or pinned and named: {', '.join(twice)}; name every event once."
-        )
-
-
-def _chunks(items, size):
-    return [tuple(items[start : start + size]) for start in range(0, len(items), size)]

@@ -15,8 +15,7 @@ from tqdm import tqdm
 from cmlib import places
 from cmlib.collect import machine
 from cmlib.collect.machine.host import is_privileged, paranoid_level
-from cmlib.collect.record.command import attached_command
-from cmlib.collect.record.execute import check_perf, start_supervised
+from cmlib.collect.record.execute import attached_command, check_perf, run_perf
 from cmlib.collect.record.request import Request, countable, encodings
 from cmlib.collect.record.session import check_room, intended, judge
 from cmlib.collect.schedule import plan_mlpx, with_second_reading
@@ -120,16 +119,13 @@ def attend(command, output, pids, seconds, *, lock=None, title=""):
         _stop_requests() as stop,
         _ends_of(pids) as ends,
     ):
-        keeper = start_supervised(command, said, lock)
-        try:
-            ended = _wait(keeper, output, stop, ends, seconds, title)
+        with run_perf(command, said, lock) as perf:
+            ended = _wait(perf, output, stop, ends, seconds, title)
             with contextlib.suppress(ProcessLookupError):
-                keeper.send_signal(signal.SIGINT)  # the keeper's to perf, which writes its last interval
+                perf.send_signal(signal.SIGINT)  # it writes its last interval
             with contextlib.suppress(subprocess.TimeoutExpired):
-                keeper.wait(_STOPPING_S)
-        finally:
-            keeper.stdin.close()
-            code = keeper.wait()
+                perf.wait(_STOPPING_S)
+        code = perf.returncode
         said.seek(0)
         raw = output.read_bytes() if output.exists() else b""
         return Attended(raw, ended, code, said.read().strip())

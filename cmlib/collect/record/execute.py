@@ -1,5 +1,6 @@
-"""One run of a program under perf, and what both of them said."""
+"""One run of a program under perf: its command line, the run, and what both of them said."""
 
+import contextlib
 import os
 import shlex
 import shutil
@@ -8,7 +9,6 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from cmlib.collect.record.command import stat_command
 from cmlib.io.archive.programs import RecordError
 
 _KEEPER = Path(__file__).with_name("keeper.py")
@@ -59,7 +59,8 @@ def execute(plan, encodings, counted, folder, *, lock=None, on_demand=False):
     watched = stat_command(plan, encodings, str(output), shell, pids=counted.pids)
     watched[2:2] = options  # after `perf stat`
     with (folder / "perf.stderr").open("w+", encoding="utf-8", errors="replace") as perf_errors:
-        perf_code = _keep(watched, perf_errors, lock, counted.environment)
+        with run_perf(watched, perf_errors, lock, counted.environment) as perf:
+            perf_code = perf.wait()
         perf_errors.seek(0)
         perf_said = perf_errors.read().strip()
     return Outcome(
@@ -106,26 +107,64 @@ def ending(code):
     return f"exit code {code}" + (f" (signal {code - 128})" if code > 128 else "")
 
 
-def start_supervised(command, errors, lock, environment=()):
-    """Start perf below a process that ends it when this one ends, or closes that process's standard input."""
-    return subprocess.Popen(
-        supervised(command),
+@contextlib.contextmanager
+def run_supervised(command, *, lock=None, environment=(), **options):
+    """Run a command, which ends with all that it has started when the block does, or this process."""
+    process = subprocess.Popen(
+        supervised(map(str, command)),
         stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=errors,
-        env=os.environ | dict(environment) | {"LC_ALL": "C"},
+        env=os.environ | dict(environment),
         start_new_session=True,
         pass_fds=() if lock is None else (lock,),
+        **options,
     )
-
-
-def _keep(command, errors, lock, environment):
-    keeper = start_supervised(command, errors, lock, environment)
     try:
-        return keeper.wait()
+        yield process
     finally:
-        keeper.stdin.close()
-        keeper.wait()
+        process.stdin.close()
+        process.wait()
+        if process.stdout:
+            process.stdout.close()
+
+
+def run_perf(command, errors, lock=None, environment=()):
+    """As :func:`run_supervised`, of perf, which writes numbers as in C."""
+    said = {"stdout": subprocess.DEVNULL, "stderr": errors}
+    return run_supervised(command, lock=lock, environment=dict(environment) | {"LC_ALL": "C"}, **said)
+
+
+def stat_command(plan, encodings, output, command, *, pids=()):
+    """Build the command that runs a program under `perf stat`."""
+    if not command:
+        raise ValueError("no command to count: give the program and its arguments.")
+    counted = ["-p", ",".join(map(str, pids))] if pids else []
+    return [*_counting(plan, encodings, output), *counted, "--", *command]
+
+
+def attached_command(plan, encodings, output, options):
+    """Build the command that counts what runs already, until it is stopped."""
+    return [*_counting(plan, encodings, output), *options]
+
+
+def _counting(plan, encodings, output):
+    pinned = [_told(event, plan.modifier, encodings, pinned=True) for event in plan.pinned]
+    groups = [
+        "{" + ",".join(_told(event, plan.modifier, encodings) for event in group) + "}"
+        for group in plan.groups
+    ]
+    if not pinned and not groups:
+        raise ValueError(f"plan {plan.set!r}, part {plan.part}: no event to count.")
+    selected = [argument for event in [*pinned, *groups] for argument in ("-e", event)]
+    return ["perf", "stat", "-I", str(plan.interval_ms), "-x", ",", "-o", output, *selected]
+
+
+def _told(event, modifier, encodings, *, pinned=False):
+    plain = f"{event}:{modifier}" if modifier else event
+    encoding = encodings.get(event, plain)
+    if not pinned:
+        return encoding
+    opened = "/" in encoding or ":" in encoding.removeprefix(event)
+    return f"{encoding}D" if opened else f"{encoding}:D"
 
 
 def _control(folder):

@@ -37,13 +37,8 @@ def record_program(name, command, request, *, folder=None, wait=False, note=""):
             record, name, program, counters=counters, folder=recordings, lock=lock, note=note
         )
         counters_of = table["counters"].to_dict()
-        options = {
-            "n_counters": counters["good"],
-            "counters_of": counters_of,
-            "pinned": request.pinned,
-            "interval_ms": request.interval_ms,
-            "modifier": request.modifier,
-        }
+        how = {"pinned": request.pinned, "interval_ms": request.interval_ms, "modifier": request.modifier}
+        options = {"n_counters": counters["good"], "counters_of": counters_of, **how}
         made = {}
         for wanted in _sets(request):
             codes = encodings(wanted.events, table, request.modifier)
@@ -81,21 +76,17 @@ def _sets(request):
 
 
 def _set(mode, chosen, request):
-    name = request.set_name or _set_name(mode, chosen, request.per_run)
-    passes = request.passes or (_SWEEP_PASSES if chosen == "all" else _PASSES)
-    if mode == "ocoe":
-        return _Set(name, chosen, passes, functools.partial(plan_ocoe, set_name=name))
-    if mode == "ungrouped":
-        return _Set(name, chosen, passes, functools.partial(plan_ungrouped, set_name=name))
-    return _Set(name, chosen, passes, functools.partial(plan_mlpx, set_name=name, per_run=request.per_run))
-
-
-def _set_name(mode, chosen, per_run):
-    if mode == "ungrouped":
-        return mode
+    usual = {"ocoe": "ocoe", "mlpx": f"mlpx{request.per_run}", "ungrouped": "ungrouped"}[mode]
     if chosen == "all":
-        return "sweep" if mode == "mlpx" else "ocoe_all"
-    return "ocoe" if mode == "ocoe" else f"mlpx{per_run}"
+        usual = {"ocoe": "ocoe_all", "mlpx": "sweep"}.get(mode, mode)
+    name = request.set_name or usual
+    passes = request.passes or (_SWEEP_PASSES if chosen == "all" else _PASSES)
+    plan = {
+        "ocoe": plan_ocoe,
+        "ungrouped": plan_ungrouped,
+        "mlpx": functools.partial(plan_mlpx, per_run=request.per_run),
+    }[mode]
+    return _Set(name, chosen, passes, functools.partial(plan, set_name=name))
 
 
 def _remembered(existing, set_name):

@@ -5,11 +5,10 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import time
 from pathlib import Path
 
-from cmlib.collect.record import keeper
+from cmlib.collect.record.execute import run_supervised
 from cmlib.errors import CmlibError
 
 _LINES_SHOWN = 12
@@ -36,15 +35,9 @@ class Server:
         if self._port is not None:
             check_free(self._port, self.name)
         with self.log.open("wb") as log:
-            self._keeper = subprocess.Popen(
-                [sys.executable, "-I", "-S", keeper.__file__, *self.command],
-                stdin=subprocess.PIPE,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                env=os.environ | self._environment,
-                cwd=self._folder,
-                start_new_session=True,
-            )
+            how = {"stdout": log, "stderr": subprocess.STDOUT, "cwd": self._folder}
+            self._ending = run_supervised(self.command, environment=self._environment, **how)
+            self._keeper = self._ending.__enter__()
         try:
             self._wait_until_ready()
         except BaseException:
@@ -86,8 +79,7 @@ class Server:
                 os.kill(process, signal.SIGTERM)
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._keeper.wait(_STOP_SECONDS)
-        self._keeper.stdin.close()
-        self._keeper.wait()
+        self._ending.__exit__(None, None, None)
 
     def _failure(self, what):
         shown = "\n".join(self.log.read_text(errors="replace").splitlines()[-_LINES_SHOWN:]) or "(nothing)"

@@ -1,14 +1,14 @@
 """Run a program once as it would be recorded, with nothing but the kernel's own clock: does it work, and how long?"""
 
-import os
 import subprocess
-import sys
 import time
 from dataclasses import dataclass
 
-from cmlib.collect.record import keeper
+from cmlib.collect.record.execute import run_supervised
 from cmlib.collect.workloads.recipe import scratch
 from cmlib.errors import CmlibError
+
+_LONGEST_S = 600
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Trial:
     said: str
 
 
-def run_once(prepared, *, timeout=600.0):
+def run_once(prepared):
     """Run what a recipe prepares under ``perf stat -e task-clock``."""
     begun = time.monotonic()
     with scratch("trial") as folder, prepared as counted:
@@ -31,7 +31,7 @@ def run_once(prepared, *, timeout=600.0):
         watched = ["/bin/sh", "-c", '"$@"; echo $? >"$0"', status, *counted.command]
         counting = ["perf", "stat", "-x", ",", "-e", "task-clock", "-o", output, *which, "--", *watched]
         started = time.monotonic()
-        printed, complaint = _run(counting, counted, folder, timeout)
+        printed, complaint = _run(counting, counted, folder)
         seconds = time.monotonic() - started
         code = status.read_text().strip() if status.exists() else "unknown"
         if code != "0":
@@ -40,23 +40,17 @@ def run_once(prepared, *, timeout=600.0):
     return Trial(started - begun, seconds, float(row[0].split(",")[0]) / 1000 / seconds, _end(printed, 1))
 
 
-def _run(command, counted, folder, timeout):
+def _run(command, counted, folder):
     with (folder / "stdout").open("w+") as output, (folder / "stderr").open("w+") as errors:
-        process = subprocess.Popen(
-            [sys.executable, "-I", "-S", keeper.__file__, *map(str, command)],
-            stdin=subprocess.PIPE,
-            stdout=output,
-            stderr=errors,
-            env=os.environ | dict(counted.environment),
-            start_new_session=True,
-        )
-        try:
-            process.wait(timeout)
-        except subprocess.TimeoutExpired as error:
-            raise CmlibError(f"`{' '.join(counted.command)}` did not end within {timeout:.0f} s") from error
-        finally:
-            process.stdin.close()
-            process.wait()
+        with run_supervised(
+            command, stdout=output, stderr=errors, environment=counted.environment
+        ) as process:
+            try:
+                process.wait(_LONGEST_S)
+            except subprocess.TimeoutExpired as error:
+                raise CmlibError(
+                    f"`{' '.join(counted.command)}` did not end within {_LONGEST_S} s"
+                ) from error
         output.seek(0)
         errors.seek(0)
         return output.read(), errors.read()
