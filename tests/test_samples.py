@@ -221,7 +221,6 @@ with open(sys.argv[1], "w") as file:
 @pytest.mark.needs("perf")
 def test_counts_of_a_live_program_are_those_the_kernel_tells_it(tmp_path):
     command = [sys.executable, "-S", "-c", FAULTS, str(tmp_path / "faults"), "1000"]
-    seen = []
     told = record_lines(
         command,
         EVENTS,
@@ -229,20 +228,19 @@ def test_counts_of_a_live_program_are_those_the_kernel_tells_it(tmp_path):
         tmp_path / "lines",
         bound=5.0,
         label="faults",
-        progress=lambda *n: seen.append(n),
     )
     lines, metadata = read_lines(tmp_path / "lines")
     assert metadata | {"schema": 1} == metadata == json.loads((tmp_path / "lines.json").read_text())
     assert {key: metadata[key] for key in told} == told
     assert metadata["command"] == "faults" and metadata["method"] == {"bound": 5.0}
-    assert seen[-1][0] == metadata["n_samples"] > 100 and len(lines) == metadata["n_lines"]
+    assert metadata["n_samples"] > 100 and len(lines) == metadata["n_lines"]
     assert metadata["n_unreadable"] == metadata["n_backwards"] == 0
     faults = reconstruct(lines, lines["x_end"].tail(1))["page-faults"].item()
     assert faults == pytest.approx(int((tmp_path / "faults").read_text()), rel=0.05)
 
 
 @pytest.mark.needs("perf")
-def test_lines_are_stored_while_the_program_runs(tmp_path):
+def test_lines_are_stored_while_the_program_runs(tmp_path, monkeypatch):
     """The program itself waits for its first lines, and fails if they don't come."""
     waiting = """
 import glob, os, sys, time
@@ -255,7 +253,8 @@ while time.monotonic() < end:
 sys.exit(3)
 """
     command = [sys.executable, "-S", "-c", waiting, str(tmp_path / "lines.csv.*.partial/lines.csv")]
-    record_lines(command, EVENTS, EVERY, tmp_path / "lines", buffer_pages=4)
+    monkeypatch.setattr("cmlib.collect.samples._BUFFER_PAGES", 4)
+    record_lines(command, EVENTS, EVERY, tmp_path / "lines")
     assert len(read_lines(tmp_path / "lines")[0]) > 10
 
 
@@ -323,14 +322,17 @@ def test_what_is_there_is_never_overwritten(tmp_path):
 
 
 @pytest.mark.needs("perf")
-def test_when_it_is_interrupted_the_program_ends_and_nothing_is_left(tmp_path):
-    def interrupt(n_samples, n_lines):
+def test_when_it_is_interrupted_the_program_ends_and_nothing_is_left(tmp_path, monkeypatch):
+    def interrupt(writer, rows):
         raise KeyboardInterrupt
+
+    monkeypatch.setattr("cmlib.collect.samples._LineWriter._write", interrupt)
+    monkeypatch.setattr("cmlib.collect.samples._BUFFER_PAGES", 4)
 
     endless = "import os, sys; open(sys.argv[1], 'w').write(str(os.getpid()))\nwhile True: sum(range(1000))"
     command = [sys.executable, "-S", "-c", endless, str(tmp_path / "pid")]
     with pytest.raises(KeyboardInterrupt):
-        record_lines(command, EVENTS, EVERY, tmp_path / "run", buffer_pages=4, progress=interrupt)
+        record_lines(command, EVENTS, EVERY, tmp_path / "run")
     process = Path("/proc", (tmp_path / "pid").read_text())
     gone = time.monotonic() + 5
     while process.exists() and "Z" not in (process / "stat").read_text().split()[2]:

@@ -29,16 +29,16 @@ from cmlib.io.samples.perf_script import FIELDS, SampleParser
 
 _PIECE = 1 << 18  # bytes that are waited for: handling a piece costs more than what is in it
 _PRINT = ["perf", "script", "-F", FIELDS, "--ns", "--show-lost-events", "-i"]
-_LINES_SHOWN = 10
+_LINES_SHOWN, _BUFFER_PAGES = 10, 32
 
 
 @contextlib.contextmanager
-def sampled(command, encodings, period, folder, *, buffer_pages):
+def sampled(command, encodings, period, folder):
     """Run a program, and read perf's stream of its samples, while it runs."""
     program_said, recorder_said = folder / "program.stderr", folder / "perf.stderr"
     quiet = f'exec "$@" >/dev/null 2>{shlex.quote(str(program_said))}'
     group = f"{{{','.join(encodings)}}}:S"
-    options = ["-B", "--no-inherit", "-m", str(buffer_pages), "-e", group, "-c", str(period), "-o", "-"]
+    options = ["-B", "--no-inherit", "-m", str(_BUFFER_PAGES), "-e", group, "-c", str(period), "-o", "-"]
     with recorder_said.open("xb") as errors:
         recording = ["perf", "record", *options, "--", "/bin/sh", "-c", quiet, "cmlib", *command]
         with run_supervised(recording, stdout=subprocess.PIPE, stderr=errors) as recorder:
@@ -77,9 +77,6 @@ def _pieces(process):
 
 def _end_of(file):
     return "\n".join(file.read_text(encoding="utf-8", errors="replace").splitlines()[-_LINES_SHOWN:])
-
-
-_PIECE_reading = 1 << 16  # bytes
 
 
 def read_samples(source, events=None):
@@ -124,65 +121,49 @@ def _text(source):
         elif source.suffix == ".gz":
             yield unpacked(file, os.fstat(file.fileno()).st_size, source)
         else:
-            yield iter(functools.partial(file.read, _PIECE_reading), b"")
+            yield iter(functools.partial(file.read, _PIECE), b"")
 
 
 _OF_THE_RUN = ("command", "period", "machine", "date", "duration_s")
 
 
-def record_lines(
-    command,
-    events,
-    period,
-    out,
-    *,
-    alpha=0.01,
-    n_sigma=3.0,
-    drift=None,
-    bound=None,
-    label=None,
-    buffer_pages=32,
-    progress=None,
-):
+def record_lines(command, events, period, out, *, label=None, **method):
     """Sample a program, and while it runs store piecewise-linear segments instead of its samples."""
     encodings = _encodings(events)
-    regression, method = _regression(list(encodings)[1:], alpha, n_sigma, drift, bound)
+    regression, method = _regression(list(encodings)[1:], **method)
     _compile(regression, len(encodings) - 1)
     with draft(out, LINES) as (file, metadata, folder):
-        sink = _LineWriter(regression, file)
-        metadata |= _sample(command, encodings, period, sink, label, buffer_pages, progress, folder)
-        metadata |= {"kind": "lines", "method": method, "n_lines": sink.n_rows}
+        writer = _LineWriter(regression, file)
+        metadata |= _sample(command, encodings, period, folder, label, writer.store)
+        metadata |= {"kind": "lines", "method": method, "n_lines": writer.n_rows}
     return metadata
 
 
-def record_samples(command, events, period, out, *, label=None, buffer_pages=32, progress=None):
+def record_samples(command, events, period, out, *, label=None):
     """Sample a program, and store what perf prints of it, as it is, compressed: ``<out>.txt.gz``."""
     encodings = _encodings(events)
     with draft(out, SAMPLES) as (file, metadata, folder):
         with open(folder / "perf.data", "xb") as stream:
-            sink = _Tally()
-            metadata |= _sample(
-                command, encodings, period, sink, label, buffer_pages, progress, folder, copy=stream
-            )
+            metadata |= _sample(command, encodings, period, folder, label, _n_samples, copy=stream)
         metadata |= {"kind": "samples"}
         with printed(folder / "perf.data") as pieces:
             file.writelines(pieces)
     return metadata
 
 
-def compress_samples(source, out, events=None, *, alpha=0.01, n_sigma=3.0, drift=None, bound=None):
+def compress_samples(source, out, events=None, **method):
     """Store the lines of a file of samples, as if they had been found while it was recorded."""
     with draft(out, LINES) as (file, metadata, _):
         with stored_counts(source, events) as (names, blocks, parser):
-            regression, method = _regression(names[1:], alpha, n_sigma, drift, bound)
-            sink = _LineWriter(regression, file)
-            n_samples = _store(blocks, sink)
+            regression, method = _regression(names[1:], **method)
+            writer = _LineWriter(regression, file)
+            n_samples = writer.store(blocks)
         if not n_samples:
             raise SampleError(f"{source} holds no sample of {', '.join(names)}.")
         known = read_metadata(source) or {}
         metadata |= {key: known[key] for key in _OF_THE_RUN if key in known}
         metadata |= {"kind": "lines", "source": Path(source).name, "events": names, "method": method}
-        metadata |= {"n_samples": n_samples, "n_lines": sink.n_rows, **_losses(parser)}
+        metadata |= {"n_samples": n_samples, "n_lines": writer.n_rows, **_losses(parser)}
     return metadata
 
 
@@ -196,13 +177,16 @@ class _LineWriter:
         self._so_far = 0
         self.n_rows = 0
 
-    def take(self, counts):
-        totals = self._so_far + counts.cumsum(axis=0)
-        self._so_far = totals[-1]
-        self._write(self._regression.feed(totals[:, 0], totals[:, 1:]))
-
-    def finish(self):
+    def store(self, blocks):
+        """Store the lines of blocks of counts as they come; how many samples these were."""
+        n_samples = 0
+        for counts in filter(len, blocks):
+            totals = self._so_far + counts.cumsum(axis=0)
+            self._so_far = totals[-1]
+            self._write(self._regression.feed(totals[:, 0], totals[:, 1:]))
+            n_samples += len(counts)
         self._write(self._regression.end())
+        return n_samples
 
     def _write(self, rows):
         self._table.writerows([start, end, *fitted, int(n)] for start, end, n, *fitted in rows.tolist())
@@ -210,21 +194,8 @@ class _LineWriter:
         self.n_rows += len(rows)
 
 
-class _Tally:
-    """Counts the samples that it is given; perf's stream of them is kept elsewhere."""
-
-    def __init__(self):
-        self.n_rows = 0
-
-    def take(self, counts):
-        self.n_rows += len(counts)
-
-    def finish(self):
-        """Nothing is held back."""
-
-
-def _sample(command, encodings, period, sink, label, buffer_pages, progress, folder, copy=None):
-    """Run the program, let the sink take its samples, and tell what happened; `copy` gets perf's stream."""
+def _sample(command, encodings, period, folder, label, store, copy=None):
+    """Run the program, let its samples be stored, and tell what happened; `copy` gets perf's stream."""
     if period != int(period) or period < 1:
         raise SampleError(
             f"period must be a whole number of {next(iter(encodings))}, at least 1; got {period}."
@@ -233,9 +204,9 @@ def _sample(command, encodings, period, sink, label, buffer_pages, progress, fol
     reader = SampleReader(encodings)
     date, began, own = now(), time.monotonic(), time.process_time()
     group = list(encodings.values())
-    with sampled(command, group, int(period), folder, buffer_pages=buffer_pages) as pieces:
+    with sampled(command, group, int(period), folder) as pieces:
         stream = pieces if copy is None else _copied(pieces, copy)
-        n_samples = _store(parsed(stream, reader), sink, progress)
+        n_samples = store(parsed(stream, reader))
     duration, own = time.monotonic() - began, time.process_time() - own
     if not n_samples:
         names = ", ".join(encodings)
@@ -258,16 +229,8 @@ def _sample(command, encodings, period, sink, label, buffer_pages, progress, fol
     }
 
 
-def _store(blocks, sink, progress=None):
-    n_samples = 0
-    for counts in blocks:
-        if len(counts):
-            sink.take(counts)
-            n_samples += len(counts)
-            if progress:
-                progress(n_samples, sink.n_rows)
-    sink.finish()
-    return n_samples
+def _n_samples(blocks):
+    return sum(map(len, blocks))
 
 
 def _copied(pieces, file):
@@ -295,7 +258,7 @@ def _encodings(events):
     return encodings
 
 
-def _regression(events, alpha, n_sigma, drift, bound):
+def _regression(events, *, bound=None, alpha=0.01, n_sigma=3.0, drift=None):
     """The regression that is asked for, and how the metadata tell of it."""
     if bound is None:
         method = {"alpha": alpha, "n_sigma": n_sigma, "drift": drift}
@@ -316,7 +279,6 @@ def record_stream(
     modifier="u",
     folder=None,
     wait=False,
-    progress=None,
 ):
     """Sample a program once, and keep perf's sample stream, or only its lines, under its name."""
     check_names(name, "samples")
@@ -338,11 +300,10 @@ def record_stream(
         with errors_as(SampleError, target):
             make_folder(target)
         out = _next(target, kind if compress is None else f"{kind}-lines")
-        options = {"label": program.command, "progress": progress}
         try:
             if compress is None:
-                return out, record_samples(command, encodings, period, out, **options)
-            return out, record_lines(command, encodings, period, out, **options, **compress)
+                return out, record_samples(command, encodings, period, out, label=program.command)
+            return out, record_lines(command, encodings, period, out, label=program.command, **compress)
         except SampleError as error:
             raise SampleError(_explained(error, encodings)) from error
 
