@@ -326,7 +326,9 @@ def summarize_rates(often, by_event, own):
 
 # %%
 for name in programs:
+    told = answers.get(name, {})
     if name in profiles:
+        told = simulated_phases.estimated_misses(profiles[name])
         figure, _ = plot.simulated_card(*parts[name])
         quantity = "estimated cycles by what they are charged for"
         summary = simulated_phases.say_estimated(profiles[name])
@@ -343,7 +345,7 @@ for name in programs:
         figure, _ = plot.series_card(phases.with_phases(rows))
     alt = f"{name}: {quantity} over its run, a line a run, of one run with its phases."
     results.overview_picture(name, figure, alt)
-    results.overview_summary(name, answers.get(name, {}))
+    results.overview_summary(name, told)
     display(results.overview(name, **summary))
 
 # %% [markdown]

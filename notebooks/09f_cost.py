@@ -42,7 +42,7 @@ SIZES = list(X["setting"].unique())
 X.head()
 
 # %% [markdown]
-# A row is a program and a size: `cycles`, `misses` (of loads) and `stores` (misses of stores) per instruction with 1.75 MiB of last-level cache on a Xeon Gold 5120; `change` and `stores_change`, how many fewer misses with the larger one. `slope` and `stderr` come from the intervals, below. `y` is the change of cycles per instruction that was measured, and nothing of it goes into a prediction of the same program.
+# A row is a program and a size: `cycles`, `misses` (of loads) and `stores` (misses of stores) per instruction with 1.75 MiB of last-level cache on a Xeon Gold 5120; `change` and `stores_change`, how many fewer misses with the larger one. `slope` and `stderr` come from the intervals, below. `y` is the change of cycles per instruction that was measured; no model is fitted to that of the program it predicts.
 #
 # ## The intervals
 #
@@ -76,7 +76,7 @@ print("" if intervals else how_to_get(llc.SET))
 #
 # $$\widehat{\Delta y} = E[c \mid b]\,\Delta m\ \pm\ q\,\sqrt{(\mathrm{sd}[c \mid b]\,\Delta m)^2 + (0.01\,\bar y)^2}$$
 #
-# $\kappa, \tau, \gamma, w$ are learned from the largest change of each other program, and $q$ is what 90 % of their changes needed. Which columns there are, the bounds, $t_4$ and the one percent (what cycles differ by from run to run) were set before looking at any effect.
+# $\kappa, \tau, \gamma, w$ are learned from the largest change of each other program, and $q$ is what 90 % of their changes needed. The columns, the bounds, $t_4$ and the one percent (what cycles differ by from run to run) were argued for beforehand, but kept after other choices had been tried on the same programs (the page on this notebook lists them): errors below flatter by so much.
 
 # %%
 model = cost.PooledCost().fit(X.drop(columns="stores_change"), y)

@@ -10,6 +10,8 @@ from sklearn.base import clone
 
 from cmlib import cost
 from cmlib.cost import pooled
+from cmlib.topdown import read_costs
+from cmlib.topdown.answers import say_misses
 from tests.naive import cost as naive
 from tests.test_notebooks import numbers
 
@@ -196,3 +198,44 @@ def test_the_notebook_foretells_better_than_what_is_simpler(smoke):
     assert error["pooled"] <= 2
     assert all(error["pooled"] < value for name, value in error.items() if name != "pooled")
     assert 80 <= found["90 % intervals that hold, all sizes"] <= 95
+
+
+def saved(counts, costs, *, running=1.0):
+    rows = cost.without_misses([(counts, counts * 0 + running)], costs)
+    return {row["without"]: row for row in rows}
+
+
+def test_without_misses_a_planted_cost_goes_and_no_cache_saves_more_than_those_before_it():
+    counts, loads, misses = planted(60, n=800)
+    counts = counts.assign(**loads[["LLC-load-misses"]])
+    counts["L1-dcache-load-misses"] = 3 * counts["LLC-load-misses"]
+    found = saved(counts, read_costs())
+    share = 100 * 60 * misses / (counts["cycles"].sum() / counts["instructions"].sum())
+    assert list(found) == ["LLC misses", "L1D misses"]
+    last, first = found["LLC misses"], found["L1D misses"]
+    assert last["low"] <= share <= last["high"] and last["percent"] == pytest.approx(share, rel=0.3)
+    assert last["percent"] <= first["high"] and last["low"] <= first["low"] and last["high"] <= first["high"]
+    assert not last["reason"] and "not known" not in say_misses(found.values())[0]
+
+
+def test_without_misses_says_where_intervals_do_not_tell_or_physics_does():
+    counts, loads, _ = planted(60, n=800)
+    counts = counts.rename(columns={"cpu_cycles": "cycles"})
+    few = counts.assign(**{"LLC-load-misses": 1e-6 * counts["cycles"]})
+    found = saved(few, read_costs())["LLC misses"]
+    assert (
+        found["percent"] == 0
+        and 0 < found["high"] < 1
+        and say_misses([found])[0].startswith("Without LLC misses: at most 0.")
+    )
+    steep = counts.assign(cycles=counts["cycles"] * 100, **loads[["LLC-load-misses"]])
+    unsteady = counts.assign(**{"LLC-load-misses": counts["instructions"] * 0.01})
+    for frame in (
+        steep,
+        unsteady,
+        counts.assign(cycles=counts["cycles"].iloc[::-1].to_numpy(), **loads[["LLC-load-misses"]]),
+    ):
+        found = saved(frame, read_costs())["LLC misses"]
+        assert found["percent"] is None and found["reason"]
+        assert say_misses([found])[0].startswith("Without LLC misses: not known, as ")
+    assert not saved(counts, read_costs()) and not saved(few.drop(columns="cycles"), read_costs())

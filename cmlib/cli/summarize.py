@@ -66,7 +66,7 @@ def _from_file(file, machine, interval_ms):
     written = [event for frame in frames for event in frame["event"].unique()]
     pinned = [event for event in written if re.match(r"(instructions|(cpu-)?cycles)\b", event)]
     modifier = "u" if pinned and all(re.search(r":[a-zA-Z]*u", event) for event in pinned) else ""
-    return {"runs": runs, "machine": machine, "modifier": modifier}
+    return {"runs": runs, "machine": machine, "modifier": modifier, "whole_runs": bool(found)}
 
 
 def _series(frame, machine):
@@ -83,7 +83,7 @@ def _from_recordings(name, machine, interval_ms):
     from cmlib import places
     from cmlib.io import perf
     from cmlib.io.archive import read_content
-    from cmlib.io.archive.runs import PERF, read_run, source_of
+    from cmlib.io.archive.runs import PERF, are_totals, read_run, source_of
 
     folder = places.recordings_dir() / name
     files = sorted(folder.glob("*.json")) if re.fullmatch(r"[\w.+-]+", name) else []
@@ -103,7 +103,8 @@ def _from_recordings(name, machine, interval_ms):
     for file, meta in zip(files, metas, strict=True):
         runs.append(perf.read_run(read_content(file, meta["sha256"]).decode(errors="replace"), meta))
     first = metas[0]
-    return {"runs": runs, "machine": machine or first["machine"], "modifier": first.get("modifier") or ""}
+    about = {"modifier": first.get("modifier") or "", "whole_runs": are_totals(first)}
+    return {"runs": runs, "machine": machine or first["machine"], **about}
 
 
 def _text(answer):
@@ -120,6 +121,7 @@ def _text(answer):
             lines += [f"  Not used, as they count far too little: {', '.join(account['doubtful'])}."]
         if account["contradiction"]:
             lines += [f"  The counts contradict each other by {account['contradiction']:.0f} % of the slots."]
+        lines += ["", *(f"  {text}." for text in answer["misses_text"])] if answer["misses"] else []
         if account["decide"]:
             lines += ["", f"  To decide it: {account['decide']}"]
         elif account["how"] == "open" and answer["processor"] in (None, "intel"):

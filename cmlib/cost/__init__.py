@@ -4,6 +4,7 @@ from cmlib.cost.change import Prediction, doubt, predict_change, rates_row
 from cmlib.cost.pooled import PooledCost
 from cmlib.cost.population import changes, held_out, learned
 from cmlib.cost.rates import rates, slope
+from cmlib.cost.without import without_misses
 
 __all__ = [
     "PooledCost",
@@ -16,4 +17,5 @@ __all__ = [
     "rates",
     "rates_row",
     "slope",
+    "without_misses",
 ]

@@ -29,7 +29,8 @@ def answer(name, own):
     names = {event for counts, _ in runs for event in counts}
     processor = events.processor_of(first.machine) or events.processor_by_names(names)
     modifier, interval = first.meta.get("modifier") or "", first.meta["interval_ms"]
-    return topdown.summarize(name, runs, processor=processor, modifier=modifier, interval_ms=interval)
+    how = {"modifier": modifier, "interval_ms": interval, "whole_runs": first.holds_totals}
+    return topdown.summarize(name, runs, processor=processor, **how)
 
 
 def say_answer(answered):

@@ -8,6 +8,7 @@ from cmlib.fingerprint.diagnosis import advice
 from cmlib.fingerprint.phases import NAMED_FROM, NOTHING_ELSE, added_shares, contributions
 from cmlib.io.events import simulated_events
 from cmlib.io.recording import by_instructions
+from cmlib.topdown.answers import say_misses
 
 _TOLD_FROM = 0.01
 
@@ -70,6 +71,16 @@ def say_estimated(profile):
     by_class = f". By class, as the tree of the micro-benchmarks tells it: {told}" if told else ""
     level = f"no cycles were counted. Of KCachegrind's estimate {executed:.0f} % are instructions{charged}"
     return {"limits": f"{level}; {standing}{where}{by_class}", "advice": advice(label)[1].rstrip(".")}
+
+
+def estimated_misses(profile):
+    """What a simulated program would save of its estimated cycles without misses, which the estimate charges for."""
+    shares = added_shares(profile.counts.sum().to_frame().T, simulated_events()["weight"]).iloc[0]
+    last, first = (100 * float(shares.get(f"{level}-level data misses", 0.0)) for level in ("last", "first"))
+    saved = {"last-level data misses": last, "data misses of any level": last + first}
+    told = {"event": "", "low": None, "high": None, "reason": ""}
+    found = [{"without": name, "percent": percent} | told for name, percent in saved.items() if percent]
+    return {"misses": found, "misses_text": say_misses(found, of="estimated cycles")}
 
 
 def _largest(phases):

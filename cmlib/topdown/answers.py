@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from cmlib.cost import without_misses
 from cmlib.topdown.bounds import LOSSES, bounds
 from cmlib.topdown.costs import UNKNOWN, known_programs, read_costs
 from cmlib.topdown.levels import levels, phases, totals
@@ -30,7 +31,7 @@ _LEVELS = {
 }
 
 
-def summarize(name, runs, *, processor=None, modifier="", interval_ms=1000):
+def summarize(name, runs, *, processor=None, modifier="", interval_ms=1000, whole_runs=False):
     """Levels, the account with bounds, and what would decide it, as plain values.
 
     Parameters
@@ -46,6 +47,8 @@ def summarize(name, runs, *, processor=None, modifier="", interval_ms=1000):
         With which events were counted, such as ``u``, and are to be again.
     interval_ms : int, default 1000
         At which they are to be counted again.
+    whole_runs : bool, default False
+        Whether a row is a run and not an interval of one.
 
     Returns
     -------
@@ -54,6 +57,8 @@ def summarize(name, runs, *, processor=None, modifier="", interval_ms=1000):
     """
     shares = np.concatenate([running.to_numpy(float).ravel() for _, running in runs])
     told = shares[np.isfinite(shares)]
+    costs = read_costs(processor or UNKNOWN)
+    misses = [] if whole_runs else without_misses(runs, costs, ghz=_levels(runs).get("GHz"))
     return {
         "schema": SCHEMA,
         "name": name,
@@ -66,6 +71,8 @@ def summarize(name, runs, *, processor=None, modifier="", interval_ms=1000):
         "levels_text": say_levels(_levels(runs)),
         "phases": phases(runs[0][0]).to_dict("records") if len(runs) == 1 else [],
         "account": _account(name, runs, processor, modifier, interval_ms),
+        "misses": misses,
+        "misses_text": say_misses(misses),
         "remarks": _remarks(runs),
     }
 
@@ -96,6 +103,26 @@ def _account(name, runs, processor, modifier, interval_ms):
         "doubtful": list(told.doubtful),
         "decide": _command(verdict.decide, modifier, interval_ms) if verdict.decide else "",
     }
+
+
+def say_misses(found, of="cycles"):
+    """What would be saved without some misses, or why that is not known: clauses."""
+    unknown = {}
+    for row in found:
+        unknown.setdefault(row["reason"], []).append(row["without"].removesuffix(" misses"))
+    said = [_saved(row, of) for row in found if not row["reason"]]
+    return said + [
+        f"Without {_joined(names, ' or ')} misses: not known, as {reason}"
+        for reason, names in unknown.items()
+        if reason
+    ]
+
+
+def _saved(row, of):
+    if not row["percent"] and row["high"] is not None:
+        return f"Without {row['without']}: at most {max(row['high'], 0.1):.1f} % fewer {of}"
+    ends = "" if row["low"] is None else f" ({row['low']:.0f} to {row['high']:.0f})"
+    return f"Without {row['without']}: {row['percent']:.0f} %{ends} fewer {of}"
 
 
 def _command(decide, modifier, interval_ms):
