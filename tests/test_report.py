@@ -236,6 +236,16 @@ def test_a_report_never_replaces_or_mixes_with_another_program_s(live, tmp_path)
     assert {place.name for place in made.iterdir()} == {"hashy", "uncore", "hashy,uncore", "index.html"}
 
 
+def test_a_report_of_one_program_is_of_the_notebooks_that_are_about_any(live, tmp_path):
+    """Those that never read the store don't start, unless they are named or the report is of all programs."""
+    write_profile(tmp_path, {"02c_of_itself": saving("02c_of_itself")}, more='program = "all"  # programs\n')
+    made = tmp_path / "results/live"
+    assert live("-p", "program=hashy").exit_code == 0
+    assert not (made / "hashy/02c_of_itself").exists() and (made / "hashy/02_second").is_dir()
+    assert live().exit_code == 0 and (made / "all/02c_of_itself").is_dir()
+    assert live("02c", "-p", "program=hashy").exit_code == 0 and (made / "hashy/02c_of_itself").is_dir()
+
+
 @pytest.mark.parametrize("program", ["..", "../../x", "/x", "a,../b"])
 def test_no_name_leads_out_of_the_results(program):
     place = place_of("live", {"program": program})

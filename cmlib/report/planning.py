@@ -48,6 +48,11 @@ class Job:
         return any("read_results(" in source for source in self._code())
 
     @property
+    def reads_store(self):
+        """Whether it is about any program that is recorded."""
+        return {"program", "database"} <= set(self.declared)
+
+    @property
     def for_overview(self):
         """Whether it tells something for the report's first page."""
         return any("results.overview(" in source for source in self._code())
@@ -58,7 +63,7 @@ class Job:
 
 
 def plan(profile, wanted=(), extra=None):
-    """The notebooks of a profile, in order of their names."""
+    """The notebooks of a profile, in order of their names; for the report of some programs those that are about any."""
     extra = extra or {}
     if "profile" in extra:
         raise ValueError(f"-p: the profile is the command's first argument, {profile!r}; leave it out here.")
@@ -68,13 +73,14 @@ def plan(profile, wanted=(), extra=None):
     for name in extra:
         if name not in known:
             raise ValueError(unknown_parameter(name, known, f"-p: profile {profile!r}"))
-    return jobs
+    of_some = profile == BY_PROGRAM and not wanted and split_names(extra.get("program", "all")) != ["all"]
+    return [job for job in jobs if job.reads_store] if of_some else jobs
 
 
 def _check_recorded(jobs, profile, extra):
     """Raise ValueError if notebooks that read the store are asked, under `live`, for a program that is not
     recorded."""
-    if profile != BY_PROGRAM or not any({"program", "database"} <= set(job.declared) for job in jobs):
+    if profile != BY_PROGRAM or not any(job.reads_store for job in jobs):
         return
     recorded, names = recorded_programs(), split_names(extra.get("program", "all"))
     if not names:

@@ -204,10 +204,10 @@ def _run(jobs, folder, n, *, may_lack):
 
 
 def _executed(jobs, folder, n):
-    """Each notebook as it ends: the first page's early, those that read the results of others after them."""
-    ordered = sorted(jobs, key=lambda job: not job.for_overview)
-    first, then = ([job for job in ordered if job.reads_results is reads] for reads in (False, True))
-    return execute_all([_from_both_ends(first) if n > 1 else first, then], folder, n)
+    """Each notebook as it ends: the first page's before others, those that read the results of others after them."""
+    page, then = ([job for job in jobs if getattr(job, what)] for what in ("for_overview", "reads_results"))
+    others = [job for job in jobs if job not in page and job not in then]
+    return execute_all([[*page, *(_from_both_ends(others) if n > 1 else others)], then], folder, n)
 
 
 def _from_both_ends(jobs):
