@@ -9,7 +9,7 @@ import pandas as pd
 from cmlib.anomaly.samples import PLACE
 from cmlib.errors import CmlibError
 from cmlib.io.archive import errors_as, now, pack, read_content, read_object, write_recording
-from cmlib.io.archive.runs import first_problem, is_text
+from cmlib.io.archive.runs import first_problem
 
 ABOUT = ("function", "location", "thread", "threads", "work", "seconds", "running", "instructions")
 
@@ -143,15 +143,7 @@ def read_about(file):
     """Read what a recording is of, without its samples."""
     with errors_as(CmlibError, file):
         about = read_object(file, "a recording of regions", _HOW)
-    checks = [
-        ("schema", lambda schema: schema == SCHEMA, f"{SCHEMA}, which this cmlib reads"),
-        ("program", is_text, "text"),
-        ("events", _are_parts, "a list of objects: names with their encodings, for each part"),
-        ("machine", lambda machine: isinstance(machine, dict), "an object"),
-        ("sha256", is_text, "text"),
-        ("per", lambda per: per in ("instructions", "work"), "instructions or work"),
-    ]
-    if problem := first_problem({"per": "instructions"} | about, checks):
+    if problem := first_problem(about, "stored") or first_problem(about, "regions"):
         raise CmlibError(f"{file} is no recording of regions: {problem}. {_HOW}")
     return about
 
@@ -163,9 +155,3 @@ def save_recording(target, pieces, about):
         target.parent.mkdir(parents=True, exist_ok=True)
         write_recording(target, pack("".join(pieces).encode()), {**about, "date": now()}, schema=SCHEMA)
     return target
-
-
-def _are_parts(value):
-    return isinstance(value, list) and all(
-        isinstance(part, dict) and all(map(is_text, [*part, *part.values()])) for part in value
-    )

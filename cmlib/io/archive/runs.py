@@ -1,9 +1,13 @@
 """Whether a metadata file is one, and holds what a database can keep."""
 
+import functools
 import itertools
 import json
 from datetime import UTC, datetime
 from pathlib import Path
+
+import fastjsonschema
+import yaml
 
 from cmlib.io.archive.files import ArchiveError, digest, read_file, settle, unpack, working_folder
 
@@ -21,10 +25,7 @@ MACHINE_FACTS = (
     "mux_interval_ms",
     "load_1min",
 )
-_MOST = 2**31
 _LARGEST = 64 << 20  # bytes
-# Of a time, in seconds or milliseconds: 30 years at least, and sums of such stay finite.
-_LONGEST = 1e12
 
 
 def read_object(file, what, hint):
@@ -60,46 +61,30 @@ def now():
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
-def first_problem(meta, checks):
-    """What is wrong with metadata; None if nothing is."""
-    for key, is_right, expected in checks:
-        if key not in meta:
-            return f"it has no {key!r}"
-        if not is_right(meta[key]):
-            return f"{key} is {_shown(meta[key])} instead of {expected}"
+@functools.cache
+def _schemas():
+    """Schemas of metadata by kind, and what checks them."""
+    read = yaml.safe_load(Path(__file__).with_name("metadata.yaml").read_text(encoding="utf-8"))
+    del read["kinds"]
+    return {name: (schema, fastjsonschema.compile(schema)) for name, schema in read.items()}
+
+
+def first_problem(meta, kind):
+    """What is wrong with metadata of a kind, by metadata.yaml; None if nothing is."""
+    schema, check = _schemas()[kind]
+    try:
+        check(meta)
+    except fastjsonschema.JsonSchemaValueException as error:
+        if not error.path[1:]:
+            return f"it has no {next(key for key in schema['required'] if key not in meta)!r}"
+        key = error.path[1]
+        return f"{key} is {_shown(meta[key])} instead of {schema['properties'][key]['description']}"
     return None
 
 
 def is_text(value):
     """Whether it is text that any database keeps: without NUL and lone surrogates."""
     return isinstance(value, str) and not any(c == "\0" or "\ud800" <= c <= "\udfff" for c in value)
-
-
-def is_texts(value):
-    """Whether it is a list of texts."""
-    return isinstance(value, list) and all(map(is_text, value))
-
-
-def is_int(value):
-    """Whether it is a whole number that any database keeps."""
-    return type(value) is int and abs(value) < _MOST
-
-
-def is_count(value):
-    """Whether it is a whole number, at least 0."""
-    return is_int(value) and value >= 0
-
-
-def is_measure(value):
-    """Whether it is a number, 0 to 10¹²."""
-    return type(value) in {int, float} and 0 <= value <= _LONGEST
-
-
-# Checks of what is unknown of a run that was recorded elsewhere.
-MAY_BE_UNKNOWN = (
-    ("date", lambda date: date is None or is_text(date), "text or null"),
-    ("exit_code", lambda code: code is None or is_int(code), "a whole number or null"),
-)
 
 
 def _shown(value):
@@ -152,24 +137,9 @@ PERF, VALGRIND = "perf", "valgrind"
 
 # Where running shares are not known, it is not known either whether events took turns.
 UNKNOWN = "unknown"
-_MODES = ("ocoe", "mlpx", UNKNOWN)
 # What an interval is: a stretch of time, or a whole run.
 TIME, RUNS = "time", "runs"
-_AXES = (TIME, RUNS)
 _CONTENT = {PERF: ".csv.gz", VALGRIND: ".callgrind.gz"}
-# Of what earlier versions did not write.
-_IF_ABSENT = {
-    "note": "",
-    "running_shares": True,
-    "names": {},
-    "columns": {},
-    "start_s": 0.0,
-    "condition": "",
-    "source": PERF,
-    "axis": TIME,
-    "simulator": None,
-    "attached": None,
-}
 _HOW = (
     "Such files are written by `cmlib record` and `cmlib import`; move anything else out of the recordings."
 )
@@ -184,11 +154,7 @@ def read_run(file):
     """Read the metadata of a run."""
     file = Path(file)
     meta = read_object(file, "the metadata of a run", _HOW)
-    checks = [
-        ("schema", lambda schema: schema == SCHEMA, f"{SCHEMA}, which this cmlib reads"),
-        ("sha256", is_text, "text"),
-    ]
-    if problem := first_problem(meta, checks) or _problem(meta, file):
+    if problem := first_problem(meta, "stored") or _problem(meta, file):
         raise ArchiveError(f"{file} is not the metadata of a run: {problem}. {_HOW}")
     return meta
 
@@ -211,7 +177,7 @@ def source_of(meta):
 
 def knows_shares(meta):
     """Whether a run's file tells for which share of each interval an event was counted."""
-    return meta.get("running_shares", _IF_ABSENT["running_shares"])
+    return meta.get("running_shares", True)
 
 
 def are_totals(meta):
@@ -226,53 +192,15 @@ def content_suffix(meta):
 
 def _problem(meta, file):
     """What is wrong with a run's metadata; None if nothing is."""
-    checks = [
-        *((key, is_text, "text") for key in ("program", "set", "mode", "run", "command")),
-        *((key, is_count, "a whole number") for key in ("pass", "part")),
-        *((key, is_measure, "a number, 0 to 10^12") for key in ("interval_ms", "duration_s")),
-        *MAY_BE_UNKNOWN,
-        ("mode", lambda mode: mode in _MODES, " or ".join(_MODES)),
-        ("pinned", is_texts, "a list of names"),
-        ("groups", _are_groups, "a list of lists of names"),
-        ("encodings", _are_encodings, "names with what perf was told"),
-        ("start_s", is_measure, "a number, 0 to 10^12"),
-        ("condition", is_text, "text"),
-        ("columns", _are_columns, "names with count or level"),
-        ("names", _are_encodings, "names in the file with names in the run"),
-        ("modifier", lambda modifier: modifier is None or is_text(modifier), "text or null"),
-        ("counters", _are_counters, "two numbers or null: offered and good"),
-        ("note", is_text, "text"),
-        ("running_shares", lambda known: type(known) is bool, "true or false"),
-        ("axis", lambda axis: axis in _AXES, " or ".join(_AXES)),
-        ("source", lambda source: is_text(source) and source in _CONTENT, " or ".join(_CONTENT)),
-        ("simulator", lambda simulator: simulator is None or isinstance(simulator, dict), "an object"),
-        ("attached", lambda attached: attached is None or isinstance(attached, dict), "an object"),
-        ("machine", lambda machine: isinstance(machine, dict), "an object"),
-        ("program", lambda program: program == file.parent.name, f"the folder's name, {file.parent.name!r}"),
-        ("run", lambda run: run == file.stem, f"the file's name, {file.stem!r}"),
-    ]
-    problem = first_problem(_IF_ABSENT | meta, checks)
-    if problem:
+    if problem := first_problem(meta, "run"):
         return problem
+    for key in ("pass", "part"):  # 1.0 is a whole number to JSON schemas, and none to a database
+        if isinstance(meta[key], float):
+            return f"{key} is {meta[key]} instead of a whole number"
+    for key, name, what in (("program", file.parent.name, "folder"), ("run", file.stem, "file")):
+        if meta[key] != name:
+            return f"{key} is {_shown(meta[key])} instead of the {what}'s name, {name!r}"
     if meta["run"] != (name := run_name(meta["set"], meta["pass"], meta["part"])):
         return f"run is {meta['run']!r} instead of {name!r}"
     n = len(events_of(meta))
     return None if n <= MOST_EVENTS else f"it has {n} events, and a run has {MOST_EVENTS} at most"
-
-
-def _are_groups(value):
-    return isinstance(value, list) and all(map(is_texts, value))
-
-
-def _are_encodings(value):
-    return isinstance(value, dict) and all(map(is_text, [*value, *value.values()]))
-
-
-def _are_columns(value):
-    return _are_encodings(value) and set(value.values()) <= {"count", "level"}
-
-
-def _are_counters(value):
-    return isinstance(value, dict) and all(
-        key in value and (value[key] is None or is_count(value[key])) for key in ("offered", "good")
-    )

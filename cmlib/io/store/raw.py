@@ -10,19 +10,15 @@ from cmlib import places
 from cmlib.io import perf
 from cmlib.io.archive import ArchiveError, read_content, read_object
 from cmlib.io.archive.runs import (
-    MAY_BE_UNKNOWN,
     MOST_EVENTS,
     VALGRIND,
     content_suffix,
     first_problem,
-    is_count,
-    is_measure,
-    is_text,
     read_run,
     source_of,
 )
 from cmlib.io.callgrind import read_series
-from cmlib.io.samples.files import SCHEMA, SampleError, read_lines
+from cmlib.io.samples.files import SampleError, read_lines
 from cmlib.io.store.urls import StoreError
 
 
@@ -128,34 +124,10 @@ def read_table(file, meta):
 
 def _read_metadata(file):
     meta = read_object(file, "the metadata of lines", _HOW)
-    checks = [
-        ("schema", lambda schema: schema == SCHEMA, f"{SCHEMA}, which this cmlib reads"),
-        ("kind", lambda kind: kind == MODE, repr(MODE)),
-        *((key, is_text, "text") for key in ("program", "command", "sha256")),
-        ("events", _are_events, f"the names of 2 to {MOST_EVENTS} events"),
-        ("n_lines", lambda n: is_count(n) and n > 0, "a whole number, at least 1"),
-        (
-            "duration_s",
-            lambda seconds: is_measure(seconds) and seconds > 0,
-            "a number above 0, at most 10^12",
-        ),
-        *MAY_BE_UNKNOWN,
-    ]
-    unknown = dict.fromkeys(key for key, _, _ in MAY_BE_UNKNOWN)
-    problem = first_problem(unknown | meta | {"program": file.parent.name}, checks)
+    problem = first_problem(meta, "stored") or first_problem(meta, "lines")
     if problem:
         raise ArchiveError(f"{file} is not the metadata of lines: {problem}. {_HOW}")
     return meta
-
-
-def _are_events(events):
-    """Names, or names with what perf is told, the one that times the sampling first."""
-    return (
-        isinstance(events, dict | list)
-        and 2 <= len(events) <= MOST_EVENTS
-        and all(map(is_text, events))
-        and len(set(events)) == len(events)
-    )
 
 
 def _plan(meta):
