@@ -293,9 +293,17 @@ def test_on_another_processor_it_refuses(in_data, monkeypatch):
 
 def test_without_recordings_it_says_what_to_run(tmp_path, monkeypatch):
     monkeypatch.setenv("CMLIB_DATA", str(tmp_path))
+    monkeypatch.setattr(machine, "census", lambda: machine.Census(6, 5))
     done = cmlib("--", "true")
     assert done.exit_code == 2
     assert "nothing recorded yet: run `cmlib record-micro`" in done.stderr
+
+
+def test_without_counters_nothing_is_read_or_compiled_before_it_says_so(tmp_path, monkeypatch):
+    monkeypatch.setenv("CMLIB_DATA", str(tmp_path))  # nothing recorded either
+    monkeypatch.setattr(machine, "census", lambda: machine.Census(0, 0, complaint="no PMU"))
+    done = cmlib("--", "true")
+    assert done.exit_code == 2 and "cmlib diagnose --simulate -- COMMAND" in done.stderr
 
 
 def test_an_unknown_recording_is_told_with_those_there_are(in_data):

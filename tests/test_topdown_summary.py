@@ -1,5 +1,9 @@
 """What is said of an account is what it holds."""
 
+import re
+import shlex
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,6 +14,7 @@ from cmlib.errors import NothingRecordedError
 from cmlib.experiments.topdown import ProgramAccount, accounted, losses_by_part
 from cmlib.experiments.topdown_summary import say_account, say_unaccounted
 from cmlib.fingerprint.diagnosis import advice
+from cmlib.topdown.answers import perf_line
 from tests.small_runs import add_run
 from tests.test_topdown import AMD, planted
 
@@ -101,3 +106,18 @@ def test_the_picture_splits_losses_and_leaves_what_retired_whole():
     np.testing.assert_allclose(shown.sum(axis=1), account.level().sum(axis=1), atol=0.01)
     whole = topdown.account(rates.drop(columns="ex_no_retire.not_complete"), AMD)
     assert "back end" in losses_by_part(whole)
+
+
+def test_of_an_imported_program_perf_records_what_is_lacking_by_codes():
+    """As given: each event in the spelling of its processor, with the modifier of the recording, then the import."""
+    rates = planted()[0].drop(columns=[FRONT, "ex_no_retire.not_complete"])
+    meta = {"program": "app", "imported": True, "modifier": "u", "interval_ms": 500}
+    told = say_account(replace(found(rates), meta=meta))["lacking"]
+    line = re.search(
+        "``perf stat -I 500 -x, (.*) -o next.csv -- COMMAND && cmlib import app next.csv``", told
+    )[1]
+    assert shlex.split(line) == ["-e", "instructions:u,cycles:u", "-e",
+                                 f"cpu/event=0x1a0,umask=0x1,name={FRONT}/u", "-e",
+                                 "cpu/event=0xd6,umask=0x2,name=ex_no_retire.not_complete/u"]  # fmt: skip
+    assert "cmlib record" not in told
+    assert "'{slots:u,x:u}'" in perf_line(["instructions:u", "cycles:u", "slots:u", "x:u"], 100)

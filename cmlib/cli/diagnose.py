@@ -40,7 +40,10 @@ def diagnose(command, recorded, keep, html, slice_s, wait, every_blocks, simulat
         return
     if every_blocks:
         raise click.UsageError("--every-blocks belongs to --simulate.")
-    from cmlib.collect.observe import observe, observed
+    from cmlib.collect.observe import check_counters, observe, observed
+
+    if not recorded:
+        check_counters(wait=wait)
     from cmlib.collect.workloads.micro.selection import cut
     from cmlib.experiments import fingerprint
     from cmlib.experiments.diagnosis import explain, profile

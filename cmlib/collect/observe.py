@@ -90,13 +90,25 @@ def _check_machine(trained_on):
         )
 
 
-def _counters(trained):
+def check_counters(*, wait=False):
+    """Raise CmlibError where no hardware event can be counted, before anything long begins."""
+    with machine.counters_lock("cmlib diagnose", wait=wait):
+        _census()
+
+
+def _census():
     census = machine.census()
     if not census.offered:
         raise CmlibError(
-            f"no hardware event can be counted here: {census.complaint}. `cmlib doctor` tells why; a run that was "
-            "recorded can be shown: `cmlib diagnose --recorded NAME`."
+            f"no hardware event can be counted here: {census.complaint}. Without counters: `cmlib diagnose --simulate "
+            "-- COMMAND`; `cmlib doctor` tells why there are none, and `cmlib diagnose --recorded NAME` shows a run "
+            "that was recorded."
         )
+    return census
+
+
+def _counters(trained):
+    census = _census()
     if census.good < trained["good"]:
         raise CmlibError(
             f"{census.good} counters are good here, and the key events are in groups for {trained['good']}: something "

@@ -1,7 +1,7 @@
 """What notebook 02a asks of a program: where its cycles go, and whether the account adds up."""
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
@@ -11,6 +11,7 @@ from cmlib.errors import NothingRecordedError
 from cmlib.experiments.data import cleaned_runs, interval_runs, refuse_simulated
 from cmlib.experiments.event_tables import table_name
 from cmlib.io import events, store
+from cmlib.topdown.answers import perf_line
 
 MERGINGS = {"as counted": False, "adjusted to IPC": True}
 AT_WORK = ("retired", "at work")  # categories that are no loss
@@ -26,6 +27,7 @@ class ProgramAccount:
     ipc: pd.Series
     n_runs: int
     sums: float
+    meta: dict = field(default_factory=dict)  # of its first run
 
     @property
     def closes(self):
@@ -45,7 +47,7 @@ def accounted(url, wanted="all"):
     )
     known = [name for name in wanted if _table_of(url, name) is not None]
     if not known:
-        command = record_command(wanted[0] if len(wanted) == 1 else "NAME", needed_events(url, wanted[0]))
+        command = say_recording(url, wanted[0])
         raise NothingRecordedError(
             f"no event that tells where the cycles go is recorded of {', '.join(wanted)}; which of the recorded events "
             f"its speed goes along with is told by notebook 03. {command}"
@@ -58,6 +60,12 @@ def needed_events(url, program):
     name = table_name(url, program)
     events_of = topdown.read_table(name).events() if name in topdown.tables() else []
     return [event for event in events_of if event not in topdown.merging.PINNED]
+
+
+def say_recording(url, program):
+    """What records the events that tell where the cycles of a program go: :func:`record_command`."""
+    meta = store.load(url, interval_runs(url, [program])["run_id"].iloc[0]).meta
+    return record_command(meta, needed_events(url, program), table_name(url, program))
 
 
 def losses_by_part(account):
@@ -79,11 +87,21 @@ def account_in_every_way(url, program, *, methods=clean.DISTINCT_METHODS):
     }
 
 
-def record_command(program, needed):
-    """The command that records some events of a program; without any, where it says what would decide it."""
+def record_command(meta, needed, table=""):
+    """The command that records some events of a program again; without any, where it says what would decide it.
+
+    Of a program that was imported it is perf's, with the events' codes where perf may not know their names.
+    """
     if not needed:
         return "What the recorded events bound, and what would decide it, begins the first page: `cmlib summarize FILE`"
-    return f"Record them: `cmlib record {program} --events {','.join(needed)} -- COMMAND`"
+    if not meta.get("imported"):
+        return f"Record them: `cmlib record {meta['program']} --events {','.join(needed)} -- COMMAND`"
+    known = events.table(table if table in events.known_tables() else "generic")
+    spelled = [
+        events.encode(event, known, meta["modifier"] or "") for event in (*topdown.merging.PINNED, *needed)
+    ]
+    line = perf_line(spelled, meta["interval_ms"])
+    return f"Record them: ``{line} -o next.csv -- COMMAND && cmlib import {meta['program']} next.csv``"
 
 
 class _Recorded:
@@ -92,6 +110,7 @@ class _Recorded:
     def __init__(self, url, program):
         self._url, self._program = url, program
         self._table, self._sums = _table_of(url, program), _sums_of(url, program)
+        self._meta = store.load(url, interval_runs(url, [program])["run_id"].iloc[0]).meta
         parts = (event for whole, parts in self._sums for event in (whole, *parts))
         self._wanted = {*self._table.events(), *parts, *topdown.merging.PINNED}
 
@@ -99,7 +118,8 @@ class _Recorded:
         steps = self._steps(method)
         rates, ipc = topdown.merge_steps(steps, adjust=adjust)
         shared = topdown.account(rates, self._table)
-        return ProgramAccount(self._program, shared, ipc, len(steps), _sums_miss(rates, self._sums))
+        missed = _sums_miss(rates, self._sums)
+        return ProgramAccount(self._program, shared, ipc, len(steps), missed, self._meta)
 
     @functools.cache  # noqa: B019  an object lives as long as one call
     def _steps(self, method):

@@ -1,7 +1,7 @@
 """Where the cycles of one program go, in words: what limits it, how sure that is, what to try."""
 
 from cmlib import topdown
-from cmlib.experiments.topdown import AT_WORK, BOUND, needed_events, record_command
+from cmlib.experiments.topdown import AT_WORK, BOUND, record_command, say_recording
 from cmlib.fingerprint.diagnosis import advice as remedy
 from cmlib.topdown.formulas import names_in
 
@@ -27,7 +27,7 @@ def say_account(program_account):
 
 def say_unaccounted(url, program):
     """What would tell where the cycles of a program go that counted no event of the account."""
-    return f"where its cycles go. {record_command(program, needed_events(url, program))}"
+    return f"where its cycles go. {say_recording(url, program)}"
 
 
 def _limits(account, kept, lost, shares):
@@ -121,14 +121,19 @@ def _lacking(program_account):
     names = [name for name, events in missing.items() if events]
     if names:
         needed = dict.fromkeys(event for name in names for event in missing[name])
-        return f"{', '.join(names)}. {record_command(program_account.program, needed)}"
+        return f"{', '.join(names)}. {_command(program_account, needed)}"
     if closes is None or _within(closes):
         return ""
     formulas = " + ".join(
         program_account.account.formulas[part.name] for part in program_account.account.table.parts()
     )
     needed = [name for name in dict.fromkeys(names_in(formulas)) if name not in ("slots", "cycles")]
-    return f"an account that adds up. {record_command(program_account.program, needed)}"
+    return f"an account that adds up. {_command(program_account, needed)}"
+
+
+def _command(program_account, needed):
+    meta = {"program": program_account.program} | program_account.meta
+    return record_command(meta, list(needed), program_account.account.table.name)
 
 
 def _percent(share):

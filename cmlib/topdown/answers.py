@@ -1,6 +1,7 @@
 """What a recording says in a few seconds: levels, the account with bounds, and what would decide it."""
 
 import math
+import re
 
 import numpy as np
 
@@ -127,10 +128,16 @@ def _saved(row, of):
 
 def _command(decide, modifier, interval_ms):
     """The perf line that counts some events together with instructions and cycles, in the processor's own spelling."""
-    first, second, *others = (_spelled(event, modifier) for event in ("instructions", "cycles", *decide))
-    together = [f"{{{','.join(others)}}}"] if "slots" in decide else others
+    spelled = [_spelled(event, modifier) for event in ("instructions", "cycles", *decide)]
+    return f"{perf_line(spelled, interval_ms)} -o FILE -- COMMAND"
+
+
+def perf_line(spelled, interval_ms):
+    """How `perf stat` is told some events: two beside all others, and what goes with Intel's slots in one group."""
+    first, second, *others = spelled
+    together = [f"{{{','.join(others)}}}"] if any(re.match("slots\\b", event) for event in others) else others
     listed = " ".join(f"-e '{event}'" for event in (f"{first},{second}", *together))
-    return f"perf stat -I {interval_ms} -x, -o FILE {listed} -- COMMAND"
+    return f"perf stat -I {interval_ms:.0f} -x, {listed}"
 
 
 def _spelled(event, modifier):
