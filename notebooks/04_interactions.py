@@ -216,7 +216,7 @@ for name, c in clusters.items():
 first = {name: p.head(6).assign(label=p["label"].str.wrap(42)) for name, p in together.items()}
 if first:
     figure, _ = plot.ranking(first, value="importance", label="label", columns=2,
-                             xlabel="importance [%]", row_height=0.42)
+                             xlabel="importance [%]", row_height=0.58)
     display(results.figure(figure, "clusters",
                            "**Figure.** Pairs of clusters by Friedman's H, as a share of all pairs "
                            "of a program's first six clusters."))
