@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -153,6 +154,18 @@ def test_a_slower_program_is_found_and_what_was_kept_is_compared_again(built, tm
     # With a command now it is no pair, and only what is more than drift counts.
     mixed = compared("--runs", "8", tmp_path / "kept/old.json", new, code=1)
     assert "not in pairs" in mixed.stdout and "relevant from 25 %" in mixed.stdout
+
+
+@pytest.mark.needs("perf")
+def test_the_time_it_takes_is_told_beforehand():
+    """Of a command that takes a moment, most of it is what starts and counts it."""
+    said = []
+    events = {"asked": "page-faults", "n_runs": 16, "alpha": 0.002}
+    looks = pairs.open_pair("true", "true", **events, tell=lambda text: said.append((text, time.monotonic())))
+    assert [look.n_looks for look in looks] == [2, 2]
+    ((text, told_at),) = said
+    most = float(re.search(r"to ([\d.]+) s\.$", text)[1])
+    assert most / 3 < (time.monotonic() - told_at) * 16 / 14 < 3 * most + 1
 
 
 @pytest.mark.needs("cc", "perf")
@@ -303,7 +316,10 @@ def test_neither_drift_nor_a_faster_version_nor_counters_alone_are_an_anomaly(tm
     faster, differs = kept(tmp_path, "faster", factor=0.7), kept(tmp_path, "differs", severity=0.003, seed=3)
     assert told("--any-change", old, faster, code=1)["verdict"] == "faster"
     assert compared(old, differs, code=0).stdout.startswith("changed, counters differ")
-    assert "fills.near_cache: " in compared("--any-change", old, differs, code=1).stdout
+    assert re.search(
+        r"\n  why, by counters per \w+: fills.near_cache [\d.]+ times \(",
+        compared("--any-change", old, differs, code=1).stdout,
+    )
 
 
 @pytest.mark.slow

@@ -68,19 +68,17 @@ def _judged(test, rules):
 
 def _counters(counters):
     for function in counters["functions"]:
-        differ = "differ" if function["anomalous"] else "as before"
-        beyond = "lies" if function["relevant"] else "does not lie"
-        yield (
-            f"  {function['function']}, counters per {counters['counted_per']}: {differ}, p-value "
-            f"{function['p_value']:.2g} (Mann-Whitney), the median new run {beyond} beyond every old one"
-        )
-    for cause in counters["causes"][:5]:
-        usual = cause["times_usual"]
-        much = "never seen before" if usual is None else f"{usual:.3g} times the usual"
-        yield (
-            f"    {cause['counter']}: {much}, {cause['share']:.0%} of the reconstruction error, first in "
-            f"{cause['votes']} samples, most at {cause['location']}"
-        )
+        if not function["anomalous"]:
+            yield f"  {function['function']}, counters per {counters['counted_per']}: as before"
+    causes = counters["causes"]
+    if causes:
+        most = [cause for cause in causes if cause["share"] >= _LEAST_SHARE * causes[0]["share"]][:3]
+        yield f"  why, by counters per {counters['counted_per']}: {', '.join(map(_cause, most))}"
+
+
+def _cause(cause):
+    times = cause["times_usual"]
+    return f"{cause['counter']} {'never seen before' if times is None else f'{times:.3g} times'} ({cause['location']})"
 
 
 def _changed(functions):
@@ -131,6 +129,7 @@ def simulated_as_text(comparison):
         )
 
 
+_LEAST_SHARE = 0.1  # of the first cause's
 _EXAMPLE = "Example: cmlib compare --events page-faults,context-switches './old --size 9' './new --size 9'"
 _DEFAULTS = {"n_runs": 40, "smallest": 5.0}
 _SIMULATED_DEFAULTS = {"n_runs": 2, "smallest": 0.5}

@@ -76,7 +76,7 @@ def predict_held_out(X, y, fold, *, boosting=None, seed=0):
 class _Regressor(RegressorMixin, BaseEstimator):
     """LightGBM's boosting on a frame, without what its own estimator does around it: of a few rows, half the time.
 
-    Events may have any name; LightGBM refuses those with `:` or `,` (tracepoints, codes), and does not escape backslashes.
+    Events may have any name; LightGBM refuses those with `:` or `,` (tracepoints, codes), and does not escape `\\`.
     """
 
     def __init__(self, settings, random_state=0):
