@@ -2,14 +2,13 @@
 
 import contextlib
 import math
-import os
-import select
 import signal
 import subprocess
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import psutil
 from tqdm import tqdm
 
 from cmlib import places
@@ -42,9 +41,9 @@ class Running:
     pids: tuple[int, ...] = ()
 
 
-def processes(pids, root="/"):
+def processes(pids):
     """Processes that run already, with all their threads."""
-    found = [_process(pid, Path(root) / "proc") for pid in dict.fromkeys(pids)]
+    found = [_process(pid) for pid in dict.fromkeys(pids)]
     names = ", ".join(dict.fromkeys(process["name"] for process in found))
     chosen = tuple(process["pid"] for process in found)
     options = ("-p", ",".join(map(str, chosen)))
@@ -74,19 +73,20 @@ def system():
     return Running(("-a",), "whole system (running)", {"system": True})
 
 
-def _process(pid, proc):
-    folder = proc / str(pid)
+def _process(pid):
     try:
-        state = (folder / "stat").read_text(errors="replace").rpartition(")")[2].split()[0]
-        name = (folder / "comm").read_text(errors="replace").strip()
-        threads = len(os.listdir(folder / "task"))
-    except OSError:
-        state = ""
-    if state in ("", "Z", "X"):
+        process = psutil.Process(pid)
+        if not _runs(process):
+            raise psutil.NoSuchProcess(pid)
+        return {"pid": pid, "name": process.name(), "threads": process.num_threads()}
+    except psutil.Error as error:
         raise RecordError(
             f"there is no process {pid}: `pgrep -a NAME` tells the numbers of those that run. Nothing was recorded."
-        )
-    return {"pid": pid, "name": name, "threads": threads}
+        ) from error
+
+
+def _runs(process):
+    return process.is_running() and process.status() not in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
 
 
 def _cgroup_mounts(mounts):
@@ -97,7 +97,7 @@ def _cgroup_mounts(mounts):
 
 
 _ATTACHING_S = 0.1  # from opening its output file to the first count
-_PAUSE_S = 0.02
+_PAUSE_S = 0.1
 _STOPPING_S = 10.0
 _STOPS = (signal.SIGINT, signal.SIGTERM)
 
@@ -114,13 +114,13 @@ class Attended:
 
 def attend(command, output, pids, seconds, *, lock=None, title=""):
     """Run perf until there is a reason to end it, and let it write all that it has counted until then."""
+    counted = [psutil.Process(pid) for pid in pids if psutil.pid_exists(pid)]
     with (
         output.with_name("perf.stderr").open("w+", encoding="utf-8", errors="replace") as said,
-        _stop_requests() as stop,
-        _ends_of(pids) as ends,
+        _stop_requests() as stopped,
     ):
         with run_perf(command, said, lock) as perf:
-            ended = _wait(perf, output, stop, ends, seconds, title)
+            ended = _wait(perf, output, stopped, counted, seconds, title)
             with contextlib.suppress(ProcessLookupError):
                 perf.send_signal(signal.SIGINT)  # it writes its last interval
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -131,64 +131,35 @@ def attend(command, output, pids, seconds, *, lock=None, title=""):
         return Attended(raw, ended, code, said.read().strip())
 
 
-def _wait(keeper, output, stop, ends, seconds, title):
+def _wait(perf, output, stopped, counted, seconds, title):
     """Why the recording ends."""
-    poll, left = select.poll(), set(ends)
-    perf = os.pidfd_open(keeper.pid)
-    for descriptor in (perf, stop, *left):
-        poll.register(descriptor, select.POLLIN)
     end = math.inf
-    try:
-        with tqdm(total=seconds, desc=title, bar_format="{desc}: {n:.0f} of {total:.0f} s") as bar:
-            while (remaining := end - time.monotonic()) > 0:
-                if end == math.inf and output.exists():  # perf has begun
-                    end = time.monotonic() + seconds + _ATTACHING_S
-                longest = _PAUSE_S if end == math.inf else min(1.0, remaining)
-                bar.update(max(0.0, seconds - remaining) - bar.n)
-                ready = {descriptor for descriptor, _ in poll.poll(math.ceil(1000 * longest))}
-                for descriptor in ready & left:
-                    poll.unregister(descriptor)
-                    left.remove(descriptor)
-                if stop in ready:
-                    return "stopped"
-                if ends and not left:
-                    return "process"
-                if perf in ready:
-                    return "perf"
-            return "time"
-    finally:
-        os.close(perf)
+    with tqdm(total=seconds, desc=title, bar_format="{desc}: {n:.0f} of {total:.0f} s") as bar:
+        while (remaining := end - time.monotonic()) > 0:
+            if end == math.inf and output.exists():  # perf has begun
+                end = time.monotonic() + seconds + _ATTACHING_S
+            bar.update(max(0.0, seconds - remaining) - bar.n)
+            perf_ended = perf.poll() is not None
+            if stopped:
+                return "stopped"
+            if counted and not any(map(_runs, counted)):
+                return "process"
+            if perf_ended:
+                return "perf"
+            time.sleep(min(_PAUSE_S, remaining))
+    return "time"
 
 
 @contextlib.contextmanager
 def _stop_requests():
-    """A descriptor that becomes readable when Ctrl-C is pressed or SIGTERM comes, which then do nothing else."""
-    readable, writable = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
-
-    def asked(number, frame):
-        with contextlib.suppress(BlockingIOError):
-            os.write(writable, b"x")
-
-    before = {number: signal.signal(number, asked) for number in _STOPS}
+    """A list that gets longer when Ctrl-C is pressed or SIGTERM comes, which then do nothing else."""
+    stopped = []
+    before = {number: signal.signal(number, lambda *asked: stopped.append(asked)) for number in _STOPS}
     try:
-        yield readable
+        yield stopped
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-        os.close(readable)
-        os.close(writable)
-
-
-@contextlib.contextmanager
-def _ends_of(pids):
-    """Descriptors that become readable when these processes end."""
-    with contextlib.ExitStack() as stack:
-        descriptors = []
-        for pid in pids:
-            with contextlib.suppress(ProcessLookupError):
-                descriptors.append(os.pidfd_open(pid))
-                stack.callback(os.close, descriptors[-1])
-        yield descriptors
 
 
 _LINES_SHOWN = 8
@@ -259,18 +230,12 @@ def _planned(name, running, request, existing):
     request, counters = countable(request, existing)
     codes = encodings(request.events or "core", table, request.modifier)
     counters_of = table["counters"].to_dict()
-    (plan,) = plan_mlpx(
-        list(codes),
-        counters["good"],
-        counters_of=counters_of,
-        per_run=len(codes),
-        pinned=request.pinned,
-        interval_ms=request.interval_ms,
-        modifier=request.modifier,
-    )
+    how = {"pinned": request.pinned, "interval_ms": request.interval_ms, "modifier": request.modifier}
+    n_counters = counters["good"]
+    (plan,) = plan_mlpx(list(codes), n_counters, counters_of=counters_of, per_run=len(codes), **how)
     mode = "mlpx" if len(plan.groups) > 1 else "ocoe"
     plan = replace(plan, mode=mode, set=request.set_name or "")
-    plan = with_second_reading(plan, counters["good"], counters_of=counters_of)
+    plan = with_second_reading(plan, n_counters, counters_of=counters_of)
     origin = {"program": name, "command": running.command, "counters": dict(counters), "machine": about}
     plan, meta = intended(plan, 0, codes, origin)
     meta |= {"attached": running.about}

@@ -8,6 +8,8 @@ import subprocess
 import time
 from pathlib import Path
 
+import psutil
+
 from cmlib.collect.record.execute import run_supervised
 from cmlib.errors import CmlibError
 
@@ -103,18 +105,10 @@ def check_free(port, name):
 
 def descendants(pid):
     """Processes below `pid`, each after its parent."""
-    children = {}
-    for status in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):
-            state, parent = status.read_text(errors="replace").rpartition(")")[2].split()[:2]
-            if state != "Z":
-                children.setdefault(int(parent), []).append(int(status.parent.name))
-    pids, queue = [], [pid]
-    while queue:
-        below = sorted(children.get(queue.pop(0), []))
-        pids += below
-        queue += below
-    return pids
+    with contextlib.suppress(psutil.NoSuchProcess):
+        below = psutil.Process(pid).children(recursive=True)
+        return [process.pid for process in below if process.status() != psutil.STATUS_ZOMBIE]
+    return []
 
 
 def _answers(port):
