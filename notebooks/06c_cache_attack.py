@@ -44,7 +44,7 @@ from cmlib.errors import NothingRecordedError
 from cmlib.experiments.public.reading import how_to_get
 from cmlib.experiments.requested import resolve_names
 from cmlib.fingerprint.c45 import C45Classifier
-from cmlib.io.public.registry import cache_dir
+from cmlib.io.public import cache_dir
 from cmlib.report.notebook import begin
 
 # %%

@@ -136,7 +136,7 @@ def test_all_recordings_are_made_in_one_go_and_only_once(recorder, micro_binarie
 def test_the_plan_says_how_long_it_takes(micro_binaries):
     options = case_runs.Settings(seconds=30, passes=2, all_per_run=60)
     plan = case_runs.plan_cases(SIZES, options, 225)[::20]
-    minutes = case_runs.estimate_minutes(plan, options, micro_binaries)
+    minutes = case_runs.estimate_minutes(plan, options)
     assert [n for _, name, n in plan if name == "all"] == [4] * sum(name == "all" for _, name, _ in plan)
     assert all(0.5 * n <= m <= 0.7 * n for m, (_, _, n) in zip(minutes, plan, strict=True))
 

@@ -9,7 +9,7 @@ import pytest
 from cmlib import places, report
 from cmlib.errors import NothingRecordedError
 from cmlib.experiments.public.reading import cloudsuite, how_to_get
-from cmlib.io.public import registry
+from cmlib.io import public
 from tests.test_notebooks import numbers
 
 HERE = "graph_analytics"
@@ -47,7 +47,7 @@ def test_merged_runs_explain_unseen_programs_better_than_the_mean(smoke):
 
 def test_what_is_not_here_is_left_out_with_the_command_that_has_it(tmp_path, monkeypatch):
     monkeypatch.delenv("CMLIB_PUBLIC", raising=False)
-    monkeypatch.setattr(registry, "cache_dir", lambda: tmp_path)
+    monkeypatch.setattr(public, "cache_dir", lambda: tmp_path)
     assert "`cmlib fetch nfv-haswell`" in how_to_get("nfv-haswell")
 
 

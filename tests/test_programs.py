@@ -21,13 +21,13 @@ from cmlib.collect.workloads.recipe import (
     folder,
     missing_modules,
     missing_packages,
+    run_once,
     run_tool,
     scratch,
 )
 from cmlib.collect.workloads.server import Server, ServerError, descendants
 from cmlib.collect.workloads.servers import datacaching, pairs, web
 from cmlib.collect.workloads.spark import TABLE_IV
-from cmlib.collect.workloads.trial import run_once
 from cmlib.errors import CmlibError
 from tests.processes import wait_until
 

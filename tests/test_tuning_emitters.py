@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from cmlib.collect.record import Counted
-from cmlib.collect.workloads.tuning import EMITTERS, KERNEL_EVENTS
-from cmlib.collect.workloads.tuning.cluster_runs import beside, build_emitter
+from cmlib.collect.workloads.tuning import EMITTERS, KERNEL_EVENTS, beside, build_emitter
 from cmlib.errors import CmlibError
 from tests.processes import processes, wait_until
 

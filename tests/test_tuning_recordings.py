@@ -15,10 +15,10 @@ from cmlib.collect.workloads.tuning import (
     at_random,
     at_rates,
     emitted_of,
+    quantity,
     record_runs,
     settings_of,
 )
-from cmlib.collect.workloads.tuning.design import quantity
 from cmlib.errors import CmlibError, NothingRecordedError
 from cmlib.experiments import tuned_runs
 from cmlib.tuning import Experiment, judge_events

@@ -10,8 +10,15 @@ from cmlib import places
 from cmlib.collect import machine
 from cmlib.collect.samples import HARDWARE_GROUP, record_stream
 from cmlib.collect.workloads.cases import cases
-from cmlib.collect.workloads.tuning.cluster_runs import EMITTERS, FOLDER, check_emitters, record_runs
-from cmlib.collect.workloads.tuning.design import at_levels, at_random, at_rates
+from cmlib.collect.workloads.tuning import (
+    EMITTERS,
+    FOLDER,
+    at_levels,
+    at_random,
+    at_rates,
+    check_emitters,
+    record_runs,
+)
 from cmlib.experiments.tuned_runs import load_tuned, rates_to_emit
 from cmlib.io.samples.files import samples_dir
 from cmlib.tuning import important_events

@@ -34,7 +34,7 @@ def doctor(as_json):
 def programs(tried, scale, given):
     """List the programs that `cmlib record --program` takes, and what they lack here; or try some."""
     from cmlib.collect.workloads.programs import prepared
-    from cmlib.collect.workloads.trial import run_once
+    from cmlib.collect.workloads.recipe import run_once
 
     if any("=" not in text for text in given):
         raise click.UsageError("--option takes KEY=VALUE.")

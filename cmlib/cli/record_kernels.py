@@ -32,7 +32,7 @@ def record_kernels(only_list, names, asked, max_threads, folder):
     events = countable(asked) if asked else usual_events(describe())
     good = census().good if any(event.hardware for event in events) else 0
     todo = plan(chosen, events, good_counters=good, nodes=numa_nodes(), max_threads=max_threads)
-    _show(todo, chosen, estimate_minutes(todo, binaries))
+    _show(todo, chosen, estimate_minutes(todo))
     if only_list:
         return
     _record(todo, binaries, folder or places.data_dir() / "regions")

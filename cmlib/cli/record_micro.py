@@ -59,7 +59,7 @@ def record_micro(only_list, do_sweep, do_twins, simulate, seconds, passes, key_e
     events = counting_events(folder, None if only_list else machine.describe()["microarchitecture"])
     plan = plan_cases(found_sizes, settings, len(events) or len(listed_events()))
     others, left_out = applications(programs_folder, folder / FOLDER, seconds=2 * seconds)
-    _show(plan, settings, programs_folder, others, left_out)
+    _show(plan, settings, others, left_out)
     if only_list:
         return
     how = {"counters": machine.good_counters(), "applications": others}
@@ -119,8 +119,8 @@ def _given_sizes(text):
     return sizes
 
 
-def _show(plan, settings, programs_folder, others, left_out):
-    minutes = estimate_minutes(plan, settings, programs_folder)
+def _show(plan, settings, others, left_out):
+    minutes = estimate_minutes(plan, settings)
     for (case, set_name, n_runs), expected in zip(plan, minutes, strict=True):
         size = f"{case.size / 1024:.0f} KiB" if case.size else ""
         click.echo(

@@ -79,16 +79,8 @@ def _hmmer(scale, folder):
     files = cached_input(
         "sequences", lambda path: _write_sequences(path, sequences), sequences=sequences, seed=_SEED
     )
-    return [
-        "hmmsearch",
-        "--cpu",
-        "0",
-        "--max",
-        "-o",
-        folder / "found",
-        files / "family.hmm",
-        files / "all.fasta",
-    ]
+    found, profile, searched = folder / "found", files / "family.hmm", files / "all.fasta"
+    return ["hmmsearch", "--cpu", "0", "--max", "-o", found, profile, searched]
 
 
 def _octave(scale, folder):

@@ -90,6 +90,13 @@ class Server:
         )
 
 
+def memcached(folder, port, *, megabytes, threads):
+    """Memcached at a port of this machine."""
+    command = ["memcached", *f"-l 127.0.0.1 -p {port} -U 0 -m {megabytes} -t {threads}".split()]
+    as_root = ["-u", "root"] if os.geteuid() == 0 else []
+    return Server("memcached", [*command, *as_root], folder / "memcached.log", port=port)
+
+
 def check_free(port, name):
     """Raise ServerError if something listens at `port` of 127.0.0.1 already."""
     with socket.socket() as probe:

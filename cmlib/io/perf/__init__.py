@@ -3,6 +3,14 @@
 from cmlib.io.perf.cutting import begin_ns, cut
 from cmlib.io.perf.formats.lines import as_intervals, joined
 from cmlib.io.perf.grammar import ParseError
-from cmlib.io.perf.pivot import series
-from cmlib.io.perf.reading import about, at_place, counts_a_line, parse_stat, read_run, split_runs
-from cmlib.io.perf.totals import program_names, totals
+from cmlib.io.perf.reading import (
+    about,
+    at_place,
+    counts_a_line,
+    parse_stat,
+    program_names,
+    read_run,
+    series,
+    split_runs,
+    totals,
+)

@@ -1,13 +1,17 @@
 """Reading counts by interval, in whatever form they come."""
 
 import itertools
+import re
+import shlex
 from dataclasses import dataclass
 
-from cmlib.io.perf.formats import find_format, per_place, wide
-from cmlib.io.perf.formats.lines import as_intervals
+import numpy as np
+import pandas as pd
+
+from cmlib.io.events import base_name, copy_name
+from cmlib.io.perf.formats import find_format, for_people, per_place, separated, wide
+from cmlib.io.perf.formats.lines import TIME, Totals, as_intervals, by_program, first_line
 from cmlib.io.perf.grammar import ParseError, run_starts, shown
-from cmlib.io.perf.pivot import series
-from cmlib.io.perf.totals import totals
 
 
 @dataclass(frozen=True)
@@ -158,3 +162,188 @@ def _check_is_one_run(text):
 def _unicode(text):
     """Replace lone surrogates, which Python makes of bytes that are no text."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def series(frame):
+    """Lay out what :func:`parse_stat` read as one series an event.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Columns time_s, event, value and running, of interval output of one run.
+
+    Returns
+    -------
+    counts : DataFrame, shape (n_intervals, n_events)
+        Counts as perf prints them, NaN where not counted. The index `time_s`
+        is the interval's end [s]; columns are the events' names without
+        modifiers, in order of appearance. Where several events differ only in
+        their modifiers, they keep them. An event counted k times at once has
+        the further columns ``event#2`` … ``event#k``.
+    running : DataFrame, shape (n_intervals, n_events)
+        Share of the time each was counted, 0 to 1; NaN where that is not known, 0 where an interval has no row of it.
+
+    Raises
+    ------
+    ValueError
+        If rows have no time, or time goes back.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from cmlib.io.perf import parse_stat
+    >>> text = Path("tests/golden/perf-6.1-zen5/mlpx.csv").read_text()
+    >>> counts, running = series(parse_stat(text))
+    >>> counts.shape
+    (3, 14)
+    >>> running["ls_stlf"].tolist()
+    [0.23, 0.24, 0.27]
+    """
+    time = frame["time_s"].to_numpy(float)
+    _check_times(time)
+    starts = np.flatnonzero(np.diff(time, prepend=-np.inf))
+    interval = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(time)))
+    codes, events = pd.factorize(frame["event"])
+    column, names = _number_copies(interval, codes, _column_names(events))
+    index = pd.Index(time[starts], name="time_s")
+    counts = np.full((len(starts), len(names)), np.nan)
+    running = np.zeros_like(counts)
+    counts[interval, column] = frame["value"]
+    running[interval, column] = frame["running"]
+    return pd.DataFrame(counts, index, names), pd.DataFrame(running, index, names)
+
+
+def _check_times(time):
+    if np.isnan(time).any():
+        raise ValueError(
+            "the counts have no times: they are totals of whole runs. Record with an interval, `perf stat -I 100`."
+        )
+    back = np.flatnonzero(np.diff(time) < 0)
+    if len(back):
+        row = back[0] + 1
+        raise ValueError(
+            f"row {row}: time goes back from {time[row - 1]} s to {time[row]} s, so this is more than one run. "
+            "Split the file where `# started on` stands, and read each part by itself."
+        )
+
+
+def _column_names(events):
+    """Names without modifiers, where that does not make two into one."""
+    bases = pd.Series([base_name(event) for event in events], dtype="str")
+    return bases.where(~bases.duplicated(keep=False), pd.Series(events, dtype="str")).tolist()
+
+
+def _number_copies(interval, codes, names):
+    """Column of each row, and all columns' names; the k-th row of an event in an interval is copy k."""
+    key = interval * len(names) + codes
+    order = np.argsort(key, kind="stable")
+    first = np.flatnonzero(np.diff(key[order], prepend=-1))
+    copy = np.empty_like(key)
+    copy[order] = np.arange(len(key)) - np.repeat(first, np.diff(first, append=len(key)))
+    n_copies = copy.max(initial=0) + 1
+    kinds, first_row, column = np.unique(codes * n_copies + copy, return_index=True, return_inverse=True)
+    appearance = np.argsort(first_row)
+    place = np.empty_like(appearance)
+    place[appearance] = np.arange(len(kinds))
+    labels = [copy_name(names[kind // n_copies], kind % n_copies + 1) for kind in kinds[appearance]]
+    return place[column], labels
+
+
+# Above each table for people: whose counts they are, and of how many runs they are the means.
+_TABLE = re.compile(r"^ *Performance counter stats for (.*?)(?: \(([0-9]+) runs\))?:[ \t]*$", re.MULTILINE)
+_ROWS = re.compile(r"\s*\n((?:[^\n]*\S[^\n]*\n?)+)")
+_ELAPSED = re.compile(r"^ *([0-9]+)[.,]([0-9]+)(?: \+- [0-9.,]+)? seconds time elapsed", re.MULTILINE)
+_TIMED = re.compile(rf"^ *{TIME}(?! (?:\+-|seconds))", re.MULTILINE)
+_COUNTS = re.compile(r' *(?:[0-9]|<not |CPU[0-9]|[SN][0-9]|\{.*"counter-value")')
+# Programs that start another, whose options and numbers are not those of what is measured.
+_STARTERS = frozenset(
+    ["taskset", "numactl", "nice", "chrt", "env", "sudo", "time", "stdbuf", "setarch", "timeout"]
+)
+_OF_STARTER = re.compile(r"-.*|[0-9a-fx,:-]+|\w+=.*")
+
+
+def totals(text, columns=None, *, rows_are_runs=True):
+    """Read whole runs, put together by program and events; none if a text holds intervals."""
+    text = text.replace("\r\n", "\n")
+    if _TABLE.search(text) and not _TIMED.search(text):
+        return by_program(_tables(text))
+    form = find_format(text)
+    if form is wide:
+        return by_program(wide.totals(text, columns)) if rows_are_runs else []
+    if hasattr(form, "totals"):
+        return by_program(form.totals(text))
+    first = first_line(text, re.compile(r"\s*(?:#.*)?$"))
+    if form in (separated, per_place, for_people) and _COUNTS.match(first) and not _is_timed(first):
+        return by_program(_listed(text, form))
+    return []
+
+
+def program_names(commands):
+    """A name for each of several commands: of the program, and with its arguments where a program comes twice."""
+    names = {command: _words(command) for command in dict.fromkeys(commands)}
+    firsts = [words[0] for words in names.values()]
+    told = {
+        command: "-".join(words if firsts.count(words[0]) > 1 else words[:1])[:60].strip("_.-")
+        for command, words in names.items()
+    }
+    alike = list(told.values())
+    return {
+        command: f"{name}-{number}" if alike.count(name) > 1 else name
+        for number, (command, name) in enumerate(told.items(), 1)
+    }
+
+
+def _words(command):
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        words = command.split()
+    while words and words[0].rpartition("/")[2] in _STARTERS:
+        words = list(itertools.dropwhile(_OF_STARTER.fullmatch, words[1:]))
+    plain = (re.sub(r"[^A-Za-z0-9_.]+", "_", word.rpartition("/")[2]) for word in words)
+    return [word.removesuffix(".exe").strip("_.") or "x" for word in plain] or ["unnamed"]
+
+
+def _is_timed(line):
+    return bool(_TIMED.match(line)) or '"interval"' in line
+
+
+def _tables(text):
+    """Each table for people, with what stands between it and the next."""
+    found = list(_TABLE.finditer(text))
+    starts = [0]
+    for before, table in itertools.pairwise(found):
+        started = text.rfind("\n# started on ", before.end(), table.start())
+        starts.append(started + 1 if started >= 0 else table.start())
+    for table, start, end in zip(found, starts, [*starts[1:], len(text)], strict=True):
+        rows = _ROWS.match(text, table.end(), end)
+        if not rows or "seconds time elapsed" in rows[1]:
+            continue
+        lines = "\n" * text.count("\n", 0, rows.start(1)) + rows[1]
+        frame = (per_place if per_place.recognises(rows[1]) else for_people).read(lines)
+        elapsed = _ELAPSED.search(text, rows.end(), end)
+        seconds = float(f"{elapsed[1]}.{elapsed[2]}") if elapsed else np.nan
+        said = per_place.remarks(rows[1]) if per_place.recognises(rows[1]) else []
+        said += [f"Counts are means of {table[2]} runs."] if table[2] else []
+        command = table[1][1:-1] if table[1].startswith("'") else table[1]
+        yield Totals(text[start:end], frame.assign(time_s=1), command, (seconds,), remarks=tuple(said))
+
+
+def _listed(text, form):
+    """Runs of fields between separators or JSON: where perf says that it started, or the list of events begins anew."""
+    for start, end in itertools.pairwise([*run_starts(text), len(text)]):
+        frame = form.read(text[start:end])
+        events, n = frame["event"].tolist(), len(frame)
+        repeats = form is not per_place and n > 1
+        length = (
+            next((k for k in range(1, n) if n % k == 0 and events == events[:k] * (n // k)), n)
+            if repeats
+            else n
+        )
+        runs = n // length if length else 0
+        if runs:
+            number = np.repeat(np.arange(1, runs + 1), length)
+            said = form.remarks(text[start:end])
+            yield Totals(
+                text[start:end], frame.assign(time_s=number), "", (np.nan,) * runs, remarks=tuple(said)
+            )

@@ -1,6 +1,5 @@
 """The recordings, in intervals and as lines, as tables: made from the files by one call, in SQLite or PostgreSQL."""
 
 from cmlib.io.store.building import rebuild, refresh
-from cmlib.io.store.database import SCHEMA
+from cmlib.io.store.database import SCHEMA, StoreError, default_url, without_password
 from cmlib.io.store.reading import is_current, load, load_lines, machines, refused, runs
-from cmlib.io.store.urls import StoreError, default_url, without_password

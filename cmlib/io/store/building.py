@@ -9,10 +9,9 @@ from tqdm import tqdm
 
 from cmlib import places
 from cmlib.errors import NothingRecordedError
-from cmlib.io.store.database import REFUSED, RUNS, replacing
+from cmlib.io.store.database import REFUSED, RUNS, StoreError, default_url, replacing, with_password
 from cmlib.io.store.raw import SERIES, find_sources, read_counts, read_table
 from cmlib.io.store.reading import id_of, is_current, runs
-from cmlib.io.store.urls import StoreError, default_url, with_password
 
 _LONGEST_NAME = 48
 

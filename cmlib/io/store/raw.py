@@ -19,7 +19,7 @@ from cmlib.io.archive.runs import (
 )
 from cmlib.io.callgrind import read_series
 from cmlib.io.samples.files import SampleError, read_lines
-from cmlib.io.store.urls import StoreError
+from cmlib.io.store.database import StoreError
 
 
 def scan_recordings(recordings_dir=None):

@@ -10,10 +10,9 @@ import sqlalchemy as sa
 from cmlib.compress import intervals
 from cmlib.io.events import second_readings
 from cmlib.io.recording import Recording, make_recording
-from cmlib.io.store.database import REFUSED, RUNS, reading
+from cmlib.io.store.database import REFUSED, RUNS, StoreError, reading
 from cmlib.io.store.raw import MODE as LINES
 from cmlib.io.store.raw import find_sources
-from cmlib.io.store.urls import StoreError
 
 
 def runs(url=None, *, program=None, set=None, mode=None):

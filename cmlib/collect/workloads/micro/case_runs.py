@@ -1,7 +1,6 @@
 """All recordings of the micro-benchmarks in one go: what will be run, and running it."""
 
 import os
-import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +22,7 @@ from cmlib.collect.workloads.micro.selection import (
     recorded_key_events,
 )
 
-_OVERHEAD_S = 0.3
+_PREPARING_S = 2.0
 _INTERVAL_MS = 200  # a slice is two: half the bytes of the usual 100
 
 
@@ -47,15 +46,9 @@ def plan_cases(sizes, settings, n_events):
     ]
 
 
-def estimate_minutes(plan, settings, programs_folder):
-    """Expected duration: of each case, the time to prepare it is measured by running one operation."""
-    preparing = {}
-    for case, _, _ in plan:
-        if case not in preparing:
-            start = time.monotonic()
-            run(case.argv(operations=1), programs_folder)
-            preparing[case] = time.monotonic() - start
-    return [n_runs * (settings.seconds + preparing[case] + _OVERHEAD_S) / 60 for case, _, n_runs in plan]
+def estimate_minutes(plan, settings):
+    """Expected duration of each case, with what prepares it."""
+    return [n_runs * (settings.seconds + _PREPARING_S) / 60 for _, _, n_runs in plan]
 
 
 def record_cases(plan, settings, events, programs_folder, folder, *, counters, applications=()):

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from cmlib.collect.workloads.recipe import Counted, cached_input, run_tool, scratch
-from cmlib.collect.workloads.server import Server
+from cmlib.collect.workloads.server import memcached
 
 PORT = 17211
 _SOURCE = Path(__file__).parent / "src" / "zipf_client.c"
@@ -16,12 +16,9 @@ _KEYS, _REQUESTS, _CONNECTIONS = 400_000, 1_200_000, 16
 def prepare(scale, options, *, port=PORT, keys=_KEYS, seed=1):
     """Get memcached ready, filled with every key."""
     client = [str(build_client()), "load", str(port), str(keys), str(round(_REQUESTS * scale))]
-    command = ["memcached", "-l", "127.0.0.1", "-p", port, "-U", "0", "-m", "1024", "-t", "2"]
-    if os.geteuid() == 0:
-        command += ["-u", "root"]
     with (
         scratch("datacaching") as folder,
-        Server("memcached", command, folder / "memcached.log", port=port) as server,
+        memcached(folder, port, megabytes=1024, threads=2) as server,
     ):
         run_tool([client[0], "fill", port, keys, keys, _CONNECTIONS, seed], timeout=300)
         yield Counted([*client, str(_CONNECTIONS), str(seed)], server.pids)

@@ -30,18 +30,8 @@ def load(script, url, seconds, *, connections=8, arguments=()):
     -------
     list of str
     """
-    length = f"{max(1, round(seconds))}s"
-    wrk = [
-        "wrk",
-        "-t1",
-        f"-c{connections}",
-        f"-d{length}",
-        "--timeout",
-        "30s",
-        "-s",
-        str(SOURCES / script),
-        url,
-    ]
+    how = f"-t1 -c{connections} -d{max(1, round(seconds))}s --timeout 30s -s"
+    wrk = ["wrk", *how.split(), str(SOURCES / script), url]
     return ["/bin/sh", "-c", _CHECKED, "load", *wrk, *(["--", *arguments] if arguments else [])]
 
 

@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from cmlib.collect.workloads.recipe import Counted, cached_input, run_tool, scratch
-from cmlib.collect.workloads.server import Server, ServerError
+from cmlib.collect.workloads.server import Server, ServerError, memcached
 from cmlib.collect.workloads.servers import web
 
 PORT = 17082
@@ -26,7 +26,7 @@ def prepare(scale, options, *, port=PORT, pages=_PAGES):
         folder = stack.enter_context(scratch("wiki"))
         shutil.copytree(filled, folder / "database")
         database = stack.enter_context(_database(folder))
-        cache = stack.enter_context(_memcached(folder, port + 1))
+        cache = stack.enter_context(memcached(folder, port + 1, megabytes=256, threads=1))
         php = stack.enter_context(_php(folder, port))
         nginx = stack.enter_context(_nginx(folder, port))
         url = f"http://127.0.0.1:{port}"
@@ -43,11 +43,11 @@ def _fill(path, pages):
         tables = ["--auth-root-authentication-method=normal", "--skip-test-db"]
         run_tool(["mariadb-install-db", "--no-defaults", f"--datadir={data}", *_as_root(), *tables])
         stack.enter_context(_database(folder))
-        stack.enter_context(_memcached(folder, PORT + 1))
+        stack.enter_context(memcached(folder, PORT + 1, megabytes=256, threads=1))
         socket = folder / "mariadb.sock"
         grant = "CREATE USER wiki@localhost IDENTIFIED BY 'wiki'; GRANT ALL ON *.* TO wiki@localhost;"
         run_tool(["mariadb", "--no-defaults", f"--socket={socket}", "-u", "root", "-e", grant])
-        install = [
+        database = [
             "--dbtype",
             "mysql",
             "--dbserver",
@@ -58,7 +58,7 @@ def _fill(path, pages):
             "wiki",
         ]
         account = ["--dbpass", "wiki", "--pass", "a-long-password-1", "--confpath", folder, "Wiki", "Admin"]
-        run_tool(["php", _WIKI / "maintenance/install.php", *install, *account], timeout=300)
+        run_tool(["php", _WIKI / "maintenance/install.php", *database, *account], timeout=300)
         texts = folder / "texts"
         texts.mkdir()
         for number, text in enumerate(_texts(pages), start=1):
@@ -94,24 +94,6 @@ def _database(folder):
 def _pings(socket):
     asked = ["mariadb-admin", "--no-defaults", f"--socket={socket}", "-u", "root", "ping"]
     return subprocess.run(asked, capture_output=True).returncode == 0
-
-
-def _memcached(folder, port):
-    command = [
-        "memcached",
-        "-l",
-        "127.0.0.1",
-        "-p",
-        port,
-        "-U",
-        "0",
-        "-m",
-        "256",
-        "-t",
-        "1",
-        *_as_root("-u", "root"),
-    ]
-    return Server("memcached", command, folder / "memcached.log", port=port)
 
 
 def _php(folder, port):

@@ -1,5 +1,154 @@
 """Programs on Spark, in one JVM or on a standalone cluster of this machine."""
 
-from cmlib.collect.workloads.spark.installation import standalone
-from cmlib.collect.workloads.spark.jobs import prepare, prepare_mapreduce
-from cmlib.collect.workloads.spark.settings import TABLE_IV, Setting
+import csv
+import importlib.util
+import os
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from cmlib.collect.workloads.recipe import Counted, cached_input, run_tool, scratch
+from cmlib.collect.workloads.server import Server
+from cmlib.errors import CmlibError
+
+_SOURCES = Path(__file__).parent / "src"
+_SEED = 1
+
+
+def home():
+    """Folder of the installed pyspark, which is Spark's home."""
+    spec = importlib.util.find_spec("pyspark")
+    if spec is None:
+        raise CmlibError("Spark is not installed: pip install 'cmlib[spark]' (pyspark 3.5.5)")
+    return Path(spec.origin).parent
+
+
+def environment():
+    """Variables that Spark's scripts need: any other Spark of this machine is left aside."""
+    return {"SPARK_HOME": str(home()), "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_CONF_DIR": str(_SOURCES)}
+
+
+def jar():
+    """Compile our programs with the Scala compiler among Spark's jars, once; path of the jar."""
+    sources = sorted(_SOURCES.glob("*.scala"))
+
+    def compile_to(path):
+        made = path.with_name(f"{path.name}.jar")
+        run_tool(
+            ["java", "-cp", f"{home()}/jars/*", "scala.tools.nsc.Main", "-usejavacp", "-d", made, *sources],
+            timeout=300,
+        )
+        made.rename(path)
+
+    return cached_input(
+        "programs.jar", compile_to, sources=[source.read_text(encoding="utf-8") for source in sources]
+    )
+
+
+def submit(main_class, arguments, *, master="local[2]", settings=None):
+    """Command line that runs one of our programs."""
+    usual = {
+        "spark.driver.memory": "2g",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.default.parallelism": "8",
+        "spark.ui.enabled": "false",
+        "spark.log.level": "WARN",
+    }
+    chosen = usual | dict(settings or {})
+    chosen.setdefault("spark.sql.shuffle.partitions", chosen["spark.default.parallelism"])
+    given = [part for name, value in chosen.items() for part in ("--conf", f"{name}={value}")]
+    program = ["--class", f"cmlib.{main_class}", jar(), *arguments]
+    return [str(part) for part in (home() / "bin/spark-submit", "--master", master, *given, *program)]
+
+
+def generated(kind, size):
+    """Folder of a generated input."""
+
+    def generate(path):
+        command = submit("Inputs", [kind, str(path), str(size), str(_SEED)])
+        run_tool(command, env=os.environ | environment(), timeout=900)
+
+    source = (_SOURCES / "Inputs.scala").read_text(encoding="utf-8")
+    return cached_input(kind, generate, size=size, seed=_SEED, source=source)
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A cluster that is up."""
+
+    url: str
+    pids: tuple[int, ...]
+
+
+@contextmanager
+def standalone(folder, *, port=17077, cores=2, memory="4g"):
+    """Start a master and a worker, and stop them with all executors."""
+    start, url = home() / "bin/spark-class", f"spark://127.0.0.1:{port}"
+    package, local = "org.apache.spark.deploy", ["--host", "127.0.0.1", "--webui-port", "0"]
+    variables = environment() | {"SPARK_DAEMON_MEMORY": "512m", "SPARK_LOCAL_DIRS": str(folder)}
+    master_command = [start, f"{package}.master.Master", *local, "--port", port]
+    worker_command = [
+        *(start, f"{package}.worker.Worker", *local, "--port", port + 1),
+        *("--cores", cores, "--memory", memory, "--work-dir", folder / "work", url),
+    ]
+    worker_log = folder / "worker.log"
+    with (
+        Server("Spark's master", master_command, folder / "master.log", port=port, environment=variables),
+        Server(
+            "Spark's worker",
+            worker_command,
+            worker_log,
+            port=port + 1,
+            ready=lambda: "Successfully registered with master" in worker_log.read_text(errors="replace"),
+            environment=variables,
+        ) as worker,
+    ):
+        yield Cluster(url, worker.pids)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A parameter of Spark."""
+
+    name: str
+    low: str
+    default: str
+    high: str
+    needs: dict[str, str]
+
+
+def _read(row):
+    needs = dict(pair.split("=") for pair in row.pop("needs").split())
+    return row.pop("abbr"), Setting(**row, needs=needs)
+
+
+with Path(__file__).with_name("table_iv.csv").open(encoding="utf-8") as _rows:
+    TABLE_IV = dict(map(_read, csv.DictReader(_rows)))
+
+
+@contextmanager
+def prepare(name, main_class, inputs, scale, options, *, cluster=None):
+    """Get a job on Spark ready."""
+    settings = {key: value for key, value in options.items() if key != "master"}
+    master = options.get("master", "local[2]")
+    if master != "standalone" and not master.startswith("local["):
+        raise CmlibError(f"option master is standalone or local[…], got {master!r}")
+    folders = [str(generated(kind, round(rows * scale))) for kind, rows in inputs.items()]
+    with ExitStack() as stack:
+        folder, pids = stack.enter_context(scratch(name)), ()
+        settings.setdefault("spark.local.dir", str(folder))
+        if master == "standalone":
+            cluster = cluster or stack.enter_context(standalone(folder))
+            master, pids = cluster.url, cluster.pids
+        arguments = [name, str(folder / "output"), *folders]
+        yield Counted(submit(main_class, arguments, master=master, settings=settings), pids, environment())
+
+
+@contextmanager
+def prepare_mapreduce(scale, options, *, documents=150_000):
+    """Get naive Bayes on Hadoop's LocalJobRunner ready; as :func:`prepare`, without options."""
+    folder_in = generated("documents", round(documents * scale))
+    with scratch("dataanalytics") as folder:
+        arguments = ["-Xmx2g", "-cp", f"{jar()}:{home()}/jars/*", "cmlib.DataAnalytics"]
+        yield Counted(["java", *arguments, str(folder / "output"), str(folder_in)])
