@@ -64,10 +64,10 @@ def test_sizes_are_measured_once_and_kept_with_the_recordings(tmp_path, monkeypa
         return made_up_sweep()
 
     monkeypatch.setattr(selection, "sweep", measure)
-    fresh = selection.recorded_sweep(tmp_path, tmp_path, keep=False)
+    fresh = selection.stored_or_new_sweep(tmp_path, tmp_path, keep=False)
     assert list(tmp_path.iterdir()) == []
-    kept = selection.recorded_sweep(tmp_path, tmp_path, keep=True)
-    again = selection.recorded_sweep(tmp_path, tmp_path, keep=True)
+    kept = selection.stored_or_new_sweep(tmp_path, tmp_path, keep=True)
+    again = selection.stored_or_new_sweep(tmp_path, tmp_path, keep=True)
     assert len(measured) == 2
     pd.testing.assert_frame_equal(kept, fresh)
     pd.testing.assert_frame_equal(again, fresh)

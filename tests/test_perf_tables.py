@@ -74,8 +74,10 @@ def test_codes_and_spellings_get_the_names_of_the_machine_s_table(names, machine
 def test_events_outside_the_cores_are_no_processor_s_and_their_units_are_said():
     recognised = events.recognise([*dict(L2), "arm_cmn_0/hnf_cache_miss/", "a:b"])
     assert "intel_skylake" in recognised.tables and recognised.outside == ("arm_cmn_0",)
-    assert events.say_recognised(recognised).endswith("Events of arm_cmn_0 are counted outside the cores.")
-    assert events.say_recognised(events.recognise(["arm_cmn_0/x/"])).startswith("Events of arm_cmn_0")
+    assert events.describe_recognised(recognised).endswith(
+        "Events of arm_cmn_0 are counted outside the cores."
+    )
+    assert events.describe_recognised(events.recognise(["arm_cmn_0/x/"])).startswith("Events of arm_cmn_0")
 
 
 def test_a_table_of_cloudsuite_is_two_runs_whose_other_columns_are_named_and_left_out():

@@ -180,7 +180,7 @@ def test_killed_it_leaves_no_perf_and_a_service_that_goes_on(data):
         command = [sys.executable, "-c", KILLED, str(ROOT), str(asleep.pid)]
         with service(*command) as recorder:
             perf = f"-p\0{asleep.pid}"
-            assert wait_until(lambda: len(processes(perf)) == 2, 30)  # its keeper, and perf
+            assert wait_until(lambda: len(processes(perf)) == 2, 30)  # its supervisor, and perf
             recorder.kill()
         assert wait_until(lambda: not processes(perf))
         assert asleep.poll() is None

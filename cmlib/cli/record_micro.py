@@ -21,7 +21,7 @@ from cmlib.collect.workloads.micro.selection import (
     counting_events,
     listed_events,
     recorded_key_events,
-    recorded_sweep,
+    stored_or_new_sweep,
 )
 from cmlib.collect.workloads.micro.simulated import FOLDER as SIMULATED
 from cmlib.collect.workloads.micro.simulated import record_simulated_cases, simulated_cases
@@ -101,7 +101,7 @@ def _sizes(text, folder, programs_folder, keep):
         return given
     if keep:
         folder.mkdir(parents=True, exist_ok=True)
-    levels = plateaus(recorded_sweep(folder, programs_folder, keep=keep))
+    levels = plateaus(stored_or_new_sweep(folder, programs_folder, keep=keep))
     click.echo(f"what a sweep found [bytes, ns a load]:\n{levels}\n")
     return given or working_sets(levels)
 

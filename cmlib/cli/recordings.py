@@ -87,7 +87,7 @@ def _say_table(metas):
     from cmlib.io import events
 
     names = {event for meta in metas for group in (meta["pinned"], *meta["groups"]) for event in group}
-    return events.say_recognised(events.recognise(names - events.second_readings(names).keys()))
+    return events.describe_recognised(events.recognise(names - events.second_readings(names).keys()))
 
 
 def _read_machine(file):

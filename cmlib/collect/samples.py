@@ -35,23 +35,23 @@ _LINES_SHOWN, _BUFFER_PAGES = 10, 32
 @contextlib.contextmanager
 def sampled(command, encodings, period, folder):
     """Run a program, and read perf's stream of its samples, while it runs."""
-    program_said, recorder_said = folder / "program.stderr", folder / "perf.stderr"
-    quiet = f'exec "$@" >/dev/null 2>{shlex.quote(str(program_said))}'
+    program_stderr, recorder_stderr = folder / "program.stderr", folder / "perf.stderr"
+    quiet = f'exec "$@" >/dev/null 2>{shlex.quote(str(program_stderr))}'
     group = f"{{{','.join(encodings)}}}:S"
     options = ["-B", "--no-inherit", "-m", str(_BUFFER_PAGES), "-e", group, "-c", str(period), "-o", "-"]
-    with recorder_said.open("xb") as errors:
+    with recorder_stderr.open("xb") as errors:
         recording = ["perf", "record", *options, "--", "/bin/sh", "-c", quiet, "cmlib", *command]
         with run_supervised(recording, stdout=subprocess.PIPE, stderr=errors) as recorder:
             yield _pieces(recorder)
             recorder.wait()
-    if recorder.returncode and program_said.exists():
+    if recorder.returncode and program_stderr.exists():
         raise SampleError(
             f"`{shlex.join(command)}` failed with {ending(recorder.returncode)}. The end of its standard error:\n"
-            f"{_end_of(program_said)}\nSamples are kept only of a program that succeeds."
+            f"{_end_of(program_stderr)}\nSamples are kept only of a program that succeeds."
         )
     if recorder.returncode:
         raise SampleError(
-            f"perf could not sample {group} under `{shlex.join(command)}`:\n{_end_of(recorder_said)}"
+            f"perf could not sample {group} under `{shlex.join(command)}`:\n{_end_of(recorder_stderr)}"
         )
 
 

@@ -42,7 +42,7 @@ def processor_name(url, program):
 def said_by_names(url, programs):
     """Say which event tables were told by the events' names, as the machine of the recordings is not known."""
     sentences = {
-        program: events.say_recognised(recognised)
+        program: events.describe_recognised(recognised)
         for program, _, _, recognised in _programs(url)
         if program in programs and recognised is not None
     }

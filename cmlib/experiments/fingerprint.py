@@ -97,7 +97,7 @@ def load(folder=None, *, kinds=KINDS, with_all=True):
         raise NothingRecordedError(f"nothing recorded yet: run `{selection.COMMAND}`")
     key = {kind: selection.read_series(folder, selection.KEY, kind) for kind in kinds}
     everything = selection.read_series(folder, selection.ALL) if with_all else []
-    return Fingerprints(key, everything, selection.kept_sweep(folder), meta)
+    return Fingerprints(key, everything, selection.stored_sweep(folder), meta)
 
 
 def load_simulated(folder=None, *, kinds=("micro", "unseen", "own")):

@@ -13,7 +13,7 @@ from cmlib.io import events, perf
 from cmlib.io.archive import errors_as, plain, read_file
 from cmlib.io.archive.programs import RecordError
 from cmlib.io.archive.runs import RUNS, UNKNOWN
-from cmlib.io.perf.foreign import recognise
+from cmlib.io.perf.not_stat import recognise
 from cmlib.io.plausible import check_plausible, check_size
 
 _GZIP = b"\x1f\x8b"

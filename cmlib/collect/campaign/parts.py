@@ -73,7 +73,7 @@ def _record_micro(setting):
     folder.mkdir(parents=True, exist_ok=True)
     settings, built = Settings(), micro.build(places.results_dir() / "micro")
     events = selection.counting_events(setting.recordings, machine.describe()["microarchitecture"])
-    selection.recorded_sweep(folder, built, keep=True)
+    selection.stored_or_new_sweep(folder, built, keep=True)
     listed = plan_cases(_swept_sizes(folder), settings, len(events) or _n_events())
     others, left_out = applications(built, folder, seconds=2 * settings.seconds)
     how = {"counters": setting.counters, "applications": others}
@@ -86,7 +86,7 @@ def _record_micro(setting):
 def _swept_sizes(folder):
     """Working sets by the latency sweep that is kept with the recordings; None without one."""
     try:
-        return micro.working_sets(micro.plateaus(selection.kept_sweep(folder)))
+        return micro.working_sets(micro.plateaus(selection.stored_sweep(folder)))
     except NothingRecordedError:
         return None
 

@@ -13,7 +13,7 @@ from cmlib.anomaly.counts import blame, judge_counts, judge_estimate, spread
 from cmlib.anomaly.speed import NO_CHANGE, SLOWER
 from cmlib.collect.compare.programs import SCHEMA, changed_in
 from cmlib.collect.simulate import read_functions, read_parts
-from cmlib.collect.simulate.recording import estimate_cost, say_cost
+from cmlib.collect.simulate.recording import cost_message, estimate_cost
 from cmlib.collect.simulate.valgrind import cache_options, simulate
 from cmlib.errors import CmlibError
 from cmlib.io.archive.runs import VALGRIND
@@ -53,7 +53,7 @@ def compare_simulated(
     for name in (old, new):
         if name.endswith(".json"):
             raise CmlibError(f"{name} is a recording; --simulate compares two commands, which it runs.")
-    tell(say_cost(estimate_cost(_argv(old, 0), limit_s=_TRIED_S), 2 * n_runs, limit_s=_TRIED_S))
+    tell(cost_message(estimate_cost(_argv(old, 0), limit_s=_TRIED_S), 2 * n_runs, limit_s=_TRIED_S))
     made = {name: [] for name in ("old", "new")}
     for run in range(n_runs):
         for form, command in (("old", old), ("new", new)):

@@ -16,7 +16,7 @@ import pandas as pd
 
 from cmlib.anomaly.speed import ELAPSED, PROCESSOR, WHOLE
 from cmlib.collect.machine.event_names import INSTRUCTIONS
-from cmlib.collect.record.execute import check_perf, ending, supervised
+from cmlib.collect.record.execute import check_perf, ending, run_supervised
 from cmlib.errors import CmlibError
 from cmlib.io import perf
 from cmlib.io.regions import read_regions
@@ -151,29 +151,20 @@ def _run(argv, environment, timeout):
     bare = {key: value for key, value in os.environ.items() if not key.startswith("CMLIB_")}
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as errors:
         began, before = time.monotonic(), _processor_s()
-        keeper = subprocess.Popen(
-            supervised(argv),
-            env=bare | environment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=errors,
-            start_new_session=True,
-        )
-        try:
-            keeper.wait(timeout)
-        except subprocess.TimeoutExpired as error:
-            raise CmlibError(
-                f"`{shlex.join(argv)}` took longer than {timeout:g} s (--timeout) and was ended"
-            ) from error
-        finally:
-            keeper.stdin.close()
-            keeper.wait()
+        how = {"inherited": bare, "environment": environment, "stdout": subprocess.DEVNULL, "stderr": errors}
+        with run_supervised(argv, **how) as process:
+            try:
+                process.wait(timeout)
+            except subprocess.TimeoutExpired as error:
+                raise CmlibError(
+                    f"`{shlex.join(argv)}` took longer than {timeout:g} s (--timeout) and was ended"
+                ) from error
         times = time.monotonic() - began, _processor_s() - before
         errors.seek(0)
         shown = "\n".join(errors.read().strip().splitlines()[-10:]) or "(nothing)"
-    if keeper.returncode:
+    if process.returncode:
         raise CmlibError(
-            f"`{shlex.join(argv)}` failed with {ending(keeper.returncode)}; the end of its standard error:\n{shown}"
+            f"`{shlex.join(argv)}` failed with {ending(process.returncode)}; the end of its standard error:\n{shown}"
         )
     return times
 

@@ -109,7 +109,7 @@ class Attended:
     raw: bytes
     ended: str
     perf_code: int
-    perf_said: str
+    perf_stderr: str
 
 
 def attend(command, output, pids, seconds, *, lock=None, title=""):
@@ -267,7 +267,7 @@ def _record(target, plan, meta, running, seconds, lock, kept, say):
             "date": started,
             "duration_s": duration,
             "exit_code": None,
-            "warnings": done.perf_said.splitlines(),
+            "warnings": done.perf_stderr.splitlines(),
             "machine": meta["machine"] | load,
             "attached": running.about | {"seconds": seconds, "ended": done.ended},
         }
@@ -307,7 +307,7 @@ def _read(done):
 
 
 def _reason(done):
-    said = done.perf_said.partition(" Usage:")[0].strip()
+    said = done.perf_stderr.partition(" Usage:")[0].strip()
     shown = "\n".join(said.splitlines()[:_LINES_SHOWN]) or f"(nothing; exit code {done.perf_code})"
     if not any(words in said for words in _REFUSED) or is_privileged():
         return f"{shown}\n`cmlib doctor` tells what can be counted here."

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from cmlib.io.archive.programs import RecordError
 
-_KEEPER = Path(__file__).with_name("keeper.py")
+_SUPERVISOR = Path(__file__).with_name("supervisor.py")
 _LINES_SHOWN = 10
 
 
@@ -22,8 +22,8 @@ class Outcome:
     raw: bytes
     exit_code: int | None
     perf_code: int
-    program_said: str
-    perf_said: str
+    program_stderr: str
+    perf_stderr: str
 
 
 def resolve(command):
@@ -62,13 +62,13 @@ def execute(plan, encodings, counted, folder, *, lock=None, on_demand=False):
         with run_perf(watched, perf_errors, lock, counted.environment) as perf:
             perf_code = perf.wait()
         perf_errors.seek(0)
-        perf_said = perf_errors.read().strip()
+        perf_stderr = perf_errors.read().strip()
     return Outcome(
         raw=output.read_bytes() if output.exists() else b"",
         exit_code=int(_text(status) or -1) if _text(status) else None,
         perf_code=perf_code,
-        program_said=_text(errors),
-        perf_said=perf_said,
+        program_stderr=_text(errors),
+        perf_stderr=perf_stderr,
     )
 
 
@@ -76,7 +76,7 @@ def check_outcome(outcome, plan, command):
     """Raise RecordError if perf refused, or `command` (as text) failed: nothing that gets better by repeating."""
     if outcome.exit_code is None:
         reason = (
-            _last_lines(outcome.perf_said)
+            _last_lines(outcome.perf_stderr)
             or f"perf said nothing, and ended with exit code {outcome.perf_code}"
         )
         raise RecordError(
@@ -84,7 +84,7 @@ def check_outcome(outcome, plan, command):
             "`cmlib doctor` tells what can be counted here."
         )
     if outcome.exit_code:
-        shown = _last_lines(outcome.program_said) or "(nothing)"
+        shown = _last_lines(outcome.program_stderr) or "(nothing)"
         raise RecordError(
             f"`{command}` failed with {ending(outcome.exit_code)}. The end of its standard error:\n{shown}\n"
             "A run is recorded only if its program succeeds; if this code means success, say so: sh "
@@ -93,13 +93,8 @@ def check_outcome(outcome, plan, command):
     if outcome.perf_code:
         raise RecordError(
             f"perf failed with exit code {outcome.perf_code} after `{command}` had "
-            f"ended:\n{_last_lines(outcome.perf_said)}"
+            f"ended:\n{_last_lines(outcome.perf_stderr)}"
         )
-
-
-def supervised(command):
-    """The command line that runs a command and leaves nothing of it running."""
-    return [sys.executable, "-I", "-S", str(_KEEPER), *command]
 
 
 def ending(code):
@@ -108,12 +103,12 @@ def ending(code):
 
 
 @contextlib.contextmanager
-def run_supervised(command, *, lock=None, environment=(), **options):
+def run_supervised(command, *, lock=None, environment=(), inherited=os.environ, **options):
     """Run a command, which ends with all that it has started when the block does, or this process."""
     process = subprocess.Popen(
-        supervised(map(str, command)),
+        [sys.executable, "-I", "-S", str(_SUPERVISOR), *map(str, command)],
         stdin=subprocess.PIPE,
-        env=os.environ | dict(environment),
+        env=dict(inherited) | dict(environment),
         start_new_session=True,
         pass_fds=() if lock is None else (lock,),
         **options,

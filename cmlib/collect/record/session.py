@@ -125,7 +125,7 @@ def _record_one(plan, meta, run_once, attempts, say):
         frame = perf.parse_stat(outcome.raw.decode(errors="replace"))
         reason = judge(frame, plan)
         if not reason:
-            warnings = outcome.perf_said.splitlines()
+            warnings = outcome.perf_stderr.splitlines()
             for line in warnings:
                 say(f"{meta['run']}: perf says: {line}")
             finished = meta | {

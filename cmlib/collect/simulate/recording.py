@@ -58,7 +58,7 @@ def interval_and_cost(command, every_blocks=None, *, intervals=200, n_simulation
         say("A simulated run takes about 50 to 100 times as long as the program by itself.")
         return every_blocks, None
     cost = estimate_cost(command)
-    told = say_cost(cost, n_simulations)
+    told = cost_message(cost, n_simulations)
     if cost is None:
         raise RecordError(
             f"{told} Give it less work; or, to simulate it all the same, tell the length of an interval: "
@@ -68,7 +68,7 @@ def interval_and_cost(command, every_blocks=None, *, intervals=200, n_simulation
     return cost.every(intervals), cost.blocks
 
 
-def say_cost(cost, n_runs, *, limit_s=_LONGEST_S):
+def cost_message(cost, n_runs, *, limit_s=_LONGEST_S):
     """What so many simulated runs will take, in a sentence."""
     if cost is None:
         return (
@@ -141,7 +141,7 @@ def record_simulated(
             check_run(meta, target / f"{meta['run']}.json")
             with locked(recordings):
                 made.append(add_run(target, meta, raw))
-        _say_repeats(target, chosen, say)
+        _report_repeats(target, chosen, say)
         return made
 
 
@@ -244,7 +244,7 @@ def _plan(number, about, options):
     }
 
 
-def _say_repeats(target, set_name, say):
+def _report_repeats(target, set_name, say):
     """Say how far the instructions of a set's runs are apart."""
     runs = [run for run, meta in existing_runs(target).items() if meta["set"] == set_name]
     if len(runs) < 2:

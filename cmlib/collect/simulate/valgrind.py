@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cmlib.collect.record import RecordError
-from cmlib.collect.record.execute import ending, find_program, supervised
+from cmlib.collect.record.execute import ending, find_program, run_supervised
 from cmlib.errors import CmlibError
 
 # By level and kind as Linux names them; the last level is whichever is the largest.
@@ -175,19 +175,11 @@ def _run(command, folder, options, meanwhile):
     watched = ["valgrind", *options, *_FOR_ALL, f"--log-file={_escaped(folder)}/%p.log", "--", *found]
     errors = folder / "stderr"
     started = time.monotonic()
-    with errors.open("wb") as stderr:
-        keeper = subprocess.Popen(
-            supervised(watched),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=stderr,
-            start_new_session=True,
-        )
-        try:
-            code = _wait(keeper, meanwhile)
-        finally:
-            keeper.stdin.close()
-            keeper.wait()
+    with (
+        errors.open("wb") as stderr,
+        run_supervised(watched, stdout=subprocess.DEVNULL, stderr=stderr) as process,
+    ):
+        code = _wait(process, meanwhile)
     seconds = time.monotonic() - started
     _check_room(folder, code)
     said = "".join(_text(file) for file in sorted(folder.glob("*.log")))
@@ -217,8 +209,8 @@ def _wait(process, meanwhile):
                 meanwhile()
 
 
-def _failure(command, code, said, program_said):
-    reasons = [line for line in [*program_said.splitlines(), *said.splitlines()] if _REFUSED.search(line)]
+def _failure(command, code, said, program_stderr):
+    reasons = [line for line in [*program_stderr.splitlines(), *said.splitlines()] if _REFUSED.search(line)]
     if reasons:
         return (
             f"Valgrind can't run `{command}`, which ended with {ending(code)}:\n{_last(chr(10).join(reasons))}\n"
@@ -227,8 +219,8 @@ def _failure(command, code, said, program_said):
         )
     return (
         f"`{command}` failed with {ending(code)} under Valgrind. The end of its standard error:\n"
-        f"{_last(program_said) or '(nothing)'}\nIt is simulated only if it succeeds; a command that can't be run twice "
-        "in the same place must clean up: sh -c 'rm -f OUTPUT; exec COMMAND'."
+        f"{_last(program_stderr) or '(nothing)'}\nIt is simulated only if it succeeds; a command that can't be run "
+        "twice in the same place must clean up: sh -c 'rm -f OUTPUT; exec COMMAND'."
     )
 
 

@@ -39,7 +39,7 @@ class Server:
         with self.log.open("wb") as log:
             how = {"stdout": log, "stderr": subprocess.STDOUT, "cwd": self._folder}
             self._ending = run_supervised(self.command, environment=self._environment, **how)
-            self._keeper = self._ending.__enter__()
+            self._supervisor = self._ending.__enter__()
         try:
             self._wait_until_ready()
         except BaseException:
@@ -51,17 +51,19 @@ class Server:
         died = self._first not in self.pids
         self._stop()
         if died and (kind is None or issubclass(kind, CmlibError)):
-            raise self._failure(f"died with exit code {self._keeper.returncode} while it was used") from value
+            raise self._failure(
+                f"died with exit code {self._supervisor.returncode} while it was used"
+            ) from value
 
     @property
     def pids(self):
         """Every process of the server now, as a tuple."""
-        return tuple(descendants(self._keeper.pid))
+        return tuple(descendants(self._supervisor.pid))
 
     def check_alive(self):
         """Raise ServerError if it has died."""
-        if self._keeper.poll() is not None:
-            raise self._failure(f"died with exit code {self._keeper.returncode}")
+        if self._supervisor.poll() is not None:
+            raise self._failure(f"died with exit code {self._supervisor.returncode}")
 
     def _wait_until_ready(self):
         end = time.monotonic() + self._timeout
@@ -76,11 +78,11 @@ class Server:
             time.sleep(_PAUSE_S)
 
     def _stop(self):
-        for process in descendants(self._keeper.pid)[:1]:
+        for process in descendants(self._supervisor.pid)[:1]:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(process, signal.SIGTERM)
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self._keeper.wait(_STOP_SECONDS)
+            self._supervisor.wait(_STOP_SECONDS)
         self._ending.__exit__(None, None, None)
 
     def _failure(self, what):

@@ -4,10 +4,10 @@ from cmlib.io.events.naming import abbreviate, base_name, copy_name, encode, is_
 from cmlib.io.events.recognition import (
     Recognised,
     SameEvent,
+    describe_recognised,
     processor_by_names,
     recognise,
     same_events,
-    say_recognised,
     translate,
     umask_sums,
 )

@@ -243,7 +243,7 @@ def recognise(names):
     return Recognised(tuple(sorted(best, key=lambda name: -len(known[name]))), matched, len(own), outside)
 
 
-def say_recognised(recognised):
+def describe_recognised(recognised):
     """The same in words."""
     units = ", ".join(recognised.outside)
     elsewhere = f" Events of {units} are counted outside the cores." if units else ""

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from cmlib.io.events import base_name, copy_name
-from cmlib.io.perf.formats import find_format, for_people, per_place, separated, wide
+from cmlib.io.perf.formats import find_format, human_readable, per_place, separated, wide
 from cmlib.io.perf.formats.lines import TIME, Totals, as_intervals, by_program, first_line
 from cmlib.io.perf.grammar import ParseError, run_starts, shown
 
@@ -273,7 +273,7 @@ def totals(text, columns=None, *, rows_are_runs=True):
     if hasattr(form, "totals"):
         return by_program(form.totals(text))
     first = first_line(text, re.compile(r"\s*(?:#.*)?$"))
-    if form in (separated, per_place, for_people) and _COUNTS.match(first) and not _is_timed(first):
+    if form in (separated, per_place, human_readable) and _COUNTS.match(first) and not _is_timed(first):
         return by_program(_listed(text, form))
     return []
 
@@ -320,7 +320,7 @@ def _tables(text):
         if not rows or "seconds time elapsed" in rows[1]:
             continue
         lines = "\n" * text.count("\n", 0, rows.start(1)) + rows[1]
-        frame = (per_place if per_place.recognises(rows[1]) else for_people).read(lines)
+        frame = (per_place if per_place.recognises(rows[1]) else human_readable).read(lines)
         elapsed = _ELAPSED.search(text, rows.end(), end)
         seconds = float(f"{elapsed[1]}.{elapsed[2]}") if elapsed else np.nan
         said = per_place.remarks(rows[1]) if per_place.recognises(rows[1]) else []

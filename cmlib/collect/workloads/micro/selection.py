@@ -76,7 +76,7 @@ COMMAND = "cmlib record-micro"
 _SWEEP = "micro-sweep.csv"
 
 
-def recorded_sweep(folder, programs_folder, *, keep):
+def stored_or_new_sweep(folder, programs_folder, *, keep):
     """The latency sweep that recordings were made to, or a new one."""
     file = Path(folder) / _SWEEP
     if file.is_file():
@@ -87,7 +87,7 @@ def recorded_sweep(folder, programs_folder, *, keep):
     return latencies
 
 
-def kept_sweep(folder):
+def stored_sweep(folder):
     """The latency sweep kept with the recordings."""
     file = Path(folder) / _SWEEP
     if not file.is_file():

@@ -138,7 +138,7 @@ HIGHEST = _EVENTS["highest"].dropna().to_dict()
 
 
 @contextmanager
-def beside(prepared, rates):
+def with_emitter(prepared, rates):
     """A program with the emitter beside it, counted with it."""
     check_emitters(rates)
     command = [build_emitter(), *(f"{event}={rate}" for event, rate in rates.items())]
@@ -211,7 +211,7 @@ def record_runs(runs, folder, *, scale=1.0, passes=1, counters):
 
 def _prepare(program, scale, run, cluster):
     prepared = recipe(program).prepare(scale, run.options, cluster=cluster)
-    return beside(prepared, run.emitted) if run.emitted else prepared
+    return with_emitter(prepared, run.emitted) if run.emitted else prepared
 
 
 def _check(program):

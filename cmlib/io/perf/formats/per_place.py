@@ -2,7 +2,7 @@
 
 import re
 
-from cmlib.io.perf.formats import for_people, separated
+from cmlib.io.perf.formats import human_readable, separated
 from cmlib.io.perf.formats.lines import TIME
 from cmlib.io.perf.grammar import ParseError
 
@@ -15,7 +15,7 @@ _PLACE = re.compile(
     re.MULTILINE,
 )
 # The same in the table for people.
-_PLACE_FOR_PEOPLE = re.compile(
+_PLACE_IN_TABLE = re.compile(
     rf"^( *(?:{TIME} +)?)(?:CPU[0-9]+|[SN][0-9]+(?:-[A-Z]+[0-9]+)* +[0-9]+)(?= +[0-9<])", re.MULTILINE
 )
 _NAME = re.compile(r"CPU[0-9]+|[SN][0-9]+(?:-[A-Z]+[0-9]+)*")
@@ -31,14 +31,14 @@ def recognises(text):
     if not first:
         return False
     in_json = first[0].lstrip().startswith("{") and _KEY.search(first[0])
-    return bool(in_json or _PLACE.match(first[0]) or _PLACE_FOR_PEOPLE.match(first[0]))
+    return bool(in_json or _PLACE.match(first[0]) or _PLACE_IN_TABLE.match(first[0]))
 
 
 def read(text, interval_ms=None):
     """Read such counts, and add them up over all places."""
     first = _DATA.search(text)
-    if _PLACE_FOR_PEOPLE.match(first[0]):
-        rows = for_people.read(_PLACE_FOR_PEOPLE.sub(r"\1", text))
+    if _PLACE_IN_TABLE.match(first[0]):
+        rows = human_readable.read(_PLACE_IN_TABLE.sub(r"\1", text))
     else:
         rows = separated.read(_KEY.sub("", _PLACE.sub(r"\1", text)))
     _check_listed_once(rows)
@@ -87,5 +87,5 @@ def _place_of(line):
     if line.lstrip().startswith("{"):
         found = _KEY.search(line)
         return found[1] if found else None
-    found = _PLACE.match(line) or _PLACE_FOR_PEOPLE.match(line)
+    found = _PLACE.match(line) or _PLACE_IN_TABLE.match(line)
     return _NAME.search(found[0])[0] if found else None

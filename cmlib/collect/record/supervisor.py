@@ -1,6 +1,6 @@
 """Run one command, and leave nothing of it running once whoever asked for it is gone.
 
-The recorder starts this file by itself, as `python -I -S keeper.py COMMAND…`, with a pipe as its standard
+The recorder starts this file by itself, as `python -I -S supervisor.py COMMAND…`, with a pipe as its standard
 input that only the recorder holds open. When the command has ended, or the pipe closes (the recorder was
 stopped or killed), every process that descends from here is ended too: as their "subreaper" this process
 inherits the orphans among them. SIGINT goes on to the command, which may end in its own way.
