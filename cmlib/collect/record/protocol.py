@@ -46,7 +46,7 @@ def record_program(name, command, request, *, folder=None, wait=False, note=""):
             if wanted.events == "all" and counting is None:
                 probe = plan_probe(machine.supported(codes), **options)
                 made["probe"] = save(probe, encodings=codes)
-                counting = _counting_events(target)
+                counting = counted_in_probe(target)
             plans = wanted.plan(counting or list(codes), **options)
             if _has_second_readings(existing_runs(target), wanted.name):
                 plans = [
@@ -102,7 +102,7 @@ def _has_second_readings(existing, set_name):
     return not of_set or any(map(events.second_readings, map(events_of, of_set)))
 
 
-def _counting_events(folder):
+def counted_in_probe(folder):
     """Events of the probe that counted at least once, in the order of the table."""
     counting = []
     for run, meta in existing_runs(folder).items():

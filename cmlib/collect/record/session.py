@@ -1,10 +1,10 @@
 """Is what perf wrote the run that was planned?"""
 
+import contextlib
 import errno
 import functools
 import os
 import shutil
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -75,7 +75,6 @@ def record(
     folder=None,
     attempts=3,
     lock=None,
-    wait=False,
     on_demand=False,
     note="",
 ):
@@ -85,7 +84,7 @@ def record(
     program = as_program(command)
     with (
         errors_as(RecordError, recordings, hint=_GOES_ON),
-        _held(f"cmlib record {name}", lock, wait) as held,
+        contextlib.nullcontext(lock) if lock else machine.counters_lock(f"cmlib record {name}") as held,
     ):
         target = make_folder(recordings / name)
         remove_abandoned(target)
@@ -196,12 +195,3 @@ def _check_same_schedule(existing, plans, name):
             f"{len(plans)} parts: "
             "record under another name or --set, or move the old runs away."
         )
-
-
-@contextmanager
-def _held(purpose, lock, wait):
-    if lock is not None:
-        yield lock
-        return
-    with machine.counters_lock(purpose, wait=wait) as held:
-        yield held

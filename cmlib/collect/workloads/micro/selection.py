@@ -9,7 +9,8 @@ import pandas as pd
 
 from cmlib.collect import machine
 from cmlib.collect.record import existing_runs, record
-from cmlib.collect.schedule import PROBE, plan_probe
+from cmlib.collect.record.protocol import counted_in_probe
+from cmlib.collect.schedule import plan_probe
 from cmlib.collect.workloads.micro.build import sweep
 from cmlib.errors import CmlibError, NothingRecordedError
 from cmlib.fingerprint.key_events import select_key_events
@@ -50,24 +51,9 @@ def probe(case, known, programs_folder, folder, *, seconds, counters, lock):
     width = counters["good"] - 2
     fitting = [name for name in machine.supported(codes) if counters_of.get(name, 1) <= width]
     plans = plan_probe(fitting, counters["good"], counters_of=counters_of)
-    record(
-        case.name,
-        case.argv(seconds=seconds),
-        plans,
-        encodings=codes,
-        counters=counters,
-        folder=folder,
-        lock=lock,
-        note=case.note,
-    )
-    place, seen = Path(folder) / case.name, set()
-    for name, meta in existing_runs(place).items():
-        if meta["set"] == PROBE:
-            counts, _ = perf.series(perf.parse_stat(read_raw(place, name).decode()))
-            seen.update(event for event in counts.columns[counts.sum() > 0] if event in codes)
-    if not seen:
-        raise CmlibError(f"no event was ever counted in the probe of {case.name}; `cmlib doctor` tells why.")
-    return sorted(seen)
+    how = {"counters": counters, "folder": folder, "lock": lock, "note": case.note}
+    record(case.name, case.argv(seconds=seconds), plans, encodings=codes, **how)
+    return sorted(counted_in_probe(Path(folder) / case.name))
 
 
 ALL, KEY = "all", "key"
