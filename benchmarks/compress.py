@@ -16,7 +16,7 @@ from interleave import ratio
 
 from cmlib.collect import machine
 from cmlib.collect.samples import record_lines
-from cmlib.collect.workloads.cases import cases
+from cmlib.collect.workloads.programs import cases
 from cmlib.compress import BoundedRegression, OnlineRegression
 from cmlib.io.samples import read_lines
 

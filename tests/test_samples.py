@@ -21,7 +21,7 @@ from cmlib.cli import main
 from cmlib.collect.machine import CountersBusy, counters_lock
 from cmlib.collect.record import RecordError
 from cmlib.collect.samples import compress_samples, read_samples, record_lines, record_samples, record_stream
-from cmlib.collect.workloads.cases import cases
+from cmlib.collect.workloads.programs import cases
 from cmlib.compress import compress, reconstruct
 from cmlib.errors import NothingRecordedError
 from cmlib.io.samples import SampleError, SampleParser, find_lines, find_streams, read_lines

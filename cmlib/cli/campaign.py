@@ -9,7 +9,7 @@ from tqdm import tqdm
 from cmlib import places
 from cmlib.collect import machine
 from cmlib.collect.samples import HARDWARE_GROUP, record_stream
-from cmlib.collect.workloads.cases import cases
+from cmlib.collect.workloads.programs import cases
 from cmlib.collect.workloads.tuning import (
     EMITTERS,
     FOLDER,

@@ -11,11 +11,11 @@ from cmlib.collect.compare.counters import usual_events
 from cmlib.collect.record import Request, existing_runs, record_program
 from cmlib.collect.samples import record_stream
 from cmlib.collect.workloads import kernels, micro, programs
-from cmlib.collect.workloads.cases import cases
 from cmlib.collect.workloads.kernels.executions import plan, record, record_overhead
 from cmlib.collect.workloads.micro import selection
 from cmlib.collect.workloads.micro.case_runs import Settings, plan_cases, record_cases
 from cmlib.collect.workloads.micro.programs import applications
+from cmlib.collect.workloads.programs import cases
 from cmlib.collect.workloads.spark import TABLE_IV
 from cmlib.collect.workloads.tuning import FOLDER, at_levels, at_random, record_runs
 from cmlib.errors import CmlibError, NothingRecordedError
