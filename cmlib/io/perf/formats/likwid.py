@@ -29,7 +29,7 @@ _ROW = re.compile(
 _COUNT = re.compile(r"-?[0-9]{1,300}(?:\.[0-9]{1,300})?(?:e[+-]?[0-9]{1,2})?")
 # A line's clock and its counters' differ by so little.
 _WHOLE = 0.995
-_NOTHING = frozenset(["nan", "-nan", "inf", "-inf", "-"])
+_NOTHING = frozenset(["", "nan", "-nan", "inf", "-inf", "-"])
 
 
 @dataclass(frozen=True)
@@ -89,12 +89,13 @@ def _lines(text, names):
             cells = found[6].split(found[2])
             if len(cells) != n * n_threads or (names and len(names.get(group, ())) != n):
                 raise ParseError(f"{shown(text, start)} has not the counts of a group that a heading names.")
-            values = np.array([_count(text, start, cell) for cell in cells]).reshape(n, n_threads)
+            values = np.array([read_count(text, start, cell) for cell in cells]).reshape(n, n_threads)
             yield _Line(start, group, float(found[5]), values)
         start = end + 1
 
 
-def _count(text, start, cell):
+def read_count(text, start, cell):
+    """A count as likwid writes it; NaN where there is none."""
     if cell.lower() in _NOTHING:
         return np.nan
     if not _COUNT.fullmatch(cell):

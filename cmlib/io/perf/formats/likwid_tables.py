@@ -9,8 +9,8 @@ import re
 
 import numpy as np
 
+from cmlib.io.perf.formats.likwid import read_count
 from cmlib.io.perf.formats.lines import Totals, as_frame
-from cmlib.io.perf.grammar import ParseError, shown
 
 NAME = "likwid-perfctr's tables"
 TELLS_SHARES = True
@@ -21,7 +21,6 @@ _REGION = re.compile(
 )
 _SECONDS = re.compile(r"^(?:\| *)?(?:Runtime \(RDTSC\)|RDTSC Runtime) \[s\] *[|,](.*)$", re.MULTILINE)
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?")
-_NOTHING = frozenset(["", "-", "nan", "-nan"])
 
 
 def recognises(text):
@@ -80,7 +79,9 @@ def _rows(text, table):
             if cells[0].endswith("[s]"):
                 seconds = _seconds(_SECONDS.match(line))
             else:
-                counts.setdefault(cells[0], []).extend(_count(text, start, cell) for cell in cells[2 : n + 2])
+                counts.setdefault(cells[0], []).extend(
+                    read_count(text, start, cell) for cell in cells[2 : n + 2]
+                )
         start = end + 1
     return [
         (None, event, _added(parts), 1.0, "J" * event.startswith("PWR_")) for event, parts in counts.items()
@@ -91,14 +92,6 @@ def _cells(line):
     line = line.rstrip()
     parts = line.strip("|").split("|") if line.startswith("|") else line.split(",")
     return [part.strip() for part in parts]
-
-
-def _count(text, start, cell):
-    if cell.lower() in _NOTHING:
-        return np.nan
-    if not _NUMBER.fullmatch(cell):
-        raise ParseError(f"{shown(text, start)} has {cell[:40]!r} for a count.")
-    return float(cell)
 
 
 def _added(parts):

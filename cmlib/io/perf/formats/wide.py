@@ -45,12 +45,10 @@ def recognises(text):
 
 def read(text, interval_ms=None, columns=None):
     """Read such a table."""
-    heading = find_heading(text, is_event)
-    lines = list(rows_of(text, heading))
+    heading, lines, times = _table(text)
     columns = columns or {}
     _check_columns(text, heading, columns)
     names, counts = _counts(text, heading, lines, columns)
-    times = times_of(text, heading, lines)
     if times is None and interval_ms is None:
         raise ParseError(
             f"{shown(text, heading.start)} names no column of time. Give the length of an interval: --interval-ms N; "
@@ -68,6 +66,13 @@ def read(text, interval_ms=None, columns=None):
     return _frame(ends, names, counts)
 
 
+def _table(text):
+    """A table's heading, its rows, and their times as written; None where no column tells them."""
+    heading = find_heading(text, is_event)
+    lines = list(rows_of(text, heading))
+    return heading, lines, times_of(text, heading, lines)
+
+
 def runs(text):
     """Cut a table where another run begins: where time goes back, or makes a pause of more than ten intervals.
 
@@ -80,9 +85,7 @@ def runs(text):
     list of str
         Each with the heading; the text itself if there is one run only.
     """
-    heading = find_heading(text, is_event)
-    lines = list(rows_of(text, heading))
-    times = times_of(text, heading, lines)
+    heading, lines, times = _table(text)
     if times is None or len(times) < 2:
         return [text]
     steps = np.diff(times)
@@ -118,9 +121,7 @@ def totals(text, columns=None):
 
 def timed_rows(text):
     """Where each row starts and ends in the text, and its time since the beginning of the first interval [s]."""
-    heading = find_heading(text, is_event)
-    lines = list(rows_of(text, heading))
-    times = times_of(text, heading, lines)
+    heading, lines, times = _table(text)
     starts = [line.start for line in lines]
     ends = np.empty(0) if times is None else ends_of(text, lines, times)
     return starts, [*starts[1:], len(text)], ends
@@ -128,8 +129,7 @@ def timed_rows(text):
 
 def begin_ns(text):
     """When the first interval began, since 1970 [ns]; None if the table's times are not from there."""
-    heading = find_heading(text, is_event)
-    times = times_of(text, heading, list(rows_of(text, heading)))
+    _, _, times = _table(text)
     if times is None or not len(times) or times[0] < _EPOCH:
         return None
     return round((times[0] - step_of(times)) * 1e9)
