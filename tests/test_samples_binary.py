@@ -206,7 +206,7 @@ ATTRIBUTE = made_up.attribute([1000])
         ),
         (made_up.BEGINNING + made_up.record(83, bytes(8)), "it is compressed"),
         (made_up.BEGINNING + made_up.record(71, bytes(40)), "a trace of the processor"),
-        (made_up.BEGINNING + made_up.record(64, bytes(16)), "has 16 bytes, and needs 48"),
+        (made_up.BEGINNING + made_up.record(64, bytes(16)), "holds 16 bytes, and needs 48"),
         (made_up.BEGINNING + made_up.record(64, bytes(56)), "says that it has 64 bytes, of 56"),
         (made_up.BEGINNING + made_up.record(66, b""), "holds 0 bytes, and needs 4"),
         (made_up.BEGINNING + made_up.record(78, bytes(8)), "holds 8 bytes, and needs 16"),

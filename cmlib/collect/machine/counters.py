@@ -16,6 +16,7 @@ from cmlib.io.events import base_name
 
 _MOST = 16
 _REPEATS = 2
+_TOLERANCE = 0.01
 # Events of no counter in particular; many ARM processors count no branches.
 _EVENTS = ("branches:u", "instructions:u")
 # Of an Intel core's eight counters, events of its caches and memory take the first four only; loads are one.
@@ -91,11 +92,11 @@ def _narrowed(full):
     return narrow if 0 < narrow.offered < full.offered else full
 
 
-def judge_census(groups, *, tolerance=0.01):
+def judge_census(groups):
     """Judge how many counters can be trusted, from copies of one event counted together."""
     sizes = range(1, 1 + max(map(len, groups), default=0))
     offered = max((len(group) for group in groups if _ran(group)), default=0)
-    agreeing = {len(group) for group in groups if _agree(group, tolerance)}
+    agreeing = {len(group) for group in groups if _agree(group)}
     good = next((size - 1 for size in sizes if size not in agreeing), len(sizes))
     copies = tuple(tuple(count for count, _ in group) for group in groups)
     return Census(offered, good, copies)
@@ -105,10 +106,10 @@ def _ran(group):
     return len(group) > 0 and all(share > 0 and not math.isnan(count) for count, share in group)
 
 
-def _agree(group, tolerance):
+def _agree(group):
     counts = [count for count, _ in group]
-    ran_throughout = _ran(group) and min(share for _, share in group) > 1 - tolerance
-    return ran_throughout and max(counts) > 0 and min(counts) >= (1 - tolerance) * max(counts)
+    ran_throughout = _ran(group) and min(share for _, share in group) > 1 - _TOLERANCE
+    return ran_throughout and max(counts) > 0 and min(counts) >= (1 - _TOLERANCE) * max(counts)
 
 
 def _count_copies(event, n_copies):

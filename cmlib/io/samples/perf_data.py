@@ -40,11 +40,7 @@ class Layout(NamedTuple):
 
 def read_attribute(body):
     """Read the description of an event, the body of a PERF_RECORD_HEADER_ATTR."""
-    if len(body) < 48:
-        raise SampleError(
-            f"the description of an event has {len(body)} bytes, and needs 48: the stream is damaged."
-        )
-    kind, size, config, _, sample, read, flags = struct.unpack_from("<IIQQQQQ", body)
+    kind, size, config, _, sample, read, flags = _numbers(body, "IIQQQQQ")
     size = size or 64
     if not 48 <= size <= len(body) or (len(body) - size) % 8:
         raise SampleError(
@@ -94,7 +90,11 @@ _HEADER = struct.Struct("<IHH")
 _BEGINNING = struct.pack("<8sQ", b"PERFILE2", 16)
 _LOST_binary, _SAMPLE, _LOST_SAMPLES = 2, 9, 13
 _ATTR, _TRACING_DATA, _FINISHED_ROUND, _AUXTRACE, _EVENT_UPDATE = 64, 66, 68, 71, 78
-_COMPRESSED = 81, 83
+_REFUSED = {
+    81: "it is compressed: record without -z.",
+    83: "it is compressed: record without -z.",
+    _AUXTRACE: "it holds a trace of the processor: record without such events.",
+}
 _NAME = 2  # of PERF_EVENT_UPDATE__
 _RUN = 4096  # samples looked at together
 
@@ -220,10 +220,8 @@ class SampleReader:
             self._lost[kind] += _numbers(body, "QQ" if kind == _LOST_binary else "Q")[-1]
         elif kind == _TRACING_DATA:
             return _numbers(body, "I")[0]
-        elif kind in _COMPRESSED:
-            raise SampleError("it is compressed: record without -z.")
-        elif kind == _AUXTRACE:
-            raise SampleError("it holds a trace of the processor: record without such events.")
+        elif kind in _REFUSED:
+            raise SampleError(_REFUSED[kind])
         return 0
 
     def _describe(self, ids, layout):

@@ -82,18 +82,18 @@ def sweep(folder, *, smallest=8 << 10, largest=128 << 20, loads=400_000, repeats
     return frame.groupby("size", as_index=False)["ns"].median()
 
 
-def plateaus(latencies, levels=LEVELS):
+def plateaus(latencies):
     """Find the levels of the memory in a sweep."""
     frame = latencies.sort_values("size", ignore_index=True)
-    if len(frame) < _FEWEST * len(levels):
-        raise CmlibError(f"{len(frame)} sizes are too few to find {len(levels)} levels; sweep a wider range.")
+    if len(frame) < _FEWEST * len(LEVELS):
+        raise CmlibError(f"{len(frame)} sizes are too few to find {len(LEVELS)} levels; sweep a wider range.")
     ns = frame["ns"].to_numpy()
     rows = []
-    for first, end in _pieces(np.log(ns), len(levels)):
+    for first, end in _pieces(np.log(ns), len(LEVELS)):
         median = float(np.median(ns[first:end]))
         inside = np.flatnonzero(np.abs(np.log(ns[first:end] / median)) <= np.log(_WITHIN)) + first
         rows.append((int(frame["size"][inside[0]]), int(frame["size"][inside[-1]]), median))
-    measured = pd.DataFrame(rows, index=pd.Index(levels, name="level"), columns=["smallest", "largest", "ns"])
+    measured = pd.DataFrame(rows, index=pd.Index(LEVELS, name="level"), columns=["smallest", "largest", "ns"])
     if not measured["ns"].is_monotonic_increasing:
         raise CmlibError(
             f"latencies don't rise from level to level, something else ran beside the sweep:\n{measured}\n{_BY_HAND}"

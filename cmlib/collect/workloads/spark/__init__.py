@@ -82,7 +82,7 @@ class Cluster:
 
 
 @contextmanager
-def standalone(folder, *, port=17077, cores=2, memory="4g"):
+def standalone(folder, *, port=17077):
     """Start a master and a worker, and stop them with all executors."""
     start, url = home() / "bin/spark-class", f"spark://127.0.0.1:{port}"
     package, local = "org.apache.spark.deploy", ["--host", "127.0.0.1", "--webui-port", "0"]
@@ -90,7 +90,7 @@ def standalone(folder, *, port=17077, cores=2, memory="4g"):
     master_command = [start, f"{package}.master.Master", *local, "--port", port]
     worker_command = [
         *(start, f"{package}.worker.Worker", *local, "--port", port + 1),
-        *("--cores", cores, "--memory", memory, "--work-dir", folder / "work", url),
+        *("--cores", 2, "--memory", "4g", "--work-dir", folder / "work", url),
     ]
     worker_log = folder / "worker.log"
     with (
