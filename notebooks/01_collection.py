@@ -67,7 +67,8 @@ first.counts.head()
 here = pd.DataFrame(machine.examine().findings)[["what", "numbers", "todo"]]
 here = here.replace("`", "", regex=True)
 results.table(here, "this-machine",
-              "**Table.** What `cmlib doctor` says of the machine this notebook ran on.")
+              "**Table.** What `cmlib doctor` says of the machine this notebook ran on.",
+              on_page=program == "all")
 
 # %%
 def describe_machine(run):
@@ -126,7 +127,8 @@ results.table(overview, "recordings",
 
 # %%
 known = [run for run in recordings if run.knows_shares and not run.simulated]
-if known:
+multiplexed = [run for run in known if (run.running[run.studied] < 1).any(axis=None)]
+if multiplexed:
     shares = pd.concat([run.running[run.studied].melt(value_name="share").assign(kind=run.kind)
                         for run in known], ignore_index=True)[["kind", "share"]].dropna()
     figure, _ = plot.shares(shares, xlabel="running share of an event in an interval")
@@ -154,7 +156,8 @@ ipc = {name: series for name, own in runs.items() if (series := ipc_by_run(own))
 if ipc:
     figure, _ = plot.series_by_program(ipc, ylabel="IPC [instructions per cycle]")
     display(results.figure(figure, "ipc",
-                           "**Figure.** IPC over time, of unmultiplexed runs if there are any."))
+                           "**Figure.** IPC over time, of unmultiplexed runs if there are any.",
+                           on_page=len(ipc) > 1))  # of one program its card has it
 
 # %% [markdown]
 # Look whether the shape repeats: if it does not, runs can't be merged, and no ranking will hold. Even where it does, its timing shifts from run to run, which is why series are compared by dynamic time warping (DTW)
@@ -269,8 +272,9 @@ together = int(sums["same group"].sum())
 if len(sums):
     results.number("sums measured in one group", together, "sums")
 results.number("runs in the store", len(recordings), "runs")
-results.number("events recorded", counting.index.nunique(), "events", paper=229,
-               note="the paper measured all events that its processor has")
+results.number("events recorded", counting.index.nunique(), "events",
+               **{"paper": 229, "note": "the paper measured all events that its processor has"}
+               if program == "all" else {})
 results.number("events that counted in some program", counted, "events")
 
 # %%

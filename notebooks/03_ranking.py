@@ -376,10 +376,13 @@ def varies(found):
     if row is None:
         return ""
     category = f", where the top-down account has {row['category']}" if row["category"] else ""
+    first = found.table["name"].iloc[0]
+    why = "" if row["name"] == first else (
+        f"; {first} explain more, but are no miss or stall that surely goes with more cycles")
     return (f"in the tenth of the stretches with most of **{row['name']}** there are "
             f"{row['cycles_per_kilo_instruction']:.0f} cycles per 1,000 instructions "
             f"({row['cycles_low']:.0f}–{row['cycles_high']:.0f}) more than in that with "
-            f"least{category}")
+            f"least{category}{why}")
 
 
 # %%

@@ -1,5 +1,6 @@
 """Lay a profile's results out as one page."""
 
+import contextlib
 import html
 import json
 import re
@@ -13,12 +14,14 @@ from cmlib.io.archive import write_whole
 from cmlib.report.inline import plain, to_html
 from cmlib.report.manifests import BY_PROGRAM, read_manifests
 from cmlib.report.overview import gather_cards, opening
+from cmlib.topdown.answers import say_number
 
 ANSWERS = "answers.json"
 _ROWS_SHOWN = 60
 _TIME = "%Y-%m-%d %H:%M UTC"
 _LONG, _SHOWN = 160, 80  # characters of a command
 _LONG_CODE = re.compile(rf"<code>(?P<code>[^<]{{{_LONG},}})</code>")
+_SIZE = re.compile(r'<svg\b[^>]*?\bwidth="([\d.]+)pt"[^>]*?\bheight="([\d.]+)pt"')
 _PERCENT = re.compile("(?P<code><code>[^<]*</code>)| %")
 
 
@@ -30,11 +33,19 @@ def build_index(folder, *, to_come=()):
     if not manifests:
         raise ValueError(f"no results under {folder}: run `cmlib run {folder.name}` first.")
     for manifest in manifests:
+        for kind in ("figures", "tables"):
+            manifest[kind] = [entry for entry in manifest[kind] if entry.get("on_page", True)]
+        for figure in manifest["figures"]:
+            figure["size"] = _svg_size(folder / manifest["notebook"] / f"{figure['name']}.svg")
         for table in manifest["tables"]:
             table["html"] = _table_html(folder / manifest["notebook"] / f"{table['name']}.csv")
+    for card in cards:
+        if card.picture:
+            card.picture["size"] = _svg_size(folder / card.picture["source"])
     profile = manifests[-1]["profile"]
     page = _template("page.html.j2").render(
         profile=profile,
+        of_program=profile.startswith(f"{BY_PROGRAM}/"),
         sections=manifests,
         left_out=kept.left_out,
         damaged=kept.damaged,
@@ -115,6 +126,7 @@ def _template(name):
         "plain": plain,
         "opening": opening,
         "number": _number,
+        "short": say_number,
     }
     return environment.get_template(name)
 
@@ -148,6 +160,15 @@ def _fold(command):
         f'<details class="command"><summary><code>{html.escape(command[:_SHOWN])}…</code></summary>'
         f"<pre>{html.escape(command)}</pre></details>"
     )
+
+
+def _svg_size(file):
+    """Attributes that keep a picture's place until it has loaded."""
+    with contextlib.suppress(OSError):
+        if found := _SIZE.search(file.read_text(encoding="utf-8")[:2000]):
+            width, height = (round(float(points) * 4 / 3) for points in found.groups())
+            return jinja2.utils.markupsafe.Markup(f'width="{width}" height="{height}"')
+    return ""
 
 
 def _table_html(file):

@@ -9,6 +9,7 @@ import math
 import platform
 import re
 import shutil
+import struct
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -87,22 +88,25 @@ class Results:
         self._origin = f" {origin}" if origin else ""
         self._record["origin"] = plain(origin)
 
-    def figure(self, figure, name, caption):
-        """Keep a matplotlib figure as PNG and SVG, and show it with its caption below."""
+    def figure(self, figure, name, caption, *, on_page=True):
+        """Keep a matplotlib figure as PNG and SVG, and show it, in reports only if `on_page`, with its caption below."""
         caption += self._origin
         png, drawn = self._draft / f"{name}.png", _bounds(figure)
         figure.savefig(png, dpi=_DPI, bbox_inches=drawn)
         figure.savefig(png.with_suffix(".svg"), bbox_inches=drawn, metadata={"Date": None})
-        self._add("figures", name, {"name": name, "caption": caption})
-        display(Image(data=png.read_bytes(), width=figure.get_figwidth() * 96, alt=plain(caption)))
+        self._add("figures", name, {"name": name, "caption": caption, "on_page": on_page})
+        image, width = png.read_bytes(), figure.get_figwidth() * 96
+        across, down = struct.unpack(">II", image[16:24])  # of a PNG's header
+        display(Image(data=image, width=width, height=round(width * down / across), alt=plain(caption)))
         return _paragraph(caption)
 
-    def table(self, frame, name, caption, *, rows=40, decimals=2):
-        """Keep a frame as CSV and Parquet, and show its first `rows` rows with its caption above."""
+    def table(self, frame, name, caption, *, rows=40, decimals=2, on_page=True):
+        """Keep a frame as CSV and Parquet, and show its first `rows` rows with its caption above; `on_page` as before."""
         caption += self._origin
         frame.to_csv(self._draft / f"{name}.csv", index=_has_named_index(frame))
         frame.to_parquet(self._draft / f"{name}.parquet")
-        self._add("tables", name, {"name": name, "caption": caption, "n_rows": len(frame)})
+        entry = {"name": name, "caption": caption, "n_rows": len(frame), "on_page": on_page}
+        self._add("tables", name, entry)
         display(_paragraph(caption))
         return HTML(_html(frame.head(rows), decimals))
 

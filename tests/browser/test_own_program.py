@@ -70,6 +70,26 @@ def test_one_multiplexed_file_becomes_a_report_that_says_how_sure_it_is(imported
     assert "does not describe" not in text
 
 
+def test_its_page_is_short_fits_a_phone_and_keeps_its_pictures_places(imported, new_page, pictures):
+    """Before sections were folded: 10,800 pixels at a desk, 15,400 on a phone, no picture with its size."""
+    for width, most in ((1280, 4000), (390, 6500)):
+        page = new_page(width=width)
+        page.goto(imported.as_uri())
+        assert page.evaluate("() => document.documentElement.scrollHeight") < most
+        page.screenshot(path=pictures / f"imported-{width}.png", full_page=True)
+        page.evaluate("() => document.querySelectorAll('details').forEach(each => each.open = true)")
+        assert page.evaluate("() => document.documentElement.scrollWidth") == width
+        sizes = page.evaluate(
+            """() => [...document.images].map(i => [i.getAttribute('width'), i.clientWidth, i.getAttribute('height'), innerWidth])"""
+        )
+        assert len(sizes) > 5 and all(
+            wide and high and 0 < shown < inner for wide, shown, high, inner in sizes
+        )
+    text = page.locator("body").inner_text()
+    assert "cmlib doctor` says of the machine" not in text and "229" not in text
+    assert page.locator("figure img[src$='/ipc.svg']").count() == 0, "the card draws IPC"
+
+
 @pytest.mark.needs("perf")
 def test_a_recording_of_software_events_becomes_a_report(recorded, new_page, pictures):
     page = opened(recorded, new_page, pictures / "recorded.png")
@@ -95,6 +115,9 @@ def run(data, *words):
 def opened(page, new_page, picture):
     browser = new_page()
     browser.goto(page.as_uri())
+    browser.evaluate(
+        "() => document.querySelectorAll('section details.more').forEach(each => each.open = true)"
+    )
     for image in browser.locator("main img").all():
         image.scroll_into_view_if_needed()
         assert image.evaluate("image => image.decode().then(() => image.naturalWidth)") > 100
