@@ -23,6 +23,7 @@ from cmlib.clean import (
     interpolate,
     missing_samples,
     replace_outliers,
+    zeros_without_turn,
 )
 from cmlib.clean.distribution import gaussian_statistic
 from cmlib.clean.families import fit
@@ -308,3 +309,17 @@ def test_coverage_counts_what_lies_within():
 def test_only_a_last_interval_that_was_cut_short_is_not_whole():
     assert clean.whole_intervals([0.1, 0.04, 0.1, 0.1, 0.049]).tolist() == [True, True, True, True, False]
     assert clean.whole_intervals([0.1, 0.1, 0.05]).all() and clean.whole_intervals([0.01]).all()
+
+
+@few
+@given(hnp.arrays(np.int64, 40, elements=st.integers(1, 7)))
+def test_zeros_without_a_turn_run_to_the_end_of_the_list(first):
+    assume(len({at for at in first if at < 7}) >= 3 and (first < 7).sum() >= 10)
+    truth = pd.DataFrame(np.arange(1.0, 281).reshape(40, 7), columns=list("abcdefg"))
+    hidden = np.arange(7) >= first[:, None]
+    printed = truth.mask(hidden, 0.0)
+    npt.assert_array_equal(zeros_without_turn(printed), hidden)
+    assert not zeros_without_turn(truth).to_numpy().any()
+    assert not zeros_without_turn(printed[list("gfedcba")]).to_numpy().any() or hidden.all(axis=1).any()
+    printed.loc[printed["g"].idxmax(), "b"] = 0.0  # a zero that happened
+    assert not zeros_without_turn(printed).to_numpy().any() or (first == 7).sum() == 0

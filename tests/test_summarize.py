@@ -136,3 +136,15 @@ def test_levels_are_of_the_intervals_in_which_their_events_were_counted():
     counts.loc[50:, "instructions"] = np.nan
     told = topdown.levels(counts)
     assert told["instructions a cycle"] == 2 and told["instructions a second"] == 6e9
+
+
+def test_zeros_of_events_without_a_turn_are_left_out_and_named():
+    names = ["cycles", "instructions", "branches", "branch-misses", "cache-misses"]
+    counts = pd.DataFrame(np.full((40, 5), 1e6), np.arange(1.0, 41), names)
+    for row in range(30):  # programs that were over before the last of the list had their turn
+        counts.iloc[row, 2 + row % 3 :] = 0.0
+    told = summarize("many", [(counts, 0 * counts + np.nan)])
+    (said, *_) = told["remarks"]
+    assert said.endswith("left out: branch-misses, branches and cache-misses.")
+    known = summarize("many", [(counts, 0 * counts + 0.5)])
+    assert not any("no turn" in remark for remark in known["remarks"])

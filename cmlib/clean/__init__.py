@@ -5,7 +5,7 @@ from cmlib.clean.interpolation import interpolate
 from cmlib.clean.kalman import clean_kalman, estimate_counts
 from cmlib.clean.late import spread_late_readings
 from cmlib.clean.methods import DISTINCT_METHODS, METHODS, REGISTERED, SERIES_METHODS
-from cmlib.clean.missing import fill_missing, missing_samples
+from cmlib.clean.missing import fill_missing, missing_samples, zeros_without_turn
 from cmlib.clean.outliers import replace_outliers
 from cmlib.clean.replay import Replay, replay
 from cmlib.clean.run import clean_run
@@ -34,4 +34,5 @@ __all__ = [
     "replace_outliers",
     "spread_late_readings",
     "whole_intervals",
+    "zeros_without_turn",
 ]

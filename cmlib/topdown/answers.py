@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 
+from cmlib.clean import zeros_without_turn
 from cmlib.cost import without_misses
 from cmlib.topdown.bounds import LOSSES, bounds
 from cmlib.topdown.costs import UNKNOWN, known_programs, read_costs
@@ -56,6 +57,8 @@ def summarize(name, runs, *, processor=None, modifier="", interval_ms=1000, whol
     dict
         What ``cmlib summarize --json`` prints: see `docs/summary.md`.
     """
+    hidden = [zeros_without_turn(counts) & running.isna() for counts, running in runs]
+    runs = [(counts.mask(zeros), running) for (counts, running), zeros in zip(runs, hidden, strict=True)]
     shares = np.concatenate([running.to_numpy(float).ravel() for _, running in runs])
     told = shares[np.isfinite(shares)]
     costs = read_costs(processor or UNKNOWN)
@@ -74,7 +77,7 @@ def summarize(name, runs, *, processor=None, modifier="", interval_ms=1000, whol
         "account": _account(name, runs, processor, modifier, interval_ms),
         "misses": misses,
         "misses_text": say_misses(misses),
-        "remarks": _remarks(runs),
+        "remarks": _remarks(runs, {event for zeros in hidden for event in zeros if zeros[event].any()}),
     }
 
 
@@ -222,8 +225,13 @@ def _category(row, verdict):
     return found | {"events": list(row.events)}
 
 
-def _remarks(runs):
+def _remarks(runs, hidden):
     remarks = []
+    if hidden:
+        remarks.append(
+            "Zeros that run from one event to the end of the list had no turn, and are left out: "
+            f"{_joined(sorted(hidden), ' and ')}."
+        )
     if any(np.isnan(running.to_numpy(float)).any() for _, running in runs):
         remarks.append("The recording does not tell for which share of the time events were counted.")
     thin = sorted({event for counts, running in runs for event in counts if running[event].mean() < _THIN})
