@@ -8,6 +8,8 @@ import json
 import pandas as pd
 import pytest
 
+from cmlib.io import public
+
 
 def numbers(smoke, notebook):
     manifest = json.loads((smoke / notebook / "manifest.json").read_text(encoding="utf-8"))
@@ -39,6 +41,19 @@ def test_cleaning_brings_series_nearer_on_average(smoke):
     assert 0 < found["error after cleaning, kalman, mean"] < 28.3
     verdict = pd.read_csv(smoke / "02_cleaning/verdict.csv").set_index(["measure", "method"])["mean"]
     assert verdict["distance_ratio", "kalman"] < verdict["distance_ratio", "scaling"]
+    cut = pd.read_csv(smoke / "02_cleaning/cut.csv")
+    assert (cut["cleaned"] < cut["mlpx"]).all() and (cut["mlpx"] > 0).all()
+    assert (smoke / "02_cleaning/fig03-fig07-eq4.svg").is_file()
+
+
+def test_zeros_that_were_not_counted_are_told_or_the_set_is_named(smoke):
+    found = numbers(smoke, "02d_missing")
+    if public.read("mlpx-ocoe/20_per_1_time.10s.csv") is None:
+        assert "cmlib fetch mlpx-ocoe" in (smoke / "02d_missing/02d_missing.html").read_text(encoding="utf-8")
+    else:
+        assert found["zeros of mlpx-ocoe told as not counted"] == 100
+        filled = pd.read_csv(smoke / "02d_missing/filled.csv").set_index("method")
+        assert (filled.loc["counterminer", "filled / truth"] > 2).all()
 
 
 def test_the_account_of_the_cycles_adds_up_and_merging_with_ipc_brings_it_nearer(smoke):
