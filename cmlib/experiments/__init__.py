@@ -7,9 +7,8 @@ from cmlib.experiments.cleaning import (
     distributions,
     example,
     followed_event,
-    largest_outliers,
+    greatest_samples,
     recorded_both_ways,
-    replaced_samples,
 )
 from cmlib.experiments.clusters import EventClusters, event_clusters, explain, first_cost
 from cmlib.experiments.data import cleaned_runs, describe_source, interval_runs, open_database, programs
@@ -49,7 +48,7 @@ __all__ = [
     "first_cost",
     "followed_event",
     "interval_runs",
-    "largest_outliers",
+    "greatest_samples",
     "matrix",
     "mergeable",
     "of_suites",
@@ -60,7 +59,6 @@ __all__ = [
     "recorded_matrix",
     "recorded_runs",
     "refine",
-    "replaced_samples",
     "said_by_names",
     "say_chosen",
     "say_target",

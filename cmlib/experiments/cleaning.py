@@ -71,50 +71,47 @@ def followed_event(url, programs):
     return next((event for event in _ICACHE_MISSES if event in both), both[0])
 
 
-def example(url, program, event, method="counterminer"):
-    """One event of a program, unmultiplexed, multiplexed, and cleaned."""
-    ocoe = [run for run in load_all(url, program, mode="ocoe") if event in run.counts]
-    mlpx = [run for run in load_all(url, program, mode="mlpx") if event in run.counts]
-    if not ocoe or not mlpx:
-        raise UnfitRecordingError(
-            f"program {program!r} has not recorded {event!r} both with and without multiplexing."
-        )
-    counts, running = mlpx[0].whole()
-    cleaned, changed = clean.clean_run(counts, running, method=method, sums=known_sums(mlpx[0]))
+def example(url, program, event, run=0, method="counterminer"):
+    """One event of a program, unmultiplexed, in one multiplexed run, and cleaned."""
+    ocoe = [one for one in load_all(url, program, mode="ocoe") if event in one.counts]
+    mlpx = load_all(url, program, mode="mlpx")[run]
+    counts, running = mlpx.whole()
+    cleaned, changed = clean.clean_run(counts, running, method=method, sums=known_sums(mlpx))
     lines = {"OCOE": ocoe[0].whole()[0][event], "MLPX": counts[event], "MLPX-CLN": cleaned[event]}
     return lines, cleaned[event][changed[event]]
 
 
-def replaced_samples(url, program, method="counterminer"):
-    """How many samples a method changes in the multiplexed runs of the events that were recorded both ways."""
-    known = {event for run in load_all(url, program, mode="ocoe") for event in run.counts}
-    counted = {}
-    for run in load_all(url, program, mode="mlpx"):
+def greatest_samples(url, program, method="counterminer"):
+    """What cleaning makes of each multiplexed event's greatest sample, beside the greatest of unmultiplexed runs.
+
+    Parameters
+    ----------
+    url, program, method : str
+
+    Returns
+    -------
+    DataFrame
+        A row an event and multiplexed run, of events counted both ways: ``samples``, ``replaced`` by cleaning; when the
+        greatest ``mlpx`` sample was and when the greatest ``ocoe`` one [s], and these two and what is left of the first
+        (``cleaned``), as multiples of the median without multiplexing (NaN where it is 0).
+    """
+    exact = {}
+    for run in load_all(url, program, mode="ocoe"):
+        for event in run.counts.columns.difference(run.meta["pinned"]):
+            exact.setdefault(event, []).append(run.whole()[0][event])
+    rows = []
+    for number, run in enumerate(load_all(url, program, mode="mlpx")):
         counts, running = run.whole()
-        both = [event for event in counts if event in known and event not in run.meta["pinned"]]
-        if not both:
-            continue
-        _, changed = clean.clean_run(counts[both], running[both], method=method)
+        both = [event for event in counts if event in exact and counts[event].notna().any()]
+        cleaned, changed = clean.clean_run(counts[both], running[both], method=method)
         for event in both:
-            samples, replaced = counted.get(event, (0, 0))
-            counted[event] = samples + int(counts[event].notna().sum()), replaced + int(changed[event].sum())
-    rows = [(program, event, *numbers) for event, numbers in counted.items()]
-    return pd.DataFrame(rows, columns=["program", "event", "samples", "replaced"])
-
-
-def largest_outliers(url, program):
-    """How many times an event's greatest multiplexed sample is what it usually is without multiplexing (Fig.
-    2a)."""
-    samples = {
-        mode: pd.concat(
-            [run.counts.drop(columns=run.meta["pinned"]) for run in load_all(url, program, mode=mode)]
-            or [pd.DataFrame()]
-        )
-        for mode in ("ocoe", "mlpx")
-    }
-    usual = samples["ocoe"].median()
-    ratio = (samples["mlpx"].max() / usual[usual > 0]).dropna()
-    return ratio.rename("ratio").rename_axis("event").reset_index().assign(program=program)
+            usual, at = pd.concat(exact[event]).median() or float("nan"), counts[event].idxmax()
+            peak = max(exact[event], key=pd.Series.max)
+            heights = (value / usual for value in (counts[event][at], cleaned[event][at], peak.max()))
+            changes = counts[event].count(), int(changed[event].sum())
+            rows.append((program, number, event, *changes, at, peak.idxmax(), *heights))
+    columns = "program run event samples replaced second ocoe_second mlpx cleaned ocoe"
+    return pd.DataFrame(rows, columns=columns.split())
 
 
 def distributions(url, program):

@@ -124,9 +124,9 @@ def listed(which=None):
     return table if which is None else table[table["list"] == which].reset_index(drop=True)
 
 
-def cases(file):
+def cases(file, rotations=ROTATIONS):
     """Runs of one file as methods see them, and what judges them: list of :class:`Case`."""
-    return _cases(str(file))[1]
+    return _cases(str(file), tuple(rotations))[1]
 
 
 def readings_apart(counts, shares, pairs, groups=()):
@@ -208,7 +208,7 @@ def _judged(method, case):
 
 
 @functools.lru_cache(maxsize=256)
-def _cases(name):
+def _cases(name, rotations=ROTATIONS):
     """The kind of truth in a file, and its cases, told by what the file is."""
     text = _text(name)
     if text is None:
@@ -216,15 +216,15 @@ def _cases(name):
     if "per_1_time" in name:
         return "few events", list(_lines_of_runs(name, text))
     if text.startswith(("PERF_COUNT", "#PERF_COUNT")):
-        return "replayed", list(_replays(_samples(text)))
+        return "replayed", list(_replays(_samples(text), rotations))
     if "callgrind" in name:
-        return "replayed", list(_replays(read_series(text)[0], pinned=["sim.instructions"]))
+        return "replayed", list(_replays(read_series(text)[0], rotations, pinned=["sim.instructions"]))
     frame = perf.parse_stat(text)
     if frame["time_s"].isna().all():
         return "second reading", list(_parts_and_whole(name, frame))
     counts, shares = perf.series(frame)
     if (shares.fillna(1) >= 1).all(axis=None):
-        return "replayed", list(_replays(counts, pinned=["cycles"]))
+        return "replayed", list(_replays(counts, rotations, pinned=["cycles"]))
     if others := _fully_counted(name):
         return "few events", list(_aligned(counts, shares, others))
     return "second reading", list(_twice(counts, shares))
@@ -242,14 +242,14 @@ def _text(name):
     return None if content is None else content.decode("latin-1")
 
 
-def _replays(counted, pinned=("instructions",)):
+def _replays(counted, rotations, pinned=("instructions",)):
     """Rotations that hide a part of what was counted all the time."""
     counted = counted.iloc[:_MOST_SLOTS]
     pinned = [event for event in pinned if event in counted]
     turning = [
         event for event in counted if event not in pinned and (counted[event] > 0).mean() >= _HAPPENS_IN
     ]
-    for n, slots in ROTATIONS:
+    for n, slots in rotations:
         if len(counted) // slots >= _FEWEST_INTERVALS:
             groups = [turning[number::n] for number in range(n)]
             hidden = clean.replay(counted[[*pinned, *turning]], groups, slots=slots)
