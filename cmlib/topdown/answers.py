@@ -5,7 +5,6 @@ import re
 
 import numpy as np
 
-from cmlib.clean import zeros_without_turn
 from cmlib.cost import without_misses
 from cmlib.topdown.bounds import LOSSES, bounds
 from cmlib.topdown.costs import UNKNOWN, known_programs, read_costs
@@ -57,7 +56,7 @@ def summarize(name, runs, *, processor=None, modifier="", interval_ms=1000, whol
     dict
         What ``cmlib summarize --json`` prints: see `docs/summary.md`.
     """
-    hidden = [zeros_without_turn(counts) & running.isna() for counts, running in runs]
+    hidden = [_without_turn(counts, running) for counts, running in runs]
     runs = [(counts.mask(zeros), running) for (counts, running), zeros in zip(runs, hidden, strict=True)]
     shares = np.concatenate([running.to_numpy(float).ravel() for _, running in runs])
     told = shares[np.isfinite(shares)]
@@ -79,6 +78,16 @@ def summarize(name, runs, *, processor=None, modifier="", interval_ms=1000, whol
         "misses_text": say_misses(misses),
         "remarks": _remarks(runs, {event for zeros in hidden for event in zeros if zeros[event].any()}),
     }
+
+
+def _without_turn(counts, running):
+    """Zeros that were not counted, where shares are not known."""
+    unknown = running.isna()
+    if not unknown.to_numpy().any():
+        return unknown
+    from cmlib.clean import zeros_without_turn  # takes Numba along, which takes a second to load
+
+    return zeros_without_turn(counts) & unknown
 
 
 def _levels(runs):
