@@ -77,7 +77,7 @@ def simulate_once(command, *, caches=None, every_blocks=None, progress=lambda do
     with tempfile.TemporaryDirectory(prefix="cmlib-") as folder:
         options = cache_options(caches or {}, prefetch=True)
         how = {"every_blocks": every_blocks or EVERY_BLOCKS, "options": options, "progress": progress}
-        outcome = simulate(command, Path(folder), **how)
+        outcome = simulate(command, Path(folder), python=True, **how)
         return outcome.raw.decode(errors="replace"), True, outcome.in_order
 
 

@@ -22,6 +22,7 @@ from cmlib.io.events import cycle_estimate, simulated_events
 
 _FUNCTIONS_NAMED, _LEAST_SHARE = 3, 0.05
 _LINE = re.compile(r"([0-9]+) B,[^,]*$")
+_INTERPRETER = re.compile(r"(lib)?(python|perl|ruby|lua|php|node|mono|jvm|R\b|bash|dash|gawk|mawk)")
 _CACHED = "P_Mem_L2/L3"
 # Of what limits a core, a simulation tells mispredictions only.
 _OF_CLASS = {"P_CPU": "mispredictions"}
@@ -157,9 +158,21 @@ def simulated_profile(text, prefetched=False, in_order=None):
     caches = "; ".join(f"{name} {shape}" for name, shape in parts.caches.items())
     about = (
         f"Simulated by Valgrind's Callgrind {parts.version}, {counts['sim.instructions'].sum():,.0f} instructions in "
-        f"{len(counts)} intervals. Caches: {caches}."
+        f"{len(counts)} intervals. Caches: {caches}.{_of_interpreter(functions)}"
     )
     return SimulatedProfile(counts, found, kinds, classes, about)
+
+
+def _of_interpreter(functions):
+    """What is seen of a script, if an interpreter executes most."""
+    cycles = cycle_estimate(functions)
+    objects = cycles.groupby(functions.index.get_level_values("object")).sum()
+    name = objects.idxmax().rpartition("/")[2]
+    if not _INTERPRETER.match(name) or objects.max() < cycles.sum() / 2:
+        return ""
+    if functions.index.get_level_values("function").str.startswith("py::").any():
+        return f" {name} is an interpreter: py:: is what it executes of each Python function, C functions stand apart."
+    return f" {name} is an interpreter: its own functions are seen, not those of the script (Python 3.12 has names)."
 
 
 def explain_simulated(found):

@@ -55,7 +55,7 @@ def estimate_cost(command, *, limit_s=_LONGEST_S):
 def interval_and_cost(command, every_blocks=None, *, intervals=200, n_simulations=1, say=print):
     """Length of an interval, and what a simulation costs, which is told before it starts."""
     if every_blocks:
-        say("A simulated run takes about 50 to 100 times as long as the program by itself.")
+        say("A simulated run takes 6 to 200 times as long as the program by itself.")
         return every_blocks, None
     cost = estimate_cost(command)
     told = cost_message(cost, n_simulations)

@@ -109,6 +109,7 @@ _HEAD = re.compile(r"^(?:==|--)[0-9]+(?:==|--) ?", re.MULTILINE)
 _PREFETCHED = re.compile(r"^Prefetch (?:Up|Down): +([0-9]+)$", re.MULTILINE)
 _TIMERANGE = re.compile(rb"^desc: Timerange: Basic block [0-9]+ - ([0-9]+)$", re.MULTILINE)
 _POLL_S = 0.2
+_PYTHON_LOOP = "_PyEval_EvalFrameDefault"
 _LINES_SHOWN = 10
 _ROOM = 1 << 16
 
@@ -133,15 +134,16 @@ def check_valgrind():
     return said.strip().removeprefix("valgrind-")
 
 
-def simulate(command, folder, *, every_blocks=None, options=(), progress=None):
-    """Run a command once under Callgrind."""
+def simulate(command, folder, *, every_blocks=None, options=(), progress=None, python=False):
+    """Run a command once under Callgrind; with `python`, an interpreter's work is split by Python's functions."""
     intervals = [] if every_blocks is None else [f"--dump-every-bb={every_blocks}"]
     verbose = ["-v"] if PREFETCHING in options else []  # with the number of lines prefetched
     options = [*_CALLGRIND, *verbose, *intervals, *options, f"--callgrind-out-file={_escaped(folder)}/%p.out"]
     told = (lambda: progress(blocks_so_far(folder))) if progress else None
-    said, seconds = _run(command, folder, options, told)
+    options += [f"--separate-callers2={_PYTHON_LOOP}"] if python else []
+    said, seconds = _run(command, folder, options, told, {"PYTHONPERFSUPPORT": "1"} if python else {})
     files = sorted(folder.glob("*.out"), key=lambda file: int(file.stem))
-    raw = b"".join(file.read_bytes() for file in files)
+    raw = b"".join(_named(file) if python else file.read_bytes() for file in files)
     if not raw:
         raise RecordError(f"Valgrind wrote no counts of `{shlex.join(command)}`. It said:\n{_last(said)}")
     return Outcome(raw, seconds, sum(map(int, _PREFETCHED.findall(said))))
@@ -168,7 +170,18 @@ class _TooLongError(Exception):
     pass
 
 
-def _run(command, folder, options, meanwhile):
+def _named(file):
+    """What Callgrind wrote of a process, with the names that Python 3.12 or later gave to code for perf."""
+    raw, names = file.read_bytes(), Path(f"/tmp/perf-{file.stem}.map")
+    pattern = rb"%s'(?:2')?(?:0x0*([0-9a-f]+)')?\S*" % _PYTHON_LOOP.encode()
+    found = {}
+    if names.is_file():
+        found = {line.split()[0]: line.split(maxsplit=2)[2] for line in names.read_bytes().splitlines()}
+        names.unlink()
+    return re.sub(pattern, lambda match: found.get(match[1], _PYTHON_LOOP.encode()), raw)
+
+
+def _run(command, folder, options, meanwhile, environment=()):
     """What Valgrind said, and the elapsed time [s]."""
     check_valgrind()
     found = find_program(command)
@@ -177,7 +190,7 @@ def _run(command, folder, options, meanwhile):
     started = time.monotonic()
     with (
         errors.open("wb") as stderr,
-        run_supervised(watched, stdout=subprocess.DEVNULL, stderr=stderr) as process,
+        run_supervised(watched, environment=environment, stdout=subprocess.DEVNULL, stderr=stderr) as process,
     ):
         code = _wait(process, meanwhile)
     seconds = time.monotonic() - started
