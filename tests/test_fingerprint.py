@@ -66,7 +66,7 @@ def test_everything_that_was_recorded_is_read(found, micro):
     assert found.unmultiplexed == 3
     assert "made up" in found.caveat
     counted = {kind: len({one.program for one in series}) for kind, series in found.key.items()}
-    assert counted == {"micro": 44, "unseen": 36, "CPU": 3, "parallel": 3, "own": 0}
+    assert counted == {"micro": 44, "unseen": 46, "CPU": 3, "parallel": 3, "own": 0}
     assert len(found.all) == 44
     runs = fingerprint.run_of(X)
     assert runs.nunique() == 88 and runs[0] == "micro-array-N-L2-1/0"

@@ -39,6 +39,11 @@ SAME_WORK = {
     "decimal": (1 << 16, 5000),
     "varint": (1 << 16, 1 << 16),
     "median_filter": (1 << 16, 50_000),
+    "stream_sum": (1 << 16, 1 << 10),
+    "stream_loop": (1 << 16, 1 << 10),
+    "stream_copy": (1 << 16, 1 << 10),
+    "stream_stride": (1 << 16, 1 << 8),
+    "quadruple": (1 << 16, 5000),
 }
 
 

@@ -78,7 +78,7 @@ def test_what_a_simulation_does_not_tell_is_named_and_not_learned(found):
     assert micro == {"reservation", "reservation_float", "floating_point"}
     assert not micro & {fingerprint.program_of(one) for one in found.all + found.key["micro"]}
     unseen = {fingerprint.program_of(one) for one in alike} - micro
-    assert unseen == {"logistic", "decimal", "interpreter"}
+    assert unseen == {"logistic", "decimal", "interpreter", "quadruple", "stream_stride"}
     assert unseen <= {fingerprint.program_of(one) for one in found.key["unseen"]}  # scored all the same
     assert "Simulated" in found.caveat and found.simulated
 
@@ -95,9 +95,11 @@ def test_the_tree_is_right_on_cases_and_programs_it_never_saw(found):
     named = scores[scores["expected"] != "N"]
     # They execute so much beside their misses that the estimate charges these too little, or nothing tells them.
     missed = named.index[named["right"] < 90].str.split("-").str[1]
-    assert set(missed) == {"graph_search", "netlist", "decimal", "logistic"} and len(named) == 18
+    assert set(missed) == {"graph_search", "netlist", "decimal", "logistic", "quadruple"} and len(named) == 23
     accused = scores[(scores["expected"] == "N") & (scores["pathological"] > 0)]
-    assert accused.index.str.split("-").str[1].tolist() == ["interpreter"]
+    # Sequential misses are a matter of the prefetcher: the simulated one leaves the first level, and strides, alone.
+    streams = ["stream_copy", "stream_loop", "stream_stride", "stream_sum"]
+    assert accused.index.str.split("-").str[1].tolist() == ["interpreter", *streams]
 
 
 def test_one_run_tells_memory_from_caches(found):
