@@ -6,7 +6,7 @@ import pandas as pd
 from cmlib.anomaly.speed import FASTER, NO_CHANGE, SLOWER
 
 MAY_BE_SLOWER, SAME = "may be slower", "same"
-# Of the estimated cycles, which are a model: 200 pairs of equal programs, on two sizes of caches, came to 0.003 %, and
+# Of the estimated cycles, which are a model: 200 pairs of equal programs, on two sizes of caches, came to 0.001 %, and
 # one whose tables lie at other addresses to 3 %.
 LEAST_ESTIMATE = 0.05
 
