@@ -89,7 +89,7 @@ class Results:
         self._record["origin"] = plain(origin)
 
     def figure(self, figure, name, caption, *, on_page=True):
-        """Keep a matplotlib figure as PNG and SVG, and show it, in reports only if `on_page`, with its caption below."""
+        """Keep a matplotlib figure as PNG and SVG, and show it, in reports if `on_page`, with its caption below."""
         caption += self._origin
         png, drawn = self._draft / f"{name}.png", _bounds(figure)
         figure.savefig(png, dpi=_DPI, bbox_inches=drawn)
@@ -101,7 +101,7 @@ class Results:
         return _paragraph(caption)
 
     def table(self, frame, name, caption, *, rows=40, decimals=2, on_page=True):
-        """Keep a frame as CSV and Parquet, and show its first `rows` rows with its caption above; `on_page` as before."""
+        """Keep a frame as CSV and Parquet, and show its first `rows` rows, in reports if `on_page`."""
         caption += self._origin
         frame.to_csv(self._draft / f"{name}.csv", index=_has_named_index(frame))
         frame.to_parquet(self._draft / f"{name}.parquet")

@@ -80,7 +80,8 @@ def test_its_page_is_short_fits_a_phone_and_keeps_its_pictures_places(imported, 
         page.evaluate("() => document.querySelectorAll('details').forEach(each => each.open = true)")
         assert page.evaluate("() => document.documentElement.scrollWidth") == width
         sizes = page.evaluate(
-            """() => [...document.images].map(i => [i.getAttribute('width'), i.clientWidth, i.getAttribute('height'), innerWidth])"""
+            "() => [...document.images].map(i => [i.getAttribute('width'), i.clientWidth, "
+            "i.getAttribute('height'), innerWidth])"
         )
         assert len(sizes) > 5 and all(
             wide and high and 0 < shown < inner for wide, shown, high, inner in sizes
