@@ -107,7 +107,7 @@ def test_files_are_imported(folder):
 
 def test_a_diagnosis_says_what_it_lacks():
     done = typed(DIAGNOSE)
-    assert done.exit_code == 2 and "cmlib record-micro" in done.stderr
+    assert done.exit_code == 2 and "cmlib diagnose --simulate" in done.stderr
 
 
 @pytest.mark.needs("perf")

@@ -115,7 +115,8 @@ def profile(*phases):
         **{INSTRUCTIONS: 900.0, "sim.conditional_mispredictions": 10.0}
     )
     columns = ["label", "share", "functions", "class"]
-    return SimulatedProfile(counts, pd.DataFrame(phases, columns=columns), "")
+    none = pd.DataFrame()
+    return SimulatedProfile(counts, pd.DataFrame(phases, columns=columns), kinds=none, classes=none, about="")
 
 
 def test_what_to_try_is_about_phases_of_a_tenth_of_the_estimate_or_more():

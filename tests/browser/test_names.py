@@ -33,6 +33,7 @@ for place, event in enumerate(events):
 display(results.numbers())
 results.save()
 """
+PARAMETERS = 'profile = ""  # name\nprogram = ""  # name\ndatabase = ""  # URL\n'
 # What a name could have become: something that runs, or that leads elsewhere.
 _MADE = """() => [typeof went, document.querySelectorAll(
     'img[onerror], [href^="javascript:"], [src*="elsewhere"], body script:not([type])').length]"""
@@ -64,7 +65,7 @@ def test_names_stay_text(new_page, pages, pictures):
 
 def _add_notebooks(home):
     shutil.copy(places.notebooks_dir() / "01_collection.ipynb", home)
-    cells = [nbformat.v4.new_code_cell('profile = ""  # name', metadata={"tags": ["parameters"]})]
+    cells = [nbformat.v4.new_code_cell(PARAMETERS, metadata={"tags": ["parameters"]})]
     cells.append(nbformat.v4.new_code_cell(SOURCE))
     kernel = {"kernelspec": {"name": "python3", "language": "python", "display_name": "Python 3"}}
     nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=kernel), home / "02_names.ipynb")
