@@ -208,6 +208,6 @@ def test_both_reservation_stations_are_one_source_and_two_programs(micro_binarie
 
 def test_twins_are_timed_at_equal_work(micro_binaries):
     timed = compare_twins({"L2": [65536], "L3": [131072], "M": [262144]}, micro_binaries, seconds=0.005)
-    assert len(timed) == len(cases({"L2": [1], "L3": [1], "M": [1]}, trained=True)) / 2 + 18
+    assert len(timed) == len(cases({"L2": [1], "L3": [1], "M": [1]}, trained=True)) / 2 + 23
     npt.assert_allclose(timed["ratio"], timed["P"] / timed["N"])
     assert (timed[["P", "N", "operations"]] > 0).all(axis=None)

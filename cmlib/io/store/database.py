@@ -163,6 +163,8 @@ def _replacing_namespace(url):
             )
         connection.execute(sa.text(f"DROP SCHEMA IF EXISTS {draft} CASCADE"))
         connection.execute(sa.schema.CreateSchema(draft))
+        # pandas asks for tables by the search path, in which a user's own schema comes first.
+        connection.execute(sa.text(f"SET LOCAL search_path TO {draft}"))
         yield connection
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_SWAPPING)))
         connection.execute(sa.text(f"DROP SCHEMA IF EXISTS {_NAMESPACE} CASCADE"))
