@@ -181,11 +181,10 @@ ENDLESS = ["sh", "-c", "while :; do :; done; : 76.54321"]
 
 
 @pytest.mark.needs("perf")
-@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 @pytest.mark.parametrize("compress", [None, {}], ids=["samples", "lines"])
 def test_sampling_that_is_killed_leaves_nothing_running_and_what_it_leaves_is_removed(tmp_path, compress):
     group, how = ["task-clock", "page-faults"], {"period": 100_000, "compress": compress, "folder": tmp_path}
-    sampling = multiprocessing.get_context("fork").Process(
+    sampling = multiprocessing.get_context("spawn").Process(
         target=sample_streams.record_stream, args=("p", ENDLESS, group), kwargs=how
     )
     sampling.start()

@@ -91,19 +91,20 @@ def test_a_failure_is_not_kept():
     assert cached(("x",), Counted({"one": FRAME}))["one"] is FRAME
 
 
-def slow(folder):
+def slow(folder, together):
     def compute():
         (folder / f"computed-{os.getpid()}").touch()
         time.sleep(0.3)
         return {"one": FRAME}
 
+    together.wait()
     cached(("x",), compute)
 
 
-@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 def test_two_at_the_same_time_compute_it_once(tmp_path):
-    fork = multiprocessing.get_context("fork")
-    both = [fork.Process(target=slow, args=(tmp_path,)) for _ in range(2)]
+    spawn = multiprocessing.get_context("spawn")
+    together = spawn.Barrier(2)
+    both = [spawn.Process(target=slow, args=(tmp_path, together)) for _ in range(2)]
     for one in both:
         one.start()
     for one in both:

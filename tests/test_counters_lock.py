@@ -85,20 +85,18 @@ def test_the_host_s_lock_is_where_all_users_may_write(monkeypatch):
     assert str(folder) in {"/run/lock", "/dev/shm", "/tmp"} and folder.stat().st_mode & 0o002
 
 
-@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user: run the tests as root")
 def test_other_users_wait_for_the_same_lock(locks):
     with machine.counters_lock("root's"):
         pass
     assert (locks / "cmlib-counters").stat().st_mode & 0o777 == 0o666
-    child = os.fork()
-    if not child:
-        os.setuid(65534)
-        with machine.counters_lock("nobody's"):
-            wait_until(lambda: (locks / "end").exists(), 20)
-        os._exit(0)
-    assert wait_until(lambda: b"nobody" in (locks / "cmlib-counters").read_bytes(), 20)
-    with pytest.raises(machine.CountersBusy, match="nobody's"), machine.counters_lock("root's"):
-        pass
-    (locks / "end").touch()
-    assert os.waitpid(child, 0)[1] == 0
+    held = (
+        "import os, sys; from cmlib.collect.machine.lock import counters_lock\n"
+        "os.setuid(65534)\n"
+        'with counters_lock("nobody\'s"): sys.stdin.read()'
+    )
+    with subprocess.Popen([sys.executable, "-c", held], stdin=subprocess.PIPE) as child:
+        assert wait_until(lambda: b"nobody" in (locks / "cmlib-counters").read_bytes(), 20)
+        with pytest.raises(machine.CountersBusy, match="nobody's"), machine.counters_lock("root's"):
+            pass
+    assert child.returncode == 0

@@ -205,15 +205,14 @@ def test_an_interval_out_of_range_is_not_imported(tmp_path, interval_ms):
     assert runs(tmp_path, "app") == {}
 
 
-@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 def test_imports_at_the_same_time_take_different_names(tmp_path):
     raw = archive.read_raw(ROOT / "data/recordings/gcc", "ocoe-p0-00")
     files = [tmp_path / f"{number}.csv" for number in range(4)]
     for number, file in enumerate(files):
         file.write_bytes(raw + b"#" * number + b"\n")
-    fork = multiprocessing.get_context("fork")
+    spawn = multiprocessing.get_context("spawn")
     all_of_them = [
-        fork.Process(target=record.import_files, args=("app", [file]), kwargs={"folder": tmp_path / "all"})
+        spawn.Process(target=record.import_files, args=("app", [file]), kwargs={"folder": tmp_path / "all"})
         for file in files
     ]
     for one in all_of_them:

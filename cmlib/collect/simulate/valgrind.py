@@ -57,8 +57,8 @@ def machine_caches(root="/"):
 
 
 def _chosen(given, root):
-    told = {name: _parse(name, text) for name, text in given.items() if text}
-    return {name: shape for name, shape in machine_caches(root).items() if _can_be_simulated(*shape)} | told
+    own = {name: shape for name, shape in machine_caches(root).items() if _can_be_simulated(*shape)}
+    return own | {name: _parse(name, text) for name, text in given.items() if text}
 
 
 def _options(chosen, last, prefetch):
@@ -110,6 +110,8 @@ _PREFETCHED = re.compile(r"^Prefetch (?:Up|Down): +([0-9]+)$", re.MULTILINE)
 _TIMERANGE = re.compile(rb"^desc: Timerange: Basic block [0-9]+ - ([0-9]+)$", re.MULTILINE)
 _POLL_S = 0.2
 _PYTHON_LOOP = "_PyEval_EvalFrameDefault"
+# Where Python writes the names of its functions, and perf looks for them: in /tmp whatever TMPDIR says.
+_NAMES_FOR_PERF = "/tmp/perf-{pid}.map"
 _LINES_SHOWN = 10
 _ROOM = 1 << 16
 
@@ -130,8 +132,8 @@ def check_valgrind():
             "Valgrind is not installed, and a simulation needs it: on Debian, apt-get install valgrind; on Fedora, "
             "dnf install valgrind."
         )
-    said = subprocess.run(["valgrind", "--version"], capture_output=True, text=True).stdout
-    return said.strip().removeprefix("valgrind-")
+    version = subprocess.run(["valgrind", "--version"], capture_output=True, text=True).stdout
+    return version.strip().removeprefix("valgrind-")
 
 
 def simulate(command, folder, *, every_blocks=None, options=(), progress=None, python=False):
@@ -139,14 +141,14 @@ def simulate(command, folder, *, every_blocks=None, options=(), progress=None, p
     intervals = [] if every_blocks is None else [f"--dump-every-bb={every_blocks}"]
     verbose = ["-v"] if PREFETCHING in options else []  # with the number of lines prefetched
     options = [*_CALLGRIND, *verbose, *intervals, *options, f"--callgrind-out-file={_escaped(folder)}/%p.out"]
-    told = (lambda: progress(blocks_so_far(folder))) if progress else None
+    meanwhile = (lambda: progress(blocks_so_far(folder))) if progress else None
     options += [f"--separate-callers2={_PYTHON_LOOP}"] if python else []
-    said, seconds = _run(command, folder, options, told, {"PYTHONPERFSUPPORT": "1"} if python else {})
+    log, seconds = _run(command, folder, options, meanwhile, {"PYTHONPERFSUPPORT": "1"} if python else {})
     files = sorted(folder.glob("*.out"), key=lambda file: int(file.stem))
     raw = b"".join(_named(file) if python else file.read_bytes() for file in files)
     if not raw:
-        raise RecordError(f"Valgrind wrote no counts of `{shlex.join(command)}`. It said:\n{_last(said)}")
-    return Outcome(raw, seconds, sum(map(int, _PREFETCHED.findall(said))))
+        raise RecordError(f"Valgrind wrote no counts of `{shlex.join(command)}`. It said:\n{_last(log)}")
+    return Outcome(raw, seconds, sum(map(int, _PREFETCHED.findall(log))))
 
 
 def count_blocks(command, folder, *, limit_s):
@@ -158,12 +160,11 @@ def count_blocks(command, folder, *, limit_s):
             raise _TooLongError
 
     try:
-        said, seconds = _run(command, folder, _BARE, check)
+        log, seconds = _run(command, folder, _BARE, check)
     except _TooLongError:
         return None, limit_s
-    return sum(
-        int(n.replace(",", "")) for n in re.findall(r"scheduler: ([0-9,]+) event checks", said)
-    ), seconds
+    checks = re.findall(r"scheduler: ([0-9,]+) event checks", log)
+    return sum(int(n.replace(",", "")) for n in checks), seconds
 
 
 class _TooLongError(Exception):
@@ -172,7 +173,7 @@ class _TooLongError(Exception):
 
 def _named(file):
     """What Callgrind wrote of a process, with the names that Python 3.12 or later gave to code for perf."""
-    raw, names = file.read_bytes(), Path(f"/tmp/perf-{file.stem}.map")
+    raw, names = file.read_bytes(), Path(_NAMES_FOR_PERF.format(pid=file.stem))
     pattern = rb"%s'(?:2')?(?:0x0*([0-9a-f]+)')?\S*" % _PYTHON_LOOP.encode()
     found = {}
     if names.is_file():
@@ -182,7 +183,7 @@ def _named(file):
 
 
 def _run(command, folder, options, meanwhile, environment=()):
-    """What Valgrind said, and the elapsed time [s]."""
+    """Valgrind's log, and the elapsed time [s]."""
     check_valgrind()
     found = find_program(command)
     watched = ["valgrind", *options, *_FOR_ALL, f"--log-file={_escaped(folder)}/%p.log", "--", *found]
@@ -195,10 +196,10 @@ def _run(command, folder, options, meanwhile, environment=()):
         code = _wait(process, meanwhile)
     seconds = time.monotonic() - started
     _check_room(folder, code)
-    said = "".join(_text(file) for file in sorted(folder.glob("*.log")))
+    log = "".join(_text(file) for file in sorted(folder.glob("*.log")))
     if code:
-        raise RecordError(_failure(shlex.join(command), code, said, _text(errors)))
-    return said, seconds
+        raise RecordError(_failure(shlex.join(command), code, log, _text(errors)))
+    return log, seconds
 
 
 def _check_room(folder, code):
@@ -222,8 +223,8 @@ def _wait(process, meanwhile):
                 meanwhile()
 
 
-def _failure(command, code, said, program_stderr):
-    reasons = [line for line in [*program_stderr.splitlines(), *said.splitlines()] if _REFUSED.search(line)]
+def _failure(command, code, log, program_stderr):
+    reasons = [line for line in [*program_stderr.splitlines(), *log.splitlines()] if _REFUSED.search(line)]
     if reasons:
         return (
             f"Valgrind can't run `{command}`, which ended with {ending(code)}:\n{_last(chr(10).join(reasons))}\n"
