@@ -25,8 +25,7 @@ from cmlib.clean import (
     replace_outliers,
     zeros_without_turn,
 )
-from cmlib.clean.distribution import gaussian_statistic
-from cmlib.clean.families import fit
+from cmlib.clean.distribution import fit, gaussian_statistic
 from cmlib.synthetic import multiplexed_run, multiplexed_series
 from tests.naive import cleaning as naive
 

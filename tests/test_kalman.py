@@ -247,6 +247,6 @@ def test_sums_are_held_stretch_by_stretch(monkeypatch):
     variance = pd.DataFrame(rng.uniform(0, 1, (50, 4)), columns=list("abcd"))
     sums_between = [("a", ("b", "c")), ("d", ("a", "b"))]
     whole = hold_sums(counts, variance, sums_between)
-    monkeypatch.setattr("cmlib.clean.sums._AT_ONCE", 7)
+    monkeypatch.setattr("cmlib.clean.kalman._AT_ONCE", 7)
     npt.assert_allclose(hold_sums(counts, variance, sums_between), whole, rtol=1e-9, atol=1e-9)
     assert hold_sums(counts.iloc[:0], variance.iloc[:0], sums_between).empty

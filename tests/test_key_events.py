@@ -13,18 +13,16 @@ from sklearn import datasets
 from sklearn.model_selection import GroupKFold
 
 from cmlib.fingerprint.c45 import C45Classifier
-from cmlib.fingerprint.cfs import (
-    discretize,
-    gain_ratio,
-    mutual_information,
-    select_subset,
-    symmetric_uncertainty,
-)
 from cmlib.fingerprint.key_events import (
     accuracy_curve,
+    discretize,
     eliminate,
+    gain_ratio,
+    mutual_information,
     nested_accuracy_curve,
     select_key_events,
+    select_subset,
+    symmetric_uncertainty,
 )
 from tests.naive import fingerprint as naive
 

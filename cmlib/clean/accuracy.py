@@ -9,7 +9,7 @@ from scipy import stats
 
 from cmlib.clean import METHODS, clean_run, spread_late_readings
 from cmlib.clean.distance import dtw, folded_error
-from cmlib.clean.whole import whole_intervals
+from cmlib.clean.series import whole_intervals
 from cmlib.errors import UnfitRecordingError
 
 MEASURES = ("eq4_percent", "distance_ratio", "total_error_percent", "distribution_error")

@@ -5,8 +5,7 @@ import math
 import numba
 import numpy as np
 import pandas as pd
-
-from cmlib.clean.families import FAMILIES, fit
+from scipy import optimize
 
 # Critical value at 5 % with mean and deviation estimated (D'Agostino and Stephens 1986, Table 4.7, case 3).
 _CRITICAL = 0.752
@@ -90,3 +89,111 @@ def _kind(values):
     kind = "gaussian" if gaussian < _CRITICAL else "long-tail"
     best = min(statistics, key=statistics.get) if kind == "long-tail" else ""
     return (len(values), kind, best, gaussian, *statistics.values())
+
+
+FAMILIES = ("gumbel", "logistic", "gev")
+
+
+def fit(family, values):
+    """Fit a family to samples by maximum likelihood."""
+    centre, width = np.median(values), values.std()
+    x = (values - centre) / width
+    l1, l2, l3 = _l_moments(x)
+    if family == "logistic":
+        parameters, cdf = _climb(_logistic_cost, x, (l1, l2)), _logistic_cdf
+    else:
+        parameters, cdf = _climb(_gumbel_cost, x, _gumbel_start(l1, l2)), _gumbel_cdf
+    if family == "gev":
+        parameters, cdf = _climb(_gev_cost, x, _gev_start(l1, l2, l3), (*parameters, 1e-3)), _gev_cdf
+    return lambda samples: cdf((samples - centre) / width, *parameters)
+
+
+def _climb(cost, x, *starts):
+    tries = [
+        optimize.minimize(lambda p: cost(p, x), _possible(cost, x, start), method="Nelder-Mead")
+        for start in starts
+    ]
+    return min(tries, key=lambda result: result.fun).x
+
+
+def _possible(cost, x, start):
+    """Widen the scale, and draw a shape towards Gumbel's, until no sample is impossible."""
+    start = np.array(start)
+    while not np.isfinite(cost(start, x)):
+        start[1] *= 2
+        start[2:] /= 2
+    return start
+
+
+def _l_moments(x):
+    """First three L-moments of ordered samples (Hosking 1990)."""
+    n = len(x)
+    i = np.arange(n)
+    b0, b1 = x.mean(), (i * x).sum() / (n * (n - 1))
+    b2 = (i * (i - 1) * x).sum() / (n * (n - 1) * (n - 2))
+    return b0, 2 * b1 - b0, 6 * b2 - 6 * b1 + b0
+
+
+def _gumbel_start(l1, l2):
+    scale = l2 / math.log(2)
+    return l1 - np.euler_gamma * scale, scale
+
+
+def _gev_start(l1, l2, l3):
+    """Hosking's approximation; the shape has SciPy's sign: below 0 for a heavy upper tail."""
+    c = 2 / (3 + l3 / l2) - math.log(2) / math.log(3)
+    shape = np.clip(7.8590 * c + 2.9554 * c**2, -0.9, 0.9) or 1e-6
+    gamma = math.gamma(1 + shape)
+    scale = l2 * shape / ((1 - 2**-shape) * gamma)
+    return l1 - scale * (1 - gamma) / shape, scale, shape
+
+
+@numba.njit(cache=True)
+def _gumbel_cost(p, x):
+    if p[1] <= 0:
+        return np.inf
+    z = (x - p[0]) / p[1]
+    return len(x) * math.log(p[1]) + (z + np.exp(-z)).sum()
+
+
+@numba.njit(cache=True)
+def _logistic_cost(p, x):
+    if p[1] <= 0:
+        return np.inf
+    z = np.abs(x - p[0]) / p[1]
+    return len(x) * math.log(p[1]) + (z + 2 * np.log1p(np.exp(-z))).sum()
+
+
+@numba.njit(cache=True)
+def _gev_cost(p, x):
+    """Minus log likelihood; the shape stays below 1, where the likelihood has no bound."""
+    location, scale, shape = p
+    if scale <= 0 or shape >= 1:
+        return np.inf
+    total = len(x) * math.log(scale)
+    for value in x:
+        z = (value - location) / scale
+        if abs(shape) > 1e-8:
+            inside = 1 - shape * z
+            if inside <= 0:
+                return np.inf
+            z = -math.log(inside) / shape
+        total += (1 - shape) * z + math.exp(-z)
+    return total
+
+
+def _gumbel_cdf(x, location, scale):
+    with np.errstate(over="ignore"):
+        return np.exp(-np.exp(-(x - location) / scale))
+
+
+def _logistic_cdf(x, location, scale):
+    with np.errstate(over="ignore"):
+        return 1 / (1 + np.exp(-(x - location) / scale))
+
+
+def _gev_cdf(x, location, scale, shape):
+    if abs(shape) <= 1e-8:
+        return _gumbel_cdf(x, location, scale)
+    with np.errstate(over="ignore", divide="ignore"):
+        return np.exp(-(np.maximum(1 - shape * (x - location) / scale, 0) ** (1 / shape)))

@@ -3,9 +3,7 @@
 import numba
 import numpy as np
 
-from cmlib.clean.interpolation import interpolate
-from cmlib.clean.late import spread_late_readings
-from cmlib.clean.sums import hold_sums
+from cmlib.clean.missing import interpolate
 
 _IMPOSSIBLE = 1000.0
 # Fewer samples tell no level; more than a few intervals without any, and rotations are slower than intervals.
@@ -215,3 +213,77 @@ def _predict(logs, own, others):
         counts = np.expm1(np.minimum(fitted[:, best], target.max() + 1))
         predicted[event] = np.maximum(counts, 1e-3 * np.expm1(target).mean())
     return predicted
+
+
+# Intervals taken together: each takes as much memory as there are sums times events.
+_AT_ONCE = 1024
+
+
+def hold_sums(counts, variance, sums):
+    """Move estimates as little as their certainty allows until known sums hold."""
+    present = [(whole, parts) for whole, parts in sums if {whole, *parts} <= set(counts.columns)]
+    if not present:
+        return counts.copy()
+    signs = np.zeros((len(present), counts.shape[1]))
+    for row, (whole, parts) in zip(signs, present, strict=True):
+        row[counts.columns.get_loc(whole)] = 1
+        row[[counts.columns.get_loc(part) for part in parts]] = -1
+    members = signs.any(axis=0)
+    held = counts.copy()
+    estimates, variances = counts.loc[:, members].to_numpy(), variance.loc[:, members].to_numpy()
+    held.loc[:, members] = np.vstack(
+        [
+            _project(
+                estimates[first : first + _AT_ONCE], variances[first : first + _AT_ONCE], signs[:, members]
+            )
+            for first in range(0, max(len(counts), 1), _AT_ONCE)
+        ]
+    )
+    return held
+
+
+def _project(estimates, variance, signs):
+    """Close the sums' gaps; what would fall below zero is held there, and the rest moves instead."""
+    variance = variance.copy()
+    for _ in range(estimates.shape[1]):
+        estimates = estimates - _corrections(estimates, variance, signs)
+        below = estimates < 0
+        if not below.any():
+            break
+        estimates[below] = variance[below] = 0
+    return estimates
+
+
+def _corrections(estimates, variance, signs):
+    """Least corrections, in units of standard deviations, that close every gap: intervals apart."""
+    spread = np.sqrt(np.einsum("se,te->ts", signs**2, variance))
+    scaled = signs / np.where(spread > 0, spread, np.inf)[:, :, None]
+    gaps = np.einsum("tse,te->ts", scaled, estimates)
+    overlap = np.einsum("tse,te,tue->tsu", scaled, variance, scaled)
+    shares = np.einsum("tsu,tu->ts", np.linalg.pinv(overlap, rcond=1e-9, hermitian=True), gaps)
+    return variance * np.einsum("tse,ts->te", scaled, shares)
+
+
+def spread_late_readings(counts, running, *, by=None):
+    """Divide a late reading among the intervals it covers."""
+    spread = counts.to_numpy(dtype=np.float64, copy=True)
+    late = np.isnan(spread) & (running.to_numpy() > 0)
+    weights = np.ones(len(spread)) if by is None else np.asarray(by, dtype=np.float64)
+    for event in np.flatnonzero(late.any(axis=0)):
+        for first, arrival in _stretches(late[:, event]):
+            if arrival < len(spread) and np.isfinite(spread[arrival, event]):
+                share = _shares(weights[first : arrival + 1])
+                spread[first : arrival + 1, event] = spread[arrival, event] * share
+    return counts.__class__(spread, index=counts.index, columns=counts.columns)
+
+
+def _stretches(late):
+    """First interval of each stretch of late ones, and the interval after it."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], late, [False]])))
+    return edges.reshape(-1, 2)
+
+
+def _shares(weights):
+    if not (np.isfinite(weights).all() and weights.sum() > 0):
+        weights = np.ones(len(weights))
+    return weights / weights.sum()

@@ -11,20 +11,3 @@ from cmlib.compress.evaluation import (
 )
 from cmlib.compress.lines import compress, intervals, line_ends, of_event, reconstruct
 from cmlib.compress.online import Line, OnlineRegression
-
-__all__ = [
-    "BoundedRegression",
-    "Line",
-    "OnlineRegression",
-    "at_equal_size",
-    "bottom_up",
-    "compress",
-    "error_curves",
-    "fit_quality",
-    "intervals",
-    "line_ends",
-    "of_event",
-    "reconstruct",
-    "swinging_door",
-    "zstd_samples",
-]

@@ -11,6 +11,7 @@ from cmlib.errors import NothingRecordedError
 from cmlib.experiments.data import cleaned_runs, interval_runs, refuse_simulated
 from cmlib.experiments.event_tables import table_name
 from cmlib.io import events, store
+from cmlib.topdown.account import PINNED
 from cmlib.topdown.answers import perf_line
 
 MERGINGS = {"as counted": False, "adjusted to IPC": True}
@@ -31,7 +32,7 @@ class ProgramAccount:
 
     @property
     def closes(self):
-        """Closure as :func:`cmlib.topdown.closure` gives it; None where the account proves nothing."""
+        """Closure as :func:`cmlib.topdown.account` gives it; None where the account proves nothing."""
         level_1 = {part.name for part in self.account.table.parts()}
         if not self.account.table.closes or level_1 & self.account.missing.keys():
             return None
@@ -59,7 +60,7 @@ def needed_events(url, program):
     """Events that tell where the cycles of a program go: of its processor's table; none without such a table."""
     name = table_name(url, program)
     events_of = topdown.read_table(name).events() if name in topdown.tables() else []
-    return [event for event in events_of if event not in topdown.merging.PINNED]
+    return [event for event in events_of if event not in PINNED]
 
 
 def say_recording(url, program):
@@ -97,9 +98,7 @@ def record_command(meta, needed, table=""):
     if not meta.get("imported"):
         return f"Record them: `cmlib record {meta['program']} --events {','.join(needed)} -- COMMAND`"
     known = events.table(table if table in events.known_tables() else "generic")
-    spelled = [
-        events.encode(event, known, meta["modifier"] or "") for event in (*topdown.merging.PINNED, *needed)
-    ]
+    spelled = [events.encode(event, known, meta["modifier"] or "") for event in (*PINNED, *needed)]
     line = perf_line(spelled, meta["interval_ms"])
     return f"Record them: ``{line} -o next.csv -- COMMAND && cmlib import {meta['program']} next.csv``"
 
@@ -112,7 +111,7 @@ class _Recorded:
         self._table, self._sums = _table_of(url, program), _sums_of(url, program)
         self._meta = store.load(url, interval_runs(url, [program])["run_id"].iloc[0]).meta
         parts = (event for whole, parts in self._sums for event in (whole, *parts))
-        self._wanted = {*self._table.events(), *parts, *topdown.merging.PINNED}
+        self._wanted = {*self._table.events(), *parts, *PINNED}
 
     def account(self, method, adjust):
         steps = self._steps(method)

@@ -3,7 +3,7 @@
 from cmlib import topdown
 from cmlib.experiments.topdown import AT_WORK, BOUND, record_command, say_recording
 from cmlib.fingerprint.diagnosis import advice as remedy
-from cmlib.topdown.formulas import names_in
+from cmlib.topdown.tables import names_in
 
 _SHOWN = 0.03  # share of the slots below which a part is not named
 _LITTLE = 0.75  # share of the slots from which on, where so many retired, little is lost

@@ -9,15 +9,3 @@ from cmlib.explore.panel import Panel
 from cmlib.explore.ranking import ranking
 from cmlib.explore.topdown import topdown
 from cmlib.explore.tuning import tuning
-
-__all__ = [
-    "Panel",
-    "anomaly",
-    "cleaning",
-    "compression",
-    "fingerprint",
-    "interactions",
-    "ranking",
-    "topdown",
-    "tuning",
-]

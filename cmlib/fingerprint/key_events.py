@@ -2,17 +2,9 @@
 
 import numpy as np
 import pandas as pd
+from numba import njit
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, cross_val_predict
-
-from cmlib.fingerprint.cfs import (
-    TIE_DIGITS,
-    discretize,
-    gain_ratio,
-    mutual_information,
-    select_subset,
-    symmetric_uncertainty,
-)
 
 
 def select_key_events(X, y, n=40):
@@ -150,3 +142,190 @@ def _score(estimator, X, y, folds):
         right = int((predicted == y[test]).sum())
         correct, incorrect = correct + right, incorrect + len(test) - right
     return {"accuracy": 100 * correct / (correct + incorrect), "correct": correct, "incorrect": incorrect}
+
+
+def discretize(X, codes, n_classes):
+    """Replace every value by the number of its interval.
+
+    A column is cut in two where the classes' entropy falls most, again and again, as long as the
+    gain pays for the description of the cut (Fayyad & Irani 1993). A cut is described by its place
+    among the gaps between distinct values. A column that no cut pays for is one interval.
+
+    Parameters
+    ----------
+    X : ndarray of float64, shape (n_samples, n_features)
+    codes : ndarray of int64, shape (n_samples,)
+        Classes, 0 to n_classes - 1.
+    n_classes : int
+
+    Returns
+    -------
+    ndarray of int64, shape (n_samples, n_features)
+    """
+    intervals = np.empty(X.shape, np.int64)
+    for feature in range(X.shape[1]):
+        values = np.ascontiguousarray(X[:, feature])
+        order = np.argsort(values, kind="stable")
+        cuts = _cut_points(values[order], codes[order], n_classes)
+        intervals[:, feature] = np.searchsorted(np.sort(cuts), values, side="left")
+    return intervals
+
+
+@njit(cache=True)
+def _cut_points(values, codes, n_classes):
+    cuts = []
+    pending = [(0, len(values))]
+    while len(pending) > 0:
+        first, end = pending.pop()
+        cut = _best_cut(values[first:end], codes[first:end], n_classes)
+        if cut >= 0:
+            middle = first + cut
+            cuts.append((values[middle] + values[middle + 1]) / 2)
+            pending.append((first, middle + 1))
+            pending.append((middle + 1, end))
+    return np.array([cuts[i] for i in range(len(cuts))], dtype=np.float64)
+
+
+@njit(cache=True)
+def _best_cut(values, codes, n_classes):
+    """Return the last sample below the cut, or -1 where no cut pays."""
+    n = len(values)
+    left = np.zeros(n_classes, np.int64)
+    right = np.zeros(n_classes, np.int64)
+    for code in codes:
+        right[code] += 1
+    total = right.copy()
+    before = _entropy(total)
+    best, cut, n_gaps = before, -1, 0
+    for i in range(n - 1):
+        left[codes[i]] += 1
+        right[codes[i]] -= 1
+        if values[i] < values[i + 1]:
+            n_gaps += 1
+            after = ((i + 1) * _entropy(left) + (n - i - 1) * _entropy(right)) / n
+            if after < best:
+                best, cut = after, i
+                best_left, best_right = left.copy(), right.copy()
+    if cut < 0:
+        return -1
+    n_total, n_left, n_right = (total > 0).sum(), (best_left > 0).sum(), (best_right > 0).sum()
+    description = np.log2(3.0**n_total - 2) - (
+        n_total * before - n_left * _entropy(best_left) - n_right * _entropy(best_right)
+    )
+    return cut if before - best > (np.log2(n_gaps) + description) / n else -1
+
+
+@njit(cache=True)
+def _entropy(counts):
+    n = counts.sum()
+    entropy = 0.0
+    for count in counts:
+        if count > 0:
+            entropy -= count / n * np.log2(count / n)
+    return entropy
+
+
+TIE_DIGITS = 12  # measures that agree to so many digits tie, and the order of the attributes decides
+_IMPROVEMENT = 1e-5
+
+
+def gain_ratio(information):
+    """Gain ratio of every attribute about the class, from `mutual_information`."""
+    entropies = np.diag(information)[:-1]
+    return np.divide(information[-1, :-1], entropies, out=np.zeros(len(entropies)), where=entropies > 0)
+
+
+def symmetric_uncertainty(information):
+    """Twice the shared information over the sum of both entropies, from `mutual_information`."""
+    entropies = np.diag(information)
+    sums = entropies[:, None] + entropies
+    return np.divide(2 * information, sums, out=np.zeros_like(information), where=sums > 0)
+
+
+def mutual_information(intervals, codes):
+    """Information shared by every two of the discrete attributes and the class [bits]."""
+    columns = np.ascontiguousarray(np.c_[intervals, codes].T.astype(np.int32))
+    return _mutual_information(columns, columns.max(axis=1) + 1)
+
+
+def select_subset(with_class, between, *, max_stale=5):
+    """Search, best first, for the subset of attributes of highest CFS merit.
+
+    The merit of k attributes is k·r_cf / sqrt(k + k(k-1)·r_ff), with r_cf their mean correlation with
+    the class and r_ff among themselves (Hall 2000, Eq. 1). The search starts from no attribute, adds
+    one at a time to the best subset not yet expanded, and ends after `max_stale` expansions in a row
+    that found nothing better.
+
+    Parameters
+    ----------
+    with_class : ndarray of float64, shape (n_features,)
+        Correlation of each attribute with the class.
+    between : ndarray of float64, shape (n_features, n_features)
+        Correlations among the attributes.
+    max_stale : int, default 5
+
+    Returns
+    -------
+    list of int
+        The subset, in the order in which its attributes were added.
+    """
+    best, best_merit, stale = (), 0.0, 0
+    frontier, seen = [(0.0, ())], {frozenset()}
+    while frontier and stale < max_stale:
+        subset = frontier.pop(0)[1]
+        frontier += _additions(subset, with_class, between, seen, max_stale)
+        frontier = sorted(frontier, key=lambda entry: -entry[0])[:max_stale]
+        seen |= {frozenset(subset) for _, subset in frontier}
+        stale += 1
+        if frontier and frontier[0][0] > best_merit + _IMPROVEMENT:
+            best_merit, best = frontier[0]
+            stale = 0
+    return list(best)
+
+
+def _additions(subset, with_class, between, seen, n):
+    """Return merit and attributes of the n best one-attribute additions that were not seen yet."""
+    merits = _merits_of_additions(subset, with_class, between)
+    additions = []
+    for attribute in np.argsort(-merits, kind="stable")[: len(merits) - len(subset)]:
+        addition = (*subset, int(attribute))
+        if frozenset(addition) not in seen:
+            additions.append((merits[attribute], addition))
+        if len(additions) == n:
+            break
+    return additions
+
+
+def _merits_of_additions(subset, with_class, between):
+    """Return the merit of the subset with each further attribute; -inf for those it has."""
+    chosen = list(subset)
+    to_class = with_class[chosen].sum() + with_class
+    among = between[np.ix_(chosen, chosen)]
+    pairs = among.sum() - np.trace(among) + 2 * between[chosen].sum(axis=0)
+    merits = np.round(to_class / np.sqrt(len(chosen) + 1 + pairs), TIE_DIGITS)
+    merits[chosen] = -np.inf
+    return merits
+
+
+@njit(cache=True)
+def _mutual_information(columns, n_values):
+    n_columns, n = columns.shape
+    information = np.empty((n_columns, n_columns))
+    for a in range(n_columns):
+        for b in range(a + 1):
+            joint = np.zeros((n_values[a], n_values[b]), np.int64)
+            for i in range(n):
+                joint[columns[a, i], columns[b, i]] += 1
+            information[a, b] = information[b, a] = _shared(joint, n)
+    return information
+
+
+@njit(cache=True)
+def _shared(joint, n):
+    rows, columns = joint.sum(axis=1), joint.sum(axis=0)
+    shared = 0.0
+    for i in range(len(rows)):
+        for j in range(len(columns)):
+            if joint[i, j] > 0:
+                shared += joint[i, j] / n * np.log2(joint[i, j] * n / (rows[i] * columns[j]))
+    return max(shared, 0.0)

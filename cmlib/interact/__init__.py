@@ -2,12 +2,3 @@
 
 from cmlib.interact.dependence import Surface, pair_surface, partial_dependence, partial_dependences
 from cmlib.interact.pairs import involved_share, rank_pairs
-
-__all__ = [
-    "Surface",
-    "involved_share",
-    "pair_surface",
-    "partial_dependence",
-    "partial_dependences",
-    "rank_pairs",
-]

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from cmlib.clean.whole import whole_intervals
+from cmlib.clean.series import whole_intervals
 from cmlib.io.archive.runs import VALGRIND, are_totals, knows_shares, source_of
 from cmlib.io.callgrind import INSTRUCTIONS_PER_SECOND
 from cmlib.io.events import second_readings

@@ -124,3 +124,52 @@ def against_measured(frames, *, label, columns=2, named=0):
             text.set_in_layout(False)
         ax.set(title=name, xlabel=f"measured: {label}", ylabel="predicted")
     return figure, axes
+
+
+@styled
+def run_times(frame, *, ylabel):
+    """Every run's time as a point, in the order they are stored, a colour a program."""
+    figure, axes = blank(2.9)
+    ax = axes[0, 0]
+    programs = list(dict.fromkeys(frame["program"]))
+    for name, colour in zip(programs, palette(len(programs)), strict=True):
+        seconds = frame.loc[frame["program"] == name, "seconds"].to_numpy()
+        ax.plot(range(1, len(seconds) + 1), seconds, "o-", color=colour, ms=3.5, lw=0.9, label=name)
+    ax.set(xlabel="run", ylabel=ylabel, ylim=(0, None))
+    ax.legend(loc="upper left", bbox_to_anchor=(1, 1))
+    return figure, ax
+
+
+@styled
+def matrices(frames, *, label):
+    """Matrices as pictures beside each other; exact zeros are left white."""
+    figure, axes = blank(3.8, columns=len(frames))
+    shades = sns.color_palette("crest", as_cmap=True).with_extremes(under="white")
+    for ax, (title, frame) in zip(axes[0], frames.items(), strict=True):
+        picture = ax.imshow(
+            frame.to_numpy(), aspect="auto", cmap=shades, vmin=1e-12, vmax=1, interpolation="nearest"
+        )
+        ax.set(title=title, xlabel="event", ylabel="row")
+        ax.grid(False)
+    figure.colorbar(picture, ax=list(axes[0]), label=label)
+    return figure, axes[0]
+
+
+@styled
+def readings(judged, *, perfect):
+    """What each way of cleaning leaves of the disagreement of two readings, a row a reading."""
+    labels, methods = list(dict.fromkeys(judged["label"])), list(dict.fromkeys(judged["method"]))
+    figure, axes = blank(1.3 + 0.24 * len(labels))
+    ax = axes[0, 0]
+    ax.axvline(100, color="#555555", lw=0.9, label="as printed")
+    ax.axvline(perfect, color="#555555", lw=0.9, ls=":", label="perfect")
+    markers = "osD^vP"
+    for number, (method, colour) in enumerate(zip(methods, palette(len(methods)), strict=True)):
+        own = judged[judged["method"] == method]
+        places = [labels.index(label) for label in own["label"]]
+        ax.plot(own["left"], places, markers[number % len(markers)], color=colour, ms=5, label=method)
+    ax.set(xlabel="left of the disagreement of two readings [%]", ylim=(len(labels) - 0.5, -0.5))
+    ax.set_yticks(range(len(labels)), labels)
+    ax.grid(axis="x", color="#e3e5e8")
+    figure.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=5)
+    return figure, ax

@@ -11,22 +11,3 @@ from cmlib.rank.refinement import (
     relative_error,
 )
 from cmlib.rank.stability import draw_importances, importance_spread, rank_agreement, smi_test
-
-__all__ = [
-    "STACKED",
-    "Boosting",
-    "Refinement",
-    "blocks",
-    "draw_importances",
-    "error_of_mean",
-    "importance_spread",
-    "influence",
-    "predict_held_out",
-    "random_share_errors",
-    "rank_agreement",
-    "read_trees",
-    "refine",
-    "regressor",
-    "relative_error",
-    "smi_test",
-]

@@ -10,7 +10,7 @@ from cmlib.experiments.fingerprint import HEALTHY
 from cmlib.fingerprint.phases import contributions
 from cmlib.io.events import simulated_events
 from cmlib.plot.fingerprint import phase_timeline
-from cmlib.plot.simulated import simulated_phases
+from cmlib.plot.series import simulated_phases
 
 SIMULATED = (
     "Simulated by Valgrind, not measured: instructions, loads, stores and branches are exact, misses and "

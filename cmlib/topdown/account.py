@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from cmlib.topdown.formulas import evaluate, names_in
-from cmlib.topdown.tables import TopdownTable
+from cmlib.topdown.tables import TopdownTable, evaluate, names_in
 
 
 @dataclass(frozen=True)
@@ -96,3 +95,73 @@ def _first(formulas, values):
         if all(name in values for name in names_in(formula)):
             return evaluate(formula, values), formula
     return None, ""
+
+
+def closure(account):
+    """Sum the categories of level 1 in every step."""
+    missing = [part.name for part in account.table.parts() if part.name in account.missing]
+    if not account.table.closes or missing:
+        why = f"{', '.join(missing)} was not counted" if missing else "one category is what the others leave"
+        raise ValueError(f"the account by {account.table.name} proves nothing: {why}.")
+    total = account.level().sum(axis=1)
+    squares = (total - 1) ** 2
+    return pd.Series(
+        {
+            "mean": total.mean(),
+            "rms": float(np.sqrt(squares.mean())),
+            "lowest": total.min(),
+            "highest": total.max(),
+            "worst": squares.max() / squares.sum() if squares.any() else 0.0,
+        }
+    )
+
+
+def tested_events(account):
+    """Which events of level 1 its sum depends on: True, or False where they cancel, so that no error shows."""
+    formulas = [account.formulas[part.name] for part in account.table.parts()]
+    names = dict.fromkeys(name for formula in formulas for name in names_in(formula))
+    values = dict.fromkeys(names, 1.0)
+    doubled = {name: values | {name: 2.0} for name in names if name not in ("cycles", "slots")}
+    total, *others = (
+        sum(evaluate(formula, given) for formula in formulas) for given in (values, *doubled.values())
+    )
+    return {name: other != total for name, other in zip(doubled, others, strict=True)}
+
+
+def doubtful_category(account):
+    """The category of level 1 that is likely wrong: the one that moves most with what is missing from one."""
+    level = account.level()
+    tested = {name for name, shows in tested_events(account).items() if shows}
+    shown = [name for name in level if tested & set(names_in(account.formulas[name]))]
+    level = level[shown].loc[:, level[shown].std() > 0]
+    correlations = level.corrwith(level.sum(axis=1) - 1).abs()
+    return correlations.idxmax() if correlations.max() >= 0.3 else ""
+
+
+PINNED = ("instructions", "cycles")
+
+
+def merge_steps(steps, *, adjust=True):
+    """Merge the steps of several runs of one program into rates per cycle."""
+    if not steps or len({len(step) for step in steps}) != 1:
+        raise ValueError(
+            f"runs of {[len(step) for step in steps]} steps can't be merged; cut all into the same number."
+        )
+    index = steps[0].index
+    ipcs = np.array([step["instructions"] / step["cycles"] for step in steps])
+    reference, rates = ipcs.mean(axis=0), {}
+    for step, ipc in zip(steps, ipcs, strict=True):
+        for event in step.columns.difference(PINNED, sort=False):
+            rate = (step[event] / step["cycles"]).to_numpy()
+            rates.setdefault(event, []).append(_moved(rate, ipc, reference) if adjust else rate)
+    merged = {event: np.mean(several, axis=0) for event, several in rates.items()}
+    return pd.DataFrame(merged, index=index), pd.Series(reference, index=index, name="ipc")
+
+
+def _moved(rate, ipc, reference):
+    """A run's rate as it would be at the reference IPC; never below zero."""
+    spread = ipc - ipc.mean()
+    if not spread.any():
+        return rate
+    slope = (spread @ (rate - rate.mean())) / (spread @ spread)
+    return np.maximum(rate + slope * (reference - ipc), 0.0)

@@ -9,7 +9,7 @@ import pandas as pd
 import yaml
 
 from cmlib import places
-from cmlib.topdown.formulas import evaluate
+from cmlib.topdown.tables import evaluate
 
 UNKNOWN = "unknown"
 

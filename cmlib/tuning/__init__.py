@@ -13,19 +13,3 @@ from cmlib.tuning.runs import (
     rank_directly,
     variation,
 )
-
-__all__ = [
-    "FEW_ROWS",
-    "Experiment",
-    "Runs",
-    "couple",
-    "found_first",
-    "important_events",
-    "judge_events",
-    "learning_curve",
-    "moves",
-    "rank_by_effect",
-    "rank_by_pairs",
-    "rank_directly",
-    "variation",
-]
