@@ -71,6 +71,32 @@ def test_every_processor_s_events_are_its_own(processor):
         assert name in known or not known and name not in listed - known or processor.startswith("intel")
 
 
+def test_what_is_tried_first_is_the_part_that_surely_loses_most(answer):
+    (advised,) = answer["account"]["advice"]
+    shares = {row["name"]: row for row in answer["account"]["categories"]}
+    assert advised["category"] == "front-end latency" and shares["front-end latency"]["parent"] == "front end"
+    assert advised["at_most"] == shares["front-end latency"]["high"]
+    assert "instruction-cache" in advised["text"] and f"{advised['at_most']:.0f} %" in advised["text"]
+
+
+def test_each_category_that_may_limit_a_program_has_its_advice():
+    account = summarize("x", [made(instructions=1.0)])["account"]
+    assert account["how"] == "open" and [one["category"] for one in account["advice"]] == account["limits"]
+    (little,) = summarize("x", [made(instructions=6.0, ex_ret_ops=7.0)], processor="amd_zen5")["account"][
+        "advice"
+    ]
+    assert little["category"] == "retired" and little["at_most"] is None
+
+
+def test_a_fall_of_the_clock_is_told_in_a_sentence():
+    counts, running = made(300, instructions=1.0, **{"task-clock": 1000 / 3e9})
+    slow = (counts.index > 100) & (counts.index <= 130)
+    counts.loc[slow, ["cycles", "instructions"]] *= 2 / 3
+    told = summarize("x", [(counts, running)])["phases_text"]
+    assert told.startswith("From 100 to 130 s") and "-33 % (3 to 2)" in told and "governor" in told
+    assert summarize("x", [made(300, instructions=1.0)])["phases_text"] == ""
+
+
 def test_without_cycles_nothing_limits_it():
     counts, running = made(instructions=1.0, **{"page-faults": 1e-7})
     told = summarize("x", [(counts.drop(columns="cycles"), running.drop(columns="cycles"))])

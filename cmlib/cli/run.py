@@ -1,11 +1,14 @@
 """`cmlib run`."""
 
+import json
 import logging
 
 import click
 
 from cmlib.cli.stored import profile_names
 from cmlib.passwords import hide
+
+_LONGEST = 400  # characters of a line about the result
 
 
 @click.command(epilog="Example: cmlib run paper 02_cleaning 03_ranking -p program=gcc")
@@ -29,7 +32,23 @@ def run(profile, notebooks, given, jobs, as_json):
     # Of a cell that is interrupted it would tell with a traceback, when everything has been said.
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)
     page = run_profile(profile, notebooks, parameters)
-    click.echo((page.parent / ANSWERS).read_text(encoding="utf-8") if as_json else page, nl=not as_json)
+    answers = (page.parent / ANSWERS).read_text(encoding="utf-8")
+    for line in () if as_json else _result(json.loads(answers)["programs"]):
+        click.echo(line, err=True)
+    click.echo(answers if as_json else page, nl=not as_json)
+
+
+def _result(programs):
+    """What the first page says of the one program that it is about, in three lines at most."""
+    for name, found in programs.items() if len(programs) == 1 else ():
+        texts = {
+            name: found["limits"] or found["varies"],
+            "What to try": found["advice"],
+            "To know more": next(iter(found["missing"]), ""),
+        }
+        for label, text in texts.items():
+            if text:
+                yield f"{label}: {text if len(text) <= _LONGEST else text[:_LONGEST] + '… (in full on the page)'}"
 
 
 def _parameter(text):

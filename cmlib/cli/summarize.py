@@ -115,6 +115,8 @@ def _text(answer):
     ]
     if answer["phases"]:
         lines += ["", *_phases(answer["phases"])]
+    if answer["phases_text"]:
+        lines += ["", f"  {answer['phases_text']}."]
     if account := answer["account"]:
         lines += ["", "  " + account["text"].replace("**", ""), "", *_bars(account["categories"])]
         if account["doubtful"]:
@@ -122,6 +124,7 @@ def _text(answer):
         if account["contradiction"]:
             lines += [f"  The counts contradict each other by {account['contradiction']:.0f} % of the slots."]
         lines += ["", *(f"  {text}." for text in answer["misses_text"])] if answer["misses"] else []
+        lines += ["", *(f"  To try: {advised['text']}." for advised in account["advice"])]
         if account["decide"]:
             lines += ["", f"  To decide it: {account['decide']}"]
         elif account["how"] == "open" and answer["processor"] in (None, "intel"):

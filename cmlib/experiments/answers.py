@@ -28,8 +28,7 @@ def answer(name, own):
     first = own[0]
     names = {event for counts, _ in runs for event in counts}
     processor = events.processor_of(first.machine) or events.processor_by_names(names)
-    modifier, interval = first.meta.get("modifier") or "", first.meta["interval_ms"]
-    how = {"modifier": modifier, "interval_ms": interval, "whole_runs": first.holds_totals}
+    how = {"modifier": first.meta.get("modifier") or "", "whole_runs": first.holds_totals}
     return topdown.summarize(name, runs, processor=processor, **how)
 
 
@@ -53,6 +52,7 @@ def say_answer(answered):
     return {
         "limits": account["text"].rstrip("."),
         "sure": _HOW[account["how"]].format(widest, known=known) + doubt + unused,
+        "advice": "; ".join(advised["text"] for advised in account["advice"]),
         "lacking": lacking,
     }
 

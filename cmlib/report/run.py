@@ -197,7 +197,7 @@ def _run(jobs, folder, n, *, may_lack):
             remove_note(folder, name)
         raise NothingRecordedError(next(iter(left_out.values())))
     if left_out:
-        print(_told(left_out), file=sys.stderr)
+        print(f"left out: {', '.join(left_out)}; the page says why", file=sys.stderr)
     if failed:
         raise NotebookError("\n".join(failed))
     return folder / "index.html"
@@ -223,11 +223,3 @@ def _with_bar(executed, name, total):
             bar.set_postfix_str(f"{job.name} ended", refresh=False)
             bar.update()
             yield job, error
-
-
-def _told(left_out):
-    """Which notebooks were left out and what to run, a line a reason."""
-    names = {}
-    for name, message in left_out.items():
-        names.setdefault(" ".join(message.split()), []).append(name)
-    return "\n".join(f"left out: {', '.join(group)}: {message}" for message, group in names.items())

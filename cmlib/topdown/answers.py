@@ -4,26 +4,32 @@ import math
 import re
 
 import numpy as np
+import pandas as pd
 
 from cmlib.cost import without_misses
 from cmlib.topdown.bounds import LOSSES, bounds
 from cmlib.topdown.costs import UNKNOWN, known_programs, read_costs
-from cmlib.topdown.levels import levels, phases, totals
+from cmlib.topdown.levels import CUT_BY, DIFFERS, levels, phases, totals
+from cmlib.topdown.tables import read_table
 from cmlib.topdown.verdict import judge
 
 SCHEMA = 1
 _THIN = 0.05  # share of the time below which an event is counted too thinly for its total to be trusted
 _NOTHING = 0.005  # share of the slots that is shown as none
+_MOST_OF_IT = 0.5  # share of a category's lower bound from which on one of its parts is what to work on
+_ANY_TABLE = "amd_zen5"  # whose advice on level 1 is of any processor
 _NAMED = 0.9  # share of its category's upper bound from which on a part's says nothing
 
 
+_STANDS_OUT = 1.1  # ratio of a level between phases from which on a sentence tells of it
+_PHASE_LEVELS = {"GHz": "clock [GHz]", "CPUs": "CPUs utilized", "instructions a cycle": "IPC"}
 _LEVELS = {
     "seconds": "{} s",
     "instructions": "{} instructions",
     "instructions a second": "{} a second",
     "instructions a cycle": "IPC {}",
     "GHz": "{} GHz",
-    "CPUs": "{} CPUs used",
+    "CPUs": "{} CPUs utilized",
     "system calls": "{} system calls a second",
     "switches": "{} switches a second",
     "migrations": "{} migrations a second",
@@ -32,7 +38,7 @@ _LEVELS = {
 }
 
 
-def summarize(name, runs, *, processor=None, modifier="", interval_ms=1000, whole_runs=False):
+def summarize(name, runs, *, processor=None, modifier="", whole_runs=False):
     """Levels, the account with bounds, and what would decide it, as plain values.
 
     Parameters
@@ -46,8 +52,6 @@ def summarize(name, runs, *, processor=None, modifier="", interval_ms=1000, whol
         As :func:`cmlib.io.events.processor_of` names it.
     modifier : str, default ""
         With which events were counted, such as ``u``, and are to be again.
-    interval_ms : int, default 1000
-        At which they are to be counted again.
     whole_runs : bool, default False
         Whether a row is a run and not an interval of one.
 
@@ -60,6 +64,7 @@ def summarize(name, runs, *, processor=None, modifier="", interval_ms=1000, whol
     runs = [(counts.mask(zeros), running) for (counts, running), zeros in zip(runs, hidden, strict=True)]
     shares = np.concatenate([running.to_numpy(float).ravel() for _, running in runs])
     told = shares[np.isfinite(shares)]
+    by_phase = phases(runs[0][0]) if len(runs) == 1 else pd.DataFrame()
     costs = read_costs(processor or UNKNOWN)
     misses = [] if whole_runs else without_misses(runs, costs, ghz=_levels(runs).get("GHz"))
     return {
@@ -72,8 +77,9 @@ def summarize(name, runs, *, processor=None, modifier="", interval_ms=1000, whol
         "counted": round(float(told.mean()), 3) if len(told) else None,
         "levels": _levels(runs),
         "levels_text": say_levels(_levels(runs)),
-        "phases": phases(runs[0][0]).to_dict("records") if len(runs) == 1 else [],
-        "account": _account(name, runs, processor, modifier, interval_ms),
+        "phases": by_phase.to_dict("records"),
+        "phases_text": _phases_text(by_phase),
+        "account": _account(name, runs, processor, modifier, 1000 if whole_runs else _interval_ms(runs)),
         "misses": misses,
         "misses_text": say_misses(misses),
         "remarks": _remarks(runs, {event for zeros in hidden for event in zeros if zeros[event].any()}),
@@ -88,6 +94,12 @@ def _without_turn(counts, running):
     from cmlib.clean import zeros_without_turn  # takes Numba along, which takes a second to load
 
     return zeros_without_turn(counts) & unknown
+
+
+def _interval_ms(runs):
+    """The usual length of an interval, at which events are to be counted again."""
+    steps = np.concatenate([np.diff(counts.index, prepend=0.0) for counts, _ in runs])
+    return max(1, round(1000 * float(np.median(steps)))) if len(steps) else 1000
 
 
 def _levels(runs):
@@ -115,7 +127,42 @@ def _account(name, runs, processor, modifier, interval_ms):
         "contradiction": _percent(told.contradiction),
         "doubtful": list(told.doubtful),
         "decide": _command(verdict.decide, modifier, interval_ms) if verdict.decide else "",
+        "advice": _advice(told.shares, verdict, read_table(costs.table or _ANY_TABLE)),
     }
+
+
+def _advice(shares, verdict, table):
+    """What to try against each category that may limit the program, or its part that surely is most of it."""
+    texts = {one.name: one.advice for one in table.categories if one.advice}
+    advised = []
+    for name in verdict.limits or ("retired",):
+        within = shares.loc[
+            (shares["parent"] == name) & (shares["low"] > _MOST_OF_IT * shares.at[name, "low"])
+        ]
+        part = next(
+            (part for part in within.index if part in texts and within.at[part, "low"] > _NOTHING), name
+        )
+        saving = _saving(name, part, shares, verdict)
+        action = f"{texts[part][0].lower()}{texts[part][1:].rstrip('.')}"
+        text = f"{part}: {action}{_saving_text(**saving)}"
+        advised.append({"category": part, "action": action, **saving, "text": text})
+    return advised
+
+
+def _saving(name, part, shares, verdict):
+    """The most that it can bring: with no slot lost there, that share of the cycles would go."""
+    if name not in LOSSES:
+        return {"at_most": None}
+    usual = verdict.usual.loc[name] if part == name in verdict.usual.index else None
+    ends = {} if usual is None else {f"usual_{end}": _percent(usual[end]) for end in ("low", "high")}
+    return {"at_most": _percent(shares.at[part, "high"]), **ends}
+
+
+def _saving_text(at_most, usual_low=None, usual_high=None):
+    if at_most is None:
+        return ""
+    usual = "" if usual_low is None else f", usually {usual_low:.0f}–{usual_high:.0f} %"
+    return f" (brings at most {at_most:.0f} % fewer cycles{usual})"
 
 
 def say_misses(found, of="cycles"):
@@ -161,6 +208,33 @@ def _spelled(event, modifier):
 def say_levels(levels):
     """Levels in a line."""
     return " · ".join(_LEVELS[name].format(say_number(value)) for name, value in levels.items())
+
+
+def _phases_text(rows):
+    """How the phase that differs most differs from the longest, and when phases like it are: one sentence, if any."""
+    cut_by = [name for name in CUT_BY if name in rows]
+    if not cut_by:
+        return ""
+    lasts = rows["end"] - rows["start"]
+    usual = rows.loc[lasts.idxmax()]
+    ratios = rows[cut_by] / usual[cut_by].astype(float)
+    strength = np.log(ratios).abs().max(axis=1)
+    most = strength.idxmax()
+    if not strength[most] > np.log(_STANDS_OUT):
+        return ""
+    alike = (np.log(ratios / ratios.loc[most]).abs() < strength[most] / 2).all(axis=1)
+    spans = " and ".join(f"{row.start:.4g} to {row.end:.4g} s" for row in rows[alike].itertuples())
+    changes = ", ".join(
+        f"{_PHASE_LEVELS.get(name, name)} {100 * (ratio - 1):+.0f} % "
+        f"({say_number(usual[name])} to {say_number(rows.at[most, name])})"
+        for name, ratio in ratios.loc[most].items()
+        if abs(np.log(ratio)) > np.log(DIFFERS)
+    )
+    clock = ratios.loc[most].get("GHz", 1.0) < 1 / _STANDS_OUT
+    reason = (
+        "; a lower clock is the work of governor, power limit or heat, not of the program" if clock else ""
+    )
+    return f"From {spans}, against the longest phase: {changes}{reason}"
 
 
 def say_number(value):

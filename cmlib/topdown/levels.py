@@ -9,8 +9,9 @@ from cmlib.fingerprint.phases import change_points
 _MOST_A_CYCLE = 128
 _UNTOLD = 0.1  # relative error of a multiplexed count without intervals
 _POINTS = 240
-_DIFFERS = 1.05
-_CUT_BY = ("GHz", "CPUs", "instructions a second", "instructions a cycle")
+DIFFERS = 1.05
+_FEWEST_A_SECOND = 10  # of switches, faults and the like, below which a phase's rate is told by chance
+CUT_BY = ("GHz", "CPUs", "instructions a second", "instructions a cycle")
 _GAIN, _SHORTEST = 0.1, 0.04
 
 
@@ -79,7 +80,7 @@ def phases(counts):
     series = pd.DataFrame(
         [_levels(counts[bundle == one], lengths[bundle == one]) for one in range(bundle.max() + 1)]
     )
-    X = series[[name for name in _CUT_BY if name in series]].dropna(axis=1)
+    X = series[[name for name in CUT_BY if name in series]].dropna(axis=1)
     X = X.loc[:, (X > 0).all()]
     X = np.log(X) - np.log(X).mean()
     if X.empty or not (X**2).to_numpy().any():
@@ -95,7 +96,8 @@ def phases(counts):
         rows.append({"start": counts.index[one] - lengths[one], "end": counts.index[end - 1], **found})
     frame = pd.DataFrame(rows)
     told = frame.drop(columns=["start", "end", "seconds", "instructions"], errors="ignore")
-    differing = [name for name in told if told[name].max() > _DIFFERS * told[name].min()]
+    often = [name for name in told if name not in _A_SECOND or told[name].max() >= _FEWEST_A_SECOND]
+    differing = [name for name in often if told[name].max() > DIFFERS * told[name].min()]
     return frame[["start", "end", *differing]] if differing else pd.DataFrame()
 
 
