@@ -18,7 +18,7 @@
 #
 # *Reads* the store. *Writes* figures, the error of every method on every event, and a verdict.
 #
-# Truth is a run in which the event never left its counter (OCOE). Two such runs differ as well, so every distance is judged beside the distance between two OCOE runs (CounterMiner, Eq. 1–4).
+# Truth is a run in which the event never left its counter (OCOE). Two such runs differ as well, so every distance is judged beside the distance between two OCOE runs (CounterMiner, §II-B).
 
 # %% tags=["parameters"]
 program = "all"  # programs to study, separated by commas, or all
@@ -43,7 +43,6 @@ from cmlib.parallel import parallel_map
 from cmlib.report import paper
 from cmlib.report.notebook import begin
 
-# %%
 notebook = begin("02_cleaning", globals())
 results, workers = notebook.results, notebook.workers
 counterminer, url = paper("counterminer"), notebook.database
@@ -69,10 +68,46 @@ results.table(pd.DataFrame(rows), "table2", "**Table II.** The paper's sixteen p
               "and 6 take those recorded both ways.", rows=16)  # fmt: skip
 
 # %% [markdown]
-# ## How much the paper's cleaning changes here
+# ## How an error is measured
 #
-# CounterMiner replaces a sample above mean + *n* standard deviations (Eq. 6) and fills gaps. How often that happens decides what the next figures can show: where nothing is replaced, the curve after cleaning is the curve
-# before it, and the bars of Figures 1 and 6 are equal.
+# Two series of one event differ in length, and what they show is shifted in time. Dynamic time warping (DTW) is the least sum of differences over all ways of stretching both (CounterMiner, Eq. 1). The reference is the distance of two runs that counted the event all the time (Eq. 2), what is measured that of a multiplexed run from one of them (Eq. 3); the error is (Eq. 4)
+#
+# $$dist = DTW(S_1, S_2) \tag{1}$$
+# $$dist_{ref} = DTW(S_{ocoe1}, S_{ocoe2}) \tag{2}$$
+# $$dist_{mea} = DTW(S_{mlpx}, S_{ocoe}) \tag{3}$$
+# $$error = \left|1 - \frac{dist_{ref}}{dist_{mea}}\right| \times 100\,\% \tag{4}$$
+#
+# Where more than two runs counted the event all the time, $dist_{ref}$ is the mean over their pairs and $dist_{mea}$ that over the runs.
+
+# %%
+reference = own[programs[0]].references[event]
+run = own[programs[0]].runs[0]
+S_mlpx = run.whole()[0][event].dropna()
+S_ocoe1, S_ocoe2 = reference.series[:2]
+display(S_mlpx.rename("count").rename_axis("time [s]").to_frame().head(3))
+dist_ref, dist_mea = dtw(S_ocoe1, S_ocoe2), dtw(S_mlpx, S_ocoe1)
+error = abs(1 - dist_ref / dist_mea) * 100
+print(f"{event} in {programs[0]}, one multiplexed run against one pair: dist_ref {dist_ref:,.0f}, "
+      f"dist_mea {dist_mea:,.0f}, error {error:.1f} %")
+
+# %% [markdown]
+# ## How the paper cleans, and how much it changes here
+#
+# A sample is an outlier above (Eq. 6)
+#
+# $$threshold = mean + n \times std \tag{6}$$
+#
+# with $n = 3$ for Gaussian events and $5$ for long-tailed ones. It is replaced by the median of its interval, whose length is printed as (Eq. 7)
+#
+# $$L = \frac{Max(TS_{ei}) - Min(TS_{ei})}{Roundup(Sqrt(Count(TS_{ei})), 0)}. \tag{7}$$
+#
+# That is an interval of *values*, in which an outlier would be replaced by its like. Here it is one of time: the series is cut into $\lceil\sqrt{n}\rceil$ intervals of equal length. A missing value of the series (Eq. 8)
+#
+# $$\{X_1, X_2, X_3, X_4, X_5, 0, X_7, \dots, X_i, \dots, X_m\} \tag{8}$$
+#
+# becomes the mean of its $k = 5$ nearest neighbours, $\hat X_i = \frac{1}{k} \sum_{j \in N_k(i)} X_j$, for which the paper has no number (`cmlib.clean.replace_outliers`, `fill_missing`).
+#
+# How often that happens decides what the next figures can show: where nothing is replaced, the curve after cleaning is the curve before it, and the bars of Figures 1 and 6 are equal.
 
 # %%
 peaks = pd.concat(parallel_map(partial(study.greatest_samples, url), programs, workers=workers))
@@ -139,10 +174,8 @@ results.finding(
 # %% [markdown]
 # ## How events are distributed
 #
-# The threshold for an outlier (Eq. 6) is three standard deviations for Gaussian events and five for long-tailed ones, so the distribution of each event has to be known. The test is Anderson and Darling's at 5 %;
-# a long tail is named by the family that fits best; *constant* is the same count in every interval, mostly zero.
-#
-# What replaces an outlier is the median of its interval (Eq. 7): an interval of time here; the paper prints one of values, in which an outlier would be replaced by its like.
+# The $n$ of Eq. 6 depends on the distribution of an event, so it has to be known. The test is Anderson and Darling's at 5 %;
+# a long tail is named by the distribution that fits best; *constant* is the same count in every interval, mostly zero.
 
 # %%
 kinds = pd.concat(parallel_map(partial(study.distributions, url), programs, workers=workers))
@@ -354,7 +387,5 @@ panel if notebook.interactive else results.figure(panel.figure(), "explore", cap
 # **References.** Lv et al., *CounterMiner*, MICRO 2018, §II-B, §III-B, §V-A. Mathur and Cook, *Improved estimation for software multiplexing of performance counters*, MASCOTS 2005.
 
 # %%
-results.numbers()
-
-# %%
+display(results.numbers())
 results.save()

@@ -18,7 +18,7 @@
 #
 # *Reads* two published sets, `nfv-haswell` and `mlpx-ocoe`. *Writes* where zeros are, what each cleaning makes of them, and how far that is from the truth where it is known.
 #
-# CounterMiner (§III-B) takes zeros for missing values wherever an event reaches 0.01, and fills them from the five nearest samples (Eq. 8). perf itself tells the three apart: `<not counted>` (no turn), `<not supported>`, and 0.
+# CounterMiner (§III-B) takes zeros for missing values wherever an event reaches 0.01, and fills them from the five nearest samples (notebook 02). perf itself tells the three apart: `<not counted>` (no turn), `<not supported>`, and 0.
 
 # %% tags=["parameters"]
 file = "1-vnf-collocated-core-freq-1-all-fastclick"  # recording of nfv-haswell
@@ -61,11 +61,15 @@ else:
     display(Markdown(reading.how_to_get("nfv-haswell")))
 
 # %% [markdown]
-# Each count $c$ in a share $s$ of the interval is printed as $c / s$: 0 stands beside $1 / s \approx 13$ and its multiples, and their mean is right. Replacing the zeros alone by the mean of neighbours that are not zero,
+# Each count $c$ in a share $s$ of the interval is printed as $c / s$: 0 stands beside $1 / s \approx 13$ and its multiples, and their mean is right. The paper takes the 0 of the series (Eq. 8)
 #
-# $$\hat{x}_i = \frac{1}{k} \sum_{j \in N_k(i)} x_j, \quad x_j > 0, \quad k = 5,$$
+# $$\{X_1, X_2, X_3, X_4, X_5, 0, X_7, \dots, X_i, \dots, X_m\} \tag{8}$$
 #
-# counts the same occurrences again.
+# for missing, and puts the mean of the five nearest neighbours in its place, those that are not zero:
+#
+# $$\hat{X}_i = \frac{1}{k} \sum_{j \in N_k(i)} X_j, \quad X_j > 0, \quad k = 5.$$
+#
+# After multiplexing that counts the same occurrences again.
 
 # %%
 if runs:

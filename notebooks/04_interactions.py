@@ -5,8 +5,6 @@
 #     text_representation:
 #       extension: .py
 #       format_name: percent
-#       format_version: '1.3'
-#       jupytext_version: 1.19.6
 #   kernelspec:
 #     display_name: Python 3
 #     language: python
@@ -30,7 +28,9 @@
 #
 # $$v^{\mathrm{printed}}_{ab} = \sum_t (\hat y^{ab}_t - y_t)^2, \qquad v^{\mathrm{residual}}_{ab} = \sum_t \bigl(\hat y^{ab}_t - \hat f(x_{ta}, x_{tb}, \bar x)\bigr)^2, \qquad v^{H}_{ab} = \sum_t \bigl(F_{ab} - F_a - F_b\bigr)^2(x_{ta}, x_{tb}),$$
 #
-# the first of which is Eq. 12, and a pair's importance is its share of all (Eq. 13): $I_{ab} = 100\, v_{ab} / \sum_{a'b'} v_{a'b'}$.
+# the first of which is the paper's Eq. 12, $v = \sum_{i=1}^{n} (p_i - \bar p)^2$ with its prediction $p_i$ and the observed IPC $\bar p$. A pair's importance is its share of all (Eq. 13):
+#
+# $$I_i = \left(\frac{v_i}{\sum_{j=1}^{n} v_j}\right) \times 100\,\% \tag{13}$$
 
 # %% tags=["parameters"]
 program = "all"  # programs to study, separated by commas, or all
@@ -177,7 +177,7 @@ results.table(flat.reset_index(drop=True), "pairs",
 # %% [markdown]
 # ## Pairs of clusters
 #
-# Single events that say the same share an interaction as they share importance, and which of them shows it is decided by noise. Here the clusters of notebook 03 are paired. Three models explain cycles per instruction by what each of the first six clusters adds, all on the same steps and folds: a boosted one, in which clusters act *together*; one of trees of a single split, in which each acts *alone*; and least squares, which takes a *sum*. Where the first does not err less than both of the others by more than its blocks vary (*low* to *high*: a 90 % interval over twelve blocks of how much less it errs), nothing shows that any two clusters act together, whatever the shares of the bars.
+# Single events that say the same share an interaction as they share importance, and which of them shows it is decided by noise. Here the clusters of notebook 03c are paired. Three models explain cycles per instruction by what each of the first six clusters adds, all on the same steps and folds: a boosted one, in which clusters act *together*; one of trees of a single split, in which each acts *alone*; and least squares, which takes a *sum*. Where the first does not err less than both of the others by more than its blocks vary (*low* to *high*: a 90 % interval over twelve blocks of how much less it errs), nothing shows that any two clusters act together, whatever the shares of the bars.
 
 # %%
 explain = partial(study.event_clusters, url, table=table, method=method, seed=seed)

@@ -90,7 +90,7 @@ results.figure(
 # %% [markdown]
 # ## Key events
 #
-# An event $E$ is worth its **gain ratio** about the class $C$ (Quinlan 1993), $GR(E) = \dfrac{H(C) - H(C\mid E)}{H(E)}$, where $H$ is entropy in bits and $E$ is cut into intervals by minimum description length. A set $S$ of $k$ events is worth its **merit** (CFS, Hall 2000, Eq. 1), $M_S = \dfrac{k\,\overline{r_{cf}}}{\sqrt{k + k(k-1)\,\overline{r_{ff}}}}$, with mean correlations of its events with the class ($r_{cf}$) and among themselves ($r_{ff}$). The event of worst average rank by both is dropped, and CFS is repeated with the rest. The paper stops at 40. How few are enough?
+# An event $E$ is worth its **gain ratio** about the class $C$ (Quinlan 1993), $GR(E) = \dfrac{H(C) - H(C\mid E)}{H(E)}$, where $H$ is entropy in bits and $E$ is cut into intervals by minimum description length. A set $S$ of $k$ events is worth its **merit** (CFS, Hall 2000, Eq. 1), $M_S = \dfrac{k\,\overline{r_{cf}}}{\sqrt{k + k(k-1)\,\overline{r_{ff}}}}$, with mean correlations of its events with the class ($r_{cf}$) and among themselves ($r_{ff}$): $r_{XY} = 2\,\dfrac{H(X) - H(X\mid Y)}{H(X) + H(Y)}$ (symmetric uncertainty). The event of worst average rank by both is dropped, and CFS is repeated with the rest. The paper stops at 40. How few are enough?
 #
 # *10-fold* is the paper's way: the events are chosen once from all slices, and random slices are then held out, whose neighbours in time the tree has seen: optimistic in two ways. For *whole programs left out*, all slices of a program's form at one size are held out together, and the events are chosen without them in each fold. Look for the number of events at which the second curve falls.
 
@@ -122,7 +122,11 @@ results.table(
 # %% [markdown]
 # ## The tree
 #
-# C4.5 splits where the gain ratio is largest among attributes of at least average gain, and prunes a branch whose upper confidence limit of errors is no better than a leaf's. It is fitted here, and beside it how far slices of one program lie from those of others of the same classes: what lies farther from all training data than `margin` times the `quantile` of these distances is *unknown*.
+# C4.5 splits where the gain ratio is largest among attributes of at least average gain (that of a split at $\theta$ is $GR$ above with $E \le \theta$ in place of $E$), and prunes a branch whose upper confidence limit of errors is no better than a leaf's.
+#
+# It is fitted here, and beside it how far slices of one program lie from those of others. With $z$ the standardized logarithms of the rates, a slice $x$ is *unknown* if even the nearest training slice is farther than programs are from each other:
+#
+# $$\min_{i} \lVert z(x) - z(x_i) \rVert > \mathtt{margin} \cdot Q_{\mathtt{quantile}} \Big( \min_{j:\ \mathrm{program}(j) \ne \mathrm{program}(i)} \lVert z(x_i) - z(x_j) \rVert \Big)_i$$
 #
 # Every path from the root is a rule in events per cycle, and this rule is the explanation of a slice's class. A leaf with few training slices has a rule made for one program; two distant leaves of one class mean that the class has two fingerprints.
 
@@ -150,6 +154,10 @@ results.table(
 
 # %% [markdown]
 # ## How often is it right?
+#
+# Of $CC$ slices in the right class and $IC$ in a wrong one, the accuracy is (the paper's §4, without a number)
+#
+# $$\mathrm{accuracy} = \frac{CC}{CC + IC}.$$
 #
 # Neighbouring slices of a run are nearly copies. With random folds, as in the paper, the tree has seen the neighbours of every slice it is asked about. With folds *by run* it has not. *By size* it has never seen the working set, and neither has the choice of its events: for this row they are chosen in each fold from the recordings of all events. The baseline is the most frequent class.
 #

@@ -5,8 +5,6 @@
 #     text_representation:
 #       extension: .py
 #       format_name: percent
-#       format_version: '1.3'
-#       jupytext_version: 1.19.6
 #   kernelspec:
 #     display_name: Python 3
 #     language: python
@@ -20,7 +18,11 @@
 #
 # *Reads* what `cmlib record-micro --simulate` made with Valgrind. *Writes* which pathologies a simulation can tell, the tree and its accuracy, its errors on programs that it was not trained on, and how far simulated counts are from a processor's.
 #
-# The way is that of [notebook 05](05_fingerprinting.ipynb); only the source of the recordings differs. Valgrind simulates no cycles: slices are intervals of equally many basic blocks, and counts are divided by KCachegrind's estimate, $\mathit{cycles} = I + 10\,(M_{L1} + B) + 100\,M_{LL}$: instructions, misses of the first and of the last level, and mispredictions. Instructions, loads, stores and branches are exact; misses and mispredictions are a model's ([what that means](../docs/simulated-counts.md)).
+# The way is that of [notebook 05](05_fingerprinting.ipynb); only the source of the recordings differs. Valgrind simulates no cycles: slices are intervals of equally many basic blocks, and counts are divided by KCachegrind's estimate
+#
+# $$\mathit{cycles} = I + 10\,(M_{L1} + B) + 100\,M_{LL}$$
+#
+# with instructions $I$, misses of the first and of the last level $M$, and mispredictions $B$. Instructions, loads, stores and branches are exact; misses and mispredictions are a model's ([what that means](../docs/simulated-counts.md)).
 
 # %% tags=["parameters"]
 program = "all"  # all: this notebook is about the micro-benchmarks, and refuses any other
@@ -66,7 +68,11 @@ X.head()
 # %% [markdown]
 # ## The micro-benchmarks
 #
-# A simulation does not tell every pathology. Instructions that wait for each other take no longer than others where no latencies are simulated; arithmetic by software is only more instructions; and Valgrind's simple predictor of indirect branches fails in a loop that a processor's learns. The tree is not trained on a program unless misses of a level or mispredictions are charged at least a tenth of the pathological form's estimated cycles, and twice the share of the other form's. All healthy forms are one class, **N**: what lies in order is prefetched, so that its level can't be told.
+# A simulation does not tell every pathology. Instructions that wait for each other take no longer than others where no latencies are simulated; arithmetic by software is only more instructions; and Valgrind's simple predictor of indirect branches fails in a loop that a processor's learns. The tree is not trained on a program unless some cause $x$ (misses of a level, or mispredictions) is charged at least a tenth of the pathological form's estimated cycles, and twice the share of the other form's:
+#
+# $$\exists\,x:\ s_x(P) \ge 0.1 \ \wedge\ s_x(P) \ge 2\, s_x(N), \qquad s_x = \mathit{cycles}_x / \mathit{cycles}.$$
+#
+# All healthy forms are one class, **N**: what lies in order is prefetched, so that its level can't be told.
 
 # %%
 results.table(
@@ -121,7 +127,9 @@ results.table(
 # %% [markdown]
 # ## Key events
 #
-# Of simulated rates there are nine. The tree is trained on the five that a model decides: misses of data in each of three levels, instruction-cache misses and mispredictions. Rates of loads, stores and branches are exact, but tell which program it is, not what it waits for: they are in the curve and not in the tree. They are ranked by gain ratio and by CFS as in notebook 05.
+# Of simulated rates there are nine. The tree is trained on the five that a model decides: misses of data in each of three levels, instruction-cache misses and mispredictions. Rates of loads, stores and branches are exact, but tell which program it is, not what it waits for: they are in the curve and not in the tree. They are ranked as in notebook 05, by gain ratio and by the merit of a set $S$ of $k$ events (CFS):
+#
+# $$GR(E) = \frac{H(C) - H(C\mid E)}{H(E)}, \qquad M_S = \frac{k\,\overline{r_{cf}}}{\sqrt{k + k(k-1)\,\overline{r_{ff}}}}$$
 
 # %%
 everything = cut(recorded.all, slice_s=1)

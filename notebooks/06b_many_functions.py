@@ -58,7 +58,11 @@ together.training[0].groupby("function").head(1)
 #
 # The program here combines the paper's seven functions, run by run; in a bad run one function is bad and the six others are good. A run has 140 samples.
 #
-# A function belongs to the cluster that holds most of its samples; K rises until $FP(K) \ge FP(K-1)$, where $FP$ is the share of training samples beyond $RE_{mean} + 2\,RE_{standard\ deviation}$ of their own cluster's autoencoder.
+# A function $f$ belongs to the cluster $c$ that holds most of its samples, and $K$ rises while the false positives $FP$ fall, the share of the $n$ training samples beyond the threshold of their own cluster's autoencoder (§3.3.2, §3.4):
+#
+# $$c(f) = \arg\max_{c \le K} |\{X \in f : X \in c\}|, \qquad FP(K) = \frac{1}{n} \big|\{X : RE_{c}(X) > RE_{mean,\,c} + 2\,RE_{standard\ deviation,\,c}\}\big|$$
+#
+# $F_1$ is that of notebook 06, $2\,t_p / (2\,t_p + f_p + f_n)$ over runs (§5.3).
 #
 # This rate can't select K: the threshold is set so that a few per cent of the training samples always lie beyond it, so the rate does not fall as K rises. By the paper's criterion one autoencoder is enough (Figure 6), while by F1 more are better (Figures 8 and 9). By the paper's rule most good runs with so many samples are anomalous.
 

@@ -139,7 +139,12 @@ results.figure(
 #
 # $$r_{n+1} > 3\hat\sigma, \qquad \hat\sigma = \sqrt{\tfrac{1}{n-2} \textstyle\sum_i (y_i - \hat y_i)^2} \tag{7}$$
 #
-# and the next line starts at the last sample of the old one. After two samples there is no $\hat\sigma$ yet, and $r_3 < \alpha |\hat y_3|$ decides. The sums are updated by each sample (Eq. 5, 6), so time and memory are bounded. Here they are taken about the line's first sample: about zero, rounding hides the breaks that come late in a long run.
+# and the next line starts at the last sample of the old one. After two samples there is no $\hat\sigma$ yet, and $r_3 < \alpha |\hat y_3|$ decides. The sums are updated by each sample, so time and memory are bounded (Eq. 5 and 6, here with the same denominator):
+#
+# $$k_{n+1} = \frac{(n+1)(S_{xy} + x_{n+1}y_{n+1}) - (S_x + x_{n+1})(S_y + y_{n+1})}{(n+1)(S_{x^2} + x_{n+1}^2) - (S_x + x_{n+1})^2} \tag{5}$$
+# $$b_{n+1} = \frac{(S_y + y_{n+1})(S_{x^2} + x_{n+1}^2) - (S_x + x_{n+1})(S_{xy} + x_{n+1}y_{n+1})}{(n+1)(S_{x^2} + x_{n+1}^2) - (S_x + x_{n+1})^2} \tag{6}$$
+#
+# Here they are taken about the line's first sample: about zero, rounding hides the breaks that come late in a long run.
 
 # %%
 first = next(iter(shown))

@@ -84,7 +84,9 @@ results.table(
 # %% [markdown]
 # ## Overhead
 #
-# The paper divides the time spent in the regression by the time of the whole run (§4.2). Here two quantities are measured, both in processor time, which depends little on other programs.
+# The paper divides the time spent in the regression by the time of the whole run (§4.2, without a number). Here two quantities are measured, both in processor time, which depends little on other programs. With $t$ seconds for $n$ samples, at the paper's rate $f$ of samples a second,
+#
+# $$\mathrm{overhead} = \frac{t_{regression}}{t_{run}} \times 100\,\%, \qquad \text{here}\quad \mathrm{overhead} = f\,\frac{t}{n} \times 100\,\%.$$
 #
 # - *Regression, replayed*: the recorded samples are put through the regression afterwards, in one call. Caches are warm and there is no cost per interrupt, so this is a lower bound, not the paper's measurement.
 # - *Recording process*: measured while the program ran, everything that cmlib did to read perf's binary stream of two events, run the regression with the drift test and store the lines, without perf's own work. Where the program ran for less than a second, starting takes most of it.
@@ -123,7 +125,11 @@ results.figure(
 # %% [markdown]
 # ## Do lines change a ranking?
 #
-# The recordings in intervals that the other notebooks read are turned into lines, each event by itself, and read back at equal steps of the cycles. Events are ranked for IPC on both. The baseline is the agreement of the ranking with itself by other models: where both intervals overlap, lines change it no more than another random seed does.
+# The recordings in intervals that the other notebooks read are turned into lines, each event by itself, and read back at equal steps of the cycles. Events are ranked for IPC on both, and the ranks $R_e$, $R'_e$ of the $m$ leading events compared by Spearman's correlation
+#
+# $$\rho = \frac{\sum_e (R_e - \bar R)(R'_e - \bar R')}{\sqrt{\sum_e (R_e - \bar R)^2 \sum_e (R'_e - \bar R')^2}}.$$
+#
+# The baseline is the agreement of the ranking with itself by other models: where both intervals overlap, lines change it no more than another random seed does.
 
 
 # %%

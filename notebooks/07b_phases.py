@@ -87,7 +87,11 @@ results.figure(
 # %% [markdown]
 # ## Ends of lines at edges of layers
 #
-# *Found* is the share of edges with a line's end at most `near` samples away; *right* the share of ends that lie so near to an edge. The baseline has as many ends, at equal steps. A bound of 0.1 % of the count is the third way to draw lines.
+# *Found* is the share of the edges $A$ with a line's end at most `near` samples away; *right* the share of the ends $B$ that lie so near to an edge:
+#
+# $$\mathrm{found} = \frac{|\{a \in A : \min_{b \in B} |a - b| \le \mathtt{near}\}|}{|A|}, \qquad \mathrm{right} = \frac{|\{b \in B : \min_{a \in A} |a - b| \le \mathtt{near}\}|}{|B|}$$
+#
+# The baseline has as many ends, at equal steps. A bound of 0.1 % of the count is the third way to draw lines.
 
 
 # %%

@@ -148,11 +148,15 @@ results.figure(
 # %% [markdown]
 # ## Events first (method A)
 #
-# Events are rates, so that a long run does not have higher values of all. A model of the performance by the events ranks them. The most important events and all parameters are the inputs of a mixed model of the time (GBRT study, Eq. 9), whose pairs of an event and a parameter are ranked.
+# Events are rates, so that a long run does not have higher values of all. A model of the performance by the events ranks them. The most important events $e$ and all parameters $p$ are the inputs of a mixed model of the time (GBRT study, Eq. 9), whose pairs of an event and a parameter are ranked:
 #
-# $$t = F(\langle c_1, \dots, c_j, e_1, \dots, e_i \rangle) \qquad \text{(GBRT study, Eq. 9: parameters } c \text{, events } e)$$
+# $$\vec v = (e_1, e_2, \dots, e_n, p_1, p_2, \dots, p_m) \tag{9}$$
 #
-# CounterMiner ranks pairs by what a plane leaves of the **observed** performance (its Eq. 12, $v = \sum_i (p_i - \bar p)^2$), which puts first the pairs that explain least (notebook 04). Here the plane is fitted to the **model's predictions** $\hat t$ at the pair's values $x_i$, all other inputs at their means (Elith, Leathwick and Hastie):
+# CounterMiner ranks pairs by what a plane leaves of the **observed** performance (its Eq. 12, predicted $p_i$, observed $\bar p$)
+#
+# $$v = \sum_{i=1}^n (p_i - \bar p)^2, \tag{12}$$
+#
+# which puts first the pairs that explain least (notebook 04). Here the plane is fitted to the **model's predictions** $\hat t$ at the pair's values $x_i$, all other inputs at their means (Elith, Leathwick and Hastie):
 #
 # $$v = \sum_{i=1}^{n} \big(\hat t(x_i) - a - b^\top x_i\big)^2$$
 #
@@ -205,12 +209,17 @@ results.table(
     rows=20,
 )
 
+
 # %% [markdown]
 # ## How many runs are needed?
 #
-# For prediction: a model trained on few runs is tested on others (Eq. 14), beside the mean of the training runs. The ranking of a model that is no better than the mean is meaningless.
-
-
+# For prediction: a model trained on few runs is tested on others (CounterMiner, Eq. 14, of the time $t$ in place of IPC), beside the mean of the training runs:
+#
+# $$err = \frac{|t_{meas} - t_{pred}|}{t_{meas}} \times 100\,\% \tag{14}$$
+#
+# The ranking of a model that is no better than the mean is meaningless.
+#
+#
 
 # %%
 def sizes_of(runs):
@@ -259,8 +268,8 @@ results.table(
 # For naming a parameter: the paper's Figure 15 only illustrates why method A should need fewer runs; here it is measured. Each method ranks the parameters from a number of randomly drawn runs, and the figure shows how often the first is the parameter that changes the time most when it is changed alone (above). *By pairs* is the paper's method A, with the residual variance of the model in place of its Eq. 12; the same by Friedman's H is shown beside it. *By effect* is ours: an event's importance is divided among the parameters that move it.
 #
 # Pairs can miss the most important parameter: an event that depends on a parameter replaces it in a mixed model, and little is left for their interaction.
-
-
+#
+#
 
 # %%
 WAYS = {
@@ -298,14 +307,15 @@ if truth:
     )
     display(results.figure(figure, "fig15", caption))
 
+
 # %% [markdown]
 # ## Cause or correlation?
 #
 # A randomized factor has no causes among the events. Where it moves one important event and no other, the runs are an experiment on that event: if the time changes as the model predicts, the event (or something uncounted that changes with it) is a cause; if the time stays the same, the event is only correlated with it.
 #
 # Spark's parameters, drawn for the runs above, are one such experiment, but most of them move many events at once. In the other experiment a small program beside the executors emits one kind of event, at random rates up to those of the slowest runs, at one setting of Spark (in brackets), and is counted with them. A cross far from an interval that contains 0 means that the model attributes time to the event, but emitting the event does not change the time.
-
-
+#
+#
 
 # %%
 def emitting(at, runs):

@@ -51,7 +51,9 @@ next(iter(programs.values())).counts.head()
 #
 # All runs of a file are taken together, in at most 500 rows. A row is events per instruction, so that an event can't tell IPC by being frequent when instructions are. Models explain $\log \mathrm{IPC}$, for errors are relative (CounterMiner, Eq. 14):
 #
-# $$\mathrm{err} = \frac{100}{m} \sum_{i=1}^{m} \frac{|\mathrm{IPC}_i - \widehat{\mathrm{IPC}}_i|}{\mathrm{IPC}_i}$$
+# $$err = \frac{|IPC_{meas} - IPC_{pred}|}{IPC_{meas}} \times 100\,\% \tag{14}$$
+#
+# in the mean over the rows.
 #
 # Twelve stretches in four folds are each predicted by a model that saw none of them. Three predictions that look at no event stand beside it: the mean of the other stretches, the constant that errs least on them by this measure, and the row before, which the model may not see.
 
@@ -162,7 +164,11 @@ results.number("CloudSuite: first five events that other models have", stable, "
 # %% [markdown]
 # ## Does a program follow the same events on every processor?
 #
-# Each two rankings are compared on the events that both processors count: Kendall's $\tau$, and how many of the first five are the same, beside what two random orders share (*random*). If a program had bottlenecks of its own, rankings of one program on two processors would agree more than those of two programs. The p-value is that of exchanging the programs' names within each processor.
+# Each two rankings are compared on the events that both processors count: Kendall's $\tau$, and how many of the first five are the same, beside what two random orders share (*random*). Of the $n(n-1)/2$ pairs of events, $n_c$ are in the same order in both rankings and $n_d$ in opposite ones:
+#
+# $$\tau = \frac{n_c - n_d}{n(n-1)/2}$$
+#
+# If a program had bottlenecks of its own, rankings of one program on two processors would agree more than those of two programs. The p-value is that of exchanging the programs' names within each processor.
 
 
 # %%

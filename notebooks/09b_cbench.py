@@ -107,7 +107,11 @@ matrices[1000, 1][0].head()
 # %% [markdown]
 # ## Errors on programs that a model never saw
 #
-# Five folds of six programs; models explain $\log \mathrm{IPC}$, errors are relative (CounterMiner, Eq. 14). The mean of the other programs looks at no event.
+# Five folds of six programs; models explain $\log \mathrm{IPC}$, errors are relative (CounterMiner, Eq. 14), in the mean over the steps:
+#
+# $$err = \frac{|IPC_{meas} - IPC_{pred}|}{IPC_{meas}} \times 100\,\% \tag{14}$$
+#
+# The mean of the other programs looks at no event.
 
 
 # %%
@@ -152,7 +156,7 @@ results.finding(
 # %% [markdown]
 # ## What changes when nothing has changed, and with the clock
 #
-# The second run of everything tells how much a ranking and a rate change by themselves. The clock rate is an intervention: the core gets faster, memory does not; what a miss costs in cycles changes, and what the program does stays.
+# The second run of everything tells how much a ranking and a rate change by themselves. Rankings are compared by Kendall's $\tau = (n_c - n_d) / \binom{n}{2}$, with $n_c$ pairs of events in the same order and $n_d$ in opposite ones, rates and IPC $x$ by the median over programs of $100\,|x' / x - 1|$. The clock rate is an intervention: the core gets faster, memory does not; what a miss costs in cycles changes, and what the program does stays.
 
 
 # %%

@@ -56,7 +56,9 @@ next(iter(recordings.values())).counts.head()
 # %% [markdown]
 # ## What explains IPC
 #
-# A row is a second; models explain $\log \mathrm{IPC}$ by events per instruction, and are tested on stretches that they never saw (Eq. 14), beside the mean of the other stretches.
+# A row is a second; models explain $\log \mathrm{IPC}$ by events per instruction, and are tested on stretches that they never saw (CounterMiner, Eq. 14, mean over the rows), beside the mean of the other stretches:
+#
+# $$err = \frac{|IPC_{meas} - IPC_{pred}|}{IPC_{meas}} \times 100\,\% \tag{14}$$
 
 
 # %%
@@ -84,7 +86,11 @@ results.table(told.reset_index(), "neighbours",
 # %% [markdown]
 # ## What changes a ranking
 #
-# Kendall's rank correlation of importances between recordings that differ in one thing, and between two halves of one recording. Nothing can be told of a change that is no larger than that between halves.
+# Kendall's rank correlation of importances, with $n_c$ of the pairs of $n$ events in the same order in both rankings and $n_d$ in opposite ones,
+#
+# $$\tau = \frac{n_c - n_d}{n(n-1)/2},$$
+#
+# between recordings that differ in one thing, and between two halves of one recording. Nothing can be told of a change that is no larger than that between halves.
 
 
 # %%

@@ -46,7 +46,9 @@ counted[["machine", "section", "expected", "raw_average"]].head()
 # %% [markdown]
 # ## Exact, repeatable, or neither
 #
-# *Exact*: every one of ten runs counted what was expected. *Repeatable*: they lie within a millionth of it. What is counted too many is in parts per million, $10^6 \,(\bar c / c_{\mathrm{expected}} - 1)$.
+# With the counts $c$ of ten runs, and $e$ what was counted by hand,
+#
+# $$\mathrm{exact}:\ c_1 = \dots = c_{10} = e, \qquad \mathrm{repeatable}:\ \max c - \min c \le 10^{-6}\, e, \qquad \mathrm{too\ many} = 10^6 \left(\frac{\bar c}{e} - 1\right) \mathrm{ppm}.$$
 
 # %%
 values = counted["all_values"].str.split(";", expand=True).astype(float)
