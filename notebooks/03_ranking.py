@@ -5,8 +5,6 @@
 #     text_representation:
 #       extension: .py
 #       format_name: percent
-#       format_version: '1.3'
-#       jupytext_version: 1.19.6
 #   kernelspec:
 #     display_name: Python 3
 #     language: python
@@ -45,7 +43,7 @@ from cmlib.experiments.phases import describe_phases, round_to_three
 from cmlib.io import events, store
 from cmlib.parallel import parallel_map
 from cmlib.plot.overview import series_card
-from cmlib.rank import stability
+from cmlib.rank import blocks, regressor, stability
 from cmlib.rank.importance import influence
 from cmlib.report import paper
 from cmlib.report.notebook import begin
@@ -88,11 +86,35 @@ for place, (axis, series) in enumerate(study.targets_by_axis(matrices).items()):
 #
 # ## Refinement: how many events does a model need?
 #
+# The model takes the values of the events and gives IPC (CounterMiner, Eq. 9):
+#
+# $$IPC = perf(e_1, e_2, \dots, e_i, \dots, e_n) \tag{9}$$
+#
 # Three errors are taken at every number of events. The papers' is on a random fifth of the rows (m rows to train, a quarter of m to test); the neighbours of a row are in the training set, and tell much of it.
 # The second is on blocks: twelve stretches of progress or time in four folds, each predicted by a refinement that saw none of it. The lowest of these picks the number of events.
 # As the lowest of many it is too good again, so a third error is taken by nested folds: the number is picked without the fold that it is then judged on.
 #
-# Errors of IPC are relative to each value, as the papers' (Eq. 14). Another rate may be near zero, and its errors are in percent of its mean.
+# Errors of IPC are relative to each value, as the papers' (CounterMiner, Eq. 14), and averaged over the rows:
+#
+# $$\mathrm{err} = \frac{|IPC_{meas} - IPC_{pred}|}{IPC_{meas}} \times 100\,\% \tag{14}$$
+#
+# Another rate may be near zero, and its errors are in percent of its mean.
+
+# %%
+one = matrices[programs[0]]
+X, ipc, fold = one.X[sorted(one.X)], one.ipc, blocks(one.X.index, 12) % 4
+predicted, means = ipc.copy(), ipc.copy()
+for held in range(4):
+    model = regressor(seed=seed).fit(X[fold != held], ipc[fold != held])
+    predicted[fold == held] = model.predict(X[fold == held])
+    means[fold == held] = ipc[fold != held].mean()
+beside = ipc if aim == study.IPC else ipc.mean()
+err, of_mean = (100 * ((ipc - one).abs() / beside).mean() for one in (predicted, means))
+print(f"{programs[0]}, all {X.shape[1]} events, unseen blocks: the model errs by {err:.1f} %, "
+      f"the mean by {of_mean:.1f} %")
+
+# %% [markdown]
+# The same for every number of events and by nested folds:
 
 # %%
 refine = partial(study.refine, step=step, test_share=test_share, seed=seed)
@@ -141,7 +163,11 @@ results.table(history, "refinement", "**Table.** Figure 8 in numbers [%].", rows
 # %% [markdown]
 # ## Importance
 #
-# An event's importance is the squared error that the splits on it take away, added up over all trees (Friedman 2001), in percent of all. Bars are means over models that were trained on resampled blocks of rows with different seeds;
+# An event's importance is the squared error that the splits on it take away, added up over all trees (Friedman 2001, Eq. 44 and 45), in percent of all events'. With the trees $T_m$, their splits $s$ and the improvement $\hat\imath^2_s$ of each,
+#
+# $$\hat I_j^2 = \frac{1}{M} \sum_{m=1}^{M} \hat I_j^2(T_m), \qquad \hat I_j^2(T) = \sum_{s \in T,\ v_s = e_j} \hat\imath^2_s.$$
+#
+# Bars are means over models that were trained on resampled blocks of rows with different seeds;
 # lines show where nine of ten of these models lie. An event whose line reaches down to its neighbours' bars has no rank of its own.
 
 # %%
@@ -169,8 +195,13 @@ results.table(shown.drop(columns=["sd"]), "importances",
 # %% [markdown]
 # ## The same ranking by the formula that the paper prints
 #
-# The paper's text describes Friedman's importance; its Eq. 10 and 11 are another quantity: the number of splits on the event in a tree times the sum of the squared relative changes of predicted IPC that they make,
-# averaged over the trees in which the event is used at all, so that an event used once counts as much as one used everywhere. Here both, of the models that were kept themselves, not of the resampled ones above.
+# The paper's text describes Friedman's importance; its Eq. 10 and 11 are another quantity:
+#
+# $$I_j^2(T) = nt \cdot \sum_{k=1}^{nt} P^2(k), \qquad P(k) = \frac{IPC_k - IPC_{k-1}}{IPC_{k-1}} \tag{10}$$
+# $$I_j^2 = \frac{1}{R} \sum_{m=1}^{R} I_j^2(T_m) \tag{11}$$
+#
+# (its sum runs over $i$, which can only mean $k$). This is the number $nt$ of splits on the event in a tree times the sum of the squared relative changes of predicted IPC that they make,
+# averaged over the $R$ trees in which the event is used at all, so that an event used once counts as much as one used everywhere. Here both, of the models that were kept themselves, not of the resampled ones above.
 
 # %%
 both = {}
@@ -254,70 +285,6 @@ if circle:
 
 # %% [markdown]
 # Where *kalman* lies further above *counted* than *interpolate* does, cleaning has put some of IPC into the events, and part of their importance is owed to it. On the recordings that come with cmlib it does so for kmeans and wordcount.
-#
-# ## Clusters of correlated events
-#
-# The order of single events is unstable, because many are strongly correlated. Here events of one kind (stalls, bad speculation, supply of instructions, supply of data, instruction mix; `data/events/kinds.yaml`)
-# that rise and fall together are one cluster: average linkage, up to a mean distance $1 - |\rho|$ of 0.3, $\rho$ being Spearman's rank correlation. Ridge regression explains cycles per instruction from the events per instruction, standardized ($z$), and what the events $e$ of a cluster $C$ add in step $t$ is summed:
-#
-# $$\widehat{\mathrm{CPI}}_t = \overline{\mathrm{CPI}} + \sum_C a_{tC}, \qquad a_{tC} = \sum_{e \in C} \beta_e z_{te}, \qquad I_C = 100\,\frac{\sigma(a_C)}{\sum_{C'} \sigma(a_{C'})}.$$
-#
-# The importance $I_C$ is a cluster's share of what the model adds and takes away. No model of clusters is fitted: grouping changes nothing of the prediction. Stalls are cycles by definition, so that a cluster of them explains cycles by some of these cycles.
-# The cycles in the table are of the data, not of the model: per 1,000 instructions, those in the tenth of the steps with most of a cluster's first event, less those in the tenth with least. Below zero, more of it goes with fewer cycles; above *cycles_at_most*, they are more than the event can cost.
-
-# %%
-explain = partial(study.event_clusters, url, table=table, method=method, n_models=2 * n_seeds,
-                  seed=seed)
-clusters = dict(zip(asked, parallel_map(explain, asked, workers=workers), strict=True))
-clusters = {name: found for name, found in clusters.items() if found is not None}
-first = {name: c.table.head(6) for name, c in clusters.items()}
-first = {name: t.assign(label=t["name"].str.wrap(34)) for name, t in first.items()}
-if first:
-    figure, _ = plot.event_clusters(first)
-    display(results.figure(figure, "clusters",
-                           "**Figure.** The first clusters of each program. Lines: 90 % of models "
-                           "of resampled blocks of steps. A cluster of more than a dozen events "
-                           "is named by their kind and number."))
-
-    listed = pd.concat({name: c.table for name, c in clusters.items()}, names=["program"])
-    listed = listed.reset_index("program").sort_values(["cluster", "program"])
-    display(results.table(listed, "clusters",
-                          "**Table.** Clusters by falling importance, with the cycles that go with "
-                          "them, and the category of the top-down account (notebook 02a) whose "
-                          "cycles are most correlated with what each adds.",
-                          rows=6 * len(programs), decimals=1))
-
-# %% [markdown]
-# ### What do clusters prove?
-#
-# *Overlap* is the share of the first five clusters that two resampled models have in common. It has to beat clusters of the same sizes and kinds whose members are drawn at random (mean of 30 draws): where these hold as still, stability says nothing for the grouping. Whether the model says something is its error on steps that it never saw, beside that of the mean and of a boosted model of the same single events.
-
-# %%
-judged = {name: c.stability.iloc[0].to_dict() | c.errors.iloc[0, 1:].to_dict()
-          for name, c in clusters.items()}
-twice = {name: study.matrix(alone[name], per="instructions") for name in clusters if name in alone}
-for name, core_data in twice.items():
-    found = study.explain(core_data, table, n_models=2, seed=seed).errors.set_index("test")
-    judged[name] |= found.loc["another pass"].add_prefix("core events, another pass: ").to_dict()
-judged = pd.DataFrame(judged).T.rename_axis("program").reset_index()
-if clusters:
-    display(results.table(judged, "clusters-judged",
-                          "**Table.** Overlap of the first five clusters, and that of shuffled "
-                          "ones; errors [%] of cycles per instruction on held-out blocks; and of "
-                          "the twelve core events, on another pass."))
-
-# %%
-agreement = []
-for name, c in clusters.items():
-    losses = c.table[c.table["class"].isin(["stall", "miss"])]
-    if len(losses) and len(c.categories):
-        largest = c.categories.loc[c.categories["cycles"].idxmax(), "category"]
-        found = losses.iloc[0][["name", "category", "category_r"]].to_dict()
-        agreement.append({"program": name} | found | {"varies most": largest})
-if agreement:
-    caption = ("**Table.** The first cluster of stalls or misses, the category of the top-down "
-               "account that goes with it, and the one that varies most: are they the same?")
-    display(results.table(pd.DataFrame(agreement), "account", caption, decimals=1))
 
 # %% [markdown]
 # ## What was found
@@ -342,10 +309,6 @@ results.number("model error on nested blocks", errors["nested blocks"].mean(), "
 results.number("error of the mean on the same blocks", errors["their mean"].mean(), "%")
 results.number("programs where one to three events stand out", int(smi["holds"].sum()), "programs",
                note=f"of {len(smi)}; the paper: all")
-if clusters:
-    results.number("overlap of the first five clusters", judged["overlap"].mean(),
-                   note="between resampled models; members shuffled: "
-                   f"{judged['overlap, members shuffled'].mean():.2f}")
 mean = errors.mean()
 span = {column: " to ".join(map(str, sorted({errors[column].min(), errors[column].max()})))
         for column in counts}
@@ -359,56 +322,6 @@ display(results.finding(
     f"{span['kept']}, and chosen without a part of the program it is {errors['fewest'].min()} to "
     f"{errors['most'].max()}. Such events go along with {aim.name}; that they cause it is not "
     "shown."))
-
-# %%
-def note(row):
-    """What stands below a bar: cycles that steadily go with it, and the category."""
-    cycles = row.cycles_per_kilo_instruction
-    text = f"{cycles:+.0f} cycles ({row.cycles_low:.0f} to {row.cycles_high:.0f})"
-    text = f"costs {row.cycles_at_most:.0f} cycles at most" if cycles > row.cycles_at_most else text
-    steady = row.direction == ("more" if cycles > 0 else "fewer")
-    return ", ".join(filter(None, [text if steady else "", row.category]))
-
-
-def varies(found):
-    """What goes with more cycles, and is no more than it can cost."""
-    row = study.first_cost(found.table)
-    if row is None:
-        return ""
-    category = f", where the top-down account has {row['category']}" if row["category"] else ""
-    first = found.table["name"].iloc[0]
-    why = "" if row["name"] == first else (
-        f"; {first} explain more, but are no miss or stall that surely goes with more cycles")
-    return (f"in the tenth of the stretches with most of **{row['name']}** there are "
-            f"{row['cycles_per_kilo_instruction']:.0f} cycles per 1,000 instructions "
-            f"({row['cycles_low']:.0f}–{row['cycles_high']:.0f}) more than in that with "
-            f"least{category}{why}")
-
-
-# %%
-caption = ("**What cycles per instruction go with.** Clusters of events: importance [%] with the "
-           "interval of 90 % of resampled models, and cycles per 1,000 instructions more in the "
-           "tenth of the steps with most of its first event than in the tenth with least")
-for name, c in clusters.items():
-    bars = c.table.head(5).rename(columns={"importance": "value"})
-    bars = bars.assign(note=[note(row) for row in bars.itertuples()])
-    results.overview_bars(name, bars, caption)
-    sure = (f"a linear model of cycles per instruction errs by {c.errors.at[0, 'linear']:.1f} % on "
-            f"held-out blocks, the mean by {c.errors.at[0, 'mean']:.1f} %")
-    results.overview(name, varies=varies(c), sure=sure)
-
-# %%
-for name, c in clusters.items():
-    named = "; ".join(f"**{row.name}** ({row.importance:.0f} %, 90 % interval {row.low:.0f}–"
-                      f"{row.high:.0f})" for row in c.table.head(3).itertuples(index=False))
-    still, shuffled = 100 * c.stability.loc[0, ["overlap", "overlap, members shuffled"]]
-    error = c.errors.loc[0]
-    display(results.finding(
-        f"Cycles per instruction go with {named}: shares of what a linear model adds and takes "
-        f"away. It errs by {error['linear']:.1f} % on stretches that it never saw, a boosted model "
-        f"of single events by {error['boosted']:.1f} %, the mean by {error['mean']:.1f} %. Of the "
-        f"first five clusters two resampled models share {still:.0f} %, of clusters with shuffled "
-        f"members {shuffled:.0f} %.", program=name))
 
 # %%
 def followed(name):
@@ -427,7 +340,7 @@ def followed(name):
 
 
 # %%
-for name in set(programs) - set(clusters):  # on the first page, events in the place of clusters
+for name in programs:  # on the first page, unless clusters take their place (notebook 03c)
     caption = (f"**What {aim.name} follows.** Events: importance [%] with the interval of 90 % of "
                "resampled models")
     bars = spread[name].head(5).rename_axis("name").rename(columns={"mean": "value"}).reset_index()
@@ -435,6 +348,7 @@ for name in set(programs) - set(clusters):  # on the first page, events in the p
     kinds = map(events.simulated_kind, bars["name"])
     bars["note"] = [", ".join(filter(None, both)) for both in zip(kinds, ranks, strict=True)]
     results.overview_bars(name, bars[["name", "value", "low", "high", "note"]], caption)
+for name in sorted(set(programs) - set(asked)):
     limits, sure = followed(name)
     why = study.say_chosen(url, name, aim)
     results.overview(name, **({"sure": f"{limits}; {sure}"} if why

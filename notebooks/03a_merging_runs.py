@@ -87,14 +87,15 @@ results.table(spread, "run-times",
 #
 # ## Two ways to put them together
 #
-# Run $i$ counts $q_i$ events, whose values are the columns of its matrix $M_i$ (Eq. 1); the events of the merged matrix are those of all runs (Eq. 2):
+# Run $i$ of $m$ counts a set $E_i$ of $q_i$ events (GBRT paper, Eq. 1); the events of the merged matrix are those of all runs (Eq. 2):
 #
-# $$M_i = (e_{i1}, e_{i2}, \dots, e_{iq_i}), \qquad E = \bigcup_i \{e_{i1}, \dots, e_{iq_i}\}.$$
+# $$q_i = \mathrm{card}(E_i) \tag{1}$$
+# $$E = E_1 \cup E_2 \cup \dots \cup E_i \cup \dots \cup E_m \tag{2}$$
 #
 # The paper puts one run below the other, moves an event that several runs counted to one column, and fills the rest with zeros: a matrix of blocks.
 # Aligned by progress instead (the same share of retired instructions is taken to be the same place in the program), the runs give a matrix with one row a place and no filling. Columns are scaled to 0–1 (Eq. 3):
 #
-# $$x' = \frac{x - \min x}{\max x - \min x}.$$
+# $$X' = \frac{X - X_{\min}}{X_{\max} - X_{\min}} \tag{3}$$
 
 # %%
 clean = partial(study.recorded_runs, url, method=method, workers=workers)
@@ -221,7 +222,11 @@ results.table(gains.rename_axis(columns=None).reset_index(), "gains",
 #
 # ## Fewer events
 #
-# As in the paper: runs stacked, the least important events dropped ten at a time, and the error taken on a random fifth of the rows. Notebook 03 does the same on aligned runs, and takes the error on blocks as well: a row's neighbours tell much of it.
+# As in the paper: runs stacked, the least important events dropped ten at a time, and the error taken on a random fifth of the rows (GBRT paper, Eq. 8, which is CounterMiner's Eq. 14):
+#
+# $$err = \frac{|IPC_{meas} - IPC_{pred}|}{IPC_{meas}} \times 100\,\% \tag{8}$$
+#
+# Notebook 03 does the same on aligned runs, and takes the error on blocks as well: a row's neighbours tell much of it.
 
 # %%
 def refine_stacked(runs):

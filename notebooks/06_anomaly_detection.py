@@ -16,7 +16,7 @@
 #
 # **Question.** Can a model trained on a program's good runs alone detect performance anomalies of new versions, and locate them and their causes?
 #
-# *Reads* the recordings of the kernels under `data/regions`. *Writes* the tables and figures of AutoPerf's §5 (but for those of §5.4: notebook 06b), and the rate of wrong verdicts.
+# *Reads* the recordings of the kernels under `data/regions`. *Writes* the tables and figures of AutoPerf's §5 (but for those of §5.4 and Figure 12: notebooks 06b and 06d).
 #
 # Each changed function is counted from its beginning to its end.
 #
@@ -29,8 +29,7 @@
 program = "all"  # programs to study, by their names here, separated by commas, or all
 folder = ""  # where the recordings are instead of data/regions
 max_runs = 100  # runs that are learned at most [2, 1000]
-n_pairs = 104  # comparisons of a version with itself, shared among the programs [1, 5000]
-seed = 0  # of the autoencoders and of the pairs [0, 1000000]
+seed = 0  # of the autoencoders [0, 1000000]
 settings = {}  # jobs, executor, scheduler, interactive, profile, results_folder
 
 # %%
@@ -43,12 +42,10 @@ from cmlib import anomaly, explore, plot
 from cmlib.collect.compare.counters import CYCLES, counters_with_role
 from cmlib.collect.workloads.kernels import kernels
 from cmlib.experiments.anomaly import (
-    dilution,
     evaluate_program,
     evaluate_topologies,
     evaluate_tree,
     recorded_programs,
-    same_version_alarms,
 )
 from cmlib.parallel import parallel_map
 from cmlib.report import paper
@@ -62,9 +59,12 @@ autoperf = paper("autoperf")
 # %% [markdown]
 # ## How many good runs are enough
 #
-# Training is repeated with 1, 2, 3, … runs, and each time the variance of the reconstruction errors is noted. Algorithm 1 stops where that variance changes little: less over the last tenth of the runs than over all of them, and by less than ε, for more than *goal* runs in a row.
+# Training is repeated with 1, 2, 3, … runs, and each time the variance $v_i$ of the reconstruction errors is noted. Algorithm 1 stops where that variance changes little: less over the last tenth of the runs than over all of them (the condition was *met* by *goal* runs in a row before), and by less than ε (lines 9–11, 23–26):
 #
-# With the variances $v$ and $\bar{\Delta}(a, b) = \frac{1}{b - a + 1}\sum_{j=a}^{b-1} |v_j - v_{j+1}|$, training ends at run $i$ if $\bar{\Delta}(i - \lceil i/10 \rceil, i) < \bar{\Delta}(0, i) / \lceil 1 + i/2 \rceil$ and $< \varepsilon$ (Algorithm 1, lines 23–26). The division by $\lceil 1 + i/2 \rceil$ is in the algorithm as printed, and not in the text of §3.3.1.
+# $$\bar{\Delta}(a, b) = \frac{1}{b - a + 1}\sum_{j=a}^{b-1} |v_j - v_{j+1}|$$
+# $$\bar{\Delta}\big(i - \lceil \tfrac{i}{10} \rceil,\ i\big) < \frac{\bar{\Delta}(0, i)}{\lceil 1 + i/2 \rceil} \quad\wedge\quad \bar{\Delta}\big(i - \lceil \tfrac{i}{10} \rceil,\ i\big) < \varepsilon \quad\wedge\quad met \ge goal$$
+#
+# The division by $\lceil 1 + i/2 \rceil$ is in the algorithm as printed (line 24), and not in the text of §3.3.1, which calls the right side the average "over half of the iterations (so far)".
 #
 # The text gives neither ε nor goal. In the program that the authors published, with two series, ε is 0.05 and goal is 0, but each difference is taken one run earlier than printed. With the algorithm as printed, the series stop where the paper says if goal is 1 (with 0, MySQL's stops at 57).
 # The paper counts from 0, also in its Figure 4: its 58 is the 59th value.
@@ -245,6 +245,10 @@ results.figure(
 # %% [markdown]
 # ## Comparison of detectors
 #
+# Of the runs, $t_p$ bad and $f_p$ good ones are called anomalous, and $f_n$ bad ones are not (§5.3):
+#
+# $$precision = \frac{t_p}{t_p + f_p}, \qquad recall = \frac{t_p}{t_p + f_n}, \qquad F_1 = \frac{2 \times precision \times recall}{precision + recall} = \frac{2\,t_p}{2\,t_p + f_p + f_n}$$
+#
 # All models below use the calibrated rule and the same good runs. The decision tree (Jayasena et al. 2013) is the exception: it is trained on good *and bad* runs of the five parallel kernels (never of the program in question), and uses fixed ratios: of events to instructions as published, of events to work where instructions were not counted.
 #
 # In the table, fs is false sharing, ts true sharing, np NUMA. *Named first* is the counter that was named first in most of the detected runs. With a PMU, the rank is the place of the HITM-equivalent event (cache lines that another core has modified); software events have none. *Time* is cycles per instruction, or processor time per unit of work. A detector by time alone looks at nothing else: a run is anomalous if its median invocation took longer than that of any run learned.
@@ -257,8 +261,9 @@ def f1_of_time_alone(one):
         return np.nan
     kinds = (one.learned, one.program.bad, one.program.good)
     learned, bad, good = (np.array([run[clock[0]].median() for run in runs]) for runs in kinds)
-    hits, alarms = bad > learned.max(), good > learned.max()
-    return 2 * hits.sum() / (hits.sum() + len(hits) + alarms.sum())
+    tp, fp = (bad > learned.max()).sum(), (good > learned.max()).sum()
+    fn = len(bad) - tp
+    return 2 * tp / (2 * tp + fp + fn)
 
 
 printed = {name: autoperf["table2"][one.stands_for] for name, one in programs.items()}
@@ -337,68 +342,6 @@ results.figure(
 )
 
 # %% [markdown]
-# ## False alarms, sensitivity, overhead
-#
-# Two recordings of one version must not differ; a small slowdown must be detected; and counting must not itself slow the program.
-#
-# Versions are compared by some twenty runs of the old and ten of the new. An anomaly is a difference that is significant (1 %) and relevant: the median new run lies farther off than any old one, as judged by autoencoders that were not trained on it. The rate of false alarms is measured on the good forms recorded at two times, each as the new version in turn.
-# In three programs the sharing was diluted: only part of the updates go to the contended place.
-#
-# Bodytrack's contention is detected when it costs a tenth of the time. In the two others it costs less than a tenth at any share, and is not detected. Values below zero mean that the machine was slower while the good form was recorded. In Figure 12 a program without a bar was no slower when it was counted.
-
-# %%
-work = partial(same_version_alarms, n_pairs=-(-n_pairs // len(evaluated)), seed=seed)
-compared = sum(parallel_map(work, evaluated.values(), workers), [])
-work = partial(dilution, seed=seed)
-diluted = pd.concat(parallel_map(work, evaluated.values(), workers), ignore_index=True)
-
-# %%
-figure, _ = plot.curves(
-    diluted,
-    x="sharing",
-    ys={"slowdown": "slowdown"},
-    by="program",
-    xlabel="share of the updates at the contended place [%]",
-    ylabel="time, above\nthe good form's [%]",
-    log=True,
-)
-results.figure(
-    figure,
-    "dilution",
-    source + "**Figure.** What diluted sharing costs (median runs).",
-)
-
-# %%
-results.table(
-    diluted,
-    "dilution",
-    source + "**Table.** Ten runs with diluted sharing against twenty of the good form with the "
-    "same path through the code: slowdown [%], p-value, verdict.",
-    decimals=4,
-)
-
-# %%
-times = {one.stands_for: one.overhead for one in programs.values()}
-here = pd.Series({name: np.median(ratios) for name, ratios in times.items() if ratios}, dtype=float)
-paper_times = pd.Series({name: autoperf["overhead"][name] for name in times})
-overhead = 100 * (pd.concat({"here": here, "paper": paper_times}) - 1)
-overhead = overhead.rename_axis(["where", "program"]).rename("overhead").reset_index()
-levels = {"paper, mean": 100 * (autoperf["overhead"]["mean"] - 1)}
-figure, _ = plot.bars_by_program(
-    overhead,
-    value="overhead",
-    hue="where",
-    ylabel="time, counted\nabove uncounted [%]",
-    levels=levels,
-)
-results.figure(
-    figure,
-    "fig12",
-    source + "**Figure 12.** Overhead of counting the regions, median of ten pairs of executions "
-    "that took turns.",
-)
-
-# %% [markdown]
 # ## What was found
 
 # %%
@@ -411,8 +354,6 @@ pairs = pd.DataFrame(autoperf["error_and_f1"], columns=["error", "f1"])
 own, theirs = (one["error"].corr(one["f1"], method="spearman") for one in (topologies, pairs))
 best = max(autoperf["f1_by_threshold"][name] for name in fixed)
 same = f"{len(rows)} programs, the same in the paper"
-twice = all(one.again for one in programs.values())
-drawn = "two recordings" if twice else "the good runs"
 measured = [
     ("F1, mean", calibrated["f1"], "", printed2[5].mean(), f"calibrated; {same}"),
     ("F1, lowest", rows["f1"].min(), "", printed2[5].min(), "calibrated"),
@@ -426,18 +367,11 @@ measured = [
 ]  # fmt: skip
 
 # %%
-counted = overhead.loc[overhead["where"] == "here", "overhead"]
-hits = diluted.loc[diluted["found"].astype(bool), "slowdown"]
 n_topologies = f"{len(topologies)} topologies"
-among = f"of {len(compared)} pairs, drawn from {drawn} of each program"
-differ = [alarm for _, alarm in compared]
 measured += [
     ("rank correlation of error and F1", own, "", theirs, n_topologies),
     ("rank of the cause, worst program", rows["cause_rank"].max(), "", 2.0, "median of each"),
-    ("false alarms between recordings of one version", 100 * np.mean(differ), "%", None, among),
     ("training with topology search", rows["seconds"].sum(), "s", None, "all programs, added"),
-    ("profiling overhead, mean", counted.mean(), "%", 3.7, f"{len(counted)} programs"),
-    ("smallest slowdown found", hits.min(), "%", None, "time, diluted sharing"),
 ]
 for name, value, unit, theirs, note in measured:
     if np.isfinite(value):
@@ -446,20 +380,8 @@ for name, value, unit, theirs, note in measured:
 results.numbers()
 
 # %%
-def least_found(group):
-    """What is told of the smallest share of sharing that is found, with all larger ones."""
-    group = group.sort_values("sharing", ascending=False)
-    found = group[group["found"].astype(bool).cummin()]
-    if found.empty:
-        return f"Diluted sharing is not found in {group['program'].iloc[0]}."
-    least = found.iloc[-1]
-    share = f"In {least['program']} sharing is found down to {least['sharing']:g} % of the updates"
-    return f"{share}, which costs {least['slowdown']:.1f} % of its time."
-
-
 bad, missed, good, alarms = table[["of bad", "missed", "of good", "false alarms"]].sum()
 mostly = table.loc[2 * table["missed"] > table["of bad"], "time, bad / good"].dropna()
-least = " ".join(map(least_found, (group for _, group in diluted.groupby("program", sort=False))))
 hidden = (
     f"In {len(mostly)} programs more than half of them are missed; there the bad form takes "
     f"{mostly.min():.2f} to {mostly.max():.2f} times as long. " if len(mostly) else ""
@@ -471,9 +393,7 @@ results.finding(
     f"{table['time alone, F1'].mean():.2f}, the autoencoders with {calibrated['f1']:.2f}: what "
     "these add is the counter that is named. "
     f"Of {bad} anomalous runs of {len(table)} programs {bad - missed} are found by a "
-    f"detector that never saw one; of {good} good ones {alarms} are called anomalous. Two "
-    f"recordings of the same version are called different in {sum(differ)} of {len(compared)} "
-    f"comparisons. {hidden}{least}"
+    f"detector that never saw one; of {good} good ones {alarms} are called anomalous. {hidden}"
 )
 
 # %% [markdown]

@@ -79,10 +79,10 @@ def test_ranking_explains_ipc_far_better_than_the_mean(smoke):
 
 
 def test_clusters_explain_cycles_better_than_the_mean_and_stand_beside_shuffled_ones(smoke):
-    judged = pd.read_csv(smoke / "03_ranking/clusters-judged.csv").set_index("program").loc["wordcount"]
+    judged = pd.read_csv(smoke / "03c_clusters/clusters-judged.csv").set_index("program").loc["wordcount"]
     assert judged["linear"] < judged["boosted"] < judged["mean"] / 3
     assert judged[["overlap", "overlap, members shuffled"]].between(0.5, 1).all()
-    clusters = pd.read_csv(smoke / "03_ranking/clusters.csv")
+    clusters = pd.read_csv(smoke / "03c_clusters/clusters.csv")
     assert clusters["importance"].sum() == pytest.approx(100)
     assert clusters["importance"].between(clusters["low"], clusters["high"]).head(5).all()
     assert set(clusters["class"]) == {"stall", "miss", "mix"} and clusters["category"].notna().all()

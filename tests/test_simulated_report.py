@@ -45,7 +45,8 @@ def test_every_notebook_has_an_answer_or_a_line_that_fits(live):
     said = {note["notebook"]: note["message"] for note in notes}
     assert not set(SHOWN) & set(said) and not list(live.glob("*.failed.ipynb"))
     fit = {name: message for name, message in said.items() if name not in OF_OTHERS}
-    assert set(fit) == {"02_cleaning", "02a_topdown", "02b_extrapolation", "03a_merging_runs"}
+    of_counters = {"02_cleaning", "02a_topdown", "02b_extrapolation", "03a_merging_runs", "03c_clusters"}
+    assert set(fit) == of_counters
     assert all(f"{NAME} is simulated, not measured" in message for message in fit.values())
 
 

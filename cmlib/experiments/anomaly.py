@@ -175,9 +175,9 @@ def slowdown(good, bad):
     return now / usual
 
 
-def same_version_alarms(evaluated, *, n_pairs, seed=0):
+def same_version_alarms(program, topology, *, n_pairs, seed=0):
     """Compare runs of two recordings of the same version, drawn at random; of one where there is but one."""
-    program, rng, alarms = evaluated.program, np.random.default_rng(seed), []
+    rng, alarms = np.random.default_rng(seed), []
     good, third = [*program.training, *program.good], (len(program.training) + len(program.good)) // 3
     for number in range(n_pairs):
         old, new = _shuffled(good, rng), _shuffled(program.again, rng)
@@ -185,20 +185,18 @@ def same_version_alarms(evaluated, *, n_pairs, seed=0):
             old, new = old[third:], old[:third]
         elif number % 2:
             old, new = new, old
-        verdict = _compared(old[:_MOST_OLD], new[:_MOST_NEW], evaluated.topology, seed)
+        verdict = _compared(old[:_MOST_OLD], new[:_MOST_NEW], topology, seed)
         alarms.append((verdict.p_value, bool(verdict.anomalous)))
     return alarms
 
 
-def dilution(evaluated, *, seed=0):
+def dilution(program, topology, *, seed=0):
     """Which share of sharing, and so which slowdown, is still found."""
     rows = []
-    for sharing, (control, diluted) in evaluated.program.diluted.items():
-        verdict = _compared(control, diluted, evaluated.topology, seed)
+    for sharing, (control, diluted) in program.diluted.items():
+        verdict = _compared(control, diluted, topology, seed)
         slower = 100 * (slowdown(control, diluted) - 1)
-        rows.append(
-            (evaluated.program.stands_for, 100 * sharing, slower, verdict.p_value, bool(verdict.anomalous))
-        )
+        rows.append((program.stands_for, 100 * sharing, slower, verdict.p_value, bool(verdict.anomalous)))
     return pd.DataFrame(rows, columns=["program", "sharing", "slowdown", "p_value", "found"])
 
 

@@ -24,7 +24,14 @@ SOFTWARE = [
 ]
 # Notebooks about programs of their own, and those that take events which the recording has not.
 OF_OTHERS = {"07a_recording_lines", "09_colocation"}
-OF_IPC = {"02_cleaning", "02b_extrapolation", "03_ranking", "03a_merging_runs", "04_interactions"}
+OF_IPC = {
+    "02_cleaning",
+    "02b_extrapolation",
+    "03_ranking",
+    "03a_merging_runs",
+    "03c_clusters",
+    "04_interactions",
+}
 OF_STALLS = {"02a_topdown"}
 OF_SEVERAL_RUNS = {"02_cleaning", "03a_merging_runs"}
 
