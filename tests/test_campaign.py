@@ -2,7 +2,8 @@
 
 import itertools
 import json
-import sys
+from dataclasses import replace
+from functools import partial
 
 import pytest
 from click.testing import CliRunner
@@ -10,40 +11,45 @@ from click.testing import CliRunner
 from cmlib import places
 from cmlib.cli import main
 from cmlib.collect import campaign, machine, record
-from cmlib.collect.campaign import Part, Planned, check_quiet, run_parts
-from cmlib.collect.campaign.run import Setting, rejections
+from cmlib.collect.campaign import Job, Part, Setting, check_quiet, rejections, run_parts
 from cmlib.collect.schedule import plan_ungrouped
 from cmlib.errors import CmlibError
 from cmlib.io import events
 
-parts = sys.modules["cmlib.collect.campaign.parts"]
 COUNTERS = {"offered": 6, "good": 5}
 
 
 @pytest.fixture(autouse=True)
 def no_waiting(monkeypatch):
-    monkeypatch.setattr("cmlib.collect.campaign.run._WATCHED_S", 0.01)
+    monkeypatch.setattr("cmlib.collect.campaign._WATCHED_S", 0.01)
 
 
-def part(name, recordings, ended=None):
-    """A part whose recordings are names, or errors under a name."""
+def job(name, ended, error=None):
+    """A job that makes one recording of its own name, or fails."""
 
-    def make(setting):
+    def make():
         try:
-            yield from recordings
+            if error:
+                raise error
+            yield name
         finally:
-            if ended is not None:
-                ended.append(name)
+            ended.append(name)
 
-    return Part(name, "00", f"what {name} is", lambda setting: [Planned(name, 1, 1, 1.0)], make)
+    return Job(name, 1, 0, 60.0, make)
+
+
+def part(name, jobs):
+    return Part(name, "00", f"what {name} is", lambda setting: iter(jobs))
 
 
 def test_parts_are_made_in_turn_and_a_failure_ends_only_its_recording(tmp_path):
-    said = []
-    parts = [part("a", [("one", None), ("two", CmlibError("no room"))]), part("b", [("three", None)])]
+    said, ended = [], []
+    failing = job("two", ended, CmlibError("no room"))
+    parts = [part("a", [job("one", ended), failing, job("three", ended)]), part("b", [job("four", ended)])]
     outcome = run_parts(parts, Setting(tmp_path, COUNTERS), busy=1.0, progress=said.append)
-    assert outcome.made == [("a", "one"), ("b", "three")]
+    assert outcome.made == [("a", "one"), ("a", "three"), ("b", "four")]
     assert outcome.failed == {"a, two": "no room"} and outcome.left == []
+    assert ended == ["one", "two", "three", "four"]
     assert said[0] == "a: what a is" and "a: two failed: no room" in said
 
 
@@ -52,16 +58,16 @@ def test_a_part_that_cannot_begin_does_not_stop_the_others(tmp_path):
         raise CmlibError("perf is not installed")
         yield
 
-    parts = [Part("a", "00", "", lambda setting: [], broken), part("b", [("one", None)])]
+    parts = [Part("a", "00", "", broken), part("b", [job("one", [])])]
     outcome = run_parts(parts, Setting(tmp_path, COUNTERS), busy=1.0)
     assert outcome.failed == {"a": "perf is not installed"} and outcome.made == [("b", "one")]
 
 
 def test_a_spent_budget_ends_what_was_started_and_begins_nothing(tmp_path):
     ended = []
-    parts = [part("a", [("one", None), ("two", None)], ended), part("b", [("three", None)], ended)]
+    parts = [part("a", [job("one", ended), job("two", ended)]), part("b", [job("three", ended)])]
     outcome = run_parts(parts, Setting(tmp_path, COUNTERS), budget=0.0001, busy=1.0)
-    assert outcome.made == [("a", "one")] and outcome.left == ["a", "b"] and ended == ["a"]
+    assert outcome.made == [("a", "one")] and outcome.left == ["a", "b"] and ended == ["one"]
 
 
 def proc(folder, busy_jiffies, names):
@@ -85,7 +91,7 @@ def test_a_machine_on_which_perf_runs_is_not_quiet(tmp_path, monkeypatch):
 def test_a_machine_whose_processors_are_taken_is_not_quiet(tmp_path, monkeypatch):
     readings = iter([(0.0, 0.0, 0.0), (2.0, 3.0, 0.0)] * 5)
     monkeypatch.setattr("time.sleep", lambda seconds: None)
-    monkeypatch.setattr("cmlib.collect.campaign.run.processor_times", lambda root: next(readings))
+    monkeypatch.setattr("cmlib.collect.machine.processor_times", lambda root: next(readings))
     monkeypatch.setattr("os.cpu_count", lambda: 2)
     with pytest.raises(campaign.BusyMachine, match="other programs take 75 % .* 5 % is the most allowed"):
         check_quiet(root=proc(tmp_path, 100, {}))
@@ -127,16 +133,22 @@ def small_zen5(monkeypatch, fake_perf):
     return table
 
 
+def of_one_program(part, name):
+    """A part of programs, of this one only."""
+    _, *others = part.jobs.args
+    return replace(part, jobs=partial(part.jobs.func, lambda: [name], *others))
+
+
 @pytest.mark.slow
 def test_programs_are_recorded_both_ways_by_degree_and_without_groups(small_zen5, tmp_path, monkeypatch):
     monkeypatch.setattr(record.protocol, "_PASSES", 1)
     monkeypatch.setattr(record.protocol, "_SWEEP_PASSES", 1)
     quick = record.Program("quick", record.request.as_program(["sleep", "0.11"]).prepare)
-    monkeypatch.setattr(parts.programs, "to_record", lambda name: quick)
+    monkeypatch.setattr(campaign.programs, "to_record", lambda name: quick)
     setting = Setting(tmp_path, COUNTERS)
-    for requests in (parts._usual, parts._degrees, parts._ungrouped):
-        recordings = list(parts._record_programs(lambda: ["app"], requests, setting))
-        assert all(error is None for _, error in recordings)
+    for part in campaign.parts(["programs", "degrees", "ungrouped"]):
+        (job,) = of_one_program(part, "app").jobs(setting)
+        assert list(job.make()) == ["app"]
     metas = record.existing_runs(tmp_path / "recordings/app").values()
     sets = {meta["set"] for meta in metas}
     assert sets == {
@@ -155,19 +167,15 @@ def test_programs_are_recorded_both_ways_by_degree_and_without_groups(small_zen5
     assert counted["mlpx30"] - again["mlpx30"] == 30 and counted["ungrouped"] - again["ungrouped"] == 40
     assert again["mlpx6"] == again["mlpx30"] == again["ungrouped"] == 1
     assert again["ocoe"] == again["probe"] == 0
-    planned = parts._plan_programs(lambda: ["app"], parts._usual_sets, setting)
-    assert {line.name: line.missing for line in planned} == {
-        "app ocoe": 8,
-        "app mlpx12": 2,
-        "app probe": 0,
-        "app sweep": 4,
-    }
+    (job,) = of_one_program(campaign.parts(["programs"])[0], "app").jobs(setting)
+    assert (job.name, job.missing, job.runs) == ("app", 8 + 2 + 0 + 4, 12 + 3 + 1 + 8)
 
 
 def test_degrees_need_a_sweep_first(small_zen5, tmp_path, monkeypatch):
-    monkeypatch.setattr(parts.programs, "to_record", lambda name: None)
-    ((_, error),) = parts._record_programs(lambda: ["app"], parts._degrees, Setting(tmp_path, COUNTERS))
-    assert "app has no complete sweep yet" in str(error)
+    monkeypatch.setattr(campaign.programs, "to_record", lambda name: None)
+    (job,) = of_one_program(campaign.parts(["degrees"])[0], "app").jobs(Setting(tmp_path, COUNTERS))
+    with pytest.raises(CmlibError, match="app has no complete sweep yet"):
+        list(job.make())
 
 
 def test_hardware_events_come_first_where_they_were_recorded(tmp_path):

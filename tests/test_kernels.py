@@ -11,10 +11,9 @@ import pytest
 from click.testing import CliRunner
 
 from cmlib.cli import main
-from cmlib.cli import record_kernels as command
+from cmlib.collect import machine
 from cmlib.collect.compare import counters
 from cmlib.collect.compare.counters import counters_with_role, events_for, usual_events
-from cmlib.collect.machine import Census
 from cmlib.collect.machine.event_names import countable
 from cmlib.collect.workloads.kernels import build, execute, executions, kernels, numa_nodes
 from cmlib.collect.workloads.kernels import executions as overhead
@@ -194,11 +193,10 @@ def steady(monkeypatch):
 def test_a_recording_is_written_once_and_reads_back(steady, tmp_path, monkeypatch):
     monkeypatch.setattr(executions, "execute", pretend(1000))
     item = one_recording()
-    finished = []
-    made = executions.record(item, tmp_path, tmp_path / "out", {"processors": 2}, progress=finished.append)
+    made = executions.record(item, tmp_path, tmp_path / "out", {"processors": 2})
     about = json.loads(made.read_text())
     assert about["machine"] == {"processors": 2} and about["rejected_executions"] == 0
-    assert len(finished) == len(about["runs"]) == 20
+    assert len(about["runs"]) == 20
     read, runs = load_recording(made)
     assert read == about and list(runs) == [run["run"] for run in about["runs"]]
     assert set(runs["bad-000"]) == {"function", "location", "a", "b", "c"}
@@ -294,7 +292,7 @@ def test_without_a_pmu_software_events_are_recorded_for_real(binaries, tmp_path)
 
 def test_the_command_lists_and_only_lists(tmp_path, monkeypatch):
     monkeypatch.setenv("CMLIB_DATA", str(tmp_path))
-    monkeypatch.setattr(command, "census", lambda: Census(2, 2))
+    monkeypatch.setattr(machine, "census", lambda: machine.Census(2, 2))
     arguments = ["record-kernels", "--list", "--program", "histogram", "--events", "a=0x1,b=0x2"]
     listed = CliRunner().invoke(main, arguments)
     assert listed.exit_code == 0, listed.output
@@ -307,7 +305,7 @@ def test_the_command_lists_and_only_lists(tmp_path, monkeypatch):
 def test_the_command_records_what_it_listed(tmp_path, monkeypatch):
     monkeypatch.setenv("CMLIB_DATA", str(tmp_path))
     monkeypatch.setattr(executions, "execute", pretend(1000))
-    monkeypatch.setattr(command, "census", lambda: Census(3, 3))
+    monkeypatch.setattr(machine, "census", lambda: machine.Census(3, 3))
     arguments = ["record-kernels", "--program", "histogram", "--events", "a=0x1,b=0x2"]
     for _ in range(2):  # the second time all is there
         done = CliRunner().invoke(main, arguments)

@@ -13,9 +13,8 @@ import pytest
 from cmlib.collect.record import record
 from cmlib.collect.schedule import Plan
 from cmlib.collect.workloads.kernels import kernels
-from cmlib.collect.workloads.micro import build, cases, micro_benchmarks, run
+from cmlib.collect.workloads.micro import build, micro_benchmarks, run
 from cmlib.collect.workloads.micro.build import SOURCES
-from cmlib.collect.workloads.micro.case_runs import compare_twins
 from cmlib.errors import CmlibError
 from cmlib.io import perf
 from cmlib.io.archive.programs import read_raw
@@ -204,10 +203,3 @@ def test_both_reservation_stations_are_one_source_and_two_programs(micro_binarie
         run(argv(name, "P"), micro_binaries)["checksum"] for name in ("reservation", "reservation_float")
     )
     assert whole != floating
-
-
-def test_twins_are_timed_at_equal_work(micro_binaries):
-    timed = compare_twins({"L2": [65536], "L3": [131072], "M": [262144]}, micro_binaries, seconds=0.005)
-    assert len(timed) == len(cases({"L2": [1], "L3": [1], "M": [1]}, trained=True)) / 2 + 23
-    npt.assert_allclose(timed["ratio"], timed["P"] / timed["N"])
-    assert (timed[["P", "N", "operations"]] > 0).all(axis=None)

@@ -165,9 +165,9 @@ def test_a_probe_finds_which_events_count(fake_perf, micro_binaries, tmp_path, m
 
 
 def test_the_command_lists_what_it_would_record(micro_binaries, tmp_path, monkeypatch):
-    monkeypatch.setattr("cmlib.cli.record_micro.build", lambda _: micro_binaries)
+    monkeypatch.setattr("cmlib.collect.workloads.micro.build", lambda _: micro_binaries)
     others = [Application("cpu-gcc", "CPU", None)], ["parallel programs: no C++ compiler"]
-    monkeypatch.setattr("cmlib.cli.record_micro.applications", lambda *_, **__: others)
+    monkeypatch.setattr("cmlib.cli.campaign.applications", lambda *_, **__: others)
     monkeypatch.setenv("CMLIB_DATA", str(tmp_path))
     meta = {"groups": [["a", "b"]], "machine": {"microarchitecture": "amd_zen5"}}
     add_run(tmp_path / "recordings", "gcc", "sweep", 0, 0, [], **meta)

@@ -4,11 +4,9 @@ import numpy as np
 import numpy.testing as npt
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cmlib.cli import main
 from cmlib.collect.workloads.micro import plateaus, selection, sweep, working_sets
 from cmlib.errors import CmlibError
 from tests.planted_recordings import made_up_sweep
@@ -71,15 +69,3 @@ def test_sizes_are_measured_once_and_kept_with_the_recordings(tmp_path, monkeypa
     assert len(measured) == 2
     pd.testing.assert_frame_equal(kept, fresh)
     pd.testing.assert_frame_equal(again, fresh)
-
-
-def test_a_sweep_is_drawn_and_kept_among_the_results(tmp_path, monkeypatch):
-    monkeypatch.setenv("CMLIB_DATA", str(tmp_path))
-    monkeypatch.setattr("cmlib.cli.record_micro.build", lambda place: place.mkdir(parents=True) or place)
-    measured = made_up_sweep()
-    monkeypatch.setattr("cmlib.cli.record_micro.sweep", lambda _: measured)
-    done = CliRunner().invoke(main, ["record-micro", "--sweep"])
-    assert done.exit_code == 0, done.output
-    assert "working sets [bytes]" in done.output
-    assert (tmp_path / "results/micro/sweep.png").stat().st_size > 10_000
-    pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "results/micro/sweep.csv"), measured)

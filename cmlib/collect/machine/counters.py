@@ -34,6 +34,11 @@ class Census:
     complaint: str = ""
     without: str = ""
 
+    @property
+    def counters(self):
+        """As recordings note it."""
+        return {"offered": self.offered, "good": self.good}
+
 
 def census(*, events=_EVENTS):
     """Count one event in groups of one copy, two copies, … while a loop spins, and compare the copies."""
@@ -55,7 +60,7 @@ def good_counters():
         raise CmlibError(
             f"no hardware event can be counted here: {found.complaint}. `cmlib doctor` tells why."
         )
-    return {"offered": found.offered, "good": found.good}
+    return found.counters
 
 
 def supported(encodings):

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cmlib.collect.compare.versions import plan_parts
-from cmlib.collect.machine import processor_times, taken_by_others
+from cmlib.collect.machine import counters_lock, processor_times, taken_by_others
 from cmlib.collect.machine.event_names import INSTRUCTIONS
-from cmlib.collect.workloads.kernels import Kernel, execute
+from cmlib.collect.workloads.kernels import Kernel, describe_host, execute
 from cmlib.errors import CmlibError
 from cmlib.io.archive import as_text, now, write_whole
 from cmlib.io.regions import SCHEMA, read_about, read_regions, save_recording
@@ -91,6 +91,11 @@ class Recording:
     def executions(self):
         return len(self.runs) * len(self.parts)
 
+    @property
+    def minutes(self):
+        """Expected duration, with the executions beside that tell the machine's pace."""
+        return _SECONDS * self.executions / 60
+
 
 def plan(programs, events, *, good_counters=0, nodes=1, max_threads=4, diluted_runs=10, runs_again=20):
     """List the recordings of Table 2, of the dilution curve, and of the good forms once more, after all
@@ -121,12 +126,18 @@ def plan(programs, events, *, good_counters=0, nodes=1, max_threads=4, diluted_r
     ]
 
 
-def estimate_minutes(recordings):
-    """Expected duration of each recording, with the executions beside that tell the machine's pace."""
-    return [_SECONDS * item.executions / 60 for item in recordings]
+def record_all(recordings, binaries, folder, *, paces=None):
+    """Make the recordings that are not there yet, then the overheads of their programs."""
+    about, good, paces = describe_host(), [], {} if paces is None else paces
+    with counters_lock("recording the kernels"):
+        for item in recordings:
+            record(item, binaries, folder, about, paces=paces)
+            good += [item] if item.form == "good" else []
+        for item in good:
+            record_overhead(item.program, binaries, item.parts[0], folder, about)
 
 
-def record(recording, binaries, folder, machine, *, paces=None, progress=lambda run: None):
+def record(recording, binaries, folder, machine, *, paces=None):
     """Make one recording, unless it is there already."""
     target = Path(folder) / recording.program.name / f"{recording.form}.json"
     if target.exists():
@@ -139,7 +150,6 @@ def record(recording, binaries, folder, machine, *, paces=None, progress=lambda 
             paces[known] = Pace(recording.program, binaries, threads)
         texts, repeated = _record_run(recording, binaries, name, threads, scale, paces[known])
         pieces, rejected = pieces + texts, rejected + repeated
-        progress(f"{recording.program.name}/{name}")
     about = {
         "program": recording.program.name,
         "stands_for": recording.program.stands_for,

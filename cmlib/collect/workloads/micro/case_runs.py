@@ -5,12 +5,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import pandas as pd
-
 from cmlib.collect import machine
 from cmlib.collect.record import record
 from cmlib.collect.schedule import plan_mlpx
-from cmlib.collect.workloads.micro.build import run
 from cmlib.collect.workloads.micro.programs import cases
 from cmlib.collect.workloads.micro.selection import (
     ALL,
@@ -89,27 +86,3 @@ def on_path(folder):
         yield
     finally:
         os.environ["PATH"] = before
-
-
-_PROBE_S = 0.05
-
-
-def compare_twins(working_sets, programs_folder, *, seconds=1.0, progress=lambda: None):
-    """Time both forms of every case, each executing as many operations as the other."""
-    listed = [case for trained in (True, False) for case in cases(working_sets, trained=trained)]
-    pairs = {}
-    for case in listed:
-        pairs.setdefault((case.program.name, case.level, case.size), {})[case.form] = case
-    rows = []
-    for (name, level, size), pair in pairs.items():
-        slower = min(run(pair[form].argv(seconds=_PROBE_S), programs_folder)["operations"] for form in "PN")
-        operations = max(1, round(slower * seconds / _PROBE_S))
-        timed = {form: run(pair[form].argv(operations=operations), programs_folder) for form in "PN"}
-        ns = {form: timed[form]["ns_per_operation"] for form in "PN"}
-        same = timed["P"]["checksum"] == timed["N"]["checksum"]
-        rows.append(
-            {"program": name, "level": level, "size": size, "operations": operations, **ns}
-            | {"ratio": ns["P"] / ns["N"], "same_result": same}
-        )
-        progress()
-    return pd.DataFrame(rows)
