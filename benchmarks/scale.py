@@ -28,7 +28,7 @@ from cmlib import experiments as study
 from cmlib.io import store
 from cmlib.parallel import Workers, parallel_map
 from cmlib.rank.boosting import Boosting
-from cmlib.synthetic import driver_data
+from cmlib.synthetic import product_pair_data
 
 BLOCK = 50
 WARMING = 16  # runs cleaned beforehand, in which workers start and compile what is compiled on first use
@@ -87,7 +87,7 @@ def aligned(file):
 
 def ranked_rows(n_values):
     """One model of a matrix that holds `n_values`: rows stacked, a random fifth kept back."""
-    part = driver_data(10_000, 50)
+    part = product_pair_data(10_000, 50)
     times = math.ceil(n_values / part.X.size)
     X, ipc = pd.concat([part.X] * times, ignore_index=True), pd.concat([part.ipc] * times, ignore_index=True)
     began = time.perf_counter()

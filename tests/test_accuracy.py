@@ -21,8 +21,8 @@ from cmlib.clean.accuracy import (
     verdict,
 )
 from cmlib.clean.distance import mlpx_error
-from cmlib.synthetic import multiplexed_run
 from tests.naive import distance as naive
+from tests.planted_series import multiplexed_run
 
 N = 80
 

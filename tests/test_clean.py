@@ -26,8 +26,8 @@ from cmlib.clean import (
     zeros_without_turn,
 )
 from cmlib.clean.distribution import fit, gaussian_statistic
-from cmlib.synthetic import multiplexed_run, multiplexed_series
 from tests.naive import cleaning as naive
+from tests.planted_series import multiplexed_run, multiplexed_series
 
 few = settings(max_examples=80, deadline=None, derandomize=True)
 counts = st.one_of(st.just(0.0), st.floats(1, 1e6), st.floats(1e7, 1e9), st.just(math.nan))

@@ -21,7 +21,8 @@ from cmlib.interact.dependence import pair_surface
 from cmlib.io import events
 from cmlib.rank import stability
 from cmlib.rank.boosting import Boosting
-from cmlib.synthetic import multiplexed_run, product_pair_data
+from cmlib.synthetic import product_pair_data
+from tests.planted_series import multiplexed_run
 
 pytestmark = pytest.mark.slow
 

@@ -21,7 +21,7 @@ from cmlib.clean import (
 )
 from cmlib.io.perf import parse_stat, series
 from cmlib.places import recordings_dir
-from cmlib.synthetic import multiplexed_run
+from tests.planted_series import multiplexed_run
 
 
 @pytest.fixture(scope="module")

@@ -13,8 +13,8 @@ from cmlib import rank
 from cmlib.rank import stability
 from cmlib.rank.boosting import Boosting, regressor
 from cmlib.rank.importance import influence
-from cmlib.synthetic import driver_data
 from tests.naive import ranking as naive
+from tests.planted_series import driver_data
 
 SMALL = Boosting(trees=12, leaves=4)
 WHOLE = Boosting(trees=12, leaves=5, row_share=1.0)

@@ -14,7 +14,7 @@ from cmlib.clean import estimate_counts, replay
 from cmlib.experiments import readings
 from cmlib.io import events, perf
 from cmlib.io.recording import Recording
-from cmlib.synthetic import multiplexed_run
+from tests.planted_series import multiplexed_run
 
 PUBLIC = Path(os.environ.get("CMLIB_PUBLIC", Path(__file__).parents[2] / "shared/public"))
 HASWELL = {"vendor": "GenuineIntel", "family": 6, "model": 63}

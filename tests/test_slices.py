@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from cmlib.fingerprint.c45 import C45Classifier
 from cmlib.fingerprint.key_events import leave_each_out, validate
-from cmlib.fingerprint.slices import slice_rates, slice_runs
+from cmlib.fingerprint.slices import slice_rates
 from cmlib.fingerprint.unknown import UnknownRejector
 from tests.naive import fingerprint as naive
 
@@ -105,17 +105,10 @@ def test_slices_that_are_no_multiple_of_the_interval_are_refused(slice_s):
         slice_rates(*run(), slice_s=slice_s)
 
 
-def test_a_run_without_cycles_is_refused_by_name():
+def test_a_run_without_cycles_is_refused():
     counts, running = run()
-    with pytest.raises(ValueError, match=r"run 'gcc-0'.*'cycles'"):
-        slice_runs({"gcc-0": (counts.drop(columns="cycles"), running)})
-
-
-def test_several_runs_keep_the_events_they_share():
-    one, two = run(), run(rates={"instructions": 1.0, "misses": 0.2})
-    sliced = slice_runs({"one": one, "two": two})
-    assert list(sliced) == ["instructions", "misses"]
-    assert sliced.groupby("run")["misses"].first().round(6).to_dict() == {"one": 0.01, "two": 0.2}
+    with pytest.raises(ValueError, match="'cycles'"):
+        slice_rates(counts.drop(columns="cycles"), running)
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import pytest
 
 from cmlib import experiments as study
 from cmlib import rank
-from cmlib.synthetic import driver_data
+from tests.planted_series import driver_data
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ import numpy as np
 import numpy.testing as npt
 import pytest
 
-from cmlib.synthetic import multiplexed_run, multiplexed_series
+from tests.planted_series import multiplexed_run, multiplexed_series
 
 
 def test_series_is_spoilt_where_it_says_and_nowhere_else():

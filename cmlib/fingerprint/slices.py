@@ -33,17 +33,6 @@ def slice_rates(counts, running=None, *, slice_s=0.4, cycles="cycles", on_missin
     return rates.dropna(axis=1, how="all").dropna()
 
 
-def slice_runs(runs, **options):
-    """Cut several runs into slices."""
-    sliced = {}
-    for name, (counts, running) in runs.items():
-        try:
-            sliced[name] = slice_rates(counts, running, **options)
-        except ValueError as error:
-            raise ValueError(f"run {name!r}: {error}") from error
-    return pd.concat(sliced, join="inner", names=["run", "time_s"])
-
-
 def join_parts(parts):
     """Put the events of runs of the same steady program side by side, slice by slice."""
     n = min(map(len, parts))

@@ -2,9 +2,6 @@
 
 from fnmatch import fnmatch
 
-import numpy as np
-import pandas as pd
-
 from cmlib.errors import UnfitRecordingError
 
 _INSTRUCTIONS = (
@@ -40,24 +37,6 @@ _PARTS = {
 }
 
 
-def find_leaks(runs, *, tolerance=0.005, n_blocks=20):
-    """How much of IPC each event gives away, and which ones must not enter a model."""
-    left = pd.DataFrame(
-        [row for run in runs for row in _shares_left(run, n_blocks)], columns=["event", "reference", "left"]
-    )
-    median = left.groupby(["event", "reference"], sort=False)["left"].median().unstack()
-    frame = pd.DataFrame(
-        {
-            "reference": median.fillna(np.inf).idxmin(axis=1),
-            "left": median.min(axis=1),
-            "named": [is_named_leak(event) for event in median.index],
-        },
-        index=median.index,
-    )
-    frame["leak"] = frame["named"] | (frame["left"] < tolerance)
-    return frame.sort_values("left", kind="stable")
-
-
 def is_named_leak(event):
     """Whether the name of an event says that it counts instructions, cycles or their equal."""
     return any(fnmatch(event.lower(), pattern) for pattern in (*_INSTRUCTIONS, *_CYCLES))
@@ -83,16 +62,3 @@ def require_ipc(run, label):
 
 def _matches(event, patterns):
     return any(fnmatch(event, pattern) for pattern in patterns)
-
-
-def _shares_left(run, n_blocks):
-    require_ipc(run, "run")
-    block = np.arange(len(run)) * n_blocks // max(len(run), 1)
-    totals = run.groupby(block).sum(min_count=1)
-    logs = np.log(totals.where(totals > 0))
-    spread = (logs["instructions"] - logs["cycles"]).var()
-    for event in run.columns.drop(["instructions", "cycles"]):
-        for reference in ("instructions", "cycles"):
-            difference = logs[event] - logs[reference]
-            comparable = spread > 0 and difference.notna().all()
-            yield event, reference, difference.var() / spread if comparable else np.nan
