@@ -5,6 +5,8 @@
 #     text_representation:
 #       extension: .py
 #       format_name: percent
+#       format_version: '1.3'
+#       jupytext_version: 1.19.6
 #   kernelspec:
 #     display_name: Python 3
 #     language: python
@@ -27,8 +29,6 @@ method = "kalman"  # cleaning that is set beside what perf prints {cmlib.clean.D
 settings = {}  # jobs, executor, scheduler, database, interactive, profile, results_folder
 
 # %%
-from functools import partial
-
 import pandas as pd
 from IPython.display import Markdown
 
@@ -36,7 +36,10 @@ from cmlib import clean, explore, plot
 from cmlib import experiments as study
 from cmlib.clean import DISTINCT_METHODS, accuracy
 from cmlib.clean.distance import dtw, folded_error
+from cmlib.errors import UnfitRecordingError
 from cmlib.experiments import repair
+from cmlib.experiments.data import load_all
+from cmlib.experiments.event_tables import known_sums
 from cmlib.experiments.public import reading
 from cmlib.io import events
 from cmlib.parallel import parallel_map
@@ -48,11 +51,31 @@ results, workers = notebook.results, notebook.workers
 counterminer, url = paper("counterminer"), notebook.database
 table = study.event_table(url)
 programs = study.recorded_both_ways(url, program)
-event = event or study.followed_event(url, programs)
+
 
 # %%
-own = {name: study.both_ways(url, name) for name in programs}
-known = {name: (one.runs[0].machine["model_name"], [*one.references]) for name, one in own.items()}
+def load(program):
+    """Unmultiplexed (OCOE) runs of a program, and multiplexed ones of the same events."""
+    ocoe, mlpx = (load_all(url, program, mode=mode) for mode in ("ocoe", "mlpx"))
+    exact = set().union(*(run.counts for run in ocoe)) - set(ocoe[0].meta["pinned"])
+    return ocoe, [run for run in mlpx if exact & set(run.counts)]
+
+
+own = {}  # of each program, what multiplexed events are compared with, and the multiplexed runs
+for name in programs:
+    ocoe, mlpx = load(name)
+    own[name] = accuracy.references(ocoe, mlpx), mlpx
+shared = sorted(set.intersection(*(set(references) for references, _ in own.values())))
+if not shared:
+    raise UnfitRecordingError(
+        f"no event was counted both with and without multiplexing in all of {', '.join(own)}: name "
+        "one program, or record the same events in both ways: `cmlib record PROGRAM -- COMMAND`.")
+first = ["ic_tag_hit_miss.instruction_cache_miss", "icache_64b.iftag_miss",
+         "l2_rqsts.all_code_rd", "L1-icache-load-misses", *shared]  # fmt: skip
+event = event or next(event for event in first if event in shared)
+
+# %%
+known = {name: (runs[0].machine["model_name"], [*seen]) for name, (seen, runs) in own.items()}
 others = reading.files_like("cloudsuite", r"(?P<processor>.+)\.(?P<program>\w+)\.csv")
 for row in others.itertuples():
     counts = reading.counts_of(row.file)
@@ -80,8 +103,7 @@ results.table(pd.DataFrame(rows), "table2", "**Table II.** The paper's sixteen p
 # Where more than two runs counted the event all the time, $dist_{ref}$ is the mean over their pairs and $dist_{mea}$ that over the runs.
 
 # %%
-reference = own[programs[0]].references[event]
-run = own[programs[0]].runs[0]
+reference, run = own[programs[0]][0][event], own[programs[0]][1][0]
 S_mlpx = run.whole()[0][event].dropna()
 S_ocoe1, S_ocoe2 = reference.series[:2]
 display(S_mlpx.rename("count").rename_axis("time [s]").to_frame().head(3))
@@ -110,7 +132,31 @@ print(f"{event} in {programs[0]}, one multiplexed run against one pair: dist_ref
 # How often that happens decides what the next figures can show: where nothing is replaced, the curve after cleaning is the curve before it, and the bars of Figures 1 and 6 are equal.
 
 # %%
-peaks = pd.concat(parallel_map(partial(study.greatest_samples, url), programs, workers=workers))
+def peak(event, before, after, changed, exact):
+    """An event's greatest multiplexed sample, and the greatest of runs without multiplexing."""
+    usual, at = pd.concat(exact).median() or float("nan"), before.idxmax()
+    highest = max(exact, key=pd.Series.max)
+    return {"event": event, "samples": before.count(), "replaced": int(changed.sum()),
+            "second": at, "ocoe_second": highest.idxmax(), "mlpx": before[at] / usual,
+            "cleaned": after[at] / usual, "ocoe": highest.max() / usual}
+
+
+def greatest_samples(program):
+    """What CounterMiner's cleaning makes of each event's greatest sample, run by run."""
+    ocoe, rows = [run.whole()[0] for run in load_all(url, program, mode="ocoe")], []
+    for number, run in enumerate(load_all(url, program, mode="mlpx")):
+        counts, running = (frame.drop(columns=run.meta["pinned"]) for frame in run.whole())
+        both = [name for name in counts if counts[name].notna().any()
+                and any(name in other for other in ocoe)]
+        cleaned, changed = clean.clean_run(counts[both], running[both], method="counterminer")
+        rows += [{"program": program, "run": number, **peak(
+            name, counts[name], cleaned[name], changed[name],
+            [other[name] for other in ocoe if name in other])} for name in both]
+    return pd.DataFrame(rows)
+
+
+# %%
+peaks = pd.concat(parallel_map(greatest_samples, programs, workers=workers))
 by_program = peaks.groupby("program")[["samples", "replaced"]].sum().reset_index()
 caption = "**Table.** Samples of the events recorded both ways, and those that Eq. 6 to 8 change."
 display(results.table(by_program, "replaced", caption))
@@ -130,7 +176,12 @@ results.finding(
 # %%
 def draw(one):
     """Figure of one event in one multiplexed run, and what its greatest samples are."""
-    lines, marks = study.example(url, one["program"], one["event"], int(one["run"]))
+    event, run = one["event"], load_all(url, one["program"], mode="mlpx")[int(one["run"])]
+    counts, running = run.whole()
+    cleaned, changed = clean.clean_run(counts, running, method="counterminer")
+    exact = next(run for run in load(one["program"])[0] if event in run.counts).whole()[0]
+    lines = {"OCOE": exact[event], "MLPX": counts[event], "MLPX-CLN": cleaned[event]}
+    marks = cleaned[event][changed[event]]
     title = f"{one['program']}: {one['event']}"
     figure, _ = plot.series(lines, marks=marks, ylabel="count per 100 ms", title=title)
     return figure, (
@@ -158,10 +209,8 @@ results.figure(figure, "fig02-outlier", caption)
 
 # %%
 cut = peaks[peaks["cleaned"] < peaks["mlpx"]].sort_values("mlpx", ascending=False)
-results.table(cut, "cut", "**Table.** Greatest samples that the paper's cleaning replaces, beside "
-                          "the greatest of the runs without multiplexing.", rows=30)  # fmt: skip
-
-# %%
+display(results.table(cut, "cut", "**Table.** Greatest samples that the paper's cleaning replaces, "
+                      "beside the greatest of the runs without multiplexing.", rows=30))
 true = cut[cut["mlpx"] <= 1.5 * cut["ocoe"]]
 below = (cut["cleaned"] < cut["ocoe"]).sum()
 results.finding(
@@ -178,7 +227,19 @@ results.finding(
 # a long tail is named by the distribution that fits best; *constant* is the same count in every interval, mostly zero.
 
 # %%
-kinds = pd.concat(parallel_map(partial(study.distributions, url), programs, workers=workers))
+def distributions(program):
+    """How each event's samples are distributed, and how many lie below Eq. 6's thresholds [%]."""
+    tables = []
+    for run in load_all(url, program):
+        counts = run.whole()[0].drop(columns=run.meta["pinned"])
+        counts = counts.loc[:, counts.count() >= 3]
+        below = {f"within {n} sd": [clean.coverage(counts[event].to_numpy(), n)
+                                    for event in counts] for n in (3, 5)}
+        tables.append(clean.distribution_kinds(counts).assign(**below, mode=run.meta["mode"]))
+    return pd.concat(tables).rename_axis("event").reset_index().assign(program=program)
+
+
+kinds = pd.concat(parallel_map(distributions, programs, workers=workers))
 best = kinds["best"].str.upper().replace({"GUMBEL": "Gumbel", "LOGISTIC": "logistic"})
 kinds["kind"] = kinds["kind"].where(kinds["kind"] != "long-tail", "long tail, best " + best)
 shape = kinds.groupby(["program", "kind"]).size().unstack(fill_value=0)
@@ -207,7 +268,15 @@ results.table(coverage, "table1", caption)
 # time warping can fool.
 
 # %%
-scored = parallel_map(partial(study.compare_cleaning, url, floor=True), programs, workers=workers)
+def compare(program):
+    """Errors of every method on a program's multiplexed runs, and of what was never multiplexed."""
+    ocoe, mlpx = load(program)
+    sums = known_sums(mlpx[0])
+    parts = accuracy.compare_methods(ocoe, mlpx, sums=sums), accuracy.noise_floor(ocoe, mlpx)
+    return pd.concat(parts, ignore_index=True).assign(program=program)
+
+
+scored = parallel_map(compare, programs, workers=workers)
 frame = pd.concat(scored)
 methods = frame[~frame["method"].isin(["always counted", "ocoe"])]
 followed = methods[methods["event"] == event]
@@ -338,7 +407,6 @@ if of_paper:
 name, note = f"error after cleaning, {method}, mean", f"{event} in {', '.join(errors.index)}"
 results.number(name, errors[method].mean(), "%", note=f"{note}; no such method in the paper")
 
-# %%
 long_tails = kinds[kinds["kind"].str.startswith("long")]
 gaussian = kinds.loc[kinds["program"].isin(of_paper), "kind"] == "gaussian"
 if len(gaussian):

@@ -77,13 +77,7 @@ def runs():
 
 @pytest.fixture(scope="module")
 def both(runs):
-    return {
-        name: study.BothWays(
-            accuracy.references(ocoe, [run]),
-            [run],
-        )
-        for name, (ocoe, run) in runs.items()
-    }
+    return {name: (accuracy.references(ocoe, [run]), [run]) for name, (ocoe, run) in runs.items()}
 
 
 @pytest.fixture(scope="module")
@@ -209,7 +203,7 @@ def run_events():
 def test_a_series_that_cannot_be_cleaned_is_a_message(runs):
     ocoe, run = recorded(2)
     run.counts.loc[run.counts.index[2:], SPIKED] = np.nan
-    both = study.BothWays(accuracy.references(ocoe, [run]), [run])
+    both = accuracy.references(ocoe, [run]), [run]
     panel = explore.cleaning({"sparse": both}, TABLE, event=SPIKED, method="counterminer")
     assert "event 'group_0_event_0' has 2 finite samples of 80" in words(panel) and panel.png == b""
     assert "role='alert'" in panel.text

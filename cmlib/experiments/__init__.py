@@ -1,17 +1,14 @@
 """What each notebook asks of one program: the store's runs put through the methods."""
 
-from cmlib.experiments.cleaning import (
-    BothWays,
-    both_ways,
-    compare_cleaning,
-    distributions,
-    example,
-    followed_event,
-    greatest_samples,
+from cmlib.experiments.clusters import EventClusters, event_clusters, explain, first_cost
+from cmlib.experiments.data import (
+    cleaned_runs,
+    describe_source,
+    interval_runs,
+    open_database,
+    programs,
     recorded_both_ways,
 )
-from cmlib.experiments.clusters import EventClusters, event_clusters, explain, first_cost
-from cmlib.experiments.data import cleaned_runs, describe_source, interval_runs, open_database, programs
 from cmlib.experiments.event_tables import event_table, said_by_names
 from cmlib.experiments.matrices import (
     Matrix,

@@ -55,6 +55,20 @@ def programs(url, wanted="all", *, modes=()):
     return names
 
 
+def recorded_both_ways(url, program="all"):
+    """Programs whose cleaning can be judged."""
+    refuse_simulated(url, programs(url, program), EXACT)
+    try:
+        return programs(url, program, modes=["ocoe", "mlpx"])
+    except UnfitRecordingError as error:
+        reason = str(error).split(" What is missing:")[0]
+        raise UnfitRecordingError(
+            f"{reason} How near cleaning comes to the truth is told by runs of the same events with multiplexing and "
+            "without; what it does to a multiplexed run alone is in notebook 02b. For the truth, record a few of the "
+            "events alone (`perf stat -I 100 -x, -e '{instructions,cycles,EVENT,EVENT}'`), and import that as well."
+        ) from None
+
+
 def _left_out(url, program):
     """What is recorded of a program, and could not be stored."""
     refused = store.refused(url)

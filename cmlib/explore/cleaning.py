@@ -10,7 +10,7 @@ _OF_THE_PAPER = tuple(name for name, method in clean.REGISTERED.items() if "k" i
 
 
 def cleaning(programs, table, *, event="", method="kalman"):
-    """OCOE against multiplexed against cleaned, with the errors before and after."""
+    """OCOE against multiplexed against cleaned, of programs by their references and multiplexed runs."""
     if not programs:
         return Panel.empty()
 
@@ -18,9 +18,9 @@ def cleaning(programs, table, *, event="", method="kalman"):
         return _draw(programs[program], program, event, method, n, k)
 
     def options(program):
-        return event_options(programs[program].references, table)
+        return event_options(programs[program][0], table)
 
-    first = next((name for name, both in programs.items() if event in both.references), next(iter(programs)))
+    first = next((name for name, both in programs.items() if event in both[0]), next(iter(programs)))
     controls = {
         "program": dropdown("program", list(programs), first),
         "event": dropdown("event", options(first), event),
@@ -44,8 +44,7 @@ def _methods():
 
 
 def _draw(both, program, event, method, n, k):
-    number = _run_with(both, event)
-    run, reference = both.runs[number], both.references[event]
+    run, reference = _run_with(both, event), both[0][event]
     counts, running = run.counts[[event]], run.running[[event]]
     given = (run.counts, run.running) if clean.REGISTERED[method].whole_run else (counts, running)
     options = {"n_gaussian": n, "n_long_tail": n, "k": k}
@@ -82,16 +81,12 @@ def _errors(errors, method):
 
 
 def _run_with(both, event):
-    return next(
-        number
-        for number, run in enumerate(both.runs)
-        if event in run.counts and run.counts[event].notna().any()
-    )
+    return next(run for run in both[1] if event in run.counts and run.counts[event].notna().any())
 
 
 def _rule(both, event):
     """The n of Eq. 6 that the paper's rule takes: 3 for a Gaussian event, 5 for one with a long tail."""
-    run = both.runs[_run_with(both, event)]
+    run = _run_with(both, event)
     values, running = run.counts[event].to_numpy(float), run.running[event].to_numpy(float)
     counted = values[~clean.missing_samples(values, np.where(np.isfinite(values), running, 0.0))]
     return 3.0 if is_gaussian(counted) else 5.0
