@@ -5,6 +5,8 @@
 #     text_representation:
 #       extension: .py
 #       format_name: percent
+#       format_version: '1.3'
+#       jupytext_version: 1.19.6
 #   kernelspec:
 #     display_name: Python 3
 #     language: python
@@ -31,10 +33,11 @@ import pandas as pd
 
 from cmlib import plot
 from cmlib.collect import machine
-from cmlib.experiments import data, phases, simulated_phases
+from cmlib.experiments import data, simulated_phases
 from cmlib.experiments.answers import answer, leading_rates, say_answer, say_changes
 from cmlib.experiments.commands import command_again, describe_simulation
 from cmlib.experiments.event_tables import event_table, known_sums, said_by_names
+from cmlib.fingerprint.phases import find_phases
 from cmlib.io import events
 from cmlib.io.recording import INSTRUCTIONS
 from cmlib.report.notebook import begin
@@ -322,8 +325,24 @@ def summarize_rates(often, by_event, own):
     """What changes, or happened most often, how far runs agree, and what it takes to know IPC."""
     changes = say_changes(leading_rates(own)) if not own[0].holds_totals else ""
     named = ", ".join(f"`{event}` {rate:,.0f} times a second" for event, rate in often.items())
+    if changes and len(own) > 1:
+        changes = f"in the first of {len(own)} runs, {changes}"
     return {"varies": changes or f"nothing stands out; most often: {named or 'nothing'}",
             "sure": summarize_agreement(by_event), "lacking": suggest_recording(own[0].meta)}
+
+
+# %%
+def phase_levels(series):
+    """The mean of the phase that each value is in."""
+    phases = find_phases(series)
+    place = phases["start"].searchsorted(series.index, side="right") - 1
+    return pd.Series(phases["level"].to_numpy()[place.clip(0)], series.index)
+
+
+def with_phases(rows):
+    """Add its phases to each quantity that one run tells."""
+    return {quantity: lines | {"phases": phase_levels(*lines.values())} if len(lines) == 1
+            else lines for quantity, lines in rows.items()}
 
 
 # %%
@@ -337,14 +356,14 @@ for name in programs:
         summary |= describe_simulation(runs[name][0].meta)
     elif name in ipc:
         quantity, summary = "IPC", say_answer(answers[name])
-        figure, _ = plot.series_card(phases.with_phases({"IPC": ipc[name]}))
+        figure, _ = plot.series_card(with_phases({"IPC": ipc[name]}))
     else:
         often = counting[counting["program"] == name]["per second"].nlargest(3)
         leading = {event: rates[name][event] for event in often.index if event in rates[name]}
         summary = summarize_rates(often, leading, runs[name])
         rows = {f"{event} per second": by_run for event, by_run in leading.items()}
         quantity = ", ".join(rows)
-        figure, _ = plot.series_card(phases.with_phases(rows))
+        figure, _ = plot.series_card(with_phases(rows))
     alt = f"{name}: {quantity} over its run, a line a run, of one run with its phases."
     results.overview_picture(name, figure, alt)
     results.overview_summary(name, told)

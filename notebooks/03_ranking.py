@@ -5,6 +5,8 @@
 #     text_representation:
 #       extension: .py
 #       format_name: percent
+#       format_version: '1.3'
+#       jupytext_version: 1.19.6
 #   kernelspec:
 #     display_name: Python 3
 #     language: python
@@ -39,10 +41,8 @@ import pandas as pd
 
 from cmlib import experiments as study
 from cmlib import explore, merge, plot
-from cmlib.experiments.phases import describe_phases, round_to_three
 from cmlib.io import events, store
 from cmlib.parallel import parallel_map
-from cmlib.plot.overview import series_card
 from cmlib.rank import blocks, regressor, stability
 from cmlib.rank.importance import influence
 from cmlib.report import paper
@@ -325,18 +325,14 @@ display(results.finding(
 
 # %%
 def followed(name):
-    """What a target follows that is not IPC, and how sure that is."""
-    level = matrices[name].ipc
+    """Which event a target follows that is not IPC, and how sure that is."""
     error, mean = errors.at[name, "nested blocks"], errors.at[name, "their mean"]
     error = errors.at[name, "blocks"] if pd.isna(error) else error
     why = study.say_chosen(url, name, aim)
-    parts = [f"`{aim.name}`{f', {why},' if why else ''} is {round_to_three(level.mean())} in the "
-             "mean", describe_phases(level)]
-    leads = (f"it follows **{spread[name].index[0]}** most" if error < mean
-             else "none of the events tells it better than its mean does")
-    sure = (f"a model of {aim.name} errs by {error:.1f} %{of_its_mean} on stretches that it never "
-            f"saw, the mean by {mean:.1f} %")
-    return "; ".join([", ".join(filter(None, parts)), leads]), sure
+    leads = (f"follows `{spread[name].index[0]}` most" if error < mean
+             else "is told by none of the events better than by its mean")
+    return (f"`{aim.name}`{f', {why},' if why else ''} {leads}: a model errs by {error:.1f} "
+            f"%{of_its_mean} on stretches that it never saw, the mean by {mean:.1f} %")
 
 
 # %%
@@ -349,13 +345,7 @@ for name in programs:  # on the first page, unless clusters take their place (no
     bars["note"] = [", ".join(filter(None, both)) for both in zip(kinds, ranks, strict=True)]
     results.overview_bars(name, bars[["name", "value", "low", "high", "note"]], caption)
 for name in sorted(set(programs) - set(asked)):
-    limits, sure = followed(name)
-    why = study.say_chosen(url, name, aim)
-    results.overview(name, **({"sure": f"{limits}; {sure}"} if why
-                              else {"limits": limits, "sure": sure}))
-for name in set(programs) - set(asked) if not simulated else ():
-    figure, _ = series_card(study.with_phases({aim.name: {"one run": matrices[name].ipc}}))
-    results.overview_picture(name, figure, f"{name}: {aim.name} over time, and its phases.")
+    results.overview(name, sure=followed(name))
 
 # %%
 def leaders(name, n=3):

@@ -21,6 +21,5 @@ from cmlib.experiments.matrices import (
     refine,
     targets_by_axis,
 )
-from cmlib.experiments.phases import with_phases
 from cmlib.experiments.suites import of_suites, paper_figures, suites
 from cmlib.experiments.targets import IPC, Target, choose_target, say_chosen, say_target

@@ -3,6 +3,7 @@
 import numpy as np
 
 from cmlib import topdown
+from cmlib.experiments.targets import CLOCKS
 from cmlib.fingerprint.phases import find_phases
 from cmlib.io import events
 from cmlib.topdown.answers import say_number
@@ -100,6 +101,6 @@ def _times(ratio):
 
 
 def leading_rates(own):
-    """Rates of one run, a column an event that happened, the most frequent first."""
-    rates = own[0].rates()
+    """Rates of one run, a column an event that happened, the most frequent first; clocks are levels."""
+    rates = own[0].rates().drop(columns=list(CLOCKS), errors="ignore")
     return rates[rates.mean().sort_values(ascending=False).index].loc[:, lambda frame: (frame > 0).any()]

@@ -18,7 +18,7 @@ from cmlib.rank.leaks import is_named_leak, is_simulated_leak
 _PER = " per "
 SECOND, THOUSAND_INSTRUCTIONS = "second", "1,000 instructions"
 _ENERGY = "power/energy-"  # of the package, of its cores, …: parts of one another
-_CLOCKS = ("task-clock", "cpu-clock", "duration_time", "user_time", "system_time")
+CLOCKS = ("task-clock", "cpu-clock", "duration_time", "user_time", "system_time")
 _HAPPENS_IN = 0.9  # share of the intervals in which an event must have happened to be explained
 _ALWAYS = 0.999  # running share from which on an event counts as counted all the time
 _NAMED = 8
@@ -115,7 +115,7 @@ def possible_targets(url, runs):
         for event in counts:
             seen = counts[event].dropna()
             happens = len(seen) and (seen > 0).mean() >= _HAPPENS_IN and seen.nunique() > 1
-            if event in common and event not in (*_CLOCKS, INSTRUCTIONS):
+            if event in common and event not in (*CLOCKS, INSTRUCTIONS):
                 shares.setdefault(event, []).append(running[event].mean() if happens else np.nan)
     least = {event: min(values) for event, values in shares.items() if not np.isnan(values).any()}
     if simulated:
