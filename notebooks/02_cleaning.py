@@ -37,10 +37,9 @@ from cmlib import experiments as study
 from cmlib.clean import DISTINCT_METHODS, accuracy
 from cmlib.clean.distance import dtw, folded_error
 from cmlib.errors import UnfitRecordingError
-from cmlib.experiments import repair
+from cmlib.experiments import published, repair
 from cmlib.experiments.data import load_all
 from cmlib.experiments.event_tables import known_sums
-from cmlib.experiments.public import reading
 from cmlib.io import events
 from cmlib.parallel import parallel_map
 from cmlib.report import paper
@@ -76,9 +75,9 @@ event = event or next(event for event in first if event in shared)
 
 # %%
 known = {name: (runs[0].machine["model_name"], [*seen]) for name, (seen, runs) in own.items()}
-others = reading.files_like("cloudsuite", r"(?P<processor>.+)\.(?P<program>\w+)\.csv")
+others = published.files_like("cloudsuite", r"(?P<processor>.+)\.(?P<program>\w+)\.csv")
 for row in others.itertuples():
-    counts = reading.counts_of(row.file)
+    counts = published.counts_of(row.file)
     name = row.program.replace("_", "")
     where = ", ".join(filter(None, [known.get(name, [""])[0], row.processor]))
     known[name] = where, list(counts[0][0])
@@ -341,7 +340,7 @@ grown = {}
 for name, files in listed.groupby("set")["file"]:
     cells = pd.concat(parallel_map(by_groups, list(files), workers=workers))
     if cells.empty:
-        display(Markdown(reading.how_to_get(name)))
+        display(Markdown(published.how_to_get(name)))
         continue
     grown[name] = cells.groupby(["groups", "method"])["error"].mean().unstack()[list(ways)]
     figure, _ = plot.curves(grown[name].reset_index(), x="groups", ys={way: way for way in ways},

@@ -5,6 +5,8 @@
 #     text_representation:
 #       extension: .py
 #       format_name: percent
+#       format_version: '1.3'
+#       jupytext_version: 1.19.6
 #   kernelspec:
 #     display_name: Python 3
 #     language: python
@@ -33,7 +35,7 @@ import pandas as pd
 from IPython.display import Markdown
 
 from cmlib import clean, plot
-from cmlib.experiments.public import reading
+from cmlib.experiments import published
 from cmlib.io import public
 from cmlib.report.notebook import begin
 
@@ -46,7 +48,7 @@ results = notebook.results
 # `nfv-haswell`: packet processing on a Xeon E5-2690 v3, a processor of the paper's kind; 31 events share four counters, and each has one for 6 to 19 % of the time. perf prints a running share beside every count, so each zero below was counted: the event did not happen in the part of the second in which it had its turn.
 
 # %%
-runs = reading.counts_of(f"intervals/nfv-haswell/{file}.txt")
+runs = published.counts_of(f"intervals/nfv-haswell/{file}.txt")
 counts, running = runs[0] if runs else (pd.DataFrame(), pd.DataFrame())
 if runs:
     turning = [name for name in counts if running[name].lt(1).any()]
@@ -58,7 +60,7 @@ if runs:
                           f"share [%], intervals of {len(counts)} without a turn and with a "
                           "counted zero, mean count.", rows=30))
 else:
-    display(Markdown(reading.how_to_get("nfv-haswell")))
+    display(Markdown(published.how_to_get("nfv-haswell")))
 
 # %% [markdown]
 # Each count $c$ in a share $s$ of the interval is printed as $c / s$: 0 stands beside $1 / s \approx 13$ and its multiples, and their mean is right. The paper takes the 0 of the series (Eq. 8)
@@ -122,7 +124,7 @@ if all(content):
                           f"**Table.** Rows of {len(many)} that read 0, by event in the order in "
                           "which they were listed, and those that the check below tells.", rows=20))
 else:
-    display(Markdown(reading.how_to_get("mlpx-ocoe")))
+    display(Markdown(published.how_to_get("mlpx-ocoe")))
 
 # %% [markdown]
 # No other run is needed to see it. A program that is over before every group had its turn leaves the last of the list without a count, so that with $z_{ij} = 1$ where event $j$ of the list reads 0 in row $i$

@@ -5,6 +5,8 @@
 #     text_representation:
 #       extension: .py
 #       format_name: percent
+#       format_version: '1.3'
+#       jupytext_version: 1.19.6
 #   kernelspec:
 #     display_name: Python 3
 #     language: python
@@ -35,7 +37,7 @@ from lightgbm import LGBMRegressor
 
 from cmlib import plot, rank
 from cmlib.errors import NothingRecordedError
-from cmlib.experiments.public.reading import how_to_get
+from cmlib.experiments.published import how_to_get
 from cmlib.experiments.requested import resolve_names
 from cmlib.io import streams
 from cmlib.io.archive import plain, read_file

@@ -5,6 +5,8 @@
 #     text_representation:
 #       extension: .py
 #       format_name: percent
+#       format_version: '1.3'
+#       jupytext_version: 1.19.6
 #   kernelspec:
 #     display_name: Python 3
 #     language: python
@@ -33,7 +35,7 @@ import pandas as pd
 from cmlib.anomaly.autoencoder import Autoencoder
 from cmlib.anomaly.detector import AutoPerf
 from cmlib.errors import NothingRecordedError
-from cmlib.experiments.public.reading import counts_of, files_like, how_to_get, lengths
+from cmlib.experiments.published import counts_of, files_like, how_to_get, lengths
 from cmlib.experiments.requested import resolve_names
 from cmlib.report.notebook import begin
 

@@ -5,6 +5,8 @@
 #     text_representation:
 #       extension: .py
 #       format_name: percent
+#       format_version: '1.3'
+#       jupytext_version: 1.19.6
 #   kernelspec:
 #     display_name: Python 3
 #     language: python
@@ -39,7 +41,7 @@ from sklearn.tree import DecisionTreeClassifier
 from cmlib import places, plot
 from cmlib.anomaly.autoencoder import Autoencoder
 from cmlib.errors import NothingRecordedError
-from cmlib.experiments.public.reading import how_to_get
+from cmlib.experiments.published import how_to_get
 from cmlib.experiments.requested import resolve_names
 from cmlib.fingerprint.c45 import C45Classifier
 from cmlib.io.public import cache_dir

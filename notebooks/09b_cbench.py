@@ -5,6 +5,8 @@
 #     text_representation:
 #       extension: .py
 #       format_name: percent
+#       format_version: '1.3'
+#       jupytext_version: 1.19.6
 #   kernelspec:
 #     display_name: Python 3
 #     language: python
@@ -35,7 +37,7 @@ import pandas as pd
 from scipy.stats import kendalltau, spearmanr
 
 from cmlib import merge, plot, rank
-from cmlib.experiments.public.reading import QUICK, counts_of
+from cmlib.experiments.published import QUICK, counts_of
 from cmlib.experiments.requested import resolve_names
 from cmlib.io import perf, public
 from cmlib.rank.boosting import predict_held_out

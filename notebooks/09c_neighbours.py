@@ -5,6 +5,8 @@
 #     text_representation:
 #       extension: .py
 #       format_name: percent
+#       format_version: '1.3'
+#       jupytext_version: 1.19.6
 #   kernelspec:
 #     display_name: Python 3
 #     language: python
@@ -34,7 +36,7 @@ from scipy.stats import kendalltau
 
 from cmlib import rank
 from cmlib.errors import NothingRecordedError
-from cmlib.experiments.public.reading import QUICK, counts_of, files_like, how_to_get, pooled
+from cmlib.experiments.published import QUICK, counts_of, files_like, how_to_get, pooled
 from cmlib.experiments.requested import resolve_names
 from cmlib.rank.boosting import predict_held_out
 from cmlib.report.notebook import begin

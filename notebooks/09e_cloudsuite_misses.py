@@ -5,6 +5,8 @@
 #     text_representation:
 #       extension: .py
 #       format_name: percent
+#       format_version: '1.3'
+#       jupytext_version: 1.19.6
 #   kernelspec:
 #     display_name: Python 3
 #     language: python
@@ -29,7 +31,7 @@ settings = {}  # profile, results_folder
 import pandas as pd
 
 from cmlib import plot, rank
-from cmlib.experiments.public.reading import QUICK, cloudsuite
+from cmlib.experiments.published import QUICK, cloudsuite
 from cmlib.interact import rank_pairs
 from cmlib.rank.boosting import regressor
 from cmlib.report import paper

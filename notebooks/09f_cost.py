@@ -5,6 +5,8 @@
 #     text_representation:
 #       extension: .py
 #       format_name: percent
+#       format_version: '1.3'
+#       jupytext_version: 1.19.6
 #   kernelspec:
 #     display_name: Python 3
 #     language: python
@@ -26,18 +28,22 @@ seed = 0  # of the models behind the papers' importance [0, 1000000]
 settings = {}  # profile, results_folder
 
 # %%
+import io
+
 import numpy as np
 import pandas as pd
 
-from cmlib import cost, plot, rank
-from cmlib.experiments.public import llc
-from cmlib.experiments.public.reading import how_to_get
+from cmlib import cost, places, plot, rank
+from cmlib.experiments.published import how_to_get
+from cmlib.experiments.requested import resolve_names
+from cmlib.io import public
 from cmlib.report.notebook import begin
 
 notebook = begin("09f_cost", globals())
 results = notebook.results
-shown = llc.chosen(program)
 X, y = cost.changes()  # of larger caches
+shown = resolve_names(program, X["program"].unique(), about="these programs",
+                      todo="This notebook is about programs whose misses others have changed.")
 SIZES = list(X["setting"].unique())
 X.head()
 
@@ -49,7 +55,15 @@ X.head()
 # Every 100 M instructions the cycles of one run and the misses of another are known (`agusnt/Xeon-SP_Memory_Characterization_SPEC-CPU-2K6-2K17`, Navarro-Torres et al. 2019). They are brought together by equal shares of all instructions.
 
 # %%
-recorded = llc.runs(shown)
+def read(program):
+    """Intervals of the run with cycles and of the one with loads; none where they are not here."""
+    paths = (f"spec-llc/streams/{program}.data.{run}.txt" for run in (1, 2))
+    tables = [pd.read_csv(io.BytesIO(content), sep=r"\s+")
+              for content in map(public.read, paths) if content is not None]
+    return [table.rename(columns=lambda name: name.lstrip("#")) for table in tables]
+
+
+recorded = {name: pair for name in shown if len(pair := read(name)) == 2}
 intervals = {name: cost.rates(*pair) for name, pair in recorded.items()}
 if intervals:
     named = [name for name in ("483.xalancbmk.1", "436.cactusADM.1") if name in intervals]
@@ -61,7 +75,7 @@ if intervals:
     display(results.figure(figure, "intervals", "**Figure.** Intervals of 100 M instructions with "
                            "1.75 MiB of cache: a program whose intervals tell, and one whose "
                            "misses hardly vary while its cycles do."))
-print("" if intervals else how_to_get(llc.SET))
+print("" if intervals else how_to_get("spec-llc"))
 
 # %% [markdown]
 # ## What a miss costs
@@ -136,7 +150,8 @@ def explained(first, second):
                                                        "stores": "store misses"})
     ipc = 1 / events.pop("cycles")
     for kind, run in (("loads", second), ("stores", first)):
-        events[kind] = cost.rates(first, run, misses=llc.ACCESSES[kind])["misses"]
+        accesses = f"PERF_COUNT_HW_CACHE_LL_ACCESS_{'R' if kind == 'loads' else 'W'}"
+        events[kind] = cost.rates(first, run, misses=accesses)["misses"]
     step = -(-len(events) // 3000)  # rows that a model is fitted to: three thousand
     return rank.influence(rank.regressor(seed=seed).fit(events[::step], ipc[::step]))
 
@@ -216,7 +231,7 @@ if len(recorded) == len(programs):
     results.number("rank correlation of the importance of misses with what fewer misses save",
                    quality["rank correlation"], note=f"pooled cost: "
                    f"{largest.at['pooled', 'rank correlation']:.2f}")
-print("" if len(recorded) == len(programs) else how_to_get(llc.SET))
+print("" if len(recorded) == len(programs) else how_to_get("spec-llc"))
 
 # %% [markdown]
 # ## Other causes: the prefetchers
@@ -224,13 +239,14 @@ print("" if len(recorded) == len(programs) else how_to_get(llc.SET))
 # With prefetchers off, misses multiply; the cost of a miss was learned with all on. Here misses of stores are given, since they change otherwise than those of loads. What can't be foreseen: a prefetch that comes late hides a part of a miss, and without it the same miss costs more; and many misses in a row overlap, and each costs less.
 
 # %%
-P, effect = cost.changes([*SIZES, *llc.PREFETCHERS])
+PREFETCHERS = ["none", "DCUI", "DCUP", "L2A", "L2P"]
+P, effect = cost.changes([*SIZES, *PREFETCHERS])
 other = cost.held_out(P, effect)
-other = other[other["setting"].isin(llc.PREFETCHERS)]
+other = other[other["setting"].isin(PREFETCHERS)]
 other["label"] = other["program"].str.split(".").str[1]
 other["off"] = (other["predicted"] - other["measured"]).abs()
 figure, _ = plot.against_measured(
-    {f"prefetchers: {name}": other[other["setting"] == name] for name in llc.PREFETCHERS},
+    {f"prefetchers: {name}": other[other["setting"] == name] for name in PREFETCHERS},
     label="cycles saved [%]", columns=3, named=2)
 display(results.figure(figure, "prefetchers", "**Figure.** Cycles lost (negative) when only the "
                        "named prefetcher is left on, in percent of those with all on."))
@@ -256,9 +272,23 @@ results.number("prefetchers: 90 % intervals that hold", table["inside [%]"].mean
 # 55 programs with 1 to 11 ways of another cache (`pbbcache/cachesim`), totals only. There the misses of prefetches count, too, and one of them costs a sixth: what was learned on one machine's event says little of another's. Without intervals only the population is left, of this machine. The share of cycles that stall for the last level, which that set has, times the share of misses saved is far better than any of it: where such an event is counted, take it.
 
 # %%
-second = llc.coarse()
-if second is not None:
-    Z, saved = second
+def totals(file):
+    """What 2 to 11 ways change in a program with one, as `cost.changes` gives it."""
+    table = pd.read_csv(file).rename(columns={"BENCH": "program", "stalls_l3_miss": "stalls"})
+    table = table.assign(cycles=1 / table["ipc"], misses=table["llcmpki"] / 1000)
+    rest = table[table["NR_WAYS"].isin([2, 4, 8, 11])].reset_index(drop=True)
+    one = table[table["NR_WAYS"] == 1].set_index("program").loc[rest["program"]].reset_index()
+    Z = one[["program", "cycles", "misses", "stalls"]].assign(
+        stores=0.0, slope=0.0, stderr=np.inf, setting=rest["NR_WAYS"],
+        change=rest["misses"] - one["misses"])
+    return Z, rest["cycles"] - one["cycles"]
+
+
+# %%
+folder = places.external_data_dir()
+second = folder and folder / "totals/cache-ways/metrics.csv.gz"
+if second and second.is_file():
+    Z, saved = totals(second)
     gained, here = -100 * saved / Z["cycles"], cost.PooledCost().fit(Z, saved)
     stalls = -100 * Z["stalls"] * Z["change"] / Z["misses"]
     ways = {"population of the Xeon": -100 * model.predict(Z) / Z["cycles"], "nothing": 0 * stalls,
@@ -271,7 +301,8 @@ if second is not None:
     results.number("second machine: cycles a miss, middle program", here.center_,
                    note=f"spread {here.spread_:.2f}; on the Xeon {model.center_:.0f} and "
                         f"{model.spread_:.2f}")
-print("" if second is not None else "Not shown: CMLIB_PUBLIC has no totals/cache-ways.")
+else:
+    print("Not shown: CMLIB_PUBLIC has no totals/cache-ways.")
 
 # %% [markdown]
 # On a processor of which nothing is known, `cost.learned(elsewhere=True)` therefore widens the population by how far these two are apart, and the program's own slope decides. On the 20 programs, as if nothing were known of their processor:

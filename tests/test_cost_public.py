@@ -1,13 +1,14 @@
 """The committed numbers of `data/cost` against the recordings that they are from."""
 
+import io
 import os
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from cmlib import cost, places
-from cmlib.experiments.public import llc
 from cmlib.io import public
 
 pytestmark = [
@@ -24,7 +25,11 @@ SMALL, SIZES = 1.75, (3.5, 7, 14, 19.25)  # MiB: one way of the cache, and 2, 4,
 
 @pytest.fixture(scope="module")
 def recorded():
-    return llc.runs(llc.chosen("all"))
+    def read(name, run):
+        content = public.read(f"spec-llc/streams/{name}.data.{run}.txt")
+        return pd.read_csv(io.BytesIO(content), sep=r"\s+").rename(columns=lambda column: column.lstrip("#"))
+
+    return {name: (read(name, 1), read(name, 2)) for name in cost.changes()[0]["program"].unique()}
 
 
 def test_tables_are_those_of_the_recordings(recorded):
@@ -35,9 +40,14 @@ def test_tables_are_those_of_the_recordings(recorded):
 
 
 def test_the_other_machine_is_that_of_its_totals():
-    Z, saved = llc.coarse()
+    table = pd.read_csv(places.external_data_dir() / "totals/cache-ways/metrics.csv.gz")
+    table = table.assign(cycles=1 / table["ipc"], misses=table["llcmpki"] / 1000)
+    rest = table[table["NR_WAYS"].isin([2, 4, 8, 11])].reset_index(drop=True)
+    one = table[table["NR_WAYS"] == 1].set_index("BENCH").loc[rest["BENCH"]].reset_index()
+    Z = one[["cycles", "misses"]].assign(program=one["BENCH"], stores=0.0, slope=0.0, stderr=np.inf)
+    Z = Z.assign(setting=rest["NR_WAYS"], change=rest["misses"] - one["misses"])
     (row,) = pd.read_csv(places.cost_dir() / "processors.csv").itertuples()
-    made = cost.PooledCost().fit(Z, saved)
+    made = cost.PooledCost().fit(Z, rest["cycles"] - one["cycles"])
     assert Z["program"].nunique() == row.programs
     assert made.center_ == pytest.approx(row.center, rel=0.01)
     assert made.spread_ == pytest.approx(row.spread, rel=0.01)
@@ -54,11 +64,6 @@ def test_one_call_with_two_runs_is_what_the_tables_give(recorded):
     assert 16 <= sum(inside) <= 20
 
 
-def test_what_is_not_here_is_an_empty_dictionary(monkeypatch):
-    monkeypatch.setattr(public, "read", lambda name: None)
-    assert llc.runs(["401.bzip2.3"]) == {}
-
-
 def tables(recorded):
     """The two tables of `data/cost`, by the intervals and, from CMLIB_PUBLIC, the totals of each setting."""
     rows = {name: cost.rates_row(cost.rates(*pair)) for name, pair in recorded.items()}
@@ -66,7 +71,10 @@ def tables(recorded):
     ways, prefetchers = (_totals(name) for name in ("cache_ways", "prefetchers"))
     ways = ways[ways["prefetchers"] == "all"]
     settings = {f"{size:g} MiB": ways[ways["llc_mib"] == size] for size in SIZES}
-    settings |= {name: prefetchers[prefetchers["prefetchers"] == name] for name in llc.PREFETCHERS}
+    settings |= {
+        name: prefetchers[prefetchers["prefetchers"] == name]
+        for name in ("none", "DCUI", "DCUP", "L2A", "L2P")
+    }
     small = {True: ways[ways["llc_mib"] == SMALL], False: prefetchers[prefetchers["prefetchers"] == "all"]}
     changes = [
         (_rates(table) - _rates(small[name.endswith("MiB")])).add_suffix("_change").assign(setting=name)
@@ -79,7 +87,7 @@ def tables(recorded):
 
 
 def _totals(name):
-    return pd.read_csv(places.external_data_dir() / llc.SET / f"{name}.csv.gz")
+    return pd.read_csv(places.external_data_dir() / "spec-llc" / f"{name}.csv.gz")
 
 
 def _rates(table):

@@ -8,7 +8,7 @@ import pytest
 
 from cmlib import places, report
 from cmlib.errors import NothingRecordedError
-from cmlib.experiments.public.reading import cloudsuite, how_to_get
+from cmlib.experiments.published import cloudsuite, how_to_get
 from cmlib.io import public
 from tests.test_notebooks import numbers
 

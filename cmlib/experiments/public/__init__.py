@@ -1,1 +1,0 @@
-"""Recordings that others have published, as several notebooks read them."""
