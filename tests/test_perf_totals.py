@@ -152,6 +152,44 @@ def test_a_wrong_table_is_refused_with_its_line(tmp_path, text, told):
         import_files("app", put(tmp_path, x=text), folder=tmp_path / "in")
 
 
+def test_kinds_of_core_are_programs_of_their_own(tmp_path):
+    """A table with decimal commas of five runs, their single times below."""
+    files = put(tmp_path, hybrid=golden("elsewhere/hybrid-r5.txt"))
+    made = import_files("app", files, folder=tmp_path / "in")
+    assert [file.parent.name for file in made] == ["app-cpu_atom", "app-cpu_core"]
+    url = stored(made)
+    run = store.load(url, f"app-cpu_core/{made[1].stem}")
+    assert run.counts[["instructions", "cycles"]].to_numpy().tolist() == [[13148396527, 15433140732]]
+    assert run.counts["context-switches"].tolist() == [856] and run.interval_s.tolist() == [3.4814]
+    assert run.running["cycles"].iloc[0] == pytest.approx(0.9963)
+    one = import_files("other", files, place="cpu_atom", folder=tmp_path / "in")
+    assert [file.parent.name for file in one] == ["other-cpu_atom"]
+
+
+PMUS = st.lists(st.sampled_from(["cpu_core", "cpu_atom", "armv8_cortex_a53"]), min_size=1, unique=True)
+
+
+@given(PMUS, st.sets(st.integers(0, 2)), st.lists(st.integers(0, 10**12), min_size=2, max_size=2))
+def test_lines_of_each_kind_of_core_are_read_as_if_they_stood_alone(pmus, silent, counts):
+    def lines(pmu, counted):
+        values = counts if counted else ["<not counted>"] * 2
+        return [f"{n},,{pmu}/{event}/,9,50.00,,\n" for n, event in zip(values, EVENTS, strict=False)]
+
+    both = "7,,context-switches,9,100.00,,\n"
+    own = {pmu: "".join(lines(pmu, k not in silent)) + both for k, pmu in enumerate(pmus)}
+    text = "".join(
+        map("".join, zip(*(lines(pmu, k not in silent) for k, pmu in enumerate(pmus)), strict=True))
+    )
+    found = perf.by_kind_of_core(text + both)
+    counting = [pmu for k, pmu in enumerate(pmus) if k not in silent]
+    if len(pmus) == 1 or not counting:
+        assert found == {"": text + both}
+    elif len(counting) == 1:
+        assert found == {"": own[counting[0]]}
+    else:
+        assert found == {pmu: own[pmu] for pmu in counting}
+
+
 def test_programs_are_named_by_what_was_run():
     given = [
         "taskset --cpu-list 5 ./a.exe 9",

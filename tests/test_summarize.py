@@ -148,13 +148,41 @@ def test_a_processor_is_told_by_names_only_where_these_are_its_own():
     assert events.processor_of({}) is None
 
 
-def test_totals_take_their_seconds_and_many_programs_are_sent_to_import(tmp_path):
+def test_totals_take_their_seconds_and_many_programs_one_after_the_other(tmp_path):
     sandmark = (GOLDEN / "elsewhere/sandmark-navajo.txt").read_text()
     (tmp_path / "one.txt").write_text(sandmark[: sandmark.rindex("# started on")])
     code, text = said(tmp_path / "one.txt")
     assert code == 0 and "5.86 s" in text and "IPC 2.33" in text
     code, text = said(GOLDEN / "elsewhere/sandmark-navajo.txt")
-    assert code == 2 and "holds totals of 2 programs: `cmlib import NAME" in text
+    assert code == 0 and text.count("5.86 s") == 1 and len(re.findall(r" IPC \d", text)) == 2
+    code, text = said(GOLDEN / "elsewhere/sandmark-navajo.txt", "--json")
+    first, other = json.loads(text)
+    assert first["runs"] == other["runs"] == 1 and first["name"] != other["name"]
+
+
+def test_totals_of_runs_have_medians_and_no_phases_and_no_seconds_that_nobody_measured():
+    """Runs that get slower, of which a file with times would be phases."""
+    seconds = np.arange(1.0, 42)
+    counts = pd.DataFrame({"cycles": 3e9 * seconds, "instructions": 1e9, "task-clock": 1e3 * seconds})
+    running = counts * 0 + 1.0
+    untimed = [(counts.set_axis(seconds.cumsum()), running.set_axis(seconds.cumsum()))]
+    timed = [tuple(frame.assign(duration_time=1.0) for frame in untimed[0])]
+    told = summarize("x", timed, whole_runs=True)
+    assert told["runs"] == 41 and told["phases"] == [] and told["levels"]["seconds"] == 21
+    assert told["levels"]["CPUs"] == pytest.approx(1) and told["levels"]["instructions"] == 1e9
+    bare = summarize("x", untimed, whole_runs=True)
+    assert set(bare["levels"]) == {"instructions", "instructions a cycle", "GHz"}
+    assert summarize("x", timed)["phases"]
+
+
+def test_each_kind_of_core_has_its_account():
+    code, text = said(GOLDEN / "elsewhere/hybrid-r5.txt", "--json")
+    assert code == 0
+    little, big = json.loads(text)
+    assert [little["core"], big["core"]] == ["cpu_atom", "cpu_core"]
+    assert big["levels"]["instructions a cycle"] == pytest.approx(13.148396527 / 15.433140732)
+    for one in (little, big):
+        assert one["account"]["how"] == "open" and "not known" in one["remarks"][1]
 
 
 def test_levels_are_of_the_intervals_in_which_their_events_were_counted():

@@ -34,12 +34,16 @@ def summarize(recording, about, processor, interval_ms, as_json):
         )
     machine = _machine(about) if about else {}
     read = _from_file if Path(recording).is_file() else _from_recordings
-    found = read(recording, machine, interval_ms)
-    names = {event for counts, _ in found["runs"] for event in counts}
-    machine = found.pop("machine")
-    told = processor or events.processor_of(machine) or events.processor_by_names(names)
-    answer = topdown.summarize(Path(recording).name, processor=told, **found)
-    click.echo(json.dumps(answer, indent=1) if as_json else _text(answer), nl=True)
+    answers = []
+    for name, found in read(recording, machine, interval_ms):
+        names = {event for counts, _ in found["runs"] for event in counts}
+        known = found.pop("machine")
+        told = processor or events.processor_of(known) or events.processor_by_names(names)
+        answers.append(topdown.summarize(name, processor=told, **found))
+    if as_json:
+        click.echo(json.dumps(answers[0] if len(answers) == 1 else answers, indent=1))
+    else:
+        click.echo("\n\n".join(map(_text, answers)))
 
 
 def _machine(about):
@@ -49,24 +53,28 @@ def _machine(about):
 
 
 def _from_file(file, machine, interval_ms):
-    from cmlib.io import perf
+    """Name and counts of every program and kind of core in a file."""
+    from cmlib.io import events, perf
     from cmlib.io.archive import plain, read_file
 
     text = plain(read_file(file), file).decode("utf-8", "surrogateescape")
-    found = perf.totals(text, rows_are_runs=interval_ms is None)
-    if len({one.command for one in found}) > 1:
-        raise click.ClickException(
-            f"{file} holds totals of {len(found)} programs: `cmlib import NAME {file}` keeps each as a program of its "
-            "own, which `cmlib summarize` takes by its name."
-        )
-    parts = [] if found else perf.split_runs(text)
-    frames = [perf.as_intervals([one]) for one in found]
-    frames += [perf.parse_stat(part, interval_ms=interval_ms) for part in parts]
-    runs = [_series(frame, machine) for frame in frames]
-    written = [event for frame in frames for event in frame["event"].unique()]
-    pinned = [event for event in written if re.match(r"(instructions|(cpu-)?cycles)\b", event)]
-    modifier = "u" if pinned and all(re.search(r":[a-zA-Z]*u", event) for event in pinned) else ""
-    return {"runs": runs, "machine": machine, "modifier": modifier, "whole_runs": bool(found)}
+    for own in perf.by_kind_of_core(text).values():
+        found = perf.totals(own, rows_are_runs=interval_ms is None)
+        programs = {one.command: [] for one in found}
+        for one in found:
+            programs[one.command].append(perf.as_intervals([one]))
+        if not found:
+            parts = perf.split_runs(own)
+            programs = {"": [perf.parse_stat(part, interval_ms=interval_ms) for part in parts]}
+        for command, frames in programs.items():
+            written = [event for frame in frames for event in frame["event"].unique()]
+            pinned = [event for event in written if re.search(r"\b(instructions|(cpu-)?cycles)\b", event)]
+            modifier = "u" if pinned and all(re.search(r":[a-zA-Z]*u", event) for event in pinned) else ""
+            runs = [_series(frame, machine) for frame in frames]
+            several = command if len(programs) > 1 else ""
+            name = " ".join(filter(None, [Path(file).name, several]))
+            about = {"modifier": modifier, "whole_runs": bool(found), "core": events.core_pmu(written)}
+            yield name, {"runs": runs, "machine": machine, **about}
 
 
 def _series(frame, machine):
@@ -81,7 +89,7 @@ def _from_recordings(name, machine, interval_ms):
     import difflib
 
     from cmlib import places
-    from cmlib.io import perf
+    from cmlib.io import events, perf
     from cmlib.io.archive import read_content
     from cmlib.io.archive.runs import PERF, are_totals, read_run, source_of
 
@@ -104,7 +112,8 @@ def _from_recordings(name, machine, interval_ms):
         runs.append(perf.read_run(read_content(file, meta["sha256"]).decode(errors="replace"), meta))
     first = metas[0]
     about = {"modifier": first.get("modifier") or "", "whole_runs": are_totals(first)}
-    return {"runs": runs, "machine": machine or first["machine"], **about}
+    about["core"] = events.core_pmu([*first.get("names", {}), *runs[0][0]])
+    return [(name, {"runs": runs, "machine": machine or first["machine"], **about})]
 
 
 def _text(answer):
@@ -127,7 +136,7 @@ def _text(answer):
         lines += ["", *(f"  To try: {advised['text']}." for advised in account["advice"])]
         if account["decide"]:
             lines += ["", f"  To decide it: {account['decide']}"]
-        elif account["how"] == "open" and answer["processor"] in (None, "intel"):
+        elif account["how"] == "open" and answer["processor"] in (None, "intel") and not answer["core"]:
             lines += [
                 "",
                 "  To know more: --machine, with what `cmlib doctor --json` says there, or --processor.",
@@ -143,9 +152,15 @@ def _text(answer):
 def _heading(answer):
     counted = answer["counted"]
     share = "" if counted is None or counted == 1 else f", each counted for {100 * counted:.0f} % of the time"
-    runs = f"{answer['runs']} runs, " if answer["runs"] > 1 else ""
     processor = answer["processor"] or "processor not known"
-    return f"{answer['name']}: {runs}{answer['intervals']} intervals, {answer['events']} events{share}; {processor}"
+    many = {"run": answer["runs"], "interval": answer["intervals"], "event": answer["events"]}
+    if answer["runs"] == answer["intervals"]:  # totals
+        del many["interval"]
+    elif answer["runs"] == 1:
+        del many["run"]
+    core = f", {answer['core']}" if answer["core"] else ""
+    said = ", ".join(f"{n} {what}{'s' * (n != 1)}" for what, n in many.items())
+    return f"{answer['name']}{core}: {said}{share}; {processor}"
 
 
 def _phases(rows):

@@ -15,6 +15,10 @@ from cmlib.io.archive.programs import RecordError
 from cmlib.io.archive.runs import MOST_EVENTS, RUNS, UNKNOWN
 
 _GZIP = b"\x1f\x8b"
+_OF_ONE_KIND = (
+    "These are the counts of one kind of core, {}; those of the others are programs of their own. Of a program that "
+    "ran on several kinds perf scales each to its whole time: ratios hold, totals and rates a second do not."
+)
 
 
 @dataclass(frozen=True)
@@ -57,19 +61,31 @@ def read_sources(files, machine, *, mode=None, interval_ms=None, columns=None, p
             raise RecordError(f"{file} {told}")
         try:
             text = raw.decode("utf-8", "surrogateescape")  # back to the same bytes
-            text = perf.at_place(text, place) if place else text
-            found = [] if marks else perf.totals(text, columns, rows_are_runs=interval_ms is None)
-            parts = [] if found else perf.split_runs(text)
+            kinds = perf.by_kind_of_core(perf.at_place(text, place) if place else text)
         except ValueError as error:
             raise RecordError(f"{file} is not output of perf stat that can be read: {error}") from error
-        packed = content if content.startswith(_GZIP) and not place else None
-        if found:
-            whole.append((file, text if place or len(found) == 1 else "", packed, found))
-        elif marks:
-            sources += _marked(file, parts, marks, machine, known)
-        else:
-            sources += _parts(file, parts, packed, machine, known)
+        for kind, own in kinds.items():
+            try:
+                found = [] if marks else perf.totals(own, columns, rows_are_runs=interval_ms is None)
+                parts = [] if found else perf.split_runs(own)
+            except ValueError as error:
+                raise RecordError(f"{file} is not output of perf stat that can be read: {error}") from error
+            packed = content if content.startswith(_GZIP) and own == text else None
+            if found:
+                whole.append((kind, file, own if len(found) == 1 else "", packed, found))
+                continue
+            several = _marked(file, parts, marks, machine, known) if marks else None
+            several = several or _parts(file, parts, packed, machine, known)
+            sources += [_of_cores(source, kind) for source in several]
     return sources + _totals(whole, machine, known)
+
+
+def _of_cores(source, kind):
+    """A run of the cores of one kind, where the file has several."""
+    if not kind:
+        return source
+    mark = "-".join(filter(None, [source.mark, kind]))
+    return replace(source, mark=mark, remark=f"{source.remark} {_OF_ONE_KIND.format(kind)}".strip())
 
 
 def _totals(whole, machine, known):
@@ -77,12 +93,12 @@ def _totals(whole, machine, known):
     several = any(len({one.command for one in found}) > 1 for *_, found in whole)
     names = perf.program_names([one.command for *_, found in whole for one in found]) if several else {}
     groups = {}
-    for file, text, packed, found in whole:
+    for kind, file, text, packed, found in whole:
         for one in found:
-            key = names.get(one.command, ""), one.heading, tuple(one.frame["event"].unique())
+            key = names.get(one.command, ""), kind, one.heading, tuple(one.frame["event"].unique())
             groups.setdefault(key, []).append((file, text, packed, one))
     sources = []
-    for (mark, heading, _), members in groups.items():
+    for (mark, kind, heading, _), members in groups.items():
         members = list({one.text: (file, text, packed, one) for file, text, packed, one in members}.values())
         file, text, packed, _ = members[0]
         runs = perf.joined([one for *_, one in members])
@@ -93,7 +109,8 @@ def _totals(whole, machine, known):
         source = _source(
             file, raw, packed if alone else None, machine, known, perf.as_intervals([runs]), said
         )
-        sources.append(replace(source, mark=mark, facts=source.facts | {"axis": RUNS, "interval_ms": 1000}))
+        source = replace(source, mark=mark, facts=source.facts | {"axis": RUNS, "interval_ms": 1000})
+        sources.append(_of_cores(source, kind))
     return sources
 
 
@@ -138,6 +155,7 @@ def _source(file, raw, compressed, machine, known, frame=None, remarks=None):
     """A run, read already where `frame` is given, with what there is to say of it."""
     text = raw.decode(errors="replace")
     check_size(file, raw)
+    whole_runs = frame is not None
     try:
         if frame is None:
             frame = perf.parse_stat(text, interval_ms=known["interval_ms"], columns=known["columns"])
@@ -149,7 +167,7 @@ def _source(file, raw, compressed, machine, known, frame=None, remarks=None):
         raise RecordError(
             f"{file} holds no counts: record it with `perf stat -I 100 -x, -o FILE -- COMMAND`, or without -I."
         )
-    check_plausible(file, frame)
+    check_plausible(file, frame, shortest_s=0.0 if whole_runs else _SHORTEST_S)
     counts.index = running.index = counts.index - known.get("start_s", 0.0)
     _check_event_names(file, counts)
     names = events.translate(counts, machine)
@@ -245,7 +263,7 @@ def check_size(file, raw):
         )
 
 
-def check_plausible(file, frame):
+def check_plausible(file, frame, *, shortest_s=_SHORTEST_S):
     """Raise RecordError for counts and times that no counter and no clock gave.
 
     Parameters
@@ -254,6 +272,8 @@ def check_plausible(file, frame):
         For messages.
     frame : DataFrame
         As from :func:`cmlib.io.perf.parse_stat`.
+    shortest_s : float
+        Least length of an interval; of whole runs 0.
     """
     if len(large := frame[frame["value"] > _MOST]):
         row = large.iloc[0]
@@ -263,7 +283,7 @@ def check_plausible(file, frame):
     starts = np.flatnonzero(np.diff(frame["time_s"], prepend=np.nan) != 0)
     times = frame["time_s"].to_numpy()[starts]
     steps = np.diff(times, prepend=0.0)
-    if times[0] <= 0 or np.median(steps) < _SHORTEST_S or steps.max() > _LONGEST_S:
+    if times[0] <= 0 or np.median(steps) < shortest_s or steps.max() > _LONGEST_S:
         raise RecordError(
             f"{file} has intervals of {steps.min():.3g} to {steps.max():.3g} s: are its times those of intervals' ends "
             "since the recording began, in seconds?"

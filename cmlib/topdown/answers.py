@@ -38,7 +38,7 @@ _LEVELS = {
 }
 
 
-def summarize(name, runs, *, processor=None, modifier="", whole_runs=False):
+def summarize(name, runs, *, processor=None, modifier="", whole_runs=False, core=""):
     """Levels, the account with bounds, and what would decide it, as plain values.
 
     Parameters
@@ -53,7 +53,9 @@ def summarize(name, runs, *, processor=None, modifier="", whole_runs=False):
     modifier : str, default ""
         With which events were counted, such as ``u``, and are to be again.
     whole_runs : bool, default False
-        Whether a row is a run and not an interval of one.
+        Whether a row is a run and not an interval of one. How long it took is known if ``duration_time`` is counted.
+    core : str, default ""
+        PMU of the one kind of core whose counts these are, where the processor has several, such as ``cpu_atom``.
 
     Returns
     -------
@@ -64,26 +66,43 @@ def summarize(name, runs, *, processor=None, modifier="", whole_runs=False):
     runs = [(counts.mask(zeros), running) for (counts, running), zeros in zip(runs, hidden, strict=True)]
     shares = np.concatenate([running.to_numpy(float).ravel() for _, running in runs])
     told = shares[np.isfinite(shares)]
-    by_phase = phases(runs[0][0]) if len(runs) == 1 else pd.DataFrame()
+    by_phase = phases(runs[0][0]) if len(runs) == 1 and not whole_runs else pd.DataFrame()
     costs = read_costs(processor or UNKNOWN)
-    misses = [] if whole_runs else without_misses(runs, costs, ghz=_levels(runs).get("GHz"))
+    level = _levels(_each_run(runs) if whole_runs else runs, timed=not whole_runs or _knows_durations(runs))
+    misses = [] if whole_runs else without_misses(runs, costs, ghz=level.get("GHz"))
+    n_rows = sum(len(counts) for counts, _ in runs)
+    remarks = _remarks(runs, {event for zeros in hidden for event in zeros if zeros[event].any()})
     return {
         "schema": SCHEMA,
         "name": name,
         "processor": processor,
-        "runs": len(runs),
-        "intervals": sum(len(counts) for counts, _ in runs),
+        "core": core,
+        "runs": n_rows if whole_runs else len(runs),
+        "intervals": n_rows,
         "events": len({event for counts, _ in runs for event in counts}),
         "counted": round(float(told.mean()), 3) if len(told) else None,
-        "levels": _levels(runs),
-        "levels_text": say_levels(_levels(runs)),
+        "levels": level,
+        "levels_text": say_levels(level),
         "phases": by_phase.to_dict("records"),
         "phases_text": _phases_text(by_phase),
-        "account": _account(name, runs, processor, modifier, 1000 if whole_runs else _interval_ms(runs)),
+        "account": _account(
+            name, runs, processor, modifier, 1000 if whole_runs else _interval_ms(runs), level.get("GHz")
+        ),
         "misses": misses,
         "misses_text": say_misses(misses),
-        "remarks": _remarks(runs, {event for zeros in hidden for event in zeros if zeros[event].any()}),
+        "remarks": [*_of_core(core, processor), *remarks],
     }
+
+
+def _knows_durations(runs):
+    return all("duration_time" in counts for counts, _ in runs)
+
+
+def _each_run(runs):
+    """Every row as a run of its own."""
+    for counts, running in runs:
+        for k, length in enumerate(np.diff(counts.index, prepend=0.0)):
+            yield counts.iloc[[k]].set_axis([length]), running.iloc[[k]]
 
 
 def _without_turn(counts, running):
@@ -102,20 +121,20 @@ def _interval_ms(runs):
     return max(1, round(1000 * float(np.median(steps)))) if len(steps) else 1000
 
 
-def _levels(runs):
+def _levels(runs, *, timed):
     """Median over the runs."""
-    each = [levels(counts) for counts, _ in runs]
+    each = [levels(counts, timed=timed) for counts, _ in runs]
     names = dict.fromkeys(level for found in each for level in found)
     medians = {name: float(np.median([found[name] for found in each if name in found])) for name in names}
     return {name: value for name, value in medians.items() if math.isfinite(value)}
 
 
-def _account(name, runs, processor, modifier, interval_ms):
+def _account(name, runs, processor, modifier, interval_ms, ghz):
     runs = [(counts, running) for counts, running in runs if "cycles" in counts]
     if not any("instructions" in counts for counts, _ in runs):
         return None
     costs, found = read_costs(processor or UNKNOWN), totals(runs)
-    told = bounds(found, costs, ghz=_levels(runs).get("GHz"))
+    told = bounds(found, costs, ghz=ghz)
     known = known_programs(costs.name).drop(columns=name, errors="ignore")
     verdict = judge(told, found, costs, known=known)
     return {
@@ -306,6 +325,19 @@ def _category(row, verdict):
         usual = verdict.usual.loc[row.Index]
         found |= {"usual_low": _percent(usual["low"]), "usual_high": _percent(usual["high"])}
     return found | {"events": list(row.events)}
+
+
+def _of_core(core, processor):
+    if not core:
+        return []
+    said = (
+        f"These are the counts of one kind of core, {core}: of a program that ran on others as well perf scales them "
+        "to its whole time, so that ratios hold, totals and rates a second do not."
+    )
+    return [
+        said,
+        *([] if processor else [f"What events cost on {core} is not known: the bounds are the widest."]),
+    ]
 
 
 def _remarks(runs, hidden):

@@ -12,6 +12,7 @@ from cmlib import places
 from cmlib.topdown.tables import evaluate
 
 UNKNOWN = "unknown"
+_PMU = re.compile(r"^(?:cpu_[a-z]+|armv[0-9]+\w*|apple_\w+_pmu)/(?=[^/:]*(?::[a-zA-Z]*u[a-zA-Z]*)?/)")
 
 
 @dataclass(frozen=True)
@@ -70,8 +71,8 @@ class Costs:
 
 
 def spelling(event):
-    """An event's name without case, modifiers and the marks that other tools lose."""
-    return re.sub(r"[^a-z0-9*]", "", event.split(":")[0].lower())
+    """An event's name without case, modifiers, the cores' PMU and the marks that other tools lose."""
+    return re.sub(r"[^a-z0-9*]", "", _PMU.sub("", event).split(":")[0].lower())
 
 
 def known_costs():

@@ -43,13 +43,15 @@ def totals(runs):
     return pd.DataFrame({event: _pooled(several) for event, several in parts.items()}).T.dropna(subset="rate")
 
 
-def levels(counts):
+def levels(counts, *, timed=True):
     """Seconds, instructions, speed and clock of a run, and system calls, switches and faults a second.
 
     Parameters
     ----------
     counts : DataFrame
         Index: end of each interval [s].
+    timed : bool, default True
+        Whether it is; else what takes seconds is left out.
 
     Returns
     -------
@@ -58,7 +60,7 @@ def levels(counts):
         ``GHz`` (cycles over task-clock) and ``CPUs`` (task-clock over seconds); and a second, ``system calls``,
         ``switches``, ``migrations``, ``faults`` and ``interrupts``.
     """
-    return _levels(counts, _lengths(counts))
+    return _levels(counts, _lengths(counts) if timed else np.full(len(counts), np.nan))
 
 
 def phases(counts):
@@ -167,7 +169,7 @@ def _levels(counts, lengths):
 
     counted = {name: counts[name] for name in counts if counts[name].notna().any()}
     instructions, cycles, clock = map(counted.get, ("instructions", "cycles", "task-clock"))  # clock: [ms]
-    found = {"seconds": float(lengths.sum())}
+    found = {"seconds": lengths.sum(min_count=1)}
     if instructions is not None:
         found["instructions"] = instructions.sum()
         found["instructions a second"] = quotient(instructions, lengths)
@@ -179,4 +181,4 @@ def _levels(counts, lengths):
         event = next((one for one in events if one in counted), None)
         if event is not None:
             found[name] = quotient(counted[event], lengths)
-    return {name: float(value) for name, value in found.items() if value is not None}
+    return {name: float(value) for name, value in found.items() if pd.notna(value)}

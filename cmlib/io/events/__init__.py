@@ -1,9 +1,19 @@
 """Events of a processor: their codes, short names and sums, and how perf is told to count them."""
 
-from cmlib.io.events.naming import abbreviate, base_name, copy_name, encode, is_event, kinds, second_readings
+from cmlib.io.events.naming import (
+    CORE_EVENT,
+    abbreviate,
+    base_name,
+    copy_name,
+    encode,
+    is_event,
+    kinds,
+    second_readings,
+)
 from cmlib.io.events.recognition import (
     Recognised,
     SameEvent,
+    core_pmu,
     describe_recognised,
     processor_by_names,
     recognise,

@@ -27,6 +27,11 @@ def canonical(name):
 
 _MODIFIER = re.compile(r"(?<=/)[ukhIGHpPSDWeb]+$|:[ukhIGHpPSDWeb]+$")
 _NAME_TERM = re.compile(r"(?<=[/,])name=([^,/]+)")
+CORE_EVENT = re.compile(
+    r"(cpu_(?:core|atom|lowpower)|armv[0-9]+\w*|apple_\w+_pmu)/([^/:]*)(?::([a-zA-Z]*))?/([a-zA-Z]*)"
+)
+"""Of cores whose PMU is named, as where a processor has several kinds: PMU, event, modifiers."""
+
 _COPY = re.compile(r"(.+)#[0-9]+")
 _TOOL = frozenset(["duration_time", "system_time", "user_time"])
 _HARDWARE_PATTERN = re.compile(

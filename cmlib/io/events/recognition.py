@@ -10,6 +10,7 @@ import pandas as pd
 
 from cmlib.io.events.naming import (
     COMMON_EVENTS,
+    CORE_EVENT,
     HARDWARE_NAMES,
     SAME,
     SOFTWARE_NAMES,
@@ -136,7 +137,6 @@ def _own_codes(name):
 
 
 _CODE = re.compile(r"r([0-9a-fA-F]{1,4})")
-_HYBRID = re.compile(r"(cpu_core|cpu_atom)/([^/]*)/")
 _EVENT = 0xFF
 
 
@@ -181,18 +181,27 @@ def _names_by_spelling(names, machine):
     return {plain(name): name for name in table(known).index} if known else {}
 
 
+def core_pmu(names):
+    """The PMU of the cores that counted some events, where it is named and they are all of one kind; else ""."""
+    found = {pmu[1] for name in names if (pmu := CORE_EVENT.match(name))}
+    return found.pop() if len(found) == 1 else ""
+
+
 def _common(names):
     names = list(names)
-    units = {found[1] for name in names if (found := _HYBRID.fullmatch(name))}
-    inner = (
-        r"\2" if len(units) == 1 else r"\g<0>"
-    )  # on the cores of one kind only, there is nothing to mix up
-    by_spelling = {plain(_HYBRID.sub(inner, name)): name for name in reversed(names)}
+    alike = core_pmu(names)  # on cores of one kind there is nothing to mix up
+    by_spelling = {plain(_within(name) if alike else name): name for name in reversed(names)}
     in_user_mode = {
         name.removesuffix(":u"): written for name, written in by_spelling.items() if name.endswith(":u")
     }
     found = _spelled(by_spelling) or _spelled(in_user_mode)
     return {written: common for common, written in found.items() if written != common}
+
+
+def _within(name):
+    """An event of the cores without their PMU, ``cpu_atom/cycles:u/`` and ``cpu_atom/cycles/u`` as ``cycles:u``."""
+    found = CORE_EVENT.fullmatch(name)
+    return ":".join(filter(None, found.groups()[1:])) if found else name
 
 
 def _spelled(by_spelling):

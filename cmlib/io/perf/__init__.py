@@ -6,6 +6,7 @@ from cmlib.io.perf.grammar import ParseError
 from cmlib.io.perf.reading import (
     about,
     at_place,
+    by_kind_of_core,
     counts_a_line,
     parse_stat,
     program_names,

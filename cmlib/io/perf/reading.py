@@ -125,10 +125,16 @@ def split_runs(text):
     return [text[start:end] for start, end in itertools.pairwise([*run_starts(text), len(text)])]
 
 
-def at_place(text, place):
-    """Leave out the counts of all CPUs, cores, sockets or nodes but one."""
+def by_kind_of_core(text):
+    """Take the counts of each kind of core apart, where a file of `perf stat` has several: by its PMU's name."""
     form = find_format(text)
-    if form is not per_place:
+    return {"": text} if form is wide else per_place.by_kind_of_core(text)
+
+
+def at_place(text, place):
+    """Leave out the counts of all CPUs, cores, sockets, nodes or kinds of core but one."""
+    form = find_format(text)
+    if form is not per_place and place not in by_kind_of_core(text):
         raise ParseError(
             f"line 1: a place is chosen of counts a CPU, core, socket or node, and this is {form.NAME}."
         )
@@ -253,8 +259,10 @@ def _number_copies(interval, codes, names):
 _TABLE = re.compile(r"^ *Performance counter stats for (.*?)(?: \(([0-9]+) runs\))?:[ \t]*$", re.MULTILINE)
 _ROWS = re.compile(r"\s*\n((?:[^\n]*\S[^\n]*\n?)+)")
 _ELAPSED = re.compile(r"^ *([0-9]+)[.,]([0-9]+)(?: \+- [0-9.,]+)? seconds time elapsed", re.MULTILINE)
-_TIMED = re.compile(rf"^ *{TIME}(?! (?:\+-|seconds))", re.MULTILINE)
+_TIMED = re.compile(rf"^ *{TIME}(?! (?:\+-|\(|seconds))", re.MULTILINE)
 _COUNTS = re.compile(r' *(?:[0-9]|<not |CPU[0-9]|[SN][0-9]|\{.*"counter-value")')
+# Behind an event, by how much it varied between the runs of -r.
+_VARIES = re.compile(r'[0-9]%[^\s\w]|"variance" *:')
 # Programs that start another, whose options and numbers are not those of what is measured.
 _STARTERS = frozenset(
     ["taskset", "numactl", "nice", "chrt", "env", "sudo", "time", "stdbuf", "setarch", "timeout"]
@@ -344,6 +352,7 @@ def _listed(text, form):
         if runs:
             number = np.repeat(np.arange(1, runs + 1), length)
             said = form.remarks(text[start:end])
+            said += ["Counts are means of several runs."] * bool(_VARIES.search(text, start, end))
             yield Totals(
                 text[start:end], frame.assign(time_s=number), "", (np.nan,) * runs, remarks=tuple(said)
             )

@@ -71,7 +71,9 @@ def _entries(text):
             document, start = decoder.raw_decode(text, start + len(text[start:]) - len(text[start:].lstrip()))
             documents += document["benchmarks"]
         kept = [entry for entry in documents if entry.get("run_type", "iteration") == "iteration"]
-        kept = kept or [entry for entry in documents if entry.get("aggregate_name") == "mean"]
+        # The iterations of an aggregate are its repetitions; its counts are means of one iteration.
+        means = [entry | {"iterations": 1} for entry in documents if entry.get("aggregate_name") == "mean"]
+        kept = kept or means
         kept = [entry for entry in kept if not entry.get("error_occurred")]
         if not all(
             isinstance(entry[key], float | int) for entry in kept for key in ("real_time", "iterations")

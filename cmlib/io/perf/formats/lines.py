@@ -105,14 +105,17 @@ def as_intervals(found):
     """Rows of all runs, one after the other.
 
     A run ends where the runs before it and itself have taken their seconds, where these are known, which is perf's
-    event ``duration_time`` then; else a run takes a second.
+    event ``duration_time`` then, or are told by it; else a run takes a second.
     """
     found, n = _numbered(found)
     seconds, number = np.array([second for one in found for second in one.seconds]), np.arange(1, n + 1)
     frame = pd.concat([one.frame for one in found], ignore_index=True)
+    counted = frame[frame["event"] == _DURATION].drop_duplicates("time_s")
+    if np.isnan(seconds).all() and len(counted) == n:
+        seconds = counted["value"].to_numpy(float) / 1e9
     if not np.isfinite(seconds).all() or not (seconds > 0).all():
         return frame
-    if _DURATION not in set(frame["event"]):
+    if counted.empty:
         share = np.nan if frame["running"].isna().any() else 1.0
         durations = pd.DataFrame(
             {"time_s": number, "event": _DURATION, "value": 1e9 * seconds, "running": share}

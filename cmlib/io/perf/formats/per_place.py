@@ -2,6 +2,7 @@
 
 import re
 
+from cmlib.io.events import CORE_EVENT
 from cmlib.io.perf.formats import human_readable, separated
 from cmlib.io.perf.formats.lines import TIME
 from cmlib.io.perf.grammar import ParseError
@@ -23,6 +24,8 @@ _KEY = re.compile(
     r'"(?:cpu|core|cluster|cache|die|socket|node)" *: *"([^"\n]*)" *, *(?:"aggregate-number" *: *[0-9]+ *, *)?'
 )
 _DATA = re.compile(r"^ *[^ #\n][^\n]*", re.MULTILINE)
+_KIND = re.compile(rf"(?<![\w/.-]){CORE_EVENT.pattern}")
+_HEAD = 100_000  # characters among which all of them are
 
 
 def recognises(text):
@@ -66,8 +69,28 @@ def remarks(text):
     return [f"Counts of {len(places)} places, {places[0]} to {places[-1]}, are added up."]
 
 
+def by_kind_of_core(text):
+    """The lines of each kind of core, by its PMU's name, with those of none, where several counted; else all, by ""."""
+    if len({found[1] for found in _KIND.finditer(text[:_HEAD])}) < 2:
+        return {"": text}
+    lines = text.splitlines(keepends=True)
+    kinds = [found[1] if (found := _KIND.search(line)) else "" for line in lines]
+    counted = {
+        kind: any(own == kind and "<not " not in line for line, own in zip(lines, kinds, strict=True))
+        for kind in dict.fromkeys(filter(None, kinds))
+    }
+    some = [kind for kind in counted if counted[kind]]
+    parts = {
+        kind: "".join(line for line, own in zip(lines, kinds, strict=True) if own in ("", kind))
+        for kind in some
+    }
+    return {"": parts[some[0]]} if len(some) == 1 else parts or {"": text}
+
+
 def only(text, place):
     """Leave out the counts of all places but one."""
+    if place in (kinds := by_kind_of_core(text)):
+        return kinds[place]
     lines = text.splitlines(keepends=True)
     places = [_place_of(line) for line in lines]
     if place not in places:
