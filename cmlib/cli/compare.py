@@ -176,12 +176,10 @@ def compare(context, old, new, any_change, old_source, new_source, as_json, simu
         raise click.UsageError("--old-source and --new-source belong together.")
     from tqdm import tqdm
 
-    from cmlib.collect.compare.programs import compare_programs, refusal
+    from cmlib.collect.compare.verdict import compare_programs, compare_simulated, refusal
 
     judge, lines, defaults = compare_programs, programs_as_text, _DEFAULTS
     if simulated is not None:
-        from cmlib.collect.compare.simulated import compare_simulated
-
         _drop_what_perf_needs(context, how)
         judge = functools.partial(compare_simulated, caches=simulated)
         lines, defaults = simulated_as_text, _SIMULATED_DEFAULTS

@@ -6,7 +6,8 @@ Names are loaded when they are asked for: a program that only counts its regions
 from cmlib.lazy import loader
 
 _HOMES = {
-    "compare_programs": "programs",
+    "compare_programs": "verdict",
+    "compare_simulated": "verdict",
     "include_dir": "regions",
     "read_times": "versions",
     "region": "regions",

@@ -156,9 +156,7 @@ def _run(argv, environment, timeout):
             try:
                 process.wait(timeout)
             except subprocess.TimeoutExpired as error:
-                raise CmlibError(
-                    f"`{shlex.join(argv)}` took longer than {timeout:g} s (--timeout) and was ended"
-                ) from error
+                raise too_long(argv, timeout) from error
         times = time.monotonic() - began, _processor_s() - before
         errors.seek(0)
         shown = "\n".join(errors.read().strip().splitlines()[-10:]) or "(nothing)"
@@ -167,6 +165,11 @@ def _run(argv, environment, timeout):
             f"`{shlex.join(argv)}` failed with {ending(process.returncode)}; the end of its standard error:\n{shown}"
         )
     return times
+
+
+def too_long(argv, timeout):
+    """The error of a command that was ended."""
+    return CmlibError(f"`{shlex.join(argv)}` took longer than {timeout:g} s (--timeout) and was ended")
 
 
 def _processor_s():

@@ -1,0 +1,271 @@
+"""Compare two versions of a program, by times and counts or by simulated counts: is the new one slower, and where?"""
+
+import tempfile
+import time
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from cmlib.anomaly.compare import check_comparable, compare_versions
+from cmlib.anomaly.counts import blame, judge_counts, judge_estimate, spread
+from cmlib.anomaly.detector import AutoPerf
+from cmlib.anomaly.speed import NO_CHANGE, SLOWER, judge_speed
+from cmlib.collect.compare.pairs import check_free, open_pair, save_pair
+from cmlib.collect.compare.versions import Version, too_long
+from cmlib.collect.simulate import read_functions, read_parts
+from cmlib.collect.simulate.recording import cost_message, estimate_cost
+from cmlib.collect.simulate.valgrind import cache_options, simulate
+from cmlib.errors import CmlibError
+from cmlib.io.archive.runs import PERF, VALGRIND
+from cmlib.io.callgrind import REPEATS, as_events, display_name
+from cmlib.io.events import simulated_events
+
+SCHEMA = 2
+COUNTERS, REFUSED = "counters differ", "refused"
+INSTRUCTIONS = "sim.instructions"
+# Good forms of 13 programs that were recorded twice (data/regions) differed by up to 17 % in their time.
+DRIFT = 0.25
+_UNBOUNDED = 1e12
+_TRIED_S = 20
+
+
+def compare_programs(
+    old,
+    new,
+    *,
+    events=None,
+    n_runs=40,
+    alpha=0.002,
+    smallest=0.05,
+    keep=None,
+    sources=None,
+    timeout=None,
+    seed=0,
+    tell=print,
+    progress=lambda: None,
+):
+    """Record two versions, or read their recordings, and judge the new one by the old one."""
+    changed = _changed_in(sources)
+    if keep:
+        check_free(keep)
+    how = {"asked": events, "n_runs": n_runs, "timeout": timeout, "tell": tell, "progress": progress}
+    with closing(open_pair(old, new, alpha=alpha, seed=seed, **how)) as looks:
+        for pair in looks:
+            machines = {"good_machine": pair.old.about["machine"], "new_machine": pair.new.about["machine"]}
+            obstacles = check_comparable(pair.old.runs, pair.new.runs, alpha=alpha, **machines)
+            if obstacles:
+                raise CmlibError("; ".join(obstacles))
+            relevant = smallest if pair.paired else max(smallest, DRIFT)
+            rules = {"alpha": alpha, "smallest": relevant, "paired": pair.paired, "n_looks": pair.n_looks}
+            speed = judge_speed(pair.old.times, pair.new.times, **rules)
+            if speed.settled:
+                break
+    if keep:
+        save_pair(pair, keep)
+    detector = AutoPerf(random_state=seed)
+    counters = compare_versions(pair.old.runs, pair.new.runs, alpha=alpha, detector=detector)
+    verdict = COUNTERS if speed.verdict == NO_CHANGE and counters.anomalous else speed.verdict
+    functions = counters.functions
+    named = set(speed.tests.loc[speed.tests["verdict"] != NO_CHANGE, "function"])
+    named |= set(functions.loc[functions["anomalous"], "function"])
+    test = "Wilcoxon signed-rank" if pair.paired else "Mann-Whitney"
+    return _report(
+        pair.old,
+        pair.new,
+        verdict,
+        source=PERF,
+        settled=speed.settled,
+        p_value=speed.p_value,
+        rules={
+            "test": f"{test} test of the logarithms of times, one-sided",
+            "alpha": alpha,
+            "smallest_change": relevant,
+            "correction": "Bonferroni",
+            "tests": len(speed.tests),
+            "looks": pair.n_looks,
+            "paired": pair.paired,
+        },
+        times=_rows(speed.tests, unbounded=_UNBOUNDED),
+        counters={
+            "counted_per": pair.old.about["per"],
+            "differ": counters.anomalous,
+            "p_value": counters.p_value,
+            "functions": _rows(functions),
+            "causes": _rows(counters.counters, unbounded=_UNBOUNDED),
+        },
+        changed_functions=_in_verdict(changed, named),
+    )
+
+
+@dataclass(frozen=True)
+class SimulatedVersion:
+    """One version: its counts, a row a run, and the mean of these by function."""
+
+    name: str
+    runs: pd.DataFrame
+    functions: pd.DataFrame
+    about: dict
+
+
+def compare_simulated(
+    old,
+    new,
+    *,
+    n_runs=2,
+    smallest=0.005,
+    smallest_modelled=0.02,
+    caches=None,
+    sources=None,
+    timeout=None,
+    tell=print,
+    progress=lambda: None,
+):
+    """Simulate two versions, and judge the new one by its instructions, and by what modelled misses add."""
+    changed = _changed_in(sources)
+    options = cache_options(caches or {})
+    for name in (old, new):
+        if name.endswith(".json"):
+            raise CmlibError(f"{name} is a recording; --simulate compares two commands, which it runs.")
+    commands = [Version(command, timeout=timeout) for command in (old, new)]
+    tell(cost_message(estimate_cost(commands[0].argv(0), limit_s=_TRIED_S), 2 * n_runs, limit_s=_TRIED_S))
+    texts = [[], []]
+    for run in range(n_runs):
+        for command, written in zip(commands, texts, strict=True):
+            written.append(_simulated(command, run, options))
+            progress()
+    old, new = map(_version, commands, texts)
+    table = simulated_events()
+    tests = judge_counts(old.runs, new.runs, table, smallest, smallest_modelled)
+    verdict, ratio, by_misses, threshold = judge_estimate(
+        tests, old.runs, new.runs, table["weight"], smallest_modelled
+    )
+    causes = _causes(tests[tests["verdict"] != NO_CHANGE], old, new)
+    differing = max(spread(version.runs)[INSTRUCTIONS] for version in (old, new))
+    return _report(
+        old,
+        new,
+        verdict,
+        source=VALGRIND,
+        simulator=new.about,
+        settled=bool(differing <= REPEATS),
+        p_value=None,
+        rules={
+            "test": "ranges of the runs' counts, which repeat",
+            "alpha": None,
+            "smallest_change": smallest,
+            "smallest_modelled_change": smallest_modelled,
+            "smallest_estimated_change": threshold,
+            "correction": None,
+            "tests": len(tests),
+            "looks": 1,
+            "paired": True,
+        },
+        times=[],
+        counts=_rows(tests),
+        cycle_estimate_ratio=ratio,
+        cycles_by_misses=by_misses,
+        counters={
+            "counted_per": "run",
+            "differ": bool((tests["verdict"] != NO_CHANGE).any()),
+            "p_value": None,
+            "functions": [],
+            "causes": causes,
+        },
+        changed_functions=_in_verdict(changed, {cause["function"] for cause in causes}),
+    )
+
+
+def refusal(reason):
+    """What is reported when nothing could be compared."""
+    return {"schema": SCHEMA, "verdict": REFUSED, "anomaly": None, "refused": [reason]}
+
+
+def _report(old, new, verdict, **found):
+    """What is reported of both ways, to become JSON."""
+    versions = {form: {"name": one.name, "runs": len(one.runs)} for form, one in (("old", old), ("new", new))}
+    common = {"schema": SCHEMA, "verdict": verdict, "anomaly": verdict == SLOWER, "refused": []}
+    return common | versions | found
+
+
+def _rows(frame, *, unbounded=np.inf):
+    """Rows for JSON, which has no infinity: what used to be 0 has no multiple."""
+    return [
+        {key: _finite(value, unbounded) for key, value in row.items()} for row in frame.to_dict("records")
+    ]
+
+
+def _finite(value, unbounded):
+    return None if isinstance(value, float) and not abs(value) < unbounded else value
+
+
+def _changed_in(sources):
+    """Functions that two source trees differ in, by :mod:`cmlib.anomaly.changes`; none without sources."""
+    if not sources:
+        return []
+    from cmlib.anomaly.changes import changed_functions
+
+    changed = changed_functions(*sources).drop(columns="small")
+    return [row | {"targets": list(row["targets"])} for row in changed.to_dict("records")]
+
+
+def _in_verdict(changed, named):
+    """Each changed function with whether the verdict names it, or a region that it belongs into."""
+    last_names = _last_names(named)
+    return [
+        function
+        | {"in_verdict": not last_names.isdisjoint(_last_names([function["function"], *function["targets"]]))}
+        for function in changed
+    ]
+
+
+def _last_names(names):
+    return {name.replace("::", ".").rsplit(".", 1)[-1] for name in names}
+
+
+def _simulated(version, run, options):
+    argv, timeout = version.argv(run), version.timeout
+    end = None if timeout is None else time.monotonic() + timeout
+
+    def check(_):
+        if end is not None and time.monotonic() > end:
+            raise too_long(argv, timeout)
+
+    with tempfile.TemporaryDirectory(prefix="cmlib-") as folder:
+        outcome = simulate(argv, Path(folder), options=options, progress=check)
+    return outcome.raw.decode(errors="replace")
+
+
+def _version(version, texts):
+    parts = [read_parts(text) for text in texts]
+    runs = pd.DataFrame([as_events(one.totals).sum() for one in parts])
+    about = {"version": parts[0].version, "caches": parts[0].caches}
+    return SimulatedVersion(version.command, runs, _by_function(texts), about)
+
+
+def _by_function(texts):
+    found = pd.concat([read_functions(text).reset_index() for text in texts], ignore_index=True)
+    found["function"] = list(map(display_name, found["function"], found["object"]))
+    shorts = simulated_events()["callgrind"]
+    counts = as_events(found.groupby("function")[list(shorts)].sum()) / len(texts)
+    files = found.loc[found.groupby("function")["Ir"].idxmax()].set_index("function")["file"]
+    return counts.assign(file=files)
+
+
+def _causes(tests, old, new):
+    """The functions that changed counts come from."""
+    return [
+        {
+            "counter": test.event,
+            "kind": test.kind,
+            "votes": len(new.runs),
+            "share": float(row.share),
+            "times_usual": _finite(float(row.ratio), np.inf),
+            "function": function,
+            "location": row.file,
+        }
+        for test in tests.itertuples()
+        for function, row in blame(old.functions, new.functions, test.event).iterrows()
+    ]
