@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from cmlib import experiments, report
 from cmlib.cli import main
 from cmlib.collect import record
-from cmlib.collect.workloads.servers import datacaching
+from cmlib.collect.workloads.servers import CACHE_PORT
 from cmlib.errors import CmlibError
 from cmlib.experiments.data import load_recordings
 from cmlib.io import store
@@ -148,9 +148,9 @@ def test_a_server_is_recorded_by_name_and_a_taken_port_is_told(data):
     assert done.exit_code == 0, done.output
     (meta,) = record.existing_runs(data / "recordings/datacaching").values()
     assert meta["command"] == "cmlib record --program datacaching --scale 0.01"
-    with socket.create_server(("127.0.0.1", datacaching.PORT)):
+    with socket.create_server(("127.0.0.1", CACHE_PORT)):
         done = cmlib("record", "other", "--program", "datacaching", "--scale", "0.01", *SOFTWARE)
-    assert done.exit_code == 2 and f"port {datacaching.PORT} of 127.0.0.1 is taken" in done.stderr
+    assert done.exit_code == 2 and f"port {CACHE_PORT} of 127.0.0.1 is taken" in done.stderr
 
 
 @pytest.mark.parametrize("name, told", [("sorted", "there is no recipe for 'sorted'"), ("sort", "apt-get")])

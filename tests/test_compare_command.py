@@ -207,7 +207,7 @@ def test_contention_for_a_lock_is_found_in_its_region_for_real(built, tmp_path):
         (["--events", "no:such", "{0}/work 1", "{0}/work 1"], "no such tracepoint"),
         (
             ["--timeout", "0.2", "sleep 60.5", "{0}/work 1"],
-            "took longer than 0.2 s (--timeout) and was ended",
+            "took longer than 0.2 s and was ended",
         ),
         (["--old-source", "{0}", "--new-source", "/dev", "{0}/work 1", "{0}/work 1"], "no C, C++ or Python"),
     ],

@@ -26,7 +26,7 @@ from cmlib.collect.workloads.recipe import (
     scratch,
 )
 from cmlib.collect.workloads.server import Server, ServerError, descendants
-from cmlib.collect.workloads.servers import datacaching, pairs, web
+from cmlib.collect.workloads.servers import datacaching, together, wrk
 from cmlib.collect.workloads.spark import TABLE_IV
 from cmlib.errors import CmlibError
 from tests.processes import wait_until
@@ -232,7 +232,7 @@ def test_a_server_that_dies_while_it_is_used_is_told(tmp_path, port):
 def test_a_load_that_fails_because_its_server_died_tells_of_the_server(port):
     with (
         pytest.raises(ServerError, match="memcached died with exit code 137 while it was used"),
-        datacaching.prepare(1.0, {}, port=port, keys=500) as counted,
+        datacaching(1.0, {}, port=port, keys=500) as counted,
     ):
         os.kill(counted.pids[0], signal.SIGKILL)
         run_tool(counted.command)
@@ -289,8 +289,8 @@ def test_bzip2_runs_as_it_would_be_recorded():
 @pytest.mark.needs("memcached", "cc", "perf")
 def test_memcached_alone_is_counted_and_leaves_nothing(port):
     before = set(descendants(os.getpid()))
-    trial = run_once(datacaching.prepare(0.005, {}, port=port, keys=2000))
-    assert "requests/s" in trial.said and "0 misses" in trial.said
+    trial = run_once(datacaching(0.005, {}, port=port, keys=2000))
+    assert "requests/s" in trial.output and "0 misses" in trial.output
     assert trial.processors > 0
     assert set(descendants(os.getpid())) <= before
 
@@ -298,14 +298,14 @@ def test_memcached_alone_is_counted_and_leaves_nothing(port):
 @pytest.mark.needs("memcached", "cc", "perf")
 def test_two_servers_are_counted_together(ports):
     def caching(at):
-        return lambda scale, options: datacaching.prepare(scale, options, port=at, keys=500)
+        return lambda scale, options: datacaching(scale, options, port=at, keys=500)
 
     port, other = ports
-    with pairs.prepare(caching(port), caching(other), 0.001, {}) as counted:
+    with together(caching(port), caching(other), 0.001, {}) as counted:
         assert len(counted.pids) == 2
         done = subprocess.run(counted.command, capture_output=True, text=True)
     assert done.returncode == 0 and done.stdout.count("0 misses") >= 1
-    twice = pairs.prepare(caching(port), caching(port), 0.001, {})
+    twice = together(caching(port), caching(port), 0.001, {})
     with pytest.raises(ServerError, match=f"port {port} of 127.0.0.1 is taken"), twice:
         pass
 
@@ -319,10 +319,10 @@ def test_a_pair_fails_if_either_load_does(broken):
     commands = ["sleep 0.05", "sleep 0.2"]
     commands[broken] = "exit 5"
     first, second = (lambda scale, options, command=command: load(command) for command in commands)
-    with pairs.prepare(first, second, 1.0, {}) as counted:
+    with together(first, second, 1.0, {}) as counted:
         assert subprocess.run(counted.command, capture_output=True).returncode != 0
 
 
 def test_wrk_is_asked_to_fail_with_its_answers():
-    command = web.load("terms.lua", "http://127.0.0.1:1", 0.2, arguments=["a"])
+    command = wrk("terms.lua", "http://127.0.0.1:1", 0.2, arguments=["a"])
     assert "-d1s" in command and command[-2:] == ["--", "a"]

@@ -43,7 +43,7 @@ def programs(tried, scale, given):
         trial = run_once(prepared(name, scale=scale, options=options))
         click.echo(
             f"{name:28} ready after {trial.prepared_s:5.1f} s, ran {trial.seconds:5.1f} s on "
-            f"{trial.processors:.2f} processors  {trial.said}"
+            f"{trial.processors:.2f} processors  {trial.output}"
         )
     if not tried:
         _list()

@@ -14,7 +14,8 @@ from cmlib.anomaly.counts import blame, judge_counts, judge_estimate, spread
 from cmlib.anomaly.detector import AutoPerf
 from cmlib.anomaly.speed import NO_CHANGE, SLOWER, judge_speed
 from cmlib.collect.compare.pairs import check_free, open_pair, save_pair
-from cmlib.collect.compare.versions import Version, too_long
+from cmlib.collect.compare.versions import Version
+from cmlib.collect.record.execute import too_long
 from cmlib.collect.simulate import read_functions, read_parts
 from cmlib.collect.simulate.recording import cost_message, estimate_cost
 from cmlib.collect.simulate.valgrind import cache_options, simulate

@@ -2,12 +2,9 @@
 
 import io
 import os
-import resource
 import shlex
 import shutil
-import subprocess
 import tempfile
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +13,7 @@ import pandas as pd
 
 from cmlib.anomaly.speed import ELAPSED, PROCESSOR, WHOLE
 from cmlib.collect.machine.event_names import INSTRUCTIONS
-from cmlib.collect.record.execute import check_perf, ending, run_supervised
+from cmlib.collect.record.execute import check_perf, run_timed
 from cmlib.errors import CmlibError
 from cmlib.io import perf
 from cmlib.io.regions import read_regions
@@ -147,34 +144,8 @@ def _count_whole(argv, events, file, timeout):
 
 
 def _run(argv, environment, timeout):
-    """Run a command to its end and end what it left running; return its elapsed and processor time [s]."""
     bare = {key: value for key, value in os.environ.items() if not key.startswith("CMLIB_")}
-    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as errors:
-        began, before = time.monotonic(), _processor_s()
-        how = {"inherited": bare, "environment": environment, "stdout": subprocess.DEVNULL, "stderr": errors}
-        with run_supervised(argv, **how) as process:
-            try:
-                process.wait(timeout)
-            except subprocess.TimeoutExpired as error:
-                raise too_long(argv, timeout) from error
-        times = time.monotonic() - began, _processor_s() - before
-        errors.seek(0)
-        shown = "\n".join(errors.read().strip().splitlines()[-10:]) or "(nothing)"
-    if process.returncode:
-        raise CmlibError(
-            f"`{shlex.join(argv)}` failed with {ending(process.returncode)}; the end of its standard error:\n{shown}"
-        )
-    return times
-
-
-def too_long(argv, timeout):
-    """The error of a command that was ended."""
-    return CmlibError(f"`{shlex.join(argv)}` took longer than {timeout:g} s (--timeout) and was ended")
-
-
-def _processor_s():
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+    return run_timed(argv, inherited=bare, environment=environment, timeout=timeout)
 
 
 MEASURES = (ELAPSED, PROCESSOR)

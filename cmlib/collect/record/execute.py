@@ -1,14 +1,18 @@
-"""One run of a program under perf: its command line, the run, and what both of them said."""
+"""One run of a program under perf: its command line, the run, and what both of them wrote."""
 
 import contextlib
 import os
+import resource
 import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from cmlib.errors import CmlibError
 from cmlib.io.archive.programs import RecordError
 
 _SUPERVISOR = Path(__file__).with_name("supervisor.py")
@@ -77,7 +81,7 @@ def check_outcome(outcome, plan, command):
     if outcome.exit_code is None:
         reason = (
             _last_lines(outcome.perf_stderr)
-            or f"perf said nothing, and ended with exit code {outcome.perf_code}"
+            or f"perf wrote nothing, and ended with exit code {outcome.perf_code}"
         )
         raise RecordError(
             f"perf could not count {', '.join([*plan.pinned, *plan.events])} under `{command}`:\n{reason}\n"
@@ -122,10 +126,40 @@ def run_supervised(command, *, lock=None, environment=(), inherited=os.environ, 
             process.stdout.close()
 
 
+def run_timed(argv, *, environment=(), inherited=os.environ, timeout=None, stdout=subprocess.DEVNULL):
+    """Run a command to its end and end what it left running; return its elapsed and processor time [s]."""
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as errors:
+        began, before = time.monotonic(), _processor_s()
+        how = {"inherited": inherited, "environment": environment, "stdout": stdout, "stderr": errors}
+        with run_supervised(argv, **how) as process:
+            try:
+                process.wait(timeout)
+            except subprocess.TimeoutExpired as error:
+                raise too_long(argv, timeout) from error
+        times = time.monotonic() - began, _processor_s() - before
+        errors.seek(0)
+        shown = _last_lines(errors.read().strip()) or "(nothing)"
+    if process.returncode:
+        raise CmlibError(
+            f"`{shlex.join(argv)}` failed with {ending(process.returncode)}; the end of its standard error:\n{shown}"
+        )
+    return times
+
+
+def too_long(argv, timeout):
+    """The error of a command that was ended."""
+    return CmlibError(f"`{shlex.join(argv)}` took longer than {timeout:g} s and was ended")
+
+
+def _processor_s():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def run_perf(command, errors, lock=None, environment=()):
     """As :func:`run_supervised`, of perf, which writes numbers as in C."""
-    said = {"stdout": subprocess.DEVNULL, "stderr": errors}
-    return run_supervised(command, lock=lock, environment=dict(environment) | {"LC_ALL": "C"}, **said)
+    how = {"environment": dict(environment) | {"LC_ALL": "C"}, "stdout": subprocess.DEVNULL, "stderr": errors}
+    return run_supervised(command, lock=lock, **how)
 
 
 def stat_command(plan, encodings, output, command, *, pids=()):
@@ -142,9 +176,9 @@ def attached_command(plan, encodings, output, options):
 
 
 def _counting(plan, encodings, output):
-    pinned = [_told(event, plan.modifier, encodings, pinned=True) for event in plan.pinned]
+    pinned = [_encoded(event, plan.modifier, encodings, pinned=True) for event in plan.pinned]
     groups = [
-        "{" + ",".join(_told(event, plan.modifier, encodings) for event in group) + "}"
+        "{" + ",".join(_encoded(event, plan.modifier, encodings) for event in group) + "}"
         for group in plan.groups
     ]
     if not pinned and not groups:
@@ -153,7 +187,7 @@ def _counting(plan, encodings, output):
     return ["perf", "stat", "-I", str(plan.interval_ms), "-x", ",", "-o", output, *selected]
 
 
-def _told(event, modifier, encodings, *, pinned=False):
+def _encoded(event, modifier, encodings, *, pinned=False):
     plain = f"{event}:{modifier}" if modifier else event
     encoding = encodings.get(event, plain)
     if not pinned:

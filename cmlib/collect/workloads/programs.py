@@ -10,7 +10,7 @@ from pathlib import Path
 import yaml
 
 from cmlib.collect.record import Program
-from cmlib.collect.workloads import cpu, spark
+from cmlib.collect.workloads import cpu, servers, spark
 from cmlib.collect.workloads.recipe import (
     Recipe,
     check_installed,
@@ -18,14 +18,8 @@ from cmlib.collect.workloads.recipe import (
     missing_modules,
     run_tool,
 )
-from cmlib.collect.workloads.servers import (
-    datacaching,
-    dataserving,
-    mediastreaming,
-    pairs,
-    websearch,
-    webserving,
-)
+from cmlib.collect.workloads.servers import datacaching
+from cmlib.collect.workloads.servers.webserving import webserving
 from cmlib.errors import CmlibError
 
 
@@ -108,24 +102,24 @@ def _recipe(name, suite, about):
 
 
 def _two_caches(scale, options):
-    other = partial(datacaching.prepare, port=datacaching.PORT + 1, seed=2)
-    return pairs.prepare(datacaching.prepare, other, scale, options)
+    other = partial(datacaching, port=servers.CACHE_PORT + 1, seed=2)
+    return servers.together(datacaching, other, scale, options)
 
 
 def _cache_and_graph(scale, options):
     def on_cluster(scale, options):
         return recipe("graphanalytics").prepare(scale, {**options, "master": "standalone"})
 
-    return pairs.prepare(datacaching.prepare, on_cluster, scale, options)
+    return servers.together(datacaching, on_cluster, scale, options)
 
 
 _MAKERS = {
     "mapreduce": spark.prepare_mapreduce,
-    "datacaching": datacaching.prepare,
-    "dataserving": dataserving.prepare,
-    "mediastreaming": mediastreaming.prepare,
-    "websearch": websearch.prepare,
-    "webserving": webserving.prepare,
+    "datacaching": datacaching,
+    "dataserving": servers.dataserving,
+    "mediastreaming": servers.mediastreaming,
+    "websearch": servers.websearch,
+    "webserving": webserving,
     "datacaching-datacaching": _two_caches,
     "datacaching-graphanalytics": _cache_and_graph,
 }

@@ -4,6 +4,7 @@ import fcntl
 import hashlib
 import importlib.util
 import json
+import os
 import shutil
 import subprocess
 import tempfile
@@ -13,9 +14,11 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
+
 from cmlib import places
 from cmlib.collect.record import Counted
-from cmlib.collect.record.execute import run_supervised
+from cmlib.collect.record.execute import run_timed
 from cmlib.errors import CmlibError
 from cmlib.io.archive import draft_of
 
@@ -32,6 +35,27 @@ def cached_input(name, make, **about):
             with draft_of(target) as draft:
                 make(draft)
     return target
+
+
+def find_compiler(variable, usual, purpose, packages):
+    """The compiler that an environment variable names, or the usual one; a CmlibError without either."""
+    compiler = os.environ.get(variable) or usual
+    if shutil.which(compiler) is None:
+        raise CmlibError(
+            f"no compiler ({compiler}) to build {purpose} with: install one (Debian: {packages}), or name one in "
+            f"{variable}. Recordings that are there can be analysed without."
+        )
+    return compiler
+
+
+def compiled(source, *options):
+    """Compile a C program of one file, once; its path."""
+
+    def compile_to(path):
+        compiler = find_compiler("CC", "cc", source.name, "gcc and libc6-dev")
+        run_tool([compiler, "-std=gnu11", "-O2", "-Wall", source, "-o", path, *options])
+
+    return cached_input(source.stem, compile_to, source=source.read_text(encoding="utf-8"))
 
 
 @contextmanager
@@ -132,43 +156,24 @@ class Trial:
     prepared_s: float
     seconds: float
     processors: float
-    said: str
+    output: str
 
 
 def run_once(prepared):
-    """Run what a recipe prepares under ``perf stat -e task-clock``."""
+    """Run what a recipe prepares, and tell how many processors it, or its servers, took."""
     begun = time.monotonic()
-    with scratch("trial") as folder, prepared as counted:
-        which = ["-p", ",".join(map(str, counted.pids))] if counted.pids else []
-        output = folder / "perf.csv"
-        status = folder / "status"
-        watched = ["/bin/sh", "-c", '"$@"; echo $? >"$0"', status, *counted.command]
-        counting = ["perf", "stat", "-x", ",", "-e", "task-clock", "-o", output, *which, "--", *watched]
-        started = time.monotonic()
-        printed, complaint = _run(counting, counted, folder)
-        seconds = time.monotonic() - started
-        code = status.read_text().strip() if status.exists() else "unknown"
-        if code != "0":
-            raise CmlibError(f"`{' '.join(counted.command)}` ended with exit code {code}:\n{_end(complaint)}")
-        row = [line for line in output.read_text().splitlines() if ",task-clock" in line]
-    return Trial(started - begun, seconds, float(row[0].split(",")[0]) / 1000 / seconds, _end(printed, 1))
-
-
-def _run(command, counted, folder):
-    with (folder / "stdout").open("w+") as output, (folder / "stderr").open("w+") as errors:
-        with run_supervised(
-            command, stdout=output, stderr=errors, environment=counted.environment
-        ) as process:
-            try:
-                process.wait(_LONGEST_S)
-            except subprocess.TimeoutExpired as error:
-                raise CmlibError(
-                    f"`{' '.join(counted.command)}` did not end within {_LONGEST_S} s"
-                ) from error
+    with scratch("trial") as folder, prepared as counted, (folder / "stdout").open("w+") as output:
+        ready_s, before = time.monotonic() - begun, _processor_s(counted.pids)
+        how = {"environment": counted.environment, "timeout": _LONGEST_S, "stdout": output}
+        seconds, processor_s = run_timed(counted.command, **how)
+        if counted.pids:
+            processor_s = _processor_s(counted.pids) - before
         output.seek(0)
-        errors.seek(0)
-        return output.read(), errors.read()
+        lines = output.read().strip().splitlines()
+    return Trial(ready_s, seconds, processor_s / seconds, lines[-1] if lines else "")
 
 
-def _end(text, lines=10):
-    return "\n".join(text.strip().splitlines()[-lines:])
+def _processor_s(pids):
+    """Processor time of processes so far [s]."""
+    times = [psutil.Process(pid).cpu_times() for pid in pids if psutil.pid_exists(pid)]
+    return sum(used.user + used.system for used in times)

@@ -1,8 +1,6 @@
 """The fifteen programs of AutoPerf's Table 2 in C++, each in a good and a bad form: how they are built and run."""
 
 import os
-import shutil
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +8,7 @@ import pandas as pd
 
 from cmlib.collect import machine
 from cmlib.collect.compare.regions import include_dir
-from cmlib.errors import CmlibError
+from cmlib.collect.workloads.recipe import find_compiler, run_tool
 
 SOURCES = Path(__file__).parent / "src"
 
@@ -47,12 +45,7 @@ def kernels():
 def build(folder, names=None):
     """Compile the programs that are not there yet, or older than a source."""
     folder = Path(folder)
-    compiler = os.environ.get("CXX") or shutil.which("c++")
-    if compiler is None or shutil.which(compiler) is None:
-        raise CmlibError(
-            f"no C++ compiler ({compiler or 'c++'}) to build the kernels with: install one (Debian: g++ and "
-            "libboost-dev), or name one in CXX"
-        )
+    compiler = find_compiler("CXX", "c++", "the kernels", "g++ and libboost-dev")
     folder.mkdir(parents=True, exist_ok=True)
     shared = [*SOURCES.glob("*.hpp"), *include_dir().glob("*.h")]
     for name in names or [program.name for program in kernels()]:
@@ -60,7 +53,7 @@ def build(folder, names=None):
         newest = max(file.stat().st_mtime for file in (source, *shared))
         if not target.is_file() or target.stat().st_mtime < newest:
             flags = ["-std=c++17", "-O2", "-Wall", "-pthread", f"-I{include_dir()}"]
-            _run([compiler, *flags, str(source), "-o", str(target)])
+            run_tool([compiler, *flags, str(source), "-o", str(target)])
     return folder
 
 
@@ -70,7 +63,7 @@ def execute(argv, *, regions=None, events=()):
     if regions is not None:
         environment["CMLIB_REGIONS"] = str(regions)
         environment["CMLIB_EVENTS"] = ",".join(f"{name}={code}" for name, code in events)
-    printed = dict(line.split() for line in _run(argv, environment).splitlines())
+    printed = dict(line.split() for line in run_tool(argv, env=environment).splitlines())
     return int(printed["checksum"]), float(printed["seconds"])
 
 
@@ -83,10 +76,3 @@ def describe_host():
     """The machine as recordings of the kernels note it, with whether they run at real-time priority."""
     real_time = os.sched_getscheduler(0) in (os.SCHED_FIFO, os.SCHED_RR)
     return {**machine.describe(), "numa_nodes": numa_nodes(), "real_time": real_time}
-
-
-def _run(argv, environment=None):
-    done = subprocess.run(argv, env=environment, capture_output=True, text=True)
-    if done.returncode:
-        raise CmlibError(f"`{' '.join(argv)}` failed with {done.returncode}:\n{done.stderr.strip()}")
-    return done.stdout

@@ -1,14 +1,13 @@
 """Building the programs with the system's compiler, and running them uncounted."""
 
 import os
-import shutil
-import subprocess
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from cmlib.collect.workloads.micro.programs import micro_benchmarks
+from cmlib.collect.workloads.recipe import find_compiler, run_tool
 from cmlib.errors import CmlibError
 from cmlib.io.archive import draft_of
 
@@ -19,13 +18,7 @@ _FLAGS = ("-std=gnu11", "-O2", "-Wall", "-ffp-contract=off")
 def build(folder, names=None):
     """Compile the programs that are not there yet, or are older than a source."""
     folder = Path(folder)
-    compiler = os.environ.get("CC") or "cc"
-    if shutil.which(compiler) is None:
-        raise CmlibError(
-            f"no C compiler ({compiler}) to build the micro-benchmarks with: install one (Debian: gcc "
-            "and libc6-dev), or "
-            "name one in CC. Recordings that are there can be analysed without."
-        )
+    compiler = find_compiler("CC", "cc", "the micro-benchmarks", "gcc and libc6-dev")
     folder.mkdir(parents=True, exist_ok=True)
     for name in names or ["sweep", *(program.name for program in micro_benchmarks())]:
         _compile(compiler, name, folder / name)
@@ -34,19 +27,9 @@ def build(folder, names=None):
 
 def run(command, folder, environment=None):
     """Run a program and read what it prints."""
-    printed = output([str(Path(folder) / command[0]), *command[1:]], environment)
+    printed = run_tool([Path(folder) / command[0], *command[1:]], env=os.environ | (environment or {}))
     pairs = dict(line.split("=") for line in printed.splitlines())
     return {key: int(value) if key == "checksum" else float(value) for key, value in pairs.items()}
-
-
-def output(command, environment=None):
-    """Run a command and return what it prints; CmlibError if it fails."""
-    done = subprocess.run(command, env=os.environ | (environment or {}), capture_output=True, text=True)
-    if done.returncode:
-        raise CmlibError(
-            f"`{' '.join(command)}` failed with exit code {done.returncode}:\n{done.stderr.strip()}"
-        )
-    return done.stdout
 
 
 def _compile(compiler, name, target):
@@ -60,7 +43,7 @@ def _compile(compiler, name, target):
     if target.is_file() and target.stat().st_mtime >= newest:
         return
     with draft_of(target) as draft:
-        output([compiler, *_FLAGS, *flags, *map(str, parts), "-o", str(draft)])
+        run_tool([compiler, *_FLAGS, *flags, *parts, "-o", draft])
 
 
 LEVELS = ("L1", "L2", "L3", "M")
@@ -77,7 +60,7 @@ _BY_HAND = (
 def sweep(folder, *, smallest=8 << 10, largest=128 << 20, loads=400_000, repeats=3):
     """Measure the latency of a load that waits for the one before it, by working-set size."""
     command = [str(Path(folder) / "sweep"), *map(str, (smallest, largest, loads))]
-    rows = [line.split() for _ in range(repeats) for line in output(command).splitlines()]
+    rows = [line.split() for _ in range(repeats) for line in run_tool(command).splitlines()]
     frame = pd.DataFrame({"size": [int(size) for size, _ in rows], "ns": [float(ns) for _, ns in rows]})
     return frame.groupby("size", as_index=False)["ns"].median()
 

@@ -8,20 +8,19 @@ import subprocess
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from cmlib.collect.workloads import servers
 from cmlib.collect.workloads.recipe import Counted, cached_input, run_tool, scratch
 from cmlib.collect.workloads.server import Server, ServerError, memcached
-from cmlib.collect.workloads.servers import web
 
 PORT = 17082
 _SECONDS, _PAGES, _SEED = 12, 200, 1
 _WIKI = Path("/usr/share/mediawiki")
-_SETTINGS = web.SOURCES / "LocalSettings.php"
 
 
 @contextmanager
-def prepare(scale, options, *, port=PORT, pages=_PAGES):
+def webserving(scale, options, *, port=PORT):
     """Get the wiki's four servers ready, with its pages in them and two seconds of visits behind them."""
-    filled = cached_input("wiki", lambda path: _fill(path, pages), pages=pages, seed=_SEED)
+    filled = cached_input("wiki", _fill, pages=_PAGES, seed=_SEED)
     with ExitStack() as stack:
         folder = stack.enter_context(scratch("wiki"))
         shutil.copytree(filled, folder / "database")
@@ -30,13 +29,12 @@ def prepare(scale, options, *, port=PORT, pages=_PAGES):
         php = stack.enter_context(_php(folder, port))
         nginx = stack.enter_context(_nginx(folder, port))
         url = f"http://127.0.0.1:{port}"
-        run_tool(web.load("wiki.lua", url, 2), timeout=60)
-        servers = (database, cache, php, nginx)
-        pids = tuple(pid for server in servers for pid in server.pids)
-        yield Counted(web.load("wiki.lua", url, _SECONDS * scale, connections=4), pids)
+        run_tool(servers.wrk("wiki.lua", url, 2), timeout=60)
+        pids = tuple(pid for server in (database, cache, php, nginx) for pid in server.pids)
+        yield Counted(servers.wrk("wiki.lua", url, _SECONDS * scale, connections=4), pids)
 
 
-def _fill(path, pages):
+def _fill(path):
     """Make the database: an empty one, the wiki's tables, its pages."""
     with scratch("wiki-made") as folder, ExitStack() as stack:
         data = folder / "database"
@@ -47,21 +45,14 @@ def _fill(path, pages):
         socket = folder / "mariadb.sock"
         grant = "CREATE USER wiki@localhost IDENTIFIED BY 'wiki'; GRANT ALL ON *.* TO wiki@localhost;"
         run_tool(["mariadb", "--no-defaults", f"--socket={socket}", "-u", "root", "-e", grant])
-        database = [
-            "--dbtype",
-            "mysql",
-            "--dbserver",
-            f"localhost:{socket}",
-            "--dbname",
-            "wiki",
-            "--dbuser",
-            "wiki",
-        ]
-        account = ["--dbpass", "wiki", "--pass", "a-long-password-1", "--confpath", folder, "Wiki", "Admin"]
+        database = (
+            f"--dbtype mysql --dbserver localhost:{socket} --dbname wiki --dbuser wiki --dbpass wiki".split()
+        )
+        account = ["--pass", "a-long-password-1", "--confpath", folder, "Wiki", "Admin"]
         run_tool(["php", _WIKI / "maintenance/install.php", *database, *account], timeout=300)
         texts = folder / "texts"
         texts.mkdir()
-        for number, text in enumerate(_texts(pages), start=1):
+        for number, text in enumerate(_texts(), start=1):
             (texts / f"Page_{number}.txt").write_text(text)
         load = ["php", _WIKI / "maintenance/importTextFiles.php", "--overwrite", *sorted(texts.iterdir())]
         run_tool(load, env=os.environ | _variables(folder, PORT), timeout=600)
@@ -69,14 +60,14 @@ def _fill(path, pages):
         shutil.copytree(data, path)
 
 
-def _texts(pages):
+def _texts():
     """Pages of 300 words by Zipf's law, with headings, links to other pages, and a table."""
     drawn = random.Random(_SEED)
     words = [f"w{rank}" for rank in range(1, 5001)]
     weights = [1 / rank for rank in range(1, 5001)]
-    for _ in range(pages):
+    for _ in range(_PAGES):
         paragraphs = [" ".join(drawn.choices(words, weights, k=60)) for _ in range(5)]
-        links = " ".join(f"[[Page {drawn.randint(1, pages)}]]" for _ in range(10))
+        links = " ".join(f"[[Page {drawn.randint(1, _PAGES)}]]" for _ in range(10))
         rows = "\n|-\n".join(f"| {drawn.randint(0, 999)} || '''{drawn.choice(words)}'''" for _ in range(20))
         yield (
             "\n\n".join(f"== Part {i} ==\n{text}" for i, text in enumerate(paragraphs))
@@ -116,15 +107,15 @@ def _nginx(folder, port):
         f"fastcgi_param SCRIPT_FILENAME $document_root$fastcgi_script_name; fastcgi_pass unix:{folder}/php.sock; }}"
     )
     page = f"http://127.0.0.1:{port}/index.php?title=Page_1"
-    command = web.nginx(folder, port, site)
-    return Server("nginx", command, folder / "nginx.log", port=port, ready=lambda: web.answers(page))
+    command = servers.nginx(folder, port, site)
+    return Server("nginx", command, folder / "nginx.log", port=port, ready=lambda: servers.answers(page))
 
 
 def _variables(folder, port):
     cache = folder / "cache"
     cache.mkdir(exist_ok=True)
     return {
-        "MW_CONFIG_FILE": str(_SETTINGS),
+        "MW_CONFIG_FILE": str(servers.SOURCES / "LocalSettings.php"),
         "CMLIB_URL": f"http://127.0.0.1:{port}",
         "CMLIB_SOCKET": str(folder / "mariadb.sock"),
         "CMLIB_MEMCACHED": f"127.0.0.1:{port + 1}",

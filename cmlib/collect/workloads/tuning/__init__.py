@@ -1,9 +1,7 @@
 """Spark programs under other settings than usual, as ``cmlib record-tuning`` records them."""
 
 import math
-import os
 import re
-import shutil
 import zlib
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -17,7 +15,7 @@ from cmlib.collect import machine
 from cmlib.collect.record import Program, record
 from cmlib.collect.schedule import Plan, plan_mlpx
 from cmlib.collect.workloads.programs import label, recipe
-from cmlib.collect.workloads.recipe import cached_input, check_installed, run_tool, scratch
+from cmlib.collect.workloads.recipe import check_installed, compiled, scratch
 from cmlib.collect.workloads.server import Server
 from cmlib.collect.workloads.spark import TABLE_IV, standalone
 from cmlib.errors import CmlibError
@@ -154,17 +152,7 @@ def with_emitter(prepared, rates):
 
 def build_emitter():
     """Compile the emitter, once; its path."""
-    compiler = os.environ.get("CC") or "cc"
-
-    def compile_to(path):
-        if shutil.which(compiler) is None:
-            raise CmlibError(
-                f"no C compiler ({compiler}) to build the emitter of events with: install one (Debian: gcc and "
-                "libc6-dev), or name one in CC. Recordings that are there can be analysed without."
-            )
-        run_tool([compiler, "-std=gnu11", "-O2", "-Wall", "-pthread", _SOURCE, "-o", path])
-
-    return cached_input("emit", compile_to, source=_SOURCE.read_text(encoding="utf-8"))
+    return compiled(_SOURCE, "-pthread")
 
 
 def check_emitters(events):
