@@ -21,8 +21,8 @@ import pandas as pd
 from cmlib.collect.record import Counted, Program
 from cmlib.collect.record.execute import Outcome, resolve
 from cmlib.collect.workloads.micro import case_runs as micro
-from cmlib.collect.workloads.micro import plateaus, working_sets
-from cmlib.collect.workloads.micro.programs import CPU, PARALLEL, Application, micro_benchmarks
+from cmlib.collect.workloads.micro import micro_benchmarks, plateaus, working_sets
+from cmlib.collect.workloads.micro.case_runs import CPU, PARALLEL, Application
 from cmlib.collect.workloads.micro.selection import FOLDER, recorded_key_events
 from cmlib.io import events
 from tests.fake import planted
@@ -93,7 +93,6 @@ def make(data, *, n_sizes=2, names=SOME_EVENTS, key_events=10, passes=2, seconds
     with (
         mock.patch("cmlib.collect.record.session.execute", partial(_executed, seconds, itertools.count())),
         mock.patch("cmlib.collect.record.execute.check_perf", lambda: None),
-        mock.patch("cmlib.collect.record.request.check_perf", lambda: None),
         mock.patch.object(micro, "listed_events", lambda: known),
         mock.patch.object(micro.machine, "describe", lambda: about),
         open(os.devnull, "w") as nowhere,

@@ -143,7 +143,7 @@ def of_one_program(part, name):
 def test_programs_are_recorded_both_ways_by_degree_and_without_groups(small_zen5, tmp_path, monkeypatch):
     monkeypatch.setattr(record.protocol, "_PASSES", 1)
     monkeypatch.setattr(record.protocol, "_SWEEP_PASSES", 1)
-    quick = record.Program("quick", record.request.as_program(["sleep", "0.11"]).prepare)
+    quick = record.Program("quick", record.execute.as_program(["sleep", "0.11"]).prepare)
     monkeypatch.setattr(campaign.programs, "to_record", lambda name: quick)
     setting = Setting(tmp_path, COUNTERS)
     for part in campaign.parts(["programs", "degrees", "ungrouped"]):
@@ -204,4 +204,4 @@ def test_without_counters_nothing_is_begun(no_pmu, tmp_path):
 def no_pmu(monkeypatch):
     """A census that finds nothing."""
     nothing = machine.Census(0, 0, complaint="perf is not installed")
-    monkeypatch.setattr("cmlib.collect.machine.counters.census", lambda: nothing)
+    monkeypatch.setattr("cmlib.collect.machine.census", lambda: nothing)

@@ -13,8 +13,7 @@ import pytest
 from cmlib.collect.record import record
 from cmlib.collect.schedule import Plan
 from cmlib.collect.workloads.kernels import kernels
-from cmlib.collect.workloads.micro import build, micro_benchmarks, run
-from cmlib.collect.workloads.micro.build import SOURCES
+from cmlib.collect.workloads.micro import SOURCES, build, micro_benchmarks, run
 from cmlib.errors import CmlibError
 from cmlib.io import perf
 from cmlib.io.archive.programs import read_raw

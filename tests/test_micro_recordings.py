@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from cmlib.cli import main
 from cmlib.collect.workloads import kernels
 from cmlib.collect.workloads.micro import case_runs, cases
-from cmlib.collect.workloads.micro.programs import Application, applications, programs
+from cmlib.collect.workloads.micro.case_runs import Application, applications, programs
 from cmlib.collect.workloads.micro.selection import (
     FOLDER,
     counting_events,
@@ -158,9 +158,7 @@ def test_a_probe_finds_which_events_count(fake_perf, micro_binaries, tmp_path, m
     )
     case = next(case for case in ALL_CASES if case.name == "micro-branch-P")
     monkeypatch.setenv("PATH", f"{micro_binaries}:{os.environ['PATH']}")
-    found = probe(
-        case, known, micro_binaries, tmp_path, seconds=0.3, counters={"offered": 6, "good": 5}, lock=None
-    )
+    found = probe(case, known, tmp_path, seconds=0.3, counters={"offered": 6, "good": 5}, lock=None)
     assert found == ["ex_ret_brn", "ex_ret_brn_misp"]
 
 

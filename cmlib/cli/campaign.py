@@ -14,7 +14,7 @@ from cmlib.collect.samples import HARDWARE_GROUP, record_stream
 from cmlib.collect.workloads import kernels, micro, tuning
 from cmlib.collect.workloads.kernels import executions
 from cmlib.collect.workloads.micro import case_runs, selection, simulated
-from cmlib.collect.workloads.micro.programs import applications
+from cmlib.collect.workloads.micro.case_runs import applications
 from cmlib.collect.workloads.programs import cases
 from cmlib.errors import CmlibError
 from cmlib.experiments.tuned_runs import load_tuned, rates_to_emit
@@ -111,7 +111,7 @@ def record_micro(only_list, simulate, sizes, folder, **settings):
     _show_micro(plan, settings, others, left_out)
     if only_list:
         return
-    how = {"counters": machine.good_counters(), "applications": others}
+    how = {"counters": machine.census().checked().counters, "applications": others}
     for name in case_runs.record_cases(plan, settings, events, built, folder, **how):
         click.echo(name)
     click.echo(f"key events: {', '.join(selection.recorded_key_events(folder))}")

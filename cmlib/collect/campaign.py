@@ -18,8 +18,7 @@ from cmlib.collect.samples import record_stream
 from cmlib.collect.workloads import kernels, micro, programs
 from cmlib.collect.workloads.kernels import executions
 from cmlib.collect.workloads.micro import selection
-from cmlib.collect.workloads.micro.case_runs import Settings, plan_cases, record_cases
-from cmlib.collect.workloads.micro.programs import applications
+from cmlib.collect.workloads.micro.case_runs import Settings, applications, plan_cases, record_cases
 from cmlib.collect.workloads.spark import TABLE_IV
 from cmlib.collect.workloads.tuning import FOLDER, at_levels, at_random, record_runs
 from cmlib.errors import CmlibError, NothingRecordedError
@@ -96,7 +95,7 @@ def setting(data, *, only_list=False):
     """A setting to record in; to list recordings in, where nothing can be counted, one with the usual counters."""
     try:
         with machine.counters_lock("cmlib record-all"):
-            return Setting(Path(data), machine.good_counters())
+            return Setting(Path(data), machine.census().checked().counters)
     except CmlibError:
         if only_list:
             return Setting(Path(data), _USUAL)

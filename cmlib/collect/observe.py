@@ -16,6 +16,10 @@ from cmlib.io.archive.programs import existing_runs, read_raw
 
 # Some 3 million instructions, 0.05 s of simulation.
 EVERY_BLOCKS = 500_000
+_WITHOUT_COUNTERS = (
+    "Without counters: `cmlib diagnose --simulate -- COMMAND`; `cmlib doctor` tells why there are none, and "
+    "`cmlib diagnose --recorded NAME` shows a run that was recorded."
+)
 
 
 def observe(command, trained, *, keep=None, wait=False):
@@ -35,7 +39,12 @@ def observe(command, trained, *, keep=None, wait=False):
         tempfile.TemporaryDirectory(prefix=".diagnose-", dir=places.results_dir()) as scratch,
         machine.counters_lock("cmlib diagnose", wait=wait) as lock,
     ):
-        counters = _counters(trained["counters"])
+        census = machine.census().checked(_WITHOUT_COUNTERS)
+        if census.good < trained["counters"]["good"]:
+            raise CmlibError(
+                f"{census.good} counters are good here, and the key events are in groups for "
+                f"{trained['counters']['good']}: something else uses the counters, see `cmlib doctor`."
+            )
         _check_machine(trained["machine"]["microarchitecture"])
         folder = places.recordings_dir() / FOLDER if keep is not None else Path(scratch)
         folder.mkdir(parents=True, exist_ok=True)
@@ -50,7 +59,7 @@ def observe(command, trained, *, keep=None, wait=False):
             command,
             [plan],
             encodings=trained["encodings"],
-            counters=counters,
+            counters=census.counters,
             folder=folder,
             lock=lock,
             note=json.dumps(about),
@@ -93,25 +102,4 @@ def _check_machine(trained_on):
 def check_counters(*, wait=False):
     """Raise CmlibError where no hardware event can be counted, before anything long begins."""
     with machine.counters_lock("cmlib diagnose", wait=wait):
-        _census()
-
-
-def _census():
-    census = machine.census()
-    if not census.offered:
-        raise CmlibError(
-            f"no hardware event can be counted here: {census.complaint}. Without counters: `cmlib diagnose --simulate "
-            "-- COMMAND`; `cmlib doctor` tells why there are none, and `cmlib diagnose --recorded NAME` shows a run "
-            "that was recorded."
-        )
-    return census
-
-
-def _counters(trained):
-    census = _census()
-    if census.good < trained["good"]:
-        raise CmlibError(
-            f"{census.good} counters are good here, and the key events are in groups for {trained['good']}: something "
-            "else uses the counters, see `cmlib doctor`."
-        )
-    return {"offered": census.offered, "good": census.good}
+        machine.census().checked(_WITHOUT_COUNTERS)

@@ -15,8 +15,7 @@ import numpy as np
 import pandas as pd
 
 from cmlib.collect import machine
-from cmlib.collect.record.execute import ending, resolve, run_supervised
-from cmlib.collect.record.request import as_program
+from cmlib.collect.record.execute import as_program, ending, resolve, run_supervised
 from cmlib.collect.schedule import needs_counter
 from cmlib.compress import BoundedRegression, OnlineRegression
 from cmlib.io import events

@@ -3,7 +3,6 @@
 from cmlib.collect.machine.counters import (
     Census,
     census,
-    good_counters,
     judge_census,
     processor_times,
     supported,

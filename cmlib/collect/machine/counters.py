@@ -39,6 +39,12 @@ class Census:
         """As recordings note it."""
         return {"offered": self.offered, "good": self.good}
 
+    def checked(self, advice="`cmlib doctor` tells why."):
+        """Itself; a CmlibError where nothing can be counted."""
+        if not self.offered:
+            raise CmlibError(f"no hardware event can be counted here: {self.complaint}. {advice}")
+        return self
+
 
 def census(*, events=_EVENTS):
     """Count one event in groups of one copy, two copies, … while a loop spins, and compare the copies."""
@@ -51,16 +57,6 @@ def census(*, events=_EVENTS):
             without = events[0].partition(":")[0] if event != events[0] else ""
             return replace(_narrowed(censuses[event]), without=without)
     return censuses[events[0]]
-
-
-def good_counters():
-    """How many counters are offered and good here, as recordings note it; a CmlibError if nothing can be counted."""
-    found = census()
-    if not found.offered:
-        raise CmlibError(
-            f"no hardware event can be counted here: {found.complaint}. `cmlib doctor` tells why."
-        )
-    return found.counters
 
 
 def supported(encodings):

@@ -1,8 +1,8 @@
 """Recording: programs run under perf to a plan, and the files that hold what was counted."""
 
 from cmlib.collect.record.attached import record_attached
-from cmlib.collect.record.protocol import record_program
-from cmlib.collect.record.request import Counted, Program, Request
+from cmlib.collect.record.execute import Counted, Program
+from cmlib.collect.record.protocol import Request, record_program
 from cmlib.collect.record.session import judge, record
 from cmlib.io.archive.programs import RecordError, existing_runs
 from cmlib.io.imports import import_files

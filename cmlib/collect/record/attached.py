@@ -15,7 +15,7 @@ from cmlib import places
 from cmlib.collect import machine
 from cmlib.collect.machine.host import is_privileged, paranoid_level
 from cmlib.collect.record.execute import attached_command, check_perf, run_perf
-from cmlib.collect.record.request import Request, countable, encodings
+from cmlib.collect.record.protocol import Request, countable, encodings
 from cmlib.collect.record.session import check_room, intended, judge
 from cmlib.collect.schedule import plan_mlpx, with_second_reading
 from cmlib.io import events, perf

@@ -9,14 +9,34 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from cmlib.errors import CmlibError
 from cmlib.io.archive.programs import RecordError
+from cmlib.io.archive.runs import is_text
 
 _SUPERVISOR = Path(__file__).with_name("supervisor.py")
 _LINES_SHOWN = 10
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What to put under ``perf stat``, ready to run."""
+
+    command: list[str]
+    pids: tuple[int, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program to record."""
+
+    command: str
+    prepare: Callable[[], AbstractContextManager[Counted]]
 
 
 @dataclass(frozen=True)
@@ -28,6 +48,26 @@ class Outcome:
     perf_code: int
     program_stderr: str
     perf_stderr: str
+
+
+def as_program(command):
+    """What is to be recorded, checked as far as it can be before anything is made ready."""
+    if isinstance(command, Program):
+        check_perf()
+        return command
+    resolve(command)
+    return Program(noted(command), lambda: contextlib.nullcontext(Counted(list(command))))
+
+
+def noted(command):
+    """A command line as text, as it is noted with its runs; a RecordError if it can't be."""
+    if not all(map(is_text, command)):
+        raise RecordError(
+            f"the command {shlex.join(command)!r} holds bytes that are not UTF-8, and could not be "
+            "noted with its runs: "
+            "rename what it names, or put it into a script."
+        )
+    return shlex.join(command)
 
 
 def resolve(command):

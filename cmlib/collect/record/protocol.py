@@ -1,16 +1,22 @@
 """From what a user asks for to the sets of runs that are recorded: which events, which plans, how many passes."""
 
 import functools
+import re
+import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+from tqdm import tqdm
 
 from cmlib import places
 from cmlib.collect import machine
-from cmlib.collect.record.request import as_program, countable, encodings
+from cmlib.collect.record.execute import as_program
 from cmlib.collect.record.session import record
 from cmlib.collect.schedule import (
+    PINNED,
     PROBE,
+    needs_counter,
     plan_mlpx,
     plan_ocoe,
     plan_probe,
@@ -22,6 +28,22 @@ from cmlib.io.archive.programs import RecordError, check_names, existing_runs, r
 from cmlib.io.archive.runs import events_of
 
 _PASSES, _SWEEP_PASSES = 3, 2
+_NO_COUNTERS = {"offered": 0, "good": 0}
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to record of a program."""
+
+    mode: str | None = None
+    events: str | None = None
+    passes: int | None = None
+    interval_ms: int = 100
+    per_run: int = 12
+    modifier: str = "u"
+    pinned: tuple[str, ...] = PINNED
+    counters: int | None = None
+    set_name: str | None = None
 
 
 def record_program(name, command, request, *, folder=None, wait=False, note=""):
@@ -115,3 +137,54 @@ def counted_in_probe(folder):
             f"no event ever counted in the probe of {folder.name}: is it a program that computes anything?"
         )
     return counting
+
+
+def encodings(chosen, table, modifier):
+    """How perf is told each event asked for."""
+    if chosen == "all":
+        names = machine.all_events(table)
+    elif chosen == "core":
+        names = machine.default_events(table, modifier)
+    else:
+        names = _split(chosen)
+    if not names:
+        raise RecordError(
+            "neither cmlib nor perf has a list of this processor's events: name those to count, as in "
+            "--events branches,branch-misses. `cmlib doctor` tells what it knows of this machine."
+        )
+    return {events.base_name(name): events.encode(name, table, modifier) for name in names}
+
+
+def _split(names):
+    """Names between commas, but for those within ``cpu/…/``."""
+    return [name.strip() for name in re.findall(r"(?:[^,/]|/[^/]*/)+", names)]
+
+
+def countable(request, existing):
+    """What of a request this machine can count, and the counters for it."""
+    if not any(map(needs_counter, [*request.pinned, *_split(request.events or "core")])):
+        return request, _NO_COUNTERS
+    remembered = next((meta["counters"] for meta in existing.values() if meta["counters"]["good"]), None)
+    if remembered and request.counters in (None, remembered["good"]):
+        return request, remembered
+    if request.counters is not None:
+        return request, {"offered": None, "good": request.counters}
+    census = machine.census()
+    if census.offered:
+        return request, census.counters
+    names = machine.software_events()
+    if request.mode is None and request.events is None and request.pinned == PINNED:
+        tqdm.write(f"{_nothing(census)}; recorded instead: {', '.join(names)}.", file=sys.stderr)
+        return _software(request, names), _NO_COUNTERS
+    raise RecordError(
+        f"{_nothing(census)}. Software events can be recorded: --pinned task-clock --events {','.join(names)}."
+    )
+
+
+def _software(request, names):
+    named = {"mode": "ocoe", "events": ",".join(names), "pinned": ("task-clock",)}
+    return replace(request, set_name=request.set_name or "software", **named)
+
+
+def _nothing(census):
+    return f"no hardware event can be counted here, and `cmlib doctor` tells why: {census.complaint}"

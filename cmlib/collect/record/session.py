@@ -12,8 +12,7 @@ from tqdm import tqdm
 
 from cmlib import places
 from cmlib.collect import machine
-from cmlib.collect.record.execute import check_outcome, execute
-from cmlib.collect.record.request import as_program
+from cmlib.collect.record.execute import as_program, check_outcome, execute
 from cmlib.collect.schedule import PROBE
 from cmlib.io import perf
 from cmlib.io.archive import errors_as, locked, make_folder, now, remove_abandoned, working_folder

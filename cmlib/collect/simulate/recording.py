@@ -10,8 +10,7 @@ from tqdm import tqdm
 from cmlib import places
 from cmlib.collect import machine
 from cmlib.collect.record import RecordError, existing_runs
-from cmlib.collect.record.execute import find_program
-from cmlib.collect.record.request import noted
+from cmlib.collect.record.execute import find_program, noted
 from cmlib.collect.simulate.valgrind import (
     cache_options,
     check_valgrind,

@@ -1,14 +1,19 @@
 """All recordings of the micro-benchmarks in one go: what will be run, and running it."""
 
+import json
+import math
 import os
-from contextlib import contextmanager
+import shlex
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from cmlib.collect import machine
-from cmlib.collect.record import record
+from cmlib.collect.record import Counted, Program, existing_runs, record
 from cmlib.collect.schedule import plan_mlpx
-from cmlib.collect.workloads.micro.programs import cases
+from cmlib.collect.workloads import kernels, programs
+from cmlib.collect.workloads.micro import cases
 from cmlib.collect.workloads.micro.selection import (
     ALL,
     KEY,
@@ -18,6 +23,7 @@ from cmlib.collect.workloads.micro.selection import (
     probe,
     recorded_key_events,
 )
+from cmlib.errors import CmlibError
 
 _PREPARING_S = 2.0
 _INTERVAL_MS = 200  # a slice is two: half the bytes of the usual 100
@@ -56,7 +62,7 @@ def record_cases(plan, settings, events, programs_folder, folder, *, counters, a
     trained = [case for case, set_name, _ in plan if set_name == ALL]
     with on_path(programs_folder), machine.counters_lock("the micro-benchmarks") as lock:
         how = {"counters": counters, "folder": folder, "lock": lock}
-        events = list(events) or probe(trained[0], known, programs_folder, seconds=settings.seconds, **how)
+        events = list(events) or probe(trained[0], known, seconds=settings.seconds, **how)
         codes, counters_of = encodings(events, known)
         options = {"counters_of": counters_of, "interval_ms": _INTERVAL_MS}
         plans = plan_mlpx(events, counters["good"], per_run=settings.all_per_run, set_name=ALL, **options)
@@ -86,3 +92,60 @@ def on_path(folder):
         yield
     finally:
         os.environ["PATH"] = before
+
+
+CPU, PARALLEL = "CPU", "parallel"
+_SUITE = "SPEC CPU2006"
+_THREADS, _PROBE_REPEATS = 2, 20
+
+
+@dataclass(frozen=True)
+class Application:
+    """A program to record with the key events."""
+
+    name: str
+    kind: str
+    program: Program
+
+    @property
+    def label(self):
+        """What its slices are labelled with in Table 2: its own name."""
+        return self.name.partition("-")[2]
+
+    @property
+    def note(self):
+        """Kept with every run."""
+        return json.dumps({"label": self.label, "size": None, "kind": self.kind})
+
+
+def applications(programs_folder, folder, *, seconds):
+    """All programs of others that can run here."""
+    ready, left_out = [], []
+    for name, lacks in programs.lacking()[_SUITE].items():
+        if lacks:
+            left_out.append(f"cpu-{name}: lacks {', '.join(lacks)}")
+        else:
+            ready.append(Application(f"cpu-{name}", CPU, programs.to_record(name)))
+    for kernel in kernels.kernels():
+        try:
+            built = kernels.build(programs_folder, [kernel.name])
+            ready.append(_parallel(kernel, built, Path(folder), seconds))
+        except CmlibError as error:
+            left_out.append(f"parallel-{kernel.name}: {error}")
+    return ready, left_out
+
+
+def _parallel(kernel, built, folder, seconds):
+    name = f"parallel-{kernel.name}"
+    before = next(iter(existing_runs(folder / name).values()), None)
+    argv = shlex.split(before["command"]) if before else _lasting(kernel, built, seconds)
+    ready = Counted([str(built / argv[0]), *argv[1:]])
+    return Application(name, PARALLEL, Program(shlex.join(argv), partial(nullcontext, ready)))
+
+
+def _lasting(kernel, built, seconds):
+    """The command, repeating its work for about so many seconds, without the folder of its program."""
+    argv = partial(kernel.argv, built, "good", threads=_THREADS)
+    _, took = kernels.execute(argv(repeats=_PROBE_REPEATS))
+    repeats = max(1, math.ceil(_PROBE_REPEATS * seconds / took))
+    return [kernel.name, *argv(repeats=repeats)[1:]]

@@ -11,7 +11,7 @@ from cmlib.collect import machine
 from cmlib.collect.record import existing_runs, record
 from cmlib.collect.record.protocol import counted_in_probe
 from cmlib.collect.schedule import plan_probe
-from cmlib.collect.workloads.micro.build import sweep
+from cmlib.collect.workloads.micro import sweep
 from cmlib.errors import CmlibError, NothingRecordedError
 from cmlib.fingerprint.key_events import select_key_events
 from cmlib.fingerprint.slices import ESTIMATED_CYCLES, join_parts, simulated_counts, slice_rates
@@ -45,7 +45,7 @@ def counting_events(folder, microarchitecture):
     return sorted(seen)
 
 
-def probe(case, known, programs_folder, folder, *, seconds, counters, lock):
+def probe(case, known, folder, *, seconds, counters, lock):
     """Find out which events count, by counting all of them under one case."""
     codes, counters_of = encodings(list(known.index), known)
     width = counters["good"] - 2

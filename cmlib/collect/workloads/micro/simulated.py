@@ -9,8 +9,8 @@ import pandas as pd
 
 from cmlib.collect.record import existing_runs
 from cmlib.collect.simulate import read_series, record_simulated
+from cmlib.collect.workloads.micro import Case, cases
 from cmlib.collect.workloads.micro.case_runs import on_path
-from cmlib.collect.workloads.micro.programs import Case, cases
 from cmlib.collect.workloads.micro.selection import Series
 from cmlib.errors import CmlibError
 from cmlib.fingerprint.slices import EXACT_RATES, MODELLED_RATES
