@@ -1,84 +1,12 @@
-"""The options of recording what runs already."""
+"""`cmlib record` and `cmlib compress`."""
 
 import functools
+import json
 import math
 import re
 
 import click
 from click.core import ParameterSource
-
-_OPTIONS = [
-    click.option(
-        "--pid", "pids", metavar="PID,…", help="Count these processes, which run already, with all threads."
-    ),
-    click.option(
-        "--cgroup", metavar="PATH", help="Count this cgroup, such as system.slice/memcached.service."
-    ),
-    click.option("--system", is_flag=True, help="Count everything that runs on this machine."),
-    click.option(
-        "--seconds",
-        type=float,
-        help="How long to count what runs already.  [default: 60; Ctrl-C ends it earlier]",
-    ),
-]
-
-
-def attaching_options(command):
-    """Give a command the options of attaching; it gets them as `attached`, None without any of them."""
-
-    @functools.wraps(command)
-    def with_attaching(*, pids, cgroup, system, seconds, **others):
-        given = {"pids": pids, "cgroup": cgroup, "system": system or None}
-        given = {key: value for key, value in given.items() if value is not None}
-        if len(given) > 1:
-            raise click.UsageError("--pid, --cgroup and --system: give one of them.")
-        if seconds is not None and not given:
-            raise click.UsageError("--seconds belongs to --pid, --cgroup and --system.")
-        if seconds is not None and not (seconds > 0 and math.isfinite(seconds)):
-            raise click.UsageError(f"--seconds takes a number above 0, got {seconds:g}.")
-        if pids is not None:
-            given["pids"] = _numbers(pids)
-        how = given | {"seconds": 60.0 if seconds is None else seconds}
-        return command(attached=how if given else None, **others)
-
-    return functools.reduce(lambda wrapped, option: option(wrapped), reversed(_OPTIONS), with_attaching)
-
-
-def attach(name, attached, request, *, wait, note):
-    """Record what runs already, and tell where it is and what to do with it."""
-    import json
-
-    from cmlib.collect.record import record_attached
-    from cmlib.collect.record.attached import cgroup, processes, system
-
-    if "pids" in attached:
-        found = processes(attached["pids"])
-    else:
-        found = cgroup(attached["cgroup"]) if "cgroup" in attached else system()
-    made = record_attached(
-        name,
-        found,
-        request,
-        seconds=attached["seconds"],
-        wait=wait,
-        note=note,
-        say=lambda text: click.echo(text, err=True),
-    )
-    meta = json.loads(made.read_text(encoding="utf-8"))
-    click.echo(
-        f"{name}: {meta['duration_s']:.1f} s in intervals of {meta['interval_ms']} ms, run {made.stem}"
-    )
-    click.echo(f"Study it: cmlib run live -p program={name}")
-
-
-def _numbers(pids):
-    if not re.fullmatch(r"[1-9][0-9]{0,8}(,[1-9][0-9]{0,8})*", pids):
-        raise click.UsageError(
-            f"--pid takes numbers of processes with commas between, as 812,813, got {pids!r}; `pgrep -a NAME` tells "
-            "them."
-        )
-    return [int(pid) for pid in pids.split(",")]
-
 
 _CACHES = {
     "I1": click.option(
@@ -116,40 +44,11 @@ _COMPRESSION = [
     click.option("--drift", type=float, help="End lines that samples leave slowly: threshold, such as 20."),
     click.option("--bound", type=float, help="Largest distance of any sample from its line [counts]."),
 ]
-_SAMPLING = [
-    click.option(
-        "--samples", is_flag=True, help="Sample a group of events once, --events or cycles and misses."
-    ),
-    click.option(
-        "--period", type=click.IntRange(1), help="Counts of the first event a sample.  [default: 1000000]"
-    ),
-    click.option("--compress", is_flag=True, help="Keep lines instead of samples, found while COMMAND runs."),
-    *_COMPRESSION,
-]
 
 
-def sampling_options(command):
-    """Give a command the options of sampling; it gets them as `sampling`, None without ``--samples``."""
-
-    @functools.wraps(command)
-    def with_sampling(*, samples, period, compress, alpha, n_sigma, drift, bound, **others):
-        if not samples and (period or compress):
-            raise click.UsageError("--period and --compress belong to --samples.")
-        method = {"alpha": alpha, "n_sigma": n_sigma, "drift": drift, "bound": bound}
-        wanted = {"period": period or 1_000_000, "compress": method if compress else None}
-        return command(sampling=wanted if samples else None, **others)
-
-    return functools.reduce(lambda wrapped, option: option(wrapped), reversed(_SAMPLING), with_sampling)
-
-
-def sample(name, command, sampling, *, events, modifier, wait):
-    """Record one stream of samples, or of lines, and tell where it is."""
-    from cmlib.collect.samples import HARDWARE_GROUP, record_stream
-
-    group = [event.strip() for event in events.split(",")] if events else HARDWARE_GROUP
-    out, metadata = record_stream(name, command, group, modifier=modifier, wait=wait, **sampling)
-    kept = f"{metadata['n_lines']} lines instead" if "n_lines" in metadata else "kept as perf printed them"
-    click.echo(f"{name}: {metadata['n_samples']} samples ({metadata['n_lost']} lost), {kept}: {out}")
+def _compressing(command):
+    """Give a command the options of compression."""
+    return functools.reduce(lambda wrapped, option: option(wrapped), reversed(_COMPRESSION), command)
 
 
 @click.command(epilog="Example: cmlib compress data/samples/myapp/hardware-00.txt.gz lines --drift 20")
@@ -158,6 +57,7 @@ def sample(name, command, sampling, *, events, modifier, wait):
 @click.option(
     "--events", metavar="LIST", help="Names as perf prints them, if the file does not know its own."
 )
+@_compressing
 def compress(source, out, events, **method):
     """Turn SOURCE, a stored stream of samples or a perf.data, into piecewise-linear segments: OUT.csv and OUT.json."""
     from cmlib.collect.samples import compress_samples
@@ -166,18 +66,21 @@ def compress(source, out, events, **method):
     click.echo(f"{metadata['n_samples']} samples, {metadata['n_lines']} lines: {out}.csv")
 
 
-for option in _COMPRESSION:
-    option(compress)
-
-
-_OF_PERF = ("mode", "events", "counters", "interval_ms", "per_run", "modifier", "pinned", "wait", "program")
-_OF_ATTACHED = ("events", "counters", "interval_ms", "modifier", "set_name")
-_OF_COMMANDS = (
-    *("program", "scale", "options", "mode", "passes", "per_run"),
-    *("intervals", "every_blocks", "levels", "cache_l2"),
-)
-_OPTION = {"passes": "--runs", "options": "--option"}
-_OF_SIMULATION = ("passes", "set_name", "caches", "levels", "note", "intervals", "every_blocks")
+# What is recorded, and the options that go with not all of it, as functions name them.
+_COUNTED, _SAMPLED, _SIMULATED = "counting by perf", "--samples", "--simulate"
+_RUNNING = "--pid, --cgroup and --system"
+_KINDS_OF_OPTIONS = {
+    (_COUNTED,): ("mode", "per_run"),
+    (_COUNTED, _SAMPLED): ("program", "scale", "options"),
+    (_COUNTED, _SIMULATED): ("passes",),
+    (_COUNTED, _RUNNING): ("interval_ms", "pinned", "counters"),
+    (_COUNTED, _SIMULATED, _RUNNING): ("set_name", "note"),
+    (_COUNTED, _SAMPLED, _RUNNING): ("events", "modifier", "wait"),
+    (_SAMPLED,): ("period", "compress", "alpha", "n_sigma", "drift", "bound"),
+    (_SIMULATED,): ("intervals", "every_blocks", "levels", "cache_l2"),
+    (_RUNNING,): ("seconds",),
+}
+_FLAGS = {"passes": "--runs", "options": "--option", "set_name": "--set"}
 
 
 @click.command(epilog="Example: cmlib record myapp --mode mlpx --runs 3 -- ./myapp --size 10")
@@ -240,79 +143,133 @@ _OF_SIMULATION = ("passes", "set_name", "caches", "levels", "note", "intervals",
     "--cache-l2", metavar="SIZE,WAYS,LINE",
     help="Simulated: this second-level cache, as 1M,8,64, instead of this machine's.",
 )  # fmt: skip
-@attaching_options
-@sampling_options
+@click.option(
+    "--pid", "pids", metavar="PID,…", help="Count these processes, which run already, with all threads."
+)
+@click.option("--cgroup", metavar="PATH", help="Count this cgroup, such as system.slice/memcached.service.")
+@click.option("--system", is_flag=True, help="Count everything that runs on this machine.")
+@click.option(
+    "--seconds",
+    type=float,
+    help="How long to count what runs already.  [default: 60; Ctrl-C ends it earlier]",
+)
+@click.option("--samples", is_flag=True, help="Sample a group of events once, --events or cycles and misses.")
+@click.option(
+    "--period",
+    default=1_000_000,
+    show_default=True,
+    type=click.IntRange(1),
+    help="Counts of the first event a sample.",
+)
+@click.option("--compress", is_flag=True, help="Keep lines instead of samples, found while COMMAND runs.")
+@_compressing
 @simulating_options
 @click.pass_context
-def record(context, name, command, program, scale, options, note, wait, pinned, **how):
+def record(context, name, command, samples, simulated, **given):
     """Record program NAME: run COMMAND under perf, once for each handful of events and each pass."""
-    from cmlib.collect.record import Request, record_program
+    running = {key: given.pop(key) for key in ("pids", "cgroup", "system")}
+    running = {key: value for key, value in running.items() if value not in (None, False)}
+    if len(running) > 1:
+        raise click.UsageError("--pid, --cgroup and --system: give one of them.")
+    kinds = {_RUNNING: running, _SIMULATED: simulated is not None, _SAMPLED: samples}
+    kind, *others = [*(kind for kind, chosen in kinds.items() if chosen), _COUNTED]
+    if len(others) > 1:
+        raise click.UsageError(f"{kind} and {others[0]} are two ways to record: give one of them.")
+    _check_options(context, kind)
+    if kind == _RUNNING:
+        _attach(name, command, running, **given)
+    elif kind == _SIMULATED:
+        _simulate(name, command, caches=simulated, **given)
+    else:
+        name, recorded = _what(name, command, **given)
+        (_sample if samples else _count)(name, recorded, **given)
 
-    sampling, simulated, attached = (how.pop(key) for key in ("sampling", "simulated", "attached"))
-    of_simulation = {key: how.pop(key) for key in ("intervals", "every_blocks", "levels", "cache_l2")}
-    if attached is not None:
-        _check_attached(context, name, command, sampling, simulated)
-        request = Request(pinned=_listed(pinned), **{key: how[key] for key in _OF_ATTACHED})
-        attach(name, attached, request, wait=wait, note=note)
-        return
-    if simulated is not None:
-        _check_simulated(context, sampling)
-        caches = simulated | {"L2": of_simulation.pop("cache_l2")}
-        _simulate(name, command, how, caches=caches, note=note, **of_simulation)
-        return
-    if any(of_simulation.values()):
-        raise click.UsageError("--intervals, --every-blocks, --levels and --cache-l2 belong to --simulate.")
-    name, recorded = _what(name, command, program, scale, options)
-    if sampling is not None:
-        sample(name, recorded, sampling, events=how["events"], modifier=how["modifier"], wait=wait)
-        return
-    request = Request(pinned=_listed(pinned), **how)
-    for set_name, made in record_program(name, recorded, request, wait=wait, note=note).items():
+
+def _check_options(context, kind):
+    """Refuse an option of the command line that does not go with what is recorded."""
+    for kinds, keys in _KINDS_OF_OPTIONS.items():
+        for key in keys:
+            if kind not in kinds and context.get_parameter_source(key) == ParameterSource.COMMANDLINE:
+                flag = _FLAGS.get(key, f"--{key.replace('_', '-')}")
+                raise click.UsageError(f"{flag} does not go with {kind}: it is for {', or '.join(kinds)}.")
+
+
+def _count(name, recorded, *, note, wait, **given):
+    from cmlib.collect.record import record_program
+
+    for set_name, made in record_program(name, recorded, _request(given), wait=wait, note=note).items():
         click.echo(f"{name}: {len(made)} runs made, set {set_name} is complete")
     click.echo(f"Study it: cmlib run live -p program={name}")
 
 
-def _listed(pinned):
-    return tuple(filter(None, pinned.split(",")))
+def _request(given):
+    from cmlib.collect.record import Request
+
+    keys = ("mode", "events", "passes", "interval_ms", "per_run", "modifier", "counters", "set_name")
+    return Request(
+        pinned=tuple(filter(None, given["pinned"].split(","))), **{key: given[key] for key in keys}
+    )
 
 
-def _check_attached(context, name, command, sampling, simulated):
+def _attach(name, command, running, *, seconds, note, wait, **given):
+    """Record what runs already, and tell where it is and what to do with it."""
     if name is None:
         raise click.UsageError("give a NAME for what is recorded.")
     if command:
         raise click.UsageError(
             "--pid, --cgroup and --system count what runs already: give no command beside them."
         )
-    if sampling is not None or simulated is not None:
-        raise click.UsageError("--samples and --simulate start a command; what runs already is counted.")
-    if given := _given(context, _OF_COMMANDS):
-        raise click.UsageError(f"{given} is for a command that cmlib starts, not for what runs already.")
+    seconds = 60.0 if seconds is None else seconds
+    if not (seconds > 0 and math.isfinite(seconds)):
+        raise click.UsageError(f"--seconds takes a number above 0, got {seconds:g}.")
+    from cmlib.collect.record import record_attached
+    from cmlib.collect.record.attached import cgroup, processes, system
+
+    ways = {"pids": lambda pids: processes(_numbers(pids)), "cgroup": cgroup, "system": lambda _: system()}
+    ((way, chosen),) = running.items()
+    how = {"seconds": seconds, "wait": wait, "note": note, "say": functools.partial(click.echo, err=True)}
+    made = record_attached(name, ways[way](chosen), _request(given), **how)
+    meta = json.loads(made.read_text(encoding="utf-8"))
+    click.echo(
+        f"{name}: {meta['duration_s']:.1f} s in intervals of {meta['interval_ms']} ms, run {made.stem}"
+    )
+    click.echo(f"Study it: cmlib run live -p program={name}")
 
 
-def _given(context, keys):
-    """The first of some options that stands in the command line, as it stands there; None if none does."""
-    chosen = (key for key in keys if context.get_parameter_source(key) == ParameterSource.COMMANDLINE)
-    return next((_OPTION.get(key, f"--{key.replace('_', '-')}") for key in chosen), None)
+def _numbers(pids):
+    if not re.fullmatch(r"[1-9][0-9]{0,8}(,[1-9][0-9]{0,8})*", pids):
+        raise click.UsageError(
+            f"--pid takes numbers of processes with commas between, as 812,813, got {pids!r}; `pgrep -a NAME` tells "
+            "them."
+        )
+    return [int(pid) for pid in pids.split(",")]
 
 
-def _check_simulated(context, sampling):
-    asked = _given(context, _OF_PERF) or ("--samples" if sampling is not None else None)
-    if asked:
-        raise click.UsageError(f"{asked} is for perf; a simulation counts all its events in every interval.")
+def _sample(name, recorded, *, events, modifier, wait, period, compress, **given):
+    """Record one stream of samples, or of lines, and tell where it is."""
+    from cmlib.collect.samples import HARDWARE_GROUP, record_stream
+
+    group = [event.strip() for event in events.split(",")] if events else HARDWARE_GROUP
+    method = {key: given[key] for key in ("alpha", "n_sigma", "drift", "bound")} if compress else None
+    how = {"modifier": modifier, "wait": wait, "period": period, "compress": method}
+    out, metadata = record_stream(name, recorded, group, **how)
+    form = f"{metadata['n_lines']} lines instead" if compress else "kept as perf printed them"
+    click.echo(f"{name}: {metadata['n_samples']} samples ({metadata['n_lost']} lost), {form}: {out}")
 
 
-def _simulate(name, command, how, **wanted):
+def _simulate(name, command, *, caches, cache_l2, **given):
     if name is None or not command:
         raise click.UsageError("--simulate takes a NAME and a command after --.")
     from cmlib.collect.simulate import record_simulated
 
-    chosen = {key: value for key, value in (how | wanted).items() if value and key in _OF_SIMULATION}
-    made = record_simulated(name, command, say=lambda text: click.echo(text, err=True), **chosen)
+    keys = ("passes", "set_name", "levels", "note", "intervals", "every_blocks")
+    chosen = {key: given[key] for key in keys if given[key]} | {"caches": caches | {"L2": cache_l2}}
+    made = record_simulated(name, command, say=functools.partial(click.echo, err=True), **chosen)
     click.echo(f"{name}: {len(made)} simulated run{'s' * (len(made) != 1)} made")
     click.echo(f"Study it: cmlib run live -p program={name}")
 
 
-def _what(name, command, program, scale, options):
+def _what(name, command, *, program, scale, options, **_):
     """The name to record under, and the command or the program of cmlib's."""
     if program is None:
         if name is None or not command:
