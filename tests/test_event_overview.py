@@ -9,6 +9,7 @@ from cmlib import places
 from cmlib.collect.record import import_files
 from cmlib.errors import UnfitRecordingError
 from cmlib.experiments.targets import Target
+from tests.small_runs import add_run
 
 
 def test_what_one_run_can_not_tell_is_said_with_what_can(tmp_path):
@@ -28,3 +29,15 @@ def test_energy_is_not_explained_by_a_part_of_it():
     power = Target("power/energy-pkg/")
     assert power.gives_away("power/energy-cores/") and not power.gives_away("cycles")
     assert study.IPC.gives_away("ref-cycles") and not study.IPC.gives_away("power/energy-pkg/")
+
+
+def test_all_programs_are_those_recorded_here_unless_there_are_none(tmp_path):
+    """What was brought in from elsewhere does not enter the means of the paper profile."""
+    folder = tmp_path / "recordings"
+    events = [("instructions", 2e8), ("cycles", 1e8)]
+    add_run(folder, "theirs", "a", 0, 0, events, imported=True)
+    url = study.open_database(f"sqlite:///{tmp_path}/store.sqlite", folder)
+    assert study.programs(url) == ["theirs"]
+    add_run(folder, "ours", "a", 0, 0, events)
+    url = study.open_database(f"sqlite:///{tmp_path}/store.sqlite", folder)
+    assert study.programs(url) == ["ours"] and study.programs(url, "theirs") == ["theirs"]

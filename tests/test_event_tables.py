@@ -243,7 +243,7 @@ def test_names_of_several_tables_tell_only_what_holds_in_all_of_them(tmp_path):
 
 def test_names_of_no_table_are_said_to_be_none(tmp_path):
     url = recorded_on(tmp_path, None, counted=["a", "b"])
-    assert "2 event names are no table's" in study.said_by_names(url, ["app"])["app"]
+    assert "no event table has their 2 event names" in study.said_by_names(url, ["app"])["app"]
 
 
 def test_what_perf_calls_alike_everywhere_is_described_and_can_be_counted():

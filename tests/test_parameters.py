@@ -15,6 +15,7 @@ from papermill.translators import PythonTranslator
 
 from cmlib import report
 from cmlib.cli import main
+from cmlib.report.notebook import begin
 from cmlib.report.parameters import parse_parameters
 
 PARAMETERS = """\
@@ -293,3 +294,8 @@ def test_a_choice_can_be_what_a_name_of_the_package_holds(tmp_path):
     report.check_parameters(path, {"method": "counterminer-printed"}, "-p")
     with pytest.raises(ValueError, match=r"none of scaling, .*did you mean 'interpolate'"):
         report.check_parameters(path, {"method": "interpolat"}, "-p")
+
+
+def test_a_notebook_run_by_papermill_alone_refuses_a_wrong_type_as_well():
+    with pytest.raises(ValueError, match="program takes a str, got 5"):
+        begin("03_ranking", {"program": 5, "settings": {}})

@@ -27,7 +27,10 @@ def open_database(url="", recordings=None):
 
 
 def programs(url, wanted="all", *, modes=()):
-    """Names of the programs recorded in intervals, or as lines where asked for, in order of the alphabet."""
+    """Names of the programs recorded in intervals, or as lines where asked for, in order of the alphabet.
+
+    ``all`` leaves out simulated ones, and those imported from elsewhere beside what cmlib recorded itself.
+    """
     runs = store.runs(url) if "lines" in modes else _in_intervals(store.runs(url))
     lacking = {name: _lacking(own, modes) for name, own in runs.groupby("program")}
     simulated = set(runs.loc[runs["source"] == VALGRIND, "program"])
@@ -38,7 +41,8 @@ def programs(url, wanted="all", *, modes=()):
             f"no program is recorded {kinds}. Record one: {how_to_record('NAME', modes)}"
         )
     if wanted == "all":
-        return complete
+        imported = set(runs.loc[runs["imported"], "program"])
+        return [name for name in complete if name not in imported] or complete
     unknown = [name for name in split_names(wanted) if name not in lacking][:1]
     todo = "".join(f"Record it: {how_to_record(name, modes)}{_left_out(url, name)}" for name in unknown)
     names = resolve_names(wanted, lacking, about="the programs recorded", todo=todo)

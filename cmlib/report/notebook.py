@@ -50,12 +50,15 @@ def begin(name, names):
     Raises
     ------
     ValueError
-        If there is no such notebook, or a setting has an unknown name or a wrong value.
+        If there is no such notebook, a parameter has a wrong value, or a setting an unknown name or a wrong value.
     """
     file = places.notebooks_dir() / f"{name}.ipynb"
     title, question = read_heading(file)
-    known = declared_parameters(file).keys() & SHARED.keys()
-    given = dict(names.get(SETTINGS) or {}) | {name: names[name] for name in known if name in names}
+    declared = declared_parameters(file).keys() & names.keys()
+    check_parameters(
+        file, {name: names[name] for name in declared - SHARED.keys() - {SETTINGS}}, "parameters"
+    )
+    given = dict(names.get(SETTINGS) or {}) | {name: names[name] for name in declared & SHARED.keys()}
     check_parameters(file, given, SETTINGS)
     settings = {name: default for name, (default, _) in SHARED.items()} | given
     workers = Workers(settings["jobs"], settings["executor"], settings["scheduler"])

@@ -260,8 +260,8 @@ def describe_recognised(recognised):
         return elsewhere.strip()
     if not recognised.tables:
         return (
-            f"The machine of the recordings is not known, and their {recognised.named} event names are no table's, so "
-            f"events are named without saying what they count.{elsewhere}"
+            f"The machine of the recordings is not known, and no event table has their {recognised.named} event names: "
+            f"what they count is not told.{elsewhere}"
         )
     first, *others = recognised.tables
     alike = f", as many as of {' and '.join(others)}" if others else ""

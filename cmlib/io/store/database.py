@@ -16,7 +16,7 @@ from cmlib.io.archive import draft_of
 from cmlib.passwords import hide
 
 # Changes with the tables below; a store of another one is refused.
-SCHEMA = 7
+SCHEMA = 8
 
 _NAMESPACE = "cmlib"
 # In the header of an SQLite file (its application_id), where it can be read even if the rest is lost.
@@ -50,6 +50,7 @@ RUNS = sa.Table(
     sa.Column("axis", sa.Text, nullable=False, default="time"),
     sa.Column("condition", sa.Text, nullable=False, default=""),
     sa.Column("running_shares", sa.Boolean, nullable=False, default=True),
+    sa.Column("imported", sa.Boolean, nullable=False, default=False),
     sa.Column("n_intervals", sa.Integer, nullable=False),
     sa.Column("n_events", sa.Integer, nullable=False),
     sa.Column("events", sa.Text, nullable=False),

@@ -32,8 +32,9 @@ def runs(url=None, *, program=None, set=None, mode=None):
         ``gcc/ocoe-p0-00``), program, set, mode, pass, part, run, command, date,
         interval_ms, duration_s, exit_code, source (``perf``, or ``valgrind`` where counts are simulated),
         axis (``time``, or ``runs`` where an interval is a whole run), condition (empty, or what the program's name
-        ends with), running_shares, n_intervals, n_events, events (a tuple of names), series_table. Date and exit code
-        may be missing in runs imported from elsewhere; running_shares is False where the file told none.
+        ends with), running_shares, imported, n_intervals, n_events, events (a tuple of names), series_table.
+        Date and exit code may be missing in runs imported from elsewhere; running_shares is False where the file told
+        none.
 
     Raises
     ------
@@ -48,7 +49,7 @@ def runs(url=None, *, program=None, set=None, mode=None):
     frame = frame.sort_values(["program", "set", "pass", "part"], ignore_index=True)
     frame["events"] = [_without_copies(json.loads(events)) for events in frame["events"]]
     frame["n_events"] = frame["events"].map(len)
-    return frame.astype({"exit_code": "Int64", "running_shares": bool})
+    return frame.astype({"exit_code": "Int64", "running_shares": bool, "imported": bool})
 
 
 def refused(url=None):
