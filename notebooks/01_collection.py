@@ -65,11 +65,11 @@ first.counts.head()
 # Recordings carry the machine they were made on. Counters differ between machines, and some lie: a census counts the same event several times at once and sees how many copies agree.
 
 # %%
-here = pd.DataFrame(machine.examine().findings)[["what", "numbers", "todo"]]
-here = here.replace("`", "", regex=True)
-results.table(here, "this-machine",
-              "**Table.** What `cmlib doctor` says of the machine this notebook ran on.",
-              on_page=program == "all")
+if not notebook.of_program:  # which may have been recorded elsewhere
+    here = pd.DataFrame(machine.examine().findings)[["what", "numbers", "todo"]]
+    here = here.replace("`", "", regex=True)
+    display(results.table(here, "this-machine", "**Table.** What `cmlib doctor` says of the "
+                          "machine this notebook ran on.", on_page=program == "all"))
 
 # %%
 def describe_machine(run):
@@ -110,7 +110,8 @@ def describe_set(own):
            "intervals": sum(len(run.counts) for run in own)}
     if own[0].simulated:
         return row | {"million instructions": sum(run.counts.index[-1] for run in own)}
-    seconds = sum(run.meta["duration_s"] for run in own)
+    timed = own[0].axis.rate == "per second"
+    seconds = sum(run.meta["duration_s"] for run in own) if timed else np.nan
     return row | {"seconds": seconds, "mean running share": pd.Series(shares).mean()}
 
 
@@ -218,7 +219,9 @@ def rates_of(run):
     executed = totals.get("instructions", totals.get(INSTRUCTIONS, np.nan))
     found = pd.DataFrame({"total": totals[run.studied]})
     found["per 1000 instructions"] = 1000 * found["total"] / executed
-    found["per second"] = found["total"] / run.interval_s.sum()
+    timed = run.axis.rate != "per run"  # of totals nobody may have told how long they took
+    found["rate"] = found["total"] / (run.interval_s.sum() if timed else len(run.counts))
+    found["per second"] = found["rate"] if timed else np.nan
     return found.rename_axis("event").reset_index().assign(program=run.meta["program"])
 
 
@@ -227,7 +230,8 @@ counting = counting.groupby(["event", "program"], sort=False).mean().reset_index
 counting.insert(1, "unit", event_table(url)["unit"].reindex(counting.index).fillna("other"))
 counting.insert(2, "counts", (counting["total"] > 0).astype(int))
 counting.insert(3, "always zero", (counting["total"] == 0).astype(int))
-unwanted = ["total", "per second"] if first.simulated else ["total"]
+rates_in_all = counting.set_index("program", append=True)["rate"]
+unwanted = ["total", "rate", "per second"] if first.simulated else ["total", "rate"]
 counting = counting.drop(columns=unwanted).sort_values(["unit", "program"], kind="stable")
 
 # %%
@@ -324,7 +328,8 @@ def suggest_recording(meta):
 def summarize_rates(often, by_event, own):
     """What changes, or happened most often, how far runs agree, and what it takes to know IPC."""
     changes = say_changes(leading_rates(own)) if not own[0].holds_totals else ""
-    named = ", ".join(f"`{event}` {rate:,.0f} times a second" for event, rate in often.items())
+    times = own[0].axis.rate.replace("per", "times a")
+    named = ", ".join(f"`{event}` {rate:,.0f} {times}" for event, rate in often.items())
     if changes and len(own) > 1:
         changes = f"in the first of {len(own)} runs, {changes}"
     return {"varies": changes or f"nothing stands out; most often: {named or 'nothing'}",
@@ -358,10 +363,10 @@ for name in programs:
         quantity, summary = "IPC", say_answer(answers[name])
         figure, _ = plot.series_card(with_phases({"IPC": ipc[name]}))
     else:
-        often = counting[counting["program"] == name]["per second"].nlargest(3)
+        often = rates_in_all.xs(name, level="program").nlargest(3)
         leading = {event: rates[name][event] for event in often.index if event in rates[name]}
         summary = summarize_rates(often, leading, runs[name])
-        rows = {f"{event} per second": by_run for event, by_run in leading.items()}
+        rows = {f"{event} {runs[name][0].axis.rate}": by_run for event, by_run in leading.items()}
         quantity = ", ".join(rows)
         figure, _ = plot.series_card(with_phases(rows))
     alt = f"{name}: {quantity} over its run, a line a run, of one run with its phases."

@@ -199,7 +199,7 @@ def summarize_turns(found):
     return (f"{len(turns)} events took turns on the counters, each for "
             f"{' to '.join(dict.fromkeys(ends))} % of the time"
             + (f"; {also} as well, so that an error of theirs is in IPC and in all rates "
-               "(pin them: `:D`)" if also else ""))
+               "(count them in every group, or pin them: `:D`)" if also else ""))
 
 
 def summarize_thin(found):
@@ -233,7 +233,8 @@ def suggest_recording(run, found):
     groups = [thin[start : start + size] for start in range(0, len(thin), size)]
     pinned = [event for event in PINNED if event in run.counts]
     command = command_for_groups(run.meta, groups, pinned) if thin else ""
-    return f"record these events alone, so that none takes turns: ``{command}``" if thin else ""
+    named = f"``{command}``" if command else ", ".join(f"`{event}`" for event in thin)
+    return f"record these events alone, so that none takes turns: {named}" if thin else ""
 
 
 for name, found in judged.items():

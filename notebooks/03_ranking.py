@@ -16,7 +16,7 @@
 # %% [markdown]
 # # Ranking: which events explain IPC
 #
-# **Question.** Which few of the two hundred events tell how fast a program runs, and how sure is that?
+# **Question.** Which few of the recorded events tell how fast a program runs, and how sure is that?
 #
 # *Reads* the store. *Writes* the error of the model at every number of events, and the ranking of each program with its spread.
 #
@@ -129,8 +129,8 @@ figure, _ = plot.refinement({name: r.history for name, r in refined.items()}, li
                             paper=printed)
 results.figure(figure, "fig08",
                f"**Figure 8.** Error of the model of {aim.name} against the number of events left, "
-               f"dropping {step} at a time or a quarter of all. Crosses, beside HiBench's "
-               "programs: the paper's mean.")
+               f"dropping {step} at a time or a quarter of all."
+               + (" Crosses, beside HiBench's programs: the paper's mean." if printed else ""))
 
 # %% [markdown]
 # Look at how flat a curve is before looking where it is lowest. On the recordings that come with cmlib the error hardly changes from all events down to some twenty: most events add nothing, and few do harm, where the paper's error falls by half to 150 events.
@@ -308,7 +308,7 @@ results.number("model error on nested blocks", errors["nested blocks"].mean(), "
                note=f"mean of {', '.join(programs)}")
 results.number("error of the mean on the same blocks", errors["their mean"].mean(), "%")
 results.number("programs where one to three events stand out", int(smi["holds"].sum()), "programs",
-               note=f"of {len(smi)}; the paper: all")
+               note=f"of {len(smi)}{'' if notebook.of_program else '; the paper: all'}")
 mean = errors.mean()
 span = {column: " to ".join(map(str, sorted({errors[column].min(), errors[column].max()})))
         for column in counts}

@@ -90,13 +90,15 @@ def last_places(seed):
     return place
 
 
-last = pd.DataFrame(parallel_map(last_places, range(n_planted), workers))
-n_pairs = len(product_pair_data().pairs)
-planted = pd.DataFrame({"planted first": (last == n_pairs).sum(), "mean place": last.mean(),
-                        "worst place": last.max()}).rename_axis("measure").reset_index()
-results.table(planted, "planted",
-              f"**Table, synthetic data.** In how many of {n_planted} data sets each measure puts "
-              "the planted pairs first, and at which place the last of them comes.")
+planted = pd.DataFrame()
+if not notebook.of_program:  # a report of one's own program has nothing else in it
+    last = pd.DataFrame(parallel_map(last_places, range(n_planted), workers))
+    n_pairs = len(product_pair_data().pairs)
+    planted = pd.DataFrame({"planted first": (last == n_pairs).sum(), "mean place": last.mean(),
+                            "worst place": last.max()}).rename_axis("measure").reset_index()
+    display(results.table(planted, "planted", f"**Table, synthetic data.** In how many of "
+                          f"{n_planted} data sets each measure puts the planted pairs first, and "
+                          "at which place the last of them comes."))
 
 # %% [markdown]
 # H finds what was planted. The residual variance takes every bend of a single event for an interaction, so that one strong event takes part in most of its pairs. Eq. 12 as printed puts first what explains least.

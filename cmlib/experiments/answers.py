@@ -87,7 +87,7 @@ def _change(name, rate):
     if strength < np.log(_CHANGES):
         return None
     words = _times(other["level"] / usual)
-    when = f"from {other['start']:.3g} to {other['end']:.3g} s"
+    when = f"from {say_number(other['start'])} to {say_number(other['end'])} s"
     return strength, f"`{name}` {words} {when} ({say_number(usual)} to {say_number(other['level'])} a second)"
 
 

@@ -7,6 +7,10 @@ import shlex
 import numpy as np
 
 from cmlib.collect.simulate.valgrind import PREFETCHING
+from cmlib.io.events import is_event
+
+# As likwid and PAPI name events.
+_OTHER_TOOL = re.compile(r"[A-Z0-9]+(?:_[A-Z0-9]+)+")
 
 
 def command_again(meta, options=""):
@@ -20,7 +24,7 @@ def command_again(meta, options=""):
 
 
 def command_for_groups(meta, groups, beside=()):
-    """The command line that records groups of events, each without multiplexing."""
+    """The command line that records groups of events, each without multiplexing; empty if perf knows them not."""
     if meta.get("imported"):
         return _with_perf(meta, groups, beside)
     if meta.get("attached"):
@@ -62,6 +66,8 @@ def describe_simulation(meta):
 def _with_perf(meta, groups, beside):
     program, seconds = shlex.quote(meta["program"]), int(np.ceil(meta["duration_s"]))
     written = [[meta["encodings"].get(event, event) for event in (*beside, *group)] for group in groups]
+    if not all(is_event(name) and not _OTHER_TOOL.fullmatch(name) for name in itertools.chain(*written)):
+        return ""
     whom = "-p PID" if beside else "-a"
     file = "next.csv" if len(groups) == 1 else "next-$((n += 1)).csv"
     stat = f"perf stat -I {meta['interval_ms']:.0f} -x, -o {file}"

@@ -116,8 +116,8 @@ def possible_targets(url, runs):
             seen = counts[event].dropna()
             happens = len(seen) and (seen > 0).mean() >= _HAPPENS_IN and seen.nunique() > 1
             if event in common and event not in (*CLOCKS, INSTRUCTIONS):
-                shares.setdefault(event, []).append(running[event].mean() if happens else np.nan)
-    least = {event: min(values) for event, values in shares.items() if not np.isnan(values).any()}
+                shares.setdefault(event, []).append(np.nan_to_num(running[event].mean()) if happens else None)
+    least = {event: min(values) for event, values in shares.items() if None not in values}
     if simulated:
         shares = charged_shares(url, runs["run_id"])[list(least)]
         return list(shares.sort_values(ascending=False, kind="stable").index)

@@ -6,6 +6,7 @@ from functools import cached_property
 from cmlib import places
 from cmlib.parallel import Workers
 from cmlib.report import Results, check_parameters, declared_parameters
+from cmlib.report.manifests import BY_PROGRAM
 from cmlib.report.parameters import SETTINGS, SHARED, read_heading
 
 
@@ -16,6 +17,11 @@ class Notebook:
     results: Results
     workers: Workers
     settings: dict
+
+    @property
+    def of_program(self):
+        """Whether it runs for the report of one's own programs, which is about nothing else."""
+        return self.settings["profile"].split("/")[0] == BY_PROGRAM
 
     @property
     def interactive(self):
