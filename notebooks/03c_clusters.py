@@ -169,11 +169,11 @@ def varies(found):
     category = f", where the top-down account has {row['category']}" if row["category"] else ""
     first = found.table["name"].iloc[0]
     why = "" if row["name"] == first else (
-        f"; {first} explain more, but are no miss or stall that surely goes with more cycles")
-    return (f"in the tenth of the stretches with most of **{row['name']}** there are "
-            f"{row['cycles_per_kilo_instruction']:.0f} cycles per 1,000 instructions "
-            f"({row['cycles_low']:.0f}–{row['cycles_high']:.0f}) more than in that with "
-            f"least{category}{why}")
+        f"; speed goes along with {first} more closely, but not surely with more cycles for more "
+        "of it")
+    return (f"the tenth of the run with most of **{row['name']}** takes "
+            f"{row['cycles_per_kilo_instruction']:.0f} cycles per 1,000 instructions more than the "
+            f"tenth with least ({row['cycles_low']:.0f}–{row['cycles_high']:.0f}){category}{why}")
 
 
 # %%

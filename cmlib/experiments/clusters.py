@@ -92,7 +92,7 @@ def _explain(data, table, cycles, costs, n_models, seed):
     grouped = grouped.map({number: place for place, number in enumerate(order, 1)})
     held_out, predicted = clusters.held_out(grouped, X, cpi, fold)
     members = _members(model.event_contributions(X).std(ddof=0), grouped)
-    described = _describe(members, _draws(added, grouped), X, cpi, costs, what, table)
+    described = _describe(members, _draws(added, grouped), X, cpi, costs, what)
     return {
         "table": described.join(_categories_of(held_out, cycles)).rename_axis("cluster").reset_index(),
         "members": members,
@@ -124,14 +124,14 @@ def _members(weights, grouped):
     return frame.sort_values(["cluster", "weight"], ascending=[True, False], kind="stable", ignore_index=True)
 
 
-def _describe(members, draws, X, cpi, costs, what, table):
+def _describe(members, draws, X, cpi, costs, what):
     """Name, kind and importance of each cluster, and the cycles that go with its first event, from the data."""
     of = members.groupby("cluster")["event"]
     first = of.first()
     along = first.map(X[first].corrwith(cpi, method="spearman"))
     described = pd.DataFrame(
         {
-            "name": _names(members, what, table),
+            "name": _names(members, what),
             "kind": first.map(what["kind"]),
             "class": first.map(what["class"]),
             "n_events": of.size(),
@@ -167,15 +167,14 @@ def _most_less_least(count, values):
     return values[count >= most].mean() - values[count <= least].mean()
 
 
-def _names(members, what, table):
+def _names(members, what):
     """By the topics of at most a dozen members, the weightiest first; of more, by their kind and number."""
     topics = members.assign(topic=members["event"].map(what["topic"]))
     names = topics.groupby("cluster").apply(_topics, include_groups=False)
     of = members.groupby("cluster")["event"]
     sizes, first = of.size(), of.first()
     names = names.where(sizes <= _DOZEN, first.map(what["kind"]) + ", " + sizes.astype(str) + " events")
-    abbr = first.map(table["abbr"]).where(lambda short: short.notna() & (short != ""), first)
-    return names.where(~names.duplicated(keep=False), names + " (" + abbr + ")")
+    return names.where(~names.duplicated(keep=False), names + " (" + first + ")")
 
 
 def _topics(members):
