@@ -135,8 +135,8 @@ if multiplexed:
                         for run in known], ignore_index=True)[["kind", "share"]].dropna()
     figure, _ = plot.shares(shares, xlabel="running share of an event in an interval")
     display(results.figure(figure, "running-share",
-                           "**Figure.** Share of each interval in which an event was on a counter, "
-                           "all runs whose files tell it."))
+                           "**Figure.** Share of the intervals in which an event was on a counter "
+                           "for at most so much of the time, all runs whose files tell it."))
 
 # %% [markdown]
 # ## How well two runs agree
@@ -269,7 +269,7 @@ if len(sums):
                                         "difference of their totals in one run.", decimals=5))
 
 # %% [markdown]
-# Sums whose events were measured in one group agree to the last count; those whose events took turns differ by what multiplexing loses.
+# Sums whose events were measured in one group agree to a thousandth of a percent; those whose events took turns differ by what multiplexing loses.
 
 # %%
 counted = int(counting.query("counts > 0").index.nunique())
@@ -352,9 +352,9 @@ def with_phases(rows):
 
 # %%
 for name in programs:
-    told = answers.get(name, {})
+    details = answers.get(name, {})
     if name in profiles:
-        told = simulated_phases.estimated_misses(profiles[name])
+        details = simulated_phases.estimated_misses(profiles[name])
         figure, _ = plot.simulated_card(*parts[name])
         quantity = "estimated cycles by what they are charged for"
         summary = simulated_phases.say_estimated(profiles[name])
@@ -371,7 +371,7 @@ for name in programs:
         figure, _ = plot.series_card(with_phases(rows))
     alt = f"{name}: {quantity} over its run, a line a run, of one run with its phases."
     results.overview_picture(name, figure, alt)
-    results.overview_summary(name, told)
+    results.overview_summary(name, details)
     display(results.overview(name, **summary))
 
 # %% [markdown]

@@ -190,16 +190,16 @@ def draw(one):
     )
 
 
-figure, said = draw(most)
-results.figure(figure, "fig02-fig05", f"**Figures 2 a and 5 a.** `{most['event']}`: {said}")
+figure, description = draw(most)
+results.figure(figure, "fig02-fig05", f"**Figures 2 a and 5 a.** `{most['event']}`: {description}")
 
 # %% [markdown]
 # The paper's Figure 2a shows an outlier beside normal values. Here: the greatest multiplexed sample of all, as a multiple of the median of the unmultiplexed ones.
 
 # %%
 outlier = peaks.nlargest(1, "mlpx").iloc[0]
-figure, said = draw(outlier)
-caption = f"**Figure 2 a.** `{outlier['event']}`: {said} The paper's example: "
+figure, description = draw(outlier)
+caption = f"**Figure 2 a.** `{outlier['event']}`: {description} The paper's example: "
 caption += f"{counterminer['outlier_ratio']} times normal values."
 results.figure(figure, "fig02-outlier", caption)
 
@@ -322,7 +322,7 @@ results.figure(figure, "ratio-by-event", "**Figure.** Ratio of distances by even
 # %% [markdown]
 # ## How the error grows with the number of events
 #
-# The paper's Figures 3 and 7 multiplex 10 to 36 events on four counters. Recordings of others that counted every event all the time tell the same with the truth known: a rotation of 2 to 6 groups is replayed on them, twelve turns an interval, which is 8 to 24 events in groups of four. Files are those of the judging list of notebook 02c: cBench on a Cortex-A15, a turn each 0.5 s, and SPEC CPU2000 on an AMD processor, a turn each 100 million instructions.
+# The paper's Figures 3 and 7 multiplex 10 to 36 events on four counters. Recordings of others that counted every event all the time tell the same with the truth known: a rotation of 2 to 6 groups is replayed on them, twelve turns an interval, which is 8 to 24 events in groups of four. Where a curve is not seen, it lies under another. Files are those of the judging list of notebook 02c: cBench on a Cortex-A15, a turn each 0.5 s, and SPEC CPU2000 on an AMD processor, a turn each 100 million instructions.
 
 # %%
 rotations = tuple((n, 12) for n in range(2, 7))

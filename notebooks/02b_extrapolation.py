@@ -136,21 +136,22 @@ results.figure(figure, "noise",
 # %% [markdown]
 # ## How sure is that, without a second run?
 #
-# All of this was told from each event's own steps. A multiplexed run can hold evidence of another kind:
+# All of this follows from each event's own steps. A multiplexed run can hold evidence of another kind:
 #
 # - **Two readings of one event**, counted at different times: one that the recorder put in twice, or two names for which the kernel sets a counter in the same way, such as `L1-dcache-stores` and `dTLB-stores` on Intel processors since Haswell. How far they are apart is error, of both. Neighbours in the rotation are on the counters together for a part of their time and share their errors there, so that their agreement proves nothing: *apart* is how many groups lie between them in the order in which groups take turns, *shared* which part of their time [%]. Only readings that share none are evidence.
 # - **Exact sums** of events, as the bits of the event table tell them.
 # - **Constants**: reference and bus cycles by the time on the processor are frequencies that do not change. They say how exactly time was extrapolated, not how exactly an event that varies was; where a whole machine was measured that was partly idle, they are none.
 
 # %%
-told = {name: readings.evidence(run) for name, run in runs.items()}
-twice = {name: rows.query("evidence and kind == @readings.READINGS") for name, rows in told.items()}
+evidence = {name: readings.evidence(run) for name, run in runs.items()}
+twice = {name: rows.query("evidence and kind == @readings.READINGS")
+         for name, rows in evidence.items()}
 compared = {name: readings.judge_by_readings(runs[name]) for name in runs if len(twice[name])}
-for name, sentence in readings.say_evidence(told, compared).items():
+for name, sentence in readings.say_evidence(evidence, compared).items():
     display(results.finding(sentence, program=name))
 
 # %%
-rows = pd.concat(told, names=["program"]).reset_index("program").reset_index(drop=True)
+rows = pd.concat(evidence, names=["program"]).reset_index("program").reset_index(drop=True)
 if len(rows):
     display(results.table(rows, "evidence",
                           "**Table.** What each run tells of its own errors: mean distance from "
@@ -206,7 +207,7 @@ def summarize_thin(found):
     """Which events are too thinly counted to be believed from interval to interval."""
     thin = found[found["thin"]]
     if thin.empty:
-        return "of none is a quarter or more of what it does over time error of extrapolation"
+        return "of each event's variation over time, less than a quarter is error of extrapolation"
     named = [f"`{event}` ({share:.0f} % of the time)" for event, share in thin["share"].items()]
     more = f" and {len(named) - 6} more" if len(named) > 6 else ""
     return ("too thinly counted to be believed from interval to interval, as a quarter or more of "
@@ -248,7 +249,7 @@ for name, found in judged.items():
 # %% [markdown]
 # ## What this doesn't show
 #
-# The standard errors rest on one assumption: that an event's steps within an interval are like its steps between intervals. Where the truth is known, 90 % intervals hold in 89 to 94 % of the counts of each kind of recording, and in 79 % of those of the worst file (notebook 02c). An event whose bursts keep time with the rotation is off by more, and no single run can tell.
+# The standard errors rest on one assumption: that an event's steps within an interval are like its steps between intervals. Where the truth is known, 90 % intervals hold in 93 to 94 % of the counts of each kind of recording, and in 80 % of those of the worst file (notebook 02c, judging list). An event whose bursts keep time with the rotation is off by more, and no single run can tell: on rotations that are not on that list they hold in 44 % of the worst file's counts.
 # Two readings of one event show the errors of that event alone; another one's, which varies otherwise, can be larger or smaller.
 #
 # **References.** Lv et al., *CounterMiner*, MICRO 2018, §III-B. Mathur and Cook, *Improved estimation for software multiplexing of performance counters*, MASCOTS 2005.

@@ -119,10 +119,11 @@ if all(content):
     many, few = (pd.read_csv(io.BytesIO(part)).drop(columns="label") for part in content)
     hidden = clean.zeros_without_turn(many)
     order = pd.DataFrame({"zero at once": many.eq(0).sum(), "zero four at a time": few.eq(0).sum(),
-                          "told as not counted": hidden.sum()})
+                          "recognized as not counted": hidden.sum()})
     display(results.table(order.rename_axis("event").reset_index(), "order",
                           f"**Table.** Rows of {len(many)} that read 0, by event in the order in "
-                          "which they were listed, and those that the check below tells.", rows=20))
+                          "which they were listed, and those that the check below recognizes.",
+                          rows=20))
 else:
     display(Markdown(published.how_to_get("mlpx-ocoe")))
 
@@ -136,12 +137,12 @@ else:
 # %%
 if all(content):
     starts = hidden.to_numpy().argmax(axis=1)[hidden.any(axis=1)]
-    told = hidden.to_numpy().sum() / max(1, many.eq(0).to_numpy().sum())
+    found = hidden.to_numpy().sum() / max(1, many.eq(0).to_numpy().sum())
     listed = pd.Series(many.columns[starts]).value_counts().reindex(many.columns, fill_value=0)
     began = listed[listed > 0].rename_axis("first event that reads 0").rename("rows").reset_index()
     display(results.table(began, "starts", "**Table.** With which event the zeros of a row begin."))
     truly = int(few.to_numpy()[many.eq(0).to_numpy()].astype(bool).sum())
-    results.number("zeros of mlpx-ocoe told as not counted", 100 * told, "%",
+    results.number("zeros of mlpx-ocoe recognized as not counted", 100 * found, "%",
                    note=f"of {many.eq(0).to_numpy().sum():,}; the truth is above 0 in {truly:,}")
 
 # %% [markdown]
@@ -178,8 +179,8 @@ if all(content):
     display(results.finding(
                     f"{hidden.any().sum()} events of mlpx-ocoe read 0 in {most[most > 0].min()} "
                     f"to {most.max()} of {len(many)} rows and were never 0: "
-                    f"{100 * told:.0f} % of these zeros are told as not counted without sight of "
-                    "the truth. Filled from the nearest rows they are "
+                    f"{100 * found:.0f} % of these zeros are recognized as not counted without "
+                    "sight of the truth. Filled from the nearest rows they are "
                     f"{ends['min']:,.1f} to {ends['max']:,.0f} times the truth (medians): no "
                     "cleaning replaces a count that was not made."))
 

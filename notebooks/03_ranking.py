@@ -139,11 +139,11 @@ results.figure(figure, "fig08",
 # %%
 def errors_of(one):
     """Errors [%] of the model that was kept, and the numbers of events that were chosen."""
-    kept, everything, fewest = one.errors, one.history.iloc[0], one.history.iloc[-1]
-    return {"kept": int(kept["n_events"]),
-            "random share": kept["error"], "its mean": kept["mean_baseline"],
-            "blocks": kept["blocks_error"], "nested blocks": one.nested_error,
-            "their mean": kept["blocks_mean_baseline"],
+    chosen, everything, fewest = one.errors, one.history.iloc[0], one.history.iloc[-1]
+    return {"kept": int(chosen["n_events"]),
+            "random share": chosen["error"], "its mean": chosen["mean_baseline"],
+            "blocks": chosen["blocks_error"], "nested blocks": one.nested_error,
+            "their mean": chosen["blocks_mean_baseline"],
             "fewest": one.nested["n_events"].min(), "most": one.nested["n_events"].max(),
             "all": int(everything["n_events"]), "blocks, all": everything["blocks_error"],
             "few": int(fewest["n_events"]), "blocks, few": fewest["blocks_error"]}
@@ -180,11 +180,12 @@ leading = {name: s.head(top) for name, s in spread.items()}
 
 # %%
 numbered = {"HiBench": "9", "CloudSuite 3.0": "10"}
-figure, _ = plot.ranking(leading, value="mean", low="low", high="high", label="abbr",
+shown = {name: s.reset_index() for name, s in leading.items()}
+figure, _ = plot.ranking(shown, value="mean", low="low", high="high", label="event", columns=2,
                          xlabel="importance [%]")
-results.figure(figure, "fig09",
-               f"**{study.paper_figures(programs, numbered)}.** The most important events for "
-               f"{aim.name} in the model kept. Lines: 90 % of resampled models; names: Table III.")
+display(results.figure(figure, "fig09",
+                       f"**{study.paper_figures(programs, numbered)}.** The most important events "
+                       f"for {aim.name} in the model kept. Lines: 90 % of resampled models."))
 
 shown = pd.concat(leading, names=["program", "event"]).reset_index()
 shown["description"] = table["description"].reindex(shown["event"]).to_numpy()
@@ -219,8 +220,8 @@ results.table(pd.concat(both, names=["program", "event"]).reset_index(), "printe
 #
 # ## Do one to three events matter significantly more?
 #
-# CounterMiner calls it a law (§V-B); its companion, on eight of the same programs, finds one or two events. Some event always comes first, so it is tested here: is the widest gap after one of the first three wider than in shares broken at
-# random, and do the same events lead in 95 % of resampled models?
+# CounterMiner calls it a law (§V-B); its companion, on eight of the same programs, finds one or two events. Some event always comes first, so it is tested here: is the widest gap after one of the first three (*ratio*: of the shares on both sides, *n_standing_out* events before it) wider than in shares broken at
+# random (*p_value*) and in shares that fall by a power law (*p_power_law*), and do the same events lead in 95 % of resampled models (*stays*: the share in which they do)?
 
 # %%
 tests = {name: stability.smi_test(drawn) for name, drawn in draws.items()}
@@ -232,7 +233,7 @@ results.table(smi, "smi",
 # %% [markdown]
 # ## Twelve events, another pass
 #
-# Of the programs that come with cmlib, the core events were never multiplexed, and were recorded twice. A model trained on one pass and tested on the other is the test that leaks nothing. *Repeat* predicts the IPC that the first pass had at the same place, and looks at no event: where it is as good, the model may have learnt the place.
+# Of the programs that come with cmlib, the core events were never multiplexed, and were recorded twice. A model trained on one pass and tested on the other is the test that leaks nothing. *Repeat* predicts the IPC that the first pass had at the same place, and looks at no event: where it is as good, the model may have learnt the place. *Neighbours* interpolates between the nearest other rows.
 # It takes two passes of the same events without multiplexing; programs that have one are left out of the table.
 
 # %%
@@ -356,9 +357,9 @@ def leaders(name, n=3):
         what = str(table["description"].get(event, "")).rstrip(".").split(":")[0].split(";")[0]
         way = "high" if slopes[event] > 0 else "low"
         way = f"more of it where {aim.name} is {way}" if abs(slopes[event]) >= 0.2 else "no trend"
-        told = ", ".join(filter(None, [events.simulated_kind(event), what]))
-        told = f"`{event}`{f', {told}' if told else ''}"
-        yield f"{told} ({importance:.0f} % of the importance, {way})"
+        what = ", ".join(filter(None, [events.simulated_kind(event), what]))
+        name = f"`{event}`{f', {what}' if what else ''}"
+        yield f"{name} ({importance:.0f} % of the importance, {way})"
 
 
 for name in programs:
@@ -378,7 +379,7 @@ results.numbers()
 # A program's ranking beside another's, from any step of the refinement, with more or fewer seeds behind the lines. Nothing is fitted anew: these are the models above.
 
 # %%
-panel = explore.ranking(refined, draws, table, top=top)
+panel = explore.ranking(refined, draws, top=top)
 caption = ("**Figure.** The first setting of the panel that JupyterLab shows here. Blue: events in "
            "both lists, tied by a line; lines on the bars: nine of ten resampled models.")
 panel if notebook.interactive else results.figure(panel.figure(), "explore", caption)

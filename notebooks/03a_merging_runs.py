@@ -272,8 +272,9 @@ spreads = {name: stability.importance_spread(drawn).head(top) for name, drawn in
 leading = {name: s.assign(abbr=events.abbreviate(s.index, table)) for name, s in spreads.items()}
 
 # %%
-figure, _ = plot.ranking(leading, value="mean", low="low", high="high", label="abbr",
-                         xlabel="importance [%]", columns=3)
+shown = {name: s.reset_index() for name, s in leading.items()}
+figure, _ = plot.ranking(shown, value="mean", low="low", high="high", label="event",
+                         xlabel="importance [%]", columns=2)
 results.figure(figure, "fig06",
                f"**GBRT paper, Figure 6.** The {top} most important events of each program, and of "
                "all together (Mix). Bars: mean of resampled models; lines: nine of ten of them.")
@@ -408,7 +409,7 @@ results.numbers()
 # The ranking of all programs together beside a single one's, or any two beside each other, from any step of the refinement. Nothing is fitted anew: these are the models above.
 
 # %%
-panel = explore.ranking({"Mix": refined["Mix"]} | refined, draws, table, top=top)
+panel = explore.ranking({"Mix": refined["Mix"]} | refined, draws, top=top)
 caption = ("**Figure.** The first setting of the panel that JupyterLab shows here: Mix beside one "
            "program. Blue: events that are in both lists, tied by a line.")
 panel if notebook.interactive else results.figure(panel.figure(), "explore", caption)

@@ -16,7 +16,7 @@
 # %% [markdown]
 # # Merged runs, judged by a third: what is a row worth whose events were counted in two runs?
 #
-# **Question.** How well do two merged runs of a program foretell, interval by interval, what a third run counted?
+# **Question.** How well do two merged runs of a program predict, interval by interval, what a third run counted?
 #
 # *Reads* the runs of `cmlib fetch spec2000`, in the cache or in the folder `CMLIB_PUBLIC`. *Writes* the error of merging by program and by way of merging, what a shift of phases costs, and the error of models fitted on merged runs.
 #
@@ -95,11 +95,11 @@ results.table(totals, "totals",
 # %% [markdown]
 # ## The same place
 #
-# Let $F_r(i)$ be the count of an event in run $r$ up to its $i$-th instruction, and $G_r(t)$ up to time $t$ of its $T_r$ seconds. The third run's interval $k$ ends at instruction $i_k$ and at time $t_k$. What run $r$ foretells of it is, aligned by instructions and by the share of the time,
+# Let $F_r(i)$ be the count of an event in run $r$ up to its $i$-th instruction, and $G_r(t)$ up to time $t$ of its $T_r$ seconds. The third run's interval $k$ ends at instruction $i_k$ and at time $t_k$. What run $r$ predicts of it is, aligned by instructions and by the share of the time,
 #
 # $$\hat c_k = F_r(i_k) - F_r(i_{k-1}), \qquad \hat c_k = G_r\!\left(\tfrac{t_k}{T_3} T_r\right) - G_r\!\left(\tfrac{t_{k-1}}{T_3} T_r\right),$$
 #
-# and the error is the share of the events that stand in a wrong interval, $E = 100 \sum_k |\hat c_k - c_k| / \sum_k c_k$. Stacked runs, one below the other and filled with zeros, have no common place: what they foretell without a model is the mean.
+# and the error is the share of the events that stand in a wrong interval, $E = 100 \sum_k |\hat c_k - c_k| / \sum_k c_k$. Stacked runs, one below the other and filled with zeros, have no common place: what they predict without a model is the mean.
 #
 # Three predictions look at no place: the mean rate of the run, its intervals in random order, and the third run's previous interval, which a merged run does not know.
 
@@ -111,8 +111,8 @@ def counts_at(run, event, by, edges):
     return np.diff(np.interp(inside, [0, *run[by]], [0, *run[event]]))
 
 
-def foretold(runs, event):
-    """What each way of merging foretells of the third run's intervals, and what it counted."""
+def predictions(runs, event):
+    """What each way of merging predicts of the third run's intervals, and what it counted."""
     own, third = runs[SOURCE[event]], runs[3]
     ends = third[third["instructions"] <= own["instructions"].iloc[-1] + 1000]
     times = np.array([0, *ends["seconds"]]) * own["seconds"].iloc[-1] / third["seconds"].iloc[-1]
@@ -130,9 +130,10 @@ def error(predicted, counted):
 
 
 # %%
-told = {(name, event): foretold(runs, event) for name, runs in cases.items() for event in SOURCE}
+predicted = {(name, event): predictions(runs, event)
+             for name, runs in cases.items() for event in SOURCE}
 errors = pd.DataFrame({key: {way: error(own[way], own["counted"]) for way in list(own)[1:]}
-                       for key, own in told.items()}).T.rename_axis(["case", "event"])
+                       for key, own in predicted.items()}).T.rename_axis(["case", "event"])
 results.table(errors.reset_index(), "places",
               "**Table.** Error [%] by case and event: two ways of aligning, and three predictions "
               "that know of no place.", decimals=3, rows=50)
@@ -141,7 +142,7 @@ results.table(errors.reset_index(), "places",
 shown = errors.groupby("case").mean().sort_values("by instructions")
 figure, _ = plot.by_case(shown, ylabel="error [% of the event's count]")
 results.figure(figure, "places",
-               f"**Figure.** Error of what one run foretells of another's intervals, mean of taken "
+               f"**Figure.** Error of what one run predicts of another's intervals, mean of taken "
                f"and all branches; {len(shown)} cases of SPEC CPU 2000, on hardware.")
 
 # %% [markdown]
@@ -149,7 +150,7 @@ results.figure(figure, "places",
 
 # %%
 worst = (errors["by time"] - errors["by instructions"]).idxmax()
-stretch = told[worst].iloc[len(told[worst]) // 2:][:60]
+stretch = predicted[worst].iloc[len(predicted[worst]) // 2:][:60]
 lines = {"third run": stretch["counted"], "by instructions": stretch["by instructions"],
          "by time": stretch["by time"]}
 seconds = cases[worst[0]][3]["seconds"].iloc[stretch.index].to_numpy()
@@ -167,7 +168,7 @@ results.figure(figure, "stretch",
 # %%
 rows = []
 for shift in (0, 1, 2, 5, 10, 20, 50):
-    for key, own in told.items():
+    for key, own in predicted.items():
         moved = own["by instructions"].shift(shift)
         both = own.assign(moved=moved).dropna()
         if len(both) > shift:
@@ -175,7 +176,7 @@ for shift in (0, 1, 2, 5, 10, 20, 50):
             rows.append((shift, *key, ratio))
 shifts = pd.DataFrame(rows, columns=["shift", "case", "event", "ratio"])
 spread = shifts.groupby("shift")["ratio"].quantile([0.1, 0.5, 0.9]).unstack()
-spread.columns = ["tenth", "median", "nine tenths"]
+spread.columns = ["10th percentile", "median", "90th percentile"]
 worthless = (shifts["ratio"] >= 1).groupby(shifts["shift"]).mean()
 results.table(spread.assign(worthless=worthless).reset_index(), "shift",
               "**Table.** Error over that of the mean, by intervals of shift: quantiles over cases "
@@ -187,12 +188,12 @@ figure, _ = plot.curves(spread.reset_index(), x="shift", ys={name: name for name
                         ylabel="error over that of the mean", level=("mean", 1.0))
 results.figure(figure, "shift",
                "**Figure.** What a shift of phases costs: error over that of the mean, over "
-               f"{len(told)} cases and events.")
+               f"{len(predicted)} cases and events.")
 
 # %% [markdown]
 # ## A model of what was never counted together
 #
-# Merged rows are made for models. One of taken branches by all branches and by the pace (time per instruction) is fitted on rows whose two events come from runs 1 and 2, and foretells the third run's taken branches from its own branches and pace; and the other way round. Rates are per instruction, the trees are the same, and blocks of the program that are judged take no part in the fit:
+# Merged rows are made for models. One of taken branches by all branches and by the pace (time per instruction) is fitted on rows whose two events come from runs 1 and 2, and predicts the third run's taken branches from its own branches and pace; and the other way round. Rates are per instruction, the trees are the same, and blocks of the program that are judged take no part in the fit:
 #
 # $$\hat y_3(k) = m\big(x_3(k), p_3(k)\big), \qquad m = \arg\min_m \sum_{j \notin \mathrm{block}(k)} \big(y_1(j) - m(x_2(j), p_{12}(j))\big)^2.$$
 #
@@ -219,7 +220,7 @@ def merge_two(runs, event, other, by, n):
 
 
 # %%
-def foretell(fitted, third, event, fold, repeats=1):
+def error_of_fit(fitted, third, event, fold, repeats=1):
     """Fit on the blocks that are not judged, predict the third run's; the error [%]."""
     predicted, inputs = np.empty(len(third)), third.columns.drop(event)
     trees = {"n_estimators": 100, "learning_rate": 0.1, "num_leaves": 15, "min_child_samples": 10}
@@ -242,9 +243,9 @@ def judge(runs, event, other):
     timed = merge_two(runs, event, other, "seconds", n)[0]
     fits = {"third run alone": third, "by instructions": placed, "shuffled": mixed,
             "by time": timed, "stacked": one.assign(**spare)}
-    found = {way: foretell(rows, third, event, fold) for way, rows in fits.items()}
+    found = {way: error_of_fit(rows, third, event, fold) for way, rows in fits.items()}
     zeros = pd.concat([one.assign(**spare), two.assign(**{event: 0.0})])
-    found["stacked, zeros"] = foretell(zeros, third, event, fold, repeats=2)
+    found["stacked, zeros"] = error_of_fit(zeros, third, event, fold, repeats=2)
     return found | {"mean": error(one[event].mean(), third[event])}
 
 
@@ -284,7 +285,7 @@ results.numbers()
 place, model = errors.median(), models.median()
 by_events = (models["by instructions"] < models["stacked"]).sum()
 display(results.finding(
-    f"Aligned by instructions, a run foretells another's intervals within "
+    f"Aligned by instructions, a run predicts another's intervals within "
     f"{place['by instructions']:.2g} % (median of {len(errors)} cases and events, "
     f"{errors['by instructions'].max():.2g} % at most); by time within {place['by time']:.2g} %, "
     f"where the previous interval errs by {place['previous interval']:.2g} % and the mean by "
@@ -300,7 +301,7 @@ display(results.finding(
 # %% [markdown]
 # ## What this doesn't show
 #
-# These programs do the same in every run: totals agree to $10^{-4}$. Where work depends on time or on other threads, the same instruction is not the same place; notebook 03a has such programs, and no third run. Counts are of user mode, the processor is an AMD whose model is not told, and there are two pairs of events. The GBRT paper's target is IPC, which every run counts, so that stacked rows all have it; here the target is an event that one run counts. Only totals are known of `likwid-mpi`'s four runs, and so no interval.
+# These programs do the same in every run: totals agree to $10^{-4}$. Where work depends on time or on other threads, the same instruction is not the same place; notebook 03a has such programs, and no third run. Counts are of user mode, the processor is an AMD whose model is not stated, and there are two pairs of events. The GBRT paper's target is IPC, which every run counts, so that stacked rows all have it; here the target is an event that one run counts. Only totals are known of `likwid-mpi`'s four runs, and so no interval.
 #
 # **References.** Lv, Sun, Yu, *Mining CPU performance data based on gradient boosting regression tree*, 2018, §3.1. Recordings: Weaver, deater/perfevent_overhead.
 

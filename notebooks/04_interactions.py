@@ -56,7 +56,6 @@ from cmlib import experiments as study
 from cmlib import explore, plot
 from cmlib.errors import UnfitRecordingError
 from cmlib.interact import involved_share, rank_pairs
-from cmlib.io import events
 from cmlib.parallel import parallel_map
 from cmlib.rank import Boosting, blocks, predict_held_out, regressor, relative_error
 from cmlib.report import paper
@@ -134,10 +133,8 @@ def pairs_by_measure(data_and_model):
     data, one = data_and_model
     found = {measure: rank_pairs(data.X, data.ipc, one.events[:n_events], method=measure,
                                  fitted=one.model, seed=seed) for measure in MEASURES}
-    short = {event: events.abbreviate([event], table)[0] for event in one.events[:n_events]}
-    label = {measure: pairs["event_a"].map(short) + "-" + pairs["event_b"].map(short)
-             for measure, pairs in found.items()}
-    return {measure: pairs.assign(label=label[measure]) for measure, pairs in found.items()}
+    return {measure: pairs.assign(label=pairs["event_a"] + "\n" + pairs["event_b"])
+            for measure, pairs in found.items()}
 
 
 models = [(matrices[name], refined[name]) for name in programs]
@@ -146,15 +143,16 @@ figures = study.paper_figures(programs, {"HiBench": "11", "CloudSuite 3.0": "12"
 
 # %%
 first = {name: pairs["h_statistic"].head(top) for name, pairs in ranked.items()}
-figure, _ = plot.ranking(first, value="importance", label="label", xlabel="importance [%]")
+bars = {"value": "importance", "label": "label", "xlabel": "importance [%]"}
+bars |= {"columns": 2, "row_height": 0.34}
+figure, _ = plot.ranking(first, **bars)
 results.figure(figure, "fig11-h",
                f"**{figures}, by Friedman's H.** The pairs whose joint effect is least the "
-               "sum of their single effects, as a share of all pairs. Abbreviations: notebook 03, "
-               "Table III.")
+               "sum of their single effects, as a share of all pairs.")
 
 # %%
 first = {name: pairs["residual_variance"].head(top) for name, pairs in ranked.items()}
-figure, _ = plot.ranking(first, value="importance", label="label", xlabel="importance [%]")
+figure, _ = plot.ranking(first, **bars)
 results.figure(figure, "fig11-residual",
                f"**{figures}, by the residual variance.** The same pairs by what a plane leaves "
                "over of the model's predictions.")
@@ -164,7 +162,7 @@ results.figure(figure, "fig11-residual",
 
 # %%
 first = {name: pairs["printed"].head(top) for name, pairs in ranked.items()}
-figure, _ = plot.ranking(first, value="importance", label="label", xlabel="importance [%]")
+figure, _ = plot.ranking(first, **bars)
 results.figure(figure, "fig11-printed",
                f"**{figures}, by Eq. 12 as printed.** The same pairs by what a plane leaves over "
                f"of observed {aim.name}.")
@@ -175,7 +173,7 @@ results.figure(figure, "fig11-printed",
 # %%
 flat = {(name, way): pairs for name, ways in ranked.items() for way, pairs in ways.items()}
 flat = pd.concat(flat, names=["program", "measure"]).reset_index(["program", "measure"])
-results.table(flat.reset_index(drop=True), "pairs",
+results.table(flat.drop(columns=["pair", "label"]).reset_index(drop=True), "pairs",
               "**Table.** All pairs of every program by each measure.", rows=10, decimals=3)
 
 # %% [markdown]
@@ -250,7 +248,7 @@ for name, by_measure in ranked.items():
     row = {"program": name, "rank correlation": orders[0].corr(orders[1], method="spearman")}
     for measure, title in MEASURES.items():
         pairs = by_measure[measure]
-        row[f"dominant pair, {title}"] = pairs["label"].iloc[0]
+        row[f"dominant pair, {title}"] = pairs["pair"].iloc[0]
         row[f"its share, {title} [%]"] = pairs["importance"].iloc[0]
         without = involved_share(pairs, branches, n=top)["none"]
         row[f"with branch, {title} [%]"] = 100 - without
@@ -313,7 +311,7 @@ results.numbers()
 # Axes run by quantiles. Dots are the program's rows; where there are none, the model extrapolates.
 
 # %%
-panel = explore.interactions(ranked, refined, matrices, table)
+panel = explore.interactions(ranked, refined, matrices)
 caption = ("**Figure.** The first setting of the panel that JupyterLab shows here: pairs by "
            f"Friedman's H, and for the first pair {aim.name} by both events, the sum of the "
            "single effects in the same colours, and the difference.")

@@ -129,7 +129,7 @@ results.table(
 # %% [markdown]
 # ## Key events
 #
-# Of simulated rates there are nine. The tree is trained on the five that a model decides: misses of data in each of three levels, instruction-cache misses and mispredictions. Rates of loads, stores and branches are exact, but tell which program it is, not what it waits for: they are in the curve and not in the tree. They are ranked as in notebook 05, by gain ratio and by the merit of a set $S$ of $k$ events (CFS):
+# Of simulated rates there are nine, two of which never change here (instruction-cache misses, indirect branches). The tree is trained on the five that a model decides: misses of data in each of three levels, instruction-cache misses and mispredictions. Rates of loads, stores and branches are exact, but tell which program it is, not what it waits for: they are in the curve and not in the tree. They are ranked as in notebook 05, by gain ratio and by the merit of a set $S$ of $k$ events (CFS):
 #
 # $$GR(E) = \frac{H(C) - H(C\mid E)}{H(E)}, \qquad M_S = \frac{k\,\overline{r_{cf}}}{\sqrt{k + k(k-1)\,\overline{r_{ff}}}}$$
 
@@ -278,14 +278,15 @@ results.numbers()
 
 # %%
 named = scores.loc[~healthy, "right"]
-told, accused = named[apart[~healthy]], scores.loc[healthy, "pathological"]
+distinguished, accused = named[apart[~healthy]], scores.loc[healthy, "pathological"]
 programs = named.index.str.split("-").str[1].nunique()
 left_out = [one for one in recorded.indistinguishable if one.program.startswith("micro-")]
 results.finding(
     f"A tree of {len(rules)} rules over {used} events names the bottleneck of "
     f"{named.ge(90).sum()} of {len(named)} cases, of {programs} programs it never saw, in at least "
-    f"90 % of their slices, {told.ge(90).sum()} of {len(told)} where a simulation tells "
-    f"the forms apart; {micro['10-fold']:.2f} % of the micro-benchmarks' own slices in 10-fold, "
+    f"90 % of their slices, {distinguished.ge(90).sum()} of {len(distinguished)} where a "
+    f"simulation tells the forms apart; {micro['10-fold']:.2f} % of the micro-benchmarks' own "
+    "slices in 10-fold, "
     f"{micro['by size']:.2f} % where neither it nor the choice of its events had seen the "
     f"working set. {accused.gt(5).sum()} of {len(accused)} healthy cases are called pathological. "
     "Not trained on, as their forms look alike: "

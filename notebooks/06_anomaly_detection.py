@@ -107,7 +107,7 @@ source = "**Software events per unit of work: the machine had no PMU.** " if per
 if any(one.synthetic for one in programs.values()):
     source = "**Synthetic counts, nothing was measured.** "
 first = programs.get("hash_table_lock", next(iter(programs.values())))
-print(f"{first.name}, the first good run: {len(first.good[0])} samples, counts per {first.per}")
+print(f"{first.name}, the first good run: {len(first.good[0])} samples, counts by {first.per}")
 first.good[0].head()
 
 # %%
@@ -159,7 +159,7 @@ detector.causes(first.bad[0]).head()
 #
 # Errors of another scale need another ε: here 0.6 % of the mean variance so far, which is what 0.05 is in the paper's MySQL series. The series are those of an autoencoder with one hidden layer, half as wide as its input, from one start; another start gives another series, and often another stop.
 #
-# In Figure 4 Boost's series is constant for a while and is taken for converged, although later inputs raise it more than fourfold; MySQL's falls and jumps to its end. Algorithm 1 detects a constant stretch, not convergence.
+# The paper's Figure 4 draws the mean error, and the algorithm reads the variance. Here the mean goes on falling after Boost's stop, and MySQL's series is never found to have converged: Algorithm 1 detects a stretch in which the variance hardly changes, not convergence.
 
 # %%
 largest_first = sorted(programs, key=lambda name: -len(programs[name].training))

@@ -116,10 +116,10 @@ share = 100 * sums[["anomalous", "beyond"]].div(sums["runs"], axis=0)
 for name, column in (("detector", "anomalous"), ("simplest rule", "beyond")):
     results.number(f"Spectre: attacked runs found, {name}", share.at[True, column], "%",
                    note=f"false alarms {share.at[False, column]:.0f} %")
-results.finding(f"AutoPerf's detector finds {share.at[True, 'anomalous']:.0f} % of the runs under "
-                f"a Spectre attack, with {share.at[False, 'anomalous']:.0f} % false alarms; a "
-                f"threshold on each event's mean {share.at[True, 'beyond']:.0f} %, with "
-                f"{share.at[False, 'beyond']:.0f} %.")
+display(results.finding(
+    f"AutoPerf's detector finds {share.at[True, 'anomalous']:.0f} % of the runs under a Spectre "
+    f"attack, with {share.at[False, 'anomalous']:.0f} % false alarms; a threshold on each event's "
+    f"mean {share.at[True, 'beyond']:.0f} %, with {share.at[False, 'beyond']:.0f} %."))
 results.numbers()
 
 # %% [markdown]
@@ -127,7 +127,7 @@ results.numbers()
 #
 # An attack that never rests multiplies last-level misses and interrupts: it takes no autoencoder to see that. Attacks and normal runs were recorded one after another, so that time goes with the class. The processor is not stated.
 #
-# **References.** Alam et al., *AutoPerf*, NeurIPS 2019. Recordings: breatrice321/T-Smade.
+# **References.** Alam, Gottschlich, Muzahid, *AutoPerf: A Generalized Zero-Positive Learning System to Detect Software Performance Anomalies*, §3.3. Recordings: breatrice321/T-Smade.
 
 # %%
 results.save()

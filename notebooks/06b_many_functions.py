@@ -150,7 +150,7 @@ for name, runs in {"good": together.good, **together.bad}.items():
 
 # %%
 for k in dict.fromkeys((1, chosen, ks[-1])):
-    results.number(f"F1 with at most {k} clusters", scored[k]["f1"], "", note="calibrated")
+    results.number(f"F1, K = {k} clusters of samples", scored[k]["f1"], "", note="calibrated")
 results.numbers()
 
 # %% [markdown]

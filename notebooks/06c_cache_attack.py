@@ -213,8 +213,8 @@ for load, own in by_load.items():
     rows = np.flatnonzero(own & is_benign)
     half, block = first[rows], (np.arange(len(rows)) * 24 // len(rows)) % 12 % 6
     folds = [(np.flatnonzero(block != held), np.flatnonzero(block == held)) for held in range(6)]
-    told = cross_val_predict(trees["boosted trees"], X.iloc[rows], half, cv=folds)
-    drift.append({"load": load, "accuracy": 100 * (told == half).mean()})
+    predicted = cross_val_predict(trees["boosted trees"], X.iloc[rows], half, cv=folds)
+    drift.append({"load": load, "accuracy": 100 * (predicted == half).mean()})
 drift = pd.DataFrame(drift)
 results.table(drift, "drift",
               "**Table.** First against second half of the benign runs: accuracy of boosted trees "
@@ -258,7 +258,7 @@ results.finding(
 #
 # Class and time go together, so no figure here tells an attack from what else changed between the blocks. An attack that never rests is seen in the instructions alone where nothing else runs; one that works in short bursts was not recorded. Counts are of the whole system and scaled by perf without a share; runs with a missing count were left out by the recording script.
 #
-# **References.** Alam et al., *AutoPerf*, NeurIPS 2019. Yoo et al., *Pathology fingerprinting*. Recordings: aidancranfield/cache-attack-detection.
+# **References.** Alam, Gottschlich, Muzahid, *AutoPerf: A Generalized Zero-Positive Learning System to Detect Software Performance Anomalies*, §3.3, §3.5. Yoo et al., *Automated fingerprinting of performance pathologies using performance monitoring units*, 2012. Recordings: aidancranfield/cache-attack-detection.
 
 # %%
 results.save()

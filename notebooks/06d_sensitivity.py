@@ -52,7 +52,7 @@ source = "**Software events per unit of work: the machine had no PMU.** " if per
 if any(one.synthetic for one in programs.values()):
     source = "**Synthetic counts, nothing was measured.** "
 first = next(iter(programs.values()))
-print(f"{first.name}, the first good run: {len(first.good[0])} samples, counts per {first.per}")
+print(f"{first.name}, the first good run: {len(first.good[0])} samples, counts by {first.per}")
 first.good[0].head()
 
 # %% [markdown]
@@ -161,10 +161,10 @@ def least_found(group):
 
 
 least = " ".join(least_found(own) for _, own in diluted.groupby("program", sort=False))
-results.finding(
+display(results.finding(
     f"{source}Two recordings of the same version are called different in "
     f"{compared['anomalous'].sum()} of {len(compared)} comparisons. {least} Counting the regions "
-    f"costs {counted.mean():.1f} % of the time in the mean, up to {counted.max():.1f} %.")
+    f"costs {counted.mean():.1f} % of the time in the mean, up to {counted.max():.1f} %."))
 results.numbers()
 
 # %% [markdown]

@@ -169,7 +169,8 @@ def fit(counts, timer, event):
     ways = {"printed": paper_way, "drift": paper_way | {"drift": drift}}
     ways["bounded"] = {"bound": bound * max(np.ptp(y), 1)}
     qualities = {way: fit_quality(compress(x, y, **how), x, y) for way, how in ways.items()}
-    return pd.DataFrame(qualities).T.rename_axis("method")
+    whole = dict.fromkeys(["n_samples", "n_lines", "n_bytes"], int)
+    return pd.DataFrame(qualities).T.rename_axis("method").astype(whole)
 
 
 fits = pd.concat({name: fit(own, timer, event) for name, own in totals.items()}, names=["case"])
@@ -259,10 +260,10 @@ results.figure(
 
 # %%
 order = mnesd["printed"].rank().astype(int)
-said = {printed["least_reduced"]: f"reduction {printed['reduction']['min']} x, the least of 57"}
-said |= dict.fromkeys(printed["worst_fits"], "among the largest MNESD of 57")
-said |= dict.fromkeys(printed["best_fits"], "the smallest MNESD of 57")
-rows = {name.replace(" ", "."): text for name, text in said.items()}
+of_57 = {printed["least_reduced"]: f"reduction {printed['reduction']['min']} x, the least of 57"}
+of_57 |= dict.fromkeys(printed["worst_fits"], "among the largest MNESD of 57")
+of_57 |= dict.fromkeys(printed["best_fits"], "the smallest MNESD of 57")
+rows = {name.replace(" ", "."): text for name, text in of_57.items()}
 compared = pd.DataFrame({"the paper": pd.Series({n: t for n, t in rows.items() if n in totals})})
 compared["reduction"] = reduction["printed"].reindex(compared.index)
 compared["MNESD"] = mnesd["printed"].reindex(compared.index)
@@ -289,10 +290,10 @@ for body, (found, axis) in ways.items():
         bodies[body] = pd.concat(every, names=["case"])
 
 # %%
-told = pd.concat(bodies, names=["body"]).groupby(["body", "method"], sort=False)
-summary = told[["reduction", "mnesd", "largest"]].agg(["min", "median", "max"])
+by_body = pd.concat(bodies, names=["body"]).groupby(["body", "method"], sort=False)
+summary = by_body[["reduction", "mnesd", "largest"]].agg(["min", "median", "max"])
 summary.columns = [f"{name}, {what}" for name, what in summary.columns]
-summary.insert(0, "cases", told.size())
+summary.insert(0, "cases", by_body.size())
 columns = ["cases", *(f"reduction, {what}" for what in ("min", "median", "max")), "mnesd, max"]
 results.table(
     summary[[*columns, "largest, max"]].reset_index(),
@@ -369,10 +370,10 @@ note = f"{reduction['printed'].idxmax()}; the paper: {printed['most_reduced']}"
 most = printed["reduction"]["max"]
 results.number("reduction, greatest", reduction["printed"].max(), "x", paper=most, note=note)
 for method, spread in mnesd.items():
-    claim = printed["mnesd_below"] if method == "printed" else None
+    claim = 100 * printed["mnesd_below"] if method == "printed" else None
     note = f"largest distance {100 * largest[method].max():.2f} % of the count; "
     note += f"reduction {reduction[method].min():.1f} to {reduction[method].max():.0f} x"
-    results.number(f"greatest MNESD, {method}", spread.max(), paper=claim, note=note)
+    results.number(f"greatest MNESD, {method}", 100 * spread.max(), "%", paper=claim, note=note)
 rivals = ["printed, 1 to 30 sigma", "zstd of every n-th sample"]
 both = points.pivot(index="size", columns="method", values="largest").reindex(columns=rivals)
 further = (both[rivals[0]] / both[rivals[1]]).median()

@@ -69,7 +69,8 @@ def fit(counts):
     x, y = counts[timer], counts[event]
     ways = {"printed": {}, "drift": {"drift": drift}}
     lines = {way: compress(x, y, **how) for way, how in ways.items()}
-    return pd.DataFrame({way: fit_quality(own, x, y) for way, own in lines.items()}).T
+    found = pd.DataFrame({way: fit_quality(own, x, y) for way, own in lines.items()}).T
+    return found.astype({"n_samples": int, "n_lines": int})
 
 
 happened = {name: own for name, own in totals.items() if np.ptp(own[event]) > 0}
@@ -136,7 +137,7 @@ results.figure(
 
 # %%
 def through_lines(counts):
-    """Counts an interval, turned into lines and read back; and how many numbers were kept."""
+    """Counts an interval, turned into lines and read back; and how many numbers these are."""
     sums = counts.fillna(0.0).cumsum()
     sums = sums[sums["cycles"].diff() != 0]
     lines = {e: compress(sums["cycles"], sums[[e]], drift=drift) for e in counts if e != "cycles"}
@@ -156,14 +157,14 @@ def change(name):
     """Rank correlation of a program's events by lines, and by other models, with the recordings."""
     clean = partial(experiments.cleaned_runs, method="interpolate", workers=Workers(1))
     runs = clean(url, name, ["ocoe", "sweep"])
-    read, kept = zip(*map(through_lines, runs["counts"]), strict=True)
+    read, stored = zip(*map(through_lines, runs["counts"]), strict=True)
     data, lined = experiments.matrix(runs), experiments.matrix(runs.assign(counts=list(read)))
     seeds, others = range(n_seeds), range(n_seeds, 2 * n_seeds)
     drawn = {"lines": draw(lined, others), "other models": draw(data, others)}
     first = draw(data, seeds)
     alike = {what: stability.rank_agreement(first, of) for what, of in drawn.items()}
     table = pd.concat(alike, names=["compared", "measure"]).reset_index()
-    return table.assign(program=name), sum(run.size for run in runs["counts"]) / sum(kept)
+    return table.assign(program=name), sum(run.size for run in runs["counts"]) / sum(stored)
 
 
 # %%
@@ -175,7 +176,7 @@ results.figure(
     figure,
     "ranking",
     "**Figure.** Ranking of the leading events on recordings against the same kept as lines, and "
-    f"by other models; 90 % intervals over {n_seeds} models. Numbers recorded for each kept: "
+    f"by other models; 90 % intervals over {n_seeds} models. Numbers recorded for each of a line: "
     f"{numbers}. Hardware events.",
 )
 

@@ -135,11 +135,11 @@ for way, row in means.iterrows():
     note += f"steps: {row['found, equal steps']:.0f} and {row['right, equal steps']:.0f} %"
     results.number(f"edges of layers with a line's end, {way}", row["found"], "%", note=note)
 printed = means.loc["printed"]
-results.finding(
+display(results.finding(
     f"The printed lines end at {printed['found']:.0f} % of the edges between a network's layers, "
     f"and {printed['right']:.0f} % of their ends lie at one; as many ends at equal steps find "
     f"{printed['found, equal steps']:.0f} %."
-)
+))
 results.numbers()
 
 # %% [markdown]

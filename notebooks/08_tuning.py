@@ -132,13 +132,19 @@ truth = changing.groupby("program", sort=False)["parameter"].last().to_dict()
 # A boosted model of the time by the thirteen parameters, and the contribution of each. The lines are intervals over resampled runs: parameters whose lines overlap are in no certain order.
 
 # %%
+def full_name(parameter):
+    """Spark's name of a parameter that Table IV abbreviates."""
+    return TABLE_IV[parameter].name.removeprefix("spark.")
+
+
 direct = {}
 for name, one in tuned.items():
     drawn = stability.draw_importances(
         one.runs.parameters, one.runs.seconds, seeds=range(n_seeds), boosting=tuning.FEW_ROWS
     )
     direct[name] = stability.importance_spread(drawn).rename_axis("parameter").reset_index()
-ends = {"value": "mean", "low": "low", "high": "high", "label": "parameter"}
+    direct[name]["label"] = direct[name]["parameter"].map(full_name)
+ends = {"value": "mean", "low": "low", "high": "high", "label": "label"}
 figure, _ = plot.ranking(direct, **ends, xlabel="importance for the time [%]", columns=2)
 results.figure(
     figure,
@@ -185,7 +191,7 @@ leading = {}
 for measure, rankings in {"residual variance": by_plane, "Friedman's H": by_h}.items():
     for name, ranked in rankings.items():
         first = ranked.head(10)
-        labels = zip(short(first["event_a"]), first["event_b"], strict=True)
+        labels = zip(short(first["event_a"]), map(full_name, first["event_b"]), strict=True)
         leading[f"{name}, {measure}"] = first.assign(label=[" - ".join(pair) for pair in labels])
 axis = "importance of the pair [%]"
 figure, _ = plot.ranking(leading, value="importance", label="label", xlabel=axis, columns=2)
@@ -396,15 +402,16 @@ results.numbers()
 def summarize(name):
     """What was found of one program, in plain words."""
     first, own = direct[name].iloc[0], judged[judged["program"] == name]
-    said = f"In a model of the time of {name} by the parameters {first['parameter']} matters most: "
-    said += f"{first['mean']:.0f} % of the importance ({first['low']:.0f} to {first['high']:.0f}). "
+    text = f"In a model of the time of {name} by the parameters {first['label']} matters most: "
+    text += f"{first['mean']:.0f} % of the importance ({first['low']:.0f} to {first['high']:.0f}). "
     if name in truth:
         runs = needed.loc[name].map(lambda n: "more than were made" if pd.isna(n) else f"{n:.0f}")
-        said += f"Turned alone, {truth[name]} changes it most; runs it takes to name it: "
-        said += "; ".join(f"{way} {count}" for way, count in runs.items()) + ". "
+        text += f"Turned alone, {full_name(truth[name])} changes it most; runs it takes to name "
+        text += "it: "
+        text += "; ".join(f"{way} {count}" for way, count in runs.items()) + ". "
     verdicts = own["verdict"].value_counts()
     counted = ", ".join(f"{n} {verdict}" for verdict, n in verdicts.items())
-    return f"{said}Of its {len(own)} important events: {counted}."
+    return f"{text}Of its {len(own)} important events: {counted}."
 
 
 for name in tuned:

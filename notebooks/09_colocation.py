@@ -90,7 +90,7 @@ matrices = {name: experiments.matrix(clean(name)) for name in names}
 ipc = {name: {"mean of all runs": data.ipc} for name, data in matrices.items()}
 figure, _ = plot.series_by_program(ipc, ylabel="IPC", xlabel="progress [share of instructions]")
 about = "**Figure.** IPC of each program alone and of the pairs, mean of all runs."
-results.figure(figure, "ipc", about)
+display(results.figure(figure, "ipc", about))
 matrices[names[-1]].X.iloc[:5, :5]
 
 # %% [markdown]
@@ -108,7 +108,8 @@ spreads = {name: stability.importance_spread(drawn).head(top) for name, drawn in
 leading = {name: s.assign(abbr=events.abbreviate(s.index, table)) for name, s in spreads.items()}
 
 # %%
-figure, _ = plot.ranking(leading, value="mean", low="low", high="high", label="abbr",
+shown = {name: s.reset_index() for name, s in leading.items()}
+figure, _ = plot.ranking(shown, value="mean", low="low", high="high", label="event",
                          xlabel="importance [%]", columns=2)
 results.figure(figure, "fig16",
                "**Figure 16.** The most important events for IPC of each program alone, and of the "
@@ -218,9 +219,10 @@ for row in moved.to_dict("records"):
         "importance_shared", "importance_shared low", "importance_shared high",
         "itself: importance_shared"))
     verdict = "moved further than" if high < itself else "was not seen to move further than"
-    results.finding(f"{row['pair']} against {row['alone']} alone: {share:.0f} % of the importance "
-                    f"lies on the same events ({low:.0f} to {high:.0f}; two halves of "
-                    f"{row['alone']} itself: {itself:.0f}): the ranking {verdict} two halves do.")
+    display(results.finding(
+        f"{row['pair']} against {row['alone']} alone: {share:.0f} % of the importance lies on the "
+        f"same events ({low:.0f} to {high:.0f}; two halves of {row['alone']} itself: "
+        f"{itself:.0f}): the ranking {verdict} two halves do."))
 results.numbers()
 
 # %% [markdown]
@@ -229,7 +231,7 @@ results.numbers()
 # A program's ranking alone beside a pair's, from any step of the refinement, with more or fewer seeds behind the lines. The models are those above; none is refitted.
 
 # %%
-panel = explore.ranking(refined, draws, table, top=top)
+panel = explore.ranking(refined, draws, top=top)
 caption = ("**Figure.** The first setting of the panel that JupyterLab shows here. Blue: events in "
            "both lists, tied by a line; lines on the bars: nine of ten resampled models.")
 panel if notebook.interactive else results.figure(panel.figure(), "explore", caption)

@@ -71,12 +71,12 @@ def best_constant(ipc):
 def errors(data):
     """Relative errors on held-out stretches [%]."""
     ipc, fold = data.ipc, data.fold
-    said = np.exp(predict_held_out(data.X, data.y, fold, boosting=QUICK, seed=seed))
+    predicted = np.exp(predict_held_out(data.X, data.y, fold, boosting=QUICK, seed=seed))
     others = [ipc[fold != held] for held in range(fold.max() + 1)]
     known = {"mean": [others[f].mean() for f in fold]}
     known["best constant"] = [best_constant(others[f]) for f in fold]
     known["previous row"] = ipc.shift().bfill()
-    known = {"events": said} | known
+    known = {"events": predicted} | known
     return {name: rank.relative_error(ipc, values) for name, values in known.items()}
 
 
@@ -88,12 +88,12 @@ shown = table.drop(columns="rows").stack().rename_axis(["program", "processor", 
 shown = shown.rename("error").reset_index()
 axis = "error on unseen stretches [%]"
 figure, _ = plot.bars_by_program(shown, value="error", hue="by", ylabel=axis)
-results.figure(
+display(results.figure(
     figure,
     "fig08",
     "**Figure 8, CloudSuite.** Error on stretches that a model never saw, and of predictions that "
     "look at no event; thin lines: from the best to the worst processor.",
-)
+))
 results.table(table.reset_index(), "errors", "**Table.** The same errors [%].", decimals=1)
 
 # %%
@@ -158,7 +158,7 @@ first = pd.DataFrame(
     }
 ).T.rename_axis(["program", "processor"])
 about = "**Table.** The first five events of each recording."
-results.table(first.reset_index(), "first", about, decimals=0)
+display(results.table(first.reset_index(), "first", about, decimals=0))
 note = f"each model against the others; a random order {first['random [%]'].mean():.0f} %"
 stable = first["stable [%]"].mean()
 results.number("CloudSuite: first five events that other models have", stable, "%", note=note)
@@ -221,10 +221,10 @@ if "program" in by_kind.index and "neither" in by_kind.index:
     name = "CloudSuite: rank correlation of a program's events on two processors"
     results.number(name, tau, note=f"of two programs: {apart:.2f}; p = {p:.2f}")
     shown = "agree more" if p < 0.05 else "are not shown to agree more"
-    results.finding(
+    display(results.finding(
         f"Rankings of one CloudSuite program on two processors {shown} than those of two programs "
         f"(Kendall {tau:.2f} against {apart:.2f}, p = {p:.2f})."
-    )
+    ))
 
 # %% [markdown]
 # Another processor counts other things by the same name, and of correlated events another one comes first. With eight programs on four processors a small effect of the program would not be seen.
@@ -240,13 +240,13 @@ def transfer(one, other):
     source, target = programs[one], programs[other]
     common = sorted(set(source.X) & set(target.X))
     model = regressor(boosting=QUICK, seed=seed).fit(source.X[common], source.y)
-    said, ipc = np.exp(model.predict(target.X[common])), target.ipc
-    levelled = said * ipc.mean() / said.mean()
+    predicted, ipc = np.exp(model.predict(target.X[common])), target.ipc
+    levelled = predicted * ipc.mean() / predicted.mean()
     row = {"program": one[0], "trained on": one[1], "tested on": other[1]}
-    row |= {"error": rank.relative_error(ipc, said)}
+    row |= {"error": rank.relative_error(ipc, predicted)}
     row |= {"levelled": rank.relative_error(ipc, levelled)}
     row |= {"best constant": rank.relative_error(ipc, best_constant(ipc))}
-    return row | {"spearman": spearmanr(ipc, said).statistic}
+    return row | {"spearman": spearmanr(ipc, predicted).statistic}
 
 
 moved = [transfer(one, other) for one, other in permutations(programs, 2) if one[0] == other[0]]

@@ -136,13 +136,13 @@ for mhz in CLOCKS:
 unseen = pd.DataFrame(rows).T.rename_axis("clock")
 
 # %%
-results.table(
+display(results.table(
     unseen.reset_index(),
     "cbench-errors",
     "**Table.** Error on unseen programs [%]: events of one list, of the other, of both, and the "
     "mean of the other programs, by clock rate [MHz].",
     decimals=1,
-)
+))
 means = unseen.mean()
 note = f"either alone {means['list 1']:.0f} and {means['list 2']:.0f} %, "
 note += f"mean {means['mean of IPC']:.0f} %"
@@ -188,7 +188,7 @@ for one, other in combinations(matrices, 2):
 columns = ["what", "clock", "run", "other clock", "other run", "kendall", "IPC"]
 agree = pd.DataFrame(rows, columns=columns)
 about = "**Table.** Rank correlation of importances, and median change of a program's IPC [%]."
-results.table(agree, "cbench-agreement", about)
+display(results.table(agree, "cbench-agreement", about))
 by_what = agree.groupby("what")[["kendall", "IPC"]].agg(["mean", "min", "max"])
 again, clock = by_what.loc["another run"], by_what.loc["another clock rate"]
 results.number(
@@ -207,7 +207,7 @@ changes = pd.DataFrame(
     }
 ).rename_axis("event")
 about = "**Table.** Median change of a program's events per instruction and of IPC [%]."
-results.table(changes.reset_index(), "cbench-changes", about)
+display(results.table(changes.reset_index(), "cbench-changes", about))
 note = f"from 1 to 2 GHz: {changes.at['ipc', 'signed']:.1f} %"
 value = changes.at["ipc", "run to run"]
 results.number("cBench: change of IPC from run to run, median", value, "%", note=note)
@@ -228,14 +228,14 @@ rho = {event: spearmanr(slow[event], lost["change"]).statistic for event in refi
 note = ", ".join(f"{event} {value:.2f}" for event, value in list(rho.items())[1:])
 name = "cBench: rank correlation of data-cache refills with the loss of IPC at 2 GHz"
 results.number(name, rho["L1D_CACHE_REFILL"], note=note)
-results.finding(
+display(results.finding(
     "A clock twice as fast changes IPC of cBench's programs by "
     f"{changes.at['ipc', '1 to 2 GHz']:.1f} % in the median, most where data-cache "
     f"refills are many (rank correlation {rho['L1D_CACHE_REFILL']:.2f}); importances agree "
     f"across clock rates ({clock['kendall', 'mean']:.2f}) about as across runs "
     f"({again['kendall', 'mean']:.2f}). An effect as small as that "
     "can't show whether importance follows what slows a program."
-)
+))
 results.numbers()
 
 # %% [markdown]

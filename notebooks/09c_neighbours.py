@@ -80,9 +80,9 @@ def describe(data):
     return row | {"first events": ", ".join(first)}
 
 
-told = pd.DataFrame({key: describe(data) for key, data in recordings.items()}).T.infer_objects()
-told = told.rename_axis(["chain", "perf's core"])
-results.table(told.reset_index(), "neighbours",
+described = pd.DataFrame({key: describe(data) for key, data in recordings.items()}).T
+described = described.infer_objects().rename_axis(["chain", "perf's core"])
+results.table(described.reset_index(), "neighbours",
               "**Table.** IPC, errors on unseen stretches [%], first events.", decimals=3)
 
 # %% [markdown]
@@ -121,8 +121,9 @@ results.table(agreement.reset_index(), "neighbours-agreement",
               "**Table.** Rank correlation of importances by what differs.")
 
 # %%
-gap = told["IPC"].unstack("perf's core").diff(axis=1).iloc[:, -1].abs().max()
-results.number("neighbours: change of IPC by perf on the measured core, highest", gap)
+both = described["IPC"].unstack("perf's core")
+gap = 100 * both.pct_change(axis=1).iloc[:, -1].abs().max()
+results.number("neighbours: change of IPC by perf on the measured core, highest", gap, "%")
 for differs, value in agreement["mean"].items():
     results.number(f"neighbours: rank correlation, what differs: {differs}", value)
 results.numbers()

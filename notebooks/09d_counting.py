@@ -56,13 +56,13 @@ counted[["machine", "section", "expected", "raw_average"]].head()
 values = counted["all_values"].str.split(";", expand=True).astype(float)
 spread = values.max(axis=1) - values.min(axis=1)
 expected, measured = counted["expected"], counted["raw_average"]
-told = pd.DataFrame({
+judged = pd.DataFrame({
     "event": counted["section"],
     "exact": (measured == expected) & (spread == 0),
     "repeatable": spread <= 1e-6 * expected,
     "too many": 1e6 * (measured / expected - 1),
 })
-by_event = told.groupby("event")
+by_event = judged.groupby("event")
 exact = by_event[["exact", "repeatable"]].sum().assign(machines=by_event.size())
 exact["too many"] = by_event["too many"].median()
 exact["worst"] = by_event["too many"].agg(lambda off: off[off.abs().idxmax()])

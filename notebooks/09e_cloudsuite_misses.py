@@ -67,8 +67,8 @@ table = table.rename_axis(["program", "processor"])
 axis = "misses per 1,000 instructions"
 figure, _ = plot.bars_by_program(table.reset_index(), value="instruction cache", hue="processor",
                                  ylabel=axis)
-results.figure(figure, "instruction-cache", "**Figure.** Misses of the first-level instruction "
-                                            "cache, mean of all runs.")
+display(results.figure(figure, "instruction-cache", "**Figure.** Misses of the first-level "
+                       "instruction cache, mean of all runs."))
 results.table(table.reset_index(), "misses",
               "**Table.** IPC, misses per 1,000 instructions, traffic [GB/s].")
 
@@ -76,9 +76,9 @@ results.table(table.reset_index(), "misses",
 results.number("CloudSuite: instruction-cache misses per 1,000 instructions, median",
                table["instruction cache"].median(),
                note=f"branch misses: {table['branches'].median():.1f}")
-told = table[table.index.get_level_values("processor").isin(["Xeon-X5650", "AMD-Opteron-6234"])]
-if len(told):
-    results.number("CloudSuite: highest traffic of last-level misses", told["traffic"].max(),
+timed = table[table.index.get_level_values("processor").isin(["Xeon-X5650", "AMD-Opteron-6234"])]
+if len(timed):
+    results.number("CloudSuite: highest traffic of last-level misses", timed["traffic"].max(),
                    "GB/s", note="X5650 and Opteron 6234; two sockets of the first have 64 GB/s")
 
 # %% [markdown]
@@ -129,10 +129,11 @@ beyond = (found["with branches"] - found["as many pairs"]).mean()
 results.number("CloudSuite: interaction with branches beyond their share of pairs", beyond,
                "percentage points", note="paper: 83 % of the first pairs hold branches")
 share, alike = found["importance"], found["if all were alike"].mean()
-results.finding(f"By the residual variance the first pair of events has {share.min():.0f} to "
-                f"{share.max():.0f} % of all interaction in CloudSuite's recordings, by Eq. 12 "
-                f"{found['by Eq. 12'].min():.0f} to {found['by Eq. 12'].max():.0f} %; each would "
-                f"have {alike:.1f} % if all were alike.")
+display(results.finding(
+    f"By the residual variance the first pair of events has {share.min():.0f} to "
+    f"{share.max():.0f} % of all interaction in CloudSuite's recordings, by Eq. 12 "
+    f"{found['by Eq. 12'].min():.0f} to {found['by Eq. 12'].max():.0f} %; each would have "
+    f"{alike:.1f} % if all were alike."))
 results.numbers()
 
 # %% [markdown]

@@ -105,19 +105,19 @@ display(results.table(costs.reset_index(), "costs", "**Table.** Cycles a miss: o
                       "cost with its standard deviation, and the most it can be.", decimals=0))
 
 # %% [markdown]
-# ## Foretold and measured
+# ## Predicted and measured
 #
-# Each program is left out in turn; what it changes is foretold by a model of the other 19. Misses of stores are taken to change as those of loads do, which is all one can say before the change.
+# Each program is left out in turn; what it changes is predicted by a model of the other 19. Misses of stores are taken to change as those of loads do, which is all one can say before the change.
 
 # %%
-foretold = cost.held_out(X.drop(columns="stores_change"), y)
-foretold["label"] = foretold["program"].str.split(".").str[1]
-foretold["off"] = (foretold["predicted"] - foretold["measured"]).abs()
+held_out = cost.held_out(X.drop(columns="stores_change"), y)
+held_out["label"] = held_out["program"].str.split(".").str[1]
+held_out["off"] = (held_out["predicted"] - held_out["measured"]).abs()
 figure, _ = plot.against_measured(
-    {f"{size} in place of 1.75": foretold[foretold["setting"] == size] for size in SIZES},
+    {f"{size} in place of 1.75": held_out[held_out["setting"] == size] for size in SIZES},
     label="cycles saved [% of all]", named=4)
 display(results.figure(figure, "sizes", "**Figure.** Cycles that a larger cache saves, each of 20 "
-                       "programs foretold without itself; lines: 90 % intervals; named: the "
+                       "programs predicted without itself; lines: 90 % intervals; named: the "
                        "farthest off; dashed: as measured."))
 
 # %%
@@ -136,7 +136,7 @@ def scaled(values, weigh=True):
     result = 0 * values
     for name in X["program"].unique():
         rest = (X["program"] != name) & (values != 0)
-        table = pd.DataFrame({"ratio": foretold["measured"] / values, "weight": values.abs()})[rest]
+        table = pd.DataFrame({"ratio": held_out["measured"] / values, "weight": values.abs()})[rest]
         table = table.sort_values("ratio").assign(**({} if weigh else {"weight": 1}))
         middle = table["weight"].cumsum().searchsorted(table["weight"].sum() / 2)
         result[X["program"] == name] = table["ratio"].iloc[middle] * values[X["program"] == name]
@@ -158,7 +158,7 @@ def explained(first, second):
 
 # %%
 latency = scaled(-100 * X["change"] / X["cycles"], weigh=False)
-ways = {"pooled": foretold["predicted"], "nothing": 0 * latency, "one latency for all": latency,
+ways = {"pooled": held_out["predicted"], "nothing": 0 * latency, "one latency for all": latency,
         "own slope alone": -100 * X["slope"] * X["change"] / X["cycles"]}
 if len(recorded) == len(programs):
     importance = pd.DataFrame({name: explained(*pair) for name, pair in recorded.items()}).T
@@ -166,7 +166,7 @@ if len(recorded) == len(programs):
     saved = -X["change"] / X["misses"]
     for column, name in (("load misses", "importance × constant"), ("r", "correlation × constant")):
         ways[name] = scaled(saved * X["program"].map(importance[column]))
-rows = [{"size": size, "by": name, **judged(values[at], foretold["measured"][at])}
+rows = [{"size": size, "by": name, **judged(values[at], held_out["measured"][at])}
         for size in SIZES for at in [X["setting"] == size] for name, values in ways.items()]
 errors = pd.DataFrame(rows)
 display(results.table(errors, "errors", "**Table.** Errors in percent of all cycles, and rank "
@@ -176,11 +176,11 @@ display(results.table(errors, "errors", "**Table.** Errors in percent of all cyc
 # *One latency*, *importance* and *correlation* are multiplied by the constant that suits the other programs best (median of the ratios for the first, least absolute errors for the others); the last two also by the share of misses that the cache saves, which their users would not know. *Own slope alone* is least squares without other programs, as in the table above.
 
 # %%
-inside = foretold["measured"].between(foretold["low"], foretold["high"])
-half = (foretold["high"] - foretold["low"]) / 2
-table = pd.DataFrame({"inside [%]": 100 * inside.groupby(foretold["setting"]).mean(),
-                      "half-width, median": half.groupby(foretold["setting"]).median(),
-                      "half-width, mean": half.groupby(foretold["setting"]).mean()}).loc[SIZES]
+inside = held_out["measured"].between(held_out["low"], held_out["high"])
+half = (held_out["high"] - held_out["low"]) / 2
+table = pd.DataFrame({"inside [%]": 100 * inside.groupby(held_out["setting"]).mean(),
+                      "half-width, median": half.groupby(held_out["setting"]).median(),
+                      "half-width, mean": half.groupby(held_out["setting"]).mean()}).loc[SIZES]
 display(results.table(table.rename_axis("size").reset_index(), "coverage",
                       "**Table.** How many 90 % intervals hold, and how wide they are [points]."))
 largest = errors[errors["size"] == SIZES[-1]].set_index("by")
@@ -200,15 +200,17 @@ results.number("90 % intervals that hold, all sizes", 100 * inside.mean(), "%",
 
 # %%
 plain = X.drop(columns="stores_change")
-told = foretold[foretold["setting"] == SIZES[-1]].drop(columns=["setting", "off", "label"])
-told["doubt"] = [cost.doubt(row) for _, row in plain[plain["setting"] == SIZES[-1]].iterrows()]
-unknown = told[told["doubt"] != ""]
+at_largest = held_out["setting"] == SIZES[-1]
+largest_cache = held_out[at_largest].drop(columns=["setting", "off", "label"])
+asked = plain[plain["setting"] == SIZES[-1]]
+largest_cache["doubt"] = [cost.doubt(row) for _, row in asked.iterrows()]
+unknown = largest_cache[largest_cache["doubt"] != ""]
 display(results.table(unknown, "unknown", "**Table.** Programs whose intervals don't tell, 11 "
                       "times the cache [% of all cycles; cycles a miss].", decimals=1))
-known = told[told["doubt"] == ""]
+known = largest_cache[largest_cache["doubt"] == ""]
 quality = judged(known["predicted"], known["measured"])
 results.number("programs whose intervals tell the cost of a miss", len(known),
-               note=f"of {len(told)}; median error {quality['median']:.1f} %, mean "
+               note=f"of {len(largest_cache)}; median error {quality['median']:.1f} %, mean "
                     f"{quality['mean']:.1f} %")
 
 # %% [markdown]
@@ -218,9 +220,9 @@ results.number("programs whose intervals tell the cost of a miss", len(known),
 
 # %%
 if len(recorded) == len(programs):
-    gains = told.set_index("program")["measured"]
+    gains = largest_cache.set_index("program")["measured"]
     table = importance.join(gains.rename("saved by 11 times the cache [%]"))
-    display(results.table(table.reset_index(), "importance",
+    display(results.table(table.rename_axis("program").reset_index(), "importance",
                           "**Table.** Importance of four events for IPC [%], correlation r "
                           "of misses of loads with cycles, and what was saved.", decimals=1))
     events = ["load misses", "store misses", "loads", "stores"]
@@ -317,7 +319,7 @@ results.number("as if on an unknown processor: error, median", quality["median"]
                     f"{quality['rank correlation']:.2f}; {100 * held.mean():.0f} % of the 90 % "
                     "intervals hold")
 display(results.finding(
-    f"What 11 times the cache saves was foretold from intervals with the small one to "
+    f"What 11 times the cache saves was predicted from intervals with the small one to "
     f"{largest.at['pooled', 'median']:.1f} % of all cycles in the median of 20 programs left out "
     f"(nothing: {largest.at['nothing', 'median']:.1f}, one latency for all: "
     f"{largest.at['one latency for all', 'median']:.1f}); {100 * inside.mean():.0f} % of the 90 % "

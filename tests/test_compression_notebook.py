@@ -38,7 +38,7 @@ def test_on_kernel_events_the_notebook_ends_with_its_numbers(smoke):
     found = numbers(smoke / "07_compression")
     assert found["reduction, least"] == pytest.approx(1580 / 70, abs=0.01)
     for method in ("printed", "drift", "bounded"):
-        assert 0 < found[f"greatest MNESD, {method}"] < 0.1
+        assert 0 < found[f"greatest MNESD, {method}"] < 10
     name = "cases in which lines with a bound stay nearer than swinging door at equal size"
     assert found[name] > 50
     fits = pd.read_csv(smoke / "07_compression/fits.csv").set_index(["case", "method"])["largest"]

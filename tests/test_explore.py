@@ -94,9 +94,7 @@ def modelled():
         draws[name] = stability.draw_importances(kept, data.ipc, seeds=range(3), boosting=SMALL)
         first, model = refined[name].events[:5], refined[name].model
         ranked[name] = {
-            measure: rank_pairs(data.X, data.ipc, first, method=measure, fitted=model).assign(
-                label=lambda pairs: pairs["event_a"] + "-" + pairs["event_b"]
-            )
+            measure: rank_pairs(data.X, data.ipc, first, method=measure, fitted=model)
             for measure in ("h_statistic", "residual_variance", "printed")
         }
     return SimpleNamespace(matrices=matrices, refined=refined, draws=draws, ranked=ranked)
@@ -109,12 +107,12 @@ def cleaning(both):
 
 @pytest.fixture
 def ranking(modelled):
-    return explore.ranking(modelled.refined, modelled.draws, TABLE, top=4)
+    return explore.ranking(modelled.refined, modelled.draws, top=4)
 
 
 @pytest.fixture
 def interactions(modelled):
-    return explore.interactions(modelled.ranked, modelled.refined, modelled.matrices, TABLE, threshold=5.0)
+    return explore.interactions(modelled.ranked, modelled.refined, modelled.matrices, threshold=5.0)
 
 
 @pytest.fixture(params=["cleaning", "ranking", "interactions"])
@@ -146,8 +144,8 @@ def test_a_static_page_gets_the_picture(panel):
     "empty",
     [
         lambda: explore.cleaning({}, TABLE),
-        lambda: explore.ranking({}, {}, TABLE),
-        lambda: explore.interactions({}, {}, {}, TABLE),
+        lambda: explore.ranking({}, {}),
+        lambda: explore.interactions({}, {}, {}),
     ],
     ids=["cleaning", "ranking", "interactions"],
 )
@@ -262,7 +260,7 @@ def test_no_program_is_set_beside_itself(ranking):
 
 def test_one_program_alone_can_be_explored(modelled):
     one = {"one": modelled.refined["one"]}
-    panel = explore.ranking(one, {"one": modelled.draws["one"]}, TABLE)
+    panel = explore.ranking(one, {"one": modelled.draws["one"]})
     assert panel.png.startswith(PNG) and panel.controls["beside"].options == (("no other program", ""),)
 
 

@@ -58,7 +58,7 @@ def test_zeros_that_were_not_counted_are_told_or_the_set_is_named(smoke):
     if public.read("mlpx-ocoe/20_per_1_time.10s.csv") is None:
         assert "cmlib fetch mlpx-ocoe" in (smoke / "02d_missing/02d_missing.html").read_text(encoding="utf-8")
     else:
-        assert found["zeros of mlpx-ocoe told as not counted"] == 100
+        assert found["zeros of mlpx-ocoe recognized as not counted"] == 100
         filled = pd.read_csv(smoke / "02d_missing/filled.csv").set_index("method")
         assert (filled.loc["counterminer", "filled / truth"] > 2).all()
 

@@ -8,7 +8,6 @@ import pandas as pd
 from cmlib import plot
 from cmlib.explore.panel import Panel, dropdown, name, number, offer, paragraph, slider, table
 from cmlib.interact.dependence import pair_surface
-from cmlib.io.events import abbreviate
 
 _MEASURES = [
     ("Friedman's H", "h_statistic"),
@@ -17,7 +16,7 @@ _MEASURES = [
 ]
 
 
-def interactions(ranked, refined, matrices, table, *, threshold=2.0):
+def interactions(ranked, refined, matrices, *, threshold=2.0):
     """The pairs of a program's events by intensity, and what the model says of one pair."""
     if not ranked:
         return Panel.empty()
@@ -27,15 +26,14 @@ def interactions(ranked, refined, matrices, table, *, threshold=2.0):
         return pair_surface(refined[program].model, matrices[program].X, *pair)
 
     def draw(program, measure, threshold, pair):
-        matrix = _matrix(ranked[program][measure], table, threshold)
+        matrix = _matrix(ranked[program][measure], threshold)
         effect = surface(program, pair)
-        labels = abbreviate(pair, table)
         figure, _ = plot.interactions(
             matrix,
             effect.joint,
             effect.summed,
             effect.beyond,
-            pair=labels,
+            pair=list(pair),
             rows=_places(matrices[program].X, effect),
             title=f"{program}: importance of pairs [%]",
             target=matrices[program].target.name,
@@ -58,23 +56,19 @@ def _pairs(both):
     """The pairs of a program as options, the strongest by H first."""
     ordered = both["h_statistic"]
     members = zip(ordered["event_a"], ordered["event_b"], strict=True)
-    return [
-        (f"{place}. {label}", pair)
-        for place, (label, pair) in enumerate(zip(ordered["label"], members, strict=True), 1)
-    ]
+    return [(f"{place}. {' × '.join(pair)}", pair) for place, pair in enumerate(members, 1)]
 
 
-def _matrix(pairs, table, threshold):
+def _matrix(pairs, threshold):
     """Importance [%] of every pair below the diagonal, NaN where it is less than the threshold."""
-    events = sorted({*pairs["event_a"], *pairs["event_b"]}, key=lambda event: abbreviate([event], table)[0])
+    events = sorted({*pairs["event_a"], *pairs["event_b"]})
     place = {event: number for number, event in enumerate(events)}
     cells = np.full((len(events), len(events)), np.nan)
     shown = pairs[pairs["importance"] >= threshold]
     for a, b, importance in zip(shown["event_a"], shown["event_b"], shown["importance"], strict=True):
         low, high = sorted((place[a], place[b]))
         cells[high, low] = importance
-    names = abbreviate(events, table)
-    return pd.DataFrame(cells, names, names)
+    return pd.DataFrame(cells, events, events)
 
 
 def _places(X, surface):

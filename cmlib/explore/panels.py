@@ -166,14 +166,14 @@ def tuning(tuned):
         first = tuned[program].runs.take(range(min(runs, len(tuned[program].runs))))
         ranked, setting = rank_directly(first), TABLE_IV[parameter]
         figure, _ = plot.setting(
-            list(ranked.index),
+            [TABLE_IV[each].name.removeprefix("spark.") for each in ranked.index],
             list(ranked),
             x=first.parameters[parameter],
             y=first.seconds,
             xlabel=f"{setting.name} [{_unit(setting)}]",
             ylabel="execution time [s]",
             title=f"{program}, {len(first)} runs",
-            chosen=parameter,
+            chosen=setting.name.removeprefix("spark."),
         )
         correlation = first.parameters[parameter].corr(first.seconds, method="spearman")
         return figure, paragraph(

@@ -4,13 +4,12 @@ import pandas as pd
 
 from cmlib import plot
 from cmlib.explore.panel import Panel, dropdown, name, number, offer, paragraph, slider, table
-from cmlib.io.events import abbreviate
 from cmlib.rank import stability
 
 _KEPT = 0
 
 
-def ranking(refined, draws, table, *, top=10):
+def ranking(refined, draws, *, top=10):
     """The most important events of a program, alone or beside another program's."""
     if not refined:
         return Panel.empty()
@@ -20,8 +19,8 @@ def ranking(refined, draws, table, *, top=10):
             name: _Shown(refined[name], draws[name], n_events, seeds) for name in (program, beside) if name
         }
         if beside:
-            return _two(shown, table, top)
-        return _one(program, refined[program], shown[program], table, top)
+            return _two(shown, top)
+        return _one(program, refined[program], shown[program], top)
 
     programs = list(refined)
     first, n_seeds = programs[0], max(len(one) for one in draws.values())
@@ -58,21 +57,21 @@ class _Shown:
         else:
             self.frame = refined.rankings[step].rename("mean").to_frame().rename_axis("event")
 
-    def head(self, top, table):
+    def head(self, top):
         rows = self.frame.head(top)
-        return rows.assign(label=abbreviate(rows.index, table))
+        return rows.assign(label=rows.index)
 
 
-def _one(program, refined, shown, table, top):
-    rows = shown.head(top, table)
+def _one(program, refined, shown, top):
+    rows = shown.head(top)
     figure, _ = plot.ranking_beside_errors(
         rows, refined.history, n_events=int(shown.errors["n_events"]), title=program
     )
     return figure, _model(program, shown) + _list({program: shown}, rows)
 
 
-def _two(shown, table, top):
-    rows = {program: one.head(top, table) for program, one in shown.items()}
+def _two(shown, top):
+    rows = {program: one.head(top) for program, one in shown.items()}
     first, second = (list(one.index) for one in rows.values())
     common = [event for event in first if event in second]
     links = [(first.index(event), second.index(event)) for event in common]
@@ -108,15 +107,15 @@ def _model(program, shown):
 
 
 def _list(shown, rows):
-    """The events of the first ranking by their full names, with their importance in every program shown."""
+    """The events of the first ranking, with their importance in every program shown."""
     first = next(iter(shown.values())).frame
     ranks = "rank_low" in first
     header = ["event", *(f"{program} [%]" for program in shown), *(["places it takes"] if ranks else [])]
     lines = []
-    for event, label in rows["label"].items():
+    for event in rows.index:
         values = [number(one.frame["mean"].get(event, float("nan"))) for one in shown.values()]
         places = [f"{first.at[event, 'rank_low']}–{first.at[event, 'rank_high']}"] if ranks else []
-        lines.append([label if label == event else f"{label} · {event}", *values, *places])
+        lines.append([event, *values, *places])
     return table(header, lines)
 
 

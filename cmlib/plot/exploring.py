@@ -53,7 +53,7 @@ def ranking_beside_errors(rows, history, *, n_events, title):
 def two_rankings(rows, links):
     """Two programs' most important events back to back, events of both tied by a line."""
     figure, axes = blank(
-        max(map(_height, rows.values())), columns=3, sharey=True, gridspec_kw={"width_ratios": [4, 1.3, 4]}
+        max(map(_height, rows.values())), columns=3, sharey=True, gridspec_kw={"width_ratios": [3, 6, 3]}
     )
     left, middle, right = axes[0]
     both, alone = palette(1)[0], "#b9bec4"
@@ -65,10 +65,11 @@ def two_rankings(rows, links):
         ax.tick_params(axis="y", left=False, labelleft=False)
         ax.spines["left"].set_visible(False)
         for place, label in enumerate(frame["label"]):
-            middle.text(side, place, label, ha=("left", "right")[side], va="center", fontsize=8.5)
+            middle.text(side, place, label, ha=("left", "right")[side], va="center", fontsize=7)
     left.invert_xaxis()
+    left.set_ylim(max(map(len, rows.values())) - 0.4, -0.6)
     for one, other in links:
-        middle.plot([0.32, 0.68], [one, other], color=both, lw=1.2)
+        middle.plot([0.46, 0.54], [one, other], color=both, lw=1.2)
     middle.set(xlim=(0, 1))
     middle.axis("off")
     return figure, axes[0]
@@ -81,7 +82,7 @@ def interactions(matrix, joint, summed, beyond, *, pair, rows, title, target="IP
     # Laid out by hand: to find the room for seven axes anew takes longer than to draw them.
     figure.set_layout_engine(None)
     figure.subplots_adjust(
-        left=0.22 if _is_long(matrix.index) else 0.1,
+        left=0.3 if _is_long(matrix.index) else 0.1,
         right=0.955,
         bottom=0.085,
         top=0.95,

@@ -276,7 +276,8 @@ def say(told, verdict):
             for row in lost.sort_values("mid").iloc[::-1].itertuples()
         ]
         alike = " about as much" if len(verdict.limits) > 1 else ""
-        return f"**{_opening(_joined(verdict.limits, ' and '))}{alike}**: of all slots are lost {', '.join(named)}."
+        lost = ", ".join(named).replace(" to ", " are lost to ", 1)
+        return f"**{_opening(_joined(verdict.limits, ' and '))}{alike}**: of all slots, {lost}."
     lost = shares.loc[list(LOSSES)].sort_values(["low", "high"], ascending=False)
     ranges = ", ".join(f"{_range(row)} to {_the(row.Index)}" for row in lost.itertuples())
     ranges = f"of all slots, {ranges.replace(' to ', ' are lost to ', 1)}"

@@ -67,7 +67,7 @@ def main(results):
         if executed.is_file():
             store(notebook, executed)
         else:
-            print(f"{notebook.name}: left out of the run, stored without outputs")
+            print(f"{notebook.name}: not in {results}, so its stored outputs stay as they are")
 
 
 if __name__ == "__main__":
