@@ -48,7 +48,7 @@ def main(planned, seconds, out):
             load, began = load_1min(), time.monotonic()
             told = compare_programs(
                 f"{program} 1", f"{program} {factor}", events="page-faults,context-switches", seed=seed,
-                tell=lambda text: None,
+                notify=lambda text: None,
             )  # fmt: skip
             row = {
                 "factor": factor,

@@ -90,7 +90,7 @@ def _compared(program, kind, number):
             else:
                 new[4] = round(1.05 * new[4]) + 60  # of the program's misses, those of the loader among them
         commands = [" ".join(map(str, words)) for words in ([program, *old], [copy, *new])]
-    told = compare_simulated(*commands, caches=caches, tell=lambda text: None)
+    told = compare_simulated(*commands, caches=caches, notify=lambda text: None)
     causes = [cause["function"] for cause in told["counters"]["causes"] if cause["counter"] == event]
     return told["verdict"], causes[:1] == [planted], told["cycle_estimate_ratio"]
 

@@ -18,7 +18,7 @@ from click.testing import CliRunner
 from cmlib.anomaly.autoencoder import Autoencoder
 from cmlib.anomaly.detector import AutoPerf
 from cmlib.cli import main
-from cmlib.collect.compare import pairs, verdict
+from cmlib.collect.compare import verdict, versions
 from cmlib.collect.compare.regions import include_dir
 from cmlib.collect.compare.versions import find_version, plan_parts
 from cmlib.collect.machine.event_names import countable
@@ -160,8 +160,10 @@ def test_a_slower_program_is_found_and_what_was_kept_is_compared_again(built, tm
 def test_the_time_it_takes_is_told_beforehand():
     """Of a command that takes a moment, most of it is what starts and counts it."""
     said = []
-    events = {"asked": "page-faults", "n_runs": 16, "alpha": 0.002}
-    looks = pairs.open_pair("true", "true", **events, tell=lambda text: said.append((text, time.monotonic())))
+    events = {"event_list": "page-faults", "n_runs": 16, "alpha": 0.002}
+    looks = versions.open_pair(
+        "true", "true", **events, notify=lambda text: said.append((text, time.monotonic()))
+    )
     assert [look.n_looks for look in looks] == [2, 2]
     ((text, told_at),) = said
     most = float(re.search(r"to ([\d.]+) s\.$", text)[1])
@@ -259,7 +261,7 @@ def test_interrupted_it_says_so_and_ends_with_2(monkeypatch):
 
 @pytest.mark.needs("cc")
 def test_hardware_events_without_a_pmu_are_refused(built, monkeypatch):
-    monkeypatch.setattr(pairs, "core_pmus", list)
+    monkeypatch.setattr(versions, "core_pmus", list)
     asked = ("--events", "cycles,page-faults")
     done = compared(*asked, f"{built}/work 1", f"{built}/work 1", code=2)
     assert "0 good counters" in done.stderr and "--events task-clock,page-faults" in done.stderr

@@ -125,7 +125,7 @@ def quiet(text):
 @needs_valgrind
 def test_planted_instructions_are_found_and_their_function_named(versions):
     said = []
-    found = compare_simulated(*versions, caches=CACHES, tell=said.append)
+    found = compare_simulated(*versions, caches=CACHES, notify=said.append)
     assert (found["verdict"], found["anomaly"], found["source"], found["settled"]) == (
         "slower", True, "valgrind", True,
     )  # fmt: skip
@@ -212,10 +212,10 @@ def test_what_only_perf_can_do_is_refused(option):
 @needs_valgrind
 def test_what_can_not_be_compared_is_refused(versions):
     with pytest.raises(CmlibError, match="is a recording; --simulate compares two commands"):
-        compare_simulated("old.json", "true", tell=quiet)
+        compare_simulated("old.json", "true", notify=quiet)
     slow = versions[0].replace("100000", "100000000")
     with pytest.raises(CmlibError, match="took longer than 0.3 s"):
-        compare_simulated("true", slow, timeout=0.3, tell=quiet)
+        compare_simulated("true", slow, timeout=0.3, notify=quiet)
     done = CliRunner().invoke(main, ["compare", "--simulate", "--json", "true", "false"])
     refused = json.loads(done.stdout)
     assert done.exit_code == 2 and refused["verdict"] == "refused" and "exit code 1" in refused["refused"][0]

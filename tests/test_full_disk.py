@@ -125,7 +125,7 @@ def test_a_simulation_says_so(tmp_path):
 from cmlib.collect.observe import simulate_once
 from cmlib.collect.simulate import record_simulated
 fill(8192)
-told(record_simulated, "app", ["true"], every_blocks=50_000, folder="recordings", say=lambda text: None)
+told(record_simulated, "app", ["true"], every_blocks=50_000, folder="recordings", notify=lambda text: None)
 os.environ["TMPDIR"] = os.getcwd()
 told(simulate_once, ["true"])
 print(left())

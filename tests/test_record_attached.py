@@ -105,7 +105,7 @@ def cmlib(*arguments):
 
 
 def counting(running, **options):
-    return record.record_attached("live", running, QUICK, **{"say": lambda text: None} | options)
+    return record.record_attached("live", running, QUICK, **{"notify": lambda text: None} | options)
 
 
 def metadata(data, name="live"):
@@ -142,7 +142,7 @@ def test_a_signal_ends_the_recording_and_keeps_it(memcached, data, number):
     pid, answer = memcached
     before, said = signal.getsignal(number), []
     with once_counted(data, lambda: os.kill(os.getpid(), number)):
-        counting(running.processes([pid]), seconds=60, say=said.append)
+        counting(running.processes([pid]), seconds=60, notify=said.append)
     (meta,) = metadata(data).values()
     assert meta["attached"]["ended"] == "stopped" and 0.1 < meta["duration_s"] < 30
     assert said[-1] == f"stopped after {meta['duration_s']:.1f} s: what was counted until then is kept"
@@ -159,7 +159,7 @@ def test_what_was_counted_until_the_process_ended_is_kept(data):
         once_counted(data, first.kill),
         once_counted(data, ending.kill, n_bytes=600),
     ):
-        counting(running.processes([ending.pid, first.pid]), seconds=60, say=said.append)
+        counting(running.processes([ending.pid, first.pid]), seconds=60, notify=said.append)
     (meta,) = metadata(data).values()
     assert meta["attached"]["ended"] == "process" and 0.1 < meta["duration_s"] < 30
     assert f"sh (process {ending.pid}, {first.pid}) ended after" in said[-1]

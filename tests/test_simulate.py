@@ -39,7 +39,7 @@ def recorded(program, tmp_path_factory):
     """Two simulated runs of the planted program, with two levels of caches, and what was said."""
     folder, said = tmp_path_factory.mktemp("data") / "recordings", []
     folder.mkdir()
-    how = {"every_blocks": EVERY, "caches": CACHES, "folder": folder, "say": said.append}
+    how = {"every_blocks": EVERY, "caches": CACHES, "folder": folder, "notify": said.append}
     record_simulated("app", [program, "300000"], levels=2, **how)
     return folder, said
 
@@ -110,7 +110,7 @@ def test_nothing_measured_is_added_to_what_is_simulated_and_no_other_caches(reco
 @needs_valgrind
 def test_three_levels_come_from_two_simulations_that_executed_the_same(tmp_path, program):
     said, url = [], f"sqlite:///{tmp_path / 'store.sqlite'}"
-    how = {"every_blocks": EVERY, "caches": CACHES | {"L2": "64K,8,64"}, "say": said.append}
+    how = {"every_blocks": EVERY, "caches": CACHES | {"L2": "64K,8,64"}, "notify": said.append}
     record_simulated("app", [program, "60000"], folder=tmp_path, **how)
     assert said[-1].startswith("sim-p0-00: Both simulations executed the same instructions")
     store.rebuild(tmp_path, url)
@@ -128,9 +128,9 @@ def test_three_levels_come_from_two_simulations_that_executed_the_same(tmp_path,
 def test_runs_that_differ_have_two_levels_and_it_is_told(tmp_path):
     said, how = [], {"every_blocks": EVERY, "caches": CACHES | {"L2": "64K,8,64"}, "folder": tmp_path}
     command = ["sh", "-c", "i=0; while [ $i -lt $(($$ % 997 + 200)) ]; do i=$((i + 1)); done"]
-    record_simulated("app", command, say=said.append, **how)
+    record_simulated("app", command, notify=said.append, **how)
     assert "Misses of the second-level cache are not kept" in said[-1] and "--runs" in said[-1]
-    record_simulated("app", command, passes=2, say=said.append, **how)
+    record_simulated("app", command, passes=2, notify=said.append, **how)
     for meta in existing_runs(tmp_path / "app").values():
         assert meta["simulator"]["second_level"] is None and len(meta["groups"][0]) == 12
     assert "differ by" in said[-1]
@@ -163,7 +163,7 @@ def test_a_program_that_takes_too_long_is_not_begun_unless_asked_for(tmp_path, m
 )
 def test_a_program_that_fails_is_told_and_leaves_nothing(tmp_path, command, complaint):
     with pytest.raises(RecordError, match=f"(?s){complaint}"):
-        record_simulated("app", command, every_blocks=EVERY, folder=tmp_path, say=lambda text: None)
+        record_simulated("app", command, every_blocks=EVERY, folder=tmp_path, notify=lambda text: None)
     assert [file for file in tmp_path.rglob("*") if file.is_file()] == []
 
 
@@ -173,7 +173,7 @@ def test_what_valgrind_can_not_run_comes_with_its_own_words(tmp_path):
     source = 'int main(void) { __asm__ volatile(".byte 0x62,0xf1,0xfd,0x48,0xef,0xc0"); return 0; }'
     program = build(tmp_path / "program", name="avx512", source=source)
     with pytest.raises(RecordError, match=r"(?s)can't run .*[Uu]nrecognised instruction.*-march="):
-        record_simulated("app", [program], every_blocks=EVERY, folder=tmp_path, say=lambda text: None)
+        record_simulated("app", [program], every_blocks=EVERY, folder=tmp_path, notify=lambda text: None)
 
 
 def test_progress_is_seen_where_a_part_is_long(tmp_path):

@@ -169,17 +169,17 @@ def _show_micro(plan, settings, others, left_out):
 @click.option("--program", "names", multiple=True, help="Only this program (repeat for more).")
 @click.option(
     "--events",
-    "asked",
+    "event_list",
     metavar="LIST",
     help="With commas between, instead of those usual for this machine; NAME=CODE for raw ones.",
 )
 @click.option("--max-threads", default=4, show_default=True)
 @_folder("Where recordings go [data/regions].")
-def record_kernels(only_list, names, asked, max_threads, folder):
+def record_kernels(only_list, names, event_list, max_threads, folder):
     """Record AutoPerf's fifteen programs, in their good and their bad form, that notebook 06 judges."""
     chosen, nodes = _kernels(names), kernels.numa_nodes()
     binaries = kernels.build(places.results_dir() / "kernels", [program.name for program in chosen])
-    events = countable(asked) if asked else usual_events(machine.describe())
+    events = countable(event_list) if event_list else usual_events(machine.describe())
     good = machine.census().good if any(event.hardware for event in events) else 0
     todo = executions.plan(chosen, events, good_counters=good, nodes=nodes, max_threads=max_threads)
     for item in todo:

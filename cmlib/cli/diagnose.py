@@ -69,7 +69,7 @@ def _simulated(command, recorded, html, *, keep, every_blocks, caches):
 
     if keep:
         once = {"passes": 1, "levels": 2, "every_blocks": every_blocks or EVERY_BLOCKS, "caches": caches}
-        record_simulated(keep, command, prefetch=True, say=lambda text: click.echo(text, err=True), **once)
+        record_simulated(keep, command, prefetch=True, notify=lambda text: click.echo(text, err=True), **once)
     if name := recorded or keep:
         run = simulated_text(name)
     else:

@@ -227,7 +227,7 @@ def _attach(name, command, running, *, seconds, note, wait, **given):
 
     ways = {"pids": lambda pids: processes(_numbers(pids)), "cgroup": cgroup, "system": lambda _: system()}
     ((way, chosen),) = running.items()
-    how = {"seconds": seconds, "wait": wait, "note": note, "say": functools.partial(click.echo, err=True)}
+    how = {"seconds": seconds, "wait": wait, "note": note, "notify": functools.partial(click.echo, err=True)}
     made = record_attached(name, ways[way](chosen), _request(given), **how)
     meta = json.loads(made.read_text(encoding="utf-8"))
     click.echo(
@@ -264,7 +264,7 @@ def _simulate(name, command, *, caches, cache_l2, **given):
 
     keys = ("passes", "set_name", "levels", "note", "intervals", "every_blocks")
     chosen = {key: given[key] for key in keys if given[key]} | {"caches": caches | {"L2": cache_l2}}
-    made = record_simulated(name, command, say=functools.partial(click.echo, err=True), **chosen)
+    made = record_simulated(name, command, notify=functools.partial(click.echo, err=True), **chosen)
     click.echo(f"{name}: {len(made)} simulated run{'s' * (len(made) != 1)} made")
     click.echo(f"Study it: cmlib run live -p program={name}")
 

@@ -32,8 +32,8 @@ def events_for(table):
 def counters_with_role(role, counters):
     """Those of some counters that have a role, on whichever machine they were counted."""
     listed = _table()
-    having = set(listed.loc[listed["role"] == role, "event"])
-    return [name for name in counters if name in having]
+    events_with_role = set(listed.loc[listed["role"] == role, "event"])
+    return [name for name in counters if name in events_with_role]
 
 
 def _listed(table):

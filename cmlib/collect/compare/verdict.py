@@ -13,8 +13,7 @@ from cmlib.anomaly.compare import check_comparable, compare_versions
 from cmlib.anomaly.counts import blame, judge_counts, judge_estimate, spread
 from cmlib.anomaly.detector import AutoPerf
 from cmlib.anomaly.speed import NO_CHANGE, SLOWER, judge_speed
-from cmlib.collect.compare.pairs import check_free, open_pair, save_pair
-from cmlib.collect.compare.versions import Version
+from cmlib.collect.compare.versions import Version, check_free, open_pair, save_pair
 from cmlib.collect.record.execute import too_long
 from cmlib.collect.simulate import read_functions, read_parts
 from cmlib.collect.simulate.recording import cost_message, estimate_cost
@@ -45,14 +44,14 @@ def compare_programs(
     sources=None,
     timeout=None,
     seed=0,
-    tell=print,
+    notify=print,
     progress=lambda: None,
 ):
     """Record two versions, or read their recordings, and judge the new one by the old one."""
     changed = _changed_in(sources)
     if keep:
         check_free(keep)
-    how = {"asked": events, "n_runs": n_runs, "timeout": timeout, "tell": tell, "progress": progress}
+    how = {"event_list": events, "n_runs": n_runs, "timeout": timeout, "notify": notify, "progress": progress}
     with closing(open_pair(old, new, alpha=alpha, seed=seed, **how)) as looks:
         for pair in looks:
             machines = {"good_machine": pair.old.about["machine"], "new_machine": pair.new.about["machine"]}
@@ -121,7 +120,7 @@ def compare_simulated(
     caches=None,
     sources=None,
     timeout=None,
-    tell=print,
+    notify=print,
     progress=lambda: None,
 ):
     """Simulate two versions, and judge the new one by its instructions, and by what modelled misses add."""
@@ -131,7 +130,7 @@ def compare_simulated(
         if name.endswith(".json"):
             raise CmlibError(f"{name} is a recording; --simulate compares two commands, which it runs.")
     commands = [Version(command, timeout=timeout) for command in (old, new)]
-    tell(cost_message(estimate_cost(commands[0].argv(0), limit_s=_TRIED_S), 2 * n_runs, limit_s=_TRIED_S))
+    notify(cost_message(estimate_cost(commands[0].argv(0), limit_s=_TRIED_S), 2 * n_runs, limit_s=_TRIED_S))
     texts = [[], []]
     for run in range(n_runs):
         for command, written in zip(commands, texts, strict=True):

@@ -86,9 +86,9 @@ def examine(root="/", *, lacking=None):
 def find(facts):
     """Draw findings from facts."""
     texts = yaml.safe_load(Path(__file__).with_name("findings.yaml").read_text(encoding="utf-8"))
-    told = vars(facts) | facts.machine | _words(facts)
+    values = vars(facts) | facts.machine | _words(facts)
     findings = [
-        Finding(name, **{key: text.format(**told) for key, text in texts[name][case].items()})
+        Finding(name, **{key: text.format(**values) for key, text in texts[name][case].items()})
         for name, case in _cases(facts).items()
     ]
     return findings if facts.lacking is None else [*findings, _programs(facts)]

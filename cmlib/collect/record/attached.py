@@ -116,19 +116,19 @@ def attend(command, output, pids, seconds, *, lock=None, title=""):
     """Run perf until there is a reason to end it, and let it write all that it has counted until then."""
     counted = [psutil.Process(pid) for pid in pids if psutil.pid_exists(pid)]
     with (
-        output.with_name("perf.stderr").open("w+", encoding="utf-8", errors="replace") as said,
+        output.with_name("perf.stderr").open("w+", encoding="utf-8", errors="replace") as stderr,
         _stop_requests() as stopped,
     ):
-        with run_perf(command, said, lock) as perf:
+        with run_perf(command, stderr, lock) as perf:
             ended = _wait(perf, output, stopped, counted, seconds, title)
             with contextlib.suppress(ProcessLookupError):
                 perf.send_signal(signal.SIGINT)  # it writes its last interval
             with contextlib.suppress(subprocess.TimeoutExpired):
                 perf.wait(_STOPPING_S)
         code = perf.returncode
-        said.seek(0)
+        stderr.seek(0)
         raw = output.read_bytes() if output.exists() else b""
-        return Attended(raw, ended, code, said.read().strip())
+        return Attended(raw, ended, code, stderr.read().strip())
 
 
 def _wait(perf, output, stopped, counted, seconds, title):
@@ -154,7 +154,9 @@ def _wait(perf, output, stopped, counted, seconds, title):
 def _stop_requests():
     """A list that gets longer when Ctrl-C is pressed or SIGTERM comes, which then do nothing else."""
     stopped = []
-    before = {number: signal.signal(number, lambda *asked: stopped.append(asked)) for number in _STOPS}
+    before = {
+        number: signal.signal(number, lambda *signalled: stopped.append(signalled)) for number in _STOPS
+    }
     try:
         yield stopped
     finally:
@@ -169,7 +171,7 @@ _REFUSED = "Access to performance", "perf_event_paranoid", "Permission denied", 
 
 
 def record_attached(
-    name, running, request=None, *, seconds=60.0, folder=None, wait=False, note="", say=print
+    name, running, request=None, *, seconds=60.0, folder=None, wait=False, note="", notify=print
 ):
     """Count for some time what runs already, as one run of a program.
 
@@ -187,7 +189,7 @@ def record_attached(
     seconds : float > 0, default 60
     folder, wait, note
         As for :func:`cmlib.collect.record.record`.
-    say : callable, default print
+    notify : callable, default print
         Told what is counted, and why the recording ended early.
 
     Returns
@@ -221,7 +223,7 @@ def record_attached(
     ):
         plan, meta = _planned(name, running, request, existing_runs(recordings / name))
         with _folder_of(recordings / name) as target:
-            return _record(target, plan, meta, running, seconds, lock, {"note": note}, say)
+            return _record(target, plan, meta, running, seconds, lock, {"note": note}, notify)
 
 
 def _planned(name, running, request, existing):
@@ -243,9 +245,11 @@ def _planned(name, running, request, existing):
     return plan, meta
 
 
-def _record(target, plan, meta, running, seconds, lock, kept, say):
+def _record(target, plan, meta, running, seconds, lock, about, notify):
     load, started = {"load_1min": machine.load_1min()}, now()
-    say(f"counting {_named(running)} for {seconds:g} s; Ctrl-C ends it earlier, and keeps what was counted")
+    notify(
+        f"counting {_named(running)} for {seconds:g} s; Ctrl-C ends it earlier, and keeps what was counted"
+    )
     with working_folder(target / "attached") as folder:
         check_room(folder)
         output = folder / "perf.csv"
@@ -261,7 +265,7 @@ def _record(target, plan, meta, running, seconds, lock, kept, say):
     duration = float(frame["time_s"].max())
     finished = (
         meta
-        | kept
+        | about
         | {
             "mode": "mlpx" if multiplexed else "ocoe",
             "date": started,
@@ -278,7 +282,7 @@ def _record(target, plan, meta, running, seconds, lock, kept, say):
         made = add_run(target, finished, done.raw)
     if done.ended != "time":
         why = {"stopped": "stopped", "process": f"{_named(running)} ended", "perf": "perf ended by itself"}
-        say(f"{why[done.ended]} after {duration:.1f} s: what was counted until then is kept")
+        notify(f"{why[done.ended]} after {duration:.1f} s: what was counted until then is kept")
     return made
 
 
@@ -307,9 +311,9 @@ def _read(done):
 
 
 def _reason(done):
-    said = done.perf_stderr.partition(" Usage:")[0].strip()
-    shown = "\n".join(said.splitlines()[:_LINES_SHOWN]) or f"(nothing; exit code {done.perf_code})"
-    if not any(words in said for words in _REFUSED) or is_privileged():
+    stderr = done.perf_stderr.partition(" Usage:")[0].strip()
+    shown = "\n".join(stderr.splitlines()[:_LINES_SHOWN]) or f"(nothing; exit code {done.perf_code})"
+    if not any(words in stderr for words in _REFUSED) or is_privileged():
         return f"{shown}\n`cmlib doctor` tells what can be counted here."
     return (
         f"{shown}\nperf_event_paranoid is {paranoid_level()} here, which lets a user count processes of their own. For "

@@ -113,7 +113,7 @@ def record(
         return made
 
 
-def _record_one(plan, meta, run_once, attempts, say):
+def _record_one(plan, meta, run_once, attempts, notify):
     """Return the run's full metadata and its raw output."""
     rejected = []
     while len(rejected) < attempts:
@@ -125,7 +125,7 @@ def _record_one(plan, meta, run_once, attempts, say):
         if not reason:
             warnings = outcome.perf_stderr.splitlines()
             for line in warnings:
-                say(f"{meta['run']}: perf says: {line}")
+                notify(f"{meta['run']}: perf says: {line}")
             finished = meta | {
                 "date": started,
                 "duration_s": float(frame["time_s"].max()),
@@ -135,7 +135,7 @@ def _record_one(plan, meta, run_once, attempts, say):
                 "machine": meta["machine"] | load,
             }
             return finished, outcome.raw
-        say(f"{meta['run']}: thrown away, {reason}")
+        notify(f"{meta['run']}: thrown away, {reason}")
         rejected = [*rejected, reason]
     raise RecordError(
         f"{meta['program']}/{meta['run']} was thrown away {attempts} times, the last time because {rejected[-1]}. "

@@ -51,19 +51,19 @@ def estimate_cost(command, *, limit_s=_LONGEST_S):
     return None if blocks is None else Cost(_TIMES_AS_LONG * seconds, round(_BLOCKS_TOLD * blocks))
 
 
-def interval_and_cost(command, every_blocks=None, *, intervals=200, n_simulations=1, say=print):
+def interval_and_cost(command, every_blocks=None, *, intervals=200, n_simulations=1, notify=print):
     """Length of an interval, and what a simulation costs, which is told before it starts."""
     if every_blocks:
-        say("A simulated run takes 6 to 200 times as long as the program by itself.")
+        notify("A simulated run takes 6 to 200 times as long as the program by itself.")
         return every_blocks, None
     cost = estimate_cost(command)
-    told = cost_message(cost, n_simulations)
+    message = cost_message(cost, n_simulations)
     if cost is None:
         raise RecordError(
-            f"{told} Give it less work; or, to simulate it all the same, tell the length of an interval: "
+            f"{message} Give it less work; or, to simulate it all the same, tell the length of an interval: "
             "--every-blocks 100000000 is about ten seconds of simulation."
         )
-    say(told)
+    notify(message)
     return cost.every(intervals), cost.blocks
 
 
@@ -102,7 +102,7 @@ def record_simulated(
     prefetch=False,
     folder=None,
     note="",
-    say=tqdm.write,
+    notify=tqdm.write,
 ):
     """Record a program under Valgrind's Callgrind, which counts thirteen events at once."""
     recordings, chosen = Path(folder or places.recordings_dir()), set_name or SET
@@ -126,21 +126,21 @@ def record_simulated(
             return []
         n_simulations = len(missing) * len(options)
         before = of_set[0]["simulator"]["every_blocks"] if of_set else None
-        how = {"intervals": intervals, "n_simulations": n_simulations, "say": say}
+        how = {"intervals": intervals, "n_simulations": n_simulations, "notify": notify}
         every, blocks = interval_and_cost(command, before or every_blocks, **how)
         made = []
         for number in missing:
             started = {"date": now(), "machine": about["machine"] | {"load_1min": machine.load_1min()}}
             outcomes = _simulated(target / runs[number], command, every, options, blocks)
-            outcomes, told = _checked(outcomes)
+            outcomes, message = _checked(outcomes)
             options = options[: len(outcomes)]
-            say(f"{runs[number]}: {told}")
+            notify(f"{runs[number]}: {message}")
             raw = b"".join(outcome.raw for outcome in outcomes)
             meta = _finished(about | _plan(number, about, options) | started, every, outcomes, raw)
             check_run(meta, target / f"{meta['run']}.json")
             with locked(recordings):
                 made.append(add_run(target, meta, raw))
-        _report_repeats(target, chosen, say)
+        _report_repeats(target, chosen, notify)
         return made
 
 
@@ -243,7 +243,7 @@ def _plan(number, about, options):
     }
 
 
-def _report_repeats(target, set_name, say):
+def _report_repeats(target, set_name, notify):
     """Say how far the instructions of a set's runs are apart."""
     runs = [run for run, meta in existing_runs(target).items() if meta["set"] == set_name]
     if len(runs) < 2:
@@ -251,8 +251,8 @@ def _report_repeats(target, set_name, say):
     totals = [read_parts(read_raw(target, run).decode(errors="replace")).totals["Ir"].sum() for run in runs]
     apart = (max(totals) - min(totals)) / min(totals)
     if apart <= REPEATS:
-        say(f"The {len(runs)} runs executed the same instructions, to {100 * apart:.2g} %.")
+        notify(f"The {len(runs)} runs executed the same instructions, to {100 * apart:.2g} %.")
     else:
-        say(
+        notify(
             f"The {len(runs)} runs differ by {100 * apart:.2g} % in instructions, more than {100 * REPEATS:g} %. {_WHY}"
         )

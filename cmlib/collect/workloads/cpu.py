@@ -40,8 +40,8 @@ def _perl(scale, folder):
 
 def _gnugo(scale, folder):
     moves = max(1, round(40 * scale))
-    asked = "".join(f"genmove {'black' if move % 2 == 0 else 'white'}\n" for move in range(moves))
-    (folder / "game.gtp").write_text(f"boardsize 19\n{asked}quit\n")
+    commands = "".join(f"genmove {'black' if move % 2 == 0 else 'white'}\n" for move in range(moves))
+    (folder / "game.gtp").write_text(f"boardsize 19\n{commands}quit\n")
     play = "exec /usr/games/gnugo --mode gtp --level 10 --seed 1 --gtp-input"
     return ["/bin/sh", "-c", f'{play} "$1" >/dev/null', "gnugo", folder / "game.gtp"]
 

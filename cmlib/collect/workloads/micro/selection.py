@@ -186,9 +186,9 @@ def cut(series, *, slice_s=0.4):
     return X, about
 
 
-def read_slices(folder, set_name, kind="micro", *, slice_s=0.4):
+def read_slices(folder, set_name, kind="micro"):
     """Read the slices of a kind of programs: `read_series`, then `cut`."""
     series = read_series(folder, set_name, kind)
     if not series:
         raise NothingRecordedError(f"nothing recorded yet of the {kind} programs: run `{COMMAND}`")
-    return cut(series, slice_s=slice_s)
+    return cut(series)

@@ -14,7 +14,7 @@ from cmlib.collect.workloads.server import Server, memcached
 from cmlib.collect.workloads.spark import generated
 
 SOURCES = Path(__file__).parent / "src"
-CACHE_PORT = 17211
+CACHE_PORT, _VIDEO_PORT, _SEARCH_PORT = 17211, 17080, 17081
 _SECONDS = 12  # of load by wrk
 
 
@@ -63,16 +63,16 @@ def _link_or_copy(source, target):
 
 
 @contextmanager
-def mediastreaming(scale, options, *, port=17080):
+def mediastreaming(scale, options):
     """Get nginx ready, which hands out ranges of forty videos."""
     films = cached_input("videos", _make_films, videos=40, filter=_scene(0))
     with scratch("mediastreaming") as folder:
         listing = folder / "videos.txt"
         files = sorted(films.iterdir())
         listing.write_text("".join(f"{file.name} {file.stat().st_size}\n" for file in files))
-        command = nginx(folder, port, f"root {films};")
-        with Server("nginx", command, folder / "nginx.log", port=port) as server:
-            url = f"http://127.0.0.1:{port}"
+        command = nginx(folder, _VIDEO_PORT, f"root {films};")
+        with Server("nginx", command, folder / "nginx.log", port=_VIDEO_PORT) as server:
+            url = f"http://127.0.0.1:{_VIDEO_PORT}"
             yield Counted(wrk("ranges.lua", url, _SECONDS * scale, arguments=[str(listing)]), server.pids)
 
 
@@ -89,7 +89,7 @@ def _scene(seed):
 
 
 @contextmanager
-def websearch(scale, options, *, port=17081):
+def websearch(scale, options):
     """Get Lucene, Solr's engine, ready behind a small HTTP server, its code compiled by a second of searches."""
     source = SOURCES / "SearchServer.java"
     lucene = "/usr/share/java/lucene-core-8.7.0.jar:/usr/share/java/lucene-analyzers-common-8.7.0.jar"
@@ -104,10 +104,11 @@ def websearch(scale, options, *, port=17081):
     index = cached_input(
         "index", lambda path: run_tool([*java, "index", path, texts], timeout=600), texts=texts.name
     )
-    url = f"http://127.0.0.1:{port}"
+    url = f"http://127.0.0.1:{_SEARCH_PORT}"
     with scratch("websearch") as folder:
-        how = {"port": port, "ready": lambda: answers(f"{url}/search?q=w1+w20")}
-        server = Server("the search server", [*java, "serve", index, port], folder / "server.log", **how)
+        how = {"port": _SEARCH_PORT, "ready": lambda: answers(f"{url}/search?q=w1+w20")}
+        command = [*java, "serve", index, _SEARCH_PORT]
+        server = Server("the search server", command, folder / "server.log", **how)
         with server:
             run_tool(wrk("terms.lua", url, 1), timeout=60)
             yield Counted(wrk("terms.lua", url, _SECONDS * scale), server.pids)

@@ -12,23 +12,23 @@ from cmlib.collect.workloads import servers
 from cmlib.collect.workloads.recipe import Counted, cached_input, run_tool, scratch
 from cmlib.collect.workloads.server import Server, ServerError, memcached
 
-PORT = 17082
+_PORT = 17082
 _SECONDS, _PAGES, _SEED = 12, 200, 1
 _WIKI = Path("/usr/share/mediawiki")
 
 
 @contextmanager
-def webserving(scale, options, *, port=PORT):
+def webserving(scale, options):
     """Get the wiki's four servers ready, with its pages in them and two seconds of visits behind them."""
     filled = cached_input("wiki", _fill, pages=_PAGES, seed=_SEED)
     with ExitStack() as stack:
         folder = stack.enter_context(scratch("wiki"))
         shutil.copytree(filled, folder / "database")
         database = stack.enter_context(_database(folder))
-        cache = stack.enter_context(memcached(folder, port + 1, megabytes=256, threads=1))
-        php = stack.enter_context(_php(folder, port))
-        nginx = stack.enter_context(_nginx(folder, port))
-        url = f"http://127.0.0.1:{port}"
+        cache = stack.enter_context(memcached(folder, _PORT + 1, megabytes=256, threads=1))
+        php = stack.enter_context(_php(folder))
+        nginx = stack.enter_context(_nginx(folder))
+        url = f"http://127.0.0.1:{_PORT}"
         run_tool(servers.wrk("wiki.lua", url, 2), timeout=60)
         pids = tuple(pid for server in (database, cache, php, nginx) for pid in server.pids)
         yield Counted(servers.wrk("wiki.lua", url, _SECONDS * scale, connections=4), pids)
@@ -41,7 +41,7 @@ def _fill(path):
         tables = ["--auth-root-authentication-method=normal", "--skip-test-db"]
         run_tool(["mariadb-install-db", "--no-defaults", f"--datadir={data}", *_as_root(), *tables])
         stack.enter_context(_database(folder))
-        stack.enter_context(memcached(folder, PORT + 1, megabytes=256, threads=1))
+        stack.enter_context(memcached(folder, _PORT + 1, megabytes=256, threads=1))
         socket = folder / "mariadb.sock"
         grant = "CREATE USER wiki@localhost IDENTIFIED BY 'wiki'; GRANT ALL ON *.* TO wiki@localhost;"
         run_tool(["mariadb", "--no-defaults", f"--socket={socket}", "-u", "root", "-e", grant])
@@ -55,7 +55,7 @@ def _fill(path):
         for number, text in enumerate(_texts(), start=1):
             (texts / f"Page_{number}.txt").write_text(text)
         load = ["php", _WIKI / "maintenance/importTextFiles.php", "--overwrite", *sorted(texts.iterdir())]
-        run_tool(load, env=os.environ | _variables(folder, PORT), timeout=600)
+        run_tool(load, env=os.environ | _variables(folder), timeout=600)
         stack.close()
         shutil.copytree(data, path)
 
@@ -83,15 +83,15 @@ def _database(folder):
 
 
 def _pings(socket):
-    asked = ["mariadb-admin", "--no-defaults", f"--socket={socket}", "-u", "root", "ping"]
-    return subprocess.run(asked, capture_output=True).returncode == 0
+    command = ["mariadb-admin", "--no-defaults", f"--socket={socket}", "-u", "root", "ping"]
+    return subprocess.run(command, capture_output=True).returncode == 0
 
 
-def _php(folder, port):
+def _php(folder):
     programs = sorted(Path("/usr/sbin").glob("php-fpm[0-9]*"))
     if not programs:
         raise ServerError("PHP-FPM is not in /usr/sbin: apt-get install php-fpm")
-    variables = "\n".join(f"env[{key}] = {value}" for key, value in _variables(folder, port).items())
+    variables = "\n".join(f"env[{key}] = {value}" for key, value in _variables(folder).items())
     user = f"user = {getpass.getuser()}\n" if os.geteuid() == 0 else ""
     (folder / "php-fpm.conf").write_text(
         f"[global]\nerror_log = {folder}/php-fpm.log\n[wiki]\n{user}listen = {folder}/php.sock\n"
@@ -101,24 +101,24 @@ def _php(folder, port):
     return Server("PHP-FPM", command, folder / "php.log", ready=(folder / "php.sock").exists)
 
 
-def _nginx(folder, port):
+def _nginx(folder):
     site = (
         f"root {_WIKI}; index index.php;\nlocation ~ \\.php$ {{ include /etc/nginx/fastcgi_params; "
         f"fastcgi_param SCRIPT_FILENAME $document_root$fastcgi_script_name; fastcgi_pass unix:{folder}/php.sock; }}"
     )
-    page = f"http://127.0.0.1:{port}/index.php?title=Page_1"
-    command = servers.nginx(folder, port, site)
-    return Server("nginx", command, folder / "nginx.log", port=port, ready=lambda: servers.answers(page))
+    page = f"http://127.0.0.1:{_PORT}/index.php?title=Page_1"
+    command = servers.nginx(folder, _PORT, site)
+    return Server("nginx", command, folder / "nginx.log", port=_PORT, ready=lambda: servers.answers(page))
 
 
-def _variables(folder, port):
+def _variables(folder):
     cache = folder / "cache"
     cache.mkdir(exist_ok=True)
     return {
         "MW_CONFIG_FILE": str(servers.SOURCES / "LocalSettings.php"),
-        "CMLIB_URL": f"http://127.0.0.1:{port}",
+        "CMLIB_URL": f"http://127.0.0.1:{_PORT}",
         "CMLIB_SOCKET": str(folder / "mariadb.sock"),
-        "CMLIB_MEMCACHED": f"127.0.0.1:{port + 1}",
+        "CMLIB_MEMCACHED": f"127.0.0.1:{_PORT + 1}",
         "CMLIB_CACHE": str(cache),
     }
 

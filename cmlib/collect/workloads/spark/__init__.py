@@ -12,7 +12,7 @@ from cmlib.collect.workloads.server import Server
 from cmlib.errors import CmlibError
 
 _SOURCES = Path(__file__).parent / "src"
-_SEED = 1
+_SEED, _PORT = 1, 17077
 
 
 def home():
@@ -82,24 +82,24 @@ class Cluster:
 
 
 @contextmanager
-def standalone(folder, *, port=17077):
+def standalone(folder):
     """Start a master and a worker, and stop them with all executors."""
-    start, url = home() / "bin/spark-class", f"spark://127.0.0.1:{port}"
+    start, url = home() / "bin/spark-class", f"spark://127.0.0.1:{_PORT}"
     package, local = "org.apache.spark.deploy", ["--host", "127.0.0.1", "--webui-port", "0"]
     variables = environment() | {"SPARK_DAEMON_MEMORY": "512m", "SPARK_LOCAL_DIRS": str(folder)}
-    master_command = [start, f"{package}.master.Master", *local, "--port", port]
+    master_command = [start, f"{package}.master.Master", *local, "--port", _PORT]
     worker_command = [
-        *(start, f"{package}.worker.Worker", *local, "--port", port + 1),
+        *(start, f"{package}.worker.Worker", *local, "--port", _PORT + 1),
         *("--cores", 2, "--memory", "4g", "--work-dir", folder / "work", url),
     ]
     worker_log = folder / "worker.log"
     with (
-        Server("Spark's master", master_command, folder / "master.log", port=port, environment=variables),
+        Server("Spark's master", master_command, folder / "master.log", port=_PORT, environment=variables),
         Server(
             "Spark's worker",
             worker_command,
             worker_log,
-            port=port + 1,
+            port=_PORT + 1,
             ready=lambda: "Successfully registered with master" in worker_log.read_text(errors="replace"),
             environment=variables,
         ) as worker,
@@ -146,9 +146,9 @@ def prepare(name, main_class, inputs, scale, options, *, cluster=None):
 
 
 @contextmanager
-def prepare_mapreduce(scale, options, *, documents=150_000):
+def prepare_mapreduce(scale, options):
     """Get naive Bayes on Hadoop's LocalJobRunner ready; as :func:`prepare`, without options."""
-    folder_in = generated("documents", round(documents * scale))
+    folder_in = generated("documents", round(150_000 * scale))
     with scratch("dataanalytics") as folder:
         arguments = ["-Xmx2g", "-cp", f"{jar()}:{home()}/jars/*", "cmlib.DataAnalytics"]
         yield Counted(["java", *arguments, str(folder / "output"), str(folder_in)])

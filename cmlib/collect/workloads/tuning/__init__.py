@@ -68,10 +68,10 @@ def at_levels(program, parameters):
     return runs
 
 
-def at_rates(program, highest, n, *, at="default", seed=0):
+def at_rates(program, highest, n, *, at="default"):
     """One setting, and events emitted beside the program at rates drawn at random."""
     options = _setting(program, at).options
-    drawn = {event: _rates(event, top, n, seed) for event, top in highest.items()}
+    drawn = {event: _rates(event, top, n) for event, top in highest.items()}
     return [
         Run(f"{program}-emit-{at}-{number:03d}", options, {event: of[number] for event, of in drawn.items()})
         for number in range(n)
@@ -105,9 +105,9 @@ def _setting(program, at):
     return known[at]
 
 
-def _rates(event, highest, n, seed):
+def _rates(event, highest, n):
     """As they are given to the emitter; an event's draws don't depend on which others are emitted."""
-    drawn = np.random.default_rng([seed, zlib.crc32(event.encode())]).random((n, 2))
+    drawn = np.random.default_rng([0, zlib.crc32(event.encode())]).random((n, 2))
     return ["0" if silent < _SILENT else f"{highest * _LEAST ** (1 - share):.4g}" for silent, share in drawn]
 
 
