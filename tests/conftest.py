@@ -21,7 +21,7 @@ from tests import databases, needs, small_runs, smoke_profile  # noqa: E402
 
 FAKE = Path(__file__).parent / "fake"
 
-settings.register_profile("fast", derandomize=True, deadline=None, max_examples=50)
+settings.register_profile("fast", derandomize=True, deadline=None, max_examples=25)
 settings.register_profile("quick", derandomize=True, deadline=None, max_examples=10)
 settings.register_profile(
     "fuzz",
