@@ -1,6 +1,5 @@
 """`cmlib compare`."""
 
-import contextlib
 import functools
 import json
 import signal
@@ -82,6 +81,7 @@ def compare(context, old, new, any_change, old_source, new_source, as_json, simu
     from tqdm import tqdm
 
     from cmlib.collect.compare.verdict import compare_programs, compare_simulated, refusal
+    from cmlib.collect.record.execute import signals_handled
 
     judge, defaults = compare_programs, _DEFAULTS
     if simulated is not None:
@@ -95,7 +95,7 @@ def compare(context, old, new, any_change, old_source, new_source, as_json, simu
     total = how["n_runs"] * n_commands
     try:
         with (
-            _ended_by_signals(),
+            signals_handled((signal.SIGTERM, signal.SIGHUP), _interrupt),
             tqdm(total=total, unit="run", disable=None if n_commands else True, leave=False) as bar,
         ):
             comparison = judge(
@@ -123,19 +123,9 @@ def _drop_what_perf_needs(context, how):
         del how[name]
 
 
-@contextlib.contextmanager
-def _ended_by_signals():
-    """SIGTERM and SIGHUP end it as Ctrl-C does: with the program that runs, and what it started."""
-
-    def end(*_):
-        raise KeyboardInterrupt
-
-    before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGHUP)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+def _interrupt(*_):
+    """SIGTERM and SIGHUP end a comparison as Ctrl-C does: with the program that runs, and what it started."""
+    raise KeyboardInterrupt
 
 
 def _print_json(comparison):

@@ -265,6 +265,10 @@ def _regression(events, *, bound=None, alpha=0.01, n_sigma=3.0, drift=None):
     return BoundedRegression(bound, events), {"bound": np.asarray(bound).tolist()}
 
 
+_WITHOUT_COUNTERS = (
+    "`cmlib doctor` tells why and what to do; software events can be sampled: "
+    "--events task-clock,page-faults,context-switches --period 1000000 (ns)."
+)
 HARDWARE_GROUP = ("cycles", "cache-misses", "instructions")
 
 
@@ -295,7 +299,7 @@ def record_stream(
             )
         settings = [f"{key}={value}" for key, value in counted.environment.items()]
         command = ["env", *settings, *counted.command] if settings else counted.command
-        kind = "hardware" if any(map(_takes_counter, encodings)) else "software"
+        kind = "hardware" if any(map(needs_counter, encodings)) else "software"
         with errors_as(SampleError, target):
             make_folder(target)
         out = _next(target, kind if compress is None else f"{kind}-lines")
@@ -303,27 +307,13 @@ def record_stream(
             if compress is None:
                 return out, record_samples(command, encodings, period, out, label=program.command)
             return out, record_lines(command, encodings, period, out, label=program.command, **compress)
-        except SampleError as error:
-            raise SampleError(_explained(error, encodings)) from error
+        except SampleError:
+            if kind == "hardware":
+                machine.census().checked(_WITHOUT_COUNTERS)
+            raise
 
 
 def _next(target, stem):
     taken = {file.name for file in target.glob(f"{stem}-*.json")}
     number = next(n for n in range(len(taken) + 1) if f"{stem}-{n:02d}.json" not in taken)
     return target / f"{stem}-{number:02d}"
-
-
-def _takes_counter(event):
-    """Tracepoints, such as sched:sched_switch, take none either."""
-    return ":" not in event and needs_counter(event)
-
-
-def _explained(error, encodings):
-    """The error, or, where the reason is that the machine has no counters, that."""
-    if any(map(_takes_counter, encodings)) and not (census := machine.census()).offered:
-        return (
-            f"no hardware event can be sampled here: {census.complaint}. `cmlib doctor` tells why and what to do; "
-            "software events can be sampled: --events task-clock,page-faults,context-switches "
-            "--period 1000000 (ns)."
-        )
-    return str(error)

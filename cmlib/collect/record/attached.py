@@ -14,8 +14,8 @@ from tqdm import tqdm
 from cmlib import places
 from cmlib.collect import machine
 from cmlib.collect.machine.host import is_privileged, paranoid_level
-from cmlib.collect.record.execute import attached_command, check_perf, run_perf
-from cmlib.collect.record.protocol import Request, countable, encodings
+from cmlib.collect.record.execute import Outcome, check_perf, run_perf, signals_handled, stat_command
+from cmlib.collect.record.protocol import Request, countable, encodings, plan_options
 from cmlib.collect.record.session import check_room, intended, judge
 from cmlib.collect.schedule import plan_mlpx, with_second_reading
 from cmlib.io import events, perf
@@ -102,22 +102,13 @@ _STOPPING_S = 10.0
 _STOPS = (signal.SIGINT, signal.SIGTERM)
 
 
-@dataclass(frozen=True)
-class Attended:
-    """How a recording of something that runs already went."""
-
-    raw: bytes
-    ended: str
-    perf_code: int
-    perf_stderr: str
-
-
 def attend(command, output, pids, seconds, *, lock=None, title=""):
     """Run perf until there is a reason to end it, and let it write all that it has counted until then."""
+    stopped = []  # by Ctrl-C or SIGTERM
     counted = [psutil.Process(pid) for pid in pids if psutil.pid_exists(pid)]
     with (
         output.with_name("perf.stderr").open("w+", encoding="utf-8", errors="replace") as stderr,
-        _stop_requests() as stopped,
+        signals_handled(_STOPS, lambda *received: stopped.append(received)),
     ):
         with run_perf(command, stderr, lock) as perf:
             ended = _wait(perf, output, stopped, counted, seconds, title)
@@ -125,10 +116,9 @@ def attend(command, output, pids, seconds, *, lock=None, title=""):
                 perf.send_signal(signal.SIGINT)  # it writes its last interval
             with contextlib.suppress(subprocess.TimeoutExpired):
                 perf.wait(_STOPPING_S)
-        code = perf.returncode
         stderr.seek(0)
         raw = output.read_bytes() if output.exists() else b""
-        return Attended(raw, ended, code, stderr.read().strip())
+        return Outcome(raw, None, perf.returncode, "", stderr.read().strip(), ended)
 
 
 def _wait(perf, output, stopped, counted, seconds, title):
@@ -148,20 +138,6 @@ def _wait(perf, output, stopped, counted, seconds, title):
                 return "perf"
             time.sleep(min(_PAUSE_S, remaining))
     return "time"
-
-
-@contextlib.contextmanager
-def _stop_requests():
-    """A list that gets longer when Ctrl-C is pressed or SIGTERM comes, which then do nothing else."""
-    stopped = []
-    before = {
-        number: signal.signal(number, lambda *signalled: stopped.append(signalled)) for number in _STOPS
-    }
-    try:
-        yield stopped
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 _LINES_SHOWN = 8
@@ -231,13 +207,10 @@ def _planned(name, running, request, existing):
     table = machine.known_events(about)
     request, counters = countable(request, existing)
     codes = encodings(request.events or "core", table, request.modifier)
-    counters_of = table["counters"].to_dict()
-    how = {"pinned": request.pinned, "interval_ms": request.interval_ms, "modifier": request.modifier}
-    n_counters = counters["good"]
-    (plan,) = plan_mlpx(list(codes), n_counters, counters_of=counters_of, per_run=len(codes), **how)
+    available, how = plan_options(request, counters, table)
+    (plan,) = plan_mlpx(list(codes), per_run=len(codes), **available, **how)
     mode = "mlpx" if len(plan.groups) > 1 else "ocoe"
-    plan = replace(plan, mode=mode, set=request.set_name or "")
-    plan = with_second_reading(plan, n_counters, counters_of=counters_of)
+    plan = with_second_reading(replace(plan, mode=mode, set=request.set_name or ""), **available)
     origin = {"program": name, "command": running.command, "counters": dict(counters), "machine": about}
     plan, meta = intended(plan, 0, codes, origin)
     meta |= {"attached": running.about}
@@ -253,7 +226,7 @@ def _record(target, plan, meta, running, seconds, lock, about, notify):
     with working_folder(target / "attached") as folder:
         check_room(folder)
         output = folder / "perf.csv"
-        command = attached_command(plan, meta["encodings"], str(output), running.options)
+        command = stat_command(plan, meta["encodings"], str(output), options=running.options)
         for _ in range(_ATTEMPTS):
             done = attend(command, output, running.pids, seconds, lock=lock, title=meta["program"])
             check_room(folder)

@@ -5,6 +5,7 @@ import os
 import resource
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -48,6 +49,7 @@ class Outcome:
     perf_code: int
     program_stderr: str
     perf_stderr: str
+    ended: str = "time"  # why, of what ran already: or "stopped", "process", "perf"
 
 
 def as_program(command):
@@ -100,8 +102,9 @@ def execute(plan, encodings, counted, folder, *, lock=None, on_demand=False):
     variables, options = _control(folder) if on_demand else ("", [])
     inner = f'{_restore_locale()}; {variables}"$@" 2>{shlex.quote(str(errors))}; echo $? >{shlex.quote(str(status))}'
     shell = ["/bin/sh", "-c", inner, "cmlib", *command]
-    watched = stat_command(plan, encodings, str(output), shell, pids=counted.pids)
-    watched[2:2] = options  # after `perf stat`
+    if counted.pids:
+        options += ["-p", ",".join(map(str, counted.pids))]
+    watched = stat_command(plan, encodings, str(output), options=options, command=shell)
     with (folder / "perf.stderr").open("w+", encoding="utf-8", errors="replace") as perf_errors:
         with run_perf(watched, perf_errors, lock, counted.environment) as perf:
             perf_code = perf.wait()
@@ -166,6 +169,17 @@ def run_supervised(command, *, lock=None, environment=(), inherited=os.environ, 
             process.stdout.close()
 
 
+@contextlib.contextmanager
+def signals_handled(numbers, handler):
+    """Call a function for these signals, and for the length of a ``with`` do nothing else."""
+    before = {number: signal.signal(number, handler) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, former in before.items():
+            signal.signal(number, former)
+
+
 def run_timed(argv, *, environment=(), inherited=os.environ, timeout=None, stdout=subprocess.DEVNULL):
     """Run a command to its end and end what it left running; return its elapsed and processor time [s]."""
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as errors:
@@ -202,20 +216,8 @@ def run_perf(command, errors, lock=None, environment=()):
     return run_supervised(command, lock=lock, **how)
 
 
-def stat_command(plan, encodings, output, command, *, pids=()):
-    """Build the command that runs a program under `perf stat`."""
-    if not command:
-        raise ValueError("no command to count: give the program and its arguments.")
-    counted = ["-p", ",".join(map(str, pids))] if pids else []
-    return [*_counting(plan, encodings, output), *counted, "--", *command]
-
-
-def attached_command(plan, encodings, output, options):
-    """Build the command that counts what runs already, until it is stopped."""
-    return [*_counting(plan, encodings, output), *options]
-
-
-def _counting(plan, encodings, output):
+def stat_command(plan, encodings, output, *, options=(), command=()):
+    """Build the command that runs a program under `perf stat`, or counts what the options name until it is stopped."""
     pinned = [_encoded(event, plan.modifier, encodings, pinned=True) for event in plan.pinned]
     groups = [
         "{" + ",".join(_encoded(event, plan.modifier, encodings) for event in group) + "}"
@@ -224,7 +226,8 @@ def _counting(plan, encodings, output):
     if not pinned and not groups:
         raise ValueError(f"plan {plan.set!r}, part {plan.part}: no event to count.")
     selected = [argument for event in [*pinned, *groups] for argument in ("-e", event)]
-    return ["perf", "stat", "-I", str(plan.interval_ms), "-x", ",", "-o", output, *selected]
+    counting = ["perf", "stat", "-I", str(plan.interval_ms), "-x", ",", "-o", output, *selected, *options]
+    return [*counting, "--", *command] if command else counting
 
 
 def _encoded(event, modifier, encodings, *, pinned=False):

@@ -58,22 +58,18 @@ def record_program(name, command, request, *, folder=None, wait=False, note=""):
         save = functools.partial(
             record, name, program, counters=counters, folder=recordings, lock=lock, note=note
         )
-        counters_of = table["counters"].to_dict()
-        how = {"pinned": request.pinned, "interval_ms": request.interval_ms, "modifier": request.modifier}
-        options = {"n_counters": counters["good"], "counters_of": counters_of, **how}
+        available, how = plan_options(request, counters, table)
         made = {}
         for wanted in _sets(request):
             codes = encodings(wanted.events, table, request.modifier)
             counting = _remembered(existing_runs(target), wanted.name)
             if wanted.events == "all" and counting is None:
-                probe = plan_probe(machine.supported(codes), **options)
+                probe = plan_probe(machine.supported(codes), **available, **how)
                 made["probe"] = save(probe, encodings=codes)
                 counting = counted_in_probe(target)
-            plans = wanted.plan(counting or list(codes), **options)
+            plans = wanted.plan(counting or list(codes), **available, **how)
             if _has_second_readings(existing_runs(target), wanted.name):
-                plans = [
-                    with_second_reading(plan, counters["good"], counters_of=counters_of) for plan in plans
-                ]
+                plans = [with_second_reading(plan, **available) for plan in plans]
             made[wanted.name] = save(plans, encodings=codes, passes=wanted.passes, counting=counting)
         return made
 
@@ -137,6 +133,13 @@ def counted_in_probe(folder):
             f"no event ever counted in the probe of {folder.name}: is it a program that computes anything?"
         )
     return counting
+
+
+def plan_options(request, counters, table):
+    """What plans are told of a machine's counters, and of what is asked for."""
+    available = {"n_counters": counters["good"], "counters_of": table["counters"].to_dict()}
+    how = {"pinned": request.pinned, "interval_ms": request.interval_ms, "modifier": request.modifier}
+    return available, how
 
 
 def encodings(chosen, table, modifier):
