@@ -15,7 +15,7 @@ from pathlib import Path
 
 import click
 
-from cmlib.collect.compare.verdict import compare_programs
+from cmlib.collect.compare.comparison import compare_programs
 from cmlib.collect.machine import load_1min
 
 SOURCE = """

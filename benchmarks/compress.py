@@ -15,8 +15,8 @@ import numpy as np
 from interleave import ratio
 
 from cmlib.collect import machine
-from cmlib.collect.samples import record_lines
-from cmlib.collect.workloads.programs import cases
+from cmlib.collect.sampling import record_lines
+from cmlib.collect.workloads.catalog import cases
 from cmlib.compress import BoundedRegression, OnlineRegression
 from cmlib.io.samples import read_lines
 

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from cmlib.cli import main
 from cmlib.collect import record
-from cmlib.collect import samples as sample_streams
+from cmlib.collect import sampling as sample_streams
 from cmlib.errors import CmlibError
 from cmlib.io import archive, samples, store
 from cmlib.io.archive import ArchiveError, files

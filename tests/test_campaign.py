@@ -144,7 +144,7 @@ def test_programs_are_recorded_both_ways_by_degree_and_without_groups(small_zen5
     monkeypatch.setattr(record.protocol, "_PASSES", 1)
     monkeypatch.setattr(record.protocol, "_SWEEP_PASSES", 1)
     quick = record.Program("quick", record.execute.as_program(["sleep", "0.11"]).prepare)
-    monkeypatch.setattr(campaign.programs, "to_record", lambda name: quick)
+    monkeypatch.setattr(campaign.catalog, "to_record", lambda name: quick)
     setting = Setting(tmp_path, COUNTERS)
     for part in campaign.parts(["programs", "degrees", "ungrouped"]):
         (job,) = of_one_program(part, "app").jobs(setting)
@@ -172,7 +172,7 @@ def test_programs_are_recorded_both_ways_by_degree_and_without_groups(small_zen5
 
 
 def test_degrees_need_a_sweep_first(small_zen5, tmp_path, monkeypatch):
-    monkeypatch.setattr(campaign.programs, "to_record", lambda name: None)
+    monkeypatch.setattr(campaign.catalog, "to_record", lambda name: None)
     (job,) = of_one_program(campaign.parts(["degrees"])[0], "app").jobs(Setting(tmp_path, COUNTERS))
     with pytest.raises(CmlibError, match="app has no complete sweep yet"):
         list(job.make())

@@ -18,8 +18,8 @@ from click.testing import CliRunner
 from cmlib.anomaly.autoencoder import Autoencoder
 from cmlib.anomaly.detector import AutoPerf
 from cmlib.cli import main
-from cmlib.collect.compare import verdict, versions
-from cmlib.collect.compare.regions import include_dir
+from cmlib.collect.compare import comparison, versions
+from cmlib.collect.compare.instrument import include_dir
 from cmlib.collect.compare.versions import find_version, plan_parts
 from cmlib.collect.machine.event_names import countable
 from cmlib.collect.machine.host import core_pmus
@@ -92,7 +92,7 @@ def small(monkeypatch):
     """A detector that learns fast; what it is worth is tried elsewhere."""
     settings = Autoencoder(n_starts=1, epochs=50)
     monkeypatch.setattr(
-        verdict, "AutoPerf", lambda **how: AutoPerf(autoencoder=settings, max_clusters=1, folds=3, **how)
+        comparison, "AutoPerf", lambda **how: AutoPerf(autoencoder=settings, max_clusters=1, folds=3, **how)
     )
 
 
@@ -255,7 +255,7 @@ def test_interrupted_it_says_so_and_ends_with_2(monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(verdict, "open_pair", interrupted)
+    monkeypatch.setattr(comparison, "open_pair", interrupted)
     assert told("true", "true", code=2)["refused"] == ["interrupted"]
 
 

@@ -16,7 +16,7 @@ import os, sys
 from pathlib import Path
 from cmlib import places
 from cmlib.collect import record
-from cmlib.collect import samples as sample_streams
+from cmlib.collect import sampling as sample_streams
 from cmlib.io import samples, store
 from cmlib.errors import CmlibError
 from tests.small_runs import add_run

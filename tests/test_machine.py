@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cmlib.collect import machine
-from cmlib.collect.machine import counters
+from cmlib.collect.machine import counter_census as counters
 from cmlib.collect.machine.host import (
     core_pmus,
     counting_processes,

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from cmlib.cli import main
 from cmlib.collect.workloads import kernels
 from cmlib.collect.workloads.micro import case_runs, cases
-from cmlib.collect.workloads.micro.case_runs import Application, applications, programs
+from cmlib.collect.workloads.micro.case_runs import Application, applications, catalog
 from cmlib.collect.workloads.micro.selection import (
     FOLDER,
     counting_events,
@@ -192,7 +192,7 @@ def test_parallel_programs_are_recorded_by_name_and_last_as_long_as_before(tmp_p
     monkeypatch.setattr(kernels, "SOURCES", tmp_path / "sources")
     shutil.copytree(Path(kernels.__file__).parent / "src", tmp_path / "sources")
     (tmp_path / "sources/spinlock_pool.cpp").write_text("#include <boost/that/is/not/there.hpp>\n")
-    monkeypatch.setattr(programs, "lacking", lambda: {"SPEC CPU2006": {"povray": ("povray",)}})
+    monkeypatch.setattr(catalog, "lacking", lambda: {"SPEC CPU2006": {"povray": ("povray",)}})
     (one,), left_out = applications(tmp_path / "built", tmp_path, seconds=0.1)
     assert left_out[0] == "cpu-povray: lacks povray" and len(left_out) == 2
     assert re.match(r"parallel-spinlock_pool: (.|\n)*not/there.hpp", left_out[1])

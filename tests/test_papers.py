@@ -2,7 +2,7 @@
 
 import pytest
 
-from cmlib.collect.workloads.programs import recipes
+from cmlib.collect.workloads.catalog import recipes
 from cmlib.report import paper
 
 

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from cmlib.cli import main
-from cmlib.collect.workloads.programs import label, lacking, prepared, recipe, recipes, to_record
+from cmlib.collect.workloads.catalog import label, lacking, prepared, recipe, recipes, to_record
 from cmlib.collect.workloads.recipe import (
     Counted,
     cached_input,

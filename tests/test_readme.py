@@ -15,7 +15,7 @@ from cmlib.anomaly.autoencoder import Autoencoder
 from cmlib.anomaly.detector import AutoPerf
 from cmlib.cli import main
 from cmlib.collect import machine, record
-from cmlib.collect.compare import verdict
+from cmlib.collect.compare import comparison
 from tests.perf_output import GOLDEN
 
 ROOT = Path(__file__).parents[1]
@@ -114,7 +114,7 @@ def test_a_diagnosis_says_what_it_lacks():
 def test_two_versions_are_compared(monkeypatch):
     quick = Autoencoder(n_starts=1, epochs=50)
     monkeypatch.setattr(
-        verdict, "AutoPerf", lambda **how: AutoPerf(autoencoder=quick, max_clusters=1, folds=3, **how)
+        comparison, "AutoPerf", lambda **how: AutoPerf(autoencoder=quick, max_clusters=1, folds=3, **how)
     )
     done = typed(COMPARE)
     assert done.exit_code == 0, done.output

@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 from cmlib.cli import main
 from cmlib.collect.machine import Census, CountersBusy, counters_lock
 from cmlib.collect.record import RecordError
-from cmlib.collect.samples import compress_samples, read_samples, record_lines, record_samples, record_stream
-from cmlib.collect.workloads.programs import cases
+from cmlib.collect.sampling import compress_samples, read_samples, record_lines, record_samples, record_stream
+from cmlib.collect.workloads.catalog import cases
 from cmlib.compress import compress, reconstruct
 from cmlib.errors import CmlibError, NothingRecordedError
 from cmlib.io.samples import SampleError, SampleParser, find_lines, find_streams, read_lines
@@ -253,7 +253,7 @@ while time.monotonic() < end:
 sys.exit(3)
 """
     command = [sys.executable, "-S", "-c", waiting, str(tmp_path / "lines.csv.*.partial/lines.csv")]
-    monkeypatch.setattr("cmlib.collect.samples._BUFFER_PAGES", 4)
+    monkeypatch.setattr("cmlib.collect.sampling._BUFFER_PAGES", 4)
     record_lines(command, EVENTS, EVERY, tmp_path / "lines")
     assert len(read_lines(tmp_path / "lines")[0]) > 10
 
@@ -326,8 +326,8 @@ def test_when_it_is_interrupted_the_program_ends_and_nothing_is_left(tmp_path, m
     def interrupt(writer, rows):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("cmlib.collect.samples._LineWriter._write", interrupt)
-    monkeypatch.setattr("cmlib.collect.samples._BUFFER_PAGES", 4)
+    monkeypatch.setattr("cmlib.collect.sampling._LineWriter._write", interrupt)
+    monkeypatch.setattr("cmlib.collect.sampling._BUFFER_PAGES", 4)
 
     endless = "import os, sys; open(sys.argv[1], 'w').write(str(os.getpid()))\nwhile True: sum(range(1000))"
     command = [sys.executable, "-S", "-c", endless, str(tmp_path / "pid")]
@@ -384,7 +384,7 @@ def test_without_counters_sampling_is_refused_with_what_can_be_done(own_data, mo
         raise SampleError("perf could not sample {cycles:u,cache-misses:u}:S")
 
     nothing = Census(0, 0, complaint="the machine has no counters")
-    monkeypatch.setattr("cmlib.collect.samples.record_samples", refuse)
+    monkeypatch.setattr("cmlib.collect.sampling.record_samples", refuse)
     monkeypatch.setattr("cmlib.collect.machine.census", lambda: nothing)
     with pytest.raises(CmlibError, match=r"no hardware event .* the machine has no counters.*--events"):
         record_stream("busy", BUSY)

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cmlib.collect.samples import record_lines
+from cmlib.collect.sampling import record_lines
 from cmlib.io.samples import SampleError, SampleParser, SampleReader
 from tests import made_up_stream as made_up
 from tests.made_up_stream import GROUP, ID, IDENTIFIER, IP, LOST, READ, TID, TIME, TIMES, USUAL, WITH_ID
@@ -292,7 +292,7 @@ def test_ctrl_c_while_nothing_comes_ends_the_program_too(tmp_path):
         "import os, sys, time; open(sys.argv[1], 'w').write(str(os.getpid()))\nwhile True: time.sleep(1)"
     )
     script = (
-        "import sys; from cmlib.collect.samples import record_lines\n"
+        "import sys; from cmlib.collect.sampling import record_lines\n"
         f"record_lines([sys.executable, '-S', '-c', {endless!r}, sys.argv[1]], {EVENTS}, 10**6, sys.argv[2])"
     )
     command = [sys.executable, "-c", script, str(tmp_path / "pid"), str(tmp_path / "out/run")]

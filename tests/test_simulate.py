@@ -13,8 +13,8 @@ from cmlib import experiments as study
 from cmlib.cli import main
 from cmlib.collect.record import RecordError
 from cmlib.collect.simulate import read_functions, record_simulated
-from cmlib.collect.simulate import recording as cost
-from cmlib.collect.simulate.recording import estimate_cost
+from cmlib.collect.simulate import recorder as cost
+from cmlib.collect.simulate.recorder import estimate_cost
 from cmlib.collect.simulate.valgrind import blocks_so_far
 from cmlib.errors import UnfitRecordingError
 from cmlib.experiments.commands import describe_simulation

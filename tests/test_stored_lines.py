@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 
 from cmlib import experiments as study
-from cmlib.collect import samples as sample_streams
+from cmlib.collect import sampling as sample_streams
 from cmlib.compress import compress, intervals, reconstruct
 from cmlib.errors import NothingRecordedError
 from cmlib.experiments.data import load_recordings

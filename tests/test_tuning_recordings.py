@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cmlib.cli import main
-from cmlib.collect.workloads.programs import label, read_label
+from cmlib.collect.workloads.catalog import label, read_label
 from cmlib.collect.workloads.spark import TABLE_IV
 from cmlib.collect.workloads.tuning import (
     Run,

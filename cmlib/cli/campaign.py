@@ -10,12 +10,12 @@ from cmlib import places
 from cmlib.collect import campaign, machine
 from cmlib.collect.compare.counters import usual_events
 from cmlib.collect.machine.event_names import countable
-from cmlib.collect.samples import HARDWARE_GROUP, record_stream
+from cmlib.collect.sampling import HARDWARE_GROUP, record_stream
 from cmlib.collect.workloads import kernels, micro, tuning
+from cmlib.collect.workloads.catalog import cases
 from cmlib.collect.workloads.kernels import executions
 from cmlib.collect.workloads.micro import case_runs, selection, simulated
 from cmlib.collect.workloads.micro.case_runs import applications
-from cmlib.collect.workloads.programs import cases
 from cmlib.errors import CmlibError
 from cmlib.experiments.tuned_runs import load_tuned, rates_to_emit
 from cmlib.io.samples.files import samples_dir

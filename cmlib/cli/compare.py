@@ -80,7 +80,7 @@ def compare(context, old, new, any_change, old_source, new_source, as_json, simu
         raise click.UsageError("--old-source and --new-source belong together.")
     from tqdm import tqdm
 
-    from cmlib.collect.compare.verdict import compare_programs, compare_simulated, refusal
+    from cmlib.collect.compare.comparison import compare_programs, compare_simulated, refusal
     from cmlib.collect.record.execute import signals_handled
 
     judge, defaults = compare_programs, _DEFAULTS

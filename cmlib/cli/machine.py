@@ -13,7 +13,7 @@ _COLOURS = {"ok": "green", "note": "blue", "warning": "yellow", "error": "red"}
 def doctor(as_json):
     """Examine this machine: is there a PMU, who may count, which counters tell the truth."""
     from cmlib.collect import machine
-    from cmlib.collect.workloads.programs import lacking
+    from cmlib.collect.workloads.catalog import lacking
 
     examination = machine.examine(lacking=lacking())
     if as_json:
@@ -33,7 +33,7 @@ def doctor(as_json):
 @click.option("--option", "given", multiple=True, metavar="KEY=VALUE", help="Program-specific option.")
 def programs(tried, scale, given):
     """List the programs that `cmlib record --program` takes, and what they lack here; or try some."""
-    from cmlib.collect.workloads.programs import prepared
+    from cmlib.collect.workloads.catalog import prepared
     from cmlib.collect.workloads.recipe import run_once
 
     if any("=" not in text for text in given):
@@ -50,7 +50,7 @@ def programs(tried, scale, given):
 
 
 def _list():
-    from cmlib.collect.workloads.programs import lacking, recipes
+    from cmlib.collect.workloads.catalog import lacking, recipes
 
     lacks = {name: words for suite in lacking().values() for name, words in suite.items()}
     for recipe in recipes().values():

@@ -60,7 +60,7 @@ def _compressing(command):
 @_compressing
 def compress(source, out, events, **method):
     """Turn SOURCE, a stored stream of samples or a perf.data, into piecewise-linear segments: OUT.csv and OUT.json."""
-    from cmlib.collect.samples import compress_samples
+    from cmlib.collect.sampling import compress_samples
 
     metadata = compress_samples(source, out, events.split(",") if events else None, **method)
     click.echo(f"{metadata['n_samples']} samples, {metadata['n_lines']} lines: {out}.csv")
@@ -247,7 +247,7 @@ def _numbers(pids):
 
 def _sample(name, recorded, *, events, modifier, wait, period, compress, **given):
     """Record one stream of samples, or of lines, and tell where it is."""
-    from cmlib.collect.samples import HARDWARE_GROUP, record_stream
+    from cmlib.collect.sampling import HARDWARE_GROUP, record_stream
 
     group = [event.strip() for event in events.split(",")] if events else HARDWARE_GROUP
     method = {key: given[key] for key in ("alpha", "n_sigma", "drift", "bound")} if compress else None
@@ -281,8 +281,8 @@ def _what(name, command, *, program, scale, options, **_):
         raise click.UsageError("give either a command or --program, not both.")
     if any("=" not in option for option in options):
         raise click.UsageError("--option takes KEY=VALUE.")
-    from cmlib.collect.workloads import programs
+    from cmlib.collect.workloads import catalog
 
     chosen = dict(option.split("=", 1) for option in options)
     scale = 1.0 if scale is None else scale
-    return name or program, programs.to_record(program, scale=scale, options=chosen)
+    return name or program, catalog.to_record(program, scale=scale, options=chosen)

@@ -14,8 +14,8 @@ from cmlib.collect import machine
 from cmlib.collect.compare.counters import usual_events
 from cmlib.collect.machine.host import counting_processes
 from cmlib.collect.record import Request, existing_runs, record_program
-from cmlib.collect.samples import record_stream
-from cmlib.collect.workloads import kernels, micro, programs
+from cmlib.collect.sampling import record_stream
+from cmlib.collect.workloads import catalog, kernels, micro
 from cmlib.collect.workloads.kernels import executions
 from cmlib.collect.workloads.micro import selection
 from cmlib.collect.workloads.micro.case_runs import Settings, applications, plan_cases, record_cases
@@ -257,14 +257,14 @@ def _programs(names, requests, sets, setting):
 
 
 def _record_program(name, requests, setting):
-    program = programs.to_record(name)
+    program = catalog.to_record(name)
     for request in requests(name, setting):
         record_program(name, program, request, folder=setting.recordings)
     yield name
 
 
 def _of_suites(*suites):
-    return [name for name, recipe in programs.recipes().items() if recipe.suite in suites]
+    return [name for name, recipe in catalog.recipes().items() if recipe.suite in suites]
 
 
 def _usual(name, setting):
@@ -309,7 +309,7 @@ def _ungrouped(name, setting):
 
 def _streams(setting):
     folder = setting.data / "samples"
-    for case in programs.cases():
+    for case in catalog.cases():
         there = (folder / case.name / "hardware-00.json").exists()
         yield Job(case.name, 1, there, _STREAM_S, partial(_record_stream, case, folder, there))
 

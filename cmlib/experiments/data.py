@@ -5,7 +5,7 @@ import functools
 from cmlib import clean
 from cmlib.clean.series import FEWEST_SAMPLES
 from cmlib.collect.schedule import PINNED
-from cmlib.collect.workloads.programs import recipes
+from cmlib.collect.workloads.catalog import recipes
 from cmlib.errors import NothingRecordedError, UnfitRecordingError
 from cmlib.experiments.cache import cached
 from cmlib.experiments.event_tables import known_sums

@@ -1,6 +1,6 @@
 """The sample streams of programs that cmlib sampled, case by case: a case is a program with its input."""
 
-from cmlib.collect.samples import read_samples
+from cmlib.collect.sampling import read_samples
 from cmlib.experiments.requested import resolve_names, split_names
 from cmlib.io.samples import find_streams
 

@@ -1,6 +1,6 @@
 """Programs by the suite that they belong to."""
 
-from cmlib.collect.workloads.programs import recipes
+from cmlib.collect.workloads.catalog import recipes
 
 
 def suites(programs):

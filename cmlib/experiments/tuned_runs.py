@@ -7,7 +7,7 @@ import pandas as pd
 
 from cmlib import places, tuning
 from cmlib.clean import whole_intervals
-from cmlib.collect.workloads.programs import read_label
+from cmlib.collect.workloads.catalog import read_label
 from cmlib.collect.workloads.tuning import FOLDER, HIGHEST, emitted_of, settings_of
 from cmlib.errors import CmlibError, NothingRecordedError
 from cmlib.experiments.requested import resolve_names

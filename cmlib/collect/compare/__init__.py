@@ -6,11 +6,11 @@ Names are loaded when they are asked for: a program that only counts its regions
 from cmlib.lazy import loader
 
 _HOMES = {
-    "compare_programs": "verdict",
-    "compare_simulated": "verdict",
-    "include_dir": "regions",
+    "compare_programs": "comparison",
+    "compare_simulated": "comparison",
+    "include_dir": "instrument",
     "read_times": "versions",
-    "region": "regions",
+    "region": "instrument",
 }
 __all__ = list(_HOMES)
 __getattr__ = loader(__name__, _HOMES)

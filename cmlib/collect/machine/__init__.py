@@ -1,6 +1,6 @@
 """The machine that counts: what it is, how many of its counters tell the truth, who may use them."""
 
-from cmlib.collect.machine.counters import (
+from cmlib.collect.machine.counter_census import (
     Census,
     census,
     judge_census,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import yaml
 
-from cmlib.collect.machine.counters import Census, census
+from cmlib.collect.machine.counter_census import Census, census
 from cmlib.collect.machine.host import (
     core_pmus,
     counting_processes,

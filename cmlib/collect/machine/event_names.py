@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from cmlib.collect.machine.counters import supported
+from cmlib.collect.machine.counter_census import supported
 from cmlib.collect.machine.host import perf_list, raw_config, tracepoint_id
 from cmlib.errors import CmlibError
 from cmlib.io import events

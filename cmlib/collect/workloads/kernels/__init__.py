@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from cmlib.collect import machine
-from cmlib.collect.compare.regions import include_dir
+from cmlib.collect.compare.instrument import include_dir
 from cmlib.collect.workloads.recipe import find_compiler, run_tool
 
 SOURCES = Path(__file__).parent / "src"

@@ -12,7 +12,7 @@ from pathlib import Path
 from cmlib.collect import machine
 from cmlib.collect.record import Counted, Program, existing_runs, record
 from cmlib.collect.schedule import plan_mlpx
-from cmlib.collect.workloads import kernels, programs
+from cmlib.collect.workloads import catalog, kernels
 from cmlib.collect.workloads.micro import cases
 from cmlib.collect.workloads.micro.selection import (
     ALL,
@@ -121,11 +121,11 @@ class Application:
 def applications(programs_folder, folder, *, seconds):
     """All programs of others that can run here."""
     ready, left_out = [], []
-    for name, lacks in programs.lacking()[_SUITE].items():
+    for name, lacks in catalog.lacking()[_SUITE].items():
         if lacks:
             left_out.append(f"cpu-{name}: lacks {', '.join(lacks)}")
         else:
-            ready.append(Application(f"cpu-{name}", CPU, programs.to_record(name)))
+            ready.append(Application(f"cpu-{name}", CPU, catalog.to_record(name)))
     for kernel in kernels.kernels():
         try:
             built = kernels.build(programs_folder, [kernel.name])

@@ -14,7 +14,7 @@ import pandas as pd
 from cmlib.collect import machine
 from cmlib.collect.record import Program, record
 from cmlib.collect.schedule import Plan, plan_mlpx
-from cmlib.collect.workloads.programs import label, recipe
+from cmlib.collect.workloads.catalog import label, recipe
 from cmlib.collect.workloads.recipe import check_installed, compiled, scratch
 from cmlib.collect.workloads.server import Server
 from cmlib.collect.workloads.spark import TABLE_IV, standalone

@@ -26,7 +26,7 @@ from cmlib.errors import CmlibError
 @functools.cache
 def recipes():
     """Every recipe: HiBench's eight, CloudSuite's eight, two co-located pairs, and the CPU programs."""
-    suites = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+    suites = yaml.safe_load(Path(__file__).with_name("programs.yaml").read_text(encoding="utf-8"))
     del suites["anchors"]
     return {name: _recipe(name, suite, about) for suite, of in suites.items() for name, about in of.items()}
 

@@ -16,7 +16,7 @@ from cmlib.anomaly.speed import NO_CHANGE, SLOWER, judge_speed
 from cmlib.collect.compare.versions import Version, check_free, open_pair, save_pair
 from cmlib.collect.record.execute import too_long
 from cmlib.collect.simulate import read_functions, read_parts
-from cmlib.collect.simulate.recording import cost_message, estimate_cost
+from cmlib.collect.simulate.recorder import cost_message, estimate_cost
 from cmlib.collect.simulate.valgrind import cache_options, simulate
 from cmlib.errors import CmlibError
 from cmlib.io.archive.runs import PERF, VALGRIND
