@@ -91,7 +91,7 @@ def find(facts):
         Finding(name, **{key: text.format(**values) for key, text in texts[name][case].items()})
         for name, case in _cases(facts).items()
     ]
-    return findings if facts.lacking is None else [*findings, _programs(facts)]
+    return findings if facts.lacking is None else [*findings, _programs(facts.lacking)]
 
 
 def _cases(facts):
@@ -160,26 +160,13 @@ def _count_names(listed):
         return 0
 
 
-def _programs(facts):
-    suites = facts.lacking
+def _programs(suites):
     ready = {suite: [name for name, words in each.items() if not words] for suite, each in suites.items()}
     n_ready, n_all = sum(map(len, ready.values())), sum(map(len, suites.values()))
     what = f"{n_ready} of {n_all} programs can be recorded by name, with `cmlib record --program`"
     numbers = ", ".join(f"{suite} {len(ready[suite])} of {len(each)}" for suite, each in suites.items())
     if n_ready == n_all:
         return Finding("programs", "ok", what, numbers)
-    todo = "; ".join(_install(suite, each) for suite, each in suites.items() if any(each.values()))
-    return Finding("programs", "note", what, numbers, todo)
-
-
-def _install(suite, lacking):
-    """What to install for the programs of one suite, every package once."""
-    words = dict.fromkeys(word for each in lacking.values() for word in each)
-    packages = [word for word in words if not word.endswith(" (Python)")]
-    todo = []
-    if packages:
-        todo.append(f"apt-get install --no-install-recommends {' '.join(packages)}")
-    if len(packages) < len(words):
-        todo.append("pip install 'cmlib[spark]'")
-    lacked_by = [name for name, each in lacking.items() if each]
-    return f"for {suite} ({', '.join(lacked_by)}): {', '.join(todo)}"
+    return Finding(
+        "programs", "note", what, numbers, "install what `cmlib programs` says that the others lack"
+    )
