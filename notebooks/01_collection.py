@@ -215,7 +215,7 @@ if profiles:
 # %%
 def rates_of(run):
     """Total of each studied event, and its rates by instructions and by time."""
-    totals = run.counts.sum()
+    totals = run.counts.sum(min_count=1)  # of what is not supported there is none
     executed = totals.get("instructions", totals.get(INSTRUCTIONS, np.nan))
     found = pd.DataFrame({"total": totals[run.studied]})
     found["per 1000 instructions"] = 1000 * found["total"] / executed

@@ -29,6 +29,7 @@ seed = 0  # of the models and of the shuffled labels [0, 1000000]
 settings = {}  # profile, results_folder
 
 # %%
+import io
 from pathlib import Path
 
 import numpy as np
@@ -44,6 +45,7 @@ from cmlib.errors import NothingRecordedError
 from cmlib.experiments.published import how_to_get
 from cmlib.experiments.requested import resolve_names
 from cmlib.fingerprint.c45 import C45Classifier
+from cmlib.io.archive import plain, read_file
 from cmlib.io.public import cache_dir
 from cmlib.report.notebook import begin
 
@@ -53,7 +55,8 @@ results = notebook.results
 resolve_names(program, [], about="programs of this notebook", todo="It takes program=all.")
 roots = [root / "cache-attack" for root in (places.external_data_dir(), cache_dir()) if root]
 roots = [Path(folder)] if folder else roots
-tables = [pd.read_csv(file) for root in roots for file in sorted(root.glob("*.csv*"))]
+files = [file for root in roots for file in sorted(root.glob("*.csv*"))]
+tables = [pd.read_csv(io.BytesIO(plain(read_file(file), file))) for file in files]
 if not tables:
     raise NothingRecordedError(how_to_get("cache-attack"))
 runs = pd.concat(tables).drop_duplicates("id").reset_index(drop=True)

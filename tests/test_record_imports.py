@@ -9,6 +9,7 @@ import pytest
 import zstandard
 
 from cmlib.collect import record
+from cmlib.experiments.answers import answer
 from cmlib.io import store
 from cmlib.io.archive import programs as archive
 from tests.soft_recordings import ROOT, runs
@@ -243,3 +244,21 @@ def test_an_event_listed_twice_is_read_twice_and_keeps_its_second_reading_under_
     assert run.counts["instructions"].tolist() == [70.0] * 3
     assert run.counts_again["instructions#2"].tolist() == [74.0] * 3
     assert run.running_again["instructions#2"].tolist() == [0.4] * 3
+
+
+def test_zeros_of_events_without_a_turn_are_not_counted_in_the_recording(tmp_path):
+    """Programs that were over before the last events of the list had their turn, as a tool without shares prints it."""
+    names = ["cycles", "instructions", "branches", "branch-misses", "cache-misses"]
+    rows = [[n + 7 if k < 2 + n % 3 or n >= 30 else 0 for k in range(5)] for n in range(40)]
+    file = tmp_path / "many.csv"
+    file.write_text("\n".join(",".join(map(str, row)) for row in [names, *rows]) + "\n")
+    (made,) = record.import_files("many", [file], folder=tmp_path / "in")
+    meta = record.existing_runs(made.parent)[made.stem]
+    assert meta["zeros_uncounted"] and "branches, branch-misses, cache-misses" in meta["note"]
+    url = f"sqlite:///{tmp_path}/store.sqlite"
+    store.rebuild(tmp_path / "in", url)
+    run = store.load(url, f"many/{made.stem}")
+    assert run.counts.isna().sum().tolist() == [0, 0, 10, 20, 30]
+    assert (run.running.to_numpy()[run.counts.isna()] == 0).all() and run.kind == "shares not known"
+    told = answer("many", [run])
+    assert told["counted"] is None and not any("less than" in remark for remark in told["remarks"])

@@ -112,6 +112,7 @@ def _from_recordings(name, machine, interval_ms):
         runs.append(perf.read_run(read_content(file, meta["sha256"]).decode(errors="replace"), meta))
     first = metas[0]
     about = {"modifier": first.get("modifier") or "", "whole_runs": are_totals(first)}
+    about["notes"] = [meta.get("note", "") for meta in metas if meta.get("imported")]
     about["core"] = events.core_pmu([*first.get("names", {}), *runs[0][0]])
     return [(name, {"runs": runs, "machine": machine or first["machine"], **about})]
 

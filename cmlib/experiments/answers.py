@@ -30,6 +30,7 @@ def answer(name, own):
     names = {event for counts, _ in runs for event in counts}
     processor = events.processor_of(first.machine) or events.processor_by_names(names)
     how = {"modifier": first.meta.get("modifier") or "", "whole_runs": first.holds_totals}
+    how["notes"] = [run.meta.get("note", "") for run in own if run.meta.get("imported")]
     how["core"] = events.core_pmu([*first.meta.get("names", {}), *names])
     return topdown.summarize(name, runs, processor=processor, **how)
 
@@ -49,8 +50,10 @@ def say_answer(answered):
     )
     unused = f"; {', '.join(account['doubtful'])} count too little to be used" if account["doubtful"] else ""
     lacking = f"what would decide it: `{account['decide']}`" if account["decide"] else ""
-    if account["how"] == "open" and answered["processor"] in (None, "intel") and not answered["core"]:
+    if account["how"] == "open" and answered["processor"] in (None, "intel"):
         lacking = "which processor it is: `cmlib import … --machine FILE`, with what `cmlib doctor --json` says there"
+        if answered["core"]:
+            lacking = f"what events cost on {answered['core']}, which is in no table (`data/topdown/costs`)"
     return {
         "limits": account["text"].rstrip("."),
         "sure": _HOW[account["how"]].format(widest, known=known) + doubt + unused,

@@ -15,10 +15,10 @@ from cmlib.io.archive.programs import RecordError
 from cmlib.io.archive.runs import MOST_EVENTS, RUNS, UNKNOWN
 
 _GZIP = b"\x1f\x8b"
-_OF_ONE_KIND = (
-    "These are the counts of one kind of core, {}; those of the others are programs of their own. Of a program that "
-    "ran on several kinds perf scales each to its whole time: ratios hold, totals and rates a second do not."
+WITHOUT_TURN = (
+    "Zeros that run from one event to the end of the list had no turn, and are taken for not counted:"
 )
+_OF_ONE_KIND = "The file counts several kinds of core, each a program of its own; this one is {}."
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,7 @@ def _source(file, raw, compressed, machine, known, frame=None, remarks=None):
         if frame is None:
             frame = perf.parse_stat(text, interval_ms=known["interval_ms"], columns=known["columns"])
             remarks = perf.about(text, columns=known["columns"]).remarks
-        counts, running = perf.series(frame)
+        printed, running = perf.series(frame)
     except ValueError as error:
         raise RecordError(f"{file} is not interval output of one run of perf stat: {error}") from error
     if frame.empty:
@@ -168,12 +168,16 @@ def _source(file, raw, compressed, machine, known, frame=None, remarks=None):
             f"{file} holds no counts: record it with `perf stat -I 100 -x, -o FILE -- COMMAND`, or without -I."
         )
     check_plausible(file, frame, shortest_s=0.0 if whole_runs else _SHORTEST_S)
+    counts, running = perf.without_uncounted_zeros(printed, running)
+    hidden = [event for event in counts if (counts[event].isna() & printed[event].notna()).any()]
     counts.index = running.index = counts.index - known.get("start_s", 0.0)
     _check_event_names(file, counts)
     names = events.translate(counts, machine)
     facts = _facts(frame, counts.rename(columns=names), running.rename(columns=names), names, text)
     facts |= {key: value for key, value in known.items() if value is not None}
     facts |= {"running_shares": not frame["running"].isna().any(), "names": names}
+    facts |= {"zeros_uncounted": True} if hidden else {}
+    remarks = [*remarks, *([f"{WITHOUT_TURN} {', '.join(hidden)}."] if hidden else [])]
     renamed = [f"{there} is taken for {here}." for there, here in names.items() if there.lower() != here]
     return Source(file, raw, compressed, facts, _printable(" ".join([*remarks, *renamed])))
 

@@ -59,7 +59,7 @@ def gather_cards(kept):
         for finding in manifest["findings"]:
             if finding["program"] in cards:
                 cards[finding["program"]].findings.append((manifest["notebook"], finding["text"]))
-    wanting = [entry["message"] for entry in kept.left_out if entry.get("for_overview")]
+    wanting = [entry["message"].rstrip(".") for entry in kept.left_out if entry.get("for_overview")]
     for card in cards.values():
         card.lacking = list(dict.fromkeys(card.lacking or wanting))
     return [cards[program] for program in sorted(cards)]

@@ -38,7 +38,7 @@ _LEVELS = {
 }
 
 
-def summarize(name, runs, *, processor=None, modifier="", whole_runs=False, core=""):
+def summarize(name, runs, *, processor=None, modifier="", whole_runs=False, core="", notes=()):
     """Levels, the account with bounds, and what would decide it, as plain values.
 
     Parameters
@@ -57,6 +57,9 @@ def summarize(name, runs, *, processor=None, modifier="", whole_runs=False, core
     core : str, default ""
         PMU of the one kind of core whose counts these are, where the processor has several, such as ``cpu_atom``.
 
+    notes : sequence of str, default ()
+        Of the recording, as they were made when it was imported.
+
     Returns
     -------
     dict
@@ -65,7 +68,6 @@ def summarize(name, runs, *, processor=None, modifier="", whole_runs=False, core
     hidden = [_without_turn(counts, running) for counts, running in runs]
     runs = [(counts.mask(zeros), running) for (counts, running), zeros in zip(runs, hidden, strict=True)]
     shares = np.concatenate([running.to_numpy(float).ravel() for _, running in runs])
-    told = shares[np.isfinite(shares)]
     by_phase = phases(runs[0][0]) if len(runs) == 1 and not whole_runs else pd.DataFrame()
     costs = read_costs(processor or UNKNOWN)
     level = _levels(_each_run(runs) if whole_runs else runs, timed=not whole_runs or _knows_durations(runs))
@@ -80,7 +82,7 @@ def summarize(name, runs, *, processor=None, modifier="", whole_runs=False, core
         "runs": n_rows if whole_runs else len(runs),
         "intervals": n_rows,
         "events": len({event for counts, _ in runs for event in counts}),
-        "counted": round(float(told.mean()), 3) if len(told) else None,
+        "counted": round(float(shares.mean()), 3) if np.isfinite(shares).all() else None,
         "levels": level,
         "levels_text": say_levels(level),
         "phases": by_phase.to_dict("records"),
@@ -90,7 +92,7 @@ def summarize(name, runs, *, processor=None, modifier="", whole_runs=False, core
         ),
         "misses": misses,
         "misses_text": say_misses(misses),
-        "remarks": [*_of_core(core, processor), *remarks],
+        "remarks": [*_of_core(core, processor), *remarks, *filter(None, dict.fromkeys(notes))],
     }
 
 
@@ -350,7 +352,9 @@ def _remarks(runs, hidden):
         )
     if any(np.isnan(running.to_numpy(float)).any() for _, running in runs):
         remarks.append("The recording does not tell for which share of the time events were counted.")
-    thin = sorted({event for counts, running in runs for event in counts if running[event].mean() < _THIN})
+    thin = sorted(
+        {event for counts, running in runs for event in counts if running[event].mean(skipna=False) < _THIN}
+    )
     if thin:
         remarks.append(f"Counted for less than {_whole(_THIN)} % of the time: {', '.join(thin)}.")
     return remarks

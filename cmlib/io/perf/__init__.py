@@ -14,4 +14,5 @@ from cmlib.io.perf.reading import (
     series,
     split_runs,
     totals,
+    without_uncounted_zeros,
 )

@@ -113,8 +113,20 @@ def read_run(text, meta):
         counts, running = series(
             parse_stat(text, interval_ms=meta["interval_ms"], columns=meta.get("columns"))
         )
+    if meta.get("zeros_uncounted"):
+        counts, running = without_uncounted_zeros(counts, running)
     names, time = meta.get("names", {}), counts.index - meta.get("start_s", 0.0)
     return tuple(frame.rename(columns=names).set_axis(time) for frame in (counts, running))
+
+
+def without_uncounted_zeros(counts, running):
+    """Take zeros of events that had no turn for not counted, where shares are not told."""
+    if not (unknown := running.isna()).to_numpy().any():
+        return counts, running
+    from cmlib.clean import zeros_without_turn  # takes Numba along, which takes a second to load
+
+    hidden = zeros_without_turn(counts) & unknown
+    return counts.mask(hidden), running.mask(hidden, 0.0)
 
 
 def split_runs(text):
