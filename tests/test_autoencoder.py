@@ -6,7 +6,7 @@ import numpy as np
 import numpy.testing as npt
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.decomposition import PCA
@@ -47,7 +47,6 @@ def trained(x, topologies, *, epochs=3):
     )  # fmt: skip
 
 
-@settings(deadline=None, max_examples=20)
 @given(st.integers(0, 10**6))
 def test_reconstruction_neuron_by_neuron(seed):
     x = np.random.default_rng(seed).random((40, 8))
@@ -78,7 +77,6 @@ def test_gradient_is_the_numerical_one():
                 assert (ends[0] - ends[1]) / 2e-6 == pytest.approx(slope[place], rel=1e-4, abs=1e-6)
 
 
-@settings(deadline=None, max_examples=10)
 @given(st.lists(st.integers(2, 60), min_size=1, max_size=60), st.integers(0, 99))
 def test_models_with_samples_of_their_own_are_trained_as_alone(sizes, seed):
     sets = [np.random.default_rng(seed + i).random((size, 5)) for i, size in enumerate(sizes)]
@@ -116,7 +114,6 @@ def test_a_sample_off_the_learned_plane_stands_out_by_its_counter():
     assert (model.length_change(odd) > model.length_change(X[:20])).all()
 
 
-@settings(deadline=None, max_examples=5)
 @given(st.floats(1e-3, 1e3))
 def test_the_unit_of_counters_changes_no_error(factor):
     X = noisy_line(60, 6)

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.testing as npt
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import datasets
 from sklearn.utils.estimator_checks import check_estimator
@@ -80,7 +80,6 @@ def test_predictions_are_those_of_j48(name):
     npt.assert_allclose(model.predict_proba(data.data[1::2]).max(axis=1), share, atol=5.1e-4)
 
 
-@settings(max_examples=80, deadline=None)
 @given(labelled_samples())
 def test_tree_is_its_definition(samples):
     X, y = samples
@@ -88,7 +87,6 @@ def test_tree_is_its_definition(samples):
     assert nested(C45Classifier().fit(X, y)) == expected
 
 
-@settings(max_examples=30, deadline=None)
 @given(labelled_samples(), st.sampled_from([1e-9, 0.125, 3.0, 1e6]), st.integers(0, 1000))
 def test_neither_unit_nor_order_of_samples_nor_a_copied_column_matters(samples, unit, seed):
     X, y = samples
@@ -99,7 +97,6 @@ def test_neither_unit_nor_order_of_samples_nor_a_copied_column_matters(samples, 
     assert nested(C45Classifier().fit(np.c_[X, X[:, 0]], y)) == nested(model)
 
 
-@settings(max_examples=20, deadline=None)
 @given(labelled_samples())
 def test_rules_say_what_predict_does(samples):
     X, y = samples
@@ -147,7 +144,6 @@ def test_pessimistic_errors_lie_between_those_seen_and_all(n, wrong):
         npt.assert_allclose((1 - errors / n) ** n, 0.25)
 
 
-@settings(max_examples=30)
 @given(labelled_samples())
 def test_midpoints_are_half_way_between_values_and_decide_the_same(samples):
     X, y = samples

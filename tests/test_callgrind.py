@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cmlib.collect.simulate import CallgrindError, read_functions, read_parts, read_series
@@ -96,7 +96,6 @@ parts_of_a_process = st.lists(
 )
 
 
-@settings(max_examples=30)
 @given(st.lists(parts_of_a_process, min_size=1, max_size=2))
 def test_what_is_written_is_read(processes):
     """Names come whole the first time, then by number; zeros at the end of a row are left out."""

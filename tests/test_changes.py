@@ -1,7 +1,7 @@
 """Changed functions between two source trees, in C, C++ and Python."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cmlib.anomaly.changes import changed_functions, functions_in, read_functions
@@ -164,7 +164,6 @@ def test_trees_without_source_are_refused(tmp_path):
         read_functions(tmp_path)
 
 
-@settings(deadline=None, max_examples=25)
 @given(
     st.lists(st.booleans(), min_size=1, max_size=8),
     st.sampled_from([" ", "\n", "  /* why */ "]),

@@ -237,7 +237,7 @@ def test_run_refuses_what_does_not_fit():
         clean_run(frame)
 
 
-@settings(few, max_examples=20)
+@settings(few)
 @given(counter_series(elements=st.floats(1, 1e3), shortest=8))
 def test_gaussian_statistic_is_its_definition_and_scipys(values):
     assume(np.ptp(values) > 1)

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import Ridge
 
@@ -101,7 +101,6 @@ def test_events_of_two_kinds_are_never_in_one_cluster():
     assert grouped.nunique() == 2 and kinds.groupby(grouped).nunique().eq(1).all()
 
 
-@settings(max_examples=20, deadline=None)
 @given(st.permutations(range(19)), st.floats(0.1, 0.9))
 def test_clusters_do_not_depend_on_order_unit_or_sign(order, distance):
     X, _ = planted(4, n_steps=40)
@@ -120,7 +119,6 @@ def test_shuffling_members_keeps_sizes_and_kinds(seed):
     assert kinds.groupby(shuffled).nunique().eq(1).all()
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.lists(st.permutations(range(7)), min_size=2, max_size=6), st.integers(1, 7))
 def test_overlap_is_its_definition(rankings, n_first):
     draws = pd.DataFrame([[7 - list(ranking).index(name) for name in range(7)] for ranking in rankings])

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from cmlib.anomaly.counts import blame, judge_counts, judge_estimate
@@ -35,7 +35,6 @@ def told(old, new):
 
 @pytest.mark.slow
 @given(st.sampled_from(EVENTS), st.floats(-0.2, 0.2))
-@settings(max_examples=60)
 def test_a_change_is_told_by_its_kind_and_its_cost(event, change):
     """The rules, spelled out, for runs that repeat."""
     new = TYPICAL.copy()

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.testing as npt
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cmlib.compress import compress, fit_quality, of_event, reconstruct
@@ -17,7 +17,6 @@ from tests.planted_counters import COMPRESSORS, counters, members, phases, start
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=150)
 @given(counters())
 def test_the_lines_are_those_of_the_printed_procedure_in_exact_arithmetic(samples):
     x, y = samples
@@ -54,7 +53,6 @@ def test_each_line_is_the_least_squares_line_of_its_samples():
         npt.assert_allclose(line.sigma, sigma, rtol=1e-6, atol=1e-7)
 
 
-@settings(deadline=None, max_examples=50)
 @given(counters(), st.integers(-20, 20), st.integers(-20, 20))
 def test_units_change_no_decision(samples, x_power, y_power):
     x, y = samples
@@ -64,7 +62,6 @@ def test_units_change_no_decision(samples, x_power, y_power):
     npt.assert_array_equal(scaled["sigma"], lines["sigma"] * 2.0**y_power)
 
 
-@settings(deadline=None, max_examples=50)
 @given(counters(), st.sampled_from(sorted(COMPRESSORS)))
 def test_lines_follow_each_other_and_hold_every_sample(samples, name):
     x, y = samples
@@ -79,7 +76,6 @@ def test_lines_follow_each_other_and_hold_every_sample(samples, name):
 # --- several events ---------------------------------------------------------------------------
 
 
-@settings(deadline=None, max_examples=20)
 @given(counters(max_size=25, n_events=3))
 def test_the_first_event_to_depart_ends_the_line_of_all(samples):
     x, y = samples
@@ -106,7 +102,6 @@ def test_an_event_and_its_double_share_every_line():
 # --- drift ------------------------------------------------------------------------------------
 
 
-@settings(deadline=None, max_examples=50)
 @given(counters(max_size=25), st.sampled_from([1.0, 2.5, 6.0]))
 def test_the_drift_test_is_its_definition(samples, limit):
     x, y = samples
@@ -129,7 +124,6 @@ def test_without_drift_the_test_ends_few_lines():
 # --- a bound on the distance ------------------------------------------------------------------
 
 
-@settings(deadline=None, max_examples=100)
 @given(counters(max_size=14), st.sampled_from([1, 4, 1000]))
 def test_a_line_ends_only_where_no_line_keeps_the_bound(samples, bound):
     x, y = samples
@@ -137,7 +131,6 @@ def test_a_line_ends_only_where_no_line_keeps_the_bound(samples, bound):
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=100)
 @given(counters(max_size=60), st.sampled_from([0.5, 2.0, 50.0]))
 def test_no_sample_lies_beyond_the_bound(samples, bound):
     x, y = samples

@@ -8,7 +8,7 @@ import numpy.testing as npt
 import pandas as pd
 import pytest
 import ruptures
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cmlib.compress import (
@@ -39,7 +39,6 @@ def test_quality_is_reckoned_as_printed():
     assert quality["rms"] == pytest.approx(math.sqrt(np.mean(off**2)) / np.ptp(y))
 
 
-@settings(deadline=None, max_examples=60)
 @given(counters(), st.sampled_from([0.5, 3.0, 1000.0]))
 def test_the_swinging_door_is_its_definition_and_keeps_its_promise(samples, deviation):
     x, y = samples
@@ -65,7 +64,6 @@ def test_bottom_up_is_that_of_ruptures_with_its_linear_cost(seed):
     assert bottom_up(x, y, 5).tolist() == theirs.predict(n_bkps=4)
 
 
-@settings(deadline=None, max_examples=30)
 @given(counters(), st.integers(1, 5))
 def test_packed_samples_come_back(samples, every):
     import zstandard

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.testing as npt
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cmlib.compress import BoundedRegression, OnlineRegression, at_equal_size, compress, swinging_door
@@ -17,7 +17,6 @@ from tests.planted_counters import COMPRESSORS, counters, phases, starts
 
 
 @pytest.mark.parametrize("name", COMPRESSORS)
-@settings(deadline=None, max_examples=40)
 @given(samples=counters(n_events=2), cuts=st.lists(st.integers(0, 40), max_size=4))
 def test_one_at_a_time_or_in_blocks_is_all_the_same(name, samples, cuts):
     x, y = samples
@@ -74,7 +73,6 @@ def test_an_x_that_does_not_grow_is_refused_and_the_stream_goes_on(name):
     pd.testing.assert_frame_equal(stream.finish(), untroubled.finish())
 
 
-@settings(deadline=None, max_examples=40)
 @given(counters(n_events=2), st.data())
 def test_a_sample_that_is_not_finite_is_left_out(samples, data):
     x, y = samples[0].astype(float), samples[1].astype(float)
@@ -125,7 +123,6 @@ def test_wrong_input_is_named(attempt, said):
         attempt()
 
 
-@settings(deadline=None, max_examples=20)
 @given(counters())
 def test_no_input_is_changed(samples):
     before = copy.deepcopy(samples)

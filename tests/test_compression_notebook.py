@@ -7,7 +7,7 @@ import numpy as np
 import numpy.testing as npt
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cmlib import explore, places, report
@@ -88,7 +88,6 @@ def test_lines_end_at_the_edges_of_layers(tmp_path):
 # --- streams of others --------------------------------------------------------------------------
 
 
-@settings(max_examples=20)
 @given(st.lists(st.tuples(*[st.integers(1, 10**9)] * 3), min_size=1, max_size=30))
 def test_what_a_tool_wrote_is_read(tmp_path_factory, steps):
     counts = np.cumsum(steps, axis=0)
@@ -123,7 +122,6 @@ def test_perfmon2_writes_blocks_of_instructions():
 # --- lines as a series --------------------------------------------------------------------------
 
 
-@settings(max_examples=60)
 @given(st.integers(2, 60), st.integers(1, 12), st.integers(0, 2**32))
 def test_counts_read_from_lines_add_up(n_samples, n, seed):
     rng = np.random.default_rng(seed)

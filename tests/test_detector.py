@@ -6,7 +6,7 @@ import numpy as np
 import numpy.testing as npt
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -188,7 +188,6 @@ def test_what_cannot_be_compared_is_refused():
     assert f"at least {needed} new runs" in reasons(good, new[: needed - 1])
 
 
-@settings(deadline=None, max_examples=25)
 @given(st.integers(5, 100), st.integers(1, 20))
 def test_fewest_runs_could_just_be_significant(n_good, n_functions):
     m = fewest_runs(n_good, n_functions, 0.01)
@@ -206,13 +205,11 @@ def test_chance_of_distance_keeps_its_promise():
     assert p_value_of_distance(0.0, [0.0, 1.0]) == 1.0
 
 
-@settings(deadline=None, max_examples=25)
 @given(st.lists(st.floats(-5, 5), min_size=4, max_size=20), st.floats(-5, 10), st.floats(0.1, 3))
 def test_a_longer_way_off_is_never_likelier(good, distance, step):
     assert p_value_of_distance(distance + step, good) <= p_value_of_distance(distance, good)
 
 
-@settings(deadline=None, max_examples=30)
 @given(st.integers(1, 12), st.integers(0, 10**6))
 def test_vote_is_its_definition(n_samples, seed):
     rankings = np.array([np.random.default_rng(seed + i).permutation(5) for i in range(n_samples)])

@@ -4,7 +4,7 @@ import numpy as np
 import numpy.testing as npt
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cmlib.collect.workloads.micro import cases
@@ -47,7 +47,6 @@ def test_far_slices_are_unknown_by_a_rule_of_their_own(trained):
     assert (found["rule"] == "far from all training data").tolist() == [False] * 5 + [True] * 2
 
 
-@settings(max_examples=30)
 @given(st.lists(st.sampled_from(CLASSES), min_size=1, max_size=40))
 def test_phases_cover_the_run_and_none_continues_the_one_before(labels):
     found = phases(labelled(labels))

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cmlib.collect.machine.event_names import countable
@@ -146,7 +146,6 @@ def test_sums_hold_on_average_where_whole_and_parts_took_turns(recorded):
 
 @pytest.mark.slow
 @given(tables())
-@settings(max_examples=150, deadline=None)
 def test_sums_are_their_definition(table):
     found = events.umask_sums(table)
     expected = naive.umask_sums(table["code"].to_dict(), table["bits"].to_dict())
@@ -155,7 +154,6 @@ def test_sums_are_their_definition(table):
 
 
 @given(tables(), st.lists(st.integers(0, 10**9), min_size=8, max_size=8))
-@settings(max_examples=100, deadline=None)
 def test_sums_hold_for_any_counts_of_the_single_bits(table, per_bit):
     count = {
         event: sum(n for bit, n in enumerate(per_bit) if bits >> bit & 1)
@@ -179,7 +177,6 @@ def test_a_sum_of_sums_is_listed_once_and_all_ways_to_cut_a_whole_are():
 
 
 @given(st.sampled_from(list(ZEN5.index)), st.sampled_from(["", "u", "k", "uD", "upp"]))
-@settings(deadline=None)
 def test_an_encoded_event_can_be_read_back(event, modifier):
     encoded = events.encode(event, ZEN5, modifier)
     code, umask, name, written = ENCODED.fullmatch(encoded).groups()
@@ -371,7 +368,6 @@ def test_an_event_of_more_than_code_and_umask_is_told_from_the_others(more):
 
 @pytest.mark.slow
 @given(st.lists(st.from_regex(r"[a-z][a-z0-9]{0,5}([_.][a-z0-9]{1,5}){0,3}", fullmatch=True), unique=True))
-@settings(max_examples=60, deadline=None)
 def test_made_up_abbreviations_are_unique_and_stable(names):
     entries = [{"Topic": "t", "EventName": name, "Encoding": "cpu/event=0x1/"} for name in ["ex", *names]]
     table = events.from_perf_list(json.dumps(entries))

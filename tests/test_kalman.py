@@ -6,7 +6,7 @@ import numpy as np
 import numpy.testing as npt
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -194,7 +194,6 @@ sums = hnp.arrays(np.float64, (6, 4), elements=st.floats(0, 1e6).map(lambda x: r
 variances = hnp.arrays(np.float64, (6, 4), elements=st.sampled_from([1.0, 100.0, 1e8]))
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
 @given(sums, variances)
 def test_sums_hold_afterwards_and_nothing_is_negative(values, variance):
     frame = pd.DataFrame(values, columns=["all", "hit", "miss", "other"])

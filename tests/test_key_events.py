@@ -7,7 +7,7 @@ import numpy as np
 import numpy.testing as npt
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import datasets
 from sklearn.model_selection import GroupKFold
@@ -71,7 +71,6 @@ def test_the_subset_is_that_of_weka(name):
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None)
 @given(slices_of_classes())
 def test_elimination_is_its_definition(slices):
     X, y = slices

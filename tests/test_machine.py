@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cmlib.collect import machine
@@ -90,7 +90,6 @@ def test_a_counter_that_reads_zero_while_it_says_it_ran_is_offered_and_not_good(
     assert (found.offered, found.good) == (6, 5)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 12), st.integers(0, 12), st.floats(1.0, 1e12), st.integers(1, 3))
 def test_planted_numbers_of_offered_and_good_counters_are_found(offered, good, count, repeats):
     good = min(offered, good)

@@ -4,7 +4,7 @@ import numpy as np
 import numpy.testing as npt
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cmlib.collect.workloads.micro import plateaus, selection, sweep, working_sets
@@ -31,7 +31,6 @@ def planted_hierarchies(draw):
 
 
 @pytest.mark.slow
-@settings(max_examples=30, deadline=None)
 @given(planted_hierarchies())
 def test_planted_levels_are_found_and_working_sets_lie_inside(planted):
     frame, ends = planted

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cmlib.cli import main
@@ -48,7 +48,6 @@ values = st.sampled_from(WRONG) | st.recursive(
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
 @given(st.dictionaries(st.sampled_from([*KEYS, "exit_code", "sha256"]), values, min_size=1, max_size=2))
 def test_import_and_the_store_agree_on_metadata(changes):
     with TemporaryDirectory() as name:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.testing as npt
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cmlib import anomaly
@@ -194,7 +194,6 @@ def regions(counts, *, threads=1, functions="f", running=1.0):
     return pd.concat([pd.DataFrame(about, index=counts.index).assign(running=running), counts], axis=1)
 
 
-@settings(deadline=None, max_examples=30)
 @given(st.integers(1, 1000), st.integers(1, 16))
 def test_longer_input_and_more_threads_change_no_rate(factor, threads):
     small = normalize(regions({"instructions": [1e6, 2e6], "misses": [10.0, 40.0]}))

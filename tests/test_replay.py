@@ -4,7 +4,7 @@ import numpy as np
 import numpy.testing as npt
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cmlib.clean import estimate_counts, interpolate, replay
@@ -20,7 +20,6 @@ def counted(n=120, seed=0):
     return pd.DataFrame(1e6 * np.exp(steps.cumsum(axis=0)), 0.5 * np.arange(1, n + 1), names)
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
 @given(st.integers(1, 12), st.integers(0, 20), st.sampled_from([GROUPS, GROUPS[:2], [["a"]], []]))
 def test_a_replay_keeps_what_had_its_turn(slots, phase, groups):
     exact = counted()
@@ -71,7 +70,6 @@ def test_gaps_are_filled_no_worse_than_by_straight_lines():
     assert 0.85 < inside.mean() < 0.99
 
 
-@settings(max_examples=20, deadline=None, derandomize=True)
 @given(st.integers(0, 10**6), st.floats(1e-3, 1e9))
 def test_the_unit_changes_nothing(seed, unit):
     counts, running, _ = replay(counted(160, seed), GROUPS, slots=6)

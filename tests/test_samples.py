@@ -14,7 +14,7 @@ import numpy.testing as npt
 import pandas as pd
 import pytest
 from click.testing import CliRunner
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cmlib.cli import main
@@ -55,7 +55,6 @@ sampled = st.lists(
 # --- the text -----------------------------------------------------------------------------------
 
 
-@settings(deadline=None, max_examples=60)
 @given(sampled, st.lists(st.integers(0, 2000), max_size=5))
 def test_samples_come_back_from_their_text_wherever_it_is_cut(samples, cuts):
     text = printed(samples)

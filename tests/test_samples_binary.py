@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import numpy.testing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cmlib.collect.sampling import record_lines
@@ -64,7 +64,6 @@ def test_events_that_were_not_asked_for_are_passed_over_and_told():
     assert reader.n_unreadable == parser.n_unreadable > 0
 
 
-@settings(deadline=None, max_examples=40)
 @given(st.lists(st.integers(0, len(STREAM)), max_size=6))
 def test_it_may_be_cut_anywhere(at):
     counts, reader = read(cut(STREAM, at))
@@ -119,7 +118,6 @@ layouts = st.tuples(
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=150)
 @given(sampled(), layouts, st.lists(st.integers(0, 3000), max_size=4))
 def test_any_samples_are_those_of_the_text_in_any_layout(samples, layout, at):
     """Of one time and different tasks, on several processors: each closes the sample before, as in the text."""
@@ -243,7 +241,6 @@ def test_an_event_of_perf_itself_may_have_another_layout():
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=300)
 @given(
     st.lists(st.tuples(st.integers(0, 8000), st.binary(min_size=1, max_size=24)), max_size=8),
     st.integers(0, 12_000),
@@ -263,7 +260,6 @@ def test_no_bytes_do_more_than_raise_a_sample_error(changes, length, piece, tail
         assert counts.shape == (reader.n_samples, len(EVENTS)) and reader.n_unreadable >= 0
 
 
-@settings(deadline=None, max_examples=200)
 @given(st.lists(st.tuples(st.sampled_from([2, 9, 13, 64, 66, 68, 78]), st.binary(max_size=160)), max_size=12))
 def test_no_records_do_more_than_raise_a_sample_error(records):
     content = made_up.beginning(EVENTS) + b"".join(made_up.record(*each) for each in records)

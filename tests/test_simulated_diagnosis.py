@@ -10,7 +10,7 @@ import numpy.testing as npt
 import pandas as pd
 import pytest
 from click.testing import CliRunner
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cmlib.cli import main
@@ -30,7 +30,6 @@ EVENTS = list(events.simulated_events().index)
 sample = st.tuples(st.lists(st.floats(0, 1), min_size=2, max_size=2), st.floats(0.1, 2))
 
 
-@settings(max_examples=40)
 @given(st.lists(sample, min_size=1, max_size=8), st.floats(0.01, 1))
 def test_no_other_cut_is_cheaper(samples, penalty):
     X, weights = map(list, zip(*samples, strict=True))

@@ -7,7 +7,7 @@ import numpy.testing as npt
 import pandas as pd
 import pytest
 from click.testing import CliRunner
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cmlib.cli import main
@@ -45,7 +45,6 @@ def counts_of(numbers):
 row = st.lists(st.integers(0, 1000), min_size=16, max_size=16)
 
 
-@settings(max_examples=30)
 @given(st.lists(row, min_size=2, max_size=7), st.integers(1, 3))
 def test_rates_are_their_definition(numbers, intervals):
     counts, weights = counts_of(numbers), events.simulated_events()["weight"]

@@ -4,7 +4,7 @@ import numpy as np
 import numpy.testing as npt
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 
@@ -42,7 +42,6 @@ def multiplexed_runs(draw):
     return counts, running
 
 
-@settings(max_examples=60, deadline=None)
 @given(multiplexed_runs(), st.integers(1, 3))
 def test_slices_are_their_definition(recorded, length):
     counts, running = recorded

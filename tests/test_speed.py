@@ -4,7 +4,7 @@ import numpy as np
 import numpy.testing as npt
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -35,7 +35,6 @@ def table(**columns):
     return pd.DataFrame({(WHOLE, names[name]): values for name, values in columns.items()})
 
 
-@settings(max_examples=30)
 @given(st.integers(1, 8), seeds)
 def test_paired_ratio_is_its_definition(n, seed):
     rng = np.random.default_rng(seed)
@@ -44,7 +43,6 @@ def test_paired_ratio_is_its_definition(n, seed):
     npt.assert_allclose((found.p_slower, found.p_faster, found.ratio), naive.signed_rank(old, new))
 
 
-@settings(max_examples=30)
 @given(st.integers(1, 5), st.integers(1, 6), seeds)
 def test_unpaired_ratio_is_its_definition(n_old, n_new, seed):
     rng = np.random.default_rng(seed)
@@ -53,7 +51,6 @@ def test_unpaired_ratio_is_its_definition(n_old, n_new, seed):
     npt.assert_allclose((found.p_slower, found.ratio), naive.rank_sum(old, new))
 
 
-@settings(max_examples=30)
 @given(st.integers(1, 60), seeds)
 def test_paired_p_values_are_those_of_scipy(n, seed):
     rng = np.random.default_rng(seed)
@@ -62,7 +59,6 @@ def test_paired_p_values_are_those_of_scipy(n, seed):
     assert paired_ratio(old, new).p_slower == pytest.approx(expected)
 
 
-@settings(max_examples=40)
 @given(st.sampled_from([paired_ratio, unpaired_ratio]), st.integers(2, 30), st.floats(1e-6, 1e6), seeds)
 def test_units_do_not_matter_and_exchanged_versions_give_the_inverse(compare, n, unit, seed):
     rng = np.random.default_rng(seed)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.testing as npt
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 
@@ -131,7 +131,6 @@ def test_recordings_of_the_same_events_are_passes_of_others_parts(tmp_path, url)
 
 
 @pytest.mark.slow
-@settings(max_examples=25)
 @given(n=st.integers(1, 60), bound=st.none() | st.floats(0.5, 20), seed=st.integers(0, 2**32))
 def test_any_lines_read_the_same_from_the_store_as_from_their_file(n, bound, seed):
     rng = np.random.default_rng(seed)

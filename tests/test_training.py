@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import numpy.testing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 
@@ -24,7 +24,6 @@ def test_published_series_stop_where_the_paper_says(program, runs):
     assert stopping_run(series, eps=0.05, goal=1, max_runs=100) == runs
 
 
-@settings(deadline=None, max_examples=60)
 @given(variances, st.floats(0.001, 5), st.integers(0, 4), st.integers(1, 120))
 def test_stopping_run_is_its_definition(v, eps, goal, max_runs):
     # Cumulated sums differ from the printed loops by rounding, so thresholds are kept off exact ties.
@@ -33,7 +32,6 @@ def test_stopping_run_is_its_definition(v, eps, goal, max_runs):
     assert stopping_run(v, eps=eps, goal=goal, max_runs=max_runs) == expected
 
 
-@settings(deadline=None, max_examples=60)
 @given(variances, st.floats(0.001, 5), st.integers(0, 3))
 def test_asking_for_more_never_stops_earlier(v, eps, goal):
     stop = stopping_run(v, eps=eps, goal=goal)
