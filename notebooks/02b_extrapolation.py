@@ -164,7 +164,9 @@ if len(rows):
 if compared:
     rows = pd.concat(compared, names=["program"]).reset_index("program").reset_index(drop=True)
     rows = rows.assign(label=rows["program"] + ": " + rows["cleaned"])
-    figure, _ = plot.readings(rows, perfect=readings.PERFECT)
+    figure, _ = plot.by_case(rows.pivot_table("left", "label", "method"), log=False,
+                             ylabel="left of the disagreement of two readings [%]",
+                             levels={"as printed": 100, "perfect": round(readings.PERFECT)})
     display(results.figure(figure, "readings",
                            "**Figure.** What ways of cleaning leave of the disagreement of two "
                            "readings of one event; 71 % would be left if one were the truth."))

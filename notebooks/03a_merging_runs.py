@@ -100,6 +100,19 @@ results.table(spread, "run-times",
 # $$X' = \frac{X - X_{\min}}{X_{\max} - X_{\min}} \tag{3}$$
 
 # %%
+@plot.styled
+def draw(matrices):
+    """Matrices as pictures beside each other; zeros are left white."""
+    figure, axes = plot.panels(list(matrices), height=3.8)
+    for ax, (title, X) in zip(axes, matrices.items(), strict=True):
+        picture = ax.imshow(X.where(X > 0), aspect="auto", cmap="crest", vmin=0, vmax=1)
+        ax.set(title=title, xlabel="event", ylabel="row")
+        ax.grid(False)
+    figure.colorbar(picture, ax=list(axes), label="count, scaled (Eq. 3)")
+    return figure, axes
+
+
+# %%
 clean = partial(study.recorded_runs, url, method=method, workers=workers)
 runs = {name: clean(name) for name in programs}
 merged = {}
@@ -109,7 +122,7 @@ for name, group in runs.items():
     merged[name] = {"stacked": stacked, "aligned": aligned[list(stacked)]}
 pictures = {f"{programs[-1]}, {how}": merge.scale_to_unit(X)
             for how, X in merged[programs[-1]].items()}
-figure, _ = plot.matrices(pictures, label="count, scaled (Eq. 3)")
+figure, _ = draw(pictures)
 results.figure(figure, "fig03",
                f"**GBRT paper, Figure 3.** The runs of {programs[-1]}, stacked (counts) and "
                "aligned by progress (per cycle). White: filling, and each event's least value.")

@@ -103,7 +103,8 @@ if not clusters:
     raise UnfitRecordingError(f"no event varies in the runs of {', '.join(programs)}.")
 first = {name: c.table.head(6) for name, c in clusters.items()}
 first = {name: t.assign(label=t["name"].str.wrap(34)) for name, t in first.items()}
-figure, _ = plot.event_clusters(first)
+figure, _ = plot.ranking(first, value="importance", label="label", low="low", high="high",
+                         hue="class", xlabel="importance [%]", columns=2, row_height=0.36)
 results.figure(figure, "clusters",
                "**Figure.** The first clusters of each program. Lines: 90 % of models of resampled "
                "blocks of steps. A cluster of more than a dozen events is named by their kind and "

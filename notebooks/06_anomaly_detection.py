@@ -330,12 +330,13 @@ results.table(
 # %%
 one = evaluated.get("row_counters", list(evaluated.values())[-1])
 topologies = evaluate_topologies(one, seed=seed)
-figure, _ = plot.topologies(
+figure, axes = plot.points(
     {
         f"{one.program.stands_for}, here": topologies,
         "MySQL, paper": pd.DataFrame(autoperf["error_and_f1"], columns=["error", "f1"]),
-    }
-)
+    },
+    x="error", y="f1", size=25, xlabel="mean reconstruction error", ylabel="F1",
+)  # fmt: skip
 results.figure(
     figure,
     "fig10",

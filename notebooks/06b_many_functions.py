@@ -96,11 +96,28 @@ results.figure(
     f"each, K = {chosen} as the false positives in training choose it, and one for all.",
 )
 
+
+# %%
+@plot.styled
+def draw(clusters):
+    """Functions in the plane of their samples by cluster, their names above and below in turn."""
+    figure, axes = plot.panels(list(clusters), columns=3, height=3.0, sharex=True, sharey=True)
+    for ax, (title, of) in zip(axes, clusters.items(), strict=True):
+        colours = plot.palette(1 + max(of.values()))
+        for number, (name, place) in enumerate(places.sort_values(["x", "y"]).iterrows()):
+            ax.plot(place["x"], place["y"], "o", ms=9, color=colours[of[name]])
+            ax.annotate(name, place, (0, 7 if number % 2 else -14), textcoords="offset points",
+                        fontsize=7, ha="center")
+        ax.set(title=title, xlabel="first principal axis", ylabel="second principal axis")
+        ax.margins(0.3)
+    return figure, axes
+
+
 # %%
 places = samples_in_plane(together)
 clusters = {f"K = {k}: F1 {scored[k]['f1']:.2f}": scored[k]["clusters"] for k in ks[1:4] or ks}
 printed = (f"K = {k}: {', '.join(map(str, f1))}" for k, f1 in autoperf["f1_by_cluster"].items())
-figure, _ = plot.clusters(places, clusters)
+figure, _ = draw(clusters)
 results.figure(
     figure,
     "fig07",

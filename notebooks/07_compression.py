@@ -38,6 +38,7 @@ settings = {}  # interactive, profile, results_folder
 # %%
 import numpy as np
 import pandas as pd
+import seaborn as sns
 
 from cmlib import explore, plot
 from cmlib.compress import (
@@ -326,12 +327,25 @@ results.figure(
 
 
 # %%
+@plot.styled
+def draw(points):
+    """Error against size, a curve a method, a panel a measure of error."""
+    figure, axes = plot.panels(list(errors), height=3.3)
+    for ax, (column, label) in zip(axes, errors.items(), strict=True):
+        sns.lineplot(points, x="size", y=column, hue="method", style="method", markers=True,
+                     dashes=False, ax=ax, legend=ax is axes[0])
+        ax.set(xlabel="size [share of the samples]", ylabel=label, xscale="log", yscale="log")
+    axes[0].legend(loc="lower left", fontsize=7)
+    return figure, axes
+
+
+# %%
 picked = sorted(totals, key=lambda name: len(totals[name]))[:curve_cases]
 curves = pd.concat([error_curves(totals[name][timer], totals[name][event]) for name in picked])
 points = curves.groupby(["method", "size"], sort=False)[["largest", "rms"]]
 points = points.median()[points.size() > len(picked) / 2].reset_index()
 errors = {name: f"{name} distance [share of the count]" for name in ("largest", "rms")}
-figure, _ = plot.size_against_error(points.sort_values("size", kind="stable"), errors=errors)
+figure, _ = draw(points)
 results.figure(
     figure,
     "peers",

@@ -216,9 +216,21 @@ results.number("cBench: change of IPC from run to run, median", value, "%", note
 lost = pd.DataFrame({"misses": 1000 * slow["L1D_CACHE_REFILL"]})
 lost["change"] = 100 * (fast["ipc"] / slow["ipc"] - 1)
 named = [*lost["change"].nsmallest(3).index, lost["misses"].idxmax()]
-labels = {"xlabel": "data-cache refills per 1,000 instructions at 1 GHz"}
-labels["ylabel"] = "change of IPC [%]"
-figure, _ = plot.scatter(lost, x="misses", y="change", log=True, named=named, **labels)
+
+
+@plot.styled
+def draw(lost):
+    """A point a program, some with their names."""
+    refills = "data-cache refills per 1,000 instructions at 1 GHz"
+    figure, (ax,) = plot.points({"": lost}, x="misses", y="change", size=16, xlabel=refills,
+                                ylabel="change of IPC [%]")
+    ax.set_xscale("log")
+    for name, point in lost.loc[named].iterrows():
+        ax.annotate(name, point, (4, 3), textcoords="offset points", fontsize=8)
+    return figure, ax
+
+
+figure, _ = draw(lost)
 about = "**Figure.** What each program loses in IPC when the clock goes from 1 to 2 GHz."
 results.figure(figure, "cbench-clock", about)
 

@@ -110,10 +110,26 @@ display(results.table(costs.reset_index(), "costs", "**Table.** Cycles a miss: o
 # Each program is left out in turn; what it changes is predicted by a model of the other 19. Misses of stores are taken to change as those of loads do, which is all one can say before the change.
 
 # %%
+@plot.styled
+def against_measured(frames, label, named, columns=2):
+    """Predictions with intervals over what was measured; the farthest off have their names."""
+    figure, axes = plot.panels(list(frames), columns=columns, height=2.7)
+    for ax, (name, frame) in zip(axes, frames.items(), strict=True):
+        ends = frame["predicted"] - frame["low"], frame["high"] - frame["predicted"]
+        ax.errorbar(frame["measured"], frame["predicted"], yerr=ends, fmt="o", ms=3.5, lw=0.9,
+                    ecolor="#9db7cc")
+        ax.axline((0, 0), slope=1, color="#777777", lw=0.8, ls="--")
+        for row in frame.nlargest(named, "off").itertuples():
+            ax.annotate(row.label, (row.measured, row.predicted), (4, -3), fontsize=7.5,
+                        textcoords="offset points").set_in_layout(False)
+        ax.set(title=name, xlabel=f"measured: {label}", ylabel="predicted")
+    return figure, axes
+
+
 held_out = cost.held_out(X.drop(columns="stores_change"), y)
 held_out["label"] = held_out["program"].str.split(".").str[1]
 held_out["off"] = (held_out["predicted"] - held_out["measured"]).abs()
-figure, _ = plot.against_measured(
+figure, _ = against_measured(
     {f"{size} in place of 1.75": held_out[held_out["setting"] == size] for size in SIZES},
     label="cycles saved [% of all]", named=4)
 display(results.figure(figure, "sizes", "**Figure.** Cycles that a larger cache saves, each of 20 "
@@ -247,7 +263,7 @@ other = cost.held_out(P, effect)
 other = other[other["setting"].isin(PREFETCHERS)]
 other["label"] = other["program"].str.split(".").str[1]
 other["off"] = (other["predicted"] - other["measured"]).abs()
-figure, _ = plot.against_measured(
+figure, _ = against_measured(
     {f"prefetchers: {name}": other[other["setting"] == name] for name in PREFETCHERS},
     label="cycles saved [%]", columns=3, named=2)
 display(results.figure(figure, "prefetchers", "**Figure.** Cycles lost (negative) when only the "

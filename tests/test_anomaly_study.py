@@ -216,10 +216,6 @@ def test_plots_show_what_they_are_given(evaluated):
     assert axes[0].get_yscale() == "log" and axes[0].lines[3].get_ydata()[0] == 0.5
     _, axes = plot.settling({"a": one.settling["mean"]}, stops={}, ylabel="error")
     assert len(axes[0].lines) == 1
-    scores = pd.DataFrame({"error": [0.1, 0.2], "f1": [1.0, 0.5]})
-    _, axes = plot.topologies({"here": scores, "paper": scores[:1]})
-    assert axes[0].lines[0].get_xydata().tolist() == [[0.1, 1.0], [0.2, 0.5]]
-    assert axes[1].get_title("left") == "paper" and len(axes[1].lines[0].get_xdata()) == 1
 
 
 def test_the_threshold_turns(evaluated):

@@ -1,7 +1,5 @@
 """Suites of programs, and the pictures of runs that are put together."""
 
-import numpy as np
-import numpy.testing as npt
 import pandas as pd
 import pytest
 
@@ -37,15 +35,6 @@ def test_the_picture_of_run_times_holds_every_run():
     _, ax = plot.run_times(times, ylabel="run time [s]")
     assert [list(line.get_ydata()) for line in ax.lines] == [[3.0, 4.0], [9.0]]
     assert ax.get_ylabel() == "run time [s]" and ax.get_ylim()[0] == 0
-
-
-def test_the_picture_of_matrices_is_the_matrices():
-    frames = {"one": pd.DataFrame([[0.0, 1.0], [0.5, 0.0]]), "other": pd.DataFrame([[0.2], [0.4]])}
-    figure, axes = plot.matrices(frames, label="scaled count")
-    for ax, (title, frame) in zip(axes, frames.items(), strict=True):
-        npt.assert_array_equal(np.asarray(ax.images[0].get_array()), frame.to_numpy())
-        assert (ax.get_title(loc="left"), ax.get_xlabel(), ax.get_ylabel()) == (title, "event", "row")
-    assert figure.axes[-1].get_ylabel() == "scaled count"
 
 
 @pytest.mark.slow

@@ -9,7 +9,6 @@ import numpy.testing as npt
 import pandas as pd
 import pytest
 
-from cmlib import plot
 from cmlib.clean import estimate_counts, replay
 from cmlib.experiments import readings
 from cmlib.io import events, perf
@@ -185,15 +184,6 @@ def test_a_reading_is_repaired_without_the_other_and_what_shared_its_time(run):
     assert 80 < row["covered"] <= 100 and readings.PERFECT - 5 < row["left"] < 95
     said = readings.say_evidence({"x": readings.evidence(run)}, {"x": judged.reset_index()})["x"]
     assert f"one reading is {judged.xs('kalman', level='method')['left'].mean():.0f} % as far" in said
-
-
-def test_the_figure_has_a_row_a_reading_and_a_mark_a_method(run):
-    judged = readings.judge_by_readings(run)
-    _, ax = plot.readings(judged.assign(label=judged["cleaned"]), perfect=readings.PERFECT)
-    assert [text.get_text() for text in ax.get_yticklabels()] == list(dict.fromkeys(judged["cleaned"]))
-    lines = {line.get_label(): line for line in ax.get_lines()}
-    assert lines["perfect"].get_xdata()[0] == readings.PERFECT
-    npt.assert_array_equal(lines["kalman"].get_xdata(), judged.query("method == 'kalman'")["left"])
 
 
 def test_a_perfect_cleaner_is_left_with_the_other_readings_error():

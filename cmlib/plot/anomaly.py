@@ -36,24 +36,6 @@ def sample_errors(samples, *, thresholds):
 
 
 @styled
-def clusters(places, numbers):
-    """A panel a K: functions in the plane of their samples, coloured by cluster."""
-    figure, axes = panels(list(numbers), columns=3, height=3.0, sharex=True, sharey=True)
-    for ax, (title, of) in zip(axes, numbers.items(), strict=True):
-        colours = palette(1 + max(of.values()))
-        # Names of neighbours stand above and below in turn.
-        for number, (name, place) in enumerate(places.sort_values(["x", "y"]).iterrows()):
-            ax.plot(place["x"], place["y"], "o", ms=9, color=colours[of[name]])
-            side = {"xytext": (0, 7), "va": "bottom"} if number % 2 else {"xytext": (0, -7), "va": "top"}
-            ax.annotate(name, place, textcoords="offset points", fontsize=7, ha="center", **side)
-        ax.set(title=title, xlabel="first principal axis")
-        ax.margins(0.3)
-        ax.tick_params(labelbottom=False, labelleft=False)
-    axes[0].set_ylabel("second principal axis")
-    return figure, axes
-
-
-@styled
 def curves(frame, *, x, ys, xlabel, ylabel, by=None, log=False, level=None):
     """Lines with a mark a row: one a column of `ys`, or one a value of `by`."""
     figure, axes = blank(2.9)
@@ -75,18 +57,6 @@ def curves(frame, *, x, ys, xlabel, ylabel, by=None, log=False, level=None):
     ax.minorticks_off()
     ax.legend(loc="upper left", bbox_to_anchor=(1, 1))
     return figure, ax
-
-
-@styled
-def topologies(frames):
-    """A panel a source: F1 of each topology against its reconstruction error (Fig. 10)."""
-    figure, axes = panels(list(frames), height=2.8, sharey=True)
-    for ax, (title, frame) in zip(axes, frames.items(), strict=True):
-        ax.plot(frame["error"], frame["f1"], "o", ms=5, alpha=0.6, color=palette(1)[0])
-        ax.set(title=title, xlabel="mean reconstruction error", ylim=(0, 1.05))
-        ax.locator_params(axis="x", nbins=5)
-    axes[0].set_ylabel("F1")
-    return figure, axes
 
 
 @styled

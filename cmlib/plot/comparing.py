@@ -84,45 +84,13 @@ def counts(frame, *, ylabel):
 
 
 @styled
-def scatter(frame, *, x, y, xlabel, ylabel, named=(), log=False):
-    """A point a row, some with their names."""
-    figure, axes = blank(3.4)
-    ax = axes[0, 0]
-    ax.scatter(frame[x], frame[y], s=16, color=palette(1)[0])
-    for name in named:
-        ax.annotate(
-            name, (frame.at[name, x], frame.at[name, y]), (4, 3), textcoords="offset points", fontsize=8
-        )
-    if log:
-        ax.set_xscale("log")
-    ax.set(xlabel=xlabel, ylabel=ylabel)
-    return figure, ax
-
-
-@styled
-def points(frames, *, x, y, xlabel, ylabel):
+def points(frames, *, x, y, xlabel, ylabel, size=3):
     """Many points a frame, a panel each; points are pixels in vector graphics, too."""
-    figure, axes = panels(list(frames), columns=2, height=2.7)
+    figure, axes = panels(list(frames), height=2.7)
     for ax, (name, frame) in zip(axes, frames.items(), strict=True):
-        ax.scatter(frame[x], frame[y], s=3, alpha=0.3, linewidths=0, color=palette(1)[0], rasterized=True)
+        look = {"alpha": 0.3 if size < 10 else 0.7, "linewidths": 0, "rasterized": True}
+        ax.scatter(frame[x], frame[y], s=size, color=palette(1)[0], **look)
         ax.set(title=name, xlabel=xlabel, ylabel=ylabel)
-    return figure, axes
-
-
-@styled
-def against_measured(frames, *, label, columns=2, named=0):
-    """Predictions with their intervals over what was measured, a panel a name; the farthest off have their names."""
-    figure, axes = panels(list(frames), columns=columns, height=2.7)
-    for ax, (name, frame) in zip(axes, frames.items(), strict=True):
-        ends = [frame["predicted"] - frame["low"], frame["high"] - frame["predicted"]]
-        style = {"fmt": "o", "ms": 3.5, "lw": 0.9, "color": palette(1)[0], "ecolor": "#9db7cc"}
-        ax.errorbar(frame["measured"], frame["predicted"], yerr=ends, **style)
-        ax.axline((0, 0), slope=1, color="#777777", lw=0.8, ls="--")
-        for row in frame.nlargest(named, "off").itertuples():
-            at = (row.measured, row.predicted)
-            text = ax.annotate(row.label, at, (4, -3), textcoords="offset points", fontsize=7.5)
-            text.set_in_layout(False)
-        ax.set(title=name, xlabel=f"measured: {label}", ylabel="predicted")
     return figure, axes
 
 
@@ -137,39 +105,4 @@ def run_times(frame, *, ylabel):
         ax.plot(range(1, len(seconds) + 1), seconds, "o-", color=colour, ms=3.5, lw=0.9, label=name)
     ax.set(xlabel="run", ylabel=ylabel, ylim=(0, None))
     ax.legend(loc="upper left", bbox_to_anchor=(1, 1))
-    return figure, ax
-
-
-@styled
-def matrices(frames, *, label):
-    """Matrices as pictures beside each other; exact zeros are left white."""
-    figure, axes = blank(3.8, columns=len(frames))
-    shades = sns.color_palette("crest", as_cmap=True).with_extremes(under="white")
-    for ax, (title, frame) in zip(axes[0], frames.items(), strict=True):
-        picture = ax.imshow(
-            frame.to_numpy(), aspect="auto", cmap=shades, vmin=1e-12, vmax=1, interpolation="nearest"
-        )
-        ax.set(title=title, xlabel="event", ylabel="row")
-        ax.grid(False)
-    figure.colorbar(picture, ax=list(axes[0]), label=label)
-    return figure, axes[0]
-
-
-@styled
-def readings(judged, *, perfect):
-    """What each way of cleaning leaves of the disagreement of two readings, a row a reading."""
-    labels, methods = list(dict.fromkeys(judged["label"])), list(dict.fromkeys(judged["method"]))
-    figure, axes = blank(1.3 + 0.24 * len(labels))
-    ax = axes[0, 0]
-    ax.axvline(100, color="#555555", lw=0.9, label="as printed")
-    ax.axvline(perfect, color="#555555", lw=0.9, ls=":", label="perfect")
-    markers = "osD^vP"
-    for number, (method, colour) in enumerate(zip(methods, palette(len(methods)), strict=True)):
-        own = judged[judged["method"] == method]
-        places = [labels.index(label) for label in own["label"]]
-        ax.plot(own["left"], places, markers[number % len(markers)], color=colour, ms=5, label=method)
-    ax.set(xlabel="left of the disagreement of two readings [%]", ylim=(len(labels) - 0.5, -0.5))
-    ax.set_yticks(range(len(labels)), labels)
-    ax.grid(axis="x", color="#e3e5e8")
-    figure.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=5)
     return figure, ax

@@ -45,20 +45,6 @@ def fits(cases, *, xlabel, ylabel, columns=2):
 
 
 @styled
-def size_against_error(frame, *, errors):
-    """Error against size, a curve a method, a panel a measure of error."""
-    figure, axes = blank(3.3, columns=len(errors), sharex=True)
-    methods = list(dict.fromkeys(frame["method"]))
-    for ax, (column, label) in zip(axes[0], errors.items(), strict=True):
-        for method, colour, mark in zip(methods, palette(len(methods)), _MARKS, strict=False):
-            curve = frame[frame["method"] == method]
-            ax.plot(curve["size"], curve[column], marker=mark, ms=5.5, lw=1.2, color=colour, label=method)
-        ax.set(xlabel="size [share of the samples]", ylabel=label, xscale="log", yscale="log")
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
-    return figure, axes[0]
-
-
-@styled
 def agreement(frame, *, ylabel):
     """A value with its interval, grouped by program, a colour what is compared."""
     figure, axes = blank(2.8)

@@ -4,13 +4,6 @@ from matplotlib.patches import Patch
 
 from cmlib.plot.style import palette, panels, styled
 
-_CLASSES = {
-    "stall": ("stalls", "#c8553d"),
-    "miss": ("misses", "#e0a030"),
-    "mix": ("instruction mix", "#5b8fc9"),
-    "other": ("other events", "#9aa0a8"),
-}
-
 
 @styled
 def refinement(histories, *, lines, marked, paper=None, paper_label="paper, mean of HiBench"):
@@ -32,13 +25,16 @@ def refinement(histories, *, lines, marked, paper=None, paper_label="paper, mean
 
 
 @styled
-def ranking(frames, *, value, label, low=None, high=None, xlabel, columns=4, row_height=0.2):
-    """The first entries of a ranking as horizontal bars, a panel a program."""
+def ranking(frames, *, value, label, low=None, high=None, xlabel, columns=4, row_height=0.2, hue=None):
+    """The first entries of a ranking as horizontal bars, a panel a program, a colour a value of `hue`."""
     rows = max(len(frame) for frame in frames.values())
     figure, axes = panels(list(frames), columns=columns, height=0.9 + row_height * rows)
+    shown = sorted({kind for frame in frames.values() for kind in frame[hue]}) if hue else []
+    kinds = dict(zip(shown, palette(len(shown)), strict=True))
     for ax, (program, frame) in zip(axes, frames.items(), strict=True):
         places = range(len(frame))
-        ax.barh(places, frame[value], color=palette(1)[0], height=0.7)
+        colours = [kinds[kind] for kind in frame[hue]] if hue else palette(1)[0]
+        ax.barh(places, frame[value], color=colours, height=0.7)
         if low is not None:
             ax.hlines(places, frame[low], frame[high], color="#333333", lw=1)
         ax.set_yticks(places, frame[label])
@@ -46,24 +42,7 @@ def ranking(frames, *, value, label, low=None, high=None, xlabel, columns=4, row
         ax.grid(True, axis="x")
         ax.grid(False, axis="y")
         ax.set(title=program, xlabel=xlabel)
-    return figure, axes
-
-
-@styled
-def event_clusters(frames, *, columns=2):
-    """Clusters of events as bars with their intervals, coloured by what they count, a panel a program."""
-    rows = max(len(frame) for frame in frames.values())
-    figure, axes = panels(list(frames), columns=columns, height=0.9 + 0.36 * rows)
-    for ax, (program, frame) in zip(axes, frames.items(), strict=True):
-        places = range(len(frame))
-        ax.barh(places, frame["importance"], color=[_CLASSES[one][1] for one in frame["class"]], height=0.65)
-        ax.hlines(places, frame["low"], frame["high"], color="#333333", lw=1.2)
-        ax.set_yticks(places, frame["label"])
-        ax.invert_yaxis()
-        ax.grid(True, axis="x")
-        ax.grid(False, axis="y")
-        ax.set(title=program, xlabel="importance [%]")
-    shown = {one for frame in frames.values() for one in frame["class"]}
-    handles = [Patch(color=colour, label=label) for one, (label, colour) in _CLASSES.items() if one in shown]
-    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
+    if hue:
+        handles = [Patch(color=colour, label=kind) for kind, colour in kinds.items()]
+        figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
     return figure, axes

@@ -44,11 +44,13 @@ def palette(n):
     return sns.color_palette("colorblind", n)
 
 
+@styled
 def blank(height, *, rows=1, columns=1, **sharing):
     figure = Figure(figsize=(_WIDTH, height), layout="constrained")
     return figure, figure.subplots(rows, columns, squeeze=False, **sharing)
 
 
+@styled
 def panels(names, *, columns=2, height=2.3, **sharing):
     """One small axes a name, row by row; the left-over ones are taken away."""
     columns = min(columns, max(1, len(names)))

@@ -27,28 +27,6 @@ def by_runs(frame, *, value, by, ylabel, band=None, mean_baseline=None):
 
 
 @styled
-def levels(frame, *, ylabel):
-    """Each run's time by the level of one parameter, with the level's mean, a panel a program and parameter."""
-    groups = list(dict.fromkeys(zip(frame["program"], frame["parameter"], strict=True)))
-    if not groups:
-        figure, axes = panels([""])
-        axes[0].set(title="no runs with one parameter changed", xticks=[], yticks=[])
-        return figure, axes
-    figure, axes = panels(groups, columns=3, height=2.5)
-    order = ["low", "default", "high"]
-    for ax, (program, parameter) in zip(axes, groups, strict=True):
-        own = frame[(frame["program"] == program) & (frame["parameter"] == parameter)]
-        for place, level in enumerate(order):
-            seconds = own.loc[own["level"] == level, "seconds"]
-            ax.plot([place] * len(seconds), seconds, "o", ms=4, mfc="none", color=palette(1)[0])
-            ax.hlines(seconds.mean(), place - 0.25, place + 0.25, color="#222222", lw=2)
-        ax.set(title=f"{program}: {parameter}", ylim=(0, 1.1 * own["seconds"].max()), xlim=(-0.5, 2.5))
-        ax.set_xticks(range(3), order)
-    axes[0].set_ylabel(ylabel)
-    return figure, axes
-
-
-@styled
 def verdicts(frame, *, programs, xlabel):
     """What a model expects when an event is moved alone, and what was observed, a panel a program."""
     most = max([1, *(len(frame[frame["program"] == program]) for program in programs)])
