@@ -26,6 +26,13 @@ from cmlib.io.archive import read_object
 
 _WATCHED_S, _ATTEMPTS, _PAUSE_S = 2.0, 5, 10.0
 _USUAL = {"offered": 6, "good": 5}
+# Of a run with what gets it ready [s].
+_MICRO_S, _PROGRAM_S, _STREAM_S, _TUNING_S = 8.0, 18.0, 8.0, 20.0
+_CORE, _ALL = 12, 240  # events, where this machine does not tell
+_NOMINAL = {"L2": [1 << 18] * 3, "L3": [1 << 22] * 3, "M": [1 << 26] * 3}
+_STUDIED = ("wordcount", "sort", "pagerank", "kmeans")
+_DEGREES = (6, 18, 24, 30, 36)
+_TUNED, _RUNS, _PASSES_AT_ENDS = ("sort", "pagerank"), 60, 4
 
 
 @dataclass(frozen=True)
@@ -170,15 +177,6 @@ def rejections(data):
         elif repeated := about.get("rejected_executions"):
             reasons_by_name[name] = f"{repeated} executions were disturbed, or not counted all the time"
     return reasons_by_name
-
-
-# Of a run with what gets it ready [s].
-_MICRO_S, _PROGRAM_S, _STREAM_S, _TUNING_S = 8.0, 18.0, 8.0, 20.0
-_CORE, _ALL = 12, 240  # events, where this machine does not tell
-_NOMINAL = {"L2": [1 << 18] * 3, "L3": [1 << 22] * 3, "M": [1 << 26] * 3}
-_STUDIED = ("wordcount", "sort", "pagerank", "kmeans")
-_DEGREES = (6, 18, 24, 30, 36)
-_TUNED, _RUNS, _PASSES_AT_ENDS = ("sort", "pagerank"), 60, 4
 
 
 def _n_events():

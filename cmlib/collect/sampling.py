@@ -1,4 +1,4 @@
-"""perf's processes: one that samples a program, one that prints what is in a file of samples."""
+"""Sample a program by perf, and store its samples, or the lines that are found in them while it runs."""
 
 import contextlib
 import csv
@@ -29,6 +29,12 @@ from cmlib.io.samples.perf_script import FIELDS, SampleParser
 _PIECE = 1 << 18  # bytes that are waited for: handling a piece costs more than what is in it
 _PRINT = ["perf", "script", "-F", FIELDS, "--ns", "--show-lost-events", "-i"]
 _LINES_SHOWN, _BUFFER_PAGES = 10, 32
+_OF_THE_RUN = ("command", "period", "machine", "date", "duration_s")
+_WITHOUT_COUNTERS = (
+    "`cmlib doctor` tells why and what to do; software events can be sampled: "
+    "--events task-clock,page-faults,context-switches --period 1000000 (ns)."
+)
+HARDWARE_GROUP = ("cycles", "cache-misses", "instructions")
 
 
 @contextlib.contextmanager
@@ -121,9 +127,6 @@ def _text(source):
             yield unpacked(file, os.fstat(file.fileno()).st_size, source)
         else:
             yield iter(functools.partial(file.read, _PIECE), b"")
-
-
-_OF_THE_RUN = ("command", "period", "machine", "date", "duration_s")
 
 
 def record_lines(command, events, period, out, *, label=None, **method):
@@ -263,13 +266,6 @@ def _regression(events, *, bound=None, alpha=0.01, n_sigma=3.0, drift=None):
         method = {"alpha": alpha, "n_sigma": n_sigma, "drift": drift}
         return OnlineRegression(events, **method), method
     return BoundedRegression(bound, events), {"bound": np.asarray(bound).tolist()}
-
-
-_WITHOUT_COUNTERS = (
-    "`cmlib doctor` tells why and what to do; software events can be sampled: "
-    "--events task-clock,page-faults,context-switches --period 1000000 (ns)."
-)
-HARDWARE_GROUP = ("cycles", "cache-misses", "instructions")
 
 
 def record_stream(

@@ -29,6 +29,9 @@ from cmlib.io.regions import in_recording, read_recording, read_regions, read_ru
 
 FORMS = ("old", "new")
 _LONG_S = 3
+_ATTEMPTS = 3
+_MOST_AT_ONCE = 16  # of a region's header
+MEASURES = (ELAPSED, PROCESSOR)
 
 
 @dataclass(frozen=True)
@@ -200,10 +203,6 @@ def _wanted(event_list, recorded, about):
     return usual_events(about)
 
 
-_ATTEMPTS = 3
-_MOST_AT_ONCE = 16  # of a region's header
-
-
 @dataclass(frozen=True)
 class Version:
     """A command, and what is known of it."""
@@ -328,9 +327,6 @@ def _count_whole(argv, events, file, timeout):
 def _run(argv, environment, timeout):
     bare = {key: value for key, value in os.environ.items() if not key.startswith("CMLIB_")}
     return run_timed(argv, inherited=bare, environment=environment, timeout=timeout)
-
-
-MEASURES = (ELAPSED, PROCESSOR)
 
 
 def heading(run, part, elapsed_s, processor_s):

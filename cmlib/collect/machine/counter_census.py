@@ -1,4 +1,4 @@
-"""Census of the counters: how many are offered, and how many of them tell the truth."""
+"""How many counters are offered, how many tell the truth, and how much of the processors others take."""
 
 import math
 import os
@@ -22,6 +22,7 @@ _EVENTS = ("branches:u", "instructions:u")
 # Of an Intel core's eight counters, events of its caches and memory take the first four only; loads are one.
 _NARROW, _ALL_TAKE = "L1-dcache-loads:u", 4
 _SPIN = [sys.executable, "-I", "-S", "-c", "for _ in range(500_000): pass"]
+_BUSY = (0, 1, 2, 5, 6, 7)  # of /proc/stat's columns: user, nice, system, irq, softirq, steal
 
 
 @dataclass(frozen=True)
@@ -130,9 +131,6 @@ def _perf_stat(selected, command):
         done = subprocess.run(once, stdin=subprocess.DEVNULL, capture_output=True, text=True)
         text = output.read_text(encoding="utf-8") if done.returncode == 0 else ""
     return text, " ".join(line.strip() for line in done.stderr.strip().splitlines()[:2])
-
-
-_BUSY = (0, 1, 2, 5, 6, 7)  # of /proc/stat's columns: user, nice, system, irq, softirq, steal
 
 
 def processor_times(root="/"):

@@ -30,6 +30,15 @@ from cmlib.io.archive.programs import (
 )
 from cmlib.io.archive.runs import check_run, events_of
 
+_ATTACHING_S = 0.1  # from opening its output file to the first count
+_PAUSE_S = 0.1
+_STOPPING_S = 10.0
+_STOPS = (signal.SIGINT, signal.SIGTERM)
+_LINES_SHOWN = 8
+# Linux refuses an event now and then while what is counted starts and ends threads; nothing is counted then.
+_ATTEMPTS = 3
+_REFUSED = "Access to performance", "perf_event_paranoid", "Permission denied", "Operation not permitted"
+
 
 @dataclass(frozen=True)
 class Running:
@@ -96,12 +105,6 @@ def _cgroup_mounts(mounts):
     return own or [field[1] for field in fields if field[2] == "cgroup2"]
 
 
-_ATTACHING_S = 0.1  # from opening its output file to the first count
-_PAUSE_S = 0.1
-_STOPPING_S = 10.0
-_STOPS = (signal.SIGINT, signal.SIGTERM)
-
-
 def attend(command, output, pids, seconds, *, lock=None, title=""):
     """Run perf until there is a reason to end it, and let it write all that it has counted until then."""
     stopped = []  # by Ctrl-C or SIGTERM
@@ -138,12 +141,6 @@ def _wait(perf, output, stopped, counted, seconds, title):
                 return "perf"
             time.sleep(min(_PAUSE_S, remaining))
     return "time"
-
-
-_LINES_SHOWN = 8
-# Linux refuses an event now and then while what is counted starts and ends threads; nothing is counted then.
-_ATTEMPTS = 3
-_REFUSED = "Access to performance", "perf_event_paranoid", "Permission denied", "Operation not permitted"
 
 
 def record_attached(

@@ -1,4 +1,4 @@
-"""One run of a program under perf: its command line, the run, and what both of them wrote."""
+"""Start programs, under perf or by themselves, so that nothing of them is left; what they wrote and how they ended."""
 
 import contextlib
 import os

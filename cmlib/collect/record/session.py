@@ -1,4 +1,4 @@
-"""Is what perf wrote the run that was planned?"""
+"""Record the runs of a plan that are not there yet, and judge whether each is the run that was planned."""
 
 import contextlib
 import errno
@@ -21,6 +21,9 @@ from cmlib.io.archive.runs import check_run, run_name
 from cmlib.io.events import second_readings
 
 _MOST_UNSEEN = 0.02
+_TO_COME = {"date": None, "duration_s": 0.0, "exit_code": 0}
+_LEAST_ROOM = 1 << 20  # bytes
+_GOES_ON = "Runs recorded before are kept; the command goes on from them when it is repeated."
 
 
 def judge(frame, plan):
@@ -55,11 +58,6 @@ def _left_the_counters(counts, running):
     if unseen > _MOST_UNSEEN:
         return f"some events were not counted in intervals with {100 * unseen:.0f} % of {counts.columns[0]}"
     return ""
-
-
-_TO_COME = {"date": None, "duration_s": 0.0, "exit_code": 0}
-_LEAST_ROOM = 1 << 20  # bytes
-_GOES_ON = "Runs recorded before are kept; the command goes on from them when it is repeated."
 
 
 def record(

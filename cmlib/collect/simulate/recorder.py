@@ -1,4 +1,4 @@
-"""What a simulation will cost, from a run without it."""
+"""Record simulated runs of a program: what they will cost, which are missing, and whether they repeat."""
 
 import functools
 import tempfile
@@ -30,6 +30,11 @@ _TIMES_AS_LONG = 10
 _BLOCKS_TOLD = 1.6
 _LONGEST_S = 60
 _FEWEST_BLOCKS = 50_000
+SET = "sim"
+_WHY = (
+    "The program depends on time, on random numbers (Python's strings: set PYTHONHASHSEED=0) or on the order of its "
+    "threads; as it is, read means of several --runs."
+)
 
 
 @dataclass(frozen=True)
@@ -79,13 +84,6 @@ def cost_message(cost, n_runs, *, limit_s=_LONGEST_S):
         f"A simulated run takes about {each}, ten times what it took under Valgrind without a simulation; "
         f"{n_runs} are made."
     )
-
-
-SET = "sim"
-_WHY = (
-    "The program depends on time, on random numbers (Python's strings: set PYTHONHASHSEED=0) or on the order of its "
-    "threads; as it is, read means of several --runs."
-)
 
 
 def record_simulated(

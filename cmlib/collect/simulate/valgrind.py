@@ -1,4 +1,4 @@
-"""The caches that are simulated: those of this machine, or those that are told."""
+"""Run a command under Valgrind: which caches are simulated, what Callgrind counted, why it failed."""
 
 import errno
 import os
@@ -21,6 +21,22 @@ _NAMES = {(1, "Instruction"): "I1", (1, "Data"): "D1", (2, "Unified"): "L2"}
 _FIRST, _SECOND, _LAST = ("I1", "D1"), "L2", "LL"
 PREFETCHING = "--simulate-hwpref=yes"
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20}
+_CALLGRIND = ["--tool=callgrind", "--cache-sim=yes", "--branch-sim=yes", "--combine-dumps=yes"]
+# Counts the basic blocks that Callgrind would count, and nothing else.
+_BARE = ["--tool=none", "--stats=yes", "--vex-guest-chase=no", "--vex-iropt-unroll-thresh=0"]
+_FOR_ALL = ["--trace-children=yes", "--vgdb=no"]
+_REFUSED = re.compile(
+    r"valgrind:|unhandled|[Uu]nrecognised|the 'impossible' happened|not supported|SIGILL|Can't execute setuid"
+)
+_HEAD = re.compile(r"^(?:==|--)[0-9]+(?:==|--) ?", re.MULTILINE)
+_PREFETCHED = re.compile(r"^Prefetch (?:Up|Down): +([0-9]+)$", re.MULTILINE)
+_TIMERANGE = re.compile(rb"^desc: Timerange: Basic block [0-9]+ - ([0-9]+)$", re.MULTILINE)
+_POLL_S = 0.2
+_PYTHON_LOOP = "_PyEval_EvalFrameDefault"
+# Where Python writes the names of its functions, and perf looks for them: in /tmp whatever TMPDIR says.
+_NAMES_FOR_PERF = "/tmp/perf-{pid}.map"
+_LINES_SHOWN = 10
+_ROOM = 1 << 16
 
 
 def cache_options(given, *, prefetch=False, root="/"):
@@ -96,24 +112,6 @@ def _bytes(text):
     if found is None:
         raise ValueError(text)
     return int(found[1]) * _UNITS[found[2]]
-
-
-_CALLGRIND = ["--tool=callgrind", "--cache-sim=yes", "--branch-sim=yes", "--combine-dumps=yes"]
-# Counts the basic blocks that Callgrind would count, and nothing else.
-_BARE = ["--tool=none", "--stats=yes", "--vex-guest-chase=no", "--vex-iropt-unroll-thresh=0"]
-_FOR_ALL = ["--trace-children=yes", "--vgdb=no"]
-_REFUSED = re.compile(
-    r"valgrind:|unhandled|[Uu]nrecognised|the 'impossible' happened|not supported|SIGILL|Can't execute setuid"
-)
-_HEAD = re.compile(r"^(?:==|--)[0-9]+(?:==|--) ?", re.MULTILINE)
-_PREFETCHED = re.compile(r"^Prefetch (?:Up|Down): +([0-9]+)$", re.MULTILINE)
-_TIMERANGE = re.compile(rb"^desc: Timerange: Basic block [0-9]+ - ([0-9]+)$", re.MULTILINE)
-_POLL_S = 0.2
-_PYTHON_LOOP = "_PyEval_EvalFrameDefault"
-# Where Python writes the names of its functions, and perf looks for them: in /tmp whatever TMPDIR says.
-_NAMES_FOR_PERF = "/tmp/perf-{pid}.map"
-_LINES_SHOWN = 10
-_ROOM = 1 << 16
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,9 @@ from cmlib.collect.workloads.servers import datacaching
 from cmlib.collect.workloads.servers.webserving import webserving
 from cmlib.errors import CmlibError
 
+# perf does not follow a sampled group into the processes that gcc starts, so its compiler is run by itself.
+_CC1 = {"-x": "-quiet", "c": "-w", "-c": "-w"}
+
 
 @functools.cache
 def recipes():
@@ -123,10 +126,6 @@ _MAKERS = {
     "datacaching-datacaching": _two_caches,
     "datacaching-graphanalytics": _cache_and_graph,
 }
-
-
-# perf does not follow a sampled group into the processes that gcc starts, so its compiler is run by itself.
-_CC1 = {"-x": "-quiet", "c": "-w", "-c": "-w"}
 
 
 @dataclass(frozen=True)

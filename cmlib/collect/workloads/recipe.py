@@ -1,4 +1,4 @@
-"""Inputs that are generated once and kept, and folders that are there only while a program runs."""
+"""What recipes are made of: inputs made once, compilers, tools and packages that are needed, and a run to try one."""
 
 import fcntl
 import hashlib
@@ -21,6 +21,10 @@ from cmlib.collect.record import Counted
 from cmlib.collect.record.execute import run_timed
 from cmlib.errors import CmlibError
 from cmlib.io.archive import draft_of
+
+# Java comes from many packages; whichever brought the command will do.
+_ANY_THAT_BRINGS = {"default-jre-headless": "java", "default-jdk-headless": "javac"}
+_LONGEST_S = 600
 
 
 def cached_input(name, make, **about):
@@ -70,10 +74,6 @@ def folder():
     path = places.results_dir() / "inputs"
     path.mkdir(parents=True, exist_ok=True)
     return path
-
-
-# Java comes from many packages; whichever brought the command will do.
-_ANY_THAT_BRINGS = {"default-jre-headless": "java", "default-jdk-headless": "javac"}
 
 
 @dataclass(frozen=True)
@@ -144,9 +144,6 @@ def run_tool(command, **options):
         output = "\n".join((done.stdout + done.stderr).splitlines()[-10:])
         raise CmlibError(f"`{shown}` failed with exit code {done.returncode}:\n{output}")
     return done.stdout
-
-
-_LONGEST_S = 600
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
-"""Is the machine as fast as usual? A program that does the same again and again tells.
+"""Recordings of the fifteen programs: what is executed, whether the machine was at its usual pace, what counting costs.
 
 Neighbours on one host slow each other down without taking processors: they share caches, memory, and the two
-threads of a core. Nothing counts that from inside a virtual machine.
+threads of a core. Nothing counts that from inside a virtual machine; a program that does the same again tells it.
 """
 
 import math
@@ -21,54 +21,7 @@ from cmlib.io.regions import SCHEMA, read_about, read_regions, save_recording
 _FIRST = 8
 _REPEATS = 10
 _SECONDS = 1.5  # an execution
-
-
-class Pace:
-    """Time of a program's good form, against what it usually takes."""
-
-    def __init__(self, program, binaries, threads):
-        self._argv = program.argv(binaries, "good", threads=threads, repeats=_REPEATS)
-        self._seconds = [execute(self._argv)[1] for _ in range(_FIRST)]
-
-    def behind(self):
-        """Execute it once more."""
-        self._seconds.append(execute(self._argv)[1])
-        return self._seconds[-1] / statistics.quantiles(self._seconds, n=4)[0] - 1
-
-
 FILE = "overhead.json"
-
-
-def overhead(program, binaries, events, *, threads=2, scale=8, pairs=10):
-    """Time a program with and without its regions counted."""
-    argv = program.argv(binaries, "good", threads=threads, scale=scale)
-    ratios = []
-    with tempfile.TemporaryDirectory() as folder:
-        for _ in range(pairs):
-            _, plain = execute(argv)
-            _, counted = execute(argv, regions=Path(folder) / "regions.csv", events=events)
-            ratios.append(counted / plain)
-    return ratios
-
-
-def record_overhead(program, binaries, events, folder, machine, **settings):
-    """Write the overhead of a program beside its recordings, unless it is there already."""
-    target = Path(folder) / program.name / FILE
-    if target.exists():
-        return None
-    target.parent.mkdir(parents=True, exist_ok=True)
-    about = {
-        "schema": SCHEMA,
-        "program": program.name,
-        "events": dict(events),
-        "ratios": overhead(program, binaries, events, **settings),
-        "machine": machine,
-        "date": now(),
-    }
-    write_whole(target, as_text(about, target))
-    return target
-
-
 SHARING = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01)
 DILUTED = ("parallel_scalar_sum", "ticket_dispenser", "row_counters")
 ATTEMPTS = 10
@@ -166,6 +119,49 @@ def record(recording, binaries, folder, machine, *, paces=None):
         "machine": machine,
     }
     return save_recording(target, pieces, about)
+
+
+def record_overhead(program, binaries, events, folder, machine, **settings):
+    """Write the overhead of a program beside its recordings, unless it is there already."""
+    target = Path(folder) / program.name / FILE
+    if target.exists():
+        return None
+    target.parent.mkdir(parents=True, exist_ok=True)
+    about = {
+        "schema": SCHEMA,
+        "program": program.name,
+        "events": dict(events),
+        "ratios": overhead(program, binaries, events, **settings),
+        "machine": machine,
+        "date": now(),
+    }
+    write_whole(target, as_text(about, target))
+    return target
+
+
+def overhead(program, binaries, events, *, threads=2, scale=8, pairs=10):
+    """Time a program with and without its regions counted."""
+    argv = program.argv(binaries, "good", threads=threads, scale=scale)
+    ratios = []
+    with tempfile.TemporaryDirectory() as folder:
+        for _ in range(pairs):
+            _, plain = execute(argv)
+            _, counted = execute(argv, regions=Path(folder) / "regions.csv", events=events)
+            ratios.append(counted / plain)
+    return ratios
+
+
+class Pace:
+    """Time of a program's good form, against what it usually takes."""
+
+    def __init__(self, program, binaries, threads):
+        self._argv = program.argv(binaries, "good", threads=threads, repeats=_REPEATS)
+        self._seconds = [execute(self._argv)[1] for _ in range(_FIRST)]
+
+    def behind(self):
+        """Execute it once more."""
+        self._seconds.append(execute(self._argv)[1])
+        return self._seconds[-1] / statistics.quantiles(self._seconds, n=4)[0] - 1
 
 
 def _check_same_events(recording, target):

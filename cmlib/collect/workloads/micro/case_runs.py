@@ -1,4 +1,4 @@
-"""All recordings of the micro-benchmarks in one go: what will be run, and running it."""
+"""All recordings of the micro-benchmarks in one go, and of the programs that no model is trained on."""
 
 import json
 import math
@@ -27,6 +27,9 @@ from cmlib.errors import CmlibError
 
 _PREPARING_S = 2.0
 _INTERVAL_MS = 200  # a slice is two: half the bytes of the usual 100
+CPU, PARALLEL = "CPU", "parallel"
+_SUITE = "SPEC CPU2006"
+_THREADS, _PROBE_REPEATS = 2, 20
 
 
 @dataclass(frozen=True)
@@ -92,11 +95,6 @@ def on_path(folder):
         yield
     finally:
         os.environ["PATH"] = before
-
-
-CPU, PARALLEL = "CPU", "parallel"
-_SUITE = "SPEC CPU2006"
-_THREADS, _PROBE_REPEATS = 2, 20
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Which events can be counted on this machine, and how perf is told them."""
+"""Which events the micro-benchmarks are recorded with, and what was recorded of these."""
 
 import json
 from dataclasses import dataclass
@@ -18,6 +18,11 @@ from cmlib.fingerprint.slices import ESTIMATED_CYCLES, join_parts, simulated_cou
 from cmlib.io import events, perf
 from cmlib.io.archive.programs import read_raw
 from cmlib.io.events import simulated_events
+
+ALL, KEY = "all", "key"
+FOLDER = "fingerprint"  # among the recordings: hundreds of runs that no other notebook is asked about
+COMMAND = "cmlib record-micro"
+_SWEEP = "micro-sweep.csv"
 
 
 def listed_events():
@@ -54,12 +59,6 @@ def probe(case, known, folder, *, seconds, counters, lock):
     how = {"counters": counters, "folder": folder, "lock": lock, "note": case.note}
     record(case.name, case.argv(seconds=seconds), plans, encodings=codes, **how)
     return sorted(counted_in_probe(Path(folder) / case.name))
-
-
-ALL, KEY = "all", "key"
-FOLDER = "fingerprint"  # among the recordings: hundreds of runs that no other notebook is asked about
-COMMAND = "cmlib record-micro"
-_SWEEP = "micro-sweep.csv"
 
 
 def stored_or_new_sweep(folder, programs_folder, *, keep):

@@ -16,6 +16,18 @@ from cmlib.collect.workloads.spark import generated
 SOURCES = Path(__file__).parent / "src"
 CACHE_PORT, _VIDEO_PORT, _SEARCH_PORT = 17211, 17080, 17081
 _SECONDS = 12  # of load by wrk
+# The first load is repeated until the second ends; if it fails before, so does all.
+_BOTH = """
+(while {first}; do :; done; exit 1) & repeated=$!
+{second}; code=$?
+kill $repeated || exit 1
+exit $code
+"""
+# wrk ends with 0 whatever it was answered.
+_CHECKED = (
+    'output=$("$@") || exit 1; printf "%s\\n" "$output"; '
+    '! printf "%s" "$output" | grep -E "Non-2xx|Socket errors" >&2'
+)
 
 
 @contextmanager
@@ -114,15 +126,6 @@ def websearch(scale, options):
             yield Counted(wrk("terms.lua", url, _SECONDS * scale), server.pids)
 
 
-# The first load is repeated until the second ends; if it fails before, so does all.
-_BOTH = """
-(while {first}; do :; done; exit 1) & repeated=$!
-{second}; code=$?
-kill $repeated || exit 1
-exit $code
-"""
-
-
 @contextmanager
 def together(first, second, scale, options):
     """Get two servers ready, counted together while both have their load, as CounterMiner's Fig. 16 has them."""
@@ -130,13 +133,6 @@ def together(first, second, scale, options):
         script = _BOTH.format(first=shlex.join(one.command), second=shlex.join(other.command))
         environment = {**one.environment, **other.environment}
         yield Counted(["/bin/sh", "-c", script], (*one.pids, *other.pids), environment)
-
-
-# wrk ends with 0 whatever it was answered.
-_CHECKED = (
-    'output=$("$@") || exit 1; printf "%s\\n" "$output"; '
-    '! printf "%s" "$output" | grep -E "Non-2xx|Socket errors" >&2'
-)
 
 
 def wrk(script, url, seconds, *, connections=8, arguments=()):

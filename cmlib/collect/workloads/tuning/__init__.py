@@ -28,6 +28,15 @@ _QUANTITY = re.compile(r"([0-9.]+)([skmg]?)")
 _EMIT = "emit."
 _SILENT = 1 / 3  # of the runs, for each event
 _LEAST = 0.1  # of its highest rate, where it is emitted at all
+_SOURCE = Path(__file__).parent / "src" / "emit.c"
+_EVENTS = pd.read_csv(Path(__file__).with_name("events.csv"), comment="#").set_index("event")
+# By event that can be emitted, what it brings along.
+EMITTERS = _EVENTS.query("emitted == 1")["with"].fillna("").str.split().map(tuple).to_dict()
+HIGHEST = _EVENTS["highest"].dropna().to_dict()
+FOLDER = "tuning"
+_SET = "tuning"
+_INTERVAL_MS = 1000  # the GBRT study's
+KERNEL_EVENTS = tuple(_EVENTS.index)
 
 
 @dataclass(frozen=True)
@@ -128,13 +137,6 @@ def _options(chosen):
     return {"master": "standalone"} | _ALWAYS | chosen
 
 
-_SOURCE = Path(__file__).parent / "src" / "emit.c"
-_EVENTS = pd.read_csv(Path(__file__).with_name("events.csv"), comment="#").set_index("event")
-# By event that can be emitted, what it brings along.
-EMITTERS = _EVENTS.query("emitted == 1")["with"].fillna("").str.split().map(tuple).to_dict()
-HIGHEST = _EVENTS["highest"].dropna().to_dict()
-
-
 @contextmanager
 def with_emitter(prepared, rates):
     """A program with the emitter beside it, counted with it."""
@@ -162,12 +164,6 @@ def check_emitters(events):
         raise CmlibError(
             f"there is no emitter for {', '.join(unknown)}; there is one for each of {', '.join(EMITTERS)}"
         )
-
-
-FOLDER = "tuning"
-_SET = "tuning"
-_INTERVAL_MS = 1000  # the GBRT study's
-KERNEL_EVENTS = tuple(_EVENTS.index)
 
 
 def record_runs(runs, folder, *, scale=1.0, passes=1, counters):
