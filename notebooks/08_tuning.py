@@ -44,7 +44,7 @@ from cmlib.collect.workloads.tuning import EMITTERS
 from cmlib.experiments.tuned_runs import load_tuned
 from cmlib.io import events
 from cmlib.parallel import parallel_map
-from cmlib.rank import stability
+from cmlib.rank import influence, regressor, stability
 from cmlib.report import paper
 from cmlib.report.notebook import begin
 
@@ -154,6 +154,10 @@ def full_name(parameter):
     return TABLE_IV[parameter].name.removeprefix("spark.")
 
 
+model = regressor(boosting=tuning.FEW_ROWS, seed=seed).fit(one.runs.parameters, one.runs.seconds)
+first = influence(model)
+print(f"{next(iter(tuned))}, one model of all its runs: {full_name(first.index[0])} has "
+      f"{first.iloc[0]:.0f} % of the importance")
 direct = {}
 for name, one in tuned.items():
     drawn = stability.draw_importances(

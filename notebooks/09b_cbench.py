@@ -40,7 +40,7 @@ from cmlib import merge, plot, rank
 from cmlib.experiments.published import QUICK, counts_of
 from cmlib.experiments.requested import resolve_names
 from cmlib.io import perf, public
-from cmlib.rank.boosting import predict_held_out
+from cmlib.rank.boosting import regressor
 from cmlib.report.notebook import begin
 
 # %%
@@ -119,9 +119,13 @@ matrices[1000, 1][0].head()
 # %%
 def errors(X, ipc):
     """Error of a model on unseen programs, and of the mean of the others [%]."""
-    fold = X.index.get_level_values("program").factorize()[0] % FOLDS
-    predicted = np.exp(predict_held_out(X, np.log(ipc), fold, boosting=QUICK, seed=seed))
-    mean = [ipc[fold != held].mean() for held in fold]
+    X, fold = X[sorted(X)], X.index.get_level_values("program").factorize()[0] % FOLDS
+    predicted, mean = ipc.copy(), ipc.copy()
+    for held in range(FOLDS):
+        rest = fold != held
+        model = regressor(boosting=QUICK, seed=seed).fit(X[rest], np.log(ipc[rest]))
+        predicted[~rest] = np.exp(model.predict(X[~rest]))
+        mean[~rest] = ipc[rest].mean()
     return rank.relative_error(ipc, predicted), rank.relative_error(ipc, mean)
 
 

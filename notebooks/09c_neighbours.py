@@ -38,7 +38,7 @@ from cmlib import rank
 from cmlib.errors import NothingRecordedError
 from cmlib.experiments.published import QUICK, counts_of, files_like, how_to_get, pooled
 from cmlib.experiments.requested import resolve_names
-from cmlib.rank.boosting import predict_held_out
+from cmlib.rank.boosting import regressor
 from cmlib.report.notebook import begin
 
 # %%
@@ -71,8 +71,12 @@ def importances(X, y):
 
 def describe(data):
     """IPC of a recording, and how well and by which events it is explained."""
-    predicted = np.exp(predict_held_out(data.X, data.y, data.fold, boosting=QUICK))
-    mean = [data.ipc[data.fold != held].mean() for held in data.fold]
+    X, predicted, mean = data.X[sorted(data.X)], data.ipc.copy(), data.ipc.copy()
+    for held in np.unique(data.fold):
+        rest = data.fold != held
+        model = regressor(boosting=QUICK).fit(X[rest], data.y[rest])
+        predicted[~rest] = np.exp(model.predict(X[~rest]))
+        mean[~rest] = data.ipc[rest].mean()
     row = {"IPC": data.ipc.mean(), "sd": data.ipc.std()}
     row |= {"error": rank.relative_error(data.ipc, predicted)}
     row |= {"mean": rank.relative_error(data.ipc, mean)}
