@@ -16,10 +16,10 @@ from cmlib.collect import machine
 from cmlib.collect.machine.host import is_privileged, paranoid_level
 from cmlib.collect.record.execute import Outcome, check_perf, run_perf, signals_handled, stat_command
 from cmlib.collect.record.protocol import Request, countable, encodings, plan_options
-from cmlib.collect.record.session import check_room, intended, judge
+from cmlib.collect.record.session import beginning, check_room, intended, judge, result
 from cmlib.collect.schedule import plan_mlpx, with_second_reading
 from cmlib.io import events, perf
-from cmlib.io.archive import errors_as, locked, make_folder, now, remove_abandoned, working_folder
+from cmlib.io.archive import errors_as, locked, make_folder, remove_abandoned, working_folder
 from cmlib.io.archive.programs import (
     RecordError,
     add_run,
@@ -216,7 +216,7 @@ def _planned(name, running, request, existing):
 
 
 def _record(target, plan, meta, running, seconds, lock, about, notify):
-    load, started = {"load_1min": machine.load_1min()}, now()
+    meta = beginning(meta | about)
     notify(
         f"counting {_named(running)} for {seconds:g} s; Ctrl-C ends it earlier, and keeps what was counted"
     )
@@ -232,27 +232,15 @@ def _record(target, plan, meta, running, seconds, lock, about, notify):
             output.unlink(missing_ok=True)
     frame = _checked(done, plan, running)
     multiplexed = plan.mode == "mlpx" or frame.loc[frame["value"].notna(), "running"].min() < 1
-    duration = float(frame["time_s"].max())
-    finished = (
-        meta
-        | about
-        | {
-            "mode": "mlpx" if multiplexed else "ocoe",
-            "date": started,
-            "duration_s": duration,
-            "exit_code": None,
-            "warnings": done.perf_stderr.splitlines(),
-            "machine": meta["machine"] | load,
-            "attached": running.about | {"seconds": seconds, "ended": done.ended},
-        }
-    )
+    finished = meta | result(frame, done) | {"mode": "mlpx" if multiplexed else "ocoe"}
+    finished["attached"] = running.about | {"seconds": seconds, "ended": done.ended}
     with locked(target.parent):
         finished = _placed(finished, existing_runs(target))
         check_run(finished, target / f"{finished['run']}.json")
         made = add_run(target, finished, done.raw)
     if done.ended != "time":
         why = {"stopped": "stopped", "process": f"{_named(running)} ended", "perf": "perf ended by itself"}
-        notify(f"{why[done.ended]} after {duration:.1f} s: what was counted until then is kept")
+        notify(f"{why[done.ended]} after {finished['duration_s']:.1f} s: what was counted until then is kept")
     return made
 
 

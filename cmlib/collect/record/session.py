@@ -21,6 +21,7 @@ from cmlib.io.archive.runs import check_run, run_name
 from cmlib.io.events import second_readings
 
 _MOST_UNSEEN = 0.02
+_ATTEMPTS = 3
 _TO_COME = {"date": None, "duration_s": 0.0, "exit_code": 0}
 _LEAST_ROOM = 1 << 20  # bytes
 _GOES_ON = "Runs recorded before are kept; the command goes on from them when it is repeated."
@@ -70,7 +71,6 @@ def record(
     counters,
     counting=None,
     folder=None,
-    attempts=3,
     lock=None,
     on_demand=False,
     note="",
@@ -103,7 +103,7 @@ def record(
         with tqdm(total=len(jobs), initial=len(jobs) - len(missing), desc=name, unit="run") as bar:
             for plan, meta in missing:
                 bar.set_postfix_str(meta["run"])
-                finished, raw = _record_one(plan, meta, run_once, attempts, bar.write)
+                finished, raw = _record_one(plan, meta, run_once, bar.write)
                 finished |= {"note": note} | ({"counting": list(counting)} if counting is not None else {})
                 with locked(recordings):
                     made.append(add_run(target, finished, raw))
@@ -111,34 +111,39 @@ def record(
         return made
 
 
-def _record_one(plan, meta, run_once, attempts, notify):
+def _record_one(plan, meta, run_once, notify):
     """Return the run's full metadata and its raw output."""
     rejected = []
-    while len(rejected) < attempts:
-        load = {"load_1min": machine.load_1min()}
-        started = now()
+    while len(rejected) < _ATTEMPTS:
+        started = beginning(meta)
         outcome = run_once(plan, meta)
         frame = perf.parse_stat(outcome.raw.decode(errors="replace"))
         reason = judge(frame, plan)
         if not reason:
-            warnings = outcome.perf_stderr.splitlines()
-            for line in warnings:
+            finished = started | result(frame, outcome) | {"rejected": rejected}
+            for line in finished["warnings"]:
                 notify(f"{meta['run']}: perf says: {line}")
-            finished = meta | {
-                "date": started,
-                "duration_s": float(frame["time_s"].max()),
-                "exit_code": outcome.exit_code,
-                "warnings": warnings,
-                "rejected": rejected,
-                "machine": meta["machine"] | load,
-            }
             return finished, outcome.raw
         notify(f"{meta['run']}: thrown away, {reason}")
         rejected = [*rejected, reason]
     raise RecordError(
-        f"{meta['program']}/{meta['run']} was thrown away {attempts} times, the last time because {rejected[-1]}. "
+        f"{meta['program']}/{meta['run']} was thrown away {_ATTEMPTS} times, the last time because {rejected[-1]}. "
         "Something else uses the counters, or fewer are good than planned for: see `cmlib doctor`."
     )
+
+
+def beginning(meta):
+    """The metadata of a run that begins now."""
+    return meta | {"date": now(), "machine": meta["machine"] | {"load_1min": machine.load_1min()}}
+
+
+def result(frame, outcome):
+    """What the metadata tell of how a run went."""
+    return {
+        "duration_s": float(frame["time_s"].max()),
+        "exit_code": outcome.exit_code,
+        "warnings": outcome.perf_stderr.splitlines(),
+    }
 
 
 def _run_in_own_folder(target, program, lock, on_demand, plan, meta):

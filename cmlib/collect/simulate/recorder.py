@@ -11,6 +11,7 @@ from cmlib import places
 from cmlib.collect import machine
 from cmlib.collect.record import RecordError, existing_runs
 from cmlib.collect.record.execute import find_program, noted
+from cmlib.collect.record.session import beginning
 from cmlib.collect.simulate.valgrind import (
     cache_options,
     check_valgrind,
@@ -18,7 +19,7 @@ from cmlib.collect.simulate.valgrind import (
     second_level_options,
     simulate,
 )
-from cmlib.io.archive import errors_as, locked, make_folder, now, remove_abandoned, working_folder
+from cmlib.io.archive import errors_as, locked, make_folder, remove_abandoned, working_folder
 from cmlib.io.archive.programs import add_run, check_comparable, check_names, read_raw
 from cmlib.io.archive.runs import VALGRIND, check_run, run_name
 from cmlib.io.callgrind import REPEATS, as_events, difference, read_parts, read_second_level, read_series
@@ -128,13 +129,13 @@ def record_simulated(
         every, blocks = interval_and_cost(command, before or every_blocks, **how)
         made = []
         for number in missing:
-            started = {"date": now(), "machine": about["machine"] | {"load_1min": machine.load_1min()}}
+            started = beginning(about)
             outcomes = _simulated(target / runs[number], command, every, options, blocks)
             outcomes, message = _checked(outcomes)
             options = options[: len(outcomes)]
             notify(f"{runs[number]}: {message}")
             raw = b"".join(outcome.raw for outcome in outcomes)
-            meta = _finished(about | _plan(number, about, options) | started, every, outcomes, raw)
+            meta = _finished(started | _plan(number, about, options), every, outcomes, raw)
             check_run(meta, target / f"{meta['run']}.json")
             with locked(recordings):
                 made.append(add_run(target, meta, raw))
