@@ -8,7 +8,6 @@ its exit code, and the error on unseen stretches of what notebook 03 keeps, besi
 also if one of these is not 0.
 """
 
-import gzip
 import os
 import subprocess
 import sys
@@ -18,7 +17,7 @@ from pathlib import Path
 import pandas as pd
 
 from cmlib.collect import record
-from cmlib.io import perf, store
+from cmlib.io import store
 from cmlib.io.perf.cutting import read_marks
 
 FOLDERS = ("intervals", "wide", "tables")
@@ -31,9 +30,8 @@ def tried(file, root):
     """A row of the table: what one file is, and what became of it."""
     row = {"folder": file.relative_to(root).parts[0], "file": str(file.relative_to(root)).partition("/")[2]}
     if "benchmarks.data" in file.name:
-        return row | {"form": "marks", "result": f"{len(read_marks(file))} marks"}
+        return row | {"result": f"{len(read_marks(file))} marks"}
     try:
-        row["form"] = perf.about(gzip.decompress(file.read_bytes()).decode(errors="replace")).form
         return row | imported(file, None)
     except ValueError as error:
         return row | {"result": f"refused: {error}"}
@@ -84,7 +82,9 @@ def main():
     counted = table.astype({"runs": "Int64", "events": "Int64", "intervals": "Int64"})
     counted.insert(len(counted.columns) - 1, "result", counted.pop("result"))
     print(counted.to_csv(index=False, sep="\t", na_rep="-", float_format="%.1f"))
-    table["became"] = table["result"].str.split().str[0].where(table["form"] != "marks", "marks")
+    table["became"] = (
+        table["result"].str.split().str[0].where(~table["result"].str.endswith(" marks"), "marks")
+    )
     print(table.groupby(["folder", "became"], sort=False).size().to_string())
     refused = table["became"].eq("refused:") & table["folder"].ne("tables")
     failed = table["live"].notna() & table["live"].ne(0) if LIVE else refused

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from cmlib.collect import record
-from cmlib.io.perf import ParseError, about, at_place, parse_stat, series
+from cmlib.io.perf import ParseError, at_place, parse_stat, remarks, series
 from tests.perf_output import GOLDEN, golden
 
 PLACES = sorted(GOLDEN.glob("perf-*/per-*"))
@@ -143,14 +143,10 @@ def test_one_place_is_taken_by_its_name(tmp_path):
         assert [
             line for line in text.splitlines() if not re.search(r"\dCPU(?!1\b)|\sCPU(?!1\b)\d", line)
         ] == alone.splitlines()
-        assert parse_stat(alone)["value"].notna().all() and about(alone).remarks == (
-            "Counts are those of CPU1.",
-        )
+        assert parse_stat(alone)["value"].notna().all() and remarks(alone) == ["Counts are those of CPU1."]
         with pytest.raises(ParseError, match="no line counts 'CPU7'; there are CPU0, CPU1"):
             at_place(text, "CPU7")
-    assert about(golden("perf-6.1/table-cpus.txt")).remarks == (
-        "Counts of 2 places, CPU0 to CPU1, are added up.",
-    )
+    assert remarks(golden("perf-6.1/table-cpus.txt")) == ["Counts of 2 places, CPU0 to CPU1, are added up."]
     with pytest.raises(ParseError, match="a place is chosen of counts a CPU"):
         at_place(GERMAN, "CPU1")
     file = GOLDEN / "elsewhere/percpu-icelake.tsv"

@@ -133,7 +133,7 @@ def test_counters_that_fall_back_are_not_believed_from_there_on():
     counts, _ = perf.series(perf.parse_stat(text))
     assert counts["Inst_Retired.Any"].notna().tolist() == [True] * 5 + [False] * 3
     assert counts[["CAS_COUNT.READS", "CAS_COUNT.WRITES", "CPU_CLK_Unhalted.Core"]].gt(0).all(axis=None)
-    assert "Inst_Retired.Any (sample 18)" in perf.about(text).remarks[1]
+    assert "Inst_Retired.Any (sample 18)" in perf.remarks(text)[1]
 
 
 @pytest.mark.parametrize(

@@ -174,7 +174,7 @@ def test_a_second_cgroup_is_refused_and_none_is_taken_for_a_part_of_the_name():
             ParseError, match="line 2, .* counts cgroup system.slice/cron.service, and the first"
         ):
             parse_stat(one + other)
-    assert perf.about(one).remarks == ("Counts are those of cgroup user.slice.",)
+    assert perf.remarks(one) == ["Counts are those of cgroup user.slice."]
 
 
 def test_nothing_counted_is_an_empty_frame():

@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from cmlib.collect import record
 from cmlib.io import events, store
-from cmlib.io.perf import ParseError, about, parse_stat, series, split_runs
+from cmlib.io.perf import ParseError, parse_stat, remarks, series, split_runs
 from tests.perf_output import EMON, LIKWID, golden
 
 PUBLIC = Path(os.environ.get("CMLIB_PUBLIC", Path(__file__).parents[2] / "shared/public"))
@@ -91,11 +91,8 @@ def test_a_table_of_cloudsuite_is_two_runs_whose_other_columns_are_named_and_lef
         and running.isna().all(axis=None)
     )
     assert counts.loc[4, ["instructions", "branch-misses"]].tolist() == [19389700063, 2876125]
-    told = about(first)
-    assert not told.running_shares and told.form == "wide table"
-    assert (
-        "left out: powerWatts, contexts, Core_0," in told.remarks[1] and "UOPS_RETIRED" not in told.remarks[1]
-    )
+    _, left_out = remarks(first)
+    assert "left out: powerWatts, contexts, Core_0," in left_out and "UOPS_RETIRED" not in left_out
     with pytest.raises(ParseError, match="line 7, '1422977620,.*another run begins"):
         parse_stat(CLOUDSUITE)
 
@@ -110,7 +107,7 @@ def test_a_table_of_two_headings_without_times_needs_an_interval_and_adds_proces
         counts["INST_RETIRED.ANY"].iloc[1]
     )
     assert counts["L2_RQSTS.MISS"].tolist() == [392516, 142926] and running["L2_RQSTS.MISS"].isna().all()
-    assert "Counts of CPU2, CPU3 are added up." in about(EMON).remarks
+    assert "Counts of CPU2, CPU3 are added up." in remarks(EMON)
 
 
 def test_what_is_imported_of_a_table_is_what_the_store_holds(tmp_path):
@@ -149,7 +146,7 @@ def test_running_totals_are_taken_apart_and_that_is_said():
     counts, running = series(parse_stat(f"time,cycles,branches,page-faults\n{rows}"))
     assert counts.index.tolist() == list(range(1, 21)) and counts["branches"].tolist() == [7] * 20
     assert counts["cycles"].tolist() == [2 * k + 1 for k in range(1, 21)]
-    assert "they are running totals" in about(f"time,cycles,branches,page-faults\n{rows}").remarks[1]
+    assert "they are running totals" in remarks(f"time,cycles,branches,page-faults\n{rows}")[1]
     one_falls = rows.replace("20,400,", "20,360,")
     assert parse_stat(f"time,cycles,branches,page-faults\n{one_falls}")["value"].iloc[:2].tolist() == [1, 7]
 

@@ -52,7 +52,7 @@ def test_a_turn_of_all_groups_is_an_interval_extrapolated_by_their_shares(timeli
         assert_allclose(counts.loc[end, "INSTR"], first["INSTR"] + second["INSTR"])
         assert running.loc[end, "INSTR"] == 1
         begin = end
-    assert len(counts) == len(told) / 2 and "2 groups take turns" in " ".join(perf.about(text).remarks)
+    assert len(counts) == len(told) / 2 and "2 groups take turns" in " ".join(perf.remarks(text))
 
 
 @given(
@@ -111,7 +111,7 @@ def test_a_timeline_without_headings_is_read_as_far_as_its_values_bear_it_out():
     assert_allclose(
         counts["group_1_miss"] / counts["group_1_request"], [(0.025 + 0.01 + 0.0375) / 0.225, 0.5], rtol=0.3
     )
-    assert "No heading names them" in " ".join(perf.about(text).remarks)
+    assert "No heading names them" in " ".join(perf.remarks(text))
 
 
 # --- likwid's tables

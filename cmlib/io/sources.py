@@ -159,7 +159,7 @@ def _source(file, raw, compressed, machine, known, frame=None, remarks=None):
     try:
         if frame is None:
             frame = perf.parse_stat(text, interval_ms=known["interval_ms"], columns=known["columns"])
-            remarks = perf.about(text, columns=known["columns"]).remarks
+            remarks = perf.remarks(text, columns=known["columns"])
         printed, running = perf.series(frame)
     except ValueError as error:
         raise RecordError(f"{file} is not interval output of one run of perf stat: {error}") from error

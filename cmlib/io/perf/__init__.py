@@ -4,13 +4,13 @@ from cmlib.io.perf.cutting import begin_ns, cut
 from cmlib.io.perf.formats.lines import as_intervals, joined
 from cmlib.io.perf.grammar import ParseError
 from cmlib.io.perf.reading import (
-    about,
     at_place,
     by_kind_of_core,
     counts_a_line,
     parse_stat,
     program_names,
     read_run,
+    remarks,
     series,
     split_runs,
     totals,

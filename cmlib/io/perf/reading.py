@@ -3,7 +3,6 @@
 import itertools
 import re
 import shlex
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -12,25 +11,6 @@ from cmlib.io.events import base_name, copy_name
 from cmlib.io.perf.formats import find_format, human_readable, per_place, separated, wide
 from cmlib.io.perf.formats.lines import TIME, Totals, as_intervals, by_program, first_line
 from cmlib.io.perf.grammar import ParseError, run_starts, shown
-
-
-@dataclass(frozen=True)
-class About:
-    """What there is to say of a file's form.
-
-    Attributes
-    ----------
-    form : str
-        Its name in words.
-    running_shares : bool
-        Whether it says for which share of each interval an event was counted.
-    remarks : tuple of str
-        Sentences on what was left out, added up or taken for granted in reading it.
-    """
-
-    form: str
-    running_shares: bool
-    remarks: tuple
 
 
 def parse_stat(text, *, interval_ms=None, columns=None):
@@ -76,7 +56,7 @@ def parse_stat(text, *, interval_ms=None, columns=None):
             perf prints it: perf 6.x cuts it down to whole percents. Where an event
             is not counted, 0 means that it got no counter; 1 that nothing of the
             program ran, or that its count comes with the next interval's. NaN where it was
-            counted and the file tells no shares (:func:`cmlib.io.perf.about`).
+            counted and the file tells no shares.
         unit : str
             Such as ``msec``; empty for plain counts.
 
@@ -153,12 +133,15 @@ def at_place(text, place):
     return per_place.only(text, place)
 
 
-def about(text, *, columns=None):
-    """Tell a text's form, and what was taken for granted in reading it."""
+def remarks(text, *, columns=None):
+    """Sentences on what was left out, added up or taken for granted in reading a text."""
     text = _unicode(text).replace("\r\n", "\n")
     form = find_format(text)
-    remarks = wide.remarks(text, columns) if form is wide else form.remarks(text)
-    return About(form.NAME, form.TELLS_SHARES, tuple(remarks))
+    return wide.remarks(text, columns) if form is wide else _remarks(form, text)
+
+
+def _remarks(form, text):
+    return form.remarks(text) if hasattr(form, "remarks") else []
 
 
 def counts_a_line(text):
@@ -363,7 +346,7 @@ def _listed(text, form):
         runs = n // length if length else 0
         if runs:
             number = np.repeat(np.arange(1, runs + 1), length)
-            said = form.remarks(text[start:end])
+            said = _remarks(form, text[start:end])
             said += ["Counts are means of several runs."] * bool(_VARIES.search(text, start, end))
             yield Totals(
                 text[start:end], frame.assign(time_s=number), "", (np.nan,) * runs, remarks=tuple(said)

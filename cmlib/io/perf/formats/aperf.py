@@ -15,7 +15,6 @@ from cmlib.io.perf.formats.lines import as_frame
 from cmlib.io.perf.grammar import ParseError
 
 NAME = "APerf's perf_stat"
-TELLS_SHARES = False
 
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}(?:\.[0-9]{1,9})?Z")
 # Before a second's first line stands its length in bytes.

@@ -7,7 +7,6 @@ from cmlib.io.perf.formats.lines import TIME, UNCOUNTED, first_line
 from cmlib.io.perf.grammar import ParseError, shown
 
 NAME = "perf stat -G"
-TELLS_SHARES = True
 
 _HEADING = re.compile(r" *(?:#.*)?$")
 # Time, count, unit and event; the cgroup, which is no number as the run time behind it is; and run time and share.

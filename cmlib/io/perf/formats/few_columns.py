@@ -10,7 +10,6 @@ import re
 from cmlib.io.perf.formats.lines import NO_SHARES, TIME, UNCOUNTED, as_frame, first_line, match_lines
 
 NAME = "perf stat -x without running shares"
-TELLS_SHARES = False
 
 _COUNT = rf"[0-9]{{1,300}}(?:\.[0-9]+)?|{UNCOUNTED}"
 _ROW = re.compile(

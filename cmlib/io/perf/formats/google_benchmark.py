@@ -13,7 +13,6 @@ from cmlib.io.perf.formats.lines import NO_SHARES, Totals, as_frame
 from cmlib.io.perf.grammar import ParseError
 
 NAME = "google-benchmark's JSON"
-TELLS_SHARES = False
 
 _SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 _OWN = re.compile(

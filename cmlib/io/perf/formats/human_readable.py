@@ -6,7 +6,6 @@ from cmlib.io.perf.formats.lines import TIME, UNCOUNTED, as_frame, first_line, m
 from cmlib.io.perf.grammar import ParseError, shown
 
 NAME = "perf stat's table for people"
-TELLS_SHARES = True
 
 # A blank that cannot be broken is written in the locale's encoding, which need not be UTF-8.
 _MARK = "[.,' \u00a0\u202f\ufffd\udca0]"
@@ -48,11 +47,6 @@ def read(text, interval_ms=None):
     frame = as_frame(_fields(text, start, found, marks) for start, found in lines)
     timed = frame["time_s"].notna()
     return frame[timed].reset_index(drop=True) if timed.any() else frame
-
-
-def remarks(text):
-    """Nothing is taken for granted: shares are printed where they are below 100 %."""
-    return []
 
 
 def _fields(text, start, found, marks):

@@ -14,7 +14,6 @@ from cmlib.io.perf.formats.lines import as_frame
 from cmlib.io.perf.grammar import ParseError
 
 NAME = "name[place][event][sample] = count"
-TELLS_SHARES = True
 
 _COUNT = re.compile(
     r"""^(\w+)((?:\[[0-9]+\])*)\[["']([^"'\n]+)["']\]\[([0-9]{1,9})\] *= *([0-9]{1,20})\s*$""", re.MULTILINE

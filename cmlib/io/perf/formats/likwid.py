@@ -16,7 +16,6 @@ from cmlib.io.perf.formats.lines import as_frame
 from cmlib.io.perf.grammar import ParseError, shown
 
 NAME = "likwid-perfctr -t"
-TELLS_SHARES = True
 
 _HEADING = re.compile(
     r"^\s*# GID[|, ](EventCount|MetricsCount)[|, ]CpuCount[|, ]Total runtime \[s\]([|, ])(.+?)\s*$",

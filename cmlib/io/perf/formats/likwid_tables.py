@@ -13,7 +13,6 @@ from cmlib.io.perf.formats.likwid import read_count
 from cmlib.io.perf.formats.lines import Totals, as_frame
 
 NAME = "likwid-perfctr's tables"
-TELLS_SHARES = True
 
 _TABLE = re.compile(r"^(?:\| *)?Event *[|,] *Counter *[|,](?! *Sum *[|,])", re.MULTILINE)
 _REGION = re.compile(

@@ -5,7 +5,6 @@ import re
 from cmlib.io.perf.formats.lines import NO_SHARES, Totals, as_frame
 
 NAME = "lines of PAPI's events"
-TELLS_SHARES = False
 
 _LINE = re.compile(
     r"^[ \t]*(PAPI_[A-Z0-9_]{2,40})[ \t]*(?:[:=][ \t]*|[ \t])([0-9]{1,20})[ \t]*$", re.MULTILINE

@@ -8,7 +8,6 @@ from cmlib.io.perf.formats.lines import TIME
 from cmlib.io.perf.grammar import ParseError
 
 NAME = "perf stat -A or --per-…"
-TELLS_SHARES = True
 
 # With -A a CPU; with --per-… a place, and the number of CPUs in it.
 _PLACE = re.compile(

@@ -8,17 +8,11 @@ import pyarrow.compute as pc
 from cmlib.io.perf.grammar import ParseError, find_grammar, shown
 
 NAME = "perf stat -x or -j"
-TELLS_SHARES = True
 
 
 def recognises(text):
     """Always: what no other form recognises is read so, or refused with the line."""
     return True
-
-
-def remarks(text):
-    """Nothing is taken for granted."""
-    return []
 
 
 # Characters read at once.

@@ -20,7 +20,6 @@ from cmlib.io.perf.grammar import ParseError, shown
 
 NAME = "wide table"
 COUNT, LEVEL = "count", "level"
-TELLS_SHARES = False
 
 _GROUPED = re.compile(r"[0-9]{1,3}(?:,[0-9]{2,3})*,[0-9]{3}(?:\.[0-9]{1,300})?")
 # Columns that name what ran in a row.
