@@ -34,9 +34,9 @@ import pandas as pd
 from cmlib import plot
 from cmlib.collect import machine
 from cmlib.experiments import data, simulated_phases
-from cmlib.experiments.answers import answer, leading_rates, say_answer, say_changes
+from cmlib.experiments.answers import answer, describe_answer, describe_changes, leading_rates
 from cmlib.experiments.commands import command_again, describe_simulation
-from cmlib.experiments.event_tables import event_table, known_sums, said_by_names
+from cmlib.experiments.event_tables import describe_recognised_tables, event_table, known_sums
 from cmlib.fingerprint.phases import find_phases
 from cmlib.io import events
 from cmlib.io.recording import INSTRUCTIONS
@@ -285,7 +285,7 @@ results.number("events that counted in some program", counted, "events")
 # %%
 display(results.finding(f"{len(recordings)} runs of {', '.join(programs)} are in the store; "
                         f"{counted} events counted in at least one of them."))
-for name, sentence in said_by_names(url, programs).items():
+for name, sentence in describe_recognised_tables(url, programs).items():
     display(results.finding(sentence, program=name))
 
 # %% [markdown]
@@ -327,7 +327,7 @@ def suggest_recording(meta):
 
 def summarize_rates(often, by_event, own):
     """What changes, or happened most often, how far runs agree, and what it takes to know IPC."""
-    changes = say_changes(leading_rates(own)) if not own[0].holds_totals else ""
+    changes = describe_changes(leading_rates(own)) if not own[0].holds_totals else ""
     times = own[0].axis.rate.replace("per", "times a")
     named = ", ".join(f"`{event}` {rate:,.0f} {times}" for event, rate in often.items())
     if changes and len(own) > 1:
@@ -357,10 +357,10 @@ for name in programs:
         details = simulated_phases.estimated_misses(profiles[name])
         figure, _ = plot.simulated_card(*parts[name])
         quantity = "estimated cycles by what they are charged for"
-        summary = simulated_phases.say_estimated(profiles[name])
+        summary = simulated_phases.describe_estimate(profiles[name])
         summary |= describe_simulation(runs[name][0].meta)
     elif name in ipc:
-        quantity, summary = "IPC", say_answer(answers[name])
+        quantity, summary = "IPC", describe_answer(answers[name])
         figure, _ = plot.series_card(with_phases({"IPC": ipc[name]}))
     else:
         often = rates_in_all.xs(name, level="program").nlargest(3)

@@ -164,7 +164,7 @@ for name in judged.index.unique("program"):
 
 # %%
 for name, one in accounts.items():
-    summary = topdown_summary.say_account(one)
+    summary = topdown_summary.describe_account(one)
     shares, parents = topdown.losses_by_part(one.account), one.account.table.parents
     figure, _ = account_card(shares, one.ipc, parents=parents)
     alt = f"{name}: IPC over progress, and what became of the slots. {summary['limits']}"
@@ -173,7 +173,7 @@ for name, one in accounts.items():
 
 # %%
 for name in sorted(set(recorded) - set(programs)):
-    display(results.overview(name, lacking=topdown_summary.say_unaccounted(url, name)))
+    display(results.overview(name, lacking=topdown_summary.describe_unaccounted(url, name)))
 
 # %% [markdown]
 # ## Explore

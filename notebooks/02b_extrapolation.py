@@ -147,7 +147,7 @@ evidence = {name: readings.evidence(run) for name, run in runs.items()}
 twice = {name: rows.query("evidence and kind == @readings.READINGS")
          for name, rows in evidence.items()}
 compared = {name: readings.judge_by_readings(runs[name]) for name in runs if len(twice[name])}
-for name, sentence in readings.say_evidence(evidence, compared).items():
+for name, sentence in readings.describe_evidence(evidence, compared).items():
     display(results.finding(sentence, program=name))
 
 # %%

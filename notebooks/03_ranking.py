@@ -71,7 +71,7 @@ results.mark(simulated := study.describe_source(url, programs))
 asked = programs if aim == study.IPC else []  # of these, what is about IPC alone
 recorded = partial(study.recorded_matrix, url, target=aim, method=method, workers=workers)
 matrices = {name: recorded(name) for name in programs}
-if sentence := study.say_target(url, programs, aim):
+if sentence := study.describe_target(url, programs, aim):
     display(results.finding(sentence))
 
 # %%
@@ -329,7 +329,7 @@ def followed(name):
     """Which event a target follows that is not IPC, and how sure that is."""
     error, mean = errors.at[name, "nested blocks"], errors.at[name, "their mean"]
     error = errors.at[name, "blocks"] if pd.isna(error) else error
-    why = study.say_chosen(url, name, aim)
+    why = study.describe_choice(url, name, aim)
     leads = (f"follows `{spread[name].index[0]}` most" if error < mean
              else "is told by none of the events better than by its mean")
     return (f"`{aim.name}`{f', {why},' if why else ''} {leads}: a model errs by {error:.1f} "

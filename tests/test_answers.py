@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cmlib.experiments.answers import answer, say_answer, say_changes
+from cmlib.experiments.answers import answer, describe_answer, describe_changes
 from cmlib.io.recording import Recording
 from cmlib.report.page import build_index
 from cmlib.report.results import Results
@@ -30,16 +30,16 @@ def test_what_changes_is_told_in_words_that_a_service_s_owner_knows():
     rates = recorded(
         interrupts=np.where(busy, 2400.0, 1200.0), faults=3.0, switches=np.where(busy, 110.0, 100.0)
     ).rates()
-    said = say_changes(rates)
+    said = describe_changes(rates)
     assert said.startswith("`interrupts` double from 21 to 60 s (1,200 to 2,400 a second)")
     assert "faults" not in said and "switches" not in said
-    assert say_changes(rates[["faults"]]) == ""
-    assert "fall by 75 %" in say_changes(recorded(requests=np.where(seconds > 90, 1.0, 4.0)).rates())
+    assert describe_changes(rates[["faults"]]) == ""
+    assert "fall by 75 %" in describe_changes(recorded(requests=np.where(seconds > 90, 1.0, 4.0)).rates())
 
 
 def test_without_instructions_and_cycles_nothing_is_said_to_limit_it():
     told = answer("x", [recorded(cakes=1e3)])
-    assert told["account"] is None and say_answer(told) == {} and told["levels_text"] == "120 s"
+    assert told["account"] is None and describe_answer(told) == {} and told["levels_text"] == "120 s"
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_without_instructions_and_cycles_nothing_is_said_to_limit_it():
 )
 def test_what_would_decide_it_is_of_the_recorded_processor(machine, lacking):
     told = answer("x", [recorded(instructions=1e9, cycles=1e9, machine=machine)])
-    said = say_answer(told)
+    said = describe_answer(told)
     assert told["account"]["how"] == "open" and "not decided" in said["limits"]
     assert lacking in said["lacking"] and said["sure"] == "the counts leave it open"
 
@@ -64,7 +64,7 @@ def test_the_card_begins_with_levels_and_draws_bounds_unless_all_was_counted(tmp
     told = answer("x", [recorded(instructions=1e9, cycles=1e9)])
     results = Results("01_c", title="C", question="?", profile="live", folder=tmp_path)
     results.overview_summary("x", told)
-    results.overview("x", **say_answer(told), varies="nothing")
+    results.overview("x", **describe_answer(told), varies="nothing")
     results.save()
     page = build_index(tmp_path / "live").read_text()
     assert "IPC 1" in page and page.count('<div class="bar"') == len(told["account"]["categories"])

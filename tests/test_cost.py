@@ -11,7 +11,7 @@ from sklearn.base import clone
 from cmlib import cost
 from cmlib.cost import pooled
 from cmlib.topdown import read_costs
-from cmlib.topdown.answers import say_misses
+from cmlib.topdown.answers import describe_misses
 from tests.naive import cost as naive
 from tests.test_notebooks import numbers
 
@@ -215,7 +215,7 @@ def test_without_misses_a_planted_cost_goes_and_no_cache_saves_more_than_those_b
     last, first = found["LLC misses"], found["L1D misses"]
     assert last["low"] <= share <= last["high"] and last["percent"] == pytest.approx(share, rel=0.3)
     assert last["percent"] <= first["high"] and last["low"] <= first["low"] and last["high"] <= first["high"]
-    assert not last["reason"] and "not known" not in say_misses(found.values())[0]
+    assert not last["reason"] and "not known" not in describe_misses(found.values())[0]
 
 
 def test_without_misses_says_where_intervals_do_not_tell_or_physics_does():
@@ -226,7 +226,7 @@ def test_without_misses_says_where_intervals_do_not_tell_or_physics_does():
     assert (
         found["percent"] == 0
         and 0 < found["high"] < 1
-        and say_misses([found])[0].startswith("Without LLC misses: at most 0.")
+        and describe_misses([found])[0].startswith("Without LLC misses: at most 0.")
     )
     steep = counts.assign(cycles=counts["cycles"] * 100, **loads[["LLC-load-misses"]])
     unsteady = counts.assign(**{"LLC-load-misses": counts["instructions"] * 0.01})
@@ -237,5 +237,5 @@ def test_without_misses_says_where_intervals_do_not_tell_or_physics_does():
     ):
         found = saved(frame, read_costs())["LLC misses"]
         assert found["percent"] is None and found["reason"]
-        assert say_misses([found])[0].startswith("Without LLC misses: not known, as ")
+        assert describe_misses([found])[0].startswith("Without LLC misses: not known, as ")
     assert not saved(counts, read_costs()) and not saved(few.drop(columns="cycles"), read_costs())

@@ -27,8 +27,8 @@ def test_what_one_run_can_not_tell_is_said_with_what_can(tmp_path):
 
 def test_energy_is_not_explained_by_a_part_of_it():
     power = Target("power/energy-pkg/")
-    assert power.gives_away("power/energy-cores/") and not power.gives_away("cycles")
-    assert study.IPC.gives_away("ref-cycles") and not study.IPC.gives_away("power/energy-pkg/")
+    assert power.leaks_target("power/energy-cores/") and not power.leaks_target("cycles")
+    assert study.IPC.leaks_target("ref-cycles") and not study.IPC.leaks_target("power/energy-pkg/")
 
 
 def test_all_programs_are_those_recorded_here_unless_there_are_none(tmp_path):

@@ -15,9 +15,9 @@ from cmlib.clean import (
     clean_kalman,
     clean_run,
     estimate_counts,
-    hold_sums,
+    reconcile_sums,
+    redistribute_delayed_counts,
     replay,
-    spread_late_readings,
 )
 from cmlib.io.perf import parse_stat, series
 from cmlib.places import recordings_dir
@@ -158,12 +158,12 @@ def test_a_late_reading_is_divided_and_a_missed_turn_is_not():
         {"late": [4.0, np.nan, 12.0, 5.0], "none": [4.0, np.nan, 12.0, np.nan], "end": [1, 1, 1, np.nan]}
     )
     running = pd.DataFrame({"late": 0.25, "none": [0.25, 0.0, 0.25, 0.25], "end": 0.25}, index=counts.index)
-    spread = spread_late_readings(counts, running)
+    spread = redistribute_delayed_counts(counts, running)
     assert spread["late"].tolist() == [4, 6, 6, 5]
     pd.testing.assert_series_equal(spread["none"], counts["none"])
     assert np.isnan(spread["end"].iloc[-1])
-    assert spread_late_readings(counts, running, by=[1, 3, 1, 1])["late"].tolist() == [4, 9, 3, 5]
-    assert spread_late_readings(counts, running, by=[1, np.nan, 1, 1])["late"].tolist() == [4, 6, 6, 5]
+    assert redistribute_delayed_counts(counts, running, by=[1, 3, 1, 1])["late"].tolist() == [4, 9, 3, 5]
+    assert redistribute_delayed_counts(counts, running, by=[1, np.nan, 1, 1])["late"].tolist() == [4, 6, 6, 5]
     assert np.isnan(counts["late"].iloc[1])
 
 
@@ -174,7 +174,7 @@ def test_late_readings_of_a_real_run(recorded):
     first = np.flatnonzero(late.any(axis=1))[0]
     events = list(counts.columns[late.iloc[first]])
     assert events == ["op_cache_hit_miss.op_cache_hit", "ex_ret_brn", "ls_dispatch.all"]
-    spread = spread_late_readings(counts, running, by=counts["instructions"])
+    spread = redistribute_delayed_counts(counts, running, by=counts["instructions"])
     npt.assert_allclose(spread[events].sum(), counts[events].sum())
     rates = spread[events].div(spread["instructions"], axis=0)
     usual = rates.quantile([0.05, 0.95])
@@ -198,7 +198,7 @@ variances = hnp.arrays(np.float64, (6, 4), elements=st.sampled_from([1.0, 100.0,
 def test_sums_hold_afterwards_and_nothing_is_negative(values, variance):
     frame = pd.DataFrame(values, columns=["all", "hit", "miss", "other"])
     variance = pd.DataFrame(variance, columns=frame.columns)
-    held = hold_sums(frame, variance, [("all", ("hit", "miss")), ("unknown", ("all", "other"))])
+    held = reconcile_sums(frame, variance, [("all", ("hit", "miss")), ("unknown", ("all", "other"))])
     npt.assert_allclose(held["all"], held["hit"] + held["miss"], rtol=1e-6, atol=1)
     assert (held >= 0).all().all()
     npt.assert_array_equal(held["other"], frame["other"])
@@ -207,7 +207,7 @@ def test_sums_hold_afterwards_and_nothing_is_negative(values, variance):
 def test_who_is_certain_does_not_move():
     frame = pd.DataFrame({"all": [10.0, 10.0], "hit": [6.0, 6.0], "miss": [6.0, 6.0]})
     variance = pd.DataFrame({"all": [0.0, 0.0], "hit": [3.0, 0.0], "miss": [1.0, 0.0]})
-    held = hold_sums(frame, variance, [("all", ("hit", "miss"))])
+    held = reconcile_sums(frame, variance, [("all", ("hit", "miss"))])
     npt.assert_allclose(held.iloc[0], [10, 4.5, 5.5])
     npt.assert_array_equal(held.iloc[1], frame.iloc[1])
 
@@ -215,7 +215,7 @@ def test_who_is_certain_does_not_move():
 def test_nested_sums_hold_together():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.uniform(50, 100, (20, 5)), columns=["all", "read", "write", "hit", "miss"])
-    held = hold_sums(frame, frame, [("all", ("read", "write")), ("read", ("hit", "miss"))])
+    held = reconcile_sums(frame, frame, [("all", ("read", "write")), ("read", ("hit", "miss"))])
     npt.assert_allclose(held["all"], held["read"] + held["write"])
     npt.assert_allclose(held["read"], held["hit"] + held["miss"])
 
@@ -245,7 +245,7 @@ def test_sums_are_held_stretch_by_stretch(monkeypatch):
     counts = pd.DataFrame(rng.uniform(0, 10, (50, 4)), columns=list("abcd"))
     variance = pd.DataFrame(rng.uniform(0, 1, (50, 4)), columns=list("abcd"))
     sums_between = [("a", ("b", "c")), ("d", ("a", "b"))]
-    whole = hold_sums(counts, variance, sums_between)
+    whole = reconcile_sums(counts, variance, sums_between)
     monkeypatch.setattr("cmlib.clean.kalman._AT_ONCE", 7)
-    npt.assert_allclose(hold_sums(counts, variance, sums_between), whole, rtol=1e-9, atol=1e-9)
-    assert hold_sums(counts.iloc[:0], variance.iloc[:0], sums_between).empty
+    npt.assert_allclose(reconcile_sums(counts, variance, sums_between), whole, rtol=1e-9, atol=1e-9)
+    assert reconcile_sums(counts.iloc[:0], variance.iloc[:0], sums_between).empty

@@ -155,7 +155,7 @@ def test_sums_and_constants_are_evidence_as_well():
     )
     assert found.at["constant", "what"] == "ref-cycles by task-clock"
     assert found.at["constant", "off"] == pytest.approx(0, abs=1e-9)
-    said = readings.say_evidence({"x": found.reset_index()}, {})["x"]
+    said = readings.describe_evidence({"x": found.reset_index()}, {})["x"]
     assert said.startswith("`ls_dispatch.all` and `ls_dispatch.ld_dispatch + ")
     assert (
         "apart as printed; `ref-cycles by task-clock` does not change, and is printed with an error of 0 %."
@@ -167,7 +167,7 @@ def test_without_evidence_one_sentence_says_what_more_it_takes():
     planted = multiplexed_run(60)
     nothing = readings.evidence(run_of(planted))
     assert nothing.empty
-    said = readings.say_evidence({"a": nothing, "b": nothing, "c": nothing}, {})[""]
+    said = readings.describe_evidence({"a": nothing, "b": nothing, "c": nothing}, {})[""]
     assert said.startswith("Nothing in the run of a, b and c tells") and "Name one event twice" in said
 
 
@@ -182,7 +182,7 @@ def test_a_reading_is_repaired_without_the_other_and_what_shared_its_time(run):
     other = run.counts["L1-dcache-stores"]
     assert row["off"] == pytest.approx(100 * (cleaned - other).abs().mean() / other.mean())
     assert 80 < row["covered"] <= 100 and readings.PERFECT - 5 < row["left"] < 95
-    said = readings.say_evidence({"x": readings.evidence(run)}, {"x": judged.reset_index()})["x"]
+    said = readings.describe_evidence({"x": readings.evidence(run)}, {"x": judged.reset_index()})["x"]
     assert f"one reading is {judged.xs('kalman', level='method')['left'].mean():.0f} % as far" in said
 
 

@@ -8,7 +8,7 @@ from cmlib import experiments as study
 from cmlib import places
 from cmlib.errors import UnfitRecordingError
 from cmlib.experiments.diagnosis import SimulatedProfile
-from cmlib.experiments.simulated_phases import say_estimated
+from cmlib.experiments.simulated_phases import describe_estimate
 from cmlib.fingerprint.diagnosis import advice
 from cmlib.fingerprint.phases import NOTHING_ELSE
 from cmlib.io.events import simulated_events, simulated_kind
@@ -44,8 +44,10 @@ def test_the_event_that_most_cycles_are_charged_to_is_explained_per_1000_instruc
     np.testing.assert_allclose(data.ipc.index, counts.index)
     assert data.holdout is None and INSTRUCTIONS not in data.X
     share = 100 * charged.max() / (charged.sum() + counts[INSTRUCTIONS].sum())
-    assert study.say_chosen(url, NAME, target).endswith(f"of KCachegrind's cycle estimate, {share:.0f} %")
-    assert study.say_target(url, names, target).count(" second") == 0
+    assert study.describe_choice(url, NAME, target).endswith(
+        f"of KCachegrind's cycle estimate, {share:.0f} %"
+    )
+    assert study.describe_target(url, names, target).count(" second") == 0
 
 
 @pytest.mark.parametrize(
@@ -121,13 +123,13 @@ def profile(*phases):
 
 def test_what_to_try_is_about_phases_of_a_tenth_of_the_estimate_or_more():
     brief = ("last-level data misses", 0.03, "load 90 %", "")
-    told = say_estimated(profile(brief, ("instructions only", 0.97, "sort 80 %", "")))
+    told = describe_estimate(profile(brief, ("instructions only", 0.97, "sort 80 %", "")))
     assert "90 % are instructions, 10 % mispredictions; nothing else stands out" in told["limits"]
     assert (
         told["limits"].endswith("the longest in `sort 80 %`")
         and told["advice"] == advice(NOTHING_ELSE)[1][:-1]
     )
-    told = say_estimated(profile(brief, ("mispredictions", 0.97, "sort 80 %", "P_CPU")))
+    told = describe_estimate(profile(brief, ("mispredictions", 0.97, "sort 80 %", "P_CPU")))
     assert (
         "**mispredictions** stand out in phases with 97 % of it, the longest in `sort 80 %`" in told["limits"]
     )

@@ -44,7 +44,7 @@ def url(lines, tmp_path_factory):
 def test_one_multiplexed_run_is_ranked_by_its_intervals(url):
     programs, target = study.choose_target(url, "whole")
     data = study.recorded_matrix(url, "whole", target)
-    assert (programs, target, study.say_target(url, programs, target)) == (["whole"], study.IPC, "")
+    assert (programs, target, study.describe_target(url, programs, target)) == (["whole"], study.IPC, "")
     assert data.in_time and data.X.shape == (60, 12) and data.holdout is None
     assert data.X.index.name == "time_s" and "instructions" not in data.X
     refined = study.refine(data)
@@ -84,7 +84,7 @@ def test_a_rate_is_counts_by_seconds_or_by_another_event(url):
 def test_without_ipc_the_target_taken_is_named_with_the_others(url):
     programs, target = study.choose_target(url, "no-cycles")
     assert target.name == "instructions per second"
-    said = study.say_target(url, programs, target)
+    said = study.describe_target(url, programs, target)
     assert "there is no IPC" in said and f"'{MISSES}'" in said and "instructions'" not in said
     assert study.choose_target(url, "no-instructions")[1] == Target(MISSES)  # the greatest running share
 

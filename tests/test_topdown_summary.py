@@ -12,7 +12,7 @@ from cmlib import experiments as study
 from cmlib import topdown
 from cmlib.errors import NothingRecordedError
 from cmlib.experiments.topdown import ProgramAccount, accounted, losses_by_part
-from cmlib.experiments.topdown_summary import say_account, say_unaccounted
+from cmlib.experiments.topdown_summary import describe_account, describe_unaccounted
 from cmlib.fingerprint.diagnosis import advice
 from cmlib.topdown.answers import perf_line
 from tests.small_runs import add_run
@@ -30,7 +30,7 @@ def found(rates, table=AMD):
 
 def test_losses_are_told_from_the_largest_on_with_their_shares():
     rates, shares = planted()
-    told = say_account(found(rates))
+    told = describe_account(found(rates))
     retired, bad, front, back = (f"{100 * share:.0f} %" for share in shares.mean(axis=0))
     assert told["limits"].startswith(f"**Of all slots, {front} are lost to the front end** (front-end ")
     others = (f"{back} to the back end (memory ", f"{bad} to bad speculation (", f"; {retired} retired")
@@ -45,7 +45,7 @@ def test_waiting_for_memory_has_the_advice_of_the_diagnosis():
     rates, _ = planted()
     rates["de_no_dispatch_per_slot.backend_stalls"], rates[FRONT] = rates[FRONT], 0.0
     rates["ex_no_retire.load_not_complete"], rates[DRAM] = rates["ex_no_retire.not_complete"], 0.2
-    told = say_account(found(rates))["advice"]
+    told = describe_account(found(rates))["advice"]
     assert told.casefold() == f"memory and other caches: {advice('P_Mem_M')[1]}".casefold().rstrip(".")
 
 
@@ -60,12 +60,12 @@ def test_a_program_that_loses_little_is_told_to_do_less(retired, says):
     rates = 0.0 * planted()[0]
     rates["ex_ret_ops"] = rates["de_src_op_disp.all"] = retired
     rates[FRONT] = 8 - retired
-    told = say_account(found(rates.assign(**{"ex_no_retire.not_complete": 1.0})))
+    told = describe_account(found(rates.assign(**{"ex_no_retire.not_complete": 1.0})))
     assert told["limits"].startswith(says) and told["advice"].startswith("retired: do less")
 
 
 def test_what_was_not_counted_is_told_with_the_command_that_records_it():
-    told = say_account(found(planted()[0].drop(columns=[FRONT, "ex_no_retire.not_complete"])))
+    told = describe_account(found(planted()[0].drop(columns=[FRONT, "ex_no_retire.not_complete"])))
     assert "front end was not counted" in told["sure"] and "front end, memory" in told["lacking"]
     assert f"`cmlib record gcc --events {FRONT},ex_no_retire.not_complete -- COMMAND`" in told["lacking"]
 
@@ -75,14 +75,14 @@ def test_a_program_without_any_of_its_events_is_told_which_its_processor_has(tmp
     url = study.open_database(f"sqlite:///{tmp_path / 'store.sqlite'}", tmp_path)
     with pytest.raises(NothingRecordedError, match=f"cmlib record app --events ex_ret_ops,.*{FRONT}"):
         accounted(url, ["app"])
-    assert say_unaccounted(url, "app").startswith(
+    assert describe_unaccounted(url, "app").startswith(
         "where its cycles go. Record them: `cmlib record app --events ex"
     )
 
 
 def test_an_account_that_does_not_add_up_says_so_and_what_to_record_again():
     rates, _ = planted()
-    told = say_account(found(rates.assign(**{FRONT: 1.3 * rates[FRONT]})))
+    told = describe_account(found(rates.assign(**{FRONT: 1.3 * rates[FRONT]})))
     assert "**it does not add up** within 2 %, and front end is likely counted wrongly" in told["sure"]
     assert (
         FRONT in told["lacking"]
@@ -93,7 +93,7 @@ def test_an_account_that_does_not_add_up_says_so_and_what_to_record_again():
 
 def test_an_account_whose_sum_proves_nothing_says_so():
     rates = pd.DataFrame({"stalled-cycles-frontend": [0.5, 0.6], "stalled-cycles-backend": [0.1, 0.2]})
-    told = say_account(found(rates, topdown.read_table("generic")))
+    told = describe_account(found(rates, topdown.read_table("generic")))
     assert told["limits"].startswith("**Of all cycles, 55 % are lost to the front end**")
     assert told["limits"].endswith("; 30 % are at work") and "whatever was counted" in told["sure"]
 
@@ -112,7 +112,7 @@ def test_of_an_imported_program_perf_records_what_is_lacking_by_codes():
     """As given: each event in the spelling of its processor, with the modifier of the recording, then the import."""
     rates = planted()[0].drop(columns=[FRONT, "ex_no_retire.not_complete"])
     meta = {"program": "app", "imported": True, "modifier": "u", "interval_ms": 500}
-    told = say_account(replace(found(rates), meta=meta))["lacking"]
+    told = describe_account(replace(found(rates), meta=meta))["lacking"]
     line = re.search(
         "``perf stat -I 500 -x, (.*) -o next.csv -- COMMAND && cmlib import app next.csv``", told
     )[1]

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from cmlib.clean import METHODS, clean_run, spread_late_readings
+from cmlib.clean import METHODS, clean_run, redistribute_delayed_counts
 from cmlib.clean.distance import dtw, folded_error
 from cmlib.clean.series import whole_intervals
 from cmlib.errors import UnfitRecordingError
@@ -166,7 +166,7 @@ def _with(event, runs):
 def _ocoe_series(run, event):
     columns = list(dict.fromkeys([event, "instructions"] if "instructions" in run.counts else [event]))
     by = run.counts["instructions"] if "instructions" in columns else None
-    return spread_late_readings(run.counts[columns], run.running[columns], by=by)[event]
+    return redistribute_delayed_counts(run.counts[columns], run.running[columns], by=by)[event]
 
 
 def _whole(series):

@@ -89,14 +89,14 @@ def estimate_counts(counts, running, *, sums=()):
             cleaned[event], variance[event] = _complete(*series, carriers, predicted.get(event))
     known = set(filled.columns[filled.notna().all()])
     sums = [(whole, parts) for whole, parts in sums if {whole, *parts} <= known]
-    return hold_sums(cleaned, variance, sums), np.sqrt(variance)
+    return reconcile_sums(cleaned, variance, sums), np.sqrt(variance)
 
 
 def _possible(counts, running):
     """Counts without late and impossible readings, and running shares: 0 where nothing was counted."""
     always = counts.columns[running.ge(1).mean() > 0.5]
     by = counts["instructions"] if "instructions" in always else None
-    estimates = spread_late_readings(counts.astype(float), running, by=by)
+    estimates = redistribute_delayed_counts(counts.astype(float), running, by=by)
     if "cycles" in always:
         beyond = estimates.gt(_IMPOSSIBLE * estimates["cycles"], axis=0)
         estimates = estimates.mask(beyond & estimates.gt(_IMPOSSIBLE * estimates.median()))
@@ -219,7 +219,7 @@ def _predict(logs, own, others):
 _AT_ONCE = 1024
 
 
-def hold_sums(counts, variance, sums):
+def reconcile_sums(counts, variance, sums):
     """Move estimates as little as their certainty allows until known sums hold."""
     present = [(whole, parts) for whole, parts in sums if {whole, *parts} <= set(counts.columns)]
     if not present:
@@ -264,7 +264,7 @@ def _corrections(estimates, variance, signs):
     return variance * np.einsum("tse,ts->te", scaled, shares)
 
 
-def spread_late_readings(counts, running, *, by=None):
+def redistribute_delayed_counts(counts, running, *, by=None):
     """Divide a late reading among the intervals it covers."""
     spread = counts.to_numpy(dtype=np.float64, copy=True)
     late = np.isnan(spread) & (running.to_numpy() > 0)

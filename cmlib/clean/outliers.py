@@ -54,29 +54,29 @@ def replace_outliers(values, *, n_std=5.0, exact=None):
 
 
 @numba.njit(cache=True)
-def _above(kept, n_std):
+def _above(finite, n_std):
     """Whether each sample lies above the threshold of Eq. 6."""
-    mean = kept.mean()
-    std = math.sqrt(((kept - mean) ** 2).mean())
-    return kept > mean + n_std * std
+    mean = finite.mean()
+    std = math.sqrt(((finite - mean) ** 2).mean())
+    return finite > mean + n_std * std
 
 
 @numba.njit(cache=True)
 def _fill_with_medians(values, replaced):
     n = len(values)
     n_intervals = math.ceil(math.sqrt(n))
-    kept = np.isfinite(values) & ~replaced
+    finite = np.isfinite(values) & ~replaced
     of_all = np.nan
     for interval in range(n_intervals):
         first, end = _bounds(interval, n, n_intervals)
         if not replaced[first:end].any():
             continue
-        own = values[first:end][kept[first:end]]
+        own = values[first:end][finite[first:end]]
         if len(own):
             median = np.median(own)
         else:
             if np.isnan(of_all):
-                of_all = np.median(values[kept])
+                of_all = np.median(values[finite])
             median = of_all
         for i in range(first, end):
             if replaced[i]:

@@ -62,10 +62,10 @@ def zstd_samples(x, y, *, every=1, level=19):
     """Pack every so many-th raw sample with Zstandard; with `every` = 1 nothing is lost."""
     import zstandard
 
-    kept = np.unique(np.append(np.arange(0, len(x), every), len(x) - 1))
-    counts = np.stack([np.asarray(x)[kept], np.asarray(y)[kept]]).astype(np.int64)
+    vertices = np.unique(np.append(np.arange(0, len(x), every), len(x) - 1))
+    counts = np.stack([np.asarray(x)[vertices], np.asarray(y)[vertices]]).astype(np.int64)
     steps = np.diff(counts, axis=1, prepend=0)
-    return zstandard.ZstdCompressor(level=level).compress(steps.tobytes()), kept
+    return zstandard.ZstdCompressor(level=level).compress(steps.tobytes()), vertices
 
 
 def _line_cost():
@@ -99,24 +99,24 @@ def _standard(values):
 
 @njit(cache=True)
 def _swinging_door(x, y, deviation):
-    kept = np.empty(x.size, np.int64)
-    kept[0] = 0
+    vertices = np.empty(x.size, np.int64)
+    vertices[0] = 0
     n, start = 1, 0
     flattest, steepest = -np.inf, np.inf
     for i in range(1, x.size):
         run, rise = x[i] - x[start], y[i] - y[start]
         if not flattest <= rise / run <= steepest:
             start = i - 1
-            kept[n] = start
+            vertices[n] = start
             n += 1
             run, rise = x[i] - x[start], y[i] - y[start]
             flattest, steepest = -np.inf, np.inf
         flattest = max(flattest, (rise - deviation) / run)
         steepest = min(steepest, (rise + deviation) / run)
     if x.size > 1:
-        kept[n] = x.size - 1
+        vertices[n] = x.size - 1
         n += 1
-    return kept[:n]
+    return vertices[:n]
 
 
 def as_lines(x, y, **options):
@@ -127,10 +127,10 @@ def as_lines(x, y, **options):
     return LINE_BYTES * len(lines), y - (slope[at] * x + intercept[at])
 
 
-def as_kept_samples(x, y, deviation):
+def as_vertices(x, y, deviation):
     """By :func:`swinging_door`; read back along straight lines."""
-    kept = swinging_door(x, y, deviation)
-    return SAMPLE_BYTES * len(kept), y - np.interp(x, x[kept], y[kept])
+    vertices = swinging_door(x, y, deviation)
+    return SAMPLE_BYTES * len(vertices), y - np.interp(x, x[vertices], y[vertices])
 
 
 def as_merged_pieces(x, y, n_lines):
@@ -143,8 +143,8 @@ def as_merged_pieces(x, y, n_lines):
 
 def as_packed_samples(x, y, every):
     """By :func:`zstd_samples`; read back along straight lines."""
-    packed, kept = zstd_samples(x, y, every=int(every))
-    return len(packed), y - np.interp(x, x[kept], y[kept])
+    packed, vertices = zstd_samples(x, y, every=int(every))
+    return len(packed), y - np.interp(x, x[vertices], y[vertices])
 
 
 def at_equal_size(x, y, n_bytes):
@@ -155,7 +155,7 @@ def at_equal_size(x, y, n_bytes):
         raise ValueError(f"nothing to compare in {n_bytes} bytes (at least 48) when y moves by {span:g}")
     ways = {
         "bounded": lambda off: as_lines(x, y, bound=off),
-        "swinging door": lambda off: as_kept_samples(x, y, off),
+        "swinging door": lambda off: as_vertices(x, y, off),
     }
     rows = {
         method: _finest(way, np.geomspace(span, 1e-9 * span, 1000), n_bytes) for method, way in ways.items()
@@ -195,7 +195,7 @@ def error_curves(x, y):
         "printed, 1 to 30 sigma": [as_lines(x, y, n_sigma=n) for n in tolerances],
         "drift test, 1 to 30 sigma": [as_lines(x, y, n_sigma=n, drift=20.0) for n in tolerances],
         "bounded": [as_lines(x, y, bound=distance) for distance in distances],
-        "swinging door": [as_kept_samples(x, y, distance) for distance in distances],
+        "swinging door": [as_vertices(x, y, distance) for distance in distances],
         "bottom-up (offline)": [as_merged_pieces(x, y, n) for n in sorted(n_lines)],
         "zstd of every n-th sample": [as_packed_samples(x, y, n) for n in every],
     }

@@ -143,25 +143,25 @@ def without_misses(runs, costs, *, ghz=None):
         for event in counts if {"instructions", "cycles"} <= set(counts) else ():
             name = _MISSES.get(costs.kind(event))
             possible = counts[event] <= _MOST_A_CYCLE * counts["cycles"]
-            told = counts.loc[possible, ["instructions", "cycles", event]].dropna()
-            fit = bool(_OF_LOADS.search(event.lower())), np.nan_to_num(running[event].mean()), len(told)
-            if name and len(told) and told["cycles"].sum() and fit > chosen.get(name, [()])[0]:
-                chosen[name] = fit, event, told
+            usable = counts.loc[possible, ["instructions", "cycles", event]].dropna()
+            fit = bool(_OF_LOADS.search(event.lower())), np.nan_to_num(running[event].mean()), len(usable)
+            if name and len(usable) and usable["cycles"].sum() and fit > chosen.get(name, [()])[0]:
+                chosen[name] = fit, event, usable
     found = [
-        {"without": name, "event": event, **_saved(told, event, costs.most(event, ghz))}
+        {"without": name, "event": event, **_saved(usable, event, costs.most(event, ghz))}
         for name in dict.fromkeys(_MISSES.values())
         if name in chosen
-        for _, event, told in [chosen[name]]
+        for _, event, usable in [chosen[name]]
     ]
     return _nested(found)
 
 
 def _nested(found):
     """What misses a cache misses those before it, too, and saves no more than they do."""
-    told = [row for row in found if not row["reason"]]
-    for inner, outer in zip(told, told[1:], strict=False):
+    usable = [row for row in found if not row["reason"]]
+    for inner, outer in zip(usable, usable[1:], strict=False):
         outer["low"] = max(inner["low"], outer["low"])
-    for outer, inner in zip(told[::-1], told[-2::-1], strict=False):
+    for outer, inner in zip(usable[::-1], usable[-2::-1], strict=False):
         outer["high"] = max(outer["high"], outer["low"])
         inner["high"], inner["percent"] = (min(inner[name], outer[name]) for name in ("high", "percent"))
     return found

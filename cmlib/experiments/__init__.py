@@ -9,7 +9,7 @@ from cmlib.experiments.data import (
     programs,
     recorded_both_ways,
 )
-from cmlib.experiments.event_tables import event_table, said_by_names
+from cmlib.experiments.event_tables import describe_recognised_tables, event_table
 from cmlib.experiments.matrices import (
     Matrix,
     core_errors,
@@ -22,4 +22,4 @@ from cmlib.experiments.matrices import (
     targets_by_axis,
 )
 from cmlib.experiments.suites import of_suites, paper_figures, suites
-from cmlib.experiments.targets import IPC, Target, choose_target, say_chosen, say_target
+from cmlib.experiments.targets import IPC, Target, choose_target, describe_choice, describe_target

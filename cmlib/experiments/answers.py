@@ -6,7 +6,7 @@ from cmlib import topdown
 from cmlib.experiments.targets import CLOCKS
 from cmlib.fingerprint.phases import find_phases
 from cmlib.io import events
-from cmlib.topdown.answers import say_number
+from cmlib.topdown.answers import format_number
 
 _TOLD = 3  # changes that are named
 _CHANGES = 1.25  # ratio of levels from which on a change is named
@@ -35,7 +35,7 @@ def answer(name, own):
     return topdown.summarize(name, runs, processor=processor, **how)
 
 
-def say_answer(answered):
+def describe_answer(answered):
     """Sentences for a program's card: what limits it, how sure that is, and what would decide it."""
     account = answered["account"]
     if not account:
@@ -62,7 +62,7 @@ def say_answer(answered):
     }
 
 
-def say_changes(rates):
+def describe_changes(rates):
     """Which rates change most in a run, when, and from what to what: without IPC, what there is to say of it.
 
     Parameters
@@ -90,8 +90,11 @@ def _change(name, rate):
     if strength < np.log(_CHANGES):
         return None
     words = _times(other["level"] / usual)
-    when = f"from {say_number(other['start'])} to {say_number(other['end'])} s"
-    return strength, f"`{name}` {words} {when} ({say_number(usual)} to {say_number(other['level'])} a second)"
+    when = f"from {format_number(other['start'])} to {format_number(other['end'])} s"
+    return (
+        strength,
+        f"`{name}` {words} {when} ({format_number(usual)} to {format_number(other['level'])} a second)",
+    )
 
 
 def _times(ratio):

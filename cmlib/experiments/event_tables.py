@@ -39,7 +39,7 @@ def processor_name(url, program):
     return next(known, None) or events.processor_by_names(set().union(*runs["events"]))
 
 
-def said_by_names(url, programs):
+def describe_recognised_tables(url, programs):
     """Say which event tables were told by the events' names, as the machine of the recordings is not known."""
     sentences = {
         program: events.describe_recognised(recognised)

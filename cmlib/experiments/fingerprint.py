@@ -107,7 +107,7 @@ def load_simulated(folder=None, *, kinds=("micro", "unseen", "own")):
     series = {kind: list(map(_one_healthy, simulated.read_simulated_series(folder, kind))) for kind in kinds}
     if not series["micro"]:
         raise NothingRecordedError(f"nothing simulated yet: run `{simulated.COMMAND}`")
-    apart = _told_apart([*series["micro"], *series.get("unseen", [])])
+    apart = _distinguishable([*series["micro"], *series.get("unseen", [])])
     everything = [one for one in series["micro"] if program_of(one) in apart]
     key = {kind: list(map(_modelled, series[kind])) for kind in kinds}
     alike = tuple(one for kind in kinds if kind != "own" for one in key[kind] if program_of(one) not in apart)
@@ -215,7 +215,7 @@ def _one_healthy(one):
     return replace(one, about=one.about | {"label": HEALTHY}) if healthy else one
 
 
-def _told_apart(series):
+def _distinguishable(series):
     """The programs of which some case's pathological form misses or mispredicts well above the other form."""
     totals = pd.DataFrame({one.program: one.counts.sum() for one in series}).T
     charged = added_shares(totals, simulated_events()["weight"])

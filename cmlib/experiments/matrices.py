@@ -151,7 +151,9 @@ def _rows(counts, seconds, target, per, n):
     seconds = seconds.groupby(bundle).sum().set_axis(counts.index)
     base, divisor = (counts[event] if event else seconds for event in (per, target.per))
     happened = (base > 0) & (divisor > 0) & ((target != IPC) | (counts[target.event] > 0))
-    X = target.factor * counts[[event for event in counts if not target.gives_away(event)]].div(base, axis=0)
+    X = target.factor * counts[[event for event in counts if not target.leaks_target(event)]].div(
+        base, axis=0
+    )
     X, y = X[happened], (target.factor * counts[target.event] / divisor)[happened]
     return X, y.rename("ipc" if target == IPC else target.name)
 
@@ -188,7 +190,7 @@ def core_errors(data, *, seed=0):
 
 def _of_target(data):
     in_mean = partial(rank.error_of_mean, mean=data.ipc.mean())
-    return {"gives_away": data.target.gives_away, "error": None if data.target == IPC else in_mean}
+    return {"leaks_target": data.target.leaks_target, "error": None if data.target == IPC else in_mean}
 
 
 def _frames(refined):

@@ -85,9 +85,9 @@ def pooled(runs):
     counts = counts.groupby(np.arange(len(counts)) // -(-len(counts) // _MOST_ROWS)).sum()
     counts = counts[(counts["instructions"] > 0) & (counts["cycles"] > 0)].reset_index(drop=True)
     hidden = {"instructions", "cycles", "seconds", *_UOPS}
-    kept = [event for event in counts if event not in hidden and not is_named_leak(event)]
+    explaining = [event for event in counts if event not in hidden and not is_named_leak(event)]
     ipc = (counts["instructions"] / counts["cycles"]).rename("ipc")
-    return Recorded(counts[kept].div(counts["instructions"], axis=0), ipc, counts, len(runs))
+    return Recorded(counts[explaining].div(counts["instructions"], axis=0), ipc, counts, len(runs))
 
 
 def cloudsuite(program="all"):

@@ -60,15 +60,17 @@ def judge_by_readings(run):
     return named.assign(left=100 * cells["ratio"])[["cleaned", "method", "raw", "off", "left", "covered"]]
 
 
-def say_evidence(told, judged):
+def describe_evidence(found, judged):
     """What runs tell of their own errors, or what more it would take."""
     sentences = {
-        name: f"{_said(told[name], judged.get(name))}." for name in told if told[name]["evidence"].any()
+        name: f"{_describe(found[name], judged.get(name))}."
+        for name in found
+        if found[name]["evidence"].any()
     }
-    without = [name for name in told if not told[name]["evidence"].any()]
+    without = [name for name in found if not found[name]["evidence"].any()]
     if not without:
         return sentences
-    near = any(len(told[name]) for name in without)
+    near = any(len(found[name]) for name in without)
     near = " (what was counted twice shared its time on the counters, which proves nothing)" if near else ""
     return sentences | {
         "": f"Nothing in the run of {_listed(without)} tells how large its errors are{near}. Name one event twice, "
@@ -76,7 +78,7 @@ def say_evidence(told, judged):
     }
 
 
-def _said(found, judged):
+def _describe(found, judged):
     found = found[found["evidence"]]
     parts = [
         _SAID[row.kind].format(row.what.replace(" = ", "` and `"), row.off) for row in found.itertuples()
@@ -113,11 +115,11 @@ def _before(reading, run):
     return listed[at - 1] if at else None
 
 
-def _pair(run, counts, running, first, second, told_by):
+def _pair(run, counts, running, first, second, source):
     apart, shared = _apart(run, running, first, second)
     share = 100 * running[[first, second]].mean().min()
     off = _off(counts[first], counts[second])
-    return first, second, apart, shared, share, off, shared == 0 and np.isfinite(off), told_by
+    return first, second, apart, shared, share, off, shared == 0 and np.isfinite(off), source
 
 
 def _apart(run, running, first, second):
@@ -156,7 +158,7 @@ def _constants(counts, running):
         ratio = (counts[event] / counts[clock].where(counts[clock] > 0)).replace(np.inf, np.nan)
         usable = bool(running[event].lt(1).any())
         off = 100 * (ratio / ratio.median() - 1).abs().mean()
-        told_by = "a frequency that does not change"
+        source = "a frequency that does not change"
         yield (
             "constant",
             f"{event} by {clock}",
@@ -165,5 +167,5 @@ def _constants(counts, running):
             100 * running[event].mean(),
             off,
             usable,
-            told_by,
+            source,
         )

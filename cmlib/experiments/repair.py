@@ -73,10 +73,10 @@ def judge(method, files=None, *, name="method"):
     """
     files = listed("judging") if files is None else files
     names = [str(file) for file in (files["file"] if isinstance(files, pd.DataFrame) else files)]
-    told = {file: _cases(file) for file in names}
+    read = {file: _cases(file) for file in names}
     parts = [
         judge_cases({name: method}, cases).assign(kind=kind, file=file)
-        for file, (kind, cases) in told.items()
+        for file, (kind, cases) in read.items()
         if cases
     ]
     if not parts:
@@ -96,7 +96,7 @@ def judge_cases(methods, cases):
     rows = []
     for case in cases:
         for name, method in (RIVALS | methods).items():
-            rows += [(case.name, name, *told) for told in _judged(method, case)]
+            rows += [(case.name, name, *read) for read in _score(method, case)]
     cells = pd.DataFrame(rows, columns=["case", "method", "event", "error", "covered", "noise"])
     printed = cells[cells["method"] == "perf"].set_index(["case", "event"])["error"]
     cells = cells.join(printed.rename("printed"), on=["case", "event"])
@@ -179,17 +179,17 @@ RIVALS = {"perf": as_printed, "lines": straight_lines, "counterminer": countermi
 
 
 def _each(repair, counts, shares):
-    enough = min(len(counts), clean.FEWEST_SAMPLES)
+    fewest = min(len(counts), clean.FEWEST_SAMPLES)
     repaired = {
         event: repair(counts[event].to_numpy(), shares[event].fillna(1.0).to_numpy())
-        if counts[event].notna().sum() >= enough
+        if counts[event].notna().sum() >= fewest
         else counts[event].to_numpy()
         for event in counts
     }
     return pd.DataFrame(repaired, counts.index)
 
 
-def _judged(method, case):
+def _score(method, case):
     """Of each event of a case that is judged: error, counts in their intervals, and noise [%]."""
     repaired = method(case.counts.copy(), case.shares.copy())
     repaired, error = repaired if isinstance(repaired, tuple) else (repaired, None)

@@ -8,7 +8,7 @@ from cmlib.fingerprint.diagnosis import advice
 from cmlib.fingerprint.phases import NAMED_FROM, NOTHING_ELSE, added_shares, contributions
 from cmlib.io.events import simulated_events
 from cmlib.io.recording import by_instructions
-from cmlib.topdown.answers import say_misses
+from cmlib.topdown.answers import describe_misses
 
 _TOLD_FROM = 0.01
 
@@ -46,12 +46,12 @@ def phase_table(profiles):
 
 def remedies(profiles):
     """What stands out in some phase of simulated programs: its meaning, and what a programmer can do."""
-    told = {name: both for one in profiles.values() for name, *both in explain_simulated(one.phases)}
-    rows = [(name, meaning, remedy.replace("`", "")) for name, (meaning, remedy) in told.items()]
+    named = {name: both for one in profiles.values() for name, *both in explain_simulated(one.phases)}
+    rows = [(name, meaning, remedy.replace("`", "")) for name, (meaning, remedy) in named.items()]
     return pd.DataFrame(rows, columns=["what stands out", "meaning", "what to try"])
 
 
-def say_estimated(profile):
+def describe_estimate(profile):
     """Where the estimated cycles of a simulated program go, and what to do about it."""
     totals = profile.counts.sum().to_frame().T
     shares = added_shares(totals, simulated_events()["weight"]).iloc[0].sort_values(ascending=False)
@@ -67,8 +67,8 @@ def say_estimated(profile):
     )
     where = f", the longest in `{functions}`" if functions else ""
     classes = profile.phases.groupby("class")["share"].sum().drop("", errors="ignore")
-    told = ", ".join(f"{name} {100 * share:.0f} %" for name, share in classes.nlargest(len(classes)).items())
-    by_class = f". By class, as the tree of the micro-benchmarks tells it: {told}" if told else ""
+    named = ", ".join(f"{name} {100 * share:.0f} %" for name, share in classes.nlargest(len(classes)).items())
+    by_class = f". By class, as the tree of the micro-benchmarks tells it: {named}" if named else ""
     level = f"no cycles were counted. Of KCachegrind's estimate {executed:.0f} % are instructions{charged}"
     return {"limits": f"{level}; {standing}{where}{by_class}", "advice": advice(label)[1].rstrip(".")}
 
@@ -78,9 +78,9 @@ def estimated_misses(profile):
     shares = added_shares(profile.counts.sum().to_frame().T, simulated_events()["weight"]).iloc[0]
     last, first = (100 * float(shares.get(f"{level}-level data misses", 0.0)) for level in ("last", "first"))
     saved = {"last-level data misses": last, "data misses of any level": last + first}
-    told = {"event": "", "low": None, "high": None, "reason": ""}
-    found = [{"without": name, "percent": percent} | told for name, percent in saved.items() if percent]
-    return {"misses": found, "misses_text": say_misses(found, of="estimated cycles")}
+    named = {"event": "", "low": None, "high": None, "reason": ""}
+    found = [{"without": name, "percent": percent} | named for name, percent in saved.items() if percent]
+    return {"misses": found, "misses_text": describe_misses(found, of="estimated cycles")}
 
 
 def _largest(phases):

@@ -57,7 +57,7 @@ class Target:
         """The events that a run must have counted."""
         return {self.event, self.per} - {""}
 
-    def gives_away(self, event):
+    def leaks_target(self, event):
         """Whether an event holds the target, so that a model of it would have nothing to learn."""
         both_energy = self.event.startswith(_ENERGY) and event.startswith(_ENERGY)
         named = self == IPC and is_named_leak(event)
@@ -125,13 +125,13 @@ def possible_targets(url, runs):
     return sorted(rounded, key=lambda event: (event != IPC.event, -rounded[event]))
 
 
-def say_target(url, programs, target):
+def describe_target(url, programs, target):
     """Why something else than IPC is explained, and what could be instead."""
     if target == IPC:
         return ""
     runs = interval_runs(url, programs)
     if _simulated(runs):
-        return say_simulated_target(target, set.union(*map(set, runs["events"])), possible_targets(url, runs))
+        return _describe_simulated(target, set.union(*map(set, runs["events"])), possible_targets(url, runs))
     others = [event for event in possible_targets(url, runs) if event not in target.events]
     others = (["IPC"] if IPC.counted_in(runs).all() else []) + [f"'{event}'" for event in others]
     reason = (
@@ -141,12 +141,12 @@ def say_target(url, programs, target):
     return f"What is explained is **{target.name}**.{reason}{choice}"
 
 
-def say_chosen(url, program, target):
+def describe_choice(url, program, target):
     """What a simulated program's target has to do with its speed: a clause; empty where counts were measured."""
     runs = interval_runs(url, [program])
     if not _simulated(runs):
         return ""
-    return say_charged(target.event, charged_shares(url, runs["run_id"]), possible_targets(url, runs))
+    return _describe_charge(target.event, charged_shares(url, runs["run_id"]), possible_targets(url, runs))
 
 
 def _simulated(runs):
@@ -196,7 +196,7 @@ def charged_shares(url, run_ids):
     return sum(one / one.sum() for one in cycles) / len(cycles)
 
 
-def say_charged(event, shares, possible):
+def _describe_charge(event, shares, possible):
     """What a simulated event has to do with the speed of a program."""
     of_all = f"of KCachegrind's cycle estimate, {100 * shares.get(event, 0):.0f} %"
     if not shares.get(event, 0):
@@ -210,7 +210,7 @@ def say_charged(event, shares, possible):
     return f"a modelled event with a share {of_all}"
 
 
-def say_simulated_target(target, counted, possible):
+def _describe_simulated(target, counted, possible):
     """What is explained of a simulated program, what is left out of the model, and what else could be
     explained."""
     alike = [event for event in sorted(counted) if is_simulated_leak(event, target.event)]

@@ -48,7 +48,7 @@ def accounted(url, wanted="all"):
     )
     known = [name for name in wanted if _table_of(url, name) is not None]
     if not known:
-        command = say_recording(url, wanted[0])
+        command = describe_recording(url, wanted[0])
         raise NothingRecordedError(
             f"no event that tells where the cycles go is recorded of {', '.join(wanted)}; which of the recorded events "
             f"its speed goes along with is told by notebook 03. {command}"
@@ -63,7 +63,7 @@ def needed_events(url, program):
     return [event for event in events_of if event not in PINNED]
 
 
-def say_recording(url, program):
+def describe_recording(url, program):
     """What records the events that tell where the cycles of a program go: :func:`record_command`."""
     meta = store.load(url, interval_runs(url, [program])["run_id"].iloc[0]).meta
     return record_command(meta, needed_events(url, program), table_name(url, program))
@@ -131,9 +131,9 @@ class _Recorded:
         else:
             sets = sorted(set(interval_runs(self._url, [self._program])["set"]))
             cleaned = cleaned_runs(self._url, self._program, sets, method=method)["counts"]
-        kept = [counts[[event for event in counts if event in self._wanted]] for counts in cleaned]
+        needed = [counts[[event for event in counts if event in self._wanted]] for counts in cleaned]
         # What perf prints has gaps, which the other ways of cleaning fill.
-        filled = [counts.dropna(axis=1, how="all").interpolate(limit_direction="both") for counts in kept]
+        filled = [counts.dropna(axis=1, how="all").interpolate(limit_direction="both") for counts in needed]
         return merge.step_runs(filled)
 
     @functools.cached_property

@@ -1,7 +1,7 @@
 """Where the cycles of one program go, in words: what limits it, how sure that is, what to try."""
 
 from cmlib import topdown
-from cmlib.experiments.topdown import AT_WORK, BOUND, record_command, say_recording
+from cmlib.experiments.topdown import AT_WORK, BOUND, describe_recording, record_command
 from cmlib.fingerprint.diagnosis import advice as remedy
 from cmlib.topdown.tables import names_in
 
@@ -12,7 +12,7 @@ _LITTLE = 0.75  # share of the slots from which on, where so many retired, littl
 _CLASSES = {"L2 hits": "P_Mem_L2", "L3 hits": "P_Mem_L3", "memory and other caches": "P_Mem_M"}
 
 
-def say_account(program_account):
+def describe_account(program_account):
     """What limits a program, how sure that is, what to try, and what is lacking."""
     shares = program_account.account.shares.mean()
     level = program_account.account.level().mean()
@@ -25,22 +25,22 @@ def say_account(program_account):
     }
 
 
-def say_unaccounted(url, program):
+def describe_unaccounted(url, program):
     """What would tell where the cycles of a program go that counted no event of the account."""
-    return f"where its cycles go. {say_recording(url, program)}"
+    return f"where its cycles go. {describe_recording(url, program)}"
 
 
-def _limits(account, kept, lost, shares):
+def _limits(account, working, lost, shares):
     unit = "cycles" if account.table.name == "generic" else "slots"
     losses = [
         (f"{_percent(lost[name])} are lost to {_the(name)}", _parts(account, name, shares))
         for name in lost.index
         if lost[name] >= _SHOWN
     ]
-    at_work = [f"{_percent(share)} {_done(name)}" for name, share in kept.items()]
+    at_work = [f"{_percent(share)} {_done(name)}" for name, share in working.items()]
     if not losses:
         return f"**Hardly any {unit} are lost**" + "".join(f": {text}" for text in at_work)
-    if kept.sum() >= _LITTLE:
+    if working.sum() >= _LITTLE:
         return f"**Little is lost: of all {unit}, {at_work[0]}**; " + _list(losses)
     (first, inside), *others = losses
     sentence = _list([(f"**Of all {unit}, {first}**", inside), *others])

@@ -38,7 +38,7 @@ def interactions(ranked, refined, matrices, *, threshold=2.0):
             title=f"{program}: importance of pairs [%]",
             target=matrices[program].target.name,
         )
-        return figure, _said(ranked[program], measure, threshold, pair, effect)
+        return figure, _describe(ranked[program], measure, threshold, pair, effect)
 
     first = next(iter(ranked))
     controls = {
@@ -80,7 +80,7 @@ def _places(X, surface):
     )
 
 
-def _said(both, measure, threshold, pair, surface):
+def _describe(both, measure, threshold, pair, surface):
     pairs = both[measure]
     shown = pairs[pairs["importance"] >= threshold]
     rows = [[label, *_place_and_share(both[name], pair)] for label, name in _MEASURES]

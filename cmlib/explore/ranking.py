@@ -124,5 +124,5 @@ def _others(program, programs):
 
 
 def _steps(refined):
-    kept = int(refined.errors["n_events"])
-    return [(f"{kept}: the model kept", _KEPT), *((str(n), n) for n in refined.history["n_events"])]
+    n_chosen = int(refined.errors["n_events"])
+    return [(f"{n_chosen}: the model kept", _KEPT), *((str(n), n) for n in refined.history["n_events"])]

@@ -39,8 +39,8 @@ def select_key_events(X, y, n=40):
     X = pd.DataFrame(X)
     if not 1 <= n <= X.shape[1]:
         raise ValueError(f"select_key_events: n is {n}; X has {X.shape[1]} events. Keep 1 to {X.shape[1]}.")
-    kept = eliminate(X, y).index[-n:]
-    return [event for event in X.columns if event in kept]
+    chosen = eliminate(X, y).index[-n:]
+    return [event for event in X.columns if event in chosen]
 
 
 def eliminate(X, y):
@@ -94,9 +94,9 @@ def nested_accuracy_curve(X, y, sizes, estimator, folds):
     for train, test in folds:
         elimination, n_slices = eliminate(X.iloc[train], y[train]), n_slices + len(test)
         for size in wrong:
-            kept = X[elimination.index[-size:]]
-            fitted = clone(estimator).fit(kept.iloc[train], y[train])
-            wrong[size] += int((fitted.predict(kept.iloc[test]) != y[test]).sum())
+            chosen = X[elimination.index[-size:]]
+            fitted = clone(estimator).fit(chosen.iloc[train], y[train])
+            wrong[size] += int((fitted.predict(chosen.iloc[test]) != y[test]).sum())
     return _curve(wrong, n_slices)
 
 

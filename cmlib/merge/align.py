@@ -224,5 +224,5 @@ def _rates(run, per, leave_out):
         raise ValueError(
             f'per is {per!r}; it can be "cycles", "instructions", None or a column of every run.'
         )
-    kept = [event for event in run if not is_named_leak(event) and event not in leave_out]
-    return run[kept] if per is None else run[kept].div(run[per], axis=0)
+    chosen = [event for event in run if not is_named_leak(event) and event not in leave_out]
+    return run[chosen] if per is None else run[chosen].div(run[per], axis=0)

@@ -93,7 +93,7 @@ def refine(
     n_blocks=12,
     n_folds=4,
     holdout=None,
-    gives_away=is_named_leak,
+    leaks_target=is_named_leak,
     error=None,
     seed=0,
 ):
@@ -179,24 +179,24 @@ def refine(
         )
     _check_shares(test_share, step)
     error = error or relative_error
-    given = {"gives_away": gives_away, "positive": error is relative_error}
+    given = {"leaks_target": leaks_target, "positive": error is relative_error}
     X, y = _checked(X, y, "X", **given)
     if holdout is not None:
         holdout = _checked(*holdout, "holdout", **given, columns=X.columns)
     train, test = _random_split(len(X), test_share, seed)
     blank, path = _path(X, y, step, model, boosting, importance, seed)
-    kept = list(path(np.arange(len(X))))
+    steps = list(path(np.arange(len(X))))
     fold = blocks(X.index, n_blocks) % max(n_folds, 1)
-    history = pd.DataFrame({"n_events": [len(ranking) for _, ranking in kept]})
+    history = pd.DataFrame({"n_events": [len(ranking) for _, ranking in steps]})
     history["error"] = _errors(path(train), X.iloc[test], y.iloc[test], error)
     history["blocks_error"], nested = _on_blocks(path, X, y, fold, history["n_events"], tolerance, error)
-    history["holdout_error"] = _errors(kept, *holdout, error) if holdout else np.nan
+    history["holdout_error"] = _errors(steps, *holdout, error) if holdout else np.nan
     baselines = _baselines(y, train, test, fold, holdout, error)
     history["mean_baseline"], history["blocks_mean_baseline"] = baselines["mean"], baselines["blocks_mean"]
     chosen = _fewest_within(history["blocks_error" if select == "blocks" else "error"], tolerance)
-    ranking = kept[chosen][1]
+    ranking = steps[chosen][1]
     fitted = clone(blank).fit(X[sorted(ranking.index)], y)
-    rankings = [step_ranking for _, step_ranking in kept]
+    rankings = [step_ranking for _, step_ranking in steps]
     return Refinement(history, nested, baselines, chosen, fitted, ranking, rankings)
 
 
@@ -208,11 +208,11 @@ def random_share_errors(
     X, y = _checked(X, y, "X", is_named_leak, positive=True)
     train, test = _random_split(len(X), test_share, seed)
     _, path = _path(X, y, step, model, boosting, importance, seed)
-    kept = list(path(train))
-    history = pd.DataFrame({"n_events": [len(ranking) for _, ranking in kept]})
+    steps = list(path(train))
+    history = pd.DataFrame({"n_events": [len(ranking) for _, ranking in steps]})
     mean_baseline = relative_error(y.iloc[test], y.iloc[train].mean())
     return history.assign(
-        error=_errors(kept, X.iloc[test], y.iloc[test], relative_error), mean_baseline=mean_baseline
+        error=_errors(steps, X.iloc[test], y.iloc[test], relative_error), mean_baseline=mean_baseline
     )
 
 
@@ -242,7 +242,7 @@ def _check_shares(test_share, step):
         )
 
 
-def _checked(X, y, name, gives_away, positive, columns=None):
+def _checked(X, y, name, leaks_target, positive, columns=None):
     columns = sorted(X.columns) if columns is None else columns
     missing = [event for event in columns if event not in X]
     if missing:
@@ -250,7 +250,7 @@ def _checked(X, y, name, gives_away, positive, columns=None):
             f"{name} lacks {len(missing)} events of X, such as {missing[0]!r}; "
             "align both at once with cmlib.merge.align.align_passes."
         )
-    leaking = [event for event in columns if gives_away(event)]
+    leaking = [event for event in columns if leaks_target(event)]
     if leaking:
         raise ValueError(
             f"{name} holds {leaking[0]!r}, which contains what is to be explained (target leakage): drop it; "
@@ -311,8 +311,8 @@ def _eliminate(blank, X, y, step, importance, reusable):
         X = X[sorted(ranking.index[:-step])]
 
 
-def _errors(kept, X, y, error):
-    return [error(y, fitted.predict(X[fitted.feature_names_in_])) for fitted, _ in kept]
+def _errors(steps, X, y, error):
+    return [error(y, fitted.predict(X[fitted.feature_names_in_])) for fitted, _ in steps]
 
 
 def _on_blocks(path, X, y, fold, n_events, tolerance, error):

@@ -14,7 +14,7 @@ from cmlib.io.archive import write_whole
 from cmlib.report.inline import plain, to_html
 from cmlib.report.manifests import BY_PROGRAM, read_manifests
 from cmlib.report.overview import gather_cards, opening
-from cmlib.topdown.answers import say_number
+from cmlib.topdown.answers import format_number
 
 ANSWERS = "answers.json"
 _ROWS_SHOWN = 60
@@ -126,7 +126,7 @@ def _template(name):
         "plain": plain,
         "opening": opening,
         "number": _number,
-        "short": say_number,
+        "short": format_number,
     }
     return environment.get_template(name)
 

@@ -84,14 +84,14 @@ def summarize(name, runs, *, processor=None, modifier="", whole_runs=False, core
         "events": len({event for counts, _ in runs for event in counts}),
         "counted": round(float(shares.mean()), 3) if np.isfinite(shares).all() else None,
         "levels": level,
-        "levels_text": say_levels(level),
+        "levels_text": describe_levels(level),
         "phases": by_phase.to_dict("records"),
         "phases_text": _phases_text(by_phase),
         "account": _account(
             name, runs, processor, modifier, 1000 if whole_runs else _interval_ms(runs), level.get("GHz")
         ),
         "misses": misses,
-        "misses_text": say_misses(misses),
+        "misses_text": describe_misses(misses),
         "remarks": [*_of_core(core, processor), *remarks, *filter(None, dict.fromkeys(notes))],
     }
 
@@ -136,19 +136,19 @@ def _account(name, runs, processor, modifier, interval_ms, ghz):
     if not any("instructions" in counts for counts, _ in runs):
         return None
     costs, found = read_costs(processor or UNKNOWN), totals(runs)
-    told = bounds(found, costs, ghz=ghz)
+    bounded = bounds(found, costs, ghz=ghz)
     known = known_programs(costs.name).drop(columns=name, errors="ignore")
-    verdict = judge(told, found, costs, known=known)
+    verdict = judge(bounded, found, costs, known=known)
     return {
         "how": verdict.how,
         "limits": list(verdict.limits),
-        "text": say(told, verdict),
-        "categories": [_category(row, verdict) for row in _shown(told.shares)],
+        "text": describe_limits(bounded, verdict),
+        "categories": [_category(row, verdict) for row in _shown(bounded.shares)],
         "known_programs": list(verdict.known),
-        "contradiction": _percent(told.contradiction),
-        "doubtful": list(told.doubtful),
+        "contradiction": _percent(bounded.contradiction),
+        "doubtful": list(bounded.doubtful),
         "decide": _command(verdict.decide, modifier, interval_ms) if verdict.decide else "",
-        "advice": _advice(told.shares, verdict, read_table(costs.table or _ANY_TABLE)),
+        "advice": _advice(bounded.shares, verdict, read_table(costs.table or _ANY_TABLE)),
     }
 
 
@@ -186,13 +186,13 @@ def _saving_text(at_most, usual_low=None, usual_high=None):
     return f" (brings at most {at_most:.0f} % fewer cycles{usual})"
 
 
-def say_misses(found, of="cycles"):
+def describe_misses(found, of="cycles"):
     """What would be saved without some misses, or why that is not known: clauses."""
     unknown = {}
     for row in found:
         unknown.setdefault(row["reason"], []).append(row["without"].removesuffix(" misses"))
-    said = [_saved(row, of) for row in found if not row["reason"]]
-    return said + [
+    sentences = [_saved(row, of) for row in found if not row["reason"]]
+    return sentences + [
         f"Without {_joined(names, ' or ')} misses: not known, as {reason}"
         for reason, names in unknown.items()
         if reason
@@ -226,9 +226,9 @@ def _spelled(event, modifier):
     return f"cpu/{event['code']},name={event['name']}/{modifier}"
 
 
-def say_levels(levels):
+def describe_levels(levels):
     """Levels in a line."""
-    return " · ".join(_LEVELS[name].format(say_number(value)) for name, value in levels.items())
+    return " · ".join(_LEVELS[name].format(format_number(value)) for name, value in levels.items())
 
 
 def _phases_text(rows):
@@ -247,7 +247,7 @@ def _phases_text(rows):
     spans = " and ".join(f"{row.start:.4g} to {row.end:.4g} s" for row in rows[alike].itertuples())
     changes = ", ".join(
         f"{_PHASE_LEVELS.get(name, name)} {100 * (ratio - 1):+.0f} % "
-        f"({say_number(usual[name])} to {say_number(rows.at[most, name])})"
+        f"({format_number(usual[name])} to {format_number(rows.at[most, name])})"
         for name, ratio in ratios.loc[most].items()
         if abs(np.log(ratio)) > np.log(DIFFERS)
     )
@@ -258,7 +258,7 @@ def _phases_text(rows):
     return f"From {spans}, against the longest phase: {changes}{reason}"
 
 
-def say_number(value):
+def format_number(value):
     """Three digits that count, with the prefix of the unit."""
     for prefix, size in (("T", 1e12), ("G", 1e9), ("M", 1e6)):
         if value >= size:
@@ -266,9 +266,9 @@ def say_number(value):
     return f"{float(f'{value:.3g}'):,.0f}" if value >= 100 else f"{value:.3g}"
 
 
-def say(told, verdict):
+def describe_limits(bounded, verdict):
     """What limits a program, in one sentence of Markdown."""
-    shares = told.shares
+    shares = bounded.shares
     if verdict.how == "little lost":
         return f"**Little is lost**: at least {_whole(shares.at['retired', 'low'])} % of all slots retired an op."
     if verdict.how == "counted":
@@ -308,8 +308,8 @@ def _shown(shares):
     """Level 1, those of its parts whose bounds say more than their category's, and what these are parts of."""
     named = set()
     for row in shares.iloc[::-1].itertuples():
-        tells = row.events and row.high < _NAMED * shares["high"].get(row.parent, 0.0)
-        if not row.parent or tells or row.low > _NOTHING or row.Index in named:
+        informative = row.events and row.high < _NAMED * shares["high"].get(row.parent, 0.0)
+        if not row.parent or informative or row.low > _NOTHING or row.Index in named:
             named |= {row.Index, row.parent}
     return _in_order([row for row in shares.itertuples() if row.Index in named])
 
@@ -333,12 +333,12 @@ def _category(row, verdict):
 def _of_core(core, processor):
     if not core:
         return []
-    said = (
+    sentences = (
         f"These are the counts of one kind of core, {core}: of a program that ran on others as well perf scales them "
         "to its whole time, so that ratios hold, totals and rates a second do not."
     )
     return [
-        said,
+        sentences,
         *([] if processor else [f"What events cost on {core} is not known: the bounds are the widest."]),
     ]
 

@@ -123,17 +123,17 @@ def _counted(totals, costs):
         found = account(steps, table)
     except ValueError:
         return [], False, 0.0
-    known = [name for name in found.shares if name in _parents() and _is_told(name, found, rates)]
+    known = [name for name in found.shares if name in _parents() and _is_known(name, found, rates)]
     error = np.sqrt(((found.shares - found.shares.iloc[0]) ** 2).sum())
     at = found.shares.iloc[0]
     events = {name: tuple(e for e in rates.index if e in found.formulas[name]) for name in known}
     level_1 = {part.name for part in table.parts()}
     exact = level_1 - {"sibling thread"} <= set(known)
-    told = [Bound((name,), at[name] - error[name], at[name] + error[name], events[name]) for name in known]
-    return told, exact, abs(1 - found.level().iloc[0].sum()) if exact else 0.0
+    counted = [Bound((name,), at[name] - error[name], at[name] + error[name], events[name]) for name in known]
+    return counted, exact, abs(1 - found.level().iloc[0].sum()) if exact else 0.0
 
 
-def _is_told(name, found, rates):
+def _is_known(name, found, rates):
     """Whether a share was computed from something counted, and not from cycles alone."""
     formula = found.formulas[name]
     return formula == "what the others leave" or any(event in formula for event in rates.index)

@@ -97,9 +97,11 @@ def phases(counts):
         found = _levels(counts.iloc[one:end], lengths[one:end])
         rows.append({"start": counts.index[one] - lengths[one], "end": counts.index[end - 1], **found})
     frame = pd.DataFrame(rows)
-    told = frame.drop(columns=["start", "end", "seconds", "instructions"], errors="ignore")
-    often = [name for name in told if name not in _A_SECOND or told[name].max() >= _FEWEST_A_SECOND]
-    differing = [name for name in often if told[name].max() > DIFFERS * told[name].min()]
+    quantities = frame.drop(columns=["start", "end", "seconds", "instructions"], errors="ignore")
+    often = [
+        name for name in quantities if name not in _A_SECOND or quantities[name].max() >= _FEWEST_A_SECOND
+    ]
+    differing = [name for name in often if quantities[name].max() > DIFFERS * quantities[name].min()]
     return frame[["start", "end", *differing]] if differing else pd.DataFrame()
 
 

@@ -125,8 +125,8 @@ def _steadiest(name, truth, totals, costs, known):
     """Of the events that go with a category, the one whose cost differs least between known programs."""
     best = None
     for event, rate in totals["rate"].items():
-        tells = costs.kind(event) in common()["usual"][name]
-        if tells and event in known.index and known.loc[event].gt(0).all():
+        informative = costs.kind(event) in common()["usual"][name]
+        if informative and event in known.index and known.loc[event].gt(0).all():
             ratios = truth / known.loc[event]
             spread = ratios.std() / ratios.mean()
             if spread < (_SPREAD if best is None else best[0]):
