@@ -205,7 +205,7 @@ def gap(called):
 def exchanged(rng):
     """Programs' names, exchanged at random within each processor."""
     called = {}
-    for processor in {key[1] for key in spreads}:
+    for processor in dict.fromkeys(key[1] for key in spreads):
         own = [key for key in spreads if key[1] == processor]
         called |= dict(zip(own, rng.permutation([key[0] for key in own]), strict=True))
     return called
