@@ -52,14 +52,22 @@ def find_compiler(variable, usual, purpose, packages):
     return compiler
 
 
+def compile_to(target, compiler, options, sources, headers):
+    """Compile a program, unless it is there and newer than what it is made of."""
+    newest = max(file.stat().st_mtime for file in (*sources, *headers))
+    if not target.is_file() or target.stat().st_mtime < newest:
+        with draft_of(target) as draft:
+            run_tool([compiler, *options, *sources, "-o", draft])
+
+
 def compiled(source, *options):
     """Compile a C program of one file, once; its path."""
 
-    def compile_to(path):
+    def make(path):
         compiler = find_compiler("CC", "cc", source.name, "gcc and libc6-dev")
         run_tool([compiler, "-std=gnu11", "-O2", "-Wall", source, "-o", path, *options])
 
-    return cached_input(source.stem, compile_to, source=source.read_text(encoding="utf-8"))
+    return cached_input(source.stem, make, source=source.read_text(encoding="utf-8"))
 
 
 @contextmanager

@@ -8,7 +8,7 @@ import pandas as pd
 
 from cmlib.collect import machine
 from cmlib.collect.compare.instrument import include_dir
-from cmlib.collect.workloads.recipe import find_compiler, run_tool
+from cmlib.collect.workloads.recipe import compile_to, find_compiler, run_tool
 
 SOURCES = Path(__file__).parent / "src"
 
@@ -48,12 +48,9 @@ def build(folder, names=None):
     compiler = find_compiler("CXX", "c++", "the kernels", "g++ and libboost-dev")
     folder.mkdir(parents=True, exist_ok=True)
     shared = [*SOURCES.glob("*.hpp"), *include_dir().glob("*.h")]
+    options = ["-std=c++17", "-O2", "-Wall", "-pthread", f"-I{include_dir()}"]
     for name in names or [program.name for program in kernels()]:
-        source, target = SOURCES / f"{name}.cpp", folder / name
-        newest = max(file.stat().st_mtime for file in (source, *shared))
-        if not target.is_file() or target.stat().st_mtime < newest:
-            flags = ["-std=c++17", "-O2", "-Wall", "-pthread", f"-I{include_dir()}"]
-            run_tool([compiler, *flags, str(source), "-o", str(target)])
+        compile_to(folder / name, compiler, options, [SOURCES / f"{name}.cpp"], shared)
     return folder
 
 

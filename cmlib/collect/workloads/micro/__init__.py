@@ -9,9 +9,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from cmlib.collect.workloads.recipe import find_compiler, run_tool
+from cmlib.collect.workloads.recipe import compile_to, find_compiler, run_tool
 from cmlib.errors import CmlibError
-from cmlib.io.archive import draft_of
 
 SOURCES = Path(__file__).parent / "src"
 _FLAGS = ("-std=gnu11", "-O2", "-Wall", "-ffp-contract=off")
@@ -133,11 +132,7 @@ def _compile(compiler, name, target):
         path for path in (SOURCES / f"{stem}.c", SOURCES / "unseen" / f"{stem}.c") if path.is_file()
     )
     parts = [source] if name == "sweep" else [SOURCES / "program.c", source]
-    newest = max(file.stat().st_mtime for file in (*parts, *SOURCES.glob("*.h")))
-    if target.is_file() and target.stat().st_mtime >= newest:
-        return
-    with draft_of(target) as draft:
-        run_tool([compiler, *_FLAGS, *flags, *parts, "-o", draft])
+    compile_to(target, compiler, [*_FLAGS, *flags], parts, SOURCES.glob("*.h"))
 
 
 def sweep(folder, *, smallest=8 << 10, largest=128 << 20, loads=400_000, repeats=3):
