@@ -68,6 +68,8 @@ def test_every_command_has_help_with_an_example(path):
         ["record", "app", "--mode", "both", "--", "true"],
         ["record", "app", "--interval-ms", "0", "--", "true"],
         ["record", "app", "--scale", "2", "--", "true"],
+        ["record", "app", "--samples", "--mode", "ocoe", "--", "true"],
+        ["record", "app", "--samples", "--simulate", "--", "true"],
         ["record", "app", "--program", "bzip2", "--", "true"],
         ["record", "--program", "sort", "--option", "spark.local.dir"],
         ["import", "app", "no-such-file"],

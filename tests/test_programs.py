@@ -228,7 +228,7 @@ def test_a_server_that_dies_while_it_is_used_is_told(tmp_path, port):
         assert wait_until(lambda: pid not in server.pids)
 
 
-@pytest.mark.needs("memcached", "cc", "perf")
+@pytest.mark.needs("memcached", "cc")
 def test_a_load_that_fails_because_its_server_died_tells_of_the_server(port):
     with (
         pytest.raises(ServerError, match="memcached died with exit code 137 while it was used"),
@@ -280,13 +280,22 @@ def test_cpu_inputs_are_the_same_each_time(name, tmp_path, monkeypatch):
     assert contents[0] == contents[1]
 
 
-@pytest.mark.needs("bzip2", "perf")
+@pytest.mark.needs("bzip2")
 def test_bzip2_runs_as_it_would_be_recorded():
     trial = run_once(prepared("bzip2", scale=0.01))
     assert trial.seconds > 0 and trial.processors > 0
 
 
-@pytest.mark.needs("memcached", "cc", "perf")
+def test_a_trial_that_fails_shows_the_end_of_its_standard_error():
+    @contextmanager
+    def failing():
+        yield Counted(["/bin/sh", "-c", "echo no input >&2; exit 3"])
+
+    with pytest.raises(CmlibError, match=r"exit code 3(.|\n)*no input"):
+        run_once(failing())
+
+
+@pytest.mark.needs("memcached", "cc")
 def test_memcached_alone_is_counted_and_leaves_nothing(port):
     before = set(descendants(os.getpid()))
     trial = run_once(datacaching(0.005, {}, port=port, keys=2000))
@@ -295,7 +304,7 @@ def test_memcached_alone_is_counted_and_leaves_nothing(port):
     assert set(descendants(os.getpid())) <= before
 
 
-@pytest.mark.needs("memcached", "cc", "perf")
+@pytest.mark.needs("memcached", "cc")
 def test_two_servers_are_counted_together(ports):
     def caching(at):
         return lambda scale, options: datacaching(scale, options, port=at, keys=500)

@@ -75,7 +75,7 @@ def import_(name, files, about, counts, levels, **known):
     metas = [json.loads(file.read_text(encoding="utf-8")) for file in made]
     for remark in dict.fromkeys(meta["note"] for meta in metas if meta["note"] != known["note"]):
         click.echo(remark, err=True)
-    if about is None and (tables := _say_table(metas)):
+    if about is None and (tables := _recognised_tables(metas)):
         click.echo(f"{tables} Or tell it by --machine.", err=True)
     programs = list(dict.fromkeys(file.parent.name for file in made))
     click.echo(f"Study it: cmlib run live -p program={programs[0]}", err=True)
@@ -83,7 +83,7 @@ def import_(name, files, about, counts, levels, **known):
         click.echo(f"In the same way: {', '.join(programs[1:])}", err=True)
 
 
-def _say_table(metas):
+def _recognised_tables(metas):
     from cmlib.io import events
 
     names = {event for meta in metas for group in (meta["pinned"], *meta["groups"]) for event in group}
@@ -121,9 +121,9 @@ def fetch(name, listed, wanted):
 
     fetched = fetch_set(name)
     where = f" in {cache_dir()}" if fetched else ""
-    said = sets().loc[name]
-    click.echo(f"{name}: {_files(said['files'])}, {len(fetched)} fetched{where}.")
-    click.echo(f"Credit: {said['credit']}; licence: {said['licence']}.")
+    about = sets().loc[name]
+    click.echo(f"{name}: {_files(about['files'])}, {len(fetched)} fetched{where}.")
+    click.echo(f"Credit: {about['credit']}; licence: {about['licence']}.")
     if wanted:
         added = import_programs(name, wanted)
         for program in added:
