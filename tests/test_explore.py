@@ -213,7 +213,7 @@ def test_a_series_that_cannot_be_cleaned_is_a_message(runs):
 
 
 def test_a_ranking_alone_says_what_the_draws_say(ranking, modelled):
-    ranking.controls["beside"].value = ""
+    ranking.controls["other"].value = ""
     for seeds in (3, 2):
         ranking.controls["seeds"].value = seeds
         spread = stability.importance_spread(modelled.draws["one"].iloc[:seeds]).head(4)
@@ -227,7 +227,7 @@ def test_a_ranking_alone_says_what_the_draws_say(ranking, modelled):
 
 
 def test_a_step_of_the_refinement_shows_its_own_model(ranking, modelled):
-    ranking.controls["beside"].value = ""
+    ranking.controls["other"].value = ""
     refined = modelled.refined["one"]
     for step, n_events in enumerate(refined.history["n_events"]):
         ranking.controls["n_events"].value = n_events
@@ -254,14 +254,14 @@ def test_two_rankings_are_tied_where_events_are_in_both(ranking, modelled):
 
 def test_no_program_is_set_beside_itself(ranking):
     ranking.controls["program"].value = "two"
-    assert [value for _, value in ranking.controls["beside"].options] == ["", "one"]
+    assert [value for _, value in ranking.controls["other"].options] == ["", "one"]
     assert ranking.png.startswith(PNG) and "alert" not in ranking.text
 
 
 def test_one_program_alone_can_be_explored(modelled):
     one = {"one": modelled.refined["one"]}
     panel = explore.ranking(one, {"one": modelled.draws["one"]})
-    assert panel.png.startswith(PNG) and panel.controls["beside"].options == (("no other program", ""),)
+    assert panel.png.startswith(PNG) and panel.controls["other"].options == (("no other program", ""),)
 
 
 # Interactions

@@ -69,3 +69,29 @@ def test_abbreviations_are_defined():
     }
     for short, meaning in meanings.items():
         assert any(short in row[0] and meaning in row[1].lower() for row in rows()), short
+
+
+def identifiers(source):
+    """Names that a program gives: of functions, arguments and variables."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node.lineno, node.name
+        elif isinstance(node, ast.arg):
+            yield node.lineno, node.arg
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.lineno, node.id
+
+
+def test_identifiers_are_words_of_the_field():
+    """Of what methods, experiments and figures are made of; what starts programs and reads files follows."""
+    packages = (
+        "anomaly clean compress cost experiments explore fingerprint interact merge plot rank topdown tuning"
+    )
+    wrong = [
+        f"{file.relative_to(ROOT)}:{line}: {name}"
+        for package in packages.split()
+        for file in (ROOT / "cmlib" / package).rglob("*.py")
+        for line, name in identifiers(file.read_text(encoding="utf-8"))
+        if {"say", "says", "said", "told", "kept", "beside", "foretold"} & set(name.lower().split("_"))
+    ]
+    assert not wrong, "name what they hold or do:\n" + "\n".join(wrong)

@@ -35,13 +35,13 @@ def zeros_without_turn(counts):
     zero = counts.eq(0)
     to_the_end = zero.iloc[:, ::-1].cummin(axis=1).iloc[:, ::-1]
     starts = to_the_end.sum(axis=1)[to_the_end.any(axis=1)]
-    told = (
+    uncounted = (
         zero.equals(to_the_end)
         and starts.nunique() >= 3
         and len(starts) >= 10
         and starts.max() < zero.shape[1]
     )
-    return to_the_end & told
+    return to_the_end & uncounted
 
 
 def fill_missing(values, missing, *, k=5):

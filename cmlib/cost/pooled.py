@@ -238,6 +238,6 @@ def held_out(X, y, *, elsewhere=False):
         model = _fitted(X[rest].drop(columns="stores_change", errors="ignore"), y[rest], elsewhere)
         (low, high), scale = model.predict_interval(rows), -100 / rows["cycles"]
         table = {"measured": y[rows.index], "predicted": model.predict(rows), "low": high, "high": low}
-        foretold = pd.DataFrame(table, rows.index).mul(scale, axis=0)
-        parts.append(rows[["program", "setting"]].join(foretold).assign(cost=model.posterior(rows)["cost"]))
+        predicted = pd.DataFrame(table, rows.index).mul(scale, axis=0)
+        parts.append(rows[["program", "setting"]].join(predicted).assign(cost=model.posterior(rows)["cost"]))
     return pd.concat(parts).sort_index()

@@ -8,7 +8,7 @@ from cmlib.fingerprint.phases import find_phases
 from cmlib.io import events
 from cmlib.topdown.answers import format_number
 
-_TOLD = 3  # changes that are named
+_NAMED = 3  # changes that are named
 _CHANGES = 1.25  # ratio of levels from which on a change is named
 _HOW = {
     "counted": "every category of the account was counted; multiplexing leaves {:.0f} % at most of one open",
@@ -71,7 +71,7 @@ def describe_changes(rates):
         Events a second. Index: end of each interval [s].
     """
     found = filter(None, (_change(name, rate) for name, rate in rates.items()))
-    largest = sorted(found, key=lambda change: -change[0])[:_TOLD]
+    largest = sorted(found, key=lambda change: -change[0])[:_NAMED]
     return "; ".join(sentence for _, sentence in largest)
 
 

@@ -23,10 +23,10 @@ def command_again(meta, options=""):
     return " ".join(filter(None, [record, options, "--", meta["command"] or "COMMAND"]))
 
 
-def command_for_groups(meta, groups, beside=()):
+def command_for_groups(meta, groups, pinned=()):
     """The command line that records groups of events, each without multiplexing; empty if perf knows them not."""
     if meta.get("imported"):
-        return _with_perf(meta, groups, beside)
+        return _with_perf(meta, groups, pinned)
     if meta.get("attached"):
         values = [",".join(group) for group in groups]
         return _for_each(values, lambda value: command_again(meta, f"--events {value}"))
@@ -63,12 +63,12 @@ def describe_simulation(meta):
     }
 
 
-def _with_perf(meta, groups, beside):
+def _with_perf(meta, groups, pinned):
     program, seconds = shlex.quote(meta["program"]), int(np.ceil(meta["duration_s"]))
-    written = [[meta["encodings"].get(event, event) for event in (*beside, *group)] for group in groups]
+    written = [[meta["encodings"].get(event, event) for event in (*pinned, *group)] for group in groups]
     if not all(is_event(name) and not _OTHER_TOOL.fullmatch(name) for name in itertools.chain(*written)):
         return ""
-    whom = "-p PID" if beside else "-a"
+    whom = "-p PID" if pinned else "-a"
     file = "next.csv" if len(groups) == 1 else "next-$((n += 1)).csv"
     stat = f"perf stat -I {meta['interval_ms']:.0f} -x, -o {file}"
     counted = _for_each(

@@ -14,7 +14,7 @@ _CONSTANTS, _CLOCKS = ("ref-cycles", "bus-cycles"), ("task-clock", "cpu-clock")
 _OURS = "kalman"
 _COLUMNS = ["kind", "what", "apart", "shared", "share", "off", "evidence", "told_by"]
 READINGS, _SUM, _CONSTANT = "two readings", "exact sum", "constant"
-_SAID = {
+_TEXTS = {
     READINGS: "`{}` are one event, and {:.2g} % apart as printed",
     _SUM: "`{}` are equal, and {:.2g} % apart as printed",
     _CONSTANT: "`{}` does not change, and is printed with an error of {:.2g} %",
@@ -81,7 +81,7 @@ def describe_evidence(found, judged):
 def _describe(found, judged):
     found = found[found["evidence"]]
     parts = [
-        _SAID[row.kind].format(row.what.replace(" = ", "` and `"), row.off) for row in found.itertuples()
+        _TEXTS[row.kind].format(row.what.replace(" = ", "` and `"), row.off) for row in found.itertuples()
     ]
     if judged is None:
         return "; ".join(parts)

@@ -10,7 +10,7 @@ from cmlib.io.events import simulated_events
 from cmlib.io.recording import by_instructions
 from cmlib.topdown.answers import describe_misses
 
-_TOLD_FROM = 0.01
+_NAMED_FROM = 0.01
 
 
 def simulated_profiles(url, programs):
@@ -56,7 +56,7 @@ def describe_estimate(profile):
     totals = profile.counts.sum().to_frame().T
     shares = added_shares(totals, simulated_events()["weight"]).iloc[0].sort_values(ascending=False)
     charged = "".join(
-        f", {100 * share:.0f} % {name}" for name, share in shares.items() if share >= _TOLD_FROM
+        f", {100 * share:.0f} % {name}" for name, share in shares.items() if share >= _NAMED_FROM
     )
     executed = 100 * (1 - shares.sum())
     label, functions, share = _largest(profile.phases)

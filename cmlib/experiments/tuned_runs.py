@@ -86,9 +86,9 @@ def _tuned(name, recorded):
     ends += [(parameter, "default", seconds) for parameter in tried for seconds in defaults]
     levels = pd.DataFrame(ends, columns=["parameter", "level", "seconds"])
     runs, per, pace = _runs(random)
-    beside = {at: _runs(some)[0] for at, some in emitted.items()}
+    emitters = {at: _runs(some)[0] for at, some in emitted.items()}
     usual = {kind: _usual(some, per) for kind, some in settings.items()}
-    return Tuned(runs, levels, per, first["machine"], scale, pace, usual, beside)
+    return Tuned(runs, levels, per, first["machine"], scale, pace, usual, emitters)
 
 
 def _runs(recorded):

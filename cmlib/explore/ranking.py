@@ -6,7 +6,7 @@ from cmlib import plot
 from cmlib.explore.panel import Panel, dropdown, name, number, offer, paragraph, slider, table
 from cmlib.rank import stability
 
-_KEPT = 0
+_CHOSEN = 0
 
 
 def ranking(refined, draws, *, top=10):
@@ -14,11 +14,11 @@ def ranking(refined, draws, *, top=10):
     if not refined:
         return Panel.empty()
 
-    def draw(program, beside, n_events, top, seeds):
+    def draw(program, other, n_events, top, seeds):
         shown = {
-            name: _Shown(refined[name], draws[name], n_events, seeds) for name in (program, beside) if name
+            name: _Shown(refined[name], draws[name], n_events, seeds) for name in (program, other) if name
         }
-        if beside:
+        if other:
             return _two(shown, top)
         return _one(program, refined[program], shown[program], top)
 
@@ -26,20 +26,20 @@ def ranking(refined, draws, *, top=10):
     first, n_seeds = programs[0], max(len(one) for one in draws.values())
     controls = {
         "program": dropdown("program", programs, first),
-        "beside": dropdown("beside it", _others(first, programs), programs[1] if programs[1:] else ""),
-        "n_events": dropdown("events in the model", _steps(refined[first]), _KEPT),
+        "other": dropdown("beside it", _others(first, programs), programs[1] if programs[1:] else ""),
+        "n_events": dropdown("events in the model", _steps(refined[first]), _CHOSEN),
         "top": slider("events shown", 3, 30, value=top),
         "seeds": slider("seeds", 1, n_seeds, value=n_seeds),
     }
     panel = Panel(draw, controls)
 
     def follow(program):
-        offer(controls["beside"], _others(program, programs))
+        offer(controls["other"], _others(program, programs))
         offer(controls["n_events"], _steps(refined[program]))
 
     panel.before_redraw("program", follow)
     panel.before_redraw(
-        "n_events", lambda n_events: setattr(controls["seeds"], "disabled", n_events != _KEPT)
+        "n_events", lambda n_events: setattr(controls["seeds"], "disabled", n_events != _CHOSEN)
     )
     return panel
 
@@ -49,9 +49,9 @@ class _Shown:
 
     def __init__(self, refined, draws, n_events, seeds):
         sizes = refined.history["n_events"]
-        step = refined.chosen if n_events == _KEPT else int((sizes - n_events).abs().argmin())
+        step = refined.chosen if n_events == _CHOSEN else int((sizes - n_events).abs().argmin())
         self.errors = refined.history.iloc[step]
-        self.drawn = min(seeds, len(draws)) if n_events == _KEPT else 0
+        self.drawn = min(seeds, len(draws)) if n_events == _CHOSEN else 0
         if self.drawn:
             self.frame = stability.importance_spread(draws.iloc[: self.drawn])
         else:
@@ -64,7 +64,7 @@ class _Shown:
 
 def _one(program, refined, shown, top):
     rows = shown.head(top)
-    figure, _ = plot.ranking_beside_errors(
+    figure, _ = plot.ranking_and_errors(
         rows, refined.history, n_events=int(shown.errors["n_events"]), title=program
     )
     return figure, _model(program, shown) + _list({program: shown}, rows)
@@ -125,4 +125,4 @@ def _others(program, programs):
 
 def _steps(refined):
     n_chosen = int(refined.errors["n_events"])
-    return [(f"{n_chosen}: the model kept", _KEPT), *((str(n), n) for n in refined.history["n_events"])]
+    return [(f"{n_chosen}: the model kept", _CHOSEN), *((str(n), n) for n in refined.history["n_events"])]

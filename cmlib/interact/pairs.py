@@ -17,7 +17,7 @@ def rank_pairs(
     y,
     events,
     *,
-    beside=None,
+    partners=None,
     method="residual_variance",
     fitted=None,
     model=MODEL,
@@ -44,7 +44,7 @@ def rank_pairs(
         IPC; looked at by ``printed``, and to fit a model where none is given.
     events : sequence of str
         Events to pair, such as the ten most important.
-    beside : sequence of str, optional
+    partners : sequence of str, optional
         Columns that each event is paired with, such as a program's parameters, instead
         of the other events.
     method : "residual_variance", "printed" or "h_statistic", default "residual_variance"
@@ -95,9 +95,9 @@ def rank_pairs(
     ('event_0 × event_3', (('event_0', 'event_3'),))
     """
     events = sorted(dict.fromkeys(events))
-    pairs = list(combinations(events, 2) if beside is None else product(events, sorted(set(beside))))
+    pairs = list(combinations(events, 2) if partners is None else product(events, sorted(set(partners))))
     if not pairs:
-        raise ValueError(f"{len(events)} event(s) given; pairs need at least 2, or columns to stand beside.")
+        raise ValueError(f"{len(events)} event(s) given; pairs need at least 2, or partners beside them.")
     if fitted is None:
         X = X[sorted(X.columns)]
         fitted = regressor(model, boosting=boosting, seed=seed).fit(X, y)

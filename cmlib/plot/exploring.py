@@ -29,7 +29,7 @@ def cleaned_series(ocoe, before, after, *, changed, ylabel, title):
 
 
 @styled
-def ranking_beside_errors(rows, history, *, n_events, title):
+def ranking_and_errors(rows, history, *, n_events, title):
     """A program's most important events, and where their model stands in the refinement."""
     figure, axes = blank(_height(rows), columns=2)
     left, right = axes[0]

@@ -133,8 +133,8 @@ def _measured(runs, model, tried, event, factor, draws, seed):
     drawn = _change(*(rng.choice(side, (draws, len(side))).mean(axis=1) for side in sides))
     ends = np.quantile(drawn, [0.025, 0.975])
     rates, seen = tried.rates[event], runs.examples[event]
-    says = partial_dependence(model, runs.examples, rates.to_frame())
-    predicted = pd.Series(says, rates.index).groupby(level=0).mean()
+    effect = partial_dependence(model, runs.examples, rates.to_frame())
+    predicted = pd.Series(effect, rates.index).groupby(level=0).mean()
     return {
         "before": rates[low].mean(),
         "after": rates[high].mean(),

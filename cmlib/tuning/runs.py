@@ -147,7 +147,7 @@ def couple(runs, *, n_events=10, method="residual_variance", n_points=20, seed=0
         X,
         runs.seconds,
         important,
-        beside=runs.parameters.columns,
+        partners=runs.parameters.columns,
         method=method,
         boosting=FEW_ROWS,
         n_points=n_points,
