@@ -100,13 +100,15 @@ def _within(closes):
 
 
 def _advice(account, lost, shares):
-    """Of the largest loss, and of its largest part as far down as parts are known and have an advice."""
+    """Of the largest loss, and of its largest part as far down as parts are known and have an advice; and the most that
+    it can bring, which is what is lost there."""
     if lost.empty or lost.sum() <= 1 - _LITTLE:
         return _of(account, "retired")
     chosen = lost.index[0]
     while parts := [part.name for part in account.table.parts(chosen) if part.advice and part.name in shares]:
         chosen = max(parts, key=shares.get)
-    return _of(account, chosen)
+    advised = _of(account, chosen)
+    return f"{advised} (brings at most {_percent(shares[chosen])} fewer cycles)" if advised else ""
 
 
 def _of(account, name):
