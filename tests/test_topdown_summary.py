@@ -46,7 +46,9 @@ def test_waiting_for_memory_has_the_advice_of_the_diagnosis():
     rates["de_no_dispatch_per_slot.backend_stalls"], rates[FRONT] = rates[FRONT], 0.0
     rates["ex_no_retire.load_not_complete"], rates[DRAM] = rates["ex_no_retire.not_complete"], 0.2
     told = describe_account(found(rates))["advice"]
-    assert told.casefold().startswith(f"memory and other caches: {advice('P_Mem_M')[1]}".casefold().rstrip("."))
+    assert told.casefold().startswith(
+        f"memory and other caches: {advice('P_Mem_M')[1]}".casefold().rstrip(".")
+    )
     assert told.endswith(" % fewer cycles)")
 
 

@@ -49,6 +49,9 @@ def ranking_and_errors(rows, history, *, n_events, title):
     return figure, axes[0]
 
 
+_LONGEST = 30  # characters of an event's name, of which two stand beside each other
+
+
 @styled
 def two_rankings(rows, links):
     """Two programs' most important events back to back, events of both tied by a line."""
@@ -65,7 +68,8 @@ def two_rankings(rows, links):
         ax.tick_params(axis="y", left=False, labelleft=False)
         ax.spines["left"].set_visible(False)
         for place, label in enumerate(frame["label"]):
-            middle.text(side, place, label, ha=("left", "right")[side], va="center", fontsize=7)
+            name = label if len(label) <= _LONGEST else f"{label[: _LONGEST - 1]}…"
+            middle.text(side, place, name, ha=("left", "right")[side], va="center", fontsize=7)
     left.invert_xaxis()
     left.set_ylim(max(map(len, rows.values())) - 0.4, -0.6)
     for one, other in links:
