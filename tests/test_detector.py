@@ -133,7 +133,7 @@ def test_held_out_runs_stray_no_less_than_learned_ones(detectors):
 def test_order_of_columns_runs_in_a_run_and_unit_do_not_matter(detectors):
     detector, run = detectors[0], planted_run(np.random.default_rng(7), severity=CLEAR)
     shuffled = run.sample(frac=1, random_state=0)[[*reversed(run.columns)]]
-    pd.testing.assert_frame_equal(detector.p_values(shuffled), detector.p_values(run))
+    pd.testing.assert_frame_equal(detector.p_values_of([shuffled]), detector.p_values_of([run]))
     pd.testing.assert_frame_equal(detector.causes(shuffled), detector.causes(run))
 
 

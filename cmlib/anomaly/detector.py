@@ -193,22 +193,8 @@ class AutoPerf(BaseEstimator):
         """
         return self._summaries([run]).drop(columns="run")
 
-    def p_values(self, run):
-        """The p-value of a run, function by function: how likely a good run would stray so far.
-
-        Parameters
-        ----------
-        run : DataFrame
-
-        Returns
-        -------
-        DataFrame
-            That of `summary` with a column p_value (0-1, of the function alone).
-        """
-        return self.p_values_of([run]).drop(columns="run")
-
     def p_values_of(self, runs):
-        """The same of many runs, which takes less time than one by one.
+        """The p-values of runs, function by function: how likely a good run would stray so far.
 
         Parameters
         ----------
@@ -217,7 +203,7 @@ class AutoPerf(BaseEstimator):
         Returns
         -------
         DataFrame
-            As from `p_values`, with a column run (number).
+            That of `summary` with columns run (number) and p_value (0-1, of the function alone).
         """
         summaries = self._summaries(runs)
         good = self.held_out_

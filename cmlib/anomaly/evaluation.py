@@ -46,7 +46,6 @@ class EventRatioTree(BaseEstimator):
 
     Parameters
     ----------
-    min_samples_leaf : int, default 5
     random_state : int, RandomState or None
 
     Attributes
@@ -55,8 +54,7 @@ class EventRatioTree(BaseEstimator):
     counters_ : list of str
     """
 
-    def __init__(self, *, min_samples_leaf=5, random_state=None):
-        self.min_samples_leaf = min_samples_leaf
+    def __init__(self, *, random_state=None):
         self.random_state = random_state
 
     def fit(self, runs, y):
@@ -70,7 +68,7 @@ class EventRatioTree(BaseEstimator):
         samples = gather(runs, self.counters_)
         labels = np.asarray(y, dtype=bool)[samples.run]
         self.tree_ = DecisionTreeClassifier(
-            criterion="entropy", min_samples_leaf=self.min_samples_leaf, random_state=self.random_state
+            criterion="entropy", min_samples_leaf=5, random_state=self.random_state
         ).fit(samples.values, labels)
         return self
 
@@ -93,13 +91,14 @@ class EventRatioTree(BaseEstimator):
         return (np.bincount(samples.run, exceeding) / np.bincount(samples.run) > 0.5).tolist()
 
 
+_SHARE = 0.95  # of the variance, that the components explain
+
+
 class PrincipalComponents(BaseEstimator):
     """Reconstruction from principal components, in place of an autoencoder.
 
     Parameters
     ----------
-    share : float in (0, 1), default 0.95
-        Of the variance, that the components kept explain.
     smallest_range : float >= 0, optional
         As for `Autoencoder`.
     random_state : ignored
@@ -109,8 +108,7 @@ class PrincipalComponents(BaseEstimator):
     pca_ : PCA
     """
 
-    def __init__(self, *, share=0.95, smallest_range=None, random_state=None):
-        self.share = share
+    def __init__(self, *, smallest_range=None, random_state=None):
         self.smallest_range = smallest_range
         self.random_state = random_state
 
@@ -118,7 +116,7 @@ class PrincipalComponents(BaseEstimator):
         """Learn good samples."""
         X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
         self.low_, self.range_ = usual_range(X, self.smallest_range)
-        self.pca_ = PCA(self.share, svd_solver="full").fit((X - self.low_) / self.range_)
+        self.pca_ = PCA(_SHARE, svd_solver="full").fit((X - self.low_) / self.range_)
         return self
 
     def squared_errors(self, X):

@@ -34,11 +34,10 @@ def references(ocoe_runs, mlpx_runs, events=None):
     return {event: Reference(_with(event, ocoe_runs), event) for event in events}
 
 
-def noise_floor(ocoe_runs, mlpx_runs, events=None, *, always="instructions"):
+def noise_floor(ocoe_runs, mlpx_runs, always="instructions"):
     """Score series that have no multiplexing error, as the measure of what a score means."""
-    events = _multiplexed(ocoe_runs, mlpx_runs) if events is None else events
     rows = []
-    for event in events:
+    for event in _multiplexed(ocoe_runs, mlpx_runs):
         runs = _with(event, ocoe_runs)
         exact = Reference(runs, always)
         for number, run in enumerate(mlpx_runs):

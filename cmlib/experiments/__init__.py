@@ -5,9 +5,12 @@ from cmlib.experiments.data import (
     cleaned_runs,
     describe_source,
     interval_runs,
+    of_suites,
     open_database,
+    paper_figures,
     programs,
     recorded_both_ways,
+    suites,
 )
 from cmlib.experiments.event_tables import describe_recognised_tables, event_table
 from cmlib.experiments.matrices import (
@@ -21,5 +24,4 @@ from cmlib.experiments.matrices import (
     refine,
     targets_by_axis,
 )
-from cmlib.experiments.suites import of_suites, paper_figures, suites
 from cmlib.experiments.targets import IPC, Target, choose_target, describe_choice, describe_target

@@ -195,9 +195,9 @@ def program_of(one):
     return one.program.split("-")[1]
 
 
-def train_for_one_run(folder=None):
+def train_for_one_run():
     """A tree for a single simulated run, which knows the first and the last level only."""
-    series = load_simulated(folder, kinds=("micro",)).all
+    series = load_simulated(kinds=("micro",)).all
     rates = [rates_of_one_run(one.counts.iloc[:-1]) for one in series]
     labels = [_OF_ONE_RUN.get(one.about["label"], one.about["label"]) for one in series]
     return C45Classifier(midpoints=True).fit(pd.concat(rates), np.repeat(labels, list(map(len, rates))))

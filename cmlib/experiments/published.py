@@ -41,14 +41,14 @@ class Recorded:
         return rank.blocks(self.X.index, _BLOCKS) % _FOLDS
 
 
-def counts_of(name, *, interval_ms=None):
+def counts_of(name):
     """Counts of the runs in a published file."""
     content = public.read(name)
     if content is None:
         return []
     runs = []
     for part in dict.fromkeys(perf.split_runs(content.decode("latin-1"))):
-        counts, running = perf.series(perf.parse_stat(part, interval_ms=interval_ms))
+        counts, running = perf.series(perf.parse_stat(part))
         names = _names(tuple(counts))
         runs.append((counts.rename(columns=names), running.rename(columns=names)))
     return runs

@@ -103,13 +103,13 @@ def judge_cases(methods, cases):
     return cells.assign(ratio=(cells["error"] / cells["printed"]).where(cells["printed"] > 0, 1.0))
 
 
-def ratios(judged, *, draws=2000, seed=0):
+def ratios(judged, *, seed=0):
     """Each method's error as a multiple of what perf prints, for each kind of truth, with 90 % intervals over
     files."""
     rng, rows = np.random.default_rng(seed), {}
     for key, own in judged.groupby(["kind", "method"], sort=False):
         logs = np.log(own["ratio"].to_numpy())
-        drawn = logs[rng.integers(len(logs), size=(draws, len(logs)))].mean(axis=1)
+        drawn = logs[rng.integers(len(logs), size=(2000, len(logs)))].mean(axis=1)
         low, high = np.exp(np.quantile(drawn, [0.05, 0.95]))
         mean, worst = np.exp(logs.mean()), np.exp(logs.max())
         covered = own["covered"].mean(), own["covered"].min()

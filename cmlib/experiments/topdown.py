@@ -78,12 +78,12 @@ def losses_by_part(account):
     return shares.loc[:, shares.mean() >= 0.005]
 
 
-def account_in_every_way(url, program, *, methods=clean.DISTINCT_METHODS):
+def account_in_every_way(url, program):
     """The account of a program by every way of cleaning and of merging."""
     recorded = _Recorded(url, program)
     return {
         (program, method, merging): recorded.account(method, adjust)
-        for method in methods
+        for method in clean.DISTINCT_METHODS
         for merging, adjust in MERGINGS.items()
     }
 

@@ -7,7 +7,7 @@ _LETTER = 0.0066  # of a counter's name, as a share of the figure's width
 
 
 @styled
-def settling(series, *, stops, ylabel, xlabel="training runs"):
+def settling(series, *, stops, ylabel):
     """A panel a program: a quantity against the number of training runs, and where Algorithm 1 stops."""
     figure, axes = panels(list(series), height=2.4)
     for ax, (name, values) in zip(axes, series.items(), strict=True):
@@ -18,7 +18,7 @@ def settling(series, *, stops, ylabel, xlabel="training runs"):
             ax.annotate(f"stops at {stops[name]}", (stops[name], 0.94), xycoords=("data", "axes fraction"),
                         xytext=(-4 if side == "right" else 4, 0), textcoords="offset points", ha=side, va="top",
                         fontsize=8)  # fmt: skip
-        ax.set(title=name, ylim=(0, None), xlabel=xlabel)
+        ax.set(title=name, ylim=(0, None), xlabel="training runs")
     axes[0].set_ylabel(ylabel)
     return figure, axes
 

@@ -36,7 +36,7 @@ def bars_by_program(frame, *, value, hue, ylabel, levels=None):
 
 
 @styled
-def heat(frame, *, label, centre=None, decimals=2):
+def heat(frame, *, label, centre=None):
     """A table as colours with its numbers written in: rows down, columns across."""
     figure, axes = blank(0.6 + 0.3 * len(frame))
     ax = axes[0, 0]
@@ -44,7 +44,7 @@ def heat(frame, *, label, centre=None, decimals=2):
         frame,
         ax=ax,
         annot=True,
-        fmt=f".{decimals}f",
+        fmt=".2f",
         cmap="vlag" if centre is not None else "crest",
         center=centre,
         robust=True,

@@ -23,7 +23,7 @@ _LEVEL_COLOURS = ("#dfe7ee", "#f3dfa2", "#f7c6a5", "#e3bcd6")
 
 
 @styled
-def decision_tree(tree, *, title=""):
+def decision_tree(tree):
     """A decision tree, every node on a line of its own, so that nothing covers anything at any size."""
     rows = list(_in_order(tree))
     depth = max(level for _, level, _ in rows)
@@ -48,7 +48,6 @@ def decision_tree(tree, *, title=""):
             style = {"color": _ink(fill), "bbox": {"fc": fill, "ec": "none", "pad": 1.8}}
         ax.text(x, y, text, va="center", fontsize=8, zorder=2, **style)
     ax.set(ylim=(len(rows) - 0.4, -0.6), xlim=(-0.1, max(8.8, depth * _STEP + 4)))
-    ax.set_title(title)
     ax.set_axis_off()
     return figure, ax
 

@@ -17,7 +17,7 @@ _OTHER = "#b8bcc4"
 
 
 @styled
-def accounts(shares, ipcs, *, parents=None, xlabel="progress [share of instructions]"):
+def accounts(shares, ipcs, *, parents=None):
     """Stacked shares of the slots over progress with IPC above, a column a program."""
     columns = len(shares)
     figure, axes = blank(4.2, rows=2, columns=columns, sharex=True)
@@ -31,7 +31,12 @@ def accounts(shares, ipcs, *, parents=None, xlabel="progress [share of instructi
         shown = frame.loc[:, frame.mean() > 0.001].clip(lower=0)
         below.stackplot(frame.index, shown.T.to_numpy(), colors=[colours[name] for name in shown], lw=0)
         below.axhline(1.0, color="#333333", lw=0.8, ls=":")
-        below.set(xlabel=xlabel, ylim=(0, 1.1), xlim=(0, 1), ylabel="share of slots" if not column else "")
+        below.set(
+            xlabel="progress [share of instructions]",
+            ylim=(0, 1.1),
+            xlim=(0, 1),
+            ylabel="share of slots" if not column else "",
+        )
         above.grid(True, axis="y")
     figure.get_layout_engine().set(h_pad=0.06)
     used = [
@@ -45,10 +50,10 @@ def accounts(shares, ipcs, *, parents=None, xlabel="progress [share of instructi
 
 
 @styled
-def account_bars(shares, *, parents=None):
+def account_bars(shares):
     """Mean shares of the slots as stacked horizontal bars, a bar a program."""
     figure, axes = blank(0.9 + 0.45 * len(shares))
-    ax, colours = axes[0, 0], shades(list(shares), parents or {})
+    ax, colours = axes[0, 0], shades(list(shares), {})
     left = shares.iloc[:, 0] * 0
     for name in (name for name in shares if shares[name].max() > 0.001):
         widths = shares[name].fillna(0.0)

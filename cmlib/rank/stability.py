@@ -54,7 +54,7 @@ def importance_spread(draws, *, coverage=0.9):
     return frame.sort_values("mean", ascending=False, kind="stable").rename_axis("event")
 
 
-def rank_agreement(one, other, *, n_top=20, coverage=0.9, n_boot=200, seed=0):
+def rank_agreement(one, other, *, n_top=20, n_boot=200, seed=0):
     """How much two rankings agree on the events that either puts near the top."""
     common = one.columns.intersection(other.columns, sort=False)
     if len(common) < 3:
@@ -70,7 +70,7 @@ def rank_agreement(one, other, *, n_top=20, coverage=0.9, n_boot=200, seed=0):
         _agreement(*(draws[rng.integers(len(draws), size=len(draws))].mean(axis=0) for draws in both))
         for _ in range(n_boot)
     ]
-    low, high = np.quantile(drawn, [(1 - coverage) / 2, (1 + coverage) / 2], axis=0)
+    low, high = np.quantile(drawn, [0.05, 0.95], axis=0)
     value = _agreement(*(draws.mean(axis=0) for draws in both))
     return pd.DataFrame(
         {"value": value, "low": low, "high": high}, index=["kendall", "spearman", "top10_shared"]
