@@ -105,7 +105,7 @@ def test_what_intervals_do_not_tell_is_said_with_the_reason():
     unlike = cost.predict_change(cycles, shuffled, -misses)
     stores = cycles.assign(**{"LLC-store-misses": 9 * loads["LLC-load-misses"]})
     reasons = {
-        "20 intervals": few,
+        "too few intervals": few,
         "don't vary": steady,
         "no miss": none,
         "time scales": unlike,

@@ -111,6 +111,19 @@ def test_what_stands_in_fields_or_json_is_what_is_read(runs, in_json, told_apart
     assert counts.index.tolist() == list(range(1, len(runs) + 1))
 
 
+@given(st.lists(counts_and_shares, min_size=1, max_size=5), st.booleans())
+def test_old_perfs_fields_are_read_and_their_shares_unknown(runs, has_units):
+    """Before 3.13: count and event, or count, unit and event."""
+    comma = ",," if has_units else ","
+    text = "".join(f"{n}{comma}{event}\n" for run in runs for n, event in zip(run[0], EVENTS, strict=True))
+    (found,) = perf.totals(text)
+    counts, running = series_of([found])
+    assert_allclose(counts.to_numpy(), [run[0] for run in runs])
+    assert running.isna().all(axis=None) and any("shares" in said for said in found.remarks)
+    with pytest.raises(perf.ParseError, match="line 1, "):
+        perf.totals(text.replace("cycles", "oranges"))
+
+
 @given(st.lists(st.tuples(st.sampled_from("ab"), *[st.integers(0, 10**12)] * 2), min_size=1, max_size=9))
 def test_rows_of_a_table_without_times_are_runs_of_the_program_that_they_name(rows):
     text = "benchmark,cycles,LLC-loads,host\n" + "".join(f"{','.join(map(str, row))},x\n" for row in rows)

@@ -91,7 +91,7 @@ def doubt(row):
     if row["misses"] <= 0:
         return "no miss was counted"
     if not np.isfinite(row["stderr"]):
-        return f"misses don't vary, or {row['intervals']:.0f} intervals are too few"
+        return f"misses don't vary, or there are too few intervals ({row['intervals']:.0f})"
     if row["slope"] < SURE * row["stderr"]:
         return (
             f"cycles don't follow misses alike on all time scales: {row['slope']:.0f} cycles a miss, "

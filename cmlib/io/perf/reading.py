@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from cmlib.io.events import base_name, copy_name
-from cmlib.io.perf.formats import find_format, human_readable, per_place, separated, wide
+from cmlib.io.perf.formats import few_columns, find_format, human_readable, per_place, separated, wide
 from cmlib.io.perf.formats.lines import TIME, Totals, as_intervals, by_program, first_line
 from cmlib.io.perf.grammar import ParseError, run_starts, shown
 
@@ -276,7 +276,11 @@ def totals(text, columns=None, *, rows_are_runs=True):
     if hasattr(form, "totals"):
         return by_program(form.totals(text))
     first = first_line(text, re.compile(r"\s*(?:#.*)?$"))
-    if form in (separated, per_place, human_readable) and _COUNTS.match(first) and not _is_timed(first):
+    if (
+        form in (separated, per_place, human_readable, few_columns)
+        and _COUNTS.match(first)
+        and not _is_timed(first)
+    ):
         return by_program(_listed(text, form))
     return []
 

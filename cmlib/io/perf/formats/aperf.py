@@ -33,11 +33,12 @@ def recognises(text):
 def read(text, interval_ms=None):
     """Read such seconds, added up over CPUs."""
     times = list(_TIME.finditer(text))
-    ends = pd.to_datetime([time[0] for time in times], format="ISO8601").astype("int64").to_numpy() / 1e9
+    clock = pd.to_datetime([time[0] for time in times], format="ISO8601")
+    ends = (clock - clock[0]).total_seconds().to_numpy()
     step = float(np.median(np.diff(ends))) if len(ends) > 1 else 1.0
     bounds = [*(time.start() for time in times), len(text)]
     rows = []
-    for start, end, second in zip(bounds, bounds[1:], ends - ends[0] + step, strict=False):
+    for start, end, second in zip(bounds, bounds[1:], ends + step, strict=False):
         rows += [(f"{second:.9f}", *row) for row in _rows(text, start, end)]
     return as_frame(rows)
 

@@ -1,19 +1,20 @@
 """Intervals without running shares: what perf wrote before 3.19, and tools that keep time, count and name.
 
-Three columns (time, count, event) or four (time, count, unit, event), after header lines that may say what raw codes
-stand for: ``Event 2 Label:  L1I_CACHE_REFILL  RAW Identifier:  r001``.
+Three columns (time, count, event) or four (time, count, unit, event), of whole runs without the time, after header
+lines that may say what raw codes stand for: ``Event 2 Label:  L1I_CACHE_REFILL  RAW Identifier:  r001``.
 """
 
 import math
 import re
 
+from cmlib.io.events import is_event
 from cmlib.io.perf.formats.lines import NO_SHARES, TIME, UNCOUNTED, as_frame, first_line, match_lines
 
 NAME = "perf stat -x without running shares"
 
 _COUNT = rf"[0-9]{{1,300}}(?:\.[0-9]+)?|{UNCOUNTED}"
 _ROW = re.compile(
-    rf"^ *({TIME})([,;\t|])({_COUNT})\2(?:(n/a|[A-Za-z%][A-Za-z0-9%/]*|)\2)?"
+    rf"^ *(?:({TIME})[,;\t|])?({_COUNT})([,;\t|])(?:(n/a|[A-Za-z%][A-Za-z0-9%/]*|)\3)?"
     r"([^\n\t;|0-9][^\n\t;|]*|[^\s,;|]*/[^/]*/)\s*$"
 )
 _HEADING = re.compile(r"^(?:Start:.*|Event [0-9]+ Label:.*|\s*#.*|\s*)$")
@@ -23,7 +24,8 @@ _LABEL = re.compile(r"^Event [0-9]+ Label:\s*(\S+)\s+RAW Identifier:\s*(r[0-9a-f
 def recognises(text):
     """Whether the first line that is no heading has three columns or four, the last a name."""
     found = _ROW.match(first_line(text, _HEADING))
-    return bool(found and "," not in re.sub(r"/[^/]*/", "", found[5]))
+    event = found[5].strip() if found else ","
+    return "," not in re.sub(r"/[^/]*/", "", event) and bool(found[1] or is_event(event))
 
 
 def read(text, interval_ms=None):
@@ -40,7 +42,7 @@ def remarks(text):
     return [NO_SHARES]
 
 
-def _fields(time, _, count, unit, event, names):
+def _fields(time, count, _, unit, event, names):
     event = event.strip()
     number = count if count.startswith("<") else float(count)
     return time, names.get(event, event), number, math.nan, "" if unit in (None, "n/a") else unit
