@@ -241,6 +241,7 @@ def test_the_machine_of_an_import_is_what_the_doctor_said_there(fake_perf, data,
 
 def test_a_profile_is_run_with_what_was_given(monkeypatch, tmp_path):
     asked = []
+    (tmp_path / "answers.json").write_text('{"programs": {}}')
     monkeypatch.setattr(report, "run_profile", lambda *args: asked.append(args) or tmp_path / "index.html")
     done = cmlib("run", "live", "02", "03", "-p", "program=myapp", "-p", "n_steps=50", "--jobs", "1")
     assert done.exit_code == 0 and done.stdout.strip() == str(tmp_path / "index.html")

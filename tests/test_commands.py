@@ -35,6 +35,11 @@ def test_what_was_imported_is_counted_group_by_group_beside_the_pinned_events_an
     assert one.endswith("-p PID -- sleep 19 && cmlib import app next.csv")
 
 
+@pytest.mark.parametrize("name", ["L1D_REPLACEMENT", "PAPI_L3_TCA", "cache misses"])
+def test_events_that_perf_has_not_by_that_name_get_no_perf_line(name):
+    assert command_for_groups(IMPORTED | {"duration_s": 18.2}, [["ls_stlf", name]], PINNED) == ""
+
+
 def test_what_cmlib_recorded_it_records_again_in_the_same_way():
     (again,) = shell(command_for_groups(OWN, GROUPS))
     head = ["cmlib", "record", "app", "--mode", "ocoe", "--events", ",".join(EVENTS), "--"]

@@ -7,10 +7,9 @@ import shlex
 import numpy as np
 
 from cmlib.collect.simulate.valgrind import PREFETCHING
-from cmlib.io.events import is_event
 
-# As likwid and PAPI name events.
-_OTHER_TOOL = re.compile(r"[A-Z0-9]+(?:_[A-Z0-9]+)+")
+# As likwid and PAPI name events, and what is a heading and no name.
+_OTHER_TOOL = re.compile(r"^[A-Z0-9]+(?:_[A-Z0-9]+)+$|\s")
 
 
 def command_again(meta, options=""):
@@ -66,7 +65,7 @@ def describe_simulation(meta):
 def _with_perf(meta, groups, pinned):
     program, seconds = shlex.quote(meta["program"]), int(np.ceil(meta["duration_s"]))
     written = [[meta["encodings"].get(event, event) for event in (*pinned, *group)] for group in groups]
-    if not all(is_event(name) and not _OTHER_TOOL.fullmatch(name) for name in itertools.chain(*written)):
+    if any(_OTHER_TOOL.search(name) for name in itertools.chain(*written)):
         return ""
     whom = "-p PID" if pinned else "-a"
     file = "next.csv" if len(groups) == 1 else "next-$((n += 1)).csv"
