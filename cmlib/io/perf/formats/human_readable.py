@@ -41,7 +41,8 @@ def read(text, interval_ms=None):
         text,
         _ROW,
         _HEADING,
-        "is no line of the table that `perf stat` prints. Keep perf's output apart from the program's: -o FILE.",
+        "is no line of the table that `perf stat` prints for whole programs. Metrics alone (--topdown) and counts a "
+        "thread can't be read; keep perf's output apart from the program's: -o FILE.",
     )
     marks = {}
     frame = as_frame(_fields(text, start, found, marks) for start, found in lines)
