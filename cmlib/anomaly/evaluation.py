@@ -72,11 +72,6 @@ class EventRatioTree(BaseEstimator):
         ).fit(samples.values, labels)
         return self
 
-    def exceeding(self, run):
-        """Which samples of a run are anomalous."""
-        check_is_fitted(self)
-        return self.tree_.predict(gather([run], self.counters_).values)
-
     def predict(self, run):
         """Whether a run is anomalous."""
         return self.predict_runs([run])[0]
