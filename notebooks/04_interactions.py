@@ -120,7 +120,7 @@ if not programs:
     raise UnfitRecordingError(
         f"the model of {aim.name} (notebook 03) keeps one event, and a pair takes two: record "
         "more events together with it, or explain another by `-p target=EVENT`.")
-for name in set(recorded) - set(programs):
+for name in sorted(set(recorded) - set(programs)):
     display(results.finding(f"The model of {aim.name} keeps one event, and a pair takes two: "
                             "record more events together with it.", program=name))
 
