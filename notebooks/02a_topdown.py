@@ -36,7 +36,7 @@ from functools import partial
 import pandas as pd
 
 from cmlib import explore
-from cmlib.experiments import data, topdown, topdown_summary
+from cmlib.experiments import data, topdown
 from cmlib.parallel import parallel_map
 from cmlib.plot import topdown as plot
 from cmlib.plot.overview import account_card
@@ -164,7 +164,7 @@ for name in judged.index.unique("program"):
 
 # %%
 for name, one in accounts.items():
-    summary = topdown_summary.describe_account(one)
+    summary = topdown.describe_account(one)
     shares, parents = topdown.losses_by_part(one.account), one.account.table.parents
     figure, _ = account_card(shares, one.ipc, parents=parents)
     alt = f"{name}: IPC over progress, and what became of the slots. {summary['limits']}"
@@ -173,7 +173,7 @@ for name, one in accounts.items():
 
 # %%
 for name in sorted(set(recorded) - set(programs)):
-    display(results.overview(name, lacking=topdown_summary.describe_unaccounted(url, name)))
+    display(results.overview(name, lacking=topdown.describe_unaccounted(url, name)))
 
 # %% [markdown]
 # ## Explore

@@ -11,8 +11,13 @@ import pytest
 from cmlib import experiments as study
 from cmlib import topdown
 from cmlib.errors import NothingRecordedError
-from cmlib.experiments.topdown import ProgramAccount, accounted, losses_by_part
-from cmlib.experiments.topdown_summary import describe_account, describe_unaccounted
+from cmlib.experiments.topdown import (
+    ProgramAccount,
+    accounted,
+    describe_account,
+    describe_unaccounted,
+    losses_by_part,
+)
 from cmlib.fingerprint.diagnosis import advice
 from cmlib.topdown.answers import perf_line
 from tests.small_runs import add_run
