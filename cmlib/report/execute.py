@@ -56,9 +56,9 @@ def _execute(notebook, given, folder, position):
         if error.ename == KeyboardInterrupt.__name__:  # Ctrl-C, which is passed on to the kernel's cell
             remove_drafts(folder, notebook.stem)
             raise KeyboardInterrupt from None
-        kept = failed_notebook(folder, notebook.stem)
-        settle(draft, kept)
-        raise NotebookError(_explain(notebook, error, kept)) from None
+        unfinished = failed_notebook(folder, notebook.stem)
+        settle(draft, unfinished)
+        raise NotebookError(_explain(notebook, error, unfinished)) from None
     except KeyboardInterrupt:
         remove_drafts(folder, notebook.stem)
         raise
@@ -95,9 +95,9 @@ def _execute_with_kernel(notebook, draft, **options):
         )
 
 
-def _explain(notebook, error, kept):
+def _explain(notebook, error, unfinished):
     first = next((line for line in error.source.splitlines() if line.strip()), "")
     return (
         f"{notebook.name}, cell {error.cell_index} (`{first.strip()}`): {error.ename}: {error.evalue}\n"
-        f"The notebook as far as it came: {kept}"
+        f"The notebook as far as it came: {unfinished}"
     )

@@ -19,7 +19,7 @@ _FAILED = ".failed.ipynb"
 
 
 @dataclass(frozen=True)
-class Kept:
+class Manifests:
     """The results in a profile's folder."""
 
     sections: list
@@ -61,7 +61,7 @@ def read_manifests(folder):
     for entry in damaged:
         entry["message"] += f"; make them again: {command} {entry['notebook']}"
     failed = [_failed(file) for file in sorted(folder.glob(f"*{_FAILED}"))]
-    return Kept(sections, left_out, damaged, failed)
+    return Manifests(sections, left_out, damaged, failed)
 
 
 def note_left_out(folder, notebook, title, message, *, for_overview=False):

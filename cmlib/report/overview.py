@@ -49,17 +49,17 @@ class Card:
         return max((max(row["value"], row["high"]) for row in self.bars["rows"]), default=1.0) or 1.0
 
 
-def gather_cards(kept):
+def gather_cards(found):
     """Put together what the notebooks of a profile tell of each program."""
     cards = {}
-    for manifest in kept.sections:
+    for manifest in found.sections:
         for program, overview in manifest["overviews"].items():
             _add(cards.setdefault(program, Card(program)), overview, manifest)
-    for manifest in kept.sections:
+    for manifest in found.sections:
         for finding in manifest["findings"]:
             if finding["program"] in cards:
                 cards[finding["program"]].findings.append((manifest["notebook"], finding["text"]))
-    wanting = [entry["message"].rstrip(".") for entry in kept.left_out if entry.get("for_overview")]
+    wanting = [entry["message"].rstrip(".") for entry in found.left_out if entry.get("for_overview")]
     for card in cards.values():
         card.lacking = list(dict.fromkeys(card.lacking or wanting))
     return [cards[program] for program in sorted(cards)]

@@ -28,8 +28,8 @@ _PERCENT = re.compile("(?P<code><code>[^<]*</code>)| %")
 def build_index(folder, *, to_come=()):
     """Write `index.html` over all results found in a profile's folder."""
     folder = Path(folder)
-    kept = read_manifests(folder)
-    manifests, cards = kept.sections, gather_cards(kept)
+    found = read_manifests(folder)
+    manifests, cards = found.sections, gather_cards(found)
     if not manifests:
         raise ValueError(f"no results under {folder}: run `cmlib run {folder.name}` first.")
     for manifest in manifests:
@@ -47,9 +47,9 @@ def build_index(folder, *, to_come=()):
         profile=profile,
         of_program=profile.startswith(f"{BY_PROGRAM}/"),
         sections=manifests,
-        left_out=kept.left_out,
-        damaged=kept.damaged,
-        failed=kept.failed,
+        left_out=found.left_out,
+        damaged=found.damaged,
+        failed=found.failed,
         to_come=list(to_come),
         cards=cards,
         findings=_by_program(manifests, {card.program for card in cards}),
@@ -77,9 +77,9 @@ def answers(folder):
     dict
         ``schema``, ``profile``, ``made`` (UTC), and ``programs``: by name the dictionary of its card.
     """
-    kept = read_manifests(Path(folder))
+    found = read_manifests(Path(folder))
     programs = {}
-    for card in gather_cards(kept):
+    for card in gather_cards(found):
         findings = [{"notebook": notebook, "text": plain(text)} for notebook, text in card.findings]
         programs[card.program] = card.summary | {
             "simulated": card.simulated,
@@ -93,10 +93,10 @@ def answers(folder):
         }
     return {
         "schema": 1,
-        "profile": kept.sections[-1]["profile"] if kept.sections else "",
+        "profile": found.sections[-1]["profile"] if found.sections else "",
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
         "programs": programs,
-        "left_out": [entry["message"] for entry in kept.left_out],
+        "left_out": [entry["message"] for entry in found.left_out],
     }
 
 

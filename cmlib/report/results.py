@@ -235,7 +235,10 @@ def read_results(profile, folder=None):
     if not manifests:
         raise NothingRecordedError(f"no results of profile {profile!r}: run `{command_of(profile)}` first.")
     findings = [
-        (m["notebook"], program, plain(text)) for m in manifests for program, text in _told(m) if text
+        (m["notebook"], program, plain(text))
+        for m in manifests
+        for program, text in _sentences_by_program(m)
+        if text
     ]
     numbers = [
         {"notebook": m["notebook"]} | number | {"note": plain(number["note"])}
@@ -251,7 +254,7 @@ def read_results(profile, folder=None):
     )
 
 
-def _told(manifest):
+def _sentences_by_program(manifest):
     """Program and sentences of everything that a notebook found: first of each program, then of all."""
     yield from ((program, sentences(topics)) for program, topics in manifest["overviews"].items())
     yield from ((finding["program"], finding["text"]) for finding in manifest["findings"])
