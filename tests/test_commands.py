@@ -6,7 +6,7 @@ import pytest
 
 from cmlib.experiments.commands import command_again, command_for_groups
 
-EVENTS = ["ex_div_busy", "ls_stlf", "bp_redirects.all", "ic_tag_hit_miss.all_instruction_cache_accesses"]
+EVENTS = ["ex_div_busy", "ls_stlf", "bp_redirects", "ic_fetch_stall"]
 GROUPS, PINNED = [EVENTS[:3], EVENTS[3:]], ["instructions", "cycles"]
 IMPORTED = {
     "program": "app",

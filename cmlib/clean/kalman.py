@@ -50,7 +50,7 @@ def estimate_counts(counts, running, *, sums=()):
     running : DataFrame of float, same shape
         Share of the interval in which the event was counted, 0 to 1; NaN where it is not known.
     sums : iterable of (whole, (part, ...)), optional
-        Events of which one is the sum of others, as :func:`cmlib.events.umask_sums` tells them; restored at the end.
+        Events of which one is the sum of others, as :func:`cmlib.io.events.umask_sums` tells them; restored at the end.
 
     Returns
     -------

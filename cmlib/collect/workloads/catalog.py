@@ -149,7 +149,7 @@ class Case:
         return f"{label(self.program, scale=self.scale)}{changed}"
 
     def to_record(self):
-        """The case as :func:`cmlib.io.samples.record_stream` takes it."""
+        """The case as :func:`cmlib.collect.sampling.record_stream` takes it."""
         return Program(self.label, partial(_prepared_case, self))
 
 
