@@ -80,8 +80,10 @@ def test_what_is_tried_first_is_the_part_that_surely_loses_most(answer):
 
 
 def test_each_category_that_may_limit_a_program_has_its_advice():
+    account = summarize("x", [made(**{"instructions": 1.0, "branch-misses": 1e-4})])["account"]
+    assert account["limits"] == ["front end", "back end"] == [one["category"] for one in account["advice"]]
     account = summarize("x", [made(instructions=1.0)])["account"]
-    assert account["how"] == "open" and [one["category"] for one in account["advice"]] == account["limits"]
+    assert len(account["limits"]) == 3 and account["advice"] == []
     (little,) = summarize("x", [made(instructions=6.0, ex_ret_ops=7.0)], processor="amd_zen5")["account"][
         "advice"
     ]

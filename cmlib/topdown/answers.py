@@ -155,7 +155,12 @@ def _account(name, runs, processor, modifier, interval_ms, ghz):
 
 
 def _advice(shares, verdict, table):
-    """What to try against each category that may limit the program, or its part that surely is most of it."""
+    """What to try against each category that may limit the program, or its part that surely is most of it.
+
+    Where it may be any of all, nothing is advised but to record what decides it.
+    """
+    if len(verdict.limits) == len(LOSSES):
+        return []
     texts = {one.name: one.advice for one in table.categories if one.advice}
     advised = []
     for name in verdict.limits or ("retired",):
