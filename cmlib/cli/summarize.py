@@ -38,8 +38,8 @@ def summarize(recording, about, processor, interval_ms, as_json):
     for name, found in read(recording, machine, interval_ms):
         names = {event for counts, _ in found["runs"] for event in counts}
         known = found.pop("machine")
-        told = processor or events.processor_of(known) or events.processor_by_names(names)
-        answers.append(topdown.summarize(name, processor=told, **found))
+        whose = processor or events.processor_of(known) or events.processor_by_names(names)
+        answers.append(topdown.summarize(name, processor=whose, **found))
     if as_json:
         click.echo(json.dumps(answers[0] if len(answers) == 1 else answers, indent=1))
     else:
@@ -160,8 +160,8 @@ def _heading(answer):
     elif answer["runs"] == 1:
         del many["run"]
     core = f", {answer['core']}" if answer["core"] else ""
-    said = ", ".join(f"{n} {what}{'s' * (n != 1)}" for what, n in many.items())
-    return f"{answer['name']}{core}: {said}{share}; {processor}"
+    named = ", ".join(f"{n} {what}{'s' * (n != 1)}" for what, n in many.items())
+    return f"{answer['name']}{core}: {named}{share}; {processor}"
 
 
 def _phases(rows):

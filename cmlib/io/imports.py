@@ -130,8 +130,8 @@ def _intended(target, sources, set_name, origin):
     name, ready = target.name, existing_runs(target)
     contents = {run: read_raw(target, run) for run in ready}
     for source in sources:
-        told = {"note": " ".join(filter(None, [origin["note"], source.remark]))}
-        meta = _metadata(name, source, set_name, ready) | origin | told
+        facts = {"note": " ".join(filter(None, [origin["note"], source.remark]))}
+        meta = _metadata(name, source, set_name, ready) | origin | facts
         for run, raw in contents.items():
             if raw == source.raw:
                 raise RecordError(f"{source.file} is {name}/{run} already; nothing was imported.")
@@ -158,7 +158,7 @@ def _origin(about, command, note):
     unknown = dict.fromkeys(MACHINE_FACTS)
     about = {"machine": {}, "offered_counters": None, "good_counters": None} if about is None else about
     try:
-        told = {
+        facts = {
             "counters": {"offered": about["offered_counters"], "good": about["good_counters"]},
             "machine": unknown | about["machine"],
         }
@@ -168,6 +168,7 @@ def _origin(about, command, note):
         ) from error
     with errors_as(RecordError, ""):
         as_text(
-            told | {"command": command, "note": note}, "what was told of the machine, the command or the note"
+            facts | {"command": command, "note": note},
+            "what was told of the machine, the command or the note",
         )
-    return told | {"command": command, "exit_code": None, "imported": True, "note": note}
+    return facts | {"command": command, "exit_code": None, "imported": True, "note": note}

@@ -23,11 +23,11 @@ class PublicError(CmlibError):
 
 def sets():
     """The sets of public recordings that are known."""
-    said = yaml.safe_load((places.public_dir() / "sets.yaml").read_text(encoding="utf-8"))
+    known_sets = yaml.safe_load((places.public_dir() / "sets.yaml").read_text(encoding="utf-8"))
     listed = files()
     shipped = listed["file"].map(lambda name: shipped_file(name).is_file())
     by_set = listed.assign(shipped=shipped).groupby("set")
-    table = pd.DataFrame(said).T.rename_axis("set")
+    table = pd.DataFrame(known_sets).T.rename_axis("set")
     return table.assign(files=by_set.size(), bytes=by_set["bytes"].sum(), shipped=by_set["shipped"].sum())
 
 

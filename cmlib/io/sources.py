@@ -57,8 +57,8 @@ def read_sources(files, machine, *, mode=None, interval_ms=None, columns=None, p
             raw = plain(content, file)
         if not marks:
             check_size(file, raw)
-        if told := recognise(raw):
-            raise RecordError(f"{file} {told}")
+        if form := recognise(raw):
+            raise RecordError(f"{file} {form}")
         try:
             text = raw.decode("utf-8", "surrogateescape")  # back to the same bytes
             kinds = perf.by_kind_of_core(perf.at_place(text, place) if place else text)
@@ -105,9 +105,9 @@ def _totals(whole, machine, known):
         alone = len(members) == 1 and text
         raw = (text if alone else heading + runs.text).encode("utf-8", "surrogateescape")
         n = len(runs.seconds)
-        said = [f"Counts are totals of {n} run{'s' * (n > 1)}.", *runs.remarks]
+        notes = [f"Counts are totals of {n} run{'s' * (n > 1)}.", *runs.remarks]
         source = _source(
-            file, raw, packed if alone else None, machine, known, perf.as_intervals([runs]), said
+            file, raw, packed if alone else None, machine, known, perf.as_intervals([runs]), notes
         )
         source = replace(source, mark=mark, facts=source.facts | {"axis": RUNS, "interval_ms": 1000})
         sources.append(_of_cores(source, kind))
@@ -117,10 +117,12 @@ def _totals(whole, machine, known):
 def _parts(file, parts, packed, machine, known):
     if len(parts) == 1:
         return [_source(file, parts[0].encode("utf-8", "surrogateescape"), packed, machine, known)]
-    kept = list(dict.fromkeys(parts))
-    n_copies = len(parts) - len(kept)
+    distinct = list(dict.fromkeys(parts))
+    n_copies = len(parts) - len(distinct)
     copies = f"{n_copies} of the file's {len(parts)} runs are copies of others." if n_copies else ""
-    sources = [_source(file, part.encode("utf-8", "surrogateescape"), None, machine, known) for part in kept]
+    sources = [
+        _source(file, part.encode("utf-8", "surrogateescape"), None, machine, known) for part in distinct
+    ]
     return [replace(source, remark=f"{source.remark} {copies}".strip()) for source in sources]
 
 
@@ -147,8 +149,8 @@ def _marked(file, parts, marks, machine, known):
     if not found:
         raise RecordError(f"{file}: no whole interval lies within any of the {len(marks)} marks.")
     missed = [mark.name for mark in marks if mark.name not in {source.mark for source in found}]
-    said = f" No whole interval lies within {', '.join(dict.fromkeys(missed))}." if missed else ""
-    return [replace(source, remark=f"{source.remark}{said}".strip()) for source in found]
+    notes = f" No whole interval lies within {', '.join(dict.fromkeys(missed))}." if missed else ""
+    return [replace(source, remark=f"{source.remark}{notes}".strip()) for source in found]
 
 
 def _source(file, raw, compressed, machine, known, frame=None, remarks=None):

@@ -289,14 +289,14 @@ def program_names(commands):
     """A name for each of several commands: of the program, and with its arguments where a program comes twice."""
     names = {command: _words(command) for command in dict.fromkeys(commands)}
     firsts = [words[0] for words in names.values()]
-    told = {
+    named = {
         command: "-".join(words if firsts.count(words[0]) > 1 else words[:1])[:60].strip("_.-")
         for command, words in names.items()
     }
-    alike = list(told.values())
+    alike = list(named.values())
     return {
         command: f"{name}-{number}" if alike.count(name) > 1 else name
-        for number, (command, name) in enumerate(told.items(), 1)
+        for number, (command, name) in enumerate(named.items(), 1)
     }
 
 
@@ -330,10 +330,10 @@ def _tables(text):
         frame = (per_place if per_place.recognises(rows[1]) else human_readable).read(lines)
         elapsed = _ELAPSED.search(text, rows.end(), end)
         seconds = float(f"{elapsed[1]}.{elapsed[2]}") if elapsed else np.nan
-        said = per_place.remarks(rows[1]) if per_place.recognises(rows[1]) else []
-        said += [f"Counts are means of {table[2]} runs."] if table[2] else []
+        notes = per_place.remarks(rows[1]) if per_place.recognises(rows[1]) else []
+        notes += [f"Counts are means of {table[2]} runs."] if table[2] else []
         command = table[1][1:-1] if table[1].startswith("'") else table[1]
-        yield Totals(text[start:end], frame.assign(time_s=1), command, (seconds,), remarks=tuple(said))
+        yield Totals(text[start:end], frame.assign(time_s=1), command, (seconds,), remarks=tuple(notes))
 
 
 def _listed(text, form):
@@ -350,8 +350,8 @@ def _listed(text, form):
         runs = n // length if length else 0
         if runs:
             number = np.repeat(np.arange(1, runs + 1), length)
-            said = _remarks(form, text[start:end])
-            said += ["Counts are means of several runs."] * bool(_VARIES.search(text, start, end))
+            notes = _remarks(form, text[start:end])
+            notes += ["Counts are means of several runs."] * bool(_VARIES.search(text, start, end))
             yield Totals(
-                text[start:end], frame.assign(time_s=number), "", (np.nan,) * runs, remarks=tuple(said)
+                text[start:end], frame.assign(time_s=number), "", (np.nan,) * runs, remarks=tuple(notes)
             )

@@ -32,7 +32,7 @@ def read(text, interval_ms=None):
 
 def remarks(text):
     """That running shares are missing, and which numbers are left out."""
-    beside = dict.fromkeys(
+    unnamed = dict.fromkeys(
         name
         for entry in _entries(text)
         for name, value in entry.items()
@@ -40,8 +40,8 @@ def remarks(text):
         and not _OWN.fullmatch(name)
         and not is_event(name.rpartition("::")[2])
     )
-    said = [NO_SHARES, "Counts are totals of all iterations of a repetition."]
-    return said + ([f"Counters that name no event are left out: {', '.join(beside)}."] if beside else [])
+    notes = [NO_SHARES, "Counts are totals of all iterations of a repetition."]
+    return notes + ([f"Counters that name no event are left out: {', '.join(unnamed)}."] if unnamed else [])
 
 
 def totals(text):
@@ -69,18 +69,18 @@ def _entries(text):
         while start < len(text.rstrip()):
             document, start = decoder.raw_decode(text, start + len(text[start:]) - len(text[start:].lstrip()))
             documents += document["benchmarks"]
-        kept = [entry for entry in documents if entry.get("run_type", "iteration") == "iteration"]
+        entries = [entry for entry in documents if entry.get("run_type", "iteration") == "iteration"]
         # The iterations of an aggregate are its repetitions; its counts are means of one iteration.
         means = [entry | {"iterations": 1} for entry in documents if entry.get("aggregate_name") == "mean"]
-        kept = kept or means
-        kept = [entry for entry in kept if not entry.get("error_occurred")]
+        entries = entries or means
+        entries = [entry for entry in entries if not entry.get("error_occurred")]
         if not all(
-            isinstance(entry[key], float | int) for entry in kept for key in ("real_time", "iterations")
+            isinstance(entry[key], float | int) for entry in entries for key in ("real_time", "iterations")
         ):
             raise TypeError("a time is no number")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ParseError(f"line 1: this is not the JSON that google-benchmark writes: {error}.") from error
-    return kept
+    return entries
 
 
 def _rows(entry):

@@ -67,8 +67,8 @@ def _number(text, start, written, unit, marks):
         raise ParseError(f"{shown(text, start)} has {written!r} for a count, which perf writes in no locale.")
     whole, threes, twos, decimal, decimals = found.groups()
     size = 3 if threes and len(whole) > 7 else 2 if twos else None
-    told = {"groups": threes or twos, "decimal": decimal, "size": size}
-    for what, mark in told.items():
+    own = {"groups": threes or twos, "decimal": decimal, "size": size}
+    for what, mark in own.items():
         if mark and marks.setdefault(what, mark) != mark:
             raise ParseError(
                 f"{shown(text, start)} groups the digits of its count otherwise than lines before it."

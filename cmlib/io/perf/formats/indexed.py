@@ -41,15 +41,15 @@ def read(text, interval_ms=None):
 def remarks(text):
     """What is added up, and what fell back."""
     _, fell = _counts(text)
-    said = [
+    notes = [
         "Counters run on: counts are their differences. Those of all CPUs, sockets and boxes are added up."
     ]
     if fell:
-        told = ", ".join(f"{event} (sample {sample})" for event, sample in fell.items())
-        said.append(
-            f"Counters fell back, as where another tool takes them, and are not believed from there on: {told}."
+        listed = ", ".join(f"{event} (sample {sample})" for event, sample in fell.items())
+        notes.append(
+            f"Counters fell back, as where another tool takes them, and are not believed from there on: {listed}."
         )
-    return said
+    return notes
 
 
 def _times(text, interval_ms):

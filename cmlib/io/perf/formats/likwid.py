@@ -51,25 +51,25 @@ def read(text, interval_ms=None):
     names, in_metrics = _names(text)
     lines = list(_lines(text, names))
     if in_metrics:
-        told = _counts_of_metrics(text, lines, names)
+        measured = _counts_of_metrics(text, lines, names)
     else:
         ends = [line.end for line in lines]
-        told = [
+        measured = [
             (dict(zip(names[line.group], _added(line.values), strict=True)), seconds)
             for line, seconds in zip(lines, np.diff(ends, prepend=0.0), strict=True)
         ]
-    return as_frame(_rows(lines, told))
+    return as_frame(_rows(lines, measured))
 
 
 def remarks(text):
     """What is added up, extrapolated and derived."""
     names, in_metrics = _names(text)
-    said = ["Counts of all hardware threads are added up."]
+    notes = ["Counts of all hardware threads are added up."]
     if (n := len({line.group for line in _lines(text, names)})) > 1:
-        said.append(
+        notes.append(
             f"{n} groups take turns: an interval is a turn of all, of which each was counted for its share."
         )
-    return said + (_remarks_on_metrics(text, names) if in_metrics else [])
+    return notes + (_remarks_on_metrics(text, names) if in_metrics else [])
 
 
 def _names(text):
@@ -107,10 +107,10 @@ def _added(values):
     return np.where(np.isnan(values).all(axis=1), np.nan, np.nansum(values, axis=1))
 
 
-def _rows(lines, told):
+def _rows(lines, measured):
     """Rows of turns in which all groups were counted."""
     groups, begin, turn = {line.group for line in lines}, 0.0, []
-    for line, (counts, seconds) in zip(lines, told, strict=True):
+    for line, (counts, seconds) in zip(lines, measured, strict=True):
         if line.group in {group for group, _, _ in turn}:
             turn = []
         turn.append((line.group, counts, seconds))
@@ -150,24 +150,24 @@ def _counts_of_metrics(text, lines, names):
                 f"line 1: group {group} holds metrics without {', '.join(sorted(lacking))}, from which counts could be "
                 "told. Record events: `likwid-perfctr -t 500ms -g INSTR_RETIRED_ANY:FIXC0,… COMMAND`."
             )
-    told = [dict(zip(map(str.lower, names[line.group]), line.values, strict=True)) for line in lines]
-    nominal = _nominal_hz(text, told)
-    return [_counts(line.group, values, nominal) for line, values in zip(lines, told, strict=True)]
+    measured = [dict(zip(map(str.lower, names[line.group]), line.values, strict=True)) for line in lines]
+    nominal = _nominal_hz(text, measured)
+    return [_counts(line.group, values, nominal) for line, values in zip(lines, measured, strict=True)]
 
 
 def _remarks_on_metrics(text, names):
     """What is derived, and what is left out."""
-    said = ["What is printed are metrics of likwid's: counts are worked out from them."]
+    notes = ["What is printed are metrics of likwid's: counts are worked out from them."]
     if not names:
-        said.append(
+        notes.append(
             "No heading names them: the first four are those of every group, and three more a cache's."
         )
     if not _NOMINAL.search(text):
-        said.append(
+        notes.append(
             "The nominal clock rate is not told: cycles are such that a thread in the middle runs all the time."
         )
-    beside = [name for own in names.values() for name in own if not _is_used(name.lower())]
-    return said + ([f"Metrics left out: {', '.join(dict.fromkeys(beside))}."] if beside else [])
+    unused = [name for own in names.values() for name in own if not _is_used(name.lower())]
+    return notes + ([f"Metrics left out: {', '.join(dict.fromkeys(unused))}."] if unused else [])
 
 
 def _guessed(text, lines):
@@ -186,13 +186,13 @@ def _guessed(text, lines):
     return names
 
 
-def _nominal_hz(text, told):
+def _nominal_hz(text, measured):
     if found := _NOMINAL.search(text):
         return 1e9 * float(found[1])
     ratios = np.concatenate(
         [
             values[_CLOCK] * values[_TIME] / np.where(values[_BUSY] > 0, values[_BUSY], np.nan)
-            for values in told
+            for values in measured
         ]
     )
     return 1e6 * float(np.nanmedian(ratios)) if np.isfinite(ratios).any() else 1e9

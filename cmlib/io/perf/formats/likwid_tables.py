@@ -49,9 +49,9 @@ def totals(text):
         rows, seconds = _rows(text, table)
         if rows:
             region = next((name for at, name in reversed(regions) if start <= at < table.start()), "")
-            told = _seconds(_SECONDS.search(text, start, end)) if np.isnan(seconds) else seconds
+            lasted = _seconds(_SECONDS.search(text, start, end)) if np.isnan(seconds) else seconds
             frame = as_frame(rows).assign(time_s=1.0)
-            yield Totals(text[start:end], frame, region, (told,), remarks=tuple(remarks(text)))
+            yield Totals(text[start:end], frame, region, (lasted,), remarks=tuple(remarks(text)))
 
 
 def _start(text, before, table, regions):

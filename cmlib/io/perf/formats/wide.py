@@ -143,25 +143,25 @@ def remarks(text, columns=None):
     """What is left out, and what is added up."""
     columns = columns or {}
     heading = find_heading(text, is_event)
-    said = [NO_SHARES]
+    notes = [NO_SHARES]
     if heading.places:
-        said.append(f"Counts of {', '.join(dict.fromkeys(heading.places))} are added up.")
+        notes.append(f"Counts of {', '.join(dict.fromkeys(heading.places))} are added up.")
     if _are_totals(_counts(text, heading, list(rows_of(text, heading)), {})[1]):
-        said.append(
+        notes.append(
             "Every event's counts only rise: they are running totals, and counts are their differences."
         )
-    said += [
+    notes += [
         f"{name} is kept as a level: per second, it is what the column holds."
         for name, kind in columns.items()
         if kind == LEVEL
     ]
-    return said + _left_out(heading, columns)
+    return notes + _left_out(heading, columns)
 
 
 def _left_out(heading, columns):
-    kept = [is_event(name) or is_time(name) or name in columns for name in heading.names]
-    beside = [name or "(no name)" for name, is_kept in zip(heading.names, kept, strict=True) if not is_kept]
-    return [f"Columns that name no event are left out: {', '.join(dict.fromkeys(beside))}."] if beside else []
+    used = [is_event(name) or is_time(name) or name in columns for name in heading.names]
+    unused = [name or "(no name)" for name, is_used in zip(heading.names, used, strict=True) if not is_used]
+    return [f"Columns that name no event are left out: {', '.join(dict.fromkeys(unused))}."] if unused else []
 
 
 def _check_columns(text, heading, columns):
@@ -399,8 +399,8 @@ def _time(text, line, cell):
     if NUMBER.fullmatch(cell):
         return float(cell.replace(",", "."))
     try:
-        told = datetime.fromisoformat(cell)
-        return (told if told.tzinfo else told.replace(tzinfo=UTC)).timestamp()
+        moment = datetime.fromisoformat(cell)
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError, OSError) as error:
         raise ParseError(
             f"{shown(text, line.start)} has {cell[:40]!r} for a time: neither a number nor as 2026-11-21T03:00:46."
