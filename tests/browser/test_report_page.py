@@ -104,7 +104,7 @@ def test_the_page_prints(new_page, smoke, pictures):
     _load_images(page)
     pdf = page.pdf(path=pictures / "print.pdf", format="A4", print_background=True)
     sheets = len(re.findall(rb"/Type\s*/Page\b", pdf))
-    assert pdf.startswith(b"%PDF-") and page.locator("section").count() < sheets < 100
+    assert pdf.startswith(b"%PDF-") and page.locator("section").count() < sheets < 130
     page.emulate_media(media="print", color_scheme="dark")
     assert page.evaluate("() => getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert page.evaluate(_FAINT) == []
