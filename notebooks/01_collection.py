@@ -352,25 +352,25 @@ def with_phases(rows):
 
 # %%
 for name in programs:
-    details = answers.get(name, {})
+    details, rows, figure = answers.get(name, {}), {}, None
     if name in profiles:
         details = simulated_phases.estimated_misses(profiles[name])
         figure, _ = plot.simulated_card(*parts[name])
-        quantity = "estimated cycles by what they are charged for"
         summary = simulated_phases.describe_estimate(profiles[name])
         summary |= describe_simulation(runs[name][0].meta)
     elif name in ipc:
-        quantity, summary = "IPC", describe_answer(answers[name])
-        figure, _ = plot.series_card(with_phases({"IPC": ipc[name]}))
+        summary, rows = describe_answer(answers[name]), {"IPC": ipc[name]}
     else:
         often = rates_in_all.xs(name, level="program").nlargest(3)
         leading = {event: rates[name][event] for event in often.index if event in rates[name]}
         summary = summarize_rates(often, leading, runs[name])
         rows = {f"{event} {runs[name][0].axis.rate}": by_run for event, by_run in leading.items()}
-        quantity = ", ".join(rows)
+    if any(len(line) > 1 for by_run in rows.values() for line in by_run.values()):
         figure, _ = plot.series_card(with_phases(rows))
-    alt = f"{name}: {quantity} over its run, a line a run, of one run with its phases."
-    results.overview_picture(name, figure, alt)
+    if figure is not None:  # a single total is no line
+        quantity = ", ".join(rows) or "estimated cycles by what they are charged for"
+        alt = f"{name}: {quantity} over its run, a line a run, of one run with its phases."
+        results.overview_picture(name, figure, alt)
     results.overview_summary(name, details)
     display(results.overview(name, **summary))
 

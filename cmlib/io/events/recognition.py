@@ -259,9 +259,10 @@ def describe_recognised(recognised):
     if not recognised.named:
         return elsewhere.strip()
     if not recognised.tables:
+        named = "their one event name" if recognised.named == 1 else f"their {recognised.named} event names"
         return (
-            f"The machine of the recordings is not known, and no event table has their {recognised.named} event names: "
-            f"what they count is not told.{elsewhere}"
+            f"The machine of the recordings is not known, and no event table has {named}: what they count is not "
+            f"told.{elsewhere}"
         )
     first, *others = recognised.tables
     alike = f", as many as of {' and '.join(others)}" if others else ""
