@@ -37,9 +37,9 @@ def summarize(recording, about, processor, interval_ms, as_json):
     answers = []
     for name, found in read(recording, machine, interval_ms):
         names = {event for counts, _ in found["runs"] for event in counts}
-        known = found.pop("machine")
-        whose = processor or events.processor_of(known) or events.processor_by_names(names)
-        answers.append(topdown.summarize(name, processor=whose, **found))
+        recorded_on = found.pop("machine")
+        own = processor or events.find_processor([recorded_on], names)
+        answers.append(topdown.summarize(name, processor=own, **found))
     if as_json:
         click.echo(json.dumps(answers[0] if len(answers) == 1 else answers, indent=1))
     else:
@@ -92,6 +92,7 @@ def _from_recordings(name, machine, interval_ms):
     from cmlib.io import events, perf
     from cmlib.io.archive import read_content
     from cmlib.io.archive.runs import PERF, are_totals, read_run, source_of
+    from cmlib.io.imports import import_notes
 
     folder = places.recordings_dir() / name
     files = sorted(folder.glob("*.json")) if re.fullmatch(r"[\w.+-]+", name) else []
@@ -112,7 +113,7 @@ def _from_recordings(name, machine, interval_ms):
         runs.append(perf.read_run(read_content(file, meta["sha256"]).decode(errors="replace"), meta))
     first = metas[0]
     about = {"modifier": first.get("modifier") or "", "whole_runs": are_totals(first)}
-    about["notes"] = [meta.get("note", "") for meta in metas if meta.get("imported")]
+    about["notes"] = import_notes(metas)
     about["core"] = events.core_pmu([*first.get("names", {}), *runs[0][0]])
     return [(name, {"runs": runs, "machine": machine or first["machine"], **about})]
 

@@ -6,6 +6,7 @@ from cmlib import topdown
 from cmlib.experiments.targets import CLOCKS
 from cmlib.fingerprint.phases import find_phases
 from cmlib.io import events
+from cmlib.io.imports import import_notes
 from cmlib.topdown.answers import format_number
 
 _NAMED = 3  # changes that are named
@@ -28,9 +29,9 @@ def answer(name, own):
         runs.append((counts.set_axis(ends, axis=0), running.set_axis(ends, axis=0)))
     first = own[0]
     names = {event for counts, _ in runs for event in counts}
-    processor = events.processor_of(first.machine) or events.processor_by_names(names)
+    processor = events.find_processor([first.machine], names)
     how = {"modifier": first.meta.get("modifier") or "", "whole_runs": first.holds_totals}
-    how["notes"] = [run.meta.get("note", "") for run in own if run.meta.get("imported")]
+    how["notes"] = import_notes(run.meta for run in own)
     how["core"] = events.core_pmu([*first.meta.get("names", {}), *names])
     return topdown.summarize(name, runs, processor=processor, **how)
 

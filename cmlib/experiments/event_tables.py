@@ -35,8 +35,7 @@ def table_name(url, program):
 def processor_name(url, program):
     """Name of a program's processor, as :func:`cmlib.topdown.known_costs` lists it; None where it is not known."""
     machines, runs = store.machines(url), store.runs(url, program=program)
-    known = filter(None, (events.processor_of(machines[run_id]) for run_id in runs["run_id"]))
-    return next(known, None) or events.processor_by_names(set().union(*runs["events"]))
+    return events.find_processor(map(machines.get, runs["run_id"]), set().union(*runs["events"]))
 
 
 def describe_recognised_tables(url, programs):

@@ -17,10 +17,17 @@ from cmlib.io.archive.programs import (
 )
 from cmlib.io.archive.runs import MACHINE_FACTS, UNKNOWN, are_totals, check_run, events_of
 from cmlib.io.perf.cutting import read_marks
+from cmlib.io.perf.formats.lines import NO_SHARES
 from cmlib.io.sources import read_sources
 
 _UNMULTIPLEXED = "ocoe"
 _DAY_MS = 24 * 3600 * 1000
+
+
+def import_notes(metas):
+    """What was remarked when runs were imported; missing running shares are left out, as the counts tell them too."""
+    notes = (meta.get("note", "").replace(NO_SHARES, "").strip() for meta in metas if meta.get("imported"))
+    return list(filter(None, dict.fromkeys(notes)))
 
 
 def import_files(

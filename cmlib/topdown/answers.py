@@ -73,9 +73,7 @@ def summarize(name, runs, *, processor=None, modifier="", whole_runs=False, core
     level = _levels(_each_run(runs) if whole_runs else runs, timed=not whole_runs or _knows_durations(runs))
     misses = [] if whole_runs else without_misses(runs, costs, ghz=level.get("GHz"))
     n_rows = sum(len(counts) for counts, _ in runs)
-    notes = list(filter(None, dict.fromkeys(notes)))
-    known = any("running shares" in note for note in notes)
-    remarks = _remarks(runs, {event for zeros in hidden for event in zeros if zeros[event].any()}, known)
+    remarks = _remarks(runs, {event for zeros in hidden for event in zeros if zeros[event].any()})
     return {
         "schema": SCHEMA,
         "name": name,
@@ -350,14 +348,14 @@ def _of_core(core, processor):
     ]
 
 
-def _remarks(runs, hidden, shares_named):
+def _remarks(runs, hidden):
     remarks = []
     if hidden:
         remarks.append(
             "Zeros that run from one event to the end of the list had no turn, and are left out: "
             f"{_joined(sorted(hidden), ' and ')}."
         )
-    if not shares_named and any(np.isnan(running.to_numpy(float)).any() for _, running in runs):
+    if any(np.isnan(running.to_numpy(float)).any() for _, running in runs):
         remarks.append("The recording does not tell for which share of the time events were counted.")
     thin = sorted(
         {event for counts, running in runs for event in counts if running[event].mean(skipna=False) < _THIN}

@@ -15,6 +15,7 @@ from cmlib.io.events.recognition import (
     SameEvent,
     core_pmu,
     describe_recognised,
+    find_processor,
     processor_by_names,
     recognise,
     same_events,

@@ -19,7 +19,15 @@ from cmlib.io.events.naming import (
     plain,
     second_readings,
 )
-from cmlib.io.events.tables import general_events, is_model_of, is_simulated, known_tables, table, table_for
+from cmlib.io.events.tables import (
+    general_events,
+    is_model_of,
+    is_simulated,
+    known_tables,
+    processor_of,
+    table,
+    table_for,
+)
 from cmlib.places import events_dir
 
 
@@ -93,6 +101,11 @@ def same_events(names, machine=None):
         if on:
             found.append(SameEvent(first, second, on, len(on) == len(kinds)))
     return found
+
+
+def find_processor(machines, names):
+    """That of the first machine that is known, else by whose event names these are; None where neither tells."""
+    return next(filter(None, map(processor_of, machines)), None) or processor_by_names(names)
 
 
 def processor_by_names(names):
