@@ -31,22 +31,68 @@ method = "kalman"  # cleaning before runs are merged {cmlib.clean.DISTINCT_METHO
 settings = {}  # jobs, executor, scheduler, database, interactive, profile, results_folder
 
 # %%
-from functools import partial
+from types import SimpleNamespace
 
 import pandas as pd
 
-from cmlib import explore
-from cmlib.experiments import data, topdown
+from cmlib import clean, explore, merge, topdown
+from cmlib.errors import NothingRecordedError
+from cmlib.experiments import data
+from cmlib.experiments.commands import command_to_count
+from cmlib.experiments.event_tables import table_name
+from cmlib.io import events, store
 from cmlib.parallel import parallel_map
 from cmlib.plot import topdown as plot
 from cmlib.plot.overview import account_card
 from cmlib.report.notebook import begin
+from cmlib.topdown.tables import evaluate, names_in
 
 # %%
 notebook = begin("02a_topdown", globals())
 results, workers, url = notebook.results, notebook.workers, notebook.database
 recorded = data.programs(url, program)
-programs = topdown.accounted(url, recorded)
+data.refuse_simulated(url, recorded, "where cycles go takes a processor's counters. Where "
+                      "KCachegrind's estimate of them goes is in notebook 01.")
+PINNED, AT_WORK = ["instructions", "cycles"], ["retired", "at work"]  # the latter are no loss
+
+# %% [markdown]
+# ## The data
+#
+# Of each program, the table of its processor, or that which its events fit best. Where none does, the events that it would take are named on the report's first page.
+
+# %%
+def choose_table(name):
+    """The top-down table that knows some of the events counted of a program, or None."""
+    counted = data.interval_runs(url, [name])["events"].explode()
+    return topdown.choose_table(set(counted), table_name(url, name))
+
+
+def suggest(name, needed):
+    """What records some events of a program again."""
+    meta = store.load(url, data.interval_runs(url, [name])["run_id"].iloc[0]).meta
+    return f"``{command_to_count(meta, [needed], PINNED, table_name(url, name))}`` records them"
+
+
+def suggest_all(name):
+    """What records the events of its processor's table; without one, where to look."""
+    table = table_name(url, name)
+    if table not in topdown.tables():
+        return ("what the recorded events bound, and what would decide it, begins the first page: "
+                "`cmlib summarize FILE`")
+    needed = topdown.read_table(table).events()
+    return "where its cycles go: " + suggest(name, [one for one in needed if one not in PINNED])
+
+
+# %%
+tables = {name: choose_table(name) for name in recorded}
+programs = [name for name in recorded if tables[name]]
+if not programs:
+    raise NothingRecordedError(
+        f"no event that tells where the cycles go is recorded of {', '.join(recorded)}; which of "
+        "the recorded events its speed goes along with is told by notebook 03. To know "
+        f"{suggest_all(recorded[0])}.")
+pd.DataFrame([{"program": name, "table": tables[name].name, "source": tables[name].source}
+              for name in programs])
 
 # %% [markdown]
 # ## The account
@@ -59,8 +105,57 @@ programs = topdown.accounted(url, recorded)
 # Each category's share of the slots is a formula over such rates, as the table of the processor has it (below). The dotted line is all slots: the nearer the stack comes to it, the better the counts agree.
 
 # %%
+def separate_sums(name):
+    """Sums between events of which no run counted the whole together with a part."""
+    table, runs = table_name(url, name), data.interval_runs(url, [name])
+    counted = runs.explode("events").groupby("events")["run_id"].agg(set)
+    return [(whole, [*parts])
+            for whole, parts in (events.umask_sums(events.table(table)) if table else ())
+            if {whole, *parts} <= set(counted.index)
+            and not any(counted[part] & counted[whole] for part in parts)]
+
+
+def miss_of_sums(rates, sums):
+    """Root mean square distance of wholes from their parts / mean of the whole; their median."""
+    off = {whole: (((rates[whole] - rates[parts].sum(axis=1)) ** 2).mean()) ** 0.5
+           for whole, parts in sums if {whole, *parts} <= set(rates)}
+    return pd.Series({whole: distance / rates[whole].mean() for whole, distance in off.items()
+                      if rates[whole].mean() > 1e-5}, dtype=float).median()
+
+
+# %%
+def clean_steps(name, method, wanted):
+    """A program's runs, cleaned, in steps of progress."""
+    runs = data.interval_runs(url, [name])
+    if method in clean.SERIES_METHODS:  # event by event: only those that are needed
+        whole = [store.load(url, run_id).whole() for run_id in runs["run_id"]]
+        cleaned = [clean.clean_run(*(part[[event for event in part if event in wanted]]
+                                     for part in run), method=method, run=name)[0] for run in whole]
+    else:
+        cleaned = data.cleaned_runs(url, name, sorted(set(runs["set"])), method=method)["counts"]
+    needed = [run[[event for event in run if event in wanted]] for run in cleaned]
+    # What perf prints has gaps, which the other ways of cleaning fill.
+    return merge.step_runs([run.dropna(axis=1, how="all").interpolate(limit_direction="both")
+                            for run in needed])
+
+
+# %%
+def account_by_every_way(name):
+    """The account of a program by every way of cleaning and of merging."""
+    sums, found = separate_sums(name), {}
+    parts = [event for whole, several in sums for event in (whole, *several)]
+    for how in clean.DISTINCT_METHODS:
+        steps = clean_steps(name, how, {*tables[name].events(), *parts, *PINNED})
+        for merging, adjust in {"as counted": False, "adjusted to IPC": True}.items():
+            rates, ipc = topdown.merge_steps(steps, adjust=adjust)
+            found[name, how, merging] = SimpleNamespace(
+                account=topdown.account(rates, tables[name]), ipc=ipc, n_runs=len(steps),
+                sums=miss_of_sums(rates, sums))
+    return found
+
+
 ways = {}
-for several in parallel_map(partial(topdown.account_in_every_way, url), programs, workers):
+for several in parallel_map(account_by_every_way, programs, workers):
     ways |= several
 accounts = {name: ways[name, method, "adjusted to IPC"] for name in programs}
 
@@ -118,18 +213,20 @@ results.table(pd.DataFrame(rows), "categories", caption, rows=80, decimals=1)
 # only was counted; what the processor does on its way into the kernel and back may be missing there, but no event recorded tells.
 
 # %%
-def closure_of(one):
+def closure_of(account):
     """How far an account is from all slots; unknown where it proves nothing."""
-    if one.closes is None:
+    uncounted = {part.name for part in account.table.parts()} & account.missing.keys()
+    if uncounted or not account.table.closes:
         return dict.fromkeys(["mean", "rms", "worst step"])
-    total = one.account.level().sum(axis=1)
+    total = account.level().sum(axis=1)
     squares = (total - 1) ** 2
     return {"mean": total.mean(), "rms": squares.mean() ** 0.5,
             "worst step": squares.max() / squares.sum()}
 
 
+# %%
 closures = pd.DataFrame([
-    dict(zip(["program", "cleaning", "merging"], way, strict=True)) | closure_of(one)
+    dict(zip(["program", "cleaning", "merging"], way, strict=True)) | closure_of(one.account)
     | {"sums": one.sums} for way, one in ways.items()
 ]).astype({"mean": float, "rms": float, "worst step": float})
 results.table(
@@ -163,17 +260,99 @@ for name in judged.index.unique("program"):
 # These pictures and sentences stand at the beginning of the report. Losses are split into their parts where these were counted; shades of a colour are parts of one category.
 
 # %%
+def describe_shares(account):
+    """What became of the slots: losses and their parts from 3 % on, and what was at work."""
+    shares, level = account.shares.mean(), account.level().mean()
+    losses = level.drop(AT_WORK, errors="ignore").sort_values(ascending=False)
+    unit = "cycles" if account.table.name == "generic" else "slots"
+    said = ["**hardly any**"] if losses.max() < 0.03 else []
+    for name in losses.index[losses >= 0.03]:
+        parts = shares.reindex([part.name for part in account.table.parts(name)])
+        inside = ", ".join(f"{part} {100 * of:.0f} %" for part, of in parts[parts >= 0.03].items())
+        said.append(f"**{name} {100 * losses[name]:.0f} %**" + (f" ({inside})" if inside else ""))
+    worked = [f"{100 * share:.0f} % {name}" for name, share in level.drop(losses.index).items()]
+    return f"{unit} lost: {', '.join(said)}; {', '.join(worked)}"
+
+
+# %%
+def advise(account):
+    """What to try against the largest loss, or its largest part that has an advice."""
+    shares, table = account.shares.mean(), account.table
+    advice = {one.name: one.advice for one in table.categories if one.advice}
+    losses = account.level().mean().drop(AT_WORK, errors="ignore")
+    if losses.sum() <= 0.25:
+        return f"little is lost: {advice['retired']}".rstrip(".") if "retired" in advice else ""
+    chosen = losses.idxmax()
+    while known := [one.name for one in table.parts(chosen)
+                    if one.name in advice and one.name in shares]:
+        chosen = shares[known].idxmax()
+    text = advice.get(chosen, "").rstrip(".")
+    most = f" (brings at most {100 * shares[chosen]:.0f} % fewer cycles)"
+    return f"{chosen}: {text[:1].lower()}{text[1:]}{most}" if text else ""
+
+
+# %%
+def tested_events(account):
+    """Events of level 1, and whether the sum depends on them, or they cancel in it."""
+    formulas = [account.formulas[name] for name in account.level()]
+    names = dict.fromkeys(name for formula in formulas for name in names_in(formula))
+
+    def total(values):
+        return sum(evaluate(formula, dict.fromkeys(names, 1.0) | values) for formula in formulas)
+
+    return {name: total({name: 2.0}) != total({}) for name in names if name not in PINNED}
+
+
+def judge_sum(one, closure):
+    """Whether the account adds up, and what the sum says nothing of."""
+    account, shows = one.account, tested_events(one.account)
+    if closure["mean"] is None:
+        return "what was counted can't be tested by its sum"
+    counted, cancels = (" + ".join(f"`{event}`" for event in shows if shows[event] == how)
+                        for how in (True, False))
+    assumed = [name for name in account.level()
+               if not shows.keys() & set(names_in(account.formulas[name]))]
+    wrong = "" if abs(closure["mean"] - 1) <= 0.02 else ": **it does not add up** within 2 %"
+    return (f"{counted}, counted in {one.n_runs} runs, are {100 * closure['mean']:.1f} % of the "
+            f"slots (steps {100 * closure['rms']:.1f} % off, root mean square){wrong}"
+            + f"; {cancels} cancels, so that no error in it shows" * bool(cancels)
+            + f"; {', '.join(assumed)} was not counted and is taken as none" * bool(assumed))
+
+
+# %%
+def missing_events(name, closure):
+    """What to record again: what was not counted, or all where it does not add up."""
+    account = accounts[name].account
+    missing = {name: needed for name, needed in account.missing.items() if needed}
+    if missing:
+        needed = dict.fromkeys(event for several in missing.values() for event in several)
+        return f"{', '.join(missing)}: {suggest(name, list(needed))}"
+    if closure["mean"] is None or abs(closure["mean"] - 1) <= 0.02:
+        return ""
+    return f"an account that adds up: {suggest(name, list(tested_events(account)))}"
+
+
+# %%
+def losses_by_part(account):
+    """Shares of the categories of level 1 from 0.5 % on, losses by their parts where known."""
+    names = [part for name in account.level() for part in
+             ([name] if name in AT_WORK else list(account.level(name)) or [name])]
+    shares = account.shares[names]
+    return shares.loc[:, shares.mean() >= 0.005]
+
+
 for name, one in accounts.items():
-    summary = topdown.describe_account(one)
-    shares, parents = topdown.losses_by_part(one.account), one.account.table.parents
-    figure, _ = account_card(shares, one.ipc, parents=parents)
-    alt = f"{name}: IPC over progress, and what became of the slots. {summary['limits']}"
+    closure, limits = closure_of(one.account), describe_shares(one.account)
+    figure, _ = account_card(losses_by_part(one.account), one.ipc,
+                             parents=one.account.table.parents)
+    alt = f"{name}: IPC over progress, and what became of the slots. {limits}"
     display(results.overview_picture(name, figure, alt))
-    display(results.overview(name, **summary))
+    display(results.overview(name, limits=limits, sure=judge_sum(one, closure),
+                             advice=advise(one.account), lacking=missing_events(name, closure)))
 
 # %%
 for name in sorted(set(recorded) - set(programs)):
-    display(results.overview(name, lacking=topdown.describe_unaccounted(url, name)))
+    display(results.overview(name, lacking=suggest_all(name)))
 
 # %% [markdown]
 # ## Explore

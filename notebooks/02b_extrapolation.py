@@ -34,10 +34,10 @@ import pandas as pd
 
 from cmlib import clean, plot
 from cmlib.errors import UnfitRecordingError
-from cmlib.experiments import data, readings
-from cmlib.experiments.commands import command_for_groups
+from cmlib.experiments import data, repair
+from cmlib.experiments.commands import command_to_count
 from cmlib.experiments.event_tables import known_sums
-from cmlib.io import store
+from cmlib.io import events, store
 from cmlib.report.notebook import begin
 
 notebook = begin("02b_extrapolation", globals())
@@ -136,43 +136,53 @@ results.figure(figure, "noise",
 # %% [markdown]
 # ## How sure is that, without a second run?
 #
-# All of this follows from each event's own steps. A multiplexed run can hold evidence of another kind:
+# All of this follows from each event's own steps. A multiplexed run can hold evidence of another kind: two readings of one event, counted at different times. The recorder puts some events in twice, and for two names the kernel may set a counter in the same way, such as `L1-dcache-stores` and `dTLB-stores` on Intel processors since Haswell. How far two readings are apart is error, of both. Neighbours in the rotation are on the counters together for a part of their time and share their errors there, so that their agreement proves nothing: only readings that share none are evidence.
 #
-# - **Two readings of one event**, counted at different times: one that the recorder put in twice, or two names for which the kernel sets a counter in the same way, such as `L1-dcache-stores` and `dTLB-stores` on Intel processors since Haswell. How far they are apart is error, of both. Neighbours in the rotation are on the counters together for a part of their time and share their errors there, so that their agreement proves nothing: *apart* is how many groups lie between them in the order in which groups take turns, *shared* which part of their time [%]. Only readings that share none are evidence.
-# - **Exact sums** of events, as the bits of the event table tell them.
-# - **Constants**: reference and bus cycles by the time on the processor are frequencies that do not change. They say how exactly time was extrapolated, not how exactly an event that varies was; where a whole machine was measured that was partly idle, they are none.
+# They also judge a way of cleaning: one is cleaned without sight of the other and of all events that were on the counters together with it, and compared with the other **as printed**. Smoothing cannot flatter itself there. As printed, both err, and their distance is √2 times the error of one; were one cleaned to the truth, the error of the other would remain. A perfect cleaning leaves 1/√2, or 71 %.
 
 # %%
-evidence = {name: readings.evidence(run) for name, run in runs.items()}
-twice = {name: rows.query("evidence and kind == @readings.READINGS")
-         for name, rows in evidence.items()}
-compared = {name: readings.judge_by_readings(runs[name]) for name in runs if len(twice[name])}
-for name, sentence in readings.describe_evidence(evidence, compared).items():
-    display(results.finding(sentence, program=name))
+def judge_readings(run):
+    """Each reading of an event, repaired without the other and compared with it as printed."""
+    counts, running = run.whole()
+    again = list(events.second_readings([*run.counts, *run.counts_again]))
+    listed = [event for group in run.meta["groups"] for event in group]
+    order = sorted([*counts, *again], key=lambda one: listed.index(one) if one in listed else -1)
+    counts = counts.join(run.counts_again[again])[order]
+    running = running.join(run.running_again[again])[order]
+    cases = repair.twice_counted(counts, running, run.meta["groups"], run.machine)
+    cells = repair.judge_cases({"kalman": clean.estimate_counts}, cases)
+    return cells.assign(left=100 * cells["ratio"]).drop(columns=["event", "noise", "ratio"])
+
+
+compared = {name: judge_readings(run) for name, run in runs.items()}
+compared = {name: cells for name, cells in compared.items() if len(cells)}
+for name, cells in compared.items():
+    left = cells.loc[cells["method"] == "kalman", "left"].mean()
+    apart = cells.groupby("case")["printed"].first().map("{:.2g} %".format)
+    display(results.finding(
+        f"Two readings of one event are apart as printed: {', '.join(apart.index + ' ' + apart)}. "
+        f"Repaired without sight of the other, one reading is {left:.0f} % as far from the other "
+        "as before, where a perfect repair would leave 71 %.", program=name))
 
 # %%
-rows = pd.concat(evidence, names=["program"]).reset_index("program").reset_index(drop=True)
-if len(rows):
-    display(results.table(rows, "evidence",
-                          "**Table.** What each run tells of its own errors: mean distance from "
-                          "what must hold (*off*) and mean running share [%]; is it evidence?"))
-
-# %% [markdown]
-# Two readings also judge a way of cleaning: one is cleaned without sight of the other and of all events that were on the counters together with it, and compared with the other **as printed**. Smoothing cannot flatter itself there. As printed, both err, and their distance is √2 times the error of one; were one cleaned to the truth, the error of the other would remain. A perfect cleaning leaves 1/√2, or 71 %.
-
-# %%
+if without := sorted(set(runs) - set(compared)):
+    display(results.finding(
+        f"Nothing in the run of {' and '.join(without)} tells how large its errors are. Name one "
+        "event twice, half the list apart: `perf stat -e a,b,c,a,d,e`; `cmlib record` does so by "
+        "itself."))
 if compared:
     rows = pd.concat(compared, names=["program"]).reset_index("program").reset_index(drop=True)
-    rows = rows.assign(label=rows["program"] + ": " + rows["cleaned"])
-    figure, _ = plot.by_case(rows.pivot_table("left", "label", "method"), log=False,
+    bars = rows.assign(label=rows["program"] + ": " + rows["case"])
+    figure, _ = plot.by_case(bars.pivot_table("left", "label", "method"), log=False,
                              ylabel="left of the disagreement of two readings [%]",
-                             levels={"as printed": 100, "perfect": round(readings.PERFECT)})
+                             levels={"as printed": 100, "perfect": 71})
     display(results.figure(figure, "readings",
                            "**Figure.** What ways of cleaning leave of the disagreement of two "
                            "readings of one event; 71 % would be left if one were the truth."))
-    display(results.table(rows.drop(columns="label"), "cleaned-readings",
+    display(results.table(rows, "cleaned-readings",
                           "**Table.** Distance of a cleaned reading from the other as printed "
-                          "[% of the mean], and counts of the other in 90 % intervals [%]."))
+                          "(*error*) and before cleaning (*printed*) [% of the mean], and counts "
+                          "of the other in 90 % intervals [%]."))
 
 # %% [markdown]
 # ## The event that is moved most
@@ -235,7 +245,7 @@ def suggest_recording(run, found):
     size = max(1, counters - len(turns.index.intersection(PINNED)))
     groups = [thin[start : start + size] for start in range(0, len(thin), size)]
     pinned = [event for event in PINNED if event in run.counts]
-    command = command_for_groups(run.meta, groups, pinned) if thin else ""
+    command = command_to_count(run.meta, groups, pinned) if thin else ""
     named = f"``{command}``" if command else ", ".join(f"`{event}`" for event in thin)
     return f"record these events alone, so that none takes turns: {named}" if thin else ""
 

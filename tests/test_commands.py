@@ -4,7 +4,9 @@ import subprocess
 
 import pytest
 
-from cmlib.experiments.commands import command_again, command_for_groups
+from cmlib.experiments.commands import command_again, command_to_count
+from cmlib.io.events import encode, table
+from cmlib.topdown.answers import perf_line
 
 EVENTS = ["ex_div_busy", "ls_stlf", "bp_redirects", "ic_fetch_stall"]
 GROUPS, PINNED = [EVENTS[:3], EVENTS[3:]], ["instructions", "cycles"]
@@ -25,23 +27,29 @@ def shell(line):
 
 
 def test_what_was_imported_is_counted_group_by_group_beside_the_pinned_events_and_imported_again():
-    *counted, imported = shell(command_for_groups(IMPORTED | {"duration_s": 18.2}, GROUPS, PINNED))
+    *counted, imported = shell(command_to_count(IMPORTED, GROUPS, PINNED, "amd_zen5"))
     for number, (command, group) in enumerate(zip(counted, GROUPS, strict=True), 1):
-        assert command[:7] == ["perf", "stat", "-I", "100", "-x,", "-o", f"next-{number}.csv"]
-        names = [IMPORTED["encodings"].get(event, event) for event in (*PINNED, *group)]
-        assert command[7:] == ["-e", f"{{{','.join(names)}}}", "-p", "PID", "--", "sleep", "19"]
-    assert imported[:3] == ["cmlib", "import", "app"]
-    one = command_for_groups(IMPORTED | {"duration_s": 18.2}, GROUPS[1:], PINNED)
-    assert one.endswith("-p PID -- sleep 19 && cmlib import app next.csv")
+        coded = {"ex_div_busy": encode("ex_div_busy", table("amd_zen5"), "")}
+        names = [(coded | IMPORTED["encodings"]).get(event, event) for event in group]
+        assert command[:7] == ["perf", "stat", "-I", "100", "-x,", "-e", "instructions,cycles"]
+        assert command[7:] == [*(word for name in names for word in ("-e", name)),
+                               "-o", f"next-{number}.csv", "--", "COMMAND"]  # fmt: skip
+    assert imported == ["cmlib", "import", "app", "next-1.csv", "next-2.csv"]
+    one = command_to_count(IMPORTED, GROUPS[1:], PINNED, "amd_zen5")
+    assert one.endswith("-- COMMAND && cmlib import app next.csv")
+
+
+def test_what_needs_to_be_in_one_group_is():
+    assert "'{slots:u,x:u}'" in perf_line(["instructions:u", "cycles:u", "slots:u", "x:u"], 100)
 
 
 @pytest.mark.parametrize("name", ["L1D_REPLACEMENT", "PAPI_L3_TCA", "cache misses"])
 def test_events_that_perf_has_not_by_that_name_get_no_perf_line(name):
-    assert command_for_groups(IMPORTED | {"duration_s": 18.2}, [["ls_stlf", name]], PINNED) == ""
+    assert command_to_count(IMPORTED, [["ls_stlf", name]], PINNED) == ""
 
 
 def test_what_cmlib_recorded_it_records_again_in_the_same_way():
-    (again,) = shell(command_for_groups(OWN, GROUPS))
+    (again,) = shell(command_to_count(OWN, GROUPS))
     head = ["cmlib", "record", "app", "--mode", "ocoe", "--events", ",".join(EVENTS), "--"]
     assert again == [*head, "gcc", "-c", "big file.c"]
     assert shell(command_again(OWN | {"command": "x"})) == [["cmlib", "record", "app", "--", "x"]]
@@ -57,7 +65,7 @@ def test_what_cmlib_recorded_it_records_again_in_the_same_way():
 )
 def test_a_service_is_attached_to_again_once_a_group(option, attached):
     meta = OWN | {"attached": attached | {"seconds": 60.0, "ended": "time"}}
-    commands = shell(f"pgrep() {{ echo 7; }}; {command_for_groups(meta, GROUPS)}")
+    commands = shell(f"pgrep() {{ echo 7; }}; {command_to_count(meta, GROUPS)}")
     assert [command[3] for command in commands] == [option] * 2
     assert [command[-1].split(",") for command in commands] == GROUPS
     assert all(command[-4:-1] == ["--seconds", "60", "--events"] for command in commands)

@@ -7,9 +7,7 @@
 """
 
 import functools
-import gzip
 import io
-import lzma
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +17,7 @@ import pandas as pd
 
 from cmlib import clean, places
 from cmlib.io import events, perf, public
+from cmlib.io.archive import plain, read_file
 from cmlib.io.callgrind import read_series
 
 KINDS = ("replayed", "second reading", "few events")
@@ -129,25 +128,29 @@ def cases(file, rotations=ROTATIONS):
     return _cases(str(file), tuple(rotations))[1]
 
 
-def readings_apart(counts, shares, pairs, groups=()):
-    """Cases of pairs of one event that share no time: one is seen without the other and all that shared its time."""
+def twice_counted(counts, shares, groups=(), machine=None):
+    """Cases of one event under two names that share no time: one is seen without the other and what shared its time."""
+    total = counts.sum()
+    pairs = [
+        (pair.first, pair.second)
+        for pair in events.same_events(counts, machine)
+        if pair.certain or 1 - _ALIKE < total[pair.first] / total[pair.second] < 1 + _ALIKE
+    ]
+    pairs += events.second_readings(list(counts)).items()
     counts = counts.loc[:, counts.notna().sum() >= clean.FEWEST_SAMPLES]
-    for pair in pairs:
-        for own, other in (pair, pair[::-1]):
-            if not {own, other} <= set(counts) or shares[other].ge(1).all():
-                continue
-            together = shared_time(shares[counts.columns], other, groups)["shared"]
+    for own, other in [way for pair in pairs for way in (pair, pair[::-1])]:
+        if {own, other} <= set(counts) and shares[other].lt(1).any():
+            together = _shared_time(shares[counts.columns], other, groups)
             rest = [event for event in counts if together.get(event, 0.0) == 0]
             if own in rest:
                 truth = counts[other].where(counts[own].notna())
                 error = _spread(counts[own] - truth) / np.sqrt(2)
-                yield Case(
-                    f"{own} by {other}", counts[rest], shares[rest], truth.to_frame(own), error.to_frame(own)
-                )
+                about = counts[rest], shares[rest], truth.to_frame(own), error.to_frame(own)
+                yield Case(f"{own} by {other}", *about)
 
 
-def shared_time(shares, event, groups=()):
-    """How many groups apart in the rotation events are from one, and the share of time in common: a row an event."""
+def _shared_time(shares, event, groups):
+    """Share of the time that each event was on a counter together with one, by how far apart they took turns."""
     turns = shares.loc[:, shares.lt(1).any()].fillna(0)
     number = {name: at for at, group in enumerate(groups) for name in group}
     place = pd.Series({name: number.get(name, name) for name in turns}, dtype=object)
@@ -155,38 +158,28 @@ def shared_time(shares, event, groups=()):
     at_once = max(1, round(turns.T.groupby(group).first().mean(axis=1).sum() + 0.4))
     apart = (group - group[event]).abs()
     apart = np.minimum(apart, group.max() - apart)
-    return pd.DataFrame({"apart": apart, "shared": (1 - apart / at_once).clip(lower=0)})
+    return (1 - apart / at_once).clip(lower=0)
 
 
-def as_printed(counts, shares):
-    """What perf prints."""
-    return counts
+def _each(repair, counts, shares):
+    """Repair each event of which there are enough samples."""
+    able = counts.columns[counts.notna().sum() >= clean.FEWEST_SAMPLES]
+    repaired = {
+        event: repair(counts[event].to_numpy(), shares[event].fillna(1.0).to_numpy()) for event in able
+    }
+    return counts.assign(**repaired)
 
 
 def straight_lines(counts, shares):
     """Straight lines between the stretches in which an event was on a counter."""
-    return _each(lambda values, share: clean.interpolate(values, share), counts, shares)
+    return _each(clean.interpolate, counts, shares)
 
 
-def counterminer(counts, shares):
-    """CounterMiner's cleaning, where there are enough samples for it."""
-    if len(counts) < clean.FEWEST_SAMPLES:
-        return counts
+def _counterminer(counts, shares):
     return _each(lambda values, share: clean.clean_series(values, share)[0], counts, shares)
 
 
-RIVALS = {"perf": as_printed, "lines": straight_lines, "counterminer": counterminer}
-
-
-def _each(repair, counts, shares):
-    fewest = min(len(counts), clean.FEWEST_SAMPLES)
-    repaired = {
-        event: repair(counts[event].to_numpy(), shares[event].fillna(1.0).to_numpy())
-        if counts[event].notna().sum() >= fewest
-        else counts[event].to_numpy()
-        for event in counts
-    }
-    return pd.DataFrame(repaired, counts.index)
+RIVALS = {"perf": lambda counts, shares: counts, "lines": straight_lines, "counterminer": _counterminer}
 
 
 def _score(method, case):
@@ -227,7 +220,7 @@ def _cases(name, rotations=ROTATIONS):
         return "replayed", list(_replays(counts, rotations, pinned=["cycles"]))
     if others := _fully_counted(name):
         return "few events", list(_aligned(counts, shares, others))
-    return "second reading", list(_twice(counts, shares))
+    return "second reading", list(twice_counted(counts, shares))
 
 
 def _text(name):
@@ -235,9 +228,7 @@ def _text(name):
     name = name.partition("#")[0]
     for place in (Path(name), places.data_dir() / name):
         if place.is_file():
-            opened = {".gz": gzip.open, ".xz": lzma.open}.get(place.suffix, open)
-            with opened(place, "rt", encoding="latin-1") as file:
-                return file.read()
+            return plain(read_file(place), place).decode("latin-1")
     content = public.read(name) if name in set(public.files()["file"]) else None
     return None if content is None else content.decode("latin-1")
 
@@ -272,16 +263,6 @@ def _samples(text):
         .diff()
         .iloc[1:]
     )
-
-
-def _twice(counts, shares):
-    """Names of one event that were counted at different times, whose totals agree."""
-    pairs = [(pair.first, pair.second) for pair in events.same_events(counts)]
-    pairs += list(events.second_readings(list(counts)).items())
-    alike = [
-        pair for pair in pairs if 1 - _ALIKE < counts[pair[0]].sum() / counts[pair[1]].sum() < 1 + _ALIKE
-    ]
-    return readings_apart(counts, shares, alike)
 
 
 def _parts_and_whole(name, frame):

@@ -1,6 +1,6 @@
 """Where the cycles go: the pipeline's slots by what became of them, and whether they add up to all."""
 
-from cmlib.topdown.account import Account, account, closure, doubtful_category, merge_steps, tested_events
+from cmlib.topdown.account import Account, account, merge_steps
 from cmlib.topdown.answers import summarize
 from cmlib.topdown.bounds import LOSSES, Bounds, bounds
 from cmlib.topdown.costs import Costs, known_costs, known_programs, read_costs
