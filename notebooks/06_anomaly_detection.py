@@ -35,20 +35,22 @@ seed = 0  # of the autoencoders [0, 1000000]
 settings = {}  # jobs, executor, scheduler, interactive, profile, results_folder
 
 # %%
-from functools import partial
+import time
+from copy import copy
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
+from sklearn.base import clone
+from sklearn.ensemble import IsolationForest
+from sklearn.tree import DecisionTreeClassifier
 
 from cmlib import anomaly, explore, plot
-from cmlib.collect.compare.counters import CYCLES, counters_with_role
+from cmlib.anomaly.autoencoder import Autoencoder, PrincipalComponents, search_space
+from cmlib.anomaly.samples import smallest_range
+from cmlib.collect.compare.counters import CONTENTION, CYCLES, counters_with_role
 from cmlib.collect.workloads.kernels import kernels
-from cmlib.experiments.anomaly import (
-    evaluate_program,
-    evaluate_topologies,
-    evaluate_tree,
-    recorded_programs,
-)
+from cmlib.experiments.anomaly import recorded_programs, slowdown
 from cmlib.parallel import parallel_map
 from cmlib.report import paper
 from cmlib.report.notebook import begin
@@ -162,18 +164,40 @@ detector.causes(first.bad[0]).head()
 # The paper's Figure 4 draws the mean error, and the algorithm reads the variance. Here the mean goes on falling after Boost's stop, and MySQL's series is never found to have converged: Algorithm 1 detects a stretch in which the variance hardly changes, not convergence.
 
 # %%
-largest_first = sorted(programs, key=lambda name: -len(programs[name].training))
-work = partial(evaluate_program, max_runs=max_runs, seed=seed)
-by_size = parallel_map(work, [programs[name] for name in largest_first], workers)
-by_name = dict(zip(largest_first, by_size, strict=True))
-evaluated = {name: by_name[name] for name in programs}
-rows = pd.DataFrame({name: one.row for name, one in evaluated.items()}).T.infer_objects()
+def settle(runs):
+    """Variance and mean of the errors after training on the first 1, 2, … runs."""
+    values = [run.drop(columns=["function", "location"]) for run in runs]
+    model = Autoencoder(topologies=[(max(1, values[0].shape[1] // 2),)], n_starts=1,
+                        smallest_range=smallest_range(pd.concat(values)), random_state=seed)
+    seen = [pd.concat(values[:n]).to_numpy() for n in range(1, len(runs) + 1)]
+    errors = [-clone(model).fit(own).score_samples(own) for own in seen]
+    table = [(own.var(), own.mean()) for own in errors]
+    return pd.DataFrame(table, pd.RangeIndex(1, len(runs) + 1), columns=["variance", "mean"])
+
+
+def learn(one):
+    """A detector of as many good runs as Algorithm 1 says."""
+    runs = [*one.training, *one.again][:max_runs]
+    series = settle(runs)
+    eps = 0.05 / 8 * series["variance"].expanding().mean()  # the paper's variances are about 8
+    stop = anomaly.stopping_run(series["variance"], eps=eps, goal=1, max_runs=len(runs))
+    others = one.training[stop:] if len(one.training[stop:]) >= 10 else ()
+    began = time.monotonic()
+    detector = anomaly.AutoPerf(random_state=seed).fit(runs[:stop], others=others)
+    return SimpleNamespace(program=one, detector=detector, settling=series, learned=runs[:stop],
+                           others=others, seconds=time.monotonic() - began, stop=stop,
+                           settled=stop < len(runs))
+
 
 # %%
+largest_first = sorted(programs, key=lambda name: -len(programs[name].training))
+by_size = parallel_map(learn, [programs[name] for name in largest_first], workers)
+by_name = dict(zip(largest_first, by_size, strict=True))
+evaluated = {name: by_name[name] for name in programs}
+
 longest = sorted(evaluated.values(), key=lambda one: -len(one.settling))[:2]
 series = {one.program.stands_for: one.settling["mean"] for one in longest}
-stopped = {one.program.stands_for: one.row["stopping_run"] for one in longest}
-stops = {name: int(stop) for name, stop in stopped.items() if stop > 0}
+stops = {one.program.stands_for: one.stop for one in longest if one.settled}
 figure, _ = plot.settling(series, stops=stops, ylabel="mean of the errors")
 results.figure(
     figure,
@@ -190,11 +214,29 @@ results.figure(
 # Contention moves dedup's samples far beyond the threshold, and MySQL's only slightly. Some samples of good runs lie beyond it in both.
 
 # %%
+def errors_of(one):
+    """Reconstruction error of every sample, and the part of each counter in it."""
+    model, counters, parts = one.detector.models_[0].autoencoder, one.detector.counters_, []
+    kinds = {"training": one.learned, "good": one.program.good, "bad": one.program.bad}
+    for kind, runs in kinds.items():
+        own = pd.concat(runs, keys=range(len(runs)), names=["run", None]).reset_index("run")
+        errors = pd.DataFrame(model.squared_errors(own[counters].to_numpy()), columns=counters)
+        known = {"kind": kind, "run": own["run"].to_numpy(), "error": errors.sum(axis=1)}
+        parts.append(errors.assign(**known))
+    return pd.concat(parts, ignore_index=True)
+
+
+for one in evaluated.values():
+    one.samples = errors_of(one)
+
+# %%
 of_paper = ("hash_table_lock", "row_counters")
 shown = {name: evaluated[name] for name in of_paper if name in evaluated} or evaluated
 figure, _ = plot.sample_errors(
     {one.program.stands_for: one.samples for one in shown.values()},
-    thresholds={one.program.stands_for: one.threshold for one in shown.values()},
+    thresholds={
+        one.program.stands_for: one.detector.models_[0].threshold for one in shown.values()
+    },
 )
 results.figure(
     figure,
@@ -214,9 +256,42 @@ results.figure(
 # In Figure 11 a separate threshold for each program is better over all programs than any fixed one, as in the paper, but by less. The figure below it shows the false alarms of the paper's rule: about a quarter of these good runs. The calibrated rule has hardly any, but misses most bad runs of the two matrix programs, whose bad form takes only a fifth longer.
 
 # %%
-parts = [one.thresholds.assign(program=one.program.stands_for) for one in evaluated.values()]
-thresholds = pd.concat(parts).reset_index()
+def f1_of(good, bad):
+    """F1 of good and bad runs that were called anomalous or not."""
+    return 2 * sum(bad) / (sum(bad) + len(bad) + sum(good))
+
+
+def length_change(model, X):
+    """By which part the length of a scaled sample changes on its way through (§5.7)."""
+    scaled = [0.1 + 0.8 * (of - model.low_) / model.range_ for of in (X, model.reconstruct(X))]
+    before, after = (np.linalg.norm(of, axis=1) for of in scaled)
+    return np.abs(after - before) / before
+
+
+def beyond(one, share):
+    """Which good, and which bad, runs have a sample whose length changes by more than a share."""
+    model, counters = one.detector.models_[0].autoencoder, one.detector.counters_
+    return [[(length_change(model, run[counters].to_numpy()) > share).any() for run in runs]
+            for runs in (one.program.good, one.program.bad)]
+
+
+# %%
+def by_threshold(one):
+    """F1 and false alarms of the same autoencoder by each threshold."""
+    runs = one.program.good, one.program.bad
+    called = {f"{100 * share:.0f} %": beyond(one, share) for share in (0.1, 0.2, 0.4)}
+    by_any = copy(one.detector).set_params(rule="any")
+    called["mean + 2 sd"] = [by_any.predict_runs(own) for own in runs]
+    called["mean + 2 sd, calibrated"] = [one.detector.predict_runs(own) for own in runs]
+    rows = [(name, f1_of(*both), np.mean(both[0])) for name, both in called.items()]
+    table = pd.DataFrame(rows, columns=["threshold", "f1", "false_alarms"])
+    return table.assign(program=one.program.stands_for)
+
+
+thresholds = pd.concat(map(by_threshold, evaluated.values()), ignore_index=True)
 thresholds["false_alarms"] *= 100
+
+# %%
 printed = autoperf["f1_by_threshold"]
 levels = {
     "paper, mean + 2 sd": printed["mean + 2 sd"],
@@ -225,14 +300,13 @@ levels = {
 figure, _ = plot.bars_by_program(
     thresholds, value="f1", hue="threshold", ylabel="F1", levels=levels
 )
-results.figure(
+display(results.figure(
     figure,
     "fig11",
     source + "**Figure 11.** F1 by threshold: one sample beyond it makes a run anomalous, but for "
     "the last. Fixed ones are shares by which the length of a sample's vector changes.",
-)
+))
 
-# %%
 own = thresholds[thresholds["threshold"].str.startswith("mean")]
 figure, _ = plot.bars_by_program(
     own, value="false_alarms", hue="threshold", ylabel="good test runs\ncalled anomalous [%]"
@@ -256,27 +330,75 @@ results.figure(
 # In the table, fs is false sharing, ts true sharing, np NUMA. *Named first* is the counter that was named first in most of the detected runs. With a PMU, the rank is the place of the HITM-equivalent event (cache lines that another core has modified); software events have none. *Time* is cycles per instruction, or processor time per unit of work. A detector by time alone looks at nothing else: a run is anomalous if its median invocation took longer than that of any run learned.
 
 # %%
+def name_causes(one, found):
+    """The counter that is named first in most of the runs found, and the cause's median rank."""
+    of_np = one.program.type == "np"
+    cause = [] if of_np else counters_with_role(CONTENTION, one.detector.counters_)
+    causes = [list(one.detector.causes(run)["counter"]) for run in found]
+    firsts = pd.Series([counters[0] for counters in causes if counters], dtype=object)
+    ranks = [1 + min(map(counters.index, cause)) for counters in causes if counters and cause]
+    rank = pd.Series(ranks, dtype=float).median()
+    return {"named": "" if firsts.empty else firsts.mode()[0], "cause_rank": rank}
+
+
+# %%
+def evaluate(one):
+    """A row of Table 2: every good and bad run judged by each model of the same good runs."""
+    runs, row = (one.program.good, one.program.bad), {"learned": len(one.learned)}
+    good, bad = (one.detector.predict_runs(own) for own in runs)
+    others = {"pca": PrincipalComponents(), "isolation_forest": IsolationForest()}
+    for name, model in others.items():
+        other = anomaly.AutoPerf(autoencoder=model, random_state=seed)
+        other.fit(one.learned, others=one.others)
+        row[name] = f1_of(*map(other.predict_runs, runs))
+    row |= {"good": len(good), "false_positives": sum(good), "bad": len(bad),
+            "false_negatives": len(bad) - sum(bad), "f1": f1_of(good, bad)}
+    found = [run for run, hit in zip(one.program.bad, bad, strict=True) if hit]
+    return row | name_causes(one, found) | {"slowdown": slowdown(*runs)}
+
+
+judged = parallel_map(evaluate, evaluated.values(), workers)
+rows = pd.DataFrame(judged, index=list(evaluated))
+
+
+# %%
 def f1_of_time_alone(one):
     """By time alone a run is anomalous if its median time is above all learned runs'."""
     clock = counters_with_role(CYCLES, one.detector.counters_)
     if not clock:
         return np.nan
-    kinds = (one.learned, one.program.bad, one.program.good)
-    learned, bad, good = (np.array([run[clock[0]].median() for run in runs]) for runs in kinds)
-    tp, fp = (bad > learned.max()).sum(), (good > learned.max()).sum()
-    fn = len(bad) - tp
-    return 2 * tp / (2 * tp + fp + fn)
+    kinds = (one.learned, one.program.good, one.program.bad)
+    learned, good, bad = (np.array([run[clock[0]].median() for run in runs]) for runs in kinds)
+    return f1_of(good > learned.max(), bad > learned.max())
 
 
+def f1_of_tree(name):
+    """By a tree that was shown good and bad runs of the other parallel kernels."""
+    kernels_shown = [f"parallel_{of}" for of in SHOWN if f"parallel_{of}" in programs]
+    shown = [programs[other] for other in kernels_shown if other != name]
+    if not shown or programs[name].type == "np":
+        return np.nan
+    runs = [(run, kind == "bad") for one in shown for kind in ("training", "bad")
+            for run in getattr(one, kind)]
+    X = pd.concat([run for run, _ in runs])[counters].to_numpy()
+    y = np.repeat([bad for _, bad in runs], [len(run) for run, _ in runs])
+    fitted = clone(tree).fit(X, y)
+    return f1_of(*([fitted.predict(run[counters].to_numpy()).mean() > 0.5 for run in own]
+                   for own in (programs[name].good, programs[name].bad)))
+
+
+# %%
+SHOWN = ["scalar_sum", "vector_sum", "dot_product", "matrix_mult", "matrix_comp"]
+tree = DecisionTreeClassifier(criterion="entropy", min_samples_leaf=5, random_state=seed)
+counters = detector.counters_
 printed = {name: autoperf["table2"][one.stands_for] for name, one in programs.items()}
-integers = ["false_negatives", "bad", "false_positives", "good", "learned"]
-table = rows.astype(dict.fromkeys(integers, int)).assign(
+table = rows.assign(
     program=[one.stands_for for one in programs.values()],
     type=[one.type for one in programs.values()],
     paper_f1=[row[5] for row in printed.values()], paper_runs=[row[0] for row in printed.values()],
     paper_tree=[{True: "yes", False: "no", None: "–"}[row[7]] for row in printed.values()],
-    stops=["never" if stop != stop else f"{stop:.0f}" for stop in rows["stopping_run"]],
-    tree=evaluate_tree(programs, seed=seed),
+    stops=[f"{one.stop}" if one.settled else "never" for one in evaluated.values()],
+    tree=[f1_of_tree(name) for name in programs],
     time=[f1_of_time_alone(one) for one in evaluated.values()],
 )
 
@@ -307,9 +429,9 @@ results.table(
 # %%
 rows3 = []
 for one in evaluated.values():
-    n, widths = len(one.detector.counters_), one.topology
     model = one.detector.models_[0].autoencoder
-    ended = [layers is not None for layers in model.models_]
+    n, widths = len(one.detector.counters_), model.topology_
+    ended = model.search_["epochs"] == model.epochs
     hidden, error = autoperf["table3"][one.program.stands_for]
     whole = [(n, *widths, *widths[-2::-1], n), (32, *hidden, 32)]
     here, theirs = (" → ".join(map(str, layers)) for layers in whole)
@@ -329,7 +451,26 @@ results.table(
 
 # %%
 one = evaluated.get("row_counters", list(evaluated.values())[-1])
-topologies = evaluate_topologies(one, seed=seed)
+values = pd.concat(one.learned)[one.detector.counters_].to_numpy()
+least = one.detector.models_[0].autoencoder.smallest_range
+
+
+def judge_topology(topology):
+    """Mean error, and F1 by any sample, of an autoencoder of this topology."""
+    model = Autoencoder(topologies=[topology], n_starts=1, smallest_range=least, random_state=seed)
+    errors = -model.fit(values).score_samples(values)
+    threshold, counters = errors.mean() + 2 * errors.std(), one.detector.counters_
+    called = [[(-model.score_samples(run[counters].to_numpy()) > threshold).any() for run in runs]
+              for runs in (one.program.good, one.program.bad)]
+    return " → ".join(map(str, topology)), model.search_["error"][0], f1_of(*called)
+
+
+space = search_space(values.shape[1])
+drawn = sorted(np.random.default_rng(seed).permutation(len(space))[:40])
+topologies = pd.DataFrame(parallel_map(judge_topology, [space[place] for place in drawn], workers),
+                          columns=["topology", "error", "f1"])
+
+# %%
 figure, axes = plot.points(
     {
         f"{one.program.stands_for}, here": topologies,
@@ -371,10 +512,11 @@ measured = [
 
 # %%
 n_topologies = f"{len(topologies)} topologies"
+seconds = sum(one.seconds for one in evaluated.values())
 measured += [
     ("rank correlation of error and F1", own, "", theirs, n_topologies),
     ("rank of the cause, worst program", rows["cause_rank"].max(), "", 2.0, "median of each"),
-    ("training with topology search", rows["seconds"].sum(), "s", None, "all programs, added"),
+    ("training with topology search", seconds, "s", None, "all programs, added"),
 ]
 for name, value, unit, theirs, note in measured:
     if np.isfinite(value):
@@ -389,8 +531,6 @@ hidden = (
     f"In {len(mostly)} programs more than half of them are missed; there the bad form takes "
     f"{mostly.min():.2f} to {mostly.max():.2f} times as long. " if len(mostly) else ""
 )
-
-# %%
 results.finding(
     f"{source}Time alone finds the anomalies with a mean F1 of "
     f"{table['time alone, F1'].mean():.2f}, the autoencoders with {calibrated['f1']:.2f}: what "

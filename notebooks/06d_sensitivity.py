@@ -31,14 +31,13 @@ seed = 0  # of the autoencoders and of the pairs [0, 1000000]
 settings = {}  # jobs, executor, scheduler, profile, results_folder
 
 # %%
-from functools import partial
-
 import numpy as np
 import pandas as pd
 
 from cmlib import plot
-from cmlib.anomaly import AutoPerf
-from cmlib.experiments.anomaly import dilution, recorded_programs, same_version_alarms
+from cmlib.anomaly import AutoPerf, compare_versions
+from cmlib.anomaly.autoencoder import Autoencoder
+from cmlib.experiments.anomaly import recorded_programs, slowdown
 from cmlib.parallel import parallel_map
 from cmlib.report import paper
 from cmlib.report.notebook import begin
@@ -80,10 +79,29 @@ pd.Series(topologies, name="widths of the encoding layers")
 # The good forms were recorded twice. Runs are drawn from both, each recording in turn as the new version: every difference that is found is a false alarm.
 
 # %%
-each = partial(same_version_alarms, n_pairs=-(-n_pairs // len(programs)), seed=seed)
+def compare(old, new, topology):
+    """Judge ten runs of a new version by twenty of the old one."""
+    autoencoder = Autoencoder(topologies=[topology], n_starts=1)
+    detector = AutoPerf(autoencoder=autoencoder, random_state=seed)
+    verdict = compare_versions(old[:20], new[:10], detector=detector)
+    return verdict.p_value, bool(verdict.anomalous)
+
+
+def compare_with_itself(one, topology):
+    """Runs of two recordings drawn at random; of one recording where there is no second."""
+    rng, compared, good = np.random.default_rng(seed), [], [*one.training, *one.good]
+    third = len(good) // 3
+    for number in range(-(-n_pairs // len(programs))):
+        old, new = ([runs[i] for i in rng.permutation(len(runs))] for runs in (good, one.again))
+        pair = (old, new) if number % 2 == 0 else (new, old)
+        compared.append(compare(*(pair if new else (old[third:], old[:third])), topology))
+    return compared
+
+
+# %%
 jobs = list(zip(programs.values(), topologies.values(), strict=True))
-compared = pd.DataFrame(sum(parallel_map(lambda job: each(*job), jobs, workers), []),
-                        columns=["p-value", "anomalous"])
+compared = sum(parallel_map(lambda job: compare_with_itself(*job), jobs, workers), [])
+compared = pd.DataFrame(compared, columns=["p-value", "anomalous"])
 compared["anomalous"].value_counts().rename("comparisons")
 
 # %% [markdown]
@@ -92,8 +110,17 @@ compared["anomalous"].value_counts().rename("comparisons")
 # In three programs the sharing was diluted: only part of the updates go to the contended place. Values below zero mean that the machine was slower while the good form was recorded.
 
 # %%
-diluted = pd.concat(parallel_map(lambda job: dilution(*job, seed=seed), jobs, workers),
-                    ignore_index=True)
+def dilute(one, topology):
+    """Which share of sharing, and so which slowdown, is still found."""
+    return [
+        (one.stands_for, 100 * sharing, 100 * (slowdown(control, new) - 1),
+         *compare(control, new, topology))
+        for sharing, (control, new) in one.diluted.items()
+    ]
+
+
+rows = sum(parallel_map(lambda job: dilute(*job), jobs, workers), [])
+diluted = pd.DataFrame(rows, columns=["program", "sharing", "slowdown", "p_value", "found"])
 if len(diluted):
     figure, _ = plot.curves(diluted, x="sharing", ys={"slowdown": "slowdown"}, by="program",
                             xlabel="share of the updates at the contended place [%]",

@@ -11,8 +11,6 @@ _HOMES = {
     "Verdict": "compare",
     "changed_functions": "changes",
     "compare_versions": "compare",
-    "error_variances": "autoencoder",
-    "evaluate": "evaluation",
     "judge_runs": "compare",
     "judge_speed": "speed",
     "stopping_run": "autoencoder",

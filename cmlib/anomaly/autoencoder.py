@@ -1,12 +1,12 @@
-"""How many runs an autoencoder needs: Algorithm 1 of the AutoPerf paper, and the variances it reads."""
+"""Autoencoders of good samples, and how many runs they need: Algorithm 1 of the AutoPerf paper."""
 
 import itertools
-import json
 import math
 
 import numpy as np
 import pandas as pd
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
+from sklearn.decomposition import PCA
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -75,15 +75,6 @@ def stopping_run(variances, *, eps=0.05, goal=1, max_runs=100):
     return max_runs
 
 
-def error_variances(autoencoder, runs):
-    """Variance of the reconstruction errors after training on the first 1, 2, … runs (§3.3.1)."""
-    samples = [np.asarray(run, dtype=float) for run in runs]
-    seen = [np.concatenate(samples[: n + 1]) for n in range(len(samples))]
-    models = fit_each(autoencoder, seen)
-    errors = [-model.score_samples(own) for model, own in zip(models, seen, strict=True)]
-    return np.array([own.var() for own in errors]), np.array([own.mean() for own in errors])
-
-
 WIDTHS_OF_32 = (16, 12, 11, 10, 9, 8, 7, 6, 5, 4)  # of all layers in Table 3
 MOST_LAYERS = 4
 
@@ -126,8 +117,6 @@ class Autoencoder(BaseEstimator):
     search_ : DataFrame
         A row a topology and start: epochs that it was trained, and error (mean reconstruction error in the
         last of these).
-    models_ : list of (list of layers or None)
-        Of each row of `search_`; None if it was not trained to the end.
     """
 
     def __init__(
@@ -170,42 +159,26 @@ class Autoencoder(BaseEstimator):
         ValueError
             If X holds NaN, or a topology isn't strictly falling from below n_features.
         """
-        x = self._prepared(X)
+        X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        self.low_, self.range_ = usual_range(X, self.smallest_range)
+        x = self._scale(X).astype(np.float32)
         seed = check_random_state(self.random_state).randint(2**31)
-        candidates = self._candidates()
+        candidates = list(itertools.product(self._checked_topologies(), range(self.n_starts)))
         search = pd.DataFrame(candidates, columns=["topology", "start"]).assign(epochs=0, error=np.nan)
         trial = -(-self.trial_steps // -(-len(x) // self.batch_size))
         last = search.index
         if search["topology"].nunique() > self.finalists and trial < self.epochs:
             first = search.index[search["start"] == 0]
-            search.loc[first, "error"] = self._trained(x, search.loc[first], seed, trial)[1]
-            search.loc[first, "epochs"] = trial
+            self._train(x, search, first, seed, trial)
             best = search.nsmallest(self.finalists, "error")["topology"]
             last = search.index[search["topology"].isin(best)]
-        models, search.loc[last, "error"] = self._trained(x, search.loc[last], seed, self.epochs)
-        search.loc[last, "epochs"] = self.epochs
-        by_row = dict(zip(last, models, strict=True))
-        return self._chosen(search, [by_row.get(row) for row in search.index])
-
-    def candidate(self, row):
-        """Another model that the search trained to the end.
-
-        Parameters
-        ----------
-        row : int
-            Of `search_`, where its epochs are those of the second round.
-
-        Returns
-        -------
-        Autoencoder
-            A fitted copy with the topology and layers of that row.
-        """
-        check_is_fitted(self)
-        other = clone(self)
-        other.low_, other.range_, other.n_features_in_ = self.low_, self.range_, self.n_features_in_
-        other.search_, other.models_ = self.search_, self.models_
-        other.topology_, other.layers_ = self.search_["topology"][row], self.models_[row]
-        return other
+        models = self._train(x, search, last, seed, self.epochs)
+        best = search.loc[last, "error"].idxmin()
+        self.search_, self.topology_ = search, search["topology"][best]
+        self.layers_ = [
+            tuple(array.astype(np.float64) for array in layer) for layer in models[last.get_loc(best)]
+        ]
+        return self
 
     def squared_errors(self, X):
         """Squared difference of each counter from its reconstruction, in units of its scaled range.
@@ -236,22 +209,6 @@ class Autoencoder(BaseEstimator):
         """
         return (self._through(self._scaled(X)) - 0.1) / 0.8 * self.range_ + self.low_
 
-    def length_change(self, X):
-        """By which part the length of a sample's vector changes on its way through (§5.7's fixed thresholds).
-
-        Parameters
-        ----------
-        X : array-like of float, shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of float, shape (n_samples,)
-            abs(|X'| - |X|) / |X| of the scaled sample; 0.1 is the paper's 10 %.
-        """
-        x = self._scaled(X)
-        before, after = np.linalg.norm(x, axis=1), np.linalg.norm(self._through(x), axis=1)
-        return np.abs(after - before) / before
-
     def score_samples(self, X):
         """Minus the reconstruction error: higher is more normal, as scikit-learn has it.
 
@@ -265,53 +222,6 @@ class Autoencoder(BaseEstimator):
         """
         return -self.squared_errors(X).sum(axis=1)
 
-    def save(self, path):
-        """Write the fitted autoencoder to an ``.npz`` of plain arrays and one JSON text; nothing is pickled.
-
-        Parameters
-        ----------
-        path : path-like
-        """
-        check_is_fitted(self)
-        names = [str(name) for name in getattr(self, "feature_names_in_", ())]
-        settings = {"parameters": self.get_params(), "topology": self.topology_, "names": names}
-        if not isinstance(self.random_state, int | None):
-            settings["parameters"]["random_state"] = None
-        arrays = {
-            f"{kind}_{depth}": array
-            for depth, layer in enumerate(self.layers_)
-            for kind, array in zip(("weight", "bias", "back_bias"), layer, strict=True)
-        }
-        with open(path, "wb") as file:
-            np.savez(file, settings=json.dumps(settings), low=self.low_, range=self.range_, **arrays)
-
-    @classmethod
-    def load(cls, path):
-        """Read what `save` wrote; reconstructions are the same to the last bit.
-
-        Parameters
-        ----------
-        path : path-like
-
-        Returns
-        -------
-        Autoencoder
-            Fitted, without its `search_`.
-        """
-        with np.load(path, allow_pickle=False) as saved:
-            settings = json.loads(str(saved["settings"]))
-            model = cls(**settings["parameters"])
-            model.topology_ = tuple(settings["topology"])
-            model.low_, model.range_ = saved["low"], saved["range"]
-            model.layers_ = [
-                tuple(saved[f"{kind}_{depth}"] for kind in ("weight", "bias", "back_bias"))
-                for depth in range(len(model.topology_))
-            ]
-        model.n_features_in_ = len(model.low_)
-        if settings["names"]:
-            model.feature_names_in_ = np.array(settings["names"], dtype=object)
-        return model
-
     def _scale(self, X):
         return 0.1 + 0.8 * (X - self.low_) / self.range_
 
@@ -322,76 +232,34 @@ class Autoencoder(BaseEstimator):
     def _through(self, x):
         return network.reconstruct(self.layers_, x)
 
-    def _prepared(self, X):
-        """Samples as they are learned."""
-        X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
-        self.low_, self.range_ = usual_range(X, self.smallest_range)
-        return self._scale(X).astype(np.float32)
-
-    def _trained(self, x, candidates, seed, epochs):
-        return network.train(
+    def _train(self, x, search, rows, seed, epochs):
+        """Train the candidates of some rows of the search, and note their errors there."""
+        models, errors = network.train(
             x,
-            list(candidates["topology"]),
-            [(seed, start) for start in candidates["start"]],
+            list(search.loc[rows, "topology"]),
+            [(seed, start) for start in search.loc[rows, "start"]],
             epochs=epochs,
             batch_size=self.batch_size,
             learning_rate=self.learning_rate,
             order_seed=seed,
         )
+        search.loc[rows, "error"], search.loc[rows, "epochs"] = errors, epochs
+        return models
 
-    def _chosen(self, search, models):
-        """Keep the model with the smallest error of those that were trained to the end."""
-        self.models_ = [
-            model and [tuple(np.asarray(array, dtype=np.float64) for array in layer) for layer in model]
-            for model in models
-        ]
-        self.search_ = search
-        best = search.loc[search["epochs"] == self.epochs, "error"].idxmin()
-        self.topology_, self.layers_ = search["topology"][best], self.models_[best]
-        return self
-
-    def _candidates(self):
-        """Pairs of topology and start."""
+    def _checked_topologies(self):
         space = search_space(self.n_features_in_)
-        for topology in self.topologies or ():
-            widths = (self.n_features_in_, *topology)
-            falling = (
-                len(widths) > 1 and widths[-1] >= 1 and all(b < a for a, b in itertools.pairwise(widths))
-            )
+        if self.topologies is None:
+            return space
+        for topology in map(tuple, self.topologies):
+            widths = itertools.pairwise((self.n_features_in_, *topology))
+            falling = bool(topology) and all(1 <= after < before for before, after in widths)
             # One counter's can't be narrower than it.
-            if not falling and tuple(topology) not in space:
+            if not falling and topology not in space:
                 raise ValueError(
-                    f"topology {tuple(topology)} of an autoencoder for {self.n_features_in_} counters: every layer "
-                    "must be narrower than the one before it and at least 1 wide. Give smaller widths, or more "
-                    "counters."
+                    f"topology {topology} of an autoencoder for {self.n_features_in_} counters: every layer must be "
+                    "narrower than the one before it and at least 1 wide. Give smaller widths, or more counters."
                 )
-        topologies = space if self.topologies is None else [tuple(topology) for topology in self.topologies]
-        return list(itertools.product(topologies, range(self.n_starts)))
-
-
-def fit_each(model, samples):
-    """Fit a clone of a model to each of several sets of samples; autoencoders of one topology in one pass."""
-    clones = [clone(model) for _ in samples]
-    if not isinstance(model, Autoencoder) or model.topologies is None or len(model.topologies) != 1:
-        return [one.fit(own) for one, own in zip(clones, samples, strict=True)]
-    prepared = [one._prepared(own) for one, own in zip(clones, samples, strict=True)]
-    seed = check_random_state(clone(model).random_state).randint(2**31)
-    candidates = clones[0]._candidates()
-    models, errors = network.train_each(
-        [x for x in prepared for _ in candidates],
-        candidates[0][0],
-        [(seed, start) for _ in clones for _, start in candidates],
-        epochs=model.epochs,
-        batch_size=model.batch_size,
-        learning_rate=model.learning_rate,
-        order_seed=seed,
-    )
-    search = pd.DataFrame(candidates, columns=["topology", "start"]).assign(epochs=model.epochs)
-    width = len(candidates)
-    return [
-        one._chosen(search.assign(error=errors[first : first + width]), models[first : first + width])
-        for one, first in zip(clones, range(0, len(models), width), strict=True)
-    ]
+        return [tuple(topology) for topology in self.topologies]
 
 
 def search_space(n_features):
@@ -403,3 +271,39 @@ def search_space(n_features):
         for topology in itertools.combinations(widths, depth)
         if topology[0] < n_features or n_features == 1
     ]
+
+
+class PrincipalComponents(BaseEstimator):
+    """Reconstruction from principal components, in place of an autoencoder.
+
+    Parameters
+    ----------
+    smallest_range : float >= 0, optional
+        As for `Autoencoder`.
+    random_state : ignored
+
+    Attributes
+    ----------
+    pca_ : PCA
+    """
+
+    def __init__(self, *, smallest_range=None, random_state=None):
+        self.smallest_range = smallest_range
+        self.random_state = random_state
+
+    def fit(self, X, y=None):
+        """Learn good samples."""
+        X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        self.low_, self.range_ = usual_range(X, self.smallest_range)
+        self.pca_ = PCA(0.95, svd_solver="full").fit((X - self.low_) / self.range_)
+        return self
+
+    def squared_errors(self, X):
+        """Squared difference of each counter from its reconstruction, in units of its range."""
+        check_is_fitted(self)
+        x = (validate_data(self, X, dtype=np.float64, reset=False) - self.low_) / self.range_
+        return (x - self.pca_.inverse_transform(self.pca_.transform(x))) ** 2
+
+    def score_samples(self, X):
+        """Minus the reconstruction error."""
+        return -self.squared_errors(X).sum(axis=1)

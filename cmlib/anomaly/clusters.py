@@ -7,7 +7,7 @@ import pandas as pd
 from sklearn.base import clone
 from sklearn.cluster import KMeans
 
-from cmlib.anomaly.autoencoder import Autoencoder, fit_each
+from cmlib.anomaly.autoencoder import Autoencoder
 
 
 def cluster_functions(samples, functions, k, *, random_state=0):
@@ -63,12 +63,8 @@ class ClusterModel:
 
 def fit_clusters(samples, clusters, model):
     """Train an autoencoder for each cluster of functions."""
-    models = []
-    for number in range(max(clusters.values()) + 1):
-        own = _of_cluster(samples, clusters, number)
-        autoencoder = clone(model).fit(own)
-        models.append(cluster_model(autoencoder, own))
-    return models
+    parts = [own.to_numpy() for own in _by_cluster(samples, clusters)]
+    return [cluster_model(clone(model).fit(own), own) for own in parts]
 
 
 def cluster_model(autoencoder, values):
@@ -79,41 +75,40 @@ def cluster_model(autoencoder, values):
 
 def cross_val_distances(samples, clusters, models, model, *, folds):
     """Runs as seen by models, of the topologies found, that learned the other runs only."""
-    fold = samples.run % min(folds, samples.run.max() + 1)
-    learned = [samples.where(fold != number) for number in range(fold.max() + 1)]
-    refitted = []
-    for number, final in enumerate(models):
-        one = clone(model)
-        if isinstance(one, Autoencoder):
-            one.set_params(topologies=[final.autoencoder.topology_])
-        fitted = fit_each(one, [_of_cluster(part, clusters, number) for part in learned])
-        refitted.append([replace(final, autoencoder=autoencoder) for autoencoder in fitted])
-    held_out = np.empty(len(samples.run))
-    for number, others in enumerate(zip(*refitted, strict=True)):
-        held_out[fold == number] = distances(samples.where(fold == number), clusters, others)
+    runs = samples.index.get_level_values("run")
+    fold = runs % min(folds, runs.max() + 1)
+    held_out = np.empty(len(samples))
+    for number in range(fold.max() + 1):
+        learned = _by_cluster(samples[fold != number], clusters)
+        others = [
+            replace(final, autoencoder=_of_topology(model, final).fit(own.to_numpy()))
+            for final, own in zip(models, learned, strict=True)
+        ]
+        held_out[fold == number] = distances(samples[fold == number], clusters, others)
     return held_out
 
 
-def distances(samples, clusters, models, threshold="2sd"):
-    """How far samples are from what was learned."""
-    scaled = np.empty(len(samples.functions))
-    cluster = _cluster(samples.functions, clusters)
+def distances(samples, clusters, models):
+    """How far samples are from what was learned, as a multiple of their threshold's length."""
+    scaled, places = np.empty(len(samples)), _places(samples, clusters)
     for number, one in enumerate(models):
-        own = cluster == number
-        if not own.any():
-            continue
-        if threshold == "2sd":
-            errors = -one.autoencoder.score_samples(samples.values[own])
+        own = places == number
+        if own.any():
+            errors = -one.autoencoder.score_samples(samples[own].to_numpy())
             scaled[own] = np.sqrt(errors / one.threshold)
-        else:
-            scaled[own] = one.autoencoder.length_change(samples.values[own]) / threshold
     return scaled
 
 
-def _of_cluster(samples, clusters, number):
-    return samples.values[_cluster(samples.functions, clusters) == number]
+def _of_topology(model, final):
+    """An unfitted model of the topology found."""
+    topology = {"topologies": [final.autoencoder.topology_]} if isinstance(model, Autoencoder) else {}
+    return clone(model).set_params(**topology)
 
 
-def _cluster(functions, clusters):
-    names, places = np.unique(functions.astype(str), return_inverse=True)
-    return np.array([clusters[name] for name in names])[places]
+def _by_cluster(samples, clusters):
+    places = _places(samples, clusters)
+    return [samples[places == number] for number in range(max(clusters.values()) + 1)]
+
+
+def _places(samples, clusters):
+    return samples.index.get_level_values("function").map(clusters).to_numpy()

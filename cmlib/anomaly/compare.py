@@ -89,30 +89,32 @@ def judge_runs(detector, new_runs, *, alpha=0.01):
     -------
     Verdict
     """
-    new = pd.concat([detector.summary(run) for run in new_runs], ignore_index=True)
-    good = detector.held_out_
-    names = list(dict.fromkeys(new["function"]))
-    rows = []
-    for function in names:
-        of_new, of_good = new[new["function"] == function], good[good["function"] == function]
-        p_value, relevant = 1.0, False
-        for part in ("half", "tenth"):
-            p = stats.mannwhitneyu(of_new[part], of_good[part], alternative="greater").pvalue
-            if p < p_value:
-                p_value, relevant = float(p), bool(of_new[part].median() > of_good[part].max())
-        p_value = min(1.0, p_value * 2 * len(names))
-        shares = (part["exceeding"].sum() / part["samples"].sum() for part in (of_new, of_good))
-        rows.append((function, p_value, p_value <= alpha, relevant, p_value <= alpha and relevant, *shares))
-    columns = [
-        "function",
-        "p_value",
-        "significant",
-        "relevant",
-        "anomalous",
-        "new_exceeding",
-        "good_exceeding",
-    ]
-    functions = pd.DataFrame(rows, columns=columns).sort_values("p_value", kind="stable", ignore_index=True)
+    new, good = detector.summarize(new_runs), detector.held_out_
+    n_tests, rows = 2 * new["function"].nunique(), []
+    for function, of_new in new.groupby("function", sort=False):
+        of_good = good[good["function"] == function]
+        p_values = {
+            part: stats.mannwhitneyu(of_new[part], of_good[part], alternative="greater").pvalue
+            for part in ("half", "tenth")
+        }
+        part = min(p_values, key=p_values.get)
+        p_value = min(1.0, float(p_values[part]) * n_tests)
+        relevant = bool(of_new[part].median() > of_good[part].max())
+        shares = {
+            f"{which}_exceeding": own["exceeding"].sum() / own["samples"].sum()
+            for which, own in (("new", of_new), ("good", of_good))
+        }
+        verdict = {"significant": p_value <= alpha, "relevant": relevant}
+        rows.append(
+            {
+                "function": function,
+                "p_value": p_value,
+                **verdict,
+                "anomalous": all(verdict.values()),
+                **shares,
+            }
+        )
+    functions = pd.DataFrame(rows).sort_values("p_value", kind="stable", ignore_index=True)
     bad = functions.loc[functions["anomalous"], "function"]
     causes = _causes(detector, new_runs, new, bad) if len(bad) else pd.DataFrame()
     return Verdict(bool(len(bad)), float(functions["p_value"].min()), functions, causes)

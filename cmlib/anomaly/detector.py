@@ -40,11 +40,8 @@ class AutoPerf(BaseEstimator):
         Cloned for each cluster, its random_state set from this one's. Another with score_samples (the higher
         the more normal, never above 0) and squared_errors may stand in; without the latter there are no
         causes.
-    threshold : "2sd" or float, default "2sd"
-        A float is the paper's fixed threshold instead (Fig. 11): the share by which the length of a sample's
-        vector changes in reconstruction. It goes with rule "any" only.
     rule : {"distance", "any"}, default "distance"
-        What makes a run anomalous. It may be changed, with the threshold, after fitting.
+        What makes a run anomalous. It may be changed after fitting.
     max_clusters : int, default 10
         Most clusters of functions tried; 1 for one autoencoder for all.
     folds : int >= 2, default 5
@@ -73,7 +70,6 @@ class AutoPerf(BaseEstimator):
         self,
         *,
         autoencoder=None,
-        threshold="2sd",
         rule="distance",
         max_clusters=10,
         folds=5,
@@ -81,7 +77,6 @@ class AutoPerf(BaseEstimator):
         random_state=None,
     ):
         self.autoencoder = autoencoder
-        self.threshold = threshold
         self.rule = rule
         self.max_clusters = max_clusters
         self.folds = folds
@@ -126,8 +121,8 @@ class AutoPerf(BaseEstimator):
             return models, (distances(samples, clusters, models) > 1).mean()
 
         self.clusters_, self.models_, self.history_ = select_n_clusters(
-            samples.values,
-            samples.functions,
+            samples.to_numpy(),
+            samples.index.get_level_values("function"),
             learned,
             max_clusters=self.max_clusters,
             random_state=self._seed,
@@ -140,24 +135,6 @@ class AutoPerf(BaseEstimator):
             held_out = cross_val_distances(samples, self.clusters_, self.models_, model, folds=self.folds)
         self.held_out_ = summarize(judged, held_out)
         return self
-
-    def exceeding(self, run):
-        """Which samples of a run are anomalous.
-
-        Parameters
-        ----------
-        run : DataFrame
-
-        Returns
-        -------
-        ndarray of bool, shape (n_samples,)
-
-        Raises
-        ------
-        ValueError
-            If a counter or a function wasn't there in the good runs, or a value isn't finite.
-        """
-        return self.distances(run) > 1
 
     def distances(self, run):
         """How far each sample is from what was learned.
@@ -175,23 +152,24 @@ class AutoPerf(BaseEstimator):
         Raises
         ------
         ValueError
-            As for `exceeding`.
+            If a counter or a function wasn't there in the good runs, or a value isn't finite.
         """
-        return distances(self._known([run]), self.clusters_, self.models_, self.threshold)
+        return distances(self._known([run]), self.clusters_, self.models_)
 
-    def summary(self, run):
-        """What is noted of a run, function by function.
+    def summarize(self, runs):
+        """What is noted of runs, function by function.
 
         Parameters
         ----------
-        run : DataFrame
+        runs : sequence of DataFrame
 
         Returns
         -------
         DataFrame
-            Columns function, exceeding, samples, half, tenth, as in `held_out_`.
+            Columns run (number), function, exceeding, samples, half, tenth, as in `held_out_`.
         """
-        return self._summaries([run]).drop(columns="run")
+        samples = self._known(runs)
+        return summarize(samples, distances(samples, self.clusters_, self.models_))
 
     def p_values_of(self, runs):
         """The p-values of runs, function by function: how likely a good run would stray so far.
@@ -203,18 +181,14 @@ class AutoPerf(BaseEstimator):
         Returns
         -------
         DataFrame
-            That of `summary` with columns run (number) and p_value (0-1, of the function alone).
+            That of `summarize` with the column p_value (0-1, of the function alone).
         """
-        summaries = self._summaries(runs)
-        good = self.held_out_
-        p_values = np.ones(len(summaries))
-        for function in dict.fromkeys(summaries["function"]):
-            new, known = summaries["function"] == function, good["function"] == function
-            for part in ("half", "tenth"):
-                usual = good.loc[known, part].to_numpy()
-                p_of_part = [2 * p_value_of_distance(one, usual) for one in summaries.loc[new, part]]
-                p_values[new] = np.minimum(p_values[new], p_of_part)
-        return summaries.assign(p_value=p_values)
+        summaries, good = self.summarize(runs), dict(list(self.held_out_.groupby("function")))
+        p_values = [
+            [p_value_of_distance(getattr(row, part), good[row.function][part]) for part in ("half", "tenth")]
+            for row in summaries.itertuples()
+        ]
+        return summaries.assign(p_value=np.minimum(1, 2 * np.min(p_values, axis=1)))
 
     def predict(self, run):
         """Whether a run is anomalous.
@@ -244,7 +218,7 @@ class AutoPerf(BaseEstimator):
         if not len(runs):
             return []
         if self.rule == "any":
-            return (self._summaries(runs).groupby("run")["exceeding"].sum() > 0).tolist()
+            return (self.summarize(runs).groupby("run")["exceeding"].sum() > 0).tolist()
         p_values = self.p_values_of(runs).groupby("run")["p_value"]
         return (p_values.min() * p_values.size() <= self.alpha).tolist()
 
@@ -272,38 +246,32 @@ class AutoPerf(BaseEstimator):
             return pd.DataFrame(columns=["counter", "votes", "share", "times_usual", *PLACE])
         values = exceeding[self.counters_].to_numpy()
         cluster = exceeding["function"].map(self.clusters_).to_numpy()
-        errors = np.empty_like(values)
-        for number, model in enumerate(self.models_):
-            if (cluster == number).any():
-                errors[cluster == number] = model.autoencoder.squared_errors(values[cluster == number])
-        usual = np.array([self.models_[number].usual for number in cluster])
+        errors, usual = np.empty_like(values), np.stack([self.models_[number].usual for number in cluster])
+        for number in np.unique(cluster):
+            own = cluster == number
+            errors[own] = self.models_[number].autoencoder.squared_errors(values[own])
         unseen = np.where(values > 0, np.inf, 0.0)
         times_usual = np.median(np.divide(values, usual, out=unseen, where=usual > 0), axis=0)
         shares = (errors / errors.sum(axis=1, keepdims=True)).mean(axis=0)
         ranked = np.argsort(-errors, axis=1, kind="stable")
-        order = vote(ranked)
-        places = list(zip(exceeding["function"], exceeding["location"], strict=True))
-        named = [
-            [place for place, first in zip(places, ranked[:, 0], strict=True) if first == counter]
-            for counter in order
-        ]
+        order, first = vote(ranked), ranked[:, 0]
         frame = pd.DataFrame(
             {
-                "counter": [self.counters_[counter] for counter in order],
-                "votes": np.bincount(ranked[:, 0], minlength=len(order))[order],
+                "counter": np.array(self.counters_)[order],
+                "votes": np.bincount(first, minlength=len(order))[order],
                 "share": shares[order],
                 "times_usual": times_usual[order],
             }
         )
-        where = [Counter(own or places).most_common(1)[0][0] for own in named]
+        named = [exceeding[first == counter] if (first == counter).any() else exceeding for counter in order]
+        where = [
+            Counter(zip(own["function"], own["location"], strict=True)).most_common(1)[0][0] for own in named
+        ]
         return frame.join(pd.DataFrame(where, columns=list(PLACE)))
 
     def _check_rule(self):
-        if self.rule not in ("distance", "any") or (self.rule == "distance" and self.threshold != "2sd"):
-            raise ValueError(
-                f"rule {self.rule!r} with threshold {self.threshold!r}: rules are 'distance' and 'any', and a fixed "
-                "threshold goes with 'any' only"
-            )
+        if self.rule not in ("distance", "any"):
+            raise ValueError(f"rule {self.rule!r}: it can be 'distance' or 'any'")
 
     def _model(self, runs):
         """What is cloned for each cluster."""
@@ -317,17 +285,13 @@ class AutoPerf(BaseEstimator):
         """Samples of functions that were learned."""
         check_is_fitted(self)
         samples = gather(runs, self.counters_)
-        unknown = set(samples.functions) - set(self.clusters_)
+        unknown = set(samples.index.get_level_values("function")) - set(self.clusters_)
         if unknown:
             raise ValueError(
                 f"functions {sorted(unknown)} were not in the good runs ({sorted(self.clusters_)}): there is nothing "
                 "to compare them with. Put regions around their callers instead."
             )
         return samples
-
-    def _summaries(self, runs):
-        samples = self._known(runs)
-        return summarize(samples, distances(samples, self.clusters_, self.models_, self.threshold))
 
 
 def vote(rankings):

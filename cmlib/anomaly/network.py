@@ -17,7 +17,8 @@ _compiled = numba.njit(
 def train(x, topologies, seeds, *, epochs, batch_size, learning_rate, order_seed):
     """Train one tied-weight sigmoid autoencoder for each pair of topology and seed, on the same samples."""
     x = np.ascontiguousarray(x, dtype=np.float32)
-    orders = _orders(order_seed, epochs, len(x))
+    rng = np.random.default_rng(order_seed)
+    orders = np.stack([rng.permutation(len(x)) for _ in range(epochs)])
     models, errors = [], np.empty(len(topologies))
     for place, (topology, seed) in enumerate(zip(topologies, seeds, strict=True)):
         widths = np.array((x.shape[1], *topology))
@@ -25,16 +26,6 @@ def train(x, topologies, seeds, *, epochs, batch_size, learning_rate, order_seed
         errors[place] = _descend(model, widths, x, orders, batch_size, learning_rate)
         models.append(_layers(model, widths))
     return models, errors
-
-
-def train_each(samples, topology, seeds, *, epochs, batch_size, learning_rate, order_seed):
-    """Train autoencoders of one topology, each on samples of its own, as `train` would one by one."""
-    how = {"epochs": epochs, "batch_size": batch_size, "learning_rate": learning_rate}
-    trained = [
-        train(own, [topology], [seed], order_seed=order_seed, **how)
-        for own, seed in zip(samples, seeds, strict=True)
-    ]
-    return [models[0] for models, _ in trained], np.array([errors[0] for _, errors in trained])
 
 
 def reconstruct(layers, x):
@@ -54,12 +45,6 @@ def reconstruct(layers, x):
     for weight, _, back_bias in reversed(layers):
         x = expit(x @ weight.T + back_bias)
     return x
-
-
-def _orders(seed, epochs, n_samples):
-    """In which order samples are visited, shape (epochs, n_samples)."""
-    rng = np.random.default_rng(seed)
-    return np.stack([rng.permutation(n_samples) for _ in range(epochs)])
 
 
 def _start(widths, seed):

@@ -1,7 +1,5 @@
 """Samples of runs, the range by which their counters are scaled, and what is noted of a run."""
 
-from dataclasses import dataclass
-
 import numpy as np
 import pandas as pd
 
@@ -26,44 +24,33 @@ def usual_range(X, smallest_range):
     return low, np.maximum(high - low, least or np.finfo(float).tiny)
 
 
-@dataclass(frozen=True)
-class Samples:
-    """Samples of runs.
-
-    Attributes
-    ----------
-    functions : ndarray of str, shape (n_samples,)
-    values : ndarray of float, shape (n_samples, n_counters)
-    run : ndarray of int, shape (n_samples,)
-        Number of the run that a sample is of.
-    """
-
-    functions: np.ndarray
-    values: np.ndarray
-    run: np.ndarray
-
-    def where(self, chosen):
-        """Those that a mask chooses."""
-        return Samples(self.functions[chosen], self.values[chosen], self.run[chosen])
-
-
 def gather(runs, counters):
-    """Put the samples of runs together."""
-    values = [_values(run, counters) for run in runs]
-    functions = np.concatenate([run["function"].to_numpy() for run in runs])
-    return Samples(
-        functions, np.concatenate(values), np.repeat(np.arange(len(values)), list(map(len, values)))
+    """The counters of runs' samples, indexed by the number of the run and the function."""
+    for run in runs:
+        there = [column for column in run if column not in PLACE]
+        if set(there) != set(counters):
+            raise ValueError(
+                f"a run has the counters {there}, the first good one {counters}: only runs that counted the same "
+                "events can be compared"
+            )
+        if run.empty or not np.isfinite(run[counters].to_numpy(float)).all():
+            raise ValueError(f"a run of {len(run)} samples is empty or not counted everywhere: leave it out")
+    samples = pd.concat([run[["function", *counters]] for run in runs])
+    numbers = np.repeat(np.arange(len(runs)), list(map(len, runs)))
+    places = pd.MultiIndex.from_arrays(
+        [numbers, samples.pop("function").astype(str)], names=["run", "function"]
     )
+    return samples.astype(float).set_axis(places)
 
 
-def summarize(samples, scaled):
+def summarize(samples, distances):
     """What is noted of each run, function by function.
 
     Parameters
     ----------
-    samples : Samples
-    scaled : ndarray of float, shape (n_samples,)
-        Their distances.
+    samples : DataFrame
+        Of :func:`gather`.
+    distances : ndarray of float, shape (n_samples,)
 
     Returns
     -------
@@ -71,25 +58,8 @@ def summarize(samples, scaled):
         Columns run, function, exceeding, samples, half, tenth: counts of samples beyond the threshold and in
         all, and the distance that half, and a tenth, of them exceed.
     """
-    rows = []
-    for run in dict.fromkeys(samples.run):
-        of_run = samples.run == run
-        functions, own = samples.functions[of_run], scaled[of_run]
-        for function in dict.fromkeys(functions):
-            values = own[functions == function]
-            half, tenth = np.quantile(values, [0.5, 0.9])
-            rows.append((run, function, int((values > 1).sum()), len(values), half, tenth))
-    return pd.DataFrame(rows, columns=["run", "function", "exceeding", "samples", "half", "tenth"])
-
-
-def _values(run, counters):
-    there = [column for column in run if column not in PLACE]
-    if set(there) != set(counters):
-        raise ValueError(
-            f"a run has the counters {there}, the first good one {counters}: only runs that counted the same events "
-            "can be compared"
-        )
-    values = np.column_stack([run[name].to_numpy(float) for name in counters])
-    if not len(values) or not np.isfinite(values).all():
-        raise ValueError(f"a run of {len(values)} samples is empty or not counted everywhere: leave it out")
-    return values
+    table = pd.DataFrame({"distance": distances, "beyond": distances > 1}, samples.index)
+    grouped = table.groupby(["run", "function"], sort=False)
+    own = grouped["distance"]
+    noted = {"exceeding": grouped["beyond"].sum(), "samples": own.size(), "half": own.median()}
+    return pd.DataFrame({**noted, "tenth": own.quantile(0.9)}).reset_index()
