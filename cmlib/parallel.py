@@ -2,15 +2,13 @@
 
 import contextlib
 import contextvars
-import itertools
+import functools
 import multiprocessing.resource_tracker
-import operator
 import os
 import signal
 import threading
 import time
-from collections import deque
-from concurrent.futures import BrokenExecutor, CancelledError, Future
+from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass
 
 import joblib
@@ -23,19 +21,11 @@ EXECUTORS = ("processes", "dask")
 # For the environment of processes that work side by side: more threads only take processors from each other.
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
-# Small items go to the workers in chunks of so much work [s], which makes handing them over cheap.
-_CHUNK_S = 0.2
-# Chunks under way for each worker: so far the others run ahead of a slow one, and so many results wait at most.
-_AHEAD = 8
-_TRIES = 3
-_IDLE_S = 300
-_NO_WORKERS_S = 60
-
 _at_work = contextvars.ContextVar("at_work", default=False)
 
 
 class WorkersLostError(CmlibError):
-    """Workers died again and again over the same items, or none is left."""
+    """A worker process died at work."""
 
 
 @dataclass(frozen=True)
@@ -65,112 +55,59 @@ class Workers:
 
 def parallel_map(function, items, workers=None):
     """Apply `function` to every item, many at a time, and give the results in order."""
-    workers = workers or Workers()
+    workers, items = workers or Workers(), list(items)
     if _at_work.get():
         return map(function, items)
     if workers.executor == "dask":
         return _on_cluster(function, items, workers.scheduler)
-    wanted = workers.jobs if workers.jobs > 0 else joblib.cpu_count()
-    n = min(wanted, operator.length_hint(items, wanted))
+    n = min(workers.jobs if workers.jobs > 0 else joblib.cpu_count(), len(items))
     return _in_processes(function, items, n) if n > 1 else map(function, items)
 
 
 def _in_processes(function, items, n):
-    def pool():
-        return loky.get_reusable_executor(
-            n, timeout=_IDLE_S, env=ONE_THREAD, initializer=end_with, initargs=(os.getpid(),)
-        )
-
-    def submit(chunk):
-        try:
-            with _no_interrupts_inherited():
-                return pool().submit(_each, function, chunk)
-        except BrokenExecutor as error:
-            return _failed(error)
-
-    waiting = deque()
+    pool = loky.get_reusable_executor(
+        n, timeout=300, env=ONE_THREAD, initializer=end_with, initargs=(os.getpid(),)
+    )
     try:
-        yield from _in_order(submit, Future.result, items, n, waiting)
-    finally:
-        if waiting:
-            _kill_processes()
-
-
-def _on_cluster(function, items, scheduler):
-    with _client(scheduler) as client:
-        n = _check_workers(client, scheduler)
-        # Its futures are Python's own: Dask's print a traceback if Ctrl-C comes just when they begin to wait.
-        executor = client.get_executor(pure=False)
-
-        def submit(chunk):
-            return executor.submit(_each, function, chunk)
-
-        # Closing the client makes the scheduler forget, and so cancel, what nobody waits for any more.
-        yield from _in_order(submit, lambda future: _wait(future, client, scheduler), items, n, deque())
-
-
-def _in_order(submit, result, items, n_workers, waiting):
-    """Results in the order of items; `waiting` holds the chunks under way, the oldest first."""
-    items, size, broken = iter(items), 1, 0
-    while True:
-        while len(waiting) < _AHEAD * n_workers and (chunk := list(itertools.islice(items, size))):
-            waiting.append((chunk, submit(chunk)))
-        if not waiting:
-            return
-        chunk, future = waiting[0]
-        try:
-            seconds, results = result(future)
-        except BrokenExecutor as error:
-            broken += 1
-            if broken == _TRIES:
-                raise WorkersLostError(
-                    f"worker processes died {_TRIES} times over the same {len(chunk)} item(s), the first of "
-                    f"them {chunk[0]!r:.200}. Short of memory? Take fewer processes: jobs=1. ({error})"
-                ) from None
-            for place, (chunk, future) in enumerate(waiting):
-                if not _done(future):
-                    waiting[place] = chunk, submit(chunk)
-            continue
-        waiting.popleft()
-        broken = 0
-        fitting = int(_CHUNK_S * len(chunk) / max(seconds, 1e-9))
-        fair = operator.length_hint(items, fitting) // (2 * n_workers)
-        size = max(1, min(fitting, 4 * len(chunk), fair))
+        with no_interrupts_inherited():
+            results = pool.map(functools.partial(_at_once, function), items)
         yield from results
-
-
-def _each(function, chunk):
-    """In the worker: results of a chunk, and the seconds they took."""
-    began = time.perf_counter()
-    at_work = _at_work.set(True)
-    try:
-        results = [function(item) for item in chunk]
-    finally:
-        _at_work.reset(at_work)
-    return time.perf_counter() - began, results
+    except BrokenExecutor as error:
+        raise WorkersLostError(
+            f"a worker process died, as it does when memory runs out; take fewer: jobs=1. ({error})"
+        ) from None
+    except BaseException:
+        _kill_processes()
+        pool.shutdown()
+        raise
 
 
 def _kill_processes():
-    """End all workers; loky takes them for lost, and the next pool is a new one."""
-    children = [child for child in multiprocessing.active_children() if child.name.startswith("LokyProcess")]
-    for child in children:
-        os.kill(child.pid, signal.SIGKILL)
-    for child in children:
-        child.join()
+    """End all workers; loky takes them for lost."""
+    for child in multiprocessing.active_children():
+        if child.name.startswith("LokyProcess"):
+            os.kill(child.pid, signal.SIGKILL)
 
 
-def _done(future):
-    return future.done() and not future.cancelled() and future.exception() is None
+def _on_cluster(function, items, scheduler):
+    # Closing the client makes the scheduler forget, and so cancel, what nobody waits for any more.
+    with _client(scheduler) as client:
+        _check_workers(client, scheduler)
+        # Its futures are Python's own: Dask's print a traceback if Ctrl-C comes just when they begin to wait.
+        yield from client.get_executor(pure=False).map(functools.partial(_at_once, function), items)
 
 
-def _failed(error):
-    future = Future()
-    future.set_exception(error)
-    return future
+def _at_once(function, item):
+    """In the worker, where nothing is shared out again."""
+    at_work = _at_work.set(True)
+    try:
+        return function(item)
+    finally:
+        _at_work.reset(at_work)
 
 
 @contextlib.contextmanager
-def _no_interrupts_inherited():
+def no_interrupts_inherited():
     """Processes started here never see Ctrl-C, which a terminal sends to all: their parent ends them."""
     # loky starts both trackers with the first worker, which in many versions lets Ctrl-C through again (gh-127586).
     multiprocessing.resource_tracker.ensure_running()
@@ -207,35 +144,17 @@ def _client(scheduler):
 
 
 def _check_workers(client, scheduler):
-    """Dask waits for ever on workers that lack the package, so ask them first; how many they are."""
+    """Dask waits for ever on workers that lack the package, so ask them first."""
     # A built-in function, so that a worker without the package can tell that it has none.
     answers = client.run(eval, "__import__('cmlib').__version__", on_error="return")
-    answers = {worker: answer for worker, answer in answers.items() if not isinstance(answer, OSError)}
     if not answers:
         raise ValueError(
             f"the Dask scheduler at {scheduler} has no workers. Start one: dask worker {scheduler}"
         )
     for worker, answer in answers.items():
-        if answer != cmlib.__version__:
+        if answer != cmlib.__version__ and not isinstance(answer, OSError):
             lacks = isinstance(answer, Exception)
             answered = f"cannot import cmlib ({answer})" if lacks else f"has cmlib {answer}"
             raise ValueError(
                 f"Dask worker {worker} {answered}; this is cmlib {cmlib.__version__}. Install it there."
             )
-    return len(answers)
-
-
-def _wait(future, client, scheduler):
-    alone = 0
-    while True:
-        try:
-            return future.result(timeout=_NO_WORKERS_S / 4)
-        except TimeoutError:
-            alone = 0 if client.scheduler_info()["workers"] else alone + 1
-            if alone == 4:
-                raise WorkersLostError(
-                    f"the Dask scheduler at {scheduler} has had no workers for {_NO_WORKERS_S} s. "
-                    f"Start one: dask worker {scheduler}"
-                ) from None
-        except CancelledError as error:
-            raise WorkersLostError(f"the Dask scheduler at {scheduler} is gone: {error}") from None

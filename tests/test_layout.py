@@ -19,7 +19,7 @@ NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 # What only some may import: package -> the modules of cmlib that may. CONTRIBUTING says the same.
 RESERVED = {
-    "subprocess": {"collect", "report.side_by_side"},
+    "subprocess": {"collect"},
     "sqlalchemy": {"io.store"},
     "pooch": {"io.public"},
     "requests": {"io.public"},

@@ -1,5 +1,6 @@
 """Execute one notebook with Papermill, and keep it and its page beside what it found."""
 
+import contextlib
 import errno
 import re
 import tempfile
@@ -8,6 +9,7 @@ from pathlib import Path
 import nbformat
 import papermill
 from jupyter_client.kernelspec import NoSuchKernel
+from jupyter_core.utils import ensure_event_loop
 from nbconvert import HTMLExporter
 from papermill.exceptions import PapermillExecutionError
 from traitlets.config import Config
@@ -15,7 +17,6 @@ from traitlets.config import Config
 from cmlib.errors import NothingRecordedError, UnfitRecordingError
 from cmlib.io.archive import settle, write_whole
 from cmlib.report.errors import NotebookError
-from cmlib.report.kernels import use_forked_kernels
 from cmlib.report.manifests import failed_notebook, remove_drafts
 from cmlib.report.parameters import for_papermill
 
@@ -24,49 +25,42 @@ _FULL = re.compile(rf"\[Errno ({errno.ENOSPC}|{errno.EDQUOT}|{errno.EFBIG})\]|di
 _LEAVES_OUT = {error.__name__ for error in (NothingRecordedError, UnfitRecordingError)}
 
 
-def execute(notebook, given, folder, position=0):
+def execute(notebook, given, folder):
     """Execute a notebook; its results, itself and its page are in `folder` then."""
+    draft, unfinished = folder / f"{notebook.stem}.partial.ipynb", failed_notebook(folder, notebook.stem)
     try:
-        _execute(notebook, given, folder, position)
-    except (OSError, NotebookError) as error:
-        if not _FULL.search(str(error)):
-            raise
-        remove_drafts(folder, notebook.stem)
-        failed_notebook(folder, notebook.stem).unlink(missing_ok=True)
-        raise NotebookError(
-            f"{notebook.name}: could not write to {folder}, or to {tempfile.gettempdir()}: the disk is full, or a "
-            "file would exceed the limit (ulimit -f). Make room, or give another folder with -p results_folder=…"
-        ) from None
-
-
-def _execute(notebook, given, folder, position):
-    draft = folder / f"{notebook.stem}.partial.ipynb"
-    try:
-        _execute_with_kernel(
-            notebook,
-            draft,
-            parameters=for_papermill(notebook, given),
-            progress_bar={"leave": False, "desc": notebook.stem, "position": position, "disable": None},
-            cwd=folder,
-        )
+        _execute_with_kernel(notebook, draft, for_papermill(notebook, given), folder)
+        _settle_with_page(notebook, draft, folder)
+        unfinished.unlink(missing_ok=True)
     except PapermillExecutionError as error:
         if error.ename in _LEAVES_OUT:
             remove_drafts(folder, notebook.stem)
             raise NothingRecordedError(error.evalue) from None
-        if error.ename == KeyboardInterrupt.__name__:  # Ctrl-C, which is passed on to the kernel's cell
-            remove_drafts(folder, notebook.stem)
-            raise KeyboardInterrupt from None
-        unfinished = failed_notebook(folder, notebook.stem)
+        if _FULL.search(error.evalue):
+            raise _disk_full(notebook, folder) from None
         settle(draft, unfinished)
         raise NotebookError(_explain(notebook, error, unfinished)) from None
-    except KeyboardInterrupt:
-        remove_drafts(folder, notebook.stem)
-        raise
     except (RuntimeError, NoSuchKernel) as error:
         remove_drafts(folder, notebook.stem)
         raise NotebookError(
             f"{notebook.name}: its kernel could not be started, or died, as it does when memory runs out: {error}"
         ) from error
+    except OSError as error:
+        if not _FULL.search(str(error)):
+            raise
+        raise _disk_full(notebook, folder) from None
+
+
+def _disk_full(notebook, folder):
+    remove_drafts(folder, notebook.stem)
+    failed_notebook(folder, notebook.stem).unlink(missing_ok=True)
+    return NotebookError(
+        f"{notebook.name}: could not write to {folder}, or to {tempfile.gettempdir()}: the disk is full, or a "
+        "file would exceed the limit (ulimit -f). Make room, or give another folder with -p results_folder=…"
+    )
+
+
+def _settle_with_page(notebook, draft, folder):
     target = folder / notebook.stem / f"{notebook.stem}.ipynb"
     if not target.parent.is_dir():
         raise NotebookError(
@@ -76,22 +70,22 @@ def _execute(notebook, given, folder, position):
     exporter = HTMLExporter(exclude_input_prompt=True, template_file=str(_PAGE))
     page, _ = exporter.from_notebook_node(nbformat.read(target, as_version=4))
     write_whole(target.with_suffix(".html"), page)
-    failed_notebook(folder, notebook.stem).unlink(missing_ok=True)
 
 
-def _execute_with_kernel(notebook, draft, **options):
+def _execute_with_kernel(notebook, draft, parameters, folder):
     """Execute a notebook with a kernel that is reached by sockets in a folder of its own."""
-    use_forked_kernels()
-    with tempfile.TemporaryDirectory(prefix="cmlib-") as sockets:
+    with tempfile.TemporaryDirectory(prefix="cmlib-") as sockets, contextlib.closing(ensure_event_loop()):
         connection = {"transport": "ipc", "connection_file": f"{sockets}/kernel.json"}
         papermill.execute_notebook(
             notebook,
             draft,
+            parameters,
             kernel_name="python3",
             request_save_on_cell_execute=False,
+            progress_bar={"leave": False, "desc": notebook.stem, "disable": None},
+            resources={"metadata": {"path": str(folder)}},
             extra_arguments=["--IPKernelApp.log_level=CRITICAL", "--IPKernelApp.ignore_cwd=True"],
             config=Config(KernelManager=connection),
-            **options,
         )
 
 

@@ -1,13 +1,15 @@
 """Kernels of a run, forked from a process that has loaded the libraries: a kernel that loads them takes seconds."""
 
 import contextlib
-import multiprocessing
+import multiprocessing.forkserver
 import os
 import signal
 import sys
 import threading
 
 from jupyter_client.provisioning import KernelProvisionerFactory, LocalProvisioner
+
+from cmlib.parallel import no_interrupts_inherited
 
 _NAME = "cmlib-forked"  # of the entry point in pyproject.toml
 _forked = multiprocessing.get_context("forkserver")
@@ -16,11 +18,18 @@ _forked.set_forkserver_preload(
 )
 
 
-def use_forked_kernels():
-    """Let Jupyter's client start the kernels of this process by :class:`ForkedKernel`, once that is installed."""
-    factory = KernelProvisionerFactory.instance()
-    if _NAME in factory.get_provisioner_entries():
-        factory.default_provisioner_name = _NAME
+def prepare():
+    """Load the libraries, and let Jupyter's client start the kernels of this process by :class:`ForkedKernel`."""
+    KernelProvisionerFactory.instance().default_provisioner_name = _NAME
+    with no_interrupts_inherited():
+        multiprocessing.forkserver.ensure_running()
+
+
+def kill_all():
+    """End the kernels that this process has started."""
+    for child in multiprocessing.active_children():
+        if child.name == _NAME:
+            child.kill()
 
 
 class ForkedKernel(LocalProvisioner):
@@ -39,7 +48,7 @@ class _Kernel:
     stdin = stdout = stderr = None
 
     def __init__(self, *what):
-        self._process = _forked.Process(target=_serve, args=what)
+        self._process = _forked.Process(target=_serve, args=what, name=_NAME)
         self._process.start()
         self.pid = self._process.pid
 
@@ -65,6 +74,7 @@ def _serve(arguments, env, cwd):
     from ipykernel.kernelapp import IPKernelApp
 
     os.setsid()  # signals are for it and what it starts
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     os.environ.clear()
     os.environ.update(env)
     if cwd:

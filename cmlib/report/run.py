@@ -1,14 +1,13 @@
-"""One run at a time in a folder of results: each removes what others left half done."""
+"""Run the notebooks of a profile, and make their page; one run at a time in a folder of results."""
 
 import contextlib
 import fcntl
 import itertools
-import os
-import platform
 import sys
 import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 import joblib
@@ -17,45 +16,13 @@ from tqdm import tqdm
 from cmlib import places
 from cmlib.errors import CmlibError, NothingRecordedError
 from cmlib.io import store
+from cmlib.parallel import ONE_THREAD
+from cmlib.report import kernels
 from cmlib.report.errors import NotebookError, ResultsBusyError
 from cmlib.report.manifests import note_left_out, place_of, read_manifests, remove_note
 from cmlib.report.page import build_index
 from cmlib.report.parameters import shown
 from cmlib.report.planning import plan
-from cmlib.report.side_by_side import execute_all
-
-
-@contextlib.contextmanager
-def results_lock(folder):
-    """Hold a profile's folder of results."""
-    descriptor = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
-    try:
-        _acquire(descriptor, folder)
-        now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-        _write(descriptor, f"process {os.getpid()} on {platform.node()}, since {now}")
-        yield
-        _write(descriptor, "")
-    finally:
-        os.close(descriptor)
-
-
-def _acquire(descriptor, folder):
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        holder = os.pread(descriptor, 1000, 0).decode(errors="replace") or "a process that has just begun"
-        raise ResultsBusyError(
-            f"another `cmlib run` is writing to {folder}: {holder}. "
-            "Wait until it has ended, or give this one another folder with -p results_folder=…"
-        ) from None
-    except OSError:
-        pass
-
-
-def _write(descriptor, text):
-    os.ftruncate(descriptor, 0)
-    os.pwrite(descriptor, text.encode(), 0)
-
 
 # Notebooks at a time; what processors are left over, each of them has for its own workers.
 _SIDE_BY_SIDE = 2
@@ -119,7 +86,9 @@ def run_profile(profile, notebooks=(), parameters=None, *, results=None):
     _check_writable(folder)
     n = min(_SIDE_BY_SIDE, processes, len(jobs))
     jobs = [_with_share(job, max(1, processes // n), always=asked) for job in jobs]
-    with results_lock(folder), places.export_environment(results, **secret):
+    one_thread = ONE_THREAD if n > 1 else {}
+    with results_lock(folder), places.export_environment(results, **secret, **one_thread):
+        kernels.prepare()
         for url in {job.given.get("database", "") for job in jobs if "database" in job.declared}:
             # Once for all notebooks. That nothing is recorded, they tell.
             with contextlib.suppress(NothingRecordedError):
@@ -204,10 +173,32 @@ def _run(jobs, folder, n, *, may_lack):
 
 
 def _executed(jobs, folder, n):
-    """Each notebook as it ends: the first page's before others, those that read the results of others after them."""
+    """Execute notebooks, `n` at a time, and tell of each when it ends: the first page's before others, those that
+    read the results of others after them."""
     page, then = ([job for job in jobs if getattr(job, what)] for what in ("for_overview", "reads_results"))
     others = [job for job in jobs if job not in page and job not in then]
-    return execute_all([[*page, *(_from_both_ends(others) if n > 1 else others)], then], folder, n)
+    pool, futures = ThreadPoolExecutor(n), {}
+    try:
+        for group in ([*page, *(_from_both_ends(others) if n > 1 else others)], then):
+            futures = {pool.submit(_error, job, folder): job for job in group}
+            for future in as_completed(futures):
+                yield futures[future], future.result()
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+        while any(future.running() for future in futures):
+            kernels.kill_all()
+            time.sleep(0.1)
+
+
+def _error(job, folder):
+    # Here, because it takes seconds: who is refused needn't load what executes.
+    from cmlib.report.execute import execute
+
+    try:
+        execute(job.notebook, job.given, folder)
+    except CmlibError as error:
+        return error
+    return None
 
 
 def _from_both_ends(jobs):
@@ -223,3 +214,19 @@ def _with_bar(executed, name, total):
             bar.set_postfix_str(f"{job.name} ended", refresh=False)
             bar.update()
             yield job, error
+
+
+@contextlib.contextmanager
+def results_lock(folder):
+    """Hold a profile's folder of results."""
+    with open(folder / ".lock", "a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ResultsBusyError(
+                f"another `cmlib run` is writing to {folder}. "
+                "Wait until it has ended, or give this one another folder with -p results_folder=…"
+            ) from None
+        except OSError:
+            pass  # a file system without locks
+        yield
