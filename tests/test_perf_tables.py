@@ -223,3 +223,8 @@ def test_other_columns_are_kept_by_name_and_levels_are_what_is_left_per_second(t
         record.import_files("x", [tmp_path / "c.csv"], columns={"power": "level"}, folder=tmp_path / "in")
     with pytest.raises(ParseError, match="columns can be chosen of a wide table only"):
         parse_stat(LIKWID, columns=columns)
+
+
+def test_commas_of_a_column_are_all_between_groups_of_digits_or_all_before_decimals():
+    read = parse_stat('time,cycles,branches\n1,"12,345","1,234,567"\n2,"12,5","12,345"\n')["value"]
+    assert read.tolist() == [12.345, 1234567, 12.5, 12345]
