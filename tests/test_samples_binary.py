@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from cmlib.collect.sampling import record_lines
 from cmlib.io.samples import SampleError, SampleParser, SampleReader
 from tests import made_up_stream as made_up
-from tests.made_up_stream import GROUP, ID, IDENTIFIER, IP, LOST, READ, TID, TIME, TIMES, USUAL, WITH_ID
+from tests.made_up_stream import GROUP, IDENTIFIER, IP, LOST, READ, TID, TIME, TIMES, USUAL, WITH_ID
 
 GOLDEN = Path(__file__).parent / "golden/samples"
 STREAM = gzip.decompress((GOLDEN / "perf_record_pipe.data.gz").read_bytes())
@@ -193,43 +193,25 @@ ATTRIBUTE = made_up.attribute([1000])
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"no such thing", "not what `perf record -o -` writes.*begins with b'no such '"),
-        (made_up.BEGINNING[7::-1] + bytes(7) + b"\x10", "other byte order"),
-        (b"PERFILE2" + made_up.numbers(104), "is a perf.data file"),
-        (made_up.BEGINNING + bytes(8), "record of type 0 at byte 16: it says that it has 0 bytes"),
-        (made_up.BEGINNING + made_up.sample(5, 7, {1: 2}), "a sample before perf has described its events"),
+        (b"no such thing", "not what `perf record -o -` writes.*begins with b'no such"),
+        (b"PERFILE2" + made_up.numbers(104), "begins with b'PERFILE2h"),
+        (made_up.BEGINNING + bytes(8), "record of type 0 with 0 bytes: it is damaged"),
+        (made_up.BEGINNING + made_up.sample(5, 7, {1: 2}), "perf has not described its events before"),
+        (made_up.BEGINNING + made_up.record(64, bytes(16)), "type 64 with 24 bytes"),
+        (made_up.BEGINNING + made_up.record(64, bytes(56)), "type 64 with 64 bytes"),
+        (made_up.BEGINNING + made_up.record(66, b""), "type 66 with 8 bytes"),
+        (made_up.BEGINNING + made_up.record(78, bytes(8)), "type 78 with 16 bytes"),
+        (made_up.BEGINNING + made_up.record(2, bytes(8)), "type 2 with 16 bytes"),
         (
-            made_up.BEGINNING + made_up.record(81, bytes(8)),
-            "type 81 at byte 16: it is compressed: record without -z",
+            made_up.BEGINNING + made_up.attribute([1], (USUAL[0] | 1 << 25, USUAL[1])),
+            r"not known here \(0x2000000",
         ),
-        (made_up.BEGINNING + made_up.record(83, bytes(8)), "it is compressed"),
-        (made_up.BEGINNING + made_up.record(71, bytes(40)), "a trace of the processor"),
-        (made_up.BEGINNING + made_up.record(64, bytes(16)), "holds 16 bytes, and needs 48"),
-        (made_up.BEGINNING + made_up.record(64, bytes(56)), "says that it has 64 bytes, of 56"),
-        (made_up.BEGINNING + made_up.record(66, b""), "holds 0 bytes, and needs 4"),
-        (made_up.BEGINNING + made_up.record(78, bytes(8)), "holds 8 bytes, and needs 16"),
-        (made_up.BEGINNING + made_up.record(2, bytes(8)), "holds 8 bytes, and needs 16"),
-        (made_up.BEGINNING + made_up.attribute([1], (USUAL[0] | 1 << 25, USUAL[1])), "unknown 0x2000000"),
-        (made_up.BEGINNING + made_up.attribute([1], (USUAL[0], USUAL[1] | 32)), "unknown 0x20"),
-        (
-            made_up.BEGINNING + made_up.attribute([1], (IP | TID | TIME | ID, 0)),
-            r"record them with .*\{A,B\}:S",
-        ),
-        (made_up.BEGINNING + made_up.attribute([1], (USUAL[0], WITH_ID)), r"record them with .*\{A,B\}:S"),
-        (made_up.BEGINNING + made_up.attribute([1], flags=2), "record with --no-inherit"),
-        (
-            made_up.BEGINNING + ATTRIBUTE + made_up.attribute([2], (USUAL[0] | 128, USUAL[1])),
-            "of another layout",
-        ),
-        (made_up.BEGINNING + ATTRIBUTE + made_up.record(9, bytes(16)), "24 bytes, and its layout needs 48"),
-        (made_up.BEGINNING + ATTRIBUTE + made_up.record(9, bytes(64)), "of 72 bytes with 0 counts"),
-        (
-            made_up.BEGINNING + ATTRIBUTE + made_up.sample(5, 7, {1: 2}) + made_up.sample(6, 7, {1: 2, 3: 4}),
-            "with 2 counts, after samples with 1: are there several groups",
-        ),
+        (made_up.BEGINNING + made_up.attribute([1], (USUAL[0], USUAL[1] | 32)), r"not known here \(0x20\)"),
+        (made_up.BEGINNING + ATTRIBUTE + made_up.record(9, bytes(16)), "type 9 with 24 bytes"),
+        (made_up.BEGINNING + ATTRIBUTE + made_up.record(9, bytes(64)), "no room for 0 counts"),
     ],
 )
-def test_what_can_not_be_read_is_told_with_its_place(content, said):
+def test_what_can_not_be_read_is_told(content, said):
     with pytest.raises(SampleError, match=said):
         read([content])
 

@@ -1,34 +1,34 @@
-"""Where perf's records keep their numbers: the layouts of linux/perf_event.h and of perf's pipe."""
+"""What ``perf record -o -`` writes: the layouts of linux/perf_event.h and of perf's pipe, and the counts in samples."""
 
 import functools
 import struct
 from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 
 from cmlib.io.samples.files import SampleError
-from cmlib.io.samples.perf_script import Counting, column_of
+from cmlib.io.samples.perf_script import column_of
 
-_GROUP, _ID, _LOST = 1 << 3, 1 << 2, 1 << 4
-_READ, _TID, _TIME = 1 << 4, 1 << 1, 1 << 2
-# PERF_SAMPLE_ bits and their bytes, in the order in which a sample holds them, up to the counts.
-_BEFORE_COUNTS = {
-    1 << 16: 8,  # IDENTIFIER
-    1 << 0: 8,  # IP
-    _TID: 8,
-    _TIME: 8,
-    1 << 3: 8,  # ADDR
-    1 << 6: 8,  # ID
-    1 << 9: 8,  # STREAM_ID
-    1 << 7: 8,  # CPU
-    1 << 8: 8,  # PERIOD
-}
+_TID, _TIME = 1 << 1, 1 << 2
+# PERF_SAMPLE_ bits in the order in which a sample holds them, 8 bytes each, up to the counts: IDENTIFIER, IP, TID,
+# TIME, ADDR, ID, STREAM_ID, CPU, PERIOD.
+_BEFORE_COUNTS = (1 << 16, 1 << 0, _TID, _TIME, 1 << 3, 1 << 6, 1 << 9, 1 << 7, 1 << 8)
+_TIMES, _LOST_COUNTS = 0b11, 1 << 4  # of the format of counts
 _KNOWN_SAMPLE, _KNOWN_READ = (1 << 25) - 1, (1 << 5) - 1
-_INHERIT = 1 << 1
 _DUMMY = 1, 9  # PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY: an event of perf's own that is never sampled
+_BEGINNING = struct.pack("<8sQ", b"PERFILE2", 16)
+_HEADER = struct.Struct("<IHH")
+_LOST, _SAMPLE, _LOST_SAMPLES = 2, 9, 13
+_ATTR, _TRACING_DATA, _FINISHED_ROUND, _EVENT_UPDATE = 64, 66, 68, 78
+_NAME = 2  # of PERF_EVENT_UPDATE__
+_RUN = 4096  # samples looked at together
+# Samples that are counted together, 2 s of them at the paper's rate: each time costs as much as some hundred more.
+_TOGETHER = 4096
+_LATEST = np.uint64(2**64 - 1)
 
 
-class Layout(NamedTuple):
+class _Layout(NamedTuple):
     """Where a sample of a group of counters keeps what is read of it [bytes from the record's start]."""
 
     task: int
@@ -38,20 +38,8 @@ class Layout(NamedTuple):
     width: int  # u64 of each counter: its count, its id, perhaps its losses
 
 
-def read_attribute(body):
-    """Read the description of an event, the body of a PERF_RECORD_HEADER_ATTR."""
-    kind, size, config, _, sample, read, flags = _numbers(body, "IIQQQQQ")
-    size = size or 64
-    if not 48 <= size <= len(body) or (len(body) - size) % 8:
-        raise SampleError(
-            f"the description of an event says that it has {size} bytes, of {len(body)}: the stream is damaged."
-        )
-    ids = np.frombuffer(body, "<u8", offset=size)
-    return ids, None if (kind, config) == _DUMMY else _layout(sample, read, flags)
-
-
 @functools.lru_cache(maxsize=64)
-def records_of(layout, n_counts, size):
+def _records(layout, n_counts, size):
     """Type of an array of samples of equal size."""
     return np.dtype(
         {
@@ -63,47 +51,27 @@ def records_of(layout, n_counts, size):
     )
 
 
-def _layout(sample, read, flags):
+def _layout(sample, read):
     if unknown := sample & ~_KNOWN_SAMPLE or read & ~_KNOWN_READ:
-        raise SampleError(
-            f"this perf puts things into samples that are not known here (sample_type {sample:#x}, read_format "
-            f"{read:#x}, unknown {unknown:#x}): let `perf script` read what it recorded, or use an older perf."
+        raise ValueError(
+            f"this perf puts things into samples that are not known here ({unknown:#x}): let `perf script` read what "
+            "it recorded, or use an older perf"
         )
-    if sample & (_READ | _TID | _TIME) != _READ | _TID | _TIME or read & (_GROUP | _ID) != _GROUP | _ID:
-        raise SampleError(
-            f"samples without task, time or counts of a group (sample_type {sample:#x}, read_format {read:#x}): "
-            "record them with perf record -e '{A,B}:S'."
-        )
-    if flags & _INHERIT:
-        raise SampleError(
-            "samples of inherited counters, whose counts are each task's own: record with --no-inherit."
-        )
-    offsets, end = {}, 8
-    for bit, width in _BEFORE_COUNTS.items():
-        if sample & bit:
-            offsets[bit], end = end, end + width
-    times = 8 * (read & 0b11).bit_count()  # TOTAL_TIME_ENABLED, TOTAL_TIME_RUNNING
-    return Layout(offsets[_TID], offsets[_TIME], end, end + 8 + times, 3 if read & _LOST else 2)
-
-
-_HEADER = struct.Struct("<IHH")
-_BEGINNING = struct.pack("<8sQ", b"PERFILE2", 16)
-_LOST_binary, _SAMPLE, _LOST_SAMPLES = 2, 9, 13
-_ATTR, _TRACING_DATA, _FINISHED_ROUND, _AUXTRACE, _EVENT_UPDATE = 64, 66, 68, 71, 78
-_REFUSED = {
-    81: "it is compressed: record without -z.",
-    83: "it is compressed: record without -z.",
-    _AUXTRACE: "it holds a trace of the processor: record without such events.",
-}
-_NAME = 2  # of PERF_EVENT_UPDATE__
-_RUN = 4096  # samples looked at together
+    before = [bit for bit in _BEFORE_COUNTS if sample & bit]
+    end = 8 + 8 * len(before)
+    task, time = (8 + 8 * before.index(bit) for bit in (_TID, _TIME))
+    counts = end + 8 + 8 * (read & _TIMES).bit_count()
+    return _Layout(task, time, end, counts, 3 if read & _LOST_COUNTS else 2)
 
 
 class SampleReader:
     """Turns the bytes of ``perf record -o -`` into counts, block by block.
 
     The same counts as :class:`SampleParser` makes of what ``perf script``
-    prints of these bytes, without it.
+    prints of these bytes, without it. Several processors are read in turn, in
+    rounds: a round's samples may be older than those of the round before, not older
+    than those of the one before that. Each counter of each processor counts by itself.
+    Samples in which the first event has not moved wait for the next one in which it has.
 
     Parameters
     ----------
@@ -120,139 +88,165 @@ class SampleReader:
 
     def __init__(self, events):
         self.events = tuple(events)
-        self.n_samples = 0
-        self._lost = {_LOST_binary: 0, _LOST_SAMPLES: 0}
-        self._counting = Counting(len(self.events))
+        self.n_samples = self.n_backwards = self.n_unreadable = 0
+        self._lost = {_LOST: 0, _LOST_SAMPLES: 0}
         self._described = []
         self._layout = self._n_counts = None
-        self._rest, self._at, self._to_skip, self._cut = b"", 0, 0, 0
+        self._rest, self._to_skip, self._begun = b"", 0, False
+        self._ids, self._columns, self._last = (np.empty(0, np.int64) for _ in range(3))
+        self._waiting, self._newest, self._limit = [], np.uint64(0), np.uint64(0)
+        self._open, self._opened = np.zeros(len(self.events), np.int64), np.zeros(2, np.int64)
+        # Compiled here and now: samples would be lost meanwhile.
+        self._count(*np.empty((2, 0), np.int64), *np.empty((2, 0, 1), np.int64))
 
     @property
     def n_lost(self):
         """Samples that perf lost. Newer ones tell it twice: as it happens, and all at the end."""
         return max(self._lost.values())
 
-    @property
-    def n_backwards(self):
-        """Counts that were smaller than at the sample before, as after a reset; they are taken as 0."""
-        return self._counting.n_backwards
-
-    @property
-    def n_unreadable(self):
-        """Counts of other events, and a last record that was cut off."""
-        return self._counting.n_unknown + self._cut
-
     def feed(self, piece):
         """Take the next piece of the stream, cut anywhere."""
         data, blocks = self._rest + piece, []
-        if self._at == 0:
-            _check_beginning(data)
-            if len(data) < len(_BEGINNING):
-                self._rest = data
-                return self._told(blocks)
-        at = self._to_skip if self._at else len(_BEGINNING)
-        while len(data) - at >= _HEADER.size:
+        if not self._begun:
+            if not _BEGINNING.startswith(data[:16]):
+                raise SampleError(
+                    f"this is not what `perf record -o -` writes, which begins with {_BEGINNING!r}: it begins with "
+                    f"{data[:16]!r}. `cmlib compress` reads perf.data files."
+                )
+            self._begun = len(data) >= len(_BEGINNING)
+            self._to_skip = len(_BEGINNING) if self._begun else 0
+        at = self._to_skip
+        while self._begun and len(data) - at >= _HEADER.size:
             kind, _, size = _HEADER.unpack_from(data, at)
-            if len(data) - at < size:
+            if size >= _HEADER.size and len(data) - at < size:
                 break
             try:
-                if size < _HEADER.size:
-                    raise SampleError(f"it says that it has {size} bytes: the stream is damaged.")
-                if kind == _SAMPLE:
-                    at += self._take_samples(data, at, size)
-                    continue
-                if kind == _FINISHED_ROUND:
-                    blocks.append(self._counting.end_round())
-                at += size + self._take_other(kind, data[at + _HEADER.size : at + size])
-            except SampleError as error:
+                at += self._take(kind, data, at, size)
+            except (struct.error, ValueError, IndexError) as error:
                 raise SampleError(
-                    f"perf's stream can't be read: record of type {kind} at byte {self._at + at}: {error}"
+                    f"perf's stream can't be read, a record of type {kind} with {size} bytes: {error}."
                 ) from None
+            if kind == _FINISHED_ROUND:
+                blocks.append(self._end_round())
         self._to_skip = max(0, at - len(data))
         self._rest = data[at:]
-        self._at += min(at, len(data))
         return self._told(blocks)
 
     def finish(self):
         """End the stream."""
-        self._cut += bool(self._rest or self._to_skip)
+        self.n_unreadable += bool(self._rest or self._to_skip)
         self._rest, self._to_skip = b"", 0
-        return self._told([self._counting.finish()])
+        counts = self._go_on(_LATEST)
+        return self._told([counts, self._open[np.newaxis]] if self._open[0] else [counts])
 
     def _told(self, blocks):
         counts = np.concatenate([np.empty((0, len(self.events)), np.int64), *blocks])
         self.n_samples += len(counts)
         return counts
 
-    def _take_samples(self, data, at, size):
-        """Take all samples of one size that lie one after the other; returns their bytes."""
-        layout = self._layout
-        if layout is None:
-            raise SampleError("a sample before perf has described its events: record them all anew.")
-        if size < layout.counts:
-            raise SampleError(f"a sample of {size} bytes, and its layout needs {layout.counts}.")
-        n_counts = int.from_bytes(data[at + layout.n_counts : at + layout.n_counts + 8], "little")
-        if n_counts != (self._n_counts or n_counts) or not 1 <= n_counts <= (size - layout.counts) // (
-            8 * layout.width
-        ):
-            raise SampleError(
-                f"a sample of {size} bytes with {n_counts} counts, after samples with {self._n_counts}: "
-                "are there several groups? Sample one."
-            )
-        self._n_counts = n_counts
-        n = min(_RUN, (len(data) - at) // size)
-        rows = np.frombuffer(data, records_of(layout, n_counts, size), n, at)
-        alike = (rows["kind"] == _SAMPLE) & (rows["size"] == size) & (rows["n_counts"] == n_counts)
-        rows = rows[: n if alike.all() else alike.argmin()]
-        counts = rows["counts"]
-        self._counting.add(rows["time"], rows["task"], counts[:, :, 0], counts[:, :, 1])
-        return size * len(rows)
-
-    def _take_other(self, kind, body):
-        """Take any other record; returns how many bytes follow it that its size does not count."""
+    def _take(self, kind, data, at, size):
+        """Take a record, or all samples of its size from there on; returns their bytes."""
+        if size < _HEADER.size:
+            raise ValueError("it is damaged")
+        if kind == _SAMPLE:
+            return self._take_samples(data, at, size)
+        body = data[at + _HEADER.size : at + size]
         if kind == _ATTR:
-            self._describe(*read_attribute(body))
+            self._describe(body)
         elif kind == _EVENT_UPDATE:
-            what, counter = _numbers(body, "QQ")
+            what, counter = struct.unpack_from("<QQ", body)
             if what == _NAME:
                 self._name(counter, body[16:].partition(b"\0")[0])
         elif kind in self._lost:
-            self._lost[kind] += _numbers(body, "QQ" if kind == _LOST_binary else "Q")[-1]
-        elif kind == _TRACING_DATA:
-            return _numbers(body, "I")[0]
-        elif kind in _REFUSED:
-            raise SampleError(_REFUSED[kind])
-        return 0
+            self._lost[kind] += struct.unpack_from("<QQ" if kind == _LOST else "<Q", body)[-1]
+        elif kind == _TRACING_DATA:  # is followed by bytes that its size does not count
+            size += struct.unpack_from("<I", body)[0]
+        return size
 
-    def _describe(self, ids, layout):
-        if layout and self._layout not in (None, layout):
-            raise SampleError(
-                "it describes samples of another layout than the event before: sample one group of events."
-            )
-        self._layout = self._layout or layout
-        self._described.append(ids)
-        self._counting.know(ids)
+    def _take_samples(self, data, at, size):
+        layout = self._layout
+        if layout is None:
+            raise ValueError("perf has not described its events before")
+        (n_counts,) = struct.unpack_from("<Q", data[at : at + size], layout.n_counts)
+        self._n_counts = self._n_counts or n_counts
+        if n_counts != self._n_counts or not 1 <= n_counts <= (size - layout.counts) // (8 * layout.width):
+            raise ValueError(f"it has no room for {n_counts} counts, or samples before had {self._n_counts}")
+        n = min(_RUN, (len(data) - at) // size)
+        rows = np.frombuffer(data, _records(layout, n_counts, size), n, at)
+        alike = (rows["kind"] == _SAMPLE) & (rows["size"] == size) & (rows["n_counts"] == n_counts)
+        rows = rows[: n if alike.all() else alike.argmin()]
+        self._newest = max(self._newest, rows["time"].max())
+        self._waiting.append((rows["time"], rows["task"], *np.moveaxis(rows["counts"][:, :, :2], 2, 0)))
+        return size * len(rows)
+
+    def _describe(self, body):
+        """Take the description of an event: the layout of its samples, and the numbers of its counters."""
+        kind, size, config, _, sample, read, _ = struct.unpack_from("<IIQQQQQ", body)
+        self._described.append(np.frombuffer(body, "<i8", offset=size or 64))
+        if (kind, config) != _DUMMY:
+            self._layout = _layout(sample, read)
 
     def _name(self, counter, name):
         column = column_of(name, self.events)
         for ids in self._described:
-            if column is not None and counter in ids:
-                self._counting.name(ids, column)
+            if counter in ids:
+                self._ids, kept = np.unique(np.append(self._ids, ids), return_index=True)
+                new = np.full(len(ids), -1 if column is None else column)
+                self._columns = np.append(self._columns, new)[kept]
+                self._last = np.append(self._last, np.zeros_like(ids))[kept]
 
+    def _end_round(self):
+        """Counts of all samples that no earlier one can follow any more; none if they are few."""
+        limit, self._limit = self._limit, self._newest
+        enough = sum(len(times) for times, *_ in self._waiting) >= _TOGETHER
+        return self._go_on(limit if enough else np.uint64(0))
 
-def _check_beginning(data):
-    if data[:8] == _BEGINNING[7::-1]:
-        raise SampleError("perf's stream is of a machine with the other byte order: read it on such a one.")
-    if not _BEGINNING.startswith(data[:16]):
-        what = "is a perf.data file" if data[:8] == _BEGINNING[:8] else f"begins with {data[:8]!r}"
-        raise SampleError(
-            f"this is not what `perf record -o -` writes, which begins with {_BEGINNING!r}: it {what}. "
-            "`cmlib compress` reads perf.data files."
+    def _go_on(self, limit):
+        """Count the samples up to a time, the earliest first."""
+        if not self._waiting or limit == 0:
+            return self._open[np.newaxis][:0]
+        columns = [np.concatenate(parts) for parts in zip(*self._waiting, strict=True)]
+        late = columns[0] > limit
+        self._waiting = [tuple(column[late] for column in columns)] if late.any() else []
+        order = np.flatnonzero(~late)
+        order = order[np.argsort(columns[0][order], kind="stable")]
+        return self._count(*(column[order].view(np.int64) for column in columns))
+
+    def _count(self, time, task, shown, ids):
+        counts = np.empty((len(time), len(self._open)), np.int64)
+        n, n_backwards, n_unknown = _count(
+            time, task, shown, ids, self._ids, self._columns, self._last, self._open, self._opened, counts
         )
+        self.n_backwards += n_backwards
+        self.n_unreadable += n_unknown
+        return counts[:n]
 
 
-def _numbers(body, form):
-    form = struct.Struct(f"<{form}")
-    if len(body) < form.size:
-        raise SampleError(f"it holds {len(body)} bytes, and needs {form.size}: the stream is damaged.")
-    return form.unpack_from(body)
+@njit(cache=True)
+def _count(time, task, shown, ids, known, columns, last, open_, opened, counts):
+    """Close the open sample when the first event moves, or another task or time comes; all modulo 2^64."""
+    n = n_backwards = n_unknown = 0
+    grown = np.zeros_like(open_)
+    for i in range(time.size):
+        grown[:] = 0
+        moved = timer_moved = False
+        for k in range(ids.shape[1]):
+            at = np.searchsorted(known, ids[i, k])
+            if at == known.size or known[at] != ids[i, k]:
+                n_unknown += 1
+                continue
+            since, last[at] = shown[i, k] - last[at], shown[i, k]
+            column = columns[at]
+            if since != 0 and column < 0:
+                n_unknown += 1
+            elif since != 0:
+                n_backwards += since < 0
+                grown[column] += max(since, 0)
+                moved, timer_moved = True, timer_moved or column == 0
+        if moved and open_[0] != 0 and (timer_moved or opened[0] != time[i] or opened[1] != task[i]):
+            counts[n], open_[:] = open_, 0
+            n += 1
+        if timer_moved:
+            opened[0], opened[1] = time[i], task[i]
+        open_ += grown
+    return n, n_backwards, n_unknown
