@@ -15,10 +15,11 @@ from tests import made_up
 # Fills its draft beyond SQLite's cache, so that a journal lies beside it, says so, and waits to be killed.
 BUILDER = """
 import sys
+import pandas as pd
 from cmlib.io.store.database import VERSION, replacing
 with replacing(sys.argv[1]) as connection:
     connection.exec_driver_sql("PRAGMA cache_size = 1")
-    connection.execute(VERSION.insert(), [{"version": number} for number in range(100_000)])
+    pd.DataFrame({"version": range(100_000)}).to_sql(VERSION, connection, if_exists="append", index=False)
     print("half way", flush=True)
     sys.stdin.read()
 """
@@ -59,12 +60,12 @@ def test_of_two_builders_the_last_to_end_stays(tmp_path):
     url = f"sqlite:///{tmp_path}/store.sqlite"
     with replacing(url) as first:
         with replacing(url) as second:
-            second.execute(VERSION.insert().values(version=-2))
-        first.execute(VERSION.insert().values(version=-1))
+            second.exec_driver_sql(f"INSERT INTO {VERSION} VALUES (-2)")
+        first.exec_driver_sql(f"INSERT INTO {VERSION} VALUES (-1)")
         assert len(drafts(tmp_path)) >= 1
     assert os.listdir(tmp_path) == ["store.sqlite"]
     with store.database.reading(url) as connection:
-        assert connection.execute(VERSION.select()).scalars().all() == [store.SCHEMA, -1]
+        assert connection.exec_driver_sql(f"SELECT * FROM {VERSION}").scalars().all() == [store.SCHEMA, -1]
 
 
 def test_other_drafts_are_left_alone(tmp_path):

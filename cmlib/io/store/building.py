@@ -14,6 +14,10 @@ from cmlib.io.store.raw import SERIES, find_sources, read_counts, read_table
 from cmlib.io.store.reading import id_of, is_current, runs
 
 _LONGEST_NAME = 48
+# What a row of the first level repeats of the metadata, and what goes where these do not tell.
+_OF_META = dict.fromkeys(["program", "set", "mode", "pass", "part", "run", "command", "date"])
+_OF_META |= {"interval_ms": 0.0, "duration_s": 0.0, "exit_code": None, "source": "perf", "axis": "time"}
+_OF_META |= {"condition": "", "running_shares": True, "imported": False}
 
 
 def rebuild(recordings_dir=None, url=None, *, samples_dir=None, progress=False):
@@ -54,14 +58,17 @@ def rebuild(recordings_dir=None, url=None, *, samples_dir=None, progress=False):
             "or set CMLIB_DATA to the folder `data` of cmlib's sources, whose recordings the paper profile reads."
         )
     with replacing(url) as connection:
-        refused = []
+        stored, refused = [], []
         for number, source in enumerate(tqdm(sources, desc="store", unit="run", disable=not progress)):
-            if problem := source.problem or _add(connection, number, source):
-                refused.append({"name": source.name, "state": source.state(), "reason": problem})
-        if len(refused) == len(sources):
-            raise StoreError(refused[0]["reason"])
-        if refused:
-            connection.execute(REFUSED.insert(), refused)
+            try:
+                stored.append(_add(connection, number, source))
+            except StoreError as error:
+                refused.append((source.name, source.state(), str(error)))
+        if not stored:
+            raise StoreError(refused[0][-1])
+        pd.DataFrame(stored).astype({"exit_code": "Int64"}).to_sql(RUNS, connection, index=False)
+        names = ["name", "state", "reason"]
+        pd.DataFrame(refused, columns=names, dtype="str").to_sql(REFUSED, connection, index=False)
     return runs(url)
 
 
@@ -74,50 +81,25 @@ def refresh(recordings_dir=None, url=None):
 
 
 def _add(connection, number, source):
-    """Store a recording, or say why it can't be."""
-    read, add = (read_counts, _add_series) if source.kind == SERIES else (read_table, _add_lines)
-    try:
-        content = read(source.file, source.meta)
-    except StoreError as error:
-        return str(error)
-    add(connection, number, source.meta, content)
-    return ""
-
-
-def _add_series(connection, number, meta, content):
-    counts, running = content
-    n = counts.shape[1]
-    frame = pd.concat([counts, running], axis=1).set_axis(
-        [f"{what}_{k:03d}" for what in ("count", "running") for k in range(n)], axis=1
-    )
-    frame.insert(0, "interval_s", np.diff(counts.index, prepend=0.0))
-    _add_run(connection, _table_name("series", number, meta), meta, frame.reset_index(), list(counts.columns))
-
-
-def _add_lines(connection, number, meta, lines):
-    events = list(meta["events"])
-    fitted = [f"{what}_{k:03d}" for k in range(1, len(events)) for what in ("slope", "intercept")]
-    table = _table_name("lines", number, meta)
-    _add_run(connection, table, meta, lines.set_axis(["x_start", "x_end", *fitted], axis=1), events)
-
-
-def _add_run(connection, table, meta, frame, events):
-    frame.to_sql(table, connection, index=False)
-    connection.execute(
-        RUNS.insert(),
-        {
-            **{key: meta[key] for key in meta.keys() & RUNS.columns.keys()},
-            "run_id": id_of(meta),
-            "n_intervals": len(frame),
-            "n_events": len(events),
-            "events": json.dumps(events),
-            "series_table": table,
-            "meta": json.dumps(meta),
-        },
-    )
-
-
-def _table_name(kind, number, meta):
-    """A name that tells the run, in characters that need no quotes, short enough for PostgreSQL."""
+    """Store a recording's series or lines; its row of the first level."""
+    if source.problem:
+        raise StoreError(source.problem)
+    meta = source.meta
+    if source.kind == SERIES:
+        counts, running = read_counts(source.file, meta)
+        events = list(counts)
+        frame = pd.concat([counts, running], axis=1)
+        names = [f"{what}_{k:03d}" for what in ("count", "running") for k in range(len(events))]
+        frame = frame.set_axis(names, axis=1).reset_index()
+        frame.insert(1, "interval_s", np.diff(counts.index, prepend=0.0))
+    else:
+        events = list(meta["events"])
+        names = [f"{what}_{k:03d}" for k in range(1, len(events)) for what in ("slope", "intercept")]
+        frame = read_table(source.file, meta).set_axis(["x_start", "x_end", *names], axis=1)
+    # A name that tells the run, in characters that need no quotes, short enough for PostgreSQL.
     readable = re.sub(r"[^a-z0-9]+", "_", id_of(meta).lower())[:_LONGEST_NAME]
-    return f"{kind}_{number:05d}_{readable}"
+    table = f"{'series' if source.kind == SERIES else 'lines'}_{number:05d}_{readable}"
+    frame.to_sql(table, connection, index=False)
+    row = {"run_id": id_of(meta)} | {key: meta.get(key, usual) for key, usual in _OF_META.items()}
+    sizes = {"n_intervals": len(frame), "n_events": len(events), "events": json.dumps(events)}
+    return row | sizes | {"series_table": table, "meta": json.dumps(meta)}

@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import sqlite3
 from pathlib import Path
 from urllib.parse import quote
 
@@ -16,7 +15,7 @@ from cmlib.io.archive import draft_of
 from cmlib.passwords import hide
 
 # Changes with the tables below; a store of another one is refused.
-SCHEMA = 8
+SCHEMA = 9
 
 _NAMESPACE = "cmlib"
 # In the header of an SQLite file (its application_id), where it can be read even if the rest is lost.
@@ -24,62 +23,29 @@ _MARK, _MARK_AT = 0x636D6C62, slice(68, 72)
 # PostgreSQL's advisory locks: one rebuild at a time; no reader while the new store takes the old one's place.
 _BUILDING, _SWAPPING = 0x636D6C6962, 0x636D6C6963
 
-_METADATA = sa.MetaData()
-
-VERSION = sa.Table("store_version", _METADATA, sa.Column("version", sa.Integer, nullable=False))
-
-# First level: a row a run. `events` is a JSON array: event k has the columns count_k and running_k
-# of the second level, the run's own series table; in a run of mode "lines", slope_k and intercept_k of its
-# own table of lines, and event 0, which timed the sampling, is x.
-RUNS = sa.Table(
-    "runs",
-    _METADATA,
-    sa.Column("run_id", sa.Text, primary_key=True),
-    sa.Column("program", sa.Text, nullable=False),
-    sa.Column("set", sa.Text, nullable=False),
-    sa.Column("mode", sa.Text, nullable=False),
-    sa.Column("pass", sa.Integer, nullable=False),
-    sa.Column("part", sa.Integer, nullable=False),
-    sa.Column("run", sa.Text, nullable=False),
-    sa.Column("command", sa.Text, nullable=False),
-    sa.Column("date", sa.Text),
-    sa.Column("interval_ms", sa.Double, nullable=False),
-    sa.Column("duration_s", sa.Double, nullable=False),
-    sa.Column("exit_code", sa.Integer),
-    sa.Column("source", sa.Text, nullable=False, default="perf"),
-    sa.Column("axis", sa.Text, nullable=False, default="time"),
-    sa.Column("condition", sa.Text, nullable=False, default=""),
-    sa.Column("running_shares", sa.Boolean, nullable=False, default=True),
-    sa.Column("imported", sa.Boolean, nullable=False, default=False),
-    sa.Column("n_intervals", sa.Integer, nullable=False),
-    sa.Column("n_events", sa.Integer, nullable=False),
-    sa.Column("events", sa.Text, nullable=False),
-    sa.Column("series_table", sa.Text, nullable=False, unique=True),
-    sa.Column("meta", sa.Text, nullable=False),
-)
-
-# Recordings that could not be stored: which, the sizes and times of their files, and why.
-REFUSED = sa.Table(
-    "refused",
-    _METADATA,
-    sa.Column("name", sa.Text, primary_key=True),
-    sa.Column("state", sa.Text, nullable=False),
-    sa.Column("reason", sa.Text, nullable=False),
-)
+# First level: a row a run. `events` is a JSON array: event k has the columns count_k and running_k of the second level,
+# the run's own series table; in a run of mode "lines", slope_k and intercept_k of its own table of lines, and event 0,
+# which timed the sampling, is x. `refused` are recordings that could not be stored: which, the sizes and times of their
+# files, and why.
+RUNS, REFUSED, VERSION = "runs", "refused", "store_version"
 
 
 @contextlib.contextmanager
 def reading(url):
     """Open a store to read from."""
-    url = parse(url)
+    url = at = parse(url)
     if url.get_backend_name() == "sqlite":
-        _check_is_there(url)
-    with _connection(url, _reading_engine(url)) as connection:
+        if not Path(url.database).is_file():  # SQLite would make it
+            raise StoreError(f"there is no store at {url.database}; make it: {_how_to_rebuild(url)}")
+        file = quote(str(Path(url.database).absolute()))
+        at = url.set(database=f"file:{file}").update_query_dict({"mode": "ro", "uri": "true"})
+    with _connection(url, at=at) as connection:
         if url.get_backend_name() == "postgresql":
+            connection.execute(sa.text(f"SET LOCAL search_path TO {_NAMESPACE}"))
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock_shared(_SWAPPING)))
         version = None
-        if sa.inspect(connection).has_table(VERSION.name, schema=_namespace(url)):
-            version = connection.execute(sa.select(VERSION.c.version)).scalar()
+        if sa.inspect(connection).has_table(VERSION):
+            version = connection.execute(sa.text(f"SELECT version FROM {VERSION}")).scalar()
         if version != SCHEMA:
             holds = "holds no store" if version is None else f"is a store of version {version}"
             raise StoreError(
@@ -94,22 +60,19 @@ def replacing(url):
     url = parse(url)
     replace = _replacing_file if url.get_backend_name() == "sqlite" else _replacing_namespace
     with replace(url) as connection:
-        _METADATA.create_all(connection)
-        connection.execute(VERSION.insert().values(version=SCHEMA))
+        pd.DataFrame({"version": [SCHEMA]}).to_sql(VERSION, connection, index=False)
         yield connection
 
 
 @contextlib.contextmanager
 def _replacing_file(url):
     target = Path(url.database)
-    _check_is_ours(url)
     try:
+        _check_is_ours(url)
         target.parent.mkdir(parents=True, exist_ok=True)
-        with draft_of(target) as draft:
-            engine = sa.create_engine(url.set(database=str(draft)), poolclass=sa.NullPool)
-            with _connection(url, engine) as connection:
-                connection.exec_driver_sql(f"PRAGMA application_id = {_MARK}")
-                yield connection
+        with draft_of(target) as draft, _connection(url, at=url.set(database=str(draft))) as connection:
+            connection.exec_driver_sql(f"PRAGMA application_id = {_MARK}")
+            yield connection
     except OSError as error:
         raise StoreError(
             f"the store can't be written to {target}: {error.strerror}. Give another place with --url, "
@@ -117,54 +80,30 @@ def _replacing_file(url):
         ) from error
 
 
-def _check_is_there(url):
-    """Raise StoreError unless an SQLite file is there, which SQLite would make, and not empty."""
-    file = Path(url.database)
-    if not file.is_file():
-        raise StoreError(f"there is no store at {file}; make it: {_how_to_rebuild(url)}")
-
-
 def _check_is_ours(url):
     """Raise StoreError if the file holds something else, which replacing it would destroy."""
     file = Path(url.database)
-    if file.exists() and not _is_marked_or_empty(file) and not _holds_store(url):
+    content = file.read_bytes()[: _MARK_AT.stop] if file.exists() else b""
+    if content and content[_MARK_AT] != _MARK.to_bytes(4, "big"):
         raise StoreError(
-            f"{url.database} is there, and is not a store of cmlib, or not much is left of one; delete it, or name "
-            f"another file; then {_how_to_rebuild(url)}"
+            f"{file} is there, and is not a store of cmlib; delete it, or name another file; then "
+            f"{_how_to_rebuild(url)}"
         )
-
-
-def _holds_store(url):
-    try:
-        with _connection(url, _reading_engine(url)) as connection:
-            return sa.inspect(connection).has_table(VERSION.name)
-    except StoreError:
-        return False
-
-
-def _is_marked_or_empty(file):
-    try:
-        with file.open("rb") as opened:
-            head = opened.read(_MARK_AT.stop)
-    except OSError:
-        return False
-    return not head or head[_MARK_AT] == _MARK.to_bytes(4, "big")
 
 
 @contextlib.contextmanager
 def _replacing_namespace(url):
     draft = f"{_NAMESPACE}_new"
-    with _connection(url, _engine(url, draft)) as connection:
+    with _connection(url) as connection:
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_BUILDING)))
         there = sa.inspect(connection)
-        if there.has_schema(_NAMESPACE) and not there.has_table(VERSION.name, schema=_NAMESPACE):
+        if there.has_schema(_NAMESPACE) and not there.has_table(VERSION, schema=_NAMESPACE):
             raise StoreError(
                 f"{shown(url)} has a schema {_NAMESPACE!r} that is not a store of cmlib; rename it, "
                 "or use another database."
             )
         connection.execute(sa.text(f"DROP SCHEMA IF EXISTS {draft} CASCADE"))
         connection.execute(sa.schema.CreateSchema(draft))
-        # pandas asks for tables by the search path, in which a user's own schema comes first.
         connection.execute(sa.text(f"SET LOCAL search_path TO {draft}"))
         yield connection
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_SWAPPING)))
@@ -173,40 +112,20 @@ def _replacing_namespace(url):
 
 
 @contextlib.contextmanager
-def _connection(url, engine):
+def _connection(url, *, at=None):
     """One transaction; what the database says against it becomes a StoreError."""
     try:
+        engine = sa.create_engine(at or url, poolclass=sa.NullPool)
         with engine.begin() as connection:
             yield connection
+    except ModuleNotFoundError as error:
+        raise StoreError(f"{shown(url)} needs {error.name}: pip install 'cmlib[postgres]'.") from error
     except (SQLAlchemyError, pd.errors.DatabaseError) as error:
         reason = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
         raise StoreError(
             f"{shown(url)}: {reason}. Is it the right database, running, and yours to use? A store is "
             f"made by {_how_to_rebuild(url)}"
         ) from error
-    finally:
-        engine.dispose()
-
-
-def _reading_engine(url):
-    if url.get_backend_name() != "sqlite":
-        return _engine(url, _NAMESPACE)
-    address = f"file:{quote(str(Path(url.database).absolute()))}?mode=ro"
-    return sa.create_engine(
-        "sqlite://", creator=lambda: sqlite3.connect(address, uri=True), poolclass=sa.NullPool
-    )
-
-
-def _engine(url, namespace):
-    try:
-        engine = sa.create_engine(url, poolclass=sa.NullPool)
-    except ModuleNotFoundError as error:
-        raise StoreError(f"{shown(url)} needs {error.name}: pip install 'cmlib[postgres]'.") from error
-    return engine.execution_options(schema_translate_map={None: namespace})
-
-
-def _namespace(url):
-    return None if url.get_backend_name() == "sqlite" else _NAMESPACE
 
 
 def _how_to_rebuild(url):
@@ -227,17 +146,8 @@ def without_password(url):
     """A database's URL without its password, and the password, or "" if there is none."""
     parsed = parse(url)
     password = parsed.password or parsed.query.get("password") or ""
-    if not password:
-        return url, ""
-    bare = sa.URL.create(
-        parsed.drivername,
-        parsed.username,
-        host=parsed.host,
-        port=parsed.port,
-        database=parsed.database,
-        query={name: value for name, value in parsed.query.items() if name != "password"},
-    )
-    return bare.render_as_string(), password
+    bare = parsed.difference_update_query(["password"])._replace(password=None)
+    return (bare.render_as_string(), password) if password else (url, "")
 
 
 def with_password(url):

@@ -41,11 +41,10 @@ def runs(url=None, *, program=None, set=None, mode=None):
     StoreError
         If there is no store, or of another version; says how to make it.
     """
-    wanted = {"program": program, "set": set, "mode": mode}
-    conditions = [RUNS.c[key] == value for key, value in wanted.items() if value is not None]
-    columns = [column for column in RUNS.columns if column.name != "meta"]
     with reading(url) as connection:
-        frame = pd.read_sql(sa.select(*columns).where(*conditions), connection)
+        frame = pd.read_sql(sa.text(f"SELECT * FROM {RUNS}"), connection).drop(columns="meta")
+    for key, value in {"program": program, "set": set, "mode": mode}.items():
+        frame = frame if value is None else frame[frame[key] == value]
     frame = frame.sort_values(["program", "set", "pass", "part"], ignore_index=True)
     frame["events"] = [_without_copies(json.loads(events)) for events in frame["events"]]
     frame["n_events"] = frame["events"].map(len)
@@ -55,14 +54,18 @@ def runs(url=None, *, program=None, set=None, mode=None):
 def refused(url=None):
     """List the recordings that could not be stored."""
     with reading(url) as connection:
-        return pd.read_sql(sa.select(REFUSED.c.name, REFUSED.c.reason).order_by(REFUSED.c.name), connection)
+        return pd.read_sql(sa.text(f"SELECT name, reason FROM {REFUSED} ORDER BY name"), connection)
 
 
 def machines(url=None):
     """Where the runs in the store were recorded."""
     with reading(url) as connection:
-        stored = connection.execute(sa.select(RUNS.c.run_id, RUNS.c.meta).order_by(RUNS.c.run_id)).all()
-    return {run_id: json.loads(meta).get("machine") or {} for run_id, meta in stored}
+        return {name: meta.get("machine") or {} for name, meta in sorted(_metas(connection).items())}
+
+
+def _metas(connection):
+    stored = connection.execute(sa.text(f"SELECT run_id, meta FROM {RUNS}"))
+    return {name: json.loads(meta) for name, meta in stored}
 
 
 def load(url, run_id):
@@ -118,8 +121,8 @@ def is_current(recordings_dir=None, url=None, *, samples_dir=None):
     """Whether the store holds exactly the recordings that there are."""
     try:
         with reading(url) as connection:
-            stored = connection.execute(sa.select(RUNS.c.run_id, RUNS.c.meta)).all()
-            left_out = dict(connection.execute(sa.select(REFUSED.c.name, REFUSED.c.state)).all())
+            stored = _metas(connection)
+            left_out = dict(connection.execute(sa.text(f"SELECT name, state FROM {REFUSED}")).all())
     except StoreError:
         return False
     recorded, refused = {}, {}
@@ -128,7 +131,7 @@ def is_current(recordings_dir=None, url=None, *, samples_dir=None):
             refused[source.name] = source.state()
         else:
             recorded[id_of(source.meta)] = source.meta
-    return refused == left_out and recorded == {name: json.loads(meta) for name, meta in stored}
+    return refused == left_out and recorded == stored
 
 
 def id_of(meta):
@@ -139,15 +142,14 @@ def id_of(meta):
 def _fetch(url, run_id):
     """A run's row of the first level and all rows of its second."""
     with reading(url) as connection:
-        row = connection.execute(sa.select(RUNS).where(RUNS.c.run_id == run_id)).mappings().first()
+        asked = sa.text(f"SELECT * FROM {RUNS} WHERE run_id = :run_id")
+        row = connection.execute(asked, {"run_id": run_id}).mappings().first()
         if row is None:
-            raise StoreError(_unknown(run_id, connection.execute(sa.select(RUNS.c.run_id)).scalars().all()))
-        rows = (
-            sa.select(sa.text("*"))
-            .select_from(sa.Table(row["series_table"], sa.MetaData()))
-            .order_by(sa.text("1, 2"))
-        )
-        return row, pd.read_sql(rows, connection)
+            known = list(_metas(connection))
+            near = difflib.get_close_matches(run_id, known, n=3)
+            hint = f"Did you mean {', '.join(near)}?" if near else "See `cmlib.io.store.runs()`."
+            raise StoreError(f"there is no run {run_id!r} among the {len(known)} in the store. {hint}")
+        return row, pd.read_sql(sa.text(f"SELECT * FROM {row['series_table']} ORDER BY 1, 2"), connection)
 
 
 def _without_copies(events):
@@ -170,13 +172,3 @@ def _from_lines(meta, lines, timer):
         running=pd.DataFrame(1.0, index, counts.columns),
         interval_s=pd.Series(duration / n, index, name="interval_s"),
     )
-
-
-def _unknown(run_id, known):
-    near = difflib.get_close_matches(run_id, known, n=3)
-    hint = (
-        f"Did you mean {', '.join(near)}?"
-        if near
-        else "See `cmlib.io.store.runs()`, or `cmlib store rebuild` after recording."
-    )
-    return f"there is no run {run_id!r} among the {len(known)} in the store. {hint}"
