@@ -52,7 +52,7 @@ notebook = begin("02a_topdown", globals())
 results, workers, url = notebook.results, notebook.workers, notebook.database
 recorded = data.programs(url, program)
 data.refuse_simulated(url, recorded, "where cycles go takes a processor's counters. Where "
-                      "KCachegrind's estimate of them goes is in notebook 01.")
+                      "KCachegrind's estimate of them goes is in notebook 01a.")
 PINNED, AT_WORK = ["instructions", "cycles"], ["retired", "at work"]  # the latter are no loss
 
 # %% [markdown]

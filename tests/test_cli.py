@@ -16,7 +16,6 @@ from cmlib.cli import main
 from cmlib.collect import record
 from cmlib.collect.workloads.servers import CACHE_PORT
 from cmlib.errors import CmlibError
-from cmlib.experiments.data import load_recordings
 from cmlib.io import store
 from tests.processes import wait_until
 
@@ -222,9 +221,10 @@ def test_what_a_file_does_not_tell_of_running_shares_stays_unknown(data):
     (meta,) = record.existing_runs(data / "recordings/crc").values()
     assert "tells no running shares" in meta["note"] and meta["mode"] == "unknown"
     assert meta["running_shares"] is False and meta["set"] == "counts"
-    listed = store.rebuild(data / "recordings", f"sqlite:///{data}/s.sqlite")
+    url = f"sqlite:///{data}/s.sqlite"
+    listed = store.rebuild(data / "recordings", url)
     assert listed["running_shares"].tolist() == [False]
-    (run,) = load_recordings(f"sqlite:///{data}/s.sqlite", "crc")
+    run = store.load(url, listed["run_id"].iloc[0])
     assert run.kind == "shares not known" and run.running.isna().all(axis=None)
     cleaned = experiments.cleaned_runs(f"sqlite:///{data}/s.sqlite", "crc", ["counts"])["counts"][0]
     assert cleaned["cycles"].notna().all()

@@ -175,7 +175,6 @@ def test_recordings_are_read_with_the_table_of_their_machine(tmp_path, name, abo
     pd.testing.assert_frame_equal(table.drop(index="cycles"), events.table(name))
     assert table.at["cycles", "description"] == events.general_events().at["cycles", "description"]
     assert known_sums(store.load(url, "app/ocoe-p1-00")) == events.umask_sums(events.table(name))
-    assert study.describe_recognised_tables(url, ["app"]) == {}
 
 
 def test_recordings_of_a_machine_without_a_table_have_only_what_perf_names_everywhere(tmp_path):
@@ -224,10 +223,8 @@ def test_recordings_of_an_unknown_machine_are_read_with_the_table_that_the_names
     pd.testing.assert_frame_equal(study.event_table(url).drop(index="cycles"), zen5)
     assert (whole, parts) in known_sums(store.load(url, "app/ocoe-p0-00"))
     n = len({whole, *parts, *core})
-    assert (
-        f"{n} of {n} event names are those of the event table `amd_zen5`"
-        in study.describe_recognised_tables(url, ["app"])["app"]
-    )
+    told = events.describe_recognised(events.recognise([whole, *parts, *core]))
+    assert f"{n} of {n} event names are those of the event table `amd_zen5`" in told
 
 
 def test_names_of_several_tables_tell_only_what_holds_in_all_of_them(tmp_path):
@@ -236,14 +233,15 @@ def test_names_of_several_tables_tell_only_what_holds_in_all_of_them(tmp_path):
     whole, parts = next(both for both in zen5 if both[0] == "l2_request_g1.all_dc")
     url = recorded_on(tmp_path, None, counted=[whole, *parts])
     assert events.recognise([whole, *parts]).tables == ("amd_zen5", "amd_zen4")
-    assert "`amd_zen5`, as many as of amd_zen4" in study.describe_recognised_tables(url, ["app"])["app"]
+    told = events.describe_recognised(events.recognise([whole, *parts]))
+    assert "`amd_zen5`, as many as of amd_zen4" in told
     sums = known_sums(store.load(url, "app/ocoe-p0-00"))
     assert sums and all(both in zen4 and both in zen5 for both in sums) and (whole, parts) not in sums
 
 
-def test_names_of_no_table_are_said_to_be_none(tmp_path):
-    url = recorded_on(tmp_path, None, counted=["a", "b"])
-    assert "no event table has their 2 event names" in study.describe_recognised_tables(url, ["app"])["app"]
+def test_names_of_no_table_are_said_to_be_none():
+    told = events.describe_recognised(events.recognise(["a", "b"]))
+    assert "no event table has their 2 event names" in told
 
 
 def test_what_perf_calls_alike_everywhere_is_described_and_can_be_counted():

@@ -22,7 +22,7 @@ def test_the_page_links_to_every_figure_and_table(smoke):
         f for f in smoke.glob("*/*") if f.suffix in {".svg", ".png", ".csv", ".parquet", ".html", ".ipynb"}
     ]
     assert len(made) > 40
-    replaced = smoke / "01_collection/overview-0.svg"  # on the first page, by the account of notebook 02a
+    replaced = smoke / "01a_first_look/overview-0.svg"  # on the first page, by the account of notebook 02a
     assert replaced in made and '"02a_topdown/overview-0.svg"' in page
     entries = [
         (file.parent, entry)

@@ -12,7 +12,6 @@ from numpy.testing import assert_allclose
 from cmlib import experiments
 from cmlib.cli import main
 from cmlib.errors import UnfitRecordingError
-from cmlib.experiments.data import load_recordings
 from cmlib.io import events, perf, store
 from cmlib.io.archive import read_object
 from cmlib.io.archive.programs import RecordError
@@ -238,8 +237,8 @@ def test_from_twenty_runs_on_what_varies_over_runs_is_studied(tmp_path, monkeypa
         done = CliRunner().invoke(main, ["import", name, str(tmp_path / f"{name}.txt")])
         assert done.exit_code == 0 and "Counts are totals of" in done.output
     url = f"sqlite:///{tmp_path}/s.sqlite"
-    store.rebuild(tmp_path / "recordings", url)
-    (run,) = load_recordings(url, "app")
+    listed = store.rebuild(tmp_path / "recordings", url).set_index("program")
+    run = store.load(url, listed.at["app", "run_id"])
     assert run.axis == ("run", "per second") and run.counts.index.tolist() == list(
         range(1, len(run.counts) + 1)
     )

@@ -8,8 +8,8 @@ import multiprocessing
 import pytest
 import zstandard
 
+from cmlib import topdown
 from cmlib.collect import record
-from cmlib.experiments.answers import answer
 from cmlib.io import store
 from cmlib.io.archive import programs as archive
 from tests.soft_recordings import ROOT, runs
@@ -259,5 +259,5 @@ def test_zeros_of_events_without_a_turn_are_not_counted_in_the_recording(tmp_pat
     run = store.load(url, f"many/{made.stem}")
     assert run.counts.isna().sum().tolist() == [0, 0, 10, 20, 30]
     assert (run.running.to_numpy()[run.counts.isna()] == 0).all() and run.kind == "shares not known"
-    told = answer("many", [run])
+    told = topdown.summarize("many", [run.whole()])
     assert told["counted"] is None and not any("less than" in remark for remark in told["remarks"])

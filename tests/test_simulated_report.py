@@ -14,7 +14,7 @@ from cmlib import places
 NAME = "simulated-bzip2"
 # Notebooks about programs of their own.
 OF_OTHERS = {"07a_recording_lines", "09_colocation"}
-SHOWN = ("01_collection", "03_ranking", "04_interactions")
+SHOWN = ("01_collection", "01a_first_look", "03_ranking", "04_interactions")
 
 
 @pytest.fixture(scope="module")
@@ -71,16 +71,16 @@ def test_every_caption_and_record_says_simulated_and_none_has_seconds(live, mani
         assert all("**Simulated**" in one["caption"] for one in kept if one["name"] not in of_others)
         assert all("**Simulated**" in finding["text"] for finding in manifest["findings"])
         drawn = "".join(file.read_text(encoding="utf-8") for file in (live / name).glob("*.svg"))
-        assert "instructions" in drawn or name == "04_interactions"
+        assert "instructions" in drawn or name in ("01_collection", "04_interactions")
         assert "time [s]" not in drawn and "per second" not in drawn
 
 
 def test_phases_come_with_functions_and_what_to_do(live, manifests):
-    told = manifests["01_collection"]["overviews"][NAME]
+    told = manifests["01a_first_look"]["overviews"][NAME]
     assert told["picture"]["alt"].endswith("not measured.") and told["advice"]
-    phases = (live / "01_collection/phases.csv").read_text(encoding="utf-8").splitlines()
+    phases = (live / "01a_first_look/phases.csv").read_text(encoding="utf-8").splitlines()
     assert phases[0] == "program,from,to,estimated cycles [%],what stands out,functions" and len(phases) > 2
-    drawn = (live / "01_collection/rates-0.svg").read_text(encoding="utf-8")
+    drawn = (live / "01a_first_look/rates-0.svg").read_text(encoding="utf-8")
     assert "sim.ll_load_misses (modelled)" in drawn and "sim.loads -->" in drawn
     # Misses are told apart from what was executed wherever a figure names them.
     ranked = (live / "03_ranking/importances.csv").read_text(encoding="utf-8")

@@ -1,16 +1,11 @@
 """What is said and explained of a simulated program: the committed run of bzip2, and planted phases."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from cmlib import experiments as study
 from cmlib import places
 from cmlib.errors import UnfitRecordingError
-from cmlib.experiments.diagnosis import SimulatedProfile
-from cmlib.experiments.simulated_phases import describe_estimate
-from cmlib.fingerprint.diagnosis import advice
-from cmlib.fingerprint.phases import NOTHING_ELSE
 from cmlib.io.events import simulated_events, simulated_kind
 from cmlib.io.recording import INSTRUCTIONS
 from cmlib.parallel import Workers
@@ -109,30 +104,3 @@ def test_a_run_of_few_intervals_is_to_be_made_longer_and_not_by_perf(url, monkey
     monkeypatch.setattr("cmlib.experiments.targets.FEWEST_INTERVALS", 1000)
     with pytest.raises(UnfitRecordingError, match="a model takes 1000: give the program more to do"):
         study.choose_target(url, NAME)
-
-
-def profile(*phases):
-    """A profile of phases of a label, a share of the estimate, and functions."""
-    counts = pd.DataFrame(0.0, [1.0], simulated_events().index).assign(
-        **{INSTRUCTIONS: 900.0, "sim.conditional_mispredictions": 10.0}
-    )
-    columns = ["label", "share", "functions", "class"]
-    none = pd.DataFrame()
-    return SimulatedProfile(counts, pd.DataFrame(phases, columns=columns), kinds=none, classes=none, about="")
-
-
-def test_what_to_try_is_about_phases_of_a_tenth_of_the_estimate_or_more():
-    brief = ("last-level data misses", 0.03, "load 90 %", "")
-    told = describe_estimate(profile(brief, ("instructions only", 0.97, "sort 80 %", "")))
-    assert "90 % are instructions, 10 % mispredictions; nothing else stands out" in told["limits"]
-    assert (
-        told["limits"].endswith("the longest in `sort 80 %`")
-        and told["advice"] == advice(NOTHING_ELSE)[1][:-1]
-    )
-    told = describe_estimate(profile(brief, ("mispredictions", 0.97, "sort 80 %", "P_CPU")))
-    assert (
-        "**mispredictions** stand out in phases with 97 % of it, the longest in `sort 80 %`" in told["limits"]
-    )
-    assert (
-        told["limits"].endswith("tells it: P_CPU 97 %") and told["advice"] == advice("mispredictions")[1][:-1]
-    )

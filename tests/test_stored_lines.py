@@ -17,7 +17,6 @@ from cmlib import experiments as study
 from cmlib.collect import sampling as sample_streams
 from cmlib.compress import compress, intervals, reconstruct
 from cmlib.errors import NothingRecordedError
-from cmlib.experiments.data import load_recordings
 from cmlib.io import samples, store
 from cmlib.io.samples import SampleError
 from cmlib.io.samples.files import LINES, draft, samples_dir
@@ -288,8 +287,8 @@ def test_lines_of_a_program_change_nothing_in_what_is_told_of_its_recordings(rec
     beside, alone = new_database(), new_database()
     store.rebuild(recordings, beside)
     store.rebuild(recordings, alone, samples_dir=recordings.parent / "nothing")
-    both = zip(*(load_recordings(url, "app") for url in (beside, alone)), strict=True)
-    for one, other in both:
+    for run_id in study.interval_runs(alone, ["app"])["run_id"]:
+        one, other = store.load(beside, run_id), store.load(alone, run_id)
         assert one.meta == other.meta and one.meta["mode"] != "lines"
         assert_frame_equal(one.counts, other.counts)
 

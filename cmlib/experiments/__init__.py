@@ -12,7 +12,7 @@ from cmlib.experiments.data import (
     recorded_both_ways,
     suites,
 )
-from cmlib.experiments.event_tables import describe_recognised_tables, event_table
+from cmlib.experiments.event_tables import event_table
 from cmlib.experiments.matrices import (
     Matrix,
     core_errors,

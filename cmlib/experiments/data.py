@@ -132,11 +132,6 @@ def timed_runs(url, programs):
     return timed
 
 
-def load_recordings(url, program):
-    """All recordings of a program but those that were kept as lines."""
-    return [store.load(url, run_id) for run_id in interval_runs(url, [program])["run_id"]]
-
-
 def load_all(url, program, **which):
     """All runs of a program that know its IPC, or those of one ``set`` or ``mode``."""
     runs = store.runs(url, program=program, **which)

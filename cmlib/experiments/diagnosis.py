@@ -104,7 +104,7 @@ def explain(profile):
 
 
 def refuse_simulated_program(program):
-    """Leave a simulated program of one's own to notebook 01."""
+    """Leave a simulated program of one's own to notebook 01a."""
     if found := first_simulated(program):
         _, meta = found
         classes = (
@@ -113,7 +113,7 @@ def refuse_simulated_program(program):
             else ". The tree of this notebook was trained with streams prefetched; "
             f"``{command_to_diagnose(meta)}`` simulates that, and names the class of each phase"
         )
-        raise UnfitRecordingError(f"{program} is simulated: its phases are in notebook 01{classes}.")
+        raise UnfitRecordingError(f"{program} is simulated: its phases are in notebook 01a{classes}.")
 
 
 def first_simulated(name):

@@ -38,16 +38,6 @@ def processor_name(url, program):
     return events.find_processor(map(machines.get, runs["run_id"]), set().union(*runs["events"]))
 
 
-def describe_recognised_tables(url, programs):
-    """Say which event tables were told by the events' names, as the machine of the recordings is not known."""
-    sentences = {
-        program: events.describe_recognised(recognised)
-        for program, _, _, recognised in _programs(url)
-        if program in programs and recognised is not None
-    }
-    return {program: sentence for program, sentence in sentences.items() if sentence}
-
-
 def known_sums(run):
     """The sums between events that cleaning a run may rely on."""
     machine = run.machine

@@ -1,0 +1,339 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: ipynb,py:percent
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#       format_version: '1.3'
+#       jupytext_version: 1.19.6
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # First look: what each program does over time, and what limits it
+#
+# **Question.** What can be said of a program before anything is fitted: how it runs, in which phases, and what limits it?
+#
+# *Reads* the store. *Writes* the pictures and sentences that the report begins with, a card a program.
+#
+# A measured program has levels, as `perf stat` prints them, and an account of the pipeline's slots with bounds from whatever was counted. A simulated one has KCachegrind's estimate of its cycles, phase by phase.
+
+# %% tags=["parameters"]
+program = "all"  # programs to study, separated by commas, or all
+settings = {}  # database, profile, results_folder
+
+# %%
+import shlex
+
+import numpy as np
+import pandas as pd
+
+from cmlib import plot, topdown
+from cmlib.experiments import data, diagnosis
+from cmlib.experiments.commands import command_again
+from cmlib.experiments.targets import CLOCKS
+from cmlib.fingerprint.diagnosis import advice
+from cmlib.fingerprint.phases import NOTHING_ELSE, added_shares, contributions, find_phases
+from cmlib.io import events, store
+from cmlib.io.imports import import_notes
+from cmlib.io.recording import INSTRUCTIONS, by_instructions
+from cmlib.report.notebook import begin
+from cmlib.topdown.answers import describe_misses
+
+notebook = begin("01a_first_look", globals())
+results, url = notebook.results, notebook.database
+WEIGHTS = events.simulated_events()["weight"]
+
+# %%
+programs = data.programs(url, program)
+results.mark(data.describe_source(url, programs))  # simulated counts say so in every caption
+runs = {name: [store.load(url, one) for one in data.interval_runs(url, [name])["run_id"]]
+        for name in programs}
+first = runs[programs[0]][0]
+first.counts.head()
+
+# %% [markdown]
+# ## How well two runs agree
+#
+# Before anything is concluded from multiplexed counts, look at what does not depend on multiplexing: $\mathrm{IPC} = \mathrm{instructions} / \mathrm{cycles}$ over time, from the pinned counters, in several runs of each program.
+
+# %%
+def ipc_by_run(own):
+    """IPC over time of unmultiplexed runs, or of the others where there are none."""
+    known = [run for run in own if {"instructions", "cycles"} <= set(run.counts)]
+    for mode in ("ocoe", "mlpx", "unknown"):
+        if chosen := [run for run in known if run.meta["mode"] == mode]:
+            return {run.meta["run"]: run.counts["instructions"] / run.counts["cycles"]
+                    for run in chosen}
+    return {}
+
+
+ipc = {name: series for name, own in runs.items() if (series := ipc_by_run(own))}
+if ipc:
+    figure, _ = plot.series_by_program(ipc, ylabel="IPC [instructions per cycle]")
+    display(results.figure(figure, "ipc",
+                           "**Figure.** IPC over time, of unmultiplexed runs if there are any.",
+                           on_page=len(ipc) > 1))  # of one program its card has it
+
+# %% [markdown]
+# Look whether the shape repeats: if it does not, runs can't be merged, and no ranking will hold. Even where it does, its timing shifts from run to run, which is why series are compared by dynamic time warping (DTW)
+# and merged by progress, not by the clock. Where instructions and cycles were not counted, there is no IPC; then the rates of what was counted are shown instead, those of a simulated program by the instructions executed, as no clock runs there.
+
+# %%
+def rates_by_run(own):
+    """Rates over time of every event that happened, by event and run."""
+    found = {}
+    for run in own:
+        for event, rate in run.rates().items():
+            if rate.sum() > 0 and event != INSTRUCTIONS:
+                modelled = events.simulated_kind(event) == events.MODELLED
+                name = f"{event} (modelled)" if modelled else event
+                found.setdefault(name, {})[run.meta["run"]] = rate
+    return found
+
+
+rates = {name: rates_by_run(own) for name, own in runs.items() if name not in ipc}
+for place, (name, by_event) in enumerate(rates.items()):
+    shown = dict(list(by_event.items())[: None if first.simulated else 8])
+    figure, _ = plot.series_by_program(shown, ylabel=first.axis.rate, xlabel=first.axis.label)
+    display(results.figure(figure, f"rates-{place}",
+                           f"**Figure.** Events {first.axis.rate} in the runs of {name}."))
+
+# %% [markdown]
+# ## Where the estimated cycles of a simulated program go
+#
+# Of measured programs nothing is drawn here; notebook 02a has where their cycles go. A simulation counts no cycles. KCachegrind's estimate is a weighted sum: 1 for each instruction, 10 for each misprediction and miss of a first-level cache, 100 for each miss of the last level. A phase begins where the shares of this sum change, and is called after the largest of them beside instructions, from a tenth on. Functions have names where the program has symbols: build it with `-g`, or install the package with its debug symbols. A class is named where streams were prefetched, as `cmlib diagnose --simulate --keep NAME` does.
+
+# %%
+profiles = {name: diagnosis.simulated_profile(*diagnosis.simulated_text(name))
+            for name in programs if first.simulated}
+estimates = {name: by_instructions(contributions(profile.counts, WEIGHTS))
+             for name, profile in profiles.items()}
+starts = {name: list(1000 * profile.phases["start"]) for name, profile in profiles.items()}
+for place, (name, estimate) in enumerate(estimates.items()):
+    figure, _ = plot.simulated_phases(estimate, starts[name], title=name)
+    display(results.figure(figure, f"phases-{place}",
+                           f"**Figure.** Estimated cycles of {name} by what they are charged for; "
+                           "none were counted. Dotted: phases."))
+
+# %%
+def phase_table(profile):
+    """Phases, from and to [million instructions], and what stands out in each."""
+    names = {"start": "from", "end": "to", "label": "what stands out"}
+    phases = profile.phases.rename(columns=names)
+    phases[["from", "to"]] *= 1000
+    phases.insert(2, "estimated cycles [%]", 100 * phases["share"])
+    return phases[["from", "to", "estimated cycles [%]", "what stands out", "functions", "class"]]
+
+
+if profiles:
+    phases = {name: phase_table(one) for name, one in profiles.items()}
+    phases = pd.concat(phases, names=["program"]).reset_index("program")
+    phases = phases.drop(columns=["class"] if phases["class"].eq("").all() else [])
+    display(results.table(phases, "phases",
+                          "**Table.** Phases, from and to [million instructions], with the "
+                          "functions of the largest shares.", rows=60, decimals=1))
+    rows = [row for one in profiles.values() for row in diagnosis.explain_simulated(one.phases)]
+    remedies = pd.DataFrame(rows, columns=["what stands out", "meaning", "what to try"])
+    remedies = remedies.drop_duplicates("what stands out").replace("`", "", regex=True)
+    display(results.table(remedies, "remedies",
+                          "**Table.** What stands out in them, and what a programmer can do."))
+
+# %% [markdown]
+# ## What limits a measured program
+#
+# An event that counts cycles or slots is a share of them; one that counts misses, page walks or mispredictions costs between nothing and its latency (`data/topdown/costs`). The shares of all categories $s_k$ add up to one, so that what one surely takes is lost to the others: with the bounds $l_k \le s_k \le h_k$ that the events give,
+#
+# $$\max\Big(l_k,\ 1 - \sum_{j \ne k} h_j\Big) \;\le\; s_k \;\le\; \min\Big(h_k,\ 1 - \sum_{j \ne k} l_j\Big).$$
+#
+# Where the account's own events were counted, notebook 02a draws it.
+
+# %%
+def summarize(name, own):
+    """What `cmlib summarize` says of a program's measured runs."""
+    whole = []
+    for run in own:
+        counts, running = run.whole()
+        ends = run.interval_s[counts.index].cumsum() if run.holds_totals else counts.index
+        whole.append((counts.set_axis(ends), running.set_axis(ends)))
+    meta, names = own[0].meta, {event for counts, _ in whole for event in counts}
+    return topdown.summarize(
+        name, whole, processor=events.find_processor([own[0].machine], names),
+        modifier=meta.get("modifier") or "", whole_runs=own[0].holds_totals,
+        core=events.core_pmu([*meta.get("names", {}), *names]),
+        notes=import_notes(run.meta for run in own))
+
+
+answers = {name: summarize(name, own) for name, own in runs.items() if not first.simulated}
+bounds = {name: pd.DataFrame(one["account"]["categories"])[["name", "parent", "low", "high"]]
+          for name, one in answers.items() if one["account"]}
+if bounds:
+    display(results.table(pd.concat(bounds, names=["program"]).reset_index("program"), "bounds",
+                          "**Table.** Bounds of each category [% of the slots], of those whose "
+                          "bounds say more than their parent's.", decimals=1))
+
+# %% [markdown]
+# ## What is said of each program
+#
+# Without instructions and cycles there is no IPC, and what changes is told of the rates: of each, how far the phase that differs most is from the longest.
+
+# %%
+def describe_change(event, rate):
+    """How the phase of a rate that differs most differs from the longest."""
+    phases = find_phases(rate).query("level > 0")
+    usual = phases["level"][(phases["end"] - phases["start"]).idxmax()]
+    change = np.log(phases["level"] / usual).abs()
+    start, end, level = phases.loc[change.idxmax(), ["start", "end", "level"]]
+    text = f"`{event}` {level:,.3g} a second from {start:,.0f} to {end:,.0f} s, else {usual:,.3g}"
+    return {"change": change.max(), "text": text}
+
+
+def describe_changes(own):
+    """The three rates of the first run that change most, from a quarter on."""
+    rates = own[0].rates().drop(columns=list(CLOCKS), errors="ignore")
+    rates = rates.loc[:, rates.max() > 0]
+    changes = pd.DataFrame([describe_change(*one) for one in rates.items()] if len(rates) > 10
+                           else [], columns=["change", "text"])
+    said = "; ".join(changes[changes["change"] > np.log(1.25)].nlargest(3, "change")["text"])
+    return f"in the first of {len(own)} runs, {said}" if said and len(own) > 1 else said
+
+# %%
+def summarize_agreement(by_event):
+    """How far the runs' rates of the first event that several runs counted are apart."""
+    for event, by_run in by_event.items():
+        means = [rate.mean() for rate in by_run.values()]
+        if len(means) > 1:
+            apart = 100 * (max(means) - min(means)) / np.mean(means)
+            return (f"the rate of `{event}` differs by {apart:.0f} % between the {len(means)} "
+                    "runs that counted it")
+    return ("no event was counted in two runs, so that it is not known how far another run "
+            "would differ")
+
+# %%
+def suggest_recording(meta):
+    """What it takes to know IPC."""
+    if meta.get("imported"):
+        return ("instructions and cycles in the same recording give IPC: put "
+                "`{instructions,cycles}` in front of perf's list of events (`-e`), and "
+                f"`cmlib import {meta['program']} FILE`")
+    return ("IPC, and where the cycles go. `cmlib doctor` says whether this machine has hardware "
+            "counters; on one that has, "
+            f"``{command_again(meta | {'command': ''})}`` records what that takes")
+
+
+def summarize_rates(often, by_event, own):
+    """What changes, or happened most often, how far runs agree, and what it takes to know IPC."""
+    times = own[0].axis.rate.replace("per", "times a")
+    named = ", ".join(f"`{event}` {rate:,.0f} {times}" for event, rate in often.items())
+    changes = describe_changes(own) if not own[0].holds_totals else ""
+    return {"varies": changes or f"nothing stands out; most often: {named or 'nothing'}",
+            "sure": summarize_agreement(by_event), "lacking": suggest_recording(own[0].meta)}
+
+# %%
+HOW = {"counted": "every category of the account was counted",
+       "decided": "the bounds of the categories do not overlap",
+       "likely": "judged by what such counts cost on {}; the bounds alone leave it open",
+       "open": "the counts leave it open",
+       "little lost": "the instructions that retired tell so much by themselves"}
+
+
+def describe_account(answer):
+    """What limits a measured program, how sure that is, and what would decide it."""
+    account, off = answer["account"], answer["account"]["contradiction"]
+    sure = [HOW[account["how"]].format(", ".join(account["known_programs"])),
+            f"their counts contradict each other by {off:.0f} %" if off else "",
+            "not used, as they count too little: " + ", ".join(account["doubtful"])
+            if account["doubtful"] else ""]
+    lacking = f"what would decide it: `{account['decide']}`" if account["decide"] else ""
+    if account["how"] == "open" and answer["processor"] in (None, "intel"):
+        lacking = ("which processor it is, and what events cost there: `cmlib import … --machine "
+                   "FILE`, with what `cmlib doctor --json` says on it")
+    return {"limits": account["text"].rstrip("."), "sure": "; ".join(filter(None, sure)),
+            "advice": "; ".join(one["text"] for one in account["advice"]), "lacking": lacking}
+
+# %%
+def describe_estimate(profile):
+    """Where the estimated cycles of a simulated program go, and what to try."""
+    shares = added_shares(profile.counts.sum().to_frame().T, WEIGHTS).iloc[0].nlargest(5)
+    charged = "".join(f", {100 * share:.0f} % {name}"
+                      for name, share in shares.items() if share >= 0.01)
+    named = "; ".join(f"**{row.name}** {100 * row.share:.0f} % (`{row.functions}`)"
+                      for row in profile.classes.head(3).itertuples(index=False))
+    labels = profile.phases.groupby("label")["share"].sum().drop(NOTHING_ELSE, errors="ignore")
+    largest = labels.idxmax() if labels.max() >= 0.1 else NOTHING_ELSE
+    return {"limits": "no cycles were counted. Of KCachegrind's estimate "
+                      f"{100 * (1 - shares.sum()):.0f} % are instructions{charged}; by what stands "
+                      f"out in phases: {named}", "advice": advice(largest)[1].rstrip(".")}
+
+
+def describe_saved_misses(profile):
+    """What would be saved of the estimated cycles without misses."""
+    shares = added_shares(profile.counts.sum().to_frame().T, WEIGHTS).iloc[0]
+    last, first = (100 * shares[f"{level}-level data misses"] for level in ("last", "first"))
+    saved = {"last-level data misses": last, "data misses of any level": last + first}
+    named = {"event": "", "low": None, "high": None, "reason": ""}
+    found = [{"without": name, "percent": saved[name]} | named for name in saved if saved[name]]
+    return {"misses": found, "misses_text": describe_misses(found, of="estimated cycles")}
+
+# %%
+def describe_simulation(meta):
+    """How sure simulated counts are, and what can be asked without a processor's counters."""
+    caches = "; ".join(f"{name} {shape}" for name, shape in meta["simulator"]["caches"].items())
+    return {"sure": "counts are **simulated** by Valgrind, not measured: instructions, loads, "
+                    "stores and branches are exact, misses and mispredictions are modelled, "
+                    f"without speculation, with caches {caches}",
+            "lacking": "IPC, and where cycles go, take a processor's counters. Without any, "
+                       f"``cmlib diagnose --simulate -- {meta['command']}`` names the class of "
+                       "each phase, and ``cmlib compare --simulate "
+                       f"{shlex.quote(meta['command'])} NEW`` tells whether another version "
+                       "executes more"}
+
+# %%
+def phase_levels(series):
+    """The mean of the phase that each value is in."""
+    phases = find_phases(series)
+    place = phases["start"].searchsorted(series.index, side="right") - 1
+    return pd.Series(phases["level"].to_numpy()[place.clip(0)], series.index)
+
+
+def with_phases(rows):
+    """Add its phases to each quantity that one run tells."""
+    return {quantity: lines | {"phases": phase_levels(*lines.values())} if len(lines) == 1
+            else lines for quantity, lines in rows.items()}
+
+# %%
+for name in programs:
+    details, rows, figure = answers.get(name, {}), {}, None
+    if name in profiles:
+        details = describe_saved_misses(profiles[name])
+        figure, _ = plot.simulated_card(estimates[name], starts[name])
+        summary = describe_estimate(profiles[name]) | describe_simulation(runs[name][0].meta)
+    elif name in ipc:
+        summary, rows = describe_account(answers[name]), {"IPC": ipc[name]}
+    else:
+        often = pd.DataFrame([run.rates().mean() for run in runs[name]]).mean().nlargest(3)
+        leading = {event: rates[name][event] for event in often.index if event in rates[name]}
+        summary = summarize_rates(often, leading, runs[name])
+        rows = {f"{event} {runs[name][0].axis.rate}": by_run for event, by_run in leading.items()}
+    if any(len(line) > 1 for by_run in rows.values() for line in by_run.values()):
+        figure, _ = plot.series_card(with_phases(rows))
+    if figure is not None:  # a single total is no line
+        quantity = ", ".join(rows) or "estimated cycles by what they are charged for"
+        alt = f"{name}: {quantity} over its run, a line a run, of one run with its phases."
+        results.overview_picture(name, figure, alt)
+    results.overview_summary(name, details)
+    display(results.overview(name, **summary))
+
+# %% [markdown]
+# ## What this doesn't show
+#
+# Bounds hold for the run that was recorded, and for one thread a core. Counts in user mode, as `cmlib record` makes them, leave out what the kernel did on a program's behalf.
+#
+# **References.** Yasin, *A top-down method for performance analysis and counters architecture*, ISPASS 2014. Weidendorfer, *KCachegrind*, on the estimate of cycles.
+
+# %%
+results.save()
