@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from cmlib.collect import record
-from cmlib.collect.schedule import plan_mlpx, plan_ocoe
+from cmlib.collect.schedule import make_plans
 
 ROOT = Path(__file__).parents[1]
 SOFTWARE = ["page-faults", "context-switches", "cpu-migrations"]
@@ -11,13 +11,13 @@ PROGRAM = ["sh", "-c", "ls / >/dev/null; sleep 0.05; ls /proc >/dev/null"]
 
 
 def software_plans(*, per_run=2, interval_ms=20):
-    return plan_mlpx(
-        SOFTWARE, 0, per_run=per_run, set_name="soft", pinned=("task-clock",), interval_ms=interval_ms
+    return make_plans(
+        "mlpx", SOFTWARE, 0, per_run=per_run, set_name="soft", pinned=("task-clock",), interval_ms=interval_ms
     )
 
 
 def ocoe_plans(events=("one", "two"), interval_ms=20):
-    return plan_ocoe(list(events), 5, interval_ms=interval_ms)
+    return make_plans("ocoe", list(events), 5, interval_ms=interval_ms)
 
 
 def make(folder, plans=None, *, name="sleepy", command=PROGRAM, **options):

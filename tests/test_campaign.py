@@ -12,7 +12,7 @@ from cmlib import places
 from cmlib.cli import main
 from cmlib.collect import campaign, machine, record
 from cmlib.collect.campaign import Job, Part, Setting, check_quiet, rejections, run_parts
-from cmlib.collect.schedule import plan_ungrouped
+from cmlib.collect.schedule import make_plans
 from cmlib.errors import CmlibError
 from cmlib.io import events
 
@@ -115,10 +115,10 @@ def test_what_was_thrown_away_is_told_from_the_recordings(tmp_path):
 
 
 def test_an_ungrouped_plan_leaves_the_turns_to_the_kernel():
-    (plan,) = plan_ungrouped(["a", "b", "c", "d"], 5)
+    (plan,) = make_plans("ungrouped", ["a", "b", "c", "d"], 5)
     assert plan.groups == (("a",), ("b",), ("c",), ("d",)) and plan.mode == "mlpx"
     with pytest.raises(ValueError, match="named more than once"):
-        plan_ungrouped(["a", "a"], 5)
+        make_plans("ungrouped", ["a", "a"], 5)
 
 
 @pytest.fixture

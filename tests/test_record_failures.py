@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from cmlib.collect import record
-from cmlib.collect.schedule import Plan, plan_mlpx, plan_ocoe
+from cmlib.collect.schedule import Plan, make_plans
 from cmlib.errors import CmlibError
 from cmlib.io import perf
 from cmlib.io.archive import programs as archive
@@ -38,7 +38,7 @@ def test_a_command_that_cannot_be_recorded_is_told_and_leaves_nothing(any_perf, 
 
 
 def test_an_event_that_perf_refuses_is_told_in_perfs_words(any_perf, tmp_path):
-    plans = plan_ocoe(["refused"], 5, pinned=("task-clock",))
+    plans = make_plans("ocoe", ["refused"], 5, pinned=("task-clock",))
     with pytest.raises(
         record.RecordError,
         match=r"could not count task-clock, refused under `sh(.|\n)*event syntax error: '.?refused",
@@ -136,7 +136,7 @@ def test_after_as_many_attempts_as_allowed_the_reason_is_told(fake_perf, tmp_pat
 
 def test_a_multiplexed_run_is_kept_whatever_its_shares(fake_perf, tmp_path, stolen):
     stolen(1)
-    make(tmp_path, plan_mlpx(["one", "two", "three", "four"], 5, per_run=4, interval_ms=20))
+    make(tmp_path, make_plans("mlpx", ["one", "two", "three", "four"], 5, per_run=4, interval_ms=20))
     (meta,) = runs(tmp_path).values()
     assert meta["rejected"] == []
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from cmlib.collect import machine, record
-from cmlib.collect.schedule import plan_ocoe
+from cmlib.collect.schedule import make_plans
 from cmlib.io import perf
 from cmlib.io.archive import programs as archive
 from tests import small_runs
@@ -137,7 +137,7 @@ def test_a_run_is_never_overwritten(tmp_path):
     "name, set_name", [("../up", "s"), ("", "s"), (".hidden", "s"), ("a b", "s"), ("a", "s-p0"), ("a", "")]
 )
 def test_names_that_are_no_file_names_are_refused(tmp_path, name, set_name):
-    plans = plan_ocoe(["page-faults"], 0, set_name=set_name, pinned=())
+    plans = make_plans("ocoe", ["page-faults"], 0, set_name=set_name, pinned=())
     with pytest.raises(record.RecordError, match="is named by letters"):
         make(tmp_path, plans, name=name)
     assert list(tmp_path.iterdir()) == []

@@ -69,18 +69,18 @@ def test_without_wishes_all_that_the_notebooks_read_is_recorded(zen5, tmp_path):
             {"ocoe": 1},
         ),
         ({"events": "all"}, {"probe": 1, "sweep": 4}),
-        ({"mode": "ocoe", "counters": 4, "passes": 1, "set_name": "narrow"}, {"narrow": 6}),
+        ({"mode": "ocoe", "passes": 1, "set_name": "narrow"}, {"narrow": 4}),
     ],
 )
 def test_wishes_choose_the_sets(zen5, tmp_path, wishes, sets):
-    request = record.Request(**{"interval_ms": 20, "counters": 5} | wishes)
-    made = record.record_program("app", QUICK, request, folder=tmp_path)
+    request = record.Request(**{"interval_ms": 20} | wishes)
+    made = record.record_program("app", QUICK, request, folder=tmp_path, counters={"offered": 6, "good": 5})
     assert {name: len(files) for name, files in made.items()} == sets
 
 
 def test_one_event_of_a_multiplexed_run_is_counted_twice_and_is_no_further_event(zen5, tmp_path):
     recordings, url = tmp_path / "recordings", f"sqlite:///{tmp_path}/store.db"
-    request = record.Request("mlpx", counters=5, interval_ms=10, passes=1)
+    request = record.Request("mlpx", interval_ms=10, passes=1)
     record.record_program("app", QUICK, request, folder=recordings)
     (meta,) = runs(recordings, "app").values()
     core = events.core_events(zen5)
@@ -95,7 +95,7 @@ def test_one_event_of_a_multiplexed_run_is_counted_twice_and_is_no_further_event
 
 
 def test_a_set_begun_without_second_readings_goes_on_without_them(zen5, tmp_path, monkeypatch):
-    request = record.Request("mlpx", counters=5, interval_ms=20, passes=1)
+    request = record.Request("mlpx", interval_ms=20, passes=1)
     with monkeypatch.context() as earlier:
         earlier.setattr(protocol, "with_second_reading", lambda plan, *_, **__: plan)
         record.record_program("app", QUICK, request, folder=tmp_path)
@@ -113,12 +113,10 @@ def test_one_name_for_two_sets_is_refused(zen5, tmp_path):
 def test_counters_are_counted_once_and_then_remembered(zen5, tmp_path, monkeypatch):
     record.record_program("app", QUICK, record.Request("ocoe", passes=1, interval_ms=20), folder=tmp_path)
     monkeypatch.setattr(machine, "census", lambda: pytest.fail("counted again"))
-    for passes, counters in ((1, None), (2, 5)):
-        request = record.Request("mlpx", passes=passes, interval_ms=20, counters=counters)
+    for passes in (1, 2):
+        request = record.Request("mlpx", passes=passes, interval_ms=20)
         made = record.record_program("app", QUICK, request, folder=tmp_path)
         assert len(made["mlpx12"]) == 1
-    with pytest.raises(record.RecordError, match="another counters"):
-        record.record_program("app", QUICK, dataclasses.replace(request, counters=4), folder=tmp_path)
 
 
 def test_where_nothing_can_be_counted_what_can_is_told(zen5, tmp_path, monkeypatch):
@@ -197,7 +195,7 @@ def test_general_events_that_a_processor_lacks_are_left_out(fake_perf, tmp_path,
 def test_what_only_perf_names_is_recorded_by_name_and_not_among_all(zen5, tmp_path, monkeypatch):
     listed = zen5.iloc[:1].rename(index=lambda _: "stalls.of_some_kind").assign(named=True, abbr="")
     monkeypatch.setattr(machine, "known_events", lambda about: pd.concat([zen5, listed]))
-    options = {"counters": 5, "passes": 1, "interval_ms": 20}
+    options = {"passes": 1, "interval_ms": 20}
     record.record_program("app", QUICK, record.Request("mlpx", events="all", **options), folder=tmp_path)
     record.record_program(
         "named", QUICK, record.Request("ocoe", events="stalls.of_some_kind", **options), folder=tmp_path
@@ -212,7 +210,5 @@ def test_a_program_under_which_nothing_counts_is_told(zen5, tmp_path, monkeypatc
     never = zen5.rename(index=lambda event: f"{event}.never")
     monkeypatch.setattr(events, "table_of", lambda about: never)
     with pytest.raises(record.RecordError, match="no event ever counted"):
-        record.record_program(
-            "app", QUICK, record.Request(events="all", interval_ms=20, counters=5), folder=tmp_path
-        )
-    assert protocol._remembered(runs(tmp_path, "app"), "sweep") is None
+        record.record_program("app", QUICK, record.Request(events="all", interval_ms=20), folder=tmp_path)
+    assert {meta["set"] for meta in runs(tmp_path, "app").values()} == {"probe"}

@@ -4,14 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cmlib.collect.schedule import (
-    needs_counter,
-    plan_mlpx,
-    plan_ocoe,
-    plan_probe,
-    plan_ungrouped,
-    with_second_reading,
-)
+from cmlib.collect.schedule import make_plans, needs_counter, with_second_reading
 from cmlib.io.events import second_readings
 from cmlib.io.events.naming import SOFTWARE_NAMES
 
@@ -25,9 +18,9 @@ per_runs = st.integers(1, 30)
 
 def plans_of_every_kind(events, n_counters, per_run):
     return [
-        plan_ocoe(events, n_counters),
-        plan_mlpx(events, n_counters, per_run=per_run),
-        plan_probe(events, n_counters, per_run=per_run),
+        make_plans("ocoe", events, n_counters),
+        make_plans("mlpx", events, n_counters, per_run=per_run),
+        make_plans("ungrouped", events, n_counters),
     ]
 
 
@@ -50,7 +43,7 @@ def test_no_group_needs_more_counters_than_the_pinned_events_leave(events, n_cou
 @laws
 @given(event_lists, counters)
 def test_an_unmultiplexed_run_has_one_group_and_no_fewer_runs_would_do(events, n_counters):
-    plans = plan_ocoe(events, n_counters)
+    plans = make_plans("ocoe", events, n_counters)
     assert all(len(plan.groups) == 1 and plan.mode == "ocoe" for plan in plans)
     assert len(plans) == -(-len(events) // (n_counters - 2))
 
@@ -58,7 +51,7 @@ def test_an_unmultiplexed_run_has_one_group_and_no_fewer_runs_would_do(events, n
 @laws
 @given(event_lists, counters, per_runs)
 def test_a_multiplexed_run_holds_at_most_the_events_asked_for(events, n_counters, per_run):
-    plans = plan_mlpx(events, n_counters, per_run=per_run)
+    plans = make_plans("mlpx", events, n_counters, per_run=per_run)
     assert all(len(plan.events) <= per_run and plan.mode == "mlpx" for plan in plans)
     assert {plan.set for plan in plans} == {f"mlpx{per_run}"}
 
@@ -66,9 +59,9 @@ def test_a_multiplexed_run_holds_at_most_the_events_asked_for(events, n_counters
 @laws
 @given(event_lists, st.lists(st.sampled_from(sorted(SOFTWARE_NAMES)), min_size=1, unique=True), counters)
 def test_events_the_kernel_counts_take_no_counter(events, software, n_counters):
-    (alone,) = plan_ocoe(software, 0, pinned=())
+    (alone,) = make_plans("ocoe", software, 0, pinned=())
     assert alone.groups == (tuple(software),)
-    beside = plan_ocoe(events, n_counters, pinned=software)
+    beside = make_plans("ocoe", events, n_counters, pinned=software)
     assert max(len(group) for plan in beside for group in plan.groups) <= n_counters
     assert not any(map(needs_counter, software)) and all(map(needs_counter, events))
     assert not any(map(needs_counter, ["sched:sched_switch", "raw_syscalls:sys_enter", "page-faults:u"]))
@@ -78,8 +71,8 @@ def test_events_the_kernel_counts_take_no_counter(events, software, n_counters):
 @laws
 @given(event_lists, counters, per_runs)
 def test_one_event_is_read_twice_half_a_rotation_apart_where_events_take_turns(events, n_counters, per_run):
-    ungrouped = plan_ungrouped(events, n_counters)
-    for plan in [*plan_mlpx(events, n_counters, per_run=per_run), *ungrouped]:
+    ungrouped = make_plans("ungrouped", events, n_counters)
+    for plan in [*make_plans("mlpx", events, n_counters, per_run=per_run), *ungrouped]:
         judged = with_second_reading(plan, n_counters)
         again = second_readings(judged.events)
         assert [event for event in judged.events if event not in again] == list(plan.events)
@@ -93,25 +86,25 @@ def test_one_event_is_read_twice_half_a_rotation_apart_where_events_take_turns(e
 
 
 def test_software_events_are_never_read_twice():
-    (plan,) = plan_mlpx(["page-faults", "context-switches"], 0, pinned=("task-clock",))
+    (plan,) = make_plans("mlpx", ["page-faults", "context-switches"], 0, pinned=("task-clock",))
     assert with_second_reading(plan, 0) is plan
-    mixed = plan_ungrouped(["branches", "page-faults", "branch-misses"], 4)[0]
+    mixed = make_plans("ungrouped", ["branches", "page-faults", "branch-misses"], 4)[0]
     assert with_second_reading(mixed, 4) is mixed
-    wide = plan_mlpx(["wide", "narrow", "wider"], 4, counters_of={"wide": 2, "wider": 2})[0]
+    wide = make_plans("mlpx", ["wide", "narrow", "wider"], 4, counters_of={"wide": 2, "wider": 2})[0]
     assert with_second_reading(wide, 4, counters_of={"wide": 2, "wider": 2}).groups[-1] == ("narrow#2",)
 
 
 def test_the_core_events_of_the_recordings_come_in_four_groups_of_three():
     events = [f"event_{i}" for i in range(12)]
-    assert [len(plan.events) for plan in plan_ocoe(events, 5)] == [3, 3, 3, 3]
-    (multiplexed,) = plan_mlpx(events, 5)
+    assert [len(plan.events) for plan in make_plans("ocoe", events, 5)] == [3, 3, 3, 3]
+    (multiplexed,) = make_plans("mlpx", events, 5)
     assert multiplexed.set == "mlpx12" and [len(group) for group in multiplexed.groups] == [3, 3, 3, 3]
 
 
 @pytest.mark.parametrize("n_counters", [0, 1, 2])
 def test_without_a_counter_beside_the_pinned_events_there_is_no_plan(n_counters):
     with pytest.raises(ValueError, match=rf"{n_counters} counters are good and 2 events are pinned"):
-        plan_ocoe(["ex_ret_brn"], n_counters)
+        make_plans("ocoe", ["ex_ret_brn"], n_counters)
 
 
 @pytest.mark.parametrize(
@@ -123,20 +116,15 @@ def test_without_a_counter_beside_the_pinned_events_there_is_no_plan(n_counters)
     ],
 )
 def test_events_that_cannot_be_counted_once_are_refused(events, message):
-    for plan in (plan_ocoe, plan_mlpx, plan_probe):
+    for mode in ("ocoe", "mlpx", "ungrouped"):
         with pytest.raises(ValueError, match=message):
-            plan(events, 5)
-
-
-def test_a_run_of_no_events_is_refused():
-    with pytest.raises(ValueError, match="per_run=0"):
-        plan_mlpx(["a"], 5, per_run=0)
+            make_plans(mode, events, 5)
 
 
 @given(event_lists, st.integers(4, 9), st.randoms(use_true_random=False))
 def test_events_that_take_two_counters_leave_room_for_fewer(events, n_counters, random):
     counters_of = {event: random.choice([1, 2]) for event in events}
-    plans = plan_mlpx(events, n_counters, counters_of=counters_of)
+    plans = make_plans("mlpx", events, n_counters, counters_of=counters_of)
     groups = [group for plan in plans for group in plan.groups]
     assert [event for group in groups for event in group] == list(events)
     assert all(sum(counters_of[event] for event in group) <= n_counters - 2 for group in groups)
@@ -144,4 +132,4 @@ def test_events_that_take_two_counters_leave_room_for_fewer(events, n_counters, 
 
 def test_an_event_that_takes_more_counters_than_there_are_is_named():
     with pytest.raises(ValueError, match="wide needs 2 and 1 are left"):
-        plan_ocoe(["narrow", "wide"], 3, counters_of={"wide": 2})
+        make_plans("ocoe", ["narrow", "wide"], 3, counters_of={"wide": 2})

@@ -73,7 +73,7 @@ _KINDS_OF_OPTIONS = {
     (_COUNTED,): ("mode", "per_run"),
     (_COUNTED, _SAMPLED): ("program", "scale", "options"),
     (_COUNTED, _SIMULATED): ("passes",),
-    (_COUNTED, _RUNNING): ("interval_ms", "pinned", "counters"),
+    (_COUNTED, _RUNNING): ("interval_ms", "pinned"),
     (_COUNTED, _SIMULATED, _RUNNING): ("set_name", "note"),
     (_COUNTED, _SAMPLED, _RUNNING): ("events", "modifier", "wait"),
     (_SAMPLED,): ("period", "compress", "alpha", "n_sigma", "drift", "bound"),
@@ -119,9 +119,6 @@ _FLAGS = {"passes": "--runs", "options": "--option", "set_name": "--set"}
 )
 @click.option(
     "--pinned", default="instructions,cycles", show_default=True, help="Events counted all the time."
-)
-@click.option(
-    "--counters", type=click.IntRange(1), help="Good counters to plan for, instead of counting them."
 )
 @click.option("--set", "set_name", help="Name of the set, instead of ocoe, mlpx12 or sweep.")
 @click.option("--note", default="", help="Kept with every run.")
@@ -205,7 +202,7 @@ def _count(name, recorded, *, note, wait, **given):
 def _request(given):
     from cmlib.collect.record import Request
 
-    keys = ("mode", "events", "passes", "interval_ms", "per_run", "modifier", "counters", "set_name")
+    keys = ("mode", "events", "passes", "interval_ms", "per_run", "modifier", "set_name")
     return Request(
         pinned=tuple(filter(None, given["pinned"].split(","))), **{key: given[key] for key in keys}
     )

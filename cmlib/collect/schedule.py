@@ -1,6 +1,5 @@
 """Which events are counted together, in which run: plans without and with multiplexing."""
 
-import functools
 import re
 from collections import Counter
 from dataclasses import dataclass, replace
@@ -33,31 +32,22 @@ class Plan:
         return tuple(chain.from_iterable(self.groups))
 
 
-def plan_ocoe(events, n_counters, *, counters_of=None, set_name="ocoe", pinned=PINNED, **how):
-    """Plan runs in which every event keeps its counter (one counter, one event); `how` as of :class:`Plan`."""
+def make_plans(
+    mode, events, n_counters, *, counters_of=None, per_run=12, set_name=None, pinned=PINNED, **how
+):
+    """Plan runs in which every event keeps its counter (`ocoe`: one counter, one event), groups of events take turns
+    (`mlpx`), or all of them do by themselves in one run (`ungrouped`), as in a plain list for ``perf stat -e``."""
     groups = _groups(events, n_counters, pinned, counters_of)
-    return [Plan(set_name, "ocoe", part, tuple(pinned), (group,), **how) for part, group in enumerate(groups)]
-
-
-def plan_mlpx(events, n_counters, *, counters_of=None, per_run=12, set_name=None, pinned=PINNED, **how):
-    """Plan runs in which groups of events take turns on the counters."""
-    if per_run < 1:
-        raise ValueError(f"a run counts at least one event, got per_run={per_run}.")
-    _groups(events, n_counters, pinned, counters_of)
-    chunks = [tuple(events[start : start + per_run]) for start in range(0, len(events), per_run)]
-    in_groups = [tuple(_groups(chunk, n_counters, pinned, counters_of)) for chunk in chunks]
-    name = set_name or f"mlpx{per_run}"
-    return [Plan(name, "mlpx", part, tuple(pinned), groups, **how) for part, groups in enumerate(in_groups)]
-
-
-def plan_ungrouped(events, n_counters, *, counters_of=None, set_name="ungrouped", pinned=PINNED, **how):
-    """Plan one run of all events without groups, as ``perf stat -e`` takes a plain list of them."""
-    _groups(events, n_counters, pinned, counters_of)
-    return [Plan(set_name, "mlpx", 0, tuple(pinned), tuple((event,) for event in events), **how)]
-
-
-plan_probe = functools.partial(plan_mlpx, per_run=48, set_name=PROBE)
-"""Plans the runs that find out which events count at all under a command."""
+    if mode == "ocoe":
+        in_runs = [(group,) for group in groups]
+    elif mode == "ungrouped":
+        in_runs = [tuple((event,) for event in events)]
+    else:
+        chunks = [events[start : start + per_run] for start in range(0, len(events), per_run)]
+        in_runs = [tuple(_groups(chunk, n_counters, pinned, counters_of)) for chunk in chunks]
+    name = {"mlpx": f"mlpx{per_run}"}.get(mode, mode) if set_name is None else set_name
+    counted = "ocoe" if mode == "ocoe" else "mlpx"
+    return [Plan(name, counted, part, tuple(pinned), of_run, **how) for part, of_run in enumerate(in_runs)]
 
 
 def with_second_reading(plan, n_counters, *, counters_of=None):

@@ -1,15 +1,12 @@
 """What runs already and is to be counted: processes, a cgroup, or the whole system."""
 
-import contextlib
 import math
 import signal
-import subprocess
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import psutil
-from tqdm import tqdm
 
 from cmlib import places
 from cmlib.collect import machine
@@ -17,7 +14,7 @@ from cmlib.collect.machine.host import is_privileged, paranoid_level
 from cmlib.collect.record.execute import Outcome, check_perf, run_perf, signals_handled, stat_command
 from cmlib.collect.record.protocol import Request, countable, encodings, plan_options
 from cmlib.collect.record.session import beginning, check_room, intended, judge, result
-from cmlib.collect.schedule import plan_mlpx, with_second_reading
+from cmlib.collect.schedule import make_plans, with_second_reading
 from cmlib.io import events, perf
 from cmlib.io.archive import errors_as, locked, make_folder, remove_abandoned, working_folder
 from cmlib.io.archive.programs import (
@@ -28,11 +25,9 @@ from cmlib.io.archive.programs import (
     existing_runs,
     next_place,
 )
-from cmlib.io.archive.runs import check_run, events_of
+from cmlib.io.archive.runs import events_of
 
-_ATTACHING_S = 0.1  # from opening its output file to the first count
 _PAUSE_S = 0.1
-_STOPPING_S = 10.0
 _STOPS = (signal.SIGINT, signal.SIGTERM)
 _LINES_SHOWN = 8
 # Linux refuses an event now and then while what is counted starts and ends threads; nothing is counted then.
@@ -61,18 +56,16 @@ def processes(pids):
 
 def cgroup(path, root="/"):
     """All processes of a cgroup, now and later."""
-    mounts = _cgroup_mounts(Path(root) / "proc/mounts")
-    if not mounts:
-        raise RecordError(
-            "this system has no cgroups that perf can count: neither cgroup2 nor perf_event is mounted. Give --pid."
-        )
-    inner = next(
-        (path.removeprefix(mount) for mount in mounts if f"{path}/".startswith(f"{mount}/")), path
-    ).strip("/")
+    fields = map(str.split, (Path(root) / "proc/mounts").read_text(encoding="utf-8").splitlines())
+    mounts = [field[1] for field in fields if field[2] == "cgroup2"]
+    inner = path
+    for mount in mounts:
+        inner = inner.removeprefix(mount)
+    inner = inner.strip("/")
     if not any(Path(mount, inner).is_dir() for mount in mounts) or "," in inner:
         raise RecordError(
-            f"there is no cgroup {path!r} under {' or '.join(mounts)}: `systemd-cgls`, or /proc/PID/cgroup of one of "
-            "its processes, tells what it is called."
+            f"there is no cgroup {path!r} under {' or '.join(mounts) or 'a mount of cgroup2'}: `systemd-cgls`, or "
+            "/proc/PID/cgroup of one of its processes, tells what it is called."
         )
     return Running(("-a", "-G", f"/{inner}"), f"cgroup {path} (running)", {"cgroup": path})
 
@@ -83,64 +76,40 @@ def system():
 
 
 def _process(pid):
-    try:
-        process = psutil.Process(pid)
-        if not _runs(process):
-            raise psutil.NoSuchProcess(pid)
-        return {"pid": pid, "name": process.name(), "threads": process.num_threads()}
-    except psutil.Error as error:
+    if not _runs(pid):
         raise RecordError(
             f"there is no process {pid}: `pgrep -a NAME` tells the numbers of those that run. Nothing was recorded."
-        ) from error
+        )
+    process = psutil.Process(pid)
+    return {"pid": pid, "name": process.name(), "threads": process.num_threads()}
 
 
-def _runs(process):
-    return process.is_running() and process.status() not in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
+def _runs(pid):
+    try:
+        return psutil.Process(pid).status() not in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
+    except psutil.NoSuchProcess:
+        return False
 
 
-def _cgroup_mounts(mounts):
-    """Where the cgroups are that perf counts: those of perf_event if there are such, else of version 2."""
-    fields = [line.split() for line in mounts.read_text(encoding="utf-8", errors="replace").splitlines()]
-    own = [field[1] for field in fields if field[2] == "cgroup" and "perf_event" in field[3].split(",")]
-    return own or [field[1] for field in fields if field[2] == "cgroup2"]
-
-
-def attend(command, output, pids, seconds, *, lock=None, title=""):
+def _attend(command, output, running, lock):
     """Run perf until there is a reason to end it, and let it write all that it has counted until then."""
-    stopped = []  # by Ctrl-C or SIGTERM
-    counted = [psutil.Process(pid) for pid in pids if psutil.pid_exists(pid)]
+    stopped = []
     with (
         output.with_name("perf.stderr").open("w+", encoding="utf-8", errors="replace") as stderr,
         signals_handled(_STOPS, lambda *received: stopped.append(received)),
     ):
         with run_perf(command, stderr, lock) as perf:
-            ended = _wait(perf, output, stopped, counted, seconds, title)
-            with contextlib.suppress(ProcessLookupError):
-                perf.send_signal(signal.SIGINT)  # it writes its last interval
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                perf.wait(_STOPPING_S)
+            while not (stopped or _has_ended(running) or perf.poll() is not None):
+                time.sleep(_PAUSE_S)
+            perf.send_signal(signal.SIGINT)  # it writes its last interval
         stderr.seek(0)
-        raw = output.read_bytes() if output.exists() else b""
-        return Outcome(raw, None, perf.returncode, "", stderr.read().strip(), ended)
+        raw, code = output.read_bytes() if output.exists() else b"", perf.returncode
+        ended = "stopped" if stopped else "process" if _has_ended(running) else "perf" if code else "time"
+        return Outcome(raw, None, code, "", stderr.read().strip(), ended)
 
 
-def _wait(perf, output, stopped, counted, seconds, title):
-    """Why the recording ends."""
-    end = math.inf
-    with tqdm(total=seconds, desc=title, bar_format="{desc}: {n:.0f} of {total:.0f} s") as bar:
-        while (remaining := end - time.monotonic()) > 0:
-            if end == math.inf and output.exists():  # perf has begun
-                end = time.monotonic() + seconds + _ATTACHING_S
-            bar.update(max(0.0, seconds - remaining) - bar.n)
-            perf_ended = perf.poll() is not None
-            if stopped:
-                return "stopped"
-            if counted and not any(map(_runs, counted)):
-                return "process"
-            if perf_ended:
-                return "perf"
-            time.sleep(min(_PAUSE_S, remaining))
-    return "time"
+def _has_ended(running):
+    return running.pids and not any(map(_runs, running.pids))
 
 
 def record_attached(
@@ -195,53 +164,56 @@ def record_attached(
         machine.counters_lock(f"cmlib record {name}", wait=wait) as lock,
     ):
         plan, meta = _planned(name, running, request, existing_runs(recordings / name))
-        with _folder_of(recordings / name) as target:
-            return _record(target, plan, meta, running, seconds, lock, {"note": note}, notify)
+        target = make_folder(recordings / name)
+        remove_abandoned(target)
+        return _record(target, plan, meta | {"note": note}, running, seconds, lock, notify)
 
 
 def _planned(name, running, request, existing):
-    about = machine.describe()
-    table = machine.known_events(about)
+    table = machine.known_events(about := machine.describe())
     request, counters = countable(request, existing)
     codes = encodings(request.events or "core", table, request.modifier)
     available, how = plan_options(request, counters, table)
-    (plan,) = plan_mlpx(list(codes), per_run=len(codes), **available, **how)
+    (plan,) = make_plans("mlpx", list(codes), per_run=len(codes), **available, **how)
     mode = "mlpx" if len(plan.groups) > 1 else "ocoe"
     plan = with_second_reading(replace(plan, mode=mode, set=request.set_name or ""), **available)
     origin = {"program": name, "command": running.command, "counters": dict(counters), "machine": about}
-    plan, meta = intended(plan, 0, codes, origin)
-    meta |= {"attached": running.about}
+    meta = intended(plan, 0, codes, origin) | {"attached": running.about}
     check_comparable(existing.values(), _placed(meta, existing))
     return plan, meta
 
 
-def _record(target, plan, meta, running, seconds, lock, about, notify):
-    meta = beginning(meta | about)
+def _record(target, plan, meta, running, seconds, lock, notify):
+    meta = beginning(meta)
     notify(
         f"counting {_named(running)} for {seconds:g} s; Ctrl-C ends it earlier, and keeps what was counted"
     )
+    times = ("--interval-count", str(max(1, round(1000 * seconds / plan.interval_ms))))
     with working_folder(target / "attached") as folder:
-        check_room(folder)
         output = folder / "perf.csv"
-        command = stat_command(plan, meta["encodings"], str(output), options=running.options)
+        command = stat_command(plan, meta["encodings"], str(output), options=(*times, *running.options))
         for _ in range(_ATTEMPTS):
-            done = attend(command, output, running.pids, seconds, lock=lock, title=meta["program"])
             check_room(folder)
+            done = _attend(command, output, running, lock)
             if done.ended != "perf" or not _read(done).empty:
                 break
             output.unlink(missing_ok=True)
+        check_room(folder)
     frame = _checked(done, plan, running)
     multiplexed = plan.mode == "mlpx" or frame.loc[frame["value"].notna(), "running"].min() < 1
     finished = meta | result(frame, done) | {"mode": "mlpx" if multiplexed else "ocoe"}
     finished["attached"] = running.about | {"seconds": seconds, "ended": done.ended}
     with locked(target.parent):
-        finished = _placed(finished, existing_runs(target))
-        check_run(finished, target / f"{finished['run']}.json")
-        made = add_run(target, finished, done.raw)
+        made = add_run(target, _placed(finished, existing_runs(target)), done.raw)
     if done.ended != "time":
-        why = {"stopped": "stopped", "process": f"{_named(running)} ended", "perf": "perf ended by itself"}
-        notify(f"{why[done.ended]} after {finished['duration_s']:.1f} s: what was counted until then is kept")
+        notify(
+            f"{_ends(running)[done.ended]} after {finished['duration_s']:.1f} s: what was counted until then is kept"
+        )
     return made
+
+
+def _ends(running):
+    return {"stopped": "stopped", "process": f"{_named(running)} ended", "perf": "perf ended by itself"}
 
 
 def _checked(done, plan, running):
@@ -251,7 +223,7 @@ def _checked(done, plan, running):
     if frame.empty and done.ended == "perf":
         raise RecordError(f"perf could not count {counted} of {_named(running)}:\n{_reason(done)}")
     if frame.empty or frame["time_s"].max() < plan.interval_ms / 1000:
-        why = {"stopped": "it was stopped", "process": f"{_named(running)} ended"}.get(done.ended, "it ended")
+        why = _ends(running).get(done.ended, "it ended")
         raise RecordError(
             f"{why} before the first interval of {plan.interval_ms} ms was over; nothing was recorded."
         )
@@ -292,15 +264,3 @@ def _named(running):
     return running.command.removesuffix(" (running)") + (
         f" (process {', '.join(map(str, running.pids))})" if running.pids else ""
     )
-
-
-@contextlib.contextmanager
-def _folder_of(target):
-    """A program's folder, which goes again if it stays empty."""
-    try:
-        make_folder(target)
-        remove_abandoned(target)
-        yield target
-    finally:
-        with contextlib.suppress(OSError):
-            target.rmdir()

@@ -1,9 +1,9 @@
 """From what a user asks for to the sets of runs that are recorded: which events, which plans, how many passes."""
 
+import contextlib
 import functools
 import re
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,22 +13,15 @@ from cmlib import places
 from cmlib.collect import machine
 from cmlib.collect.record.execute import as_program
 from cmlib.collect.record.session import record
-from cmlib.collect.schedule import (
-    PINNED,
-    PROBE,
-    needs_counter,
-    plan_mlpx,
-    plan_ocoe,
-    plan_probe,
-    plan_ungrouped,
-    with_second_reading,
-)
+from cmlib.collect.schedule import PINNED, PROBE, make_plans, needs_counter, with_second_reading
 from cmlib.io import events, perf
 from cmlib.io.archive.programs import RecordError, check_names, existing_runs, read_raw
 from cmlib.io.archive.runs import events_of
 
-_PASSES, _SWEEP_PASSES = 3, 2
+_PASSES, _SWEEP_PASSES, _PROBED = 3, 2, 48
 _NO_COUNTERS = {"offered": 0, "good": 0}
+# Of all events that count.
+_SET_OF_ALL = {"ocoe": "ocoe_all", "mlpx": "sweep"}
 
 
 @dataclass(frozen=True)
@@ -42,47 +35,48 @@ class Request:
     per_run: int = 12
     modifier: str = "u"
     pinned: tuple[str, ...] = PINNED
-    counters: int | None = None
     set_name: str | None = None
 
 
-def record_program(name, command, request, *, folder=None, wait=False, note=""):
+def record_program(
+    name, command, request, *, folder=None, lock=None, counters=None, wait=False, note="", on_demand=False
+):
     """Record what is asked for of one program, set by set."""
     recordings = Path(folder or places.recordings_dir())
     target = recordings / name
-    check_names(name, _sets(request)[0].name)
-    program = as_program(command)
-    table = machine.known_events(machine.describe())
-    with machine.counters_lock(f"cmlib record {name}", wait=wait) as lock:
-        request, counters = countable(request, existing_runs(target))
-        save = functools.partial(
-            record, name, program, counters=counters, folder=recordings, lock=lock, note=note
-        )
+    check_names(name, _wanted(request)[0][0])
+    program, table = as_program(command), machine.known_events(machine.describe())
+    with (
+        contextlib.nullcontext(lock)
+        if lock
+        else machine.counters_lock(f"cmlib record {name}", wait=wait) as held
+    ):
+        request, counters = countable(request, existing_runs(target), counters)
         available, how = plan_options(request, counters, table)
+        how_kept = {"folder": recordings, "lock": held, "note": note, "on_demand": on_demand}
+        save = functools.partial(record, name, program, counters=counters, **how_kept)
         made = {}
-        for wanted in _sets(request):
-            codes = encodings(wanted.events, table, request.modifier)
-            counting = _remembered(existing_runs(target), wanted.name)
-            if wanted.events == "all" and counting is None:
-                probe = plan_probe(machine.supported(codes), **available, **how)
-                made["probe"] = save(probe, encodings=codes)
+        for set_name, mode, chosen in _wanted(request):
+            codes = encodings(chosen, table, request.modifier)
+            of_set = [meta for meta in existing_runs(target).values() if meta["set"] == set_name]
+            counting = next((meta["counting"] for meta in of_set if "counting" in meta), None)
+            if chosen == "all" and counting is None:
+                seen = machine.supported(codes)
+                probe = make_plans("mlpx", seen, per_run=_PROBED, set_name=PROBE, **available, **how)
+                made[PROBE] = save(probe, encodings=codes)
                 counting = counted_in_probe(target)
-            plans = wanted.plan(counting or list(codes), **available, **how)
-            if _has_second_readings(existing_runs(target), wanted.name):
+            how_many = {"per_run": request.per_run, "set_name": set_name}
+            plans = make_plans(mode, counting or list(codes), **how_many, **available, **how)
+            # Runs to come have a second reading if those that are there have one, so that passes are alike.
+            if not of_set or any(map(events.second_readings, map(events_of, of_set))):
                 plans = [with_second_reading(plan, **available) for plan in plans]
-            made[wanted.name] = save(plans, encodings=codes, passes=wanted.passes, counting=counting)
+            passes = request.passes or (_SWEEP_PASSES if chosen == "all" else _PASSES)
+            made[set_name] = save(plans, encodings=codes, passes=passes, counting=counting)
         return made
 
 
-@dataclass(frozen=True)
-class _Set:
-    name: str
-    events: str
-    passes: int
-    plan: Callable
-
-
-def _sets(request):
+def _wanted(request):
+    """Sets to record: name, mode and events of each."""
     chosen = request.events or "core"
     modes = [request.mode] if request.mode else ["mlpx"] if chosen == "all" else ["ocoe", "mlpx"]
     wanted = [(mode, chosen) for mode in modes]
@@ -90,34 +84,11 @@ def _sets(request):
         wanted.append(("mlpx", "all"))
     if request.set_name and len(wanted) > 1:
         raise RecordError(f"{len(wanted)} sets would be recorded, and --set names one: choose it by --mode.")
-    return [_set(mode, chosen, request) for mode, chosen in wanted]
-
-
-def _set(mode, chosen, request):
-    usual = {"ocoe": "ocoe", "mlpx": f"mlpx{request.per_run}", "ungrouped": "ungrouped"}[mode]
-    if chosen == "all":
-        usual = {"ocoe": "ocoe_all", "mlpx": "sweep"}.get(mode, mode)
-    name = request.set_name or usual
-    passes = request.passes or (_SWEEP_PASSES if chosen == "all" else _PASSES)
-    plan = {
-        "ocoe": plan_ocoe,
-        "ungrouped": plan_ungrouped,
-        "mlpx": functools.partial(plan_mlpx, per_run=request.per_run),
-    }[mode]
-    return _Set(name, chosen, passes, functools.partial(plan, set_name=name))
-
-
-def _remembered(existing, set_name):
-    return next(
-        (meta["counting"] for meta in existing.values() if meta["set"] == set_name and "counting" in meta),
-        None,
-    )
-
-
-def _has_second_readings(existing, set_name):
-    """Whether runs of a set have one: those to come as well as those that are there, so that passes are alike."""
-    of_set = [meta for meta in existing.values() if meta["set"] == set_name]
-    return not of_set or any(map(events.second_readings, map(events_of, of_set)))
+    usual = {"mlpx": f"mlpx{request.per_run}"}
+    return [
+        (request.set_name or (_SET_OF_ALL if of == "all" else usual).get(mode, mode), mode, of)
+        for mode, of in wanted
+    ]
 
 
 def counted_in_probe(folder):
@@ -163,31 +134,22 @@ def _split(names):
     return [name.strip() for name in re.findall(r"(?:[^,/]|/[^/]*/)+", names)]
 
 
-def countable(request, existing):
+def countable(request, existing, counters=None):
     """What of a request this machine can count, and the counters for it."""
     if not any(map(needs_counter, [*request.pinned, *_split(request.events or "core")])):
         return request, _NO_COUNTERS
-    remembered = next((meta["counters"] for meta in existing.values() if meta["counters"]["good"]), None)
-    if remembered and request.counters in (None, remembered["good"]):
-        return request, remembered
-    if request.counters is not None:
-        return request, {"offered": None, "good": request.counters}
+    known = [meta["counters"] for meta in existing.values() if meta["counters"]["good"]]
+    if known or counters:
+        return request, known[0] if known else counters
     census = machine.census()
     if census.offered:
         return request, census.counters
     names = machine.software_events()
+    message = f"no hardware event can be counted here, and `cmlib doctor` tells why: {census.complaint}"
     if request.mode is None and request.events is None and request.pinned == PINNED:
-        tqdm.write(f"{_nothing(census)}; recorded instead: {', '.join(names)}.", file=sys.stderr)
-        return _software(request, names), _NO_COUNTERS
+        tqdm.write(f"{message}; recorded instead: {', '.join(names)}.", file=sys.stderr)
+        software = {"mode": "ocoe", "events": ",".join(names), "pinned": ("task-clock",)}
+        return replace(request, set_name=request.set_name or "software", **software), _NO_COUNTERS
     raise RecordError(
-        f"{_nothing(census)}. Software events can be recorded: --pinned task-clock --events {','.join(names)}."
+        f"{message}. Software events can be recorded: --pinned task-clock --events {','.join(names)}."
     )
-
-
-def _software(request, names):
-    named = {"mode": "ocoe", "events": ",".join(names), "pinned": ("task-clock",)}
-    return replace(request, set_name=request.set_name or "software", **named)
-
-
-def _nothing(census):
-    return f"no hardware event can be counted here, and `cmlib doctor` tells why: {census.complaint}"

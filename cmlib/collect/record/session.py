@@ -62,20 +62,9 @@ def _left_the_counters(counts, running):
 
 
 def record(
-    name,
-    command,
-    plans,
-    *,
-    passes=1,
-    encodings,
-    counters,
-    counting=None,
-    folder=None,
-    lock=None,
-    on_demand=False,
-    note="",
+    name, command, plans, *, encodings, counters, passes=1, folder=None, lock=None, on_demand=False, **about
 ):
-    """Record a program, a run for each plan and pass."""
+    """Record a program, a run for each plan and pass; `about` is kept with every run: `note`, `counting`."""
     recordings = Path(folder or places.recordings_dir())
     check_names(name, plans[0].set)
     program = as_program(command)
@@ -86,16 +75,15 @@ def record(
         target = make_folder(recordings / name)
         remove_abandoned(target)
         existing = existing_runs(target)
-        about = {
-            "program": name,
-            "command": program.command,
-            "counters": dict(counters),
-            "machine": machine.describe(),
-        }
-        jobs = [intended(plan, number, encodings, about) for number in range(passes) for plan in plans]
+        about = {"note": ""} | {key: value for key, value in about.items() if value is not None}
+        about |= {"program": name, "command": program.command, "counters": dict(counters)}
+        about["machine"] = machine.describe()
+        jobs = [
+            (plan, intended(plan, number, encodings, about)) for number in range(passes) for plan in plans
+        ]
         _check_same_schedule(existing, plans, name)
         for _, meta in jobs:
-            check_run(meta | _TO_COME | {"note": note}, target / f"{meta['run']}.json")
+            check_run(meta | _TO_COME, target / f"{meta['run']}.json")
             check_comparable(existing.values(), meta)
         missing = [job for job in jobs if job[1]["run"] not in existing]
         made = []
@@ -104,7 +92,6 @@ def record(
             for plan, meta in missing:
                 bar.set_postfix_str(meta["run"])
                 finished, raw = _record_one(plan, meta, run_once, bar.write)
-                finished |= {"note": note} | ({"counting": list(counting)} if counting is not None else {})
                 with locked(recordings):
                     made.append(add_run(target, finished, raw))
                 bar.update()
@@ -114,7 +101,7 @@ def record(
 def _record_one(plan, meta, run_once, notify):
     """Return the run's full metadata and its raw output."""
     rejected = []
-    while len(rejected) < _ATTEMPTS:
+    for _ in range(_ATTEMPTS):
         started = beginning(meta)
         outcome = run_once(plan, meta)
         frame = perf.parse_stat(outcome.raw.decode(errors="replace"))
@@ -125,7 +112,7 @@ def _record_one(plan, meta, run_once, notify):
                 notify(f"{meta['run']}: perf says: {line}")
             return finished, outcome.raw
         notify(f"{meta['run']}: thrown away, {reason}")
-        rejected = [*rejected, reason]
+        rejected.append(reason)
     raise RecordError(
         f"{meta['program']}/{meta['run']} was thrown away {_ATTEMPTS} times, the last time because {rejected[-1]}. "
         "Something else uses the counters, or fewer are good than planned for: see `cmlib doctor`."
@@ -166,34 +153,26 @@ def check_room(folder):
 def intended(plan, pass_number, encodings, about):
     """What is known of a run before it is made."""
     again = second_readings(plan.events)
-    meta = {
-        "program": about["program"],
+    return about | {
         "set": plan.set,
         "pass": pass_number,
         "part": plan.part,
         "mode": plan.mode,
         "run": run_name(plan.set, pass_number, plan.part),
-        "command": about["command"],
         "pinned": list(plan.pinned),
         "groups": [list(group) for group in plan.groups],
         "modifier": plan.modifier,
         "interval_ms": plan.interval_ms,
         "encodings": {event: encodings[again.get(event, event)] for event in plan.events},
         "separator": ",",
-        "counters": about["counters"],
-        "machine": about["machine"],
     }
-    return plan, meta
 
 
 def _check_same_schedule(existing, plans, name):
-    planned = {plan.part for plan in plans}
-    beyond = [
-        run for run, meta in existing.items() if meta["set"] == plans[0].set and meta["part"] not in planned
-    ]
-    if beyond:
-        raise RecordError(
-            f"{name}/{beyond[0]} belongs to another schedule of set {plans[0].set!r}, which now has "
-            f"{len(plans)} parts: "
-            "record under another name or --set, or move the old runs away."
-        )
+    set_name, planned = plans[0].set, {plan.part for plan in plans}
+    for run, meta in existing.items():
+        if meta["set"] == set_name and meta["part"] not in planned:
+            raise RecordError(
+                f"{name}/{run} belongs to another schedule of set {set_name!r}, which now has {len(plans)} parts: "
+                "record under another name or --set, or move the old runs away."
+            )
