@@ -89,7 +89,7 @@ results.figure(figure, "times", f"**Figure.** Execution time of every run. {sour
 #
 # The simplest experiment: one parameter at a time at both ends of its range, all others at the defaults of Table IV, except that executors have one processor each, without which nothing goes over the network. Runs of all levels alternate. Where two levels are the same setting (*exc* low and default), their circles show the run-to-run noise.
 #
-# The paper tunes two parameters of sort this way (its Figure 14): *bbs*, tied to the most important event, changes the time by 111.3 %, and *nwt*, tied to a lesser one, by 29.4 %. Here *nwt* was changed, without an effect that these runs could show. ***bbs* was not changed alone**, so the paper's largest number has no counterpart on this page; `cmlib record-tuning --program sort --scale 0.5 --tune bbs --passes 4` records it, on the machine that made the other runs.
+# The paper tunes two parameters of sort this way (its Figure 14): *bbs*, tied to the most important event, changes the time by 111.3 %, and *nwt*, tied to a lesser one, by 29.4 %. Here *nwt* was changed, without an effect that these runs could show. ***bbs* was not changed alone**, so the paper's largest number has no counterpart on this page; `cmlib record-tuning --program sort` records it, on the machine that made the other runs.
 
 # %%
 @plot.styled

@@ -18,12 +18,12 @@ from unittest import mock
 import numpy as np
 import pandas as pd
 
+from cmlib.collect import machine
 from cmlib.collect.record import Counted, Program
 from cmlib.collect.record.execute import Outcome, resolve
 from cmlib.collect.workloads.micro import case_runs as micro
 from cmlib.collect.workloads.micro import micro_benchmarks, plateaus, working_sets
-from cmlib.collect.workloads.micro.case_runs import CPU, PARALLEL, Application
-from cmlib.collect.workloads.micro.selection import FOLDER, recorded_key_events
+from cmlib.collect.workloads.micro.selection import FOLDER, recorded_events
 from cmlib.io import events
 from tests.fake import planted
 
@@ -75,34 +75,34 @@ def make(data, *, n_sizes=2, names=SOME_EVENTS, key_events=10, passes=2, seconds
         target.chmod(0o755)
     latencies = made_up_sweep()
     latencies.to_csv(folder / "micro-sweep.csv", index=False)
-    settings = micro.Settings(seconds, passes, key_events=key_events)
-    plan = micro.plan_cases(working_sets(plateaus(latencies), n_sizes), settings, len(names))
-    applications = [
-        Application(
-            f"{kind.lower()}-{letter * 3}",
-            kind,
-            Program(
-                f"made up {letter}", partial(contextlib.nullcontext, Counted(["true", f"{kind}{letter}"]))
-            ),
-        )
-        for kind in (CPU, PARALLEL)
+    applications = {
+        f"{kind.lower()}-{letter * 3}": (kind, _application(kind, letter))
+        for kind in ("CPU", "parallel")
         for letter in "abcdefghijklmnop"[:others]
-    ]
-    known = events.table()
-    about = {**micro.machine.describe(), "microarchitecture": "made_up", "perf": "6.1.fake"}
+    }
+    about = {**machine.describe(), "microarchitecture": "made_up", "perf": "6.1.fake"}
+    sizes = working_sets(plateaus(latencies), n_sizes)
     with (
         mock.patch("cmlib.collect.record.session.execute", partial(_executed, seconds, itertools.count())),
         mock.patch("cmlib.collect.record.execute.check_perf", lambda: None),
-        mock.patch.object(micro, "listed_events", lambda: known),
-        mock.patch.object(micro.machine, "describe", lambda: about),
+        mock.patch.object(machine, "known_events", lambda about: events.table().loc[list(names)]),
+        mock.patch.object(machine, "supported", list),
+        mock.patch.object(machine, "describe", lambda: about),
+        mock.patch.multiple(micro, PASSES=passes, KEY_EVENTS=key_events, SECONDS=seconds),
+        mock.patch.object(micro.micro, "build", lambda folder: binaries),
+        mock.patch.object(micro, "stored_sizes", lambda folder: sizes),
+        mock.patch.object(micro, "applications", lambda built: (applications, [])),
         open(os.devnull, "w") as nowhere,
         contextlib.redirect_stderr(nowhere),
     ):
-        for _ in micro.record_cases(
-            plan, settings, list(names), binaries, folder, counters=COUNTERS, applications=applications
-        ):
+        for _ in micro.record_cases(binaries, folder, COUNTERS):
             pass
-        return recorded_key_events(folder)
+        return recorded_events(folder, "key")
+
+
+def _application(kind, letter):
+    ready = Counted(["true", f"{kind}{letter}"])
+    return Program(f"made up {letter}", partial(contextlib.nullcontext, ready))
 
 
 def _executed(seconds, draws, plan, encodings, counted, folder, *, lock, on_demand):

@@ -1,17 +1,14 @@
-"""All recordings in one go: what is listed, what is made within a budget, and what is told at the end."""
+"""All recordings in one go: what is listed, what is made, and what is told at the end."""
 
 import itertools
-import json
-from dataclasses import replace
-from functools import partial
 
 import pytest
 from click.testing import CliRunner
 
 from cmlib import places
-from cmlib.cli import main
-from cmlib.collect import campaign, machine, record
-from cmlib.collect.campaign import Job, Part, Setting, check_quiet, rejections, run_parts
+from cmlib.cli import campaign, main
+from cmlib.collect import machine, record
+from cmlib.collect.record import protocol
 from cmlib.collect.schedule import make_plans
 from cmlib.errors import CmlibError
 from cmlib.io import events
@@ -20,54 +17,35 @@ COUNTERS = {"offered": 6, "good": 5}
 
 
 @pytest.fixture(autouse=True)
-def no_waiting(monkeypatch):
-    monkeypatch.setattr("cmlib.collect.campaign._WATCHED_S", 0.01)
+def data(monkeypatch, tmp_path):
+    monkeypatch.setattr(campaign, "_WATCHED_S", 0.01)
+    monkeypatch.setenv("CMLIB_DATA", str(tmp_path))
+    return tmp_path
 
 
-def job(name, ended, error=None):
+def job(name, error=None):
     """A job that makes one recording of its own name, or fails."""
 
     def make():
-        try:
-            if error:
-                raise error
-            yield name
-        finally:
-            ended.append(name)
+        if error:
+            raise error
+        yield name
 
-    return Job(name, 1, 0, 60.0, make)
+    return campaign.Job(name, 1, 0, 60.0, make)
 
 
-def part(name, jobs):
-    return Part(name, "00", f"what {name} is", lambda setting: iter(jobs))
-
-
-def test_parts_are_made_in_turn_and_a_failure_ends_only_its_recording(tmp_path):
-    said, ended = [], []
-    failing = job("two", ended, CmlibError("no room"))
-    parts = [part("a", [job("one", ended), failing, job("three", ended)]), part("b", [job("four", ended)])]
-    outcome = run_parts(parts, Setting(tmp_path, COUNTERS), busy=1.0, progress=said.append)
-    assert outcome.made == [("a", "one"), ("a", "three"), ("b", "four")]
-    assert outcome.failed == {"a, two": "no room"} and outcome.left == []
-    assert ended == ["one", "two", "three", "four"]
-    assert said[0] == "a: what a is" and "a: two failed: no room" in said
-
-
-def test_a_part_that_cannot_begin_does_not_stop_the_others(tmp_path):
-    def broken(setting):
-        raise CmlibError("perf is not installed")
-        yield
-
-    parts = [Part("a", "00", "", broken), part("b", [job("one", [])])]
-    outcome = run_parts(parts, Setting(tmp_path, COUNTERS), busy=1.0)
-    assert outcome.failed == {"a": "perf is not installed"} and outcome.made == [("b", "one")]
-
-
-def test_a_spent_budget_ends_what_was_started_and_begins_nothing(tmp_path):
-    ended = []
-    parts = [part("a", [job("one", ended), job("two", ended)]), part("b", [job("three", ended)])]
-    outcome = run_parts(parts, Setting(tmp_path, COUNTERS), budget=0.0001, busy=1.0)
-    assert outcome.made == [("a", "one")] and outcome.left == ["a", "b"] and ended == ["one"]
+def test_parts_are_made_in_turn_and_a_failure_ends_only_its_recording(capsys, monkeypatch):
+    jobs = [job("one"), job("two", CmlibError("no room")), job("three")]
+    monkeypatch.setattr(campaign, "PARTS", {"a": ("00", "what a is", lambda counters: jobs)})
+    monkeypatch.setattr(machine, "census", lambda: machine.Census(6, 5))
+    with pytest.raises(CmlibError, match="not complete: a, two"):
+        campaign._record(["a"], False)
+    said = capsys.readouterr()
+    assert "a (notebook 00): what a is" in said.out and "two failed: no room" in said.err
+    assert "one is recorded" in said.out and "three is recorded" in said.out
+    campaign._record(["a"], True)
+    listed = capsys.readouterr().out
+    assert listed.count("1 of    1 runs     1.0 min") == 3 and "is recorded" not in listed
 
 
 def proc(folder, busy_jiffies, names):
@@ -82,10 +60,10 @@ def proc(folder, busy_jiffies, names):
 def test_a_machine_on_which_perf_runs_is_not_quiet(tmp_path, monkeypatch):
     monkeypatch.setattr("time.sleep", lambda seconds: None)
     quiet = proc(tmp_path / "quiet", 100, {12: "bash"})
-    check_quiet(root=quiet)
+    campaign.check_quiet(root=quiet)
     counted = proc(tmp_path / "counted", 100, {12: "bash", 117: "perf"})
-    with pytest.raises(campaign.BusyMachine, match=r"others count already, perf \(117\)"):
-        check_quiet(root=counted)
+    with pytest.raises(CmlibError, match=r"others count already, perf \(117\)"):
+        campaign.check_quiet(root=counted)
 
 
 def test_a_machine_whose_processors_are_taken_is_not_quiet(tmp_path, monkeypatch):
@@ -93,25 +71,8 @@ def test_a_machine_whose_processors_are_taken_is_not_quiet(tmp_path, monkeypatch
     monkeypatch.setattr("time.sleep", lambda seconds: None)
     monkeypatch.setattr("cmlib.collect.machine.processor_times", lambda root: next(readings))
     monkeypatch.setattr("os.cpu_count", lambda: 2)
-    with pytest.raises(campaign.BusyMachine, match="other programs take 75 % .* 5 % is the most allowed"):
-        check_quiet(root=proc(tmp_path, 100, {}))
-
-
-def test_what_was_thrown_away_is_told_from_the_recordings(tmp_path):
-    for name, about in {
-        "recordings/gcc/ocoe-p0-00": {"rejected": ["x was on its counter only 87 % of an interval"]},
-        "recordings/gcc/ocoe-p0-01": {"rejected": []},
-        "recordings/fingerprint/micro-array/key-p0-00": {"rejected": ["a", "b"]},
-        "regions/hardware/histogram/good": {"rejected_executions": 3},
-    }.items():
-        file = tmp_path / f"{name}.json"
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(json.dumps(about))
-    assert rejections(tmp_path) == {
-        "gcc/ocoe-p0-00": "x was on its counter only 87 % of an interval",
-        "micro-array/key-p0-00": "a; b",
-        "histogram/good": "3 executions were disturbed, or not counted all the time",
-    }
+    with pytest.raises(CmlibError, match="other programs take 75 % .* 5 % is the most allowed"):
+        campaign.check_quiet(root=proc(tmp_path, 100, {}))
 
 
 def test_an_ungrouped_plan_leaves_the_turns_to_the_kernel():
@@ -134,21 +95,20 @@ def small_zen5(monkeypatch, fake_perf):
 
 
 def of_one_program(part, name):
-    """A part of programs, of this one only."""
-    _, *others = part.jobs.args
-    return replace(part, jobs=partial(part.jobs.func, lambda: [name], *others))
+    """The job of one program in a part of programs."""
+    _, request, sets = campaign.PARTS[part][2].args
+    (job,) = campaign._programs([name], request, sets, COUNTERS)
+    return job
 
 
 @pytest.mark.slow
 def test_programs_are_recorded_both_ways_by_degree_and_without_groups(small_zen5, tmp_path, monkeypatch):
-    monkeypatch.setattr(record.protocol, "_PASSES", 1)
-    monkeypatch.setattr(record.protocol, "_SWEEP_PASSES", 1)
+    monkeypatch.setattr(protocol, "_PASSES", 1)
+    monkeypatch.setattr(protocol, "_SWEEP_PASSES", 1)
     quick = record.Program("quick", record.execute.as_program(["sleep", "0.11"]).prepare)
     monkeypatch.setattr(campaign.catalog, "to_record", lambda name: quick)
-    setting = Setting(tmp_path, COUNTERS)
-    for part in campaign.parts(["programs", "degrees", "ungrouped"]):
-        (job,) = of_one_program(part, "app").jobs(setting)
-        assert list(job.make()) == ["app"]
+    for part in ("programs", "degrees", "ungrouped"):
+        assert list(of_one_program(part, "app").make()) == ["app"]
     metas = record.existing_runs(tmp_path / "recordings/app").values()
     sets = {meta["set"] for meta in metas}
     assert sets == {
@@ -167,15 +127,14 @@ def test_programs_are_recorded_both_ways_by_degree_and_without_groups(small_zen5
     assert counted["mlpx30"] - again["mlpx30"] == 30 and counted["ungrouped"] - again["ungrouped"] == 40
     assert again["mlpx6"] == again["mlpx30"] == again["ungrouped"] == 1
     assert again["ocoe"] == again["probe"] == 0
-    (job,) = of_one_program(campaign.parts(["programs"])[0], "app").jobs(setting)
-    assert (job.name, job.missing, job.runs) == ("app", 8 + 2 + 0 + 4, 12 + 3 + 1 + 8)
+    job = of_one_program("programs", "app")
+    assert (job.name, job.there, job.runs) == ("app", 4 + 1 + 1 + 4, 12 + 3 + 1 + 8)
 
 
 def test_degrees_need_a_sweep_first(small_zen5, tmp_path, monkeypatch):
     monkeypatch.setattr(campaign.catalog, "to_record", lambda name: None)
-    (job,) = of_one_program(campaign.parts(["degrees"])[0], "app").jobs(Setting(tmp_path, COUNTERS))
-    with pytest.raises(CmlibError, match="app has no complete sweep yet"):
-        list(job.make())
+    with pytest.raises(CmlibError, match="app has no sweep yet"):
+        list(of_one_program("degrees", "app").make())
 
 
 def test_hardware_events_come_first_where_they_were_recorded(tmp_path):
@@ -185,18 +144,17 @@ def test_hardware_events_come_first_where_they_were_recorded(tmp_path):
 
 
 @pytest.mark.slow
-def test_the_command_lists_every_part_on_any_machine(no_pmu, tmp_path):
-    done = CliRunner().invoke(main, ["record-all", "--list", "--folder", str(tmp_path)])
+def test_the_command_lists_every_part_on_any_machine(no_pmu):
+    done = CliRunner().invoke(main, ["record-all", "--list"])
     assert done.exit_code == 0, done.output
-    for one in campaign.PARTS:
-        assert f"{one.name} (notebook {one.notebook})" in done.output
-    assert "with 5 counters" in done.output
+    for name, (notebook, *_) in campaign.PARTS.items():
+        assert f"{name} (notebook {notebook})" in done.output
     refused = CliRunner().invoke(main, ["record-all", "--only", "nothing", "--list"])
-    assert "there is no part 'nothing'; there are micro, kernels" in refused.output
+    assert refused.exit_code == 2 and "'nothing' is not one of 'micro'" in refused.output
 
 
-def test_without_counters_nothing_is_begun(no_pmu, tmp_path):
-    done = CliRunner().invoke(main, ["record-all", "--folder", str(tmp_path)])
+def test_without_counters_nothing_is_begun(no_pmu):
+    done = CliRunner().invoke(main, ["record-all"])
     assert done.exit_code != 0 and "no hardware event can be counted here: perf is not" in done.output
 
 

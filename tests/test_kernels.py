@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from cmlib.cli import main
+from cmlib.cli import campaign, main
 from cmlib.collect import machine
 from cmlib.collect.compare import counters
 from cmlib.collect.compare.counters import counters_with_role, events_for, usual_events
@@ -203,7 +203,7 @@ def test_a_recording_is_written_once_and_reads_back(steady, tmp_path, monkeypatc
     assert runs["bad-000"]["a"].tolist() == pytest.approx([5 / 1000 / 2] * 3)
     assert executions.record(item, tmp_path, tmp_path / "out", {}) is None
     assert sorted(p.name for p in made.parent.iterdir()) == ["bad.csv.gz", "bad.json"]
-    with pytest.raises(CmlibError, match=r"counts other events: c, .*--folder"):
+    with pytest.raises(CmlibError, match="counts other events"):
         executions.record(replace(item, parts=item.parts[:1]), tmp_path, tmp_path / "out", {})
     made.with_name("bad.csv.gz").write_bytes(b"")
     with pytest.raises(CmlibError, match="is not what was recorded"):
@@ -290,35 +290,30 @@ def test_without_a_pmu_software_events_are_recorded_for_real(binaries, tmp_path)
     assert 1 < runs["good-000"]["task-clock"].median() < 1e6
 
 
-def test_the_command_lists_and_only_lists(tmp_path, monkeypatch):
+@pytest.fixture
+def counting(monkeypatch, tmp_path):
+    """A machine with three counters and two events to count."""
     monkeypatch.setenv("CMLIB_DATA", str(tmp_path))
-    monkeypatch.setattr(machine, "census", lambda: machine.Census(2, 2))
-    arguments = ["record-kernels", "--list", "--program", "histogram", "--events", "a=0x1,b=0x2"]
-    listed = CliRunner().invoke(main, arguments)
+    monkeypatch.setattr(machine, "census", lambda: machine.Census(3, 3))
+    monkeypatch.setattr(campaign, "usual_events", lambda about: EVENTS[:2])
+
+
+def test_the_command_lists_and_only_lists(counting, tmp_path):
+    listed = CliRunner().invoke(main, ["record-kernels", "--list", "--program", "histogram"])
     assert listed.exit_code == 0, listed.output
-    assert "160 executions" in listed.output and "minutes" in listed.output
+    assert re.search(r"histogram good +40 of +40 runs", listed.output)
     assert not list(tmp_path.rglob("*.json"))
     refused = CliRunner().invoke(main, ["record-kernels", "--program", "nonesuch"])
     assert refused.exit_code == 2 and "parallel_scalar_sum" in refused.output
 
 
-def test_the_command_records_what_it_listed(tmp_path, monkeypatch):
-    monkeypatch.setenv("CMLIB_DATA", str(tmp_path))
+def test_the_command_records_what_it_listed(counting, tmp_path, monkeypatch):
     monkeypatch.setattr(executions, "execute", pretend(1000))
-    monkeypatch.setattr(machine, "census", lambda: machine.Census(3, 3))
-    arguments = ["record-kernels", "--program", "histogram", "--events", "a=0x1,b=0x2"]
     for _ in range(2):  # the second time all is there
-        done = CliRunner().invoke(main, arguments)
+        done = CliRunner().invoke(main, ["record-kernels", "--program", "histogram"])
         assert done.exit_code == 0, done.output
-    made = sorted(path.name for path in (tmp_path / "regions" / "histogram").iterdir())
-    assert made == [
-        "again.csv.gz",
-        "again.json",
-        "bad.csv.gz",
-        "bad.json",
-        "good.csv.gz",
-        "good.json",
-        "overhead.json",
-    ]
-    about, runs = load_recording(tmp_path / "regions" / "histogram" / "good.json")
+    folder = tmp_path / "regions/hardware/histogram"
+    forms = [f"{form}{ending}" for form in ("again", "bad", "good") for ending in (".csv.gz", ".json")]
+    assert sorted(path.name for path in folder.iterdir()) == [*forms, "overhead.json"]
+    about, runs = load_recording(folder / "good.json")
     assert len(runs) == 40 and about["machine"]["numa_nodes"] == numa_nodes()

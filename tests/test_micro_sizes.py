@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cmlib.collect.workloads.micro import plateaus, selection, sweep, working_sets
+from cmlib.collect.workloads.micro import case_runs, plateaus, selection, sweep, working_sets
 from cmlib.errors import CmlibError
 from tests.planted_recordings import made_up_sweep
 
@@ -53,18 +53,7 @@ def test_too_few_sizes_and_latencies_that_fall_are_refused():
         plateaus(frame.iloc[:8])
 
 
-def test_sizes_are_measured_once_and_kept_with_the_recordings(tmp_path, monkeypatch):
-    measured = []
-
-    def measure(folder):
-        measured.append(folder)
-        return made_up_sweep()
-
-    monkeypatch.setattr(selection, "sweep", measure)
-    fresh = selection.stored_or_new_sweep(tmp_path, tmp_path, keep=False)
-    assert list(tmp_path.iterdir()) == []
-    kept = selection.stored_or_new_sweep(tmp_path, tmp_path, keep=True)
-    again = selection.stored_or_new_sweep(tmp_path, tmp_path, keep=True)
-    assert len(measured) == 2
-    pd.testing.assert_frame_equal(kept, fresh)
-    pd.testing.assert_frame_equal(again, fresh)
+def test_sizes_follow_from_the_sweep_that_is_kept(tmp_path):
+    assert set(map(len, case_runs.stored_sizes(tmp_path).values())) == {3}
+    made_up_sweep().to_csv(tmp_path / selection.SWEEP, index=False)
+    assert case_runs.stored_sizes(tmp_path) == working_sets(plateaus(made_up_sweep()))

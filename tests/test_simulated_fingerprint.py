@@ -140,6 +140,8 @@ def test_a_case_is_simulated_without_what_prepares_it(tmp_path):
 
 
 def test_the_cases_are_listed():
+    names = [one.name for one in recorded.simulated_cases()]
+    assert "micro-branch-P-3" in names and "unseen-netlist-P-M-2" in names
     listed = CliRunner().invoke(main, ["record-micro", "--simulate", "--list"])
     assert listed.exit_code == 0, listed.output
-    assert "micro-branch-P-3" in listed.output and "unseen-netlist-P-M-2" in listed.output
+    assert f"0 of {len(names):4} runs" in listed.output  # all of them come with cmlib

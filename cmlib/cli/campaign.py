@@ -1,210 +1,35 @@
-"""`cmlib record-all` and the commands that record what one notebook reads."""
+"""`cmlib record-all`, and the commands that record what one notebook reads: lists of jobs, and one loop over them."""
 
-from itertools import groupby
-from pathlib import Path
+import math
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
 
 import click
-from tqdm import tqdm
 
 from cmlib import places
-from cmlib.collect import campaign, machine
+from cmlib.collect import machine
 from cmlib.collect.compare.counters import usual_events
-from cmlib.collect.machine.event_names import countable
+from cmlib.collect.machine.host import counting_processes
+from cmlib.collect.record import Request, existing_runs, record_program
 from cmlib.collect.sampling import HARDWARE_GROUP, record_stream
-from cmlib.collect.workloads import kernels, micro, tuning
-from cmlib.collect.workloads.catalog import cases
+from cmlib.collect.workloads import catalog, kernels, tuning
 from cmlib.collect.workloads.kernels import executions
 from cmlib.collect.workloads.micro import case_runs, selection, simulated
-from cmlib.collect.workloads.micro.case_runs import applications
+from cmlib.collect.workloads.spark import TABLE_IV
 from cmlib.errors import CmlibError
 from cmlib.experiments.tuned_runs import load_tuned, rates_to_emit
 from cmlib.io.samples.files import samples_dir
 from cmlib.tuning import important_events
 
-_list = click.option("--list", "only_list", is_flag=True, help="Only list what would be recorded.")
-
-
-def _folder(text):
-    return click.option("--folder", type=click.Path(path_type=Path), help=text)
-
-
-@click.command("record-all", epilog="Example: cmlib record-all --only micro --budget 60")
-@_list
-@click.option("--only", "names", multiple=True, metavar="PART", help="This part; may be repeated.")
-@click.option("--budget", type=click.FloatRange(0), metavar="MINUTES", help="Begin no recording after that.")
-@click.option(
-    "--busy",
-    default=0.05,
-    show_default=True,
-    type=click.FloatRange(0, 1),
-    help="Share of the processors that other programs may take.",
-)
-@_folder("Data folder to record into.  [default: data]")
-def record_all(only_list, names, budget, busy, folder):
-    """Record everything that the notebooks read, part by part, on a machine whose counters can be read."""
-    chosen = campaign.parts(names)
-    data = (folder or places.data_dir()).absolute()
-    setting = campaign.setting(data, only_list=only_list)
-    _show_parts(chosen, setting)
-    if only_list:
-        return
-    outcome = campaign.run_parts(chosen, setting, budget=budget, busy=busy, progress=click.echo)
-    _show_outcome(outcome, campaign.rejections(data))
-    if outcome.failed:
-        raise SystemExit(1)
-
-
-def _show_parts(chosen, setting):
-    total = 0.0
-    for part in chosen:
-        click.echo(f"{part.name} (notebook {part.notebook}): {part.about}")
-        for job in part.jobs(setting):
-            click.echo(f"  {job.name:44} {job.missing:4} of {job.runs:4} runs {job.minutes:7.1f} min")
-            total += job.minutes
-    click.echo(
-        f"about {total:.0f} minutes, with {setting.counters['good']} counters, into {setting.data.name}"
-    )
-
-
-def _show_outcome(outcome, rejected):
-    click.echo(f"{len(outcome.made)} recordings are complete")
-    for name in outcome.left:
-        click.echo(f"the time was over: {name} is not complete; give the command again")
-    for name, reasons in rejected.items():
-        click.echo(f"repeated: {name}: {reasons}")
-    for name, error in outcome.failed.items():
-        click.echo(f"failed: {name}: {error}", err=True)
-
-
-@click.command("record-micro", epilog="Example: cmlib record-micro --list")
-@_list
-@click.option("--simulate", is_flag=True, help="Simulate them under Valgrind, which takes no counters.")
-@click.option(
-    "--seconds",
-    default=case_runs.Settings.seconds,
-    show_default=True,
-    help="Execution of a case in each run [s].",
-)
-@click.option(
-    "--passes", default=case_runs.Settings.passes, show_default=True, help="Passes over the key events."
-)
-@click.option(
-    "--key-events", default=case_runs.Settings.key_events, show_default=True, help="Events to select."
-)
-@click.option("--sizes", help="Working sets [KiB] instead of a sweep: L2=64,128;L3=1024;M=131072.")
-@_folder("Of all recordings [data/recordings].")
-def record_micro(only_list, simulate, sizes, folder, **settings):
-    """Record the micro-benchmarks that notebook 05 and `cmlib diagnose` learn from."""
-    recordings, settings = folder or places.recordings_dir(), case_runs.Settings(**settings)
-    built = micro.build(places.results_dir() / "micro")
-    if simulate:
-        _simulate_micro(built, recordings / simulated.FOLDER, only_list)
-        return
-    folder = recordings / selection.FOLDER
-    found_sizes = _sizes(sizes, folder, built, not only_list)
-    # a list can be made on any machine, of the events that counted where recordings were made
-    events = selection.counting_events(
-        recordings, None if only_list else machine.describe()["microarchitecture"]
-    )
-    plan = case_runs.plan_cases(found_sizes, settings, len(events) or len(selection.listed_events()))
-    others, left_out = applications(built, folder, seconds=2 * settings.seconds)
-    _show_micro(plan, settings, others, left_out)
-    if only_list:
-        return
-    how = {"counters": machine.census().checked().counters, "applications": others}
-    for name in case_runs.record_cases(plan, settings, events, built, folder, **how):
-        click.echo(name)
-    click.echo(f"key events: {', '.join(selection.recorded_key_events(folder))}")
-
-
-def _simulate_micro(built, folder, only_list):
-    for one in simulated.simulated_cases():
-        size = f"{one.case.size / 1024:.0f} KiB" if one.case.size else ""
-        click.echo(f"{one.name:32} {one.case.label:10} {size:>12} {one.operations:12,} operations")
-    for name in () if only_list else simulated.record_simulated_cases(built, folder):
-        click.echo(name)
-
-
-def _sizes(text, folder, built, keep):
-    given = _given_sizes(text) if text else None
-    if given and not keep:
-        return given
-    if keep:
-        folder.mkdir(parents=True, exist_ok=True)
-    levels = micro.plateaus(selection.stored_or_new_sweep(folder, built, keep=keep))
-    click.echo(f"what a sweep found [bytes, ns a load]:\n{levels}\n")
-    return given or micro.working_sets(levels)
-
-
-def _given_sizes(text):
-    try:
-        pairs = dict(part.split("=") for part in text.split(";"))
-        sizes = {level: [1024 * int(size) for size in listed.split(",")] for level, listed in pairs.items()}
-    except ValueError:
-        sizes = {}
-    if set(sizes) != {"L2", "L3", "M"}:
-        raise CmlibError(
-            f"--sizes {text!r}: give KiB for all of L2, L3 and M, as in L2=64,128;L3=1024;M=131072"
-        )
-    return sizes
-
-
-def _show_micro(plan, settings, others, left_out):
-    minutes = case_runs.estimate_minutes(plan, settings)
-    for (case, set_name, n_runs), expected in zip(plan, minutes, strict=True):
-        size = f"{case.size / 1024:.0f} KiB" if case.size else ""
-        click.echo(
-            f"{case.name:32} {case.label:10} {size:>12} {set_name:4} {n_runs:3} runs {expected:6.1f} min"
-        )
-    for one in others:
-        click.echo(f"{one.name:32} {one.kind:23} key  {settings.passes:3} runs")
-    for reason in left_out:
-        click.echo(f"left out: {reason}")
-    n_runs, n_others = sum(n_runs for _, _, n_runs in plan), settings.passes * len(others)
-    click.echo(f"{n_runs} runs, about {sum(minutes):.0f} minutes, and {n_others} of other programs")
-
-
-@click.command("record-kernels", epilog="Example: cmlib record-kernels --program histogram")
-@_list
-@click.option("--program", "names", multiple=True, help="Only this program (repeat for more).")
-@click.option(
-    "--events",
-    "event_list",
-    metavar="LIST",
-    help="With commas between, instead of those usual for this machine; NAME=CODE for raw ones.",
-)
-@click.option("--max-threads", default=4, show_default=True)
-@_folder("Where recordings go [data/regions].")
-def record_kernels(only_list, names, event_list, max_threads, folder):
-    """Record AutoPerf's fifteen programs, in their good and their bad form, that notebook 06 judges."""
-    chosen, nodes = _kernels(names), kernels.numa_nodes()
-    binaries = kernels.build(places.results_dir() / "kernels", [program.name for program in chosen])
-    events = countable(event_list) if event_list else usual_events(machine.describe())
-    good = machine.census().good if any(event.hardware for event in events) else 0
-    todo = executions.plan(chosen, events, good_counters=good, nodes=nodes, max_threads=max_threads)
-    for item in todo:
-        click.echo(
-            f"{item.program.name:22} {item.form:13} {len(item.runs):4} runs {item.executions:5} executions "
-            f"{item.minutes:5.1f} min"
-        )
-    for program in (program for program in chosen if program.nodes > nodes):
-        click.echo(f"{program.name:22} left out: needs {program.nodes} NUMA nodes, there is {nodes}")
-    minutes = sum(item.minutes for item in todo)
-    click.echo(f"{sum(item.executions for item in todo)} executions, about {minutes:.0f} minutes")
-    if only_list:
-        return
-    with tqdm(todo, unit="recording") as bar:
-        executions.record_all(bar, binaries, folder or places.data_dir() / "regions")
-    click.echo("recorded; see what was found: cmlib run paper 06_anomaly_detection")
-
-
-def _kernels(names):
-    known = {program.name: program for program in kernels.kernels()}
-    if unknown := sorted(set(names) - set(known)):
-        raise CmlibError(f"no program {', '.join(unknown)}; there are {', '.join(known)}")
-    return [known[name] for name in names] or list(known.values())
-
-
+# Of a run with what gets it ready [s].
+_MICRO_S, _SIMULATED_S, _PROGRAM_S, _STREAM_S, _TUNING_S = 8.0, 10.0, 18.0, 8.0, 20.0
+_USUAL = {"offered": 6, "good": 5}
+_WATCHED_S, _MOST_BUSY = 2.0, 0.05
+_CORE, _DEGREES = 12, (6, 18, 24, 30, 36)
+_STUDIED = ("wordcount", "sort", "pagerank", "kmeans")
 SOFTWARE_GROUP = (
     "task-clock",
     "page-faults",
@@ -212,123 +37,283 @@ SOFTWARE_GROUP = (
     "kmem:mm_page_alloc",
     "context-switches",
 )
+# Of the programs on Spark: their work, parameters tried at both ends, and settings beside which events are emitted.
+_DESIGNS = {
+    "sort": (0.5, ("bbs", "exc", "nwt", "ssb"), ("default", "exc-high")),
+    "pagerank": (0.05, ("dpl", "exc", "nwt"), ("default",)),
+}
+_RANDOM, _PASSES_AT_ENDS, _EMITTING, _IMPORTANT = 60, 4, 36, 10
 
 
-@click.command("record-samples", epilog="Example: cmlib record-samples --software --case gcc-2")
-@_list
-@click.option("--software", is_flag=True, help="Software events, every 500 µs of task-clock.")
-@click.option(
-    "--lines",
-    is_flag=True,
-    help="Only lines, found as the program runs: the first event counted along, with the drift test.",
-)
-@click.option("--case", "names", multiple=True, help="Only this one (repeat for more).")
-@_folder("Where streams go [data/samples].")
-def record_samples(only_list, software, lines, names, folder):
-    """Record the sample streams that notebook 07 reads: 35 cases of eight programs."""
-    folder = folder or samples_dir()
-    kind, group, period = (
-        ("software", SOFTWARE_GROUP, 500_000) if software else ("hardware", HARDWARE_GROUP, 1_000_000)
-    )
-    chosen = [case for case in cases() if not names or case.name in names]
-    file = f"{kind}-lines-00.json" if lines else f"{kind}-00.json"
-    missing = [case for case in chosen if not (folder / case.name / file).exists()]
-    for case in chosen:
-        click.echo(f"{case.name:12} {'missing' if case in missing else 'there':8} {case.label}")
-    for case in tqdm([] if only_list else missing, unit="stream"):
-        _, metadata = record_stream(
-            case.name,
-            case.to_record(),
-            group[:2] if lines else group,
-            period=period,
-            compress={"drift": 20.0} if lines else None,
-            folder=folder,
-            wait=True,
-        )
-        tqdm.write(
-            f"{case.name}: {metadata['n_samples']} samples in {metadata['duration_s']:.1f} s, {metadata['n_lost']} lost"
-        )
+@dataclass(frozen=True)
+class Job:
+    """Recordings that are made together; `make` goes on from those that are there, and yields names."""
+
+    name: str
+    runs: int
+    there: int
+    run_s: float
+    make: Callable[[], Iterator[str]]
+
+    def __str__(self):
+        missing = max(0, self.runs - self.there)
+        return f"{self.name:44} {missing:4} of {self.runs:4} runs {missing * self.run_s / 60:7.1f} min"
 
 
-_RUNS, _RUNS_EMITTING, _IMPORTANT = 100, 36, 10
+def run_jobs(part, jobs, only_list):
+    """List a part's jobs, and make what is missing; those that failed, which end none of the others."""
+    notebook, about, _ = PARTS[part]
+    click.echo(f"{part} (notebook {notebook}): {about}")
+    failed = []
+    for job in jobs:
+        click.echo(f"  {job}")
+        try:
+            for name in () if only_list else job.make():
+                click.echo(f"  {name} is recorded")
+        except (CmlibError, ValueError) as error:
+            click.echo(f"{part}: {job.name} failed: {error}", err=True)
+            failed.append(f"{part}, {job.name}")
+    return failed
 
 
-@click.command("record-tuning", epilog="Example: cmlib record-tuning --program sort --tune exc")
-@_list
-@click.option(
-    "--program",
-    "programs",
-    multiple=True,
-    default=("sort", "pagerank"),
-    show_default=True,
-    help="A program on Spark.",
-)
-@click.option("--runs", type=int, help="Drawn at random [100, or 36 with --emit].")
-@click.option(
-    "--tune",
-    "tuned",
-    multiple=True,
-    metavar="ABBR",
-    help="Instead: this parameter of Table IV at its ends, and all at their defaults.",
-)
-@click.option(
-    "--emit",
-    "emitted",
-    multiple=True,
-    metavar="EVENT",
-    help="Instead: this event of the kernel made beside the program, at rates drawn at random; `important`: the ten "
-    "that matter most in the runs recorded so far.",
-)
-@click.option(
-    "--at",
-    default="default",
-    show_default=True,
-    metavar="LEVEL",
-    help="With --emit: all parameters at their defaults, or one at an end, such as exc-high.",
-)
-@click.option("--passes", default=1, show_default=True, help="Recordings of each run.")
-@click.option(
-    "--scale", type=float, help="Multiplies each program's work [1, or with --emit as in the runs so far]."
-)
-@_folder("Of all recordings [data/recordings].")
-def record_tuning(only_list, programs, runs, tuned, emitted, at, passes, scale, folder):
-    """Record programs on Spark under other settings than usual, that notebook 08 reads."""
-    target, scales = (
-        (folder or places.recordings_dir()) / tuning.FOLDER,
-        dict.fromkeys(programs, scale or 1.0),
-    )
-    if emitted:
-        known = {name: load_tuned(target, name)[name] for name in programs}
-        scales = {name: scale or one.scale for name, one in known.items()}
-        listed = {
-            name: tuning.at_rates(name, _highest(name, one, emitted, at), runs or _RUNS_EMITTING, at=at)
-            for name, one in known.items()
-        }
-    elif tuned:
-        listed = {name: tuning.at_levels(name, tuned) for name in programs}
-    else:
-        listed = {name: tuning.at_random(name, runs or _RUNS) for name in programs}
-    for name, run in ((name, run) for name, of in listed.items() for run in of):
-        chosen = " ".join(f"{key}={value}" for key, value in run.noted.items())
-        click.echo(f"{name:10} {run.name:20} {chosen}")
-    click.echo(f"{sum(map(len, listed.values()))} runs, {passes} times each")
-    if only_list:
-        return
+def _record(parts, only_list, **options):
     counters = machine.census().counters
-    for scale, group in groupby(listed, scales.get):
-        chosen = {name: listed[name] for name in group}
-        for name in tuning.record_runs(chosen, target, scale=scale, passes=passes, counters=counters):
-            click.echo(f"{name} is recorded")
+    failed = [job for part in parts for job in run_jobs(part, PARTS[part][2](counters, **options), only_list)]
+    if failed:
+        raise CmlibError(
+            f"not complete: {'; '.join(failed)}. Given again, the command goes on from what there is."
+        )
 
 
-def _highest(program, one, emitted, at):
-    """The highest rate of each event to emit, told from what was recorded of the program."""
-    ranked = important_events(one.runs).index[:_IMPORTANT]
-    events = dict.fromkeys(
-        event for given in emitted for event in (ranked if given == "important" else [given])
+def check_quiet(root="/"):
+    """Raise unless the machine is quiet: nobody else counts, and hardly anybody computes."""
+    before = machine.processor_times(root)
+    time.sleep(_WATCHED_S)
+    taken = machine.taken_by_others(before, machine.processor_times(root))
+    if counting := counting_processes(root):
+        raise CmlibError(
+            f"others count already, {', '.join(counting)}, and two at a time spoil each other's counts: "
+            "end it, then repeat the command."
+        )
+    if taken > _MOST_BUSY:
+        raise CmlibError(
+            f"other programs take {100 * taken:.0f} % of the processors' time, and {100 * _MOST_BUSY:.0f} % is the "
+            "most allowed: end them."
+        )
+
+
+def _n_runs(folder):
+    """How many runs there are of each set."""
+    return Counter(meta["set"] for meta in existing_runs(folder).values())
+
+
+def _micro(counters):
+    folder = places.recordings_dir() / selection.FOLDER
+    listed = case_runs.plan_cases(case_runs.stored_sizes(folder))
+    there = sum(min(n, _n_runs(folder / case.name)[of]) for case, of, n in listed)
+    make = partial(case_runs.record_cases, places.results_dir() / "micro", folder, counters)
+    yield Job("cases, and programs never trained on", sum(n for _, _, n in listed), there, _MICRO_S, make)
+
+
+def _simulated(counters):
+    folder, listed = places.recordings_dir() / simulated.FOLDER, simulated.simulated_cases()
+    there = sum(bool(existing_runs(folder / one.name)) for one in listed)
+    make = partial(simulated.record_simulated_cases, places.results_dir() / "micro", folder)
+    yield Job("cases", len(listed), there, _SIMULATED_S, make)
+
+
+def _kernels(counters, names=()):
+    events, paces = usual_events(machine.describe()), {}
+    hardware = any(event.hardware for event in events)
+    folder = places.data_dir() / "regions" / (places.HARDWARE if hardware else "")
+    chosen = [program for program in kernels.kernels() if not names or program.name in names]
+    for item in executions.plan(chosen, events, good_counters=counters["good"], nodes=kernels.numa_nodes()):
+        there = len(item.runs) * (folder / item.program.name / f"{item.form}.json").exists()
+        run_s = executions.SECONDS * len(item.parts)
+        make = partial(_record_kernel, item, folder, paces)
+        yield Job(f"{item.program.name} {item.form}", len(item.runs), there, run_s, make)
+
+
+def _record_kernel(item, folder, paces):
+    # Each is built by itself: what one program needs, such as Boost's headers, the others don't.
+    binaries = kernels.build(places.results_dir() / "kernels", [item.program.name])
+    with machine.counters_lock("recording the kernels"):
+        executions.record(item, binaries, folder, kernels.describe_host(), paces=paces)
+        if item.form == "good":
+            executions.record_overhead(item.program, binaries, item.parts[0], folder, kernels.describe_host())
+    yield f"{item.program.name} {item.form}"
+
+
+def _programs(names, request, sets, counters):
+    for name in names or catalog.of_suites("HiBench", "CloudSuite 3.0"):
+        folder = places.recordings_dir() / name
+        wanted, there = sets(counters), _n_runs(folder)
+        n_there = sum(min(n_runs, there[set_name]) for set_name, n_runs in wanted.items())
+        yield Job(name, sum(wanted.values()), n_there, _PROGRAM_S, partial(_record_program, folder, request))
+
+
+def _record_program(folder, requests):
+    program = catalog.to_record(folder.name)
+    for request in requests(folder):
+        record_program(folder.name, program, request, folder=folder.parent)
+    yield folder.name
+
+
+def _usual_sets(counters):
+    """Runs of the core events both ways, and of a sweep over all events."""
+    n_events = case_runs.n_events()
+    ocoe, probe, sweep = (
+        math.ceil(n) for n in (_CORE / max(1, counters["good"] - 2), n_events / 48, n_events / 12)
     )
-    can = [event for event in events if event in tuning.EMITTERS or event in emitted]
-    if left := [event for event in events if event not in can]:
-        click.echo(f"{program}: there is no emitter for {', '.join(left)}")
-    tuning.check_emitters(can)
-    return rates_to_emit(one, can, at=at)
+    return {"ocoe": 3 * ocoe, "mlpx12": 3, "probe": probe, "sweep": 2 * sweep}
+
+
+def _degrees(folder):
+    """The first 6 to 36 events that count, the core events first; 12 is the usual set."""
+    metas = existing_runs(folder).values()
+    swept = next((meta["counting"] for meta in metas if meta["set"] == "sweep" and "counting" in meta), [])
+    if len(swept) < _DEGREES[-1]:
+        raise CmlibError(
+            f"{folder.name} has no sweep yet, which tells what counts: record part programs first."
+        )
+    core = machine.default_events(machine.known_events(machine.describe()))
+    swept = sorted(swept, key=lambda event: core.index(event) if event in core else len(core))
+    for n in _DEGREES:
+        yield Request(mode="mlpx", events=",".join(swept[:n]), per_run=n, set_name=f"mlpx{n}")
+
+
+def _streams(counters, names=(), lines=False):
+    kind, group, period = ("software", SOFTWARE_GROUP, 500_000)  # ns: of task-clock
+    if counters["offered"]:
+        kind, group, period = ("hardware", HARDWARE_GROUP, 1_000_000)
+    how = {"period": period, "compress": {"drift": 20.0} if lines else None, "folder": samples_dir()}
+    for case in catalog.cases():
+        if not names or case.name in names:
+            file = samples_dir() / case.name / f"{kind}{'-lines' if lines else ''}-00.json"
+            make = partial(_record_stream, case, file, group[:2] if lines else group, how)
+            yield Job(case.label, 1, int(file.exists()), _STREAM_S, make)
+
+
+def _record_stream(case, file, group, how):
+    if not file.exists():
+        record_stream(case.name, case.to_record(), group, wait=True, **how)
+    yield case.name
+
+
+def _tuning(counters, programs=tuple(_DESIGNS)):
+    folder = places.recordings_dir() / tuning.FOLDER / (places.HARDWARE if counters["offered"] else "")
+    for program in programs:
+        scale, ends, levels = _DESIGNS.get(program, (1.0, tuple(TABLE_IV), ()))
+
+        def job(about, names, runs, passes=1, program=program, scale=scale):
+            there = sum(len(existing_runs(folder / name)) for name in names)
+            make = partial(_record_tuning, program, runs, folder, scale, passes, counters)
+            return Job(f"{program} {about}", passes * len(names), there, _TUNING_S, make)
+
+        at_random, at_ends = tuning.at_random(program, _RANDOM), tuning.at_levels(program, ends)
+        yield job("at random", [run.name for run in at_random], lambda runs=at_random: runs)
+        names = [run.name for run in at_ends]
+        yield job(f"at both ends of {', '.join(ends)}", names, lambda runs=at_ends: runs, _PASSES_AT_ENDS)
+        for at in levels:
+            names = [f"{program}-emit-{at}-{number:03d}" for number in range(_EMITTING)]
+            yield job(f"beside emitted events, {at}", names, partial(_emitting, folder, program, at))
+
+
+def _record_tuning(program, runs, folder, scale, passes, counters):
+    yield from tuning.record_runs(program, runs(), folder, scale=scale, passes=passes, counters=counters)
+
+
+def _emitting(folder, program, at):
+    """Runs beside which the events are emitted that matter most in the runs at random."""
+    one = load_tuned(folder, program)[program]
+    ranked = important_events(one.runs).index[:_IMPORTANT]
+    rates = rates_to_emit(one, [event for event in ranked if event in tuning.EMITTERS], at=at)
+    return tuning.at_rates(program, rates, _EMITTING, at=at)
+
+
+# Notebook, what is recorded, and its jobs.
+PARTS = {
+    "micro": ("05", "thirteen micro-benchmarks, and programs that no model is trained on", _micro),
+    "simulated": ("05a", "the micro-benchmarks, simulated by Valgrind", _simulated),
+    "kernels": ("06", "AutoPerf's programs, by region in the good and the bad form", _kernels),
+    "programs": (
+        "01-04",
+        "the sixteen programs: core events without and with multiplexing, and a sweep over all events",
+        partial(_programs, (), lambda folder: [Request()], _usual_sets),
+    ),
+    "degrees": (
+        "02",
+        "four programs multiplexed by 6, 18, 24, 30 and 36 events",
+        partial(_programs, _STUDIED, _degrees, lambda counters: {f"mlpx{n}": 3 for n in _DEGREES}),
+    ),
+    "ungrouped": (
+        "02",
+        "four programs with all events in one list without groups",
+        partial(
+            _programs,
+            _STUDIED,
+            lambda folder: [Request(mode="ungrouped", events="all")],
+            lambda counters: {"ungrouped": 2},
+        ),
+    ),
+    "pairs": (
+        "09",
+        "two pairs of programs on one machine",
+        partial(_programs, catalog.of_suites("co-located"), lambda folder: [Request()], _usual_sets),
+    ),
+    "streams": ("07", "35 cases of eight CPU programs, a sample per million cycles", _streams),
+    "tuning": ("08", "programs on Spark under other settings", _tuning),
+}
+_list = click.option("--list", "only_list", is_flag=True, help="Only list what would be recorded.")
+
+
+def _names(option, known, help):
+    return click.option(option, "names", multiple=True, type=click.Choice(known), help=help)
+
+
+@click.command("record-all", epilog="Example: cmlib record-all --only micro --only kernels")
+@_list
+@_names("--only", list(PARTS), "This part; may be repeated.")
+def record_all(only_list, names):
+    """Record everything that the notebooks read, part by part, on a machine whose counters can be read."""
+    if not only_list:
+        machine.census().checked()
+        check_quiet()
+    _record(names or PARTS, only_list)
+
+
+@click.command("record-micro", epilog="Example: cmlib record-micro --list")
+@_list
+@click.option("--simulate", is_flag=True, help="Simulate them under Valgrind, which takes no counters.")
+def record_micro(only_list, simulate):
+    """Record the micro-benchmarks that notebooks 05 and 05a and `cmlib diagnose` learn from."""
+    _record(["simulated" if simulate else "micro"], only_list)
+
+
+@click.command("record-kernels", epilog="Example: cmlib record-kernels --program histogram")
+@_list
+@_names("--program", [kernel.name for kernel in kernels.kernels()], "Only this program; may be repeated.")
+def record_kernels(only_list, names):
+    """Record AutoPerf's fifteen programs, in their good and their bad form, that notebook 06 judges."""
+    _record(["kernels"], only_list, names=names)
+
+
+@click.command("record-samples", epilog="Example: cmlib record-samples --case gcc-2")
+@_list
+@click.option(
+    "--lines", is_flag=True, help="Only lines, found as the program runs, of the first event counted along."
+)
+@_names("--case", [case.name for case in catalog.cases()], "Only this one; may be repeated.")
+def record_samples(only_list, lines, names):
+    """Record the sample streams that notebook 07 reads: hardware events, or software events without counters."""
+    _record(["streams"], only_list, names=names, lines=lines)
+
+
+@click.command("record-tuning", epilog="Example: cmlib record-tuning --program sort")
+@_list
+@click.option(
+    "--program", "programs", multiple=True, default=tuple(_DESIGNS), show_default=True, help="On Spark."
+)
+def record_tuning(only_list, programs):
+    """Record programs on Spark under other settings than usual, that notebook 08 reads."""
+    _record(["tuning"], only_list, programs=programs)

@@ -79,8 +79,7 @@ def _tuned(name, recorded):
                 random.append((file, meta, settings_of(options)))
     if not random:
         raise NothingRecordedError(
-            f"nothing recorded yet of {name} under settings drawn at random: run `{RECORD} --program {name} "
-            f"--scale {scale:g}`"
+            f"nothing recorded yet of {name} under settings drawn at random: run `{RECORD} --program {name}`"
         )
     tried = dict.fromkeys(parameter for parameter, _, _ in ends)
     ends += [(parameter, "default", seconds) for parameter in tried for seconds in defaults]

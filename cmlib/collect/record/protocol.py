@@ -36,6 +36,7 @@ class Request:
     modifier: str = "u"
     pinned: tuple[str, ...] = PINNED
     set_name: str | None = None
+    second_reading: bool = True  # one event of a multiplexed run is counted twice
 
 
 def record_program(
@@ -68,7 +69,8 @@ def record_program(
             how_many = {"per_run": request.per_run, "set_name": set_name}
             plans = make_plans(mode, counting or list(codes), **how_many, **available, **how)
             # Runs to come have a second reading if those that are there have one, so that passes are alike.
-            if not of_set or any(map(events.second_readings, map(events_of, of_set))):
+            before = not of_set or any(map(events.second_readings, map(events_of, of_set)))
+            if request.second_reading and before:
                 plans = [with_second_reading(plan, **available) for plan in plans]
             passes = request.passes or (_SWEEP_PASSES if chosen == "all" else _PASSES)
             made[set_name] = save(plans, encodings=codes, passes=passes, counting=counting)

@@ -34,6 +34,11 @@ def recipes():
     return {name: _recipe(name, suite, about) for suite, of in suites.items() for name, about in of.items()}
 
 
+def of_suites(*suites):
+    """Names of the programs of some suites."""
+    return [name for name, recipe in recipes().items() if recipe.suite in suites]
+
+
 def recipe(name):
     """The recipe of one program."""
     known = recipes()

@@ -7,20 +7,20 @@ threads of a core. Nothing counts that from inside a virtual machine; a program 
 import math
 import statistics
 import tempfile
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from cmlib.collect.compare.versions import plan_parts
-from cmlib.collect.machine import counters_lock, processor_times, taken_by_others
+from cmlib.collect.machine import processor_times, taken_by_others
 from cmlib.collect.machine.event_names import INSTRUCTIONS
-from cmlib.collect.workloads.kernels import Kernel, describe_host, execute
+from cmlib.collect.workloads.kernels import Kernel, execute
 from cmlib.errors import CmlibError
 from cmlib.io.archive import as_text, now, write_whole
 from cmlib.io.regions import SCHEMA, read_about, read_regions, save_recording
 
 _FIRST = 8
 _REPEATS = 10
-_SECONDS = 1.5  # an execution
+SECONDS = 1.5  # an execution, with those beside it that tell the machine's pace
 FILE = "overhead.json"
 SHARING = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01)
 DILUTED = ("parallel_scalar_sum", "ticket_dispenser", "row_counters")
@@ -40,14 +40,11 @@ class Recording:
     parts: tuple
     per: str = "instructions"
 
-    @property
-    def executions(self):
-        return len(self.runs) * len(self.parts)
-
-    @property
-    def minutes(self):
-        """Expected duration, with the executions beside that tell the machine's pace."""
-        return _SECONDS * self.executions / 60
+    def argv(self, binaries, threads, scale, form=None):
+        """Command of one run; that of the good form computes the same."""
+        good = (form or self.form).startswith(("good", "again", "control"))
+        how = {"threads": threads, "scale": scale, "sharing": self.sharing}
+        return self.program.argv(binaries, "good" if good else "bad", **how)
 
 
 def plan(programs, events, *, good_counters=0, nodes=1, max_threads=4, diluted_runs=10, runs_again=20):
@@ -77,17 +74,6 @@ def plan(programs, events, *, good_counters=0, nodes=1, max_threads=4, diluted_r
     return recordings + [
         recording(program, "again", runs_again, shift=2) for program in programs if runs_again
     ]
-
-
-def record_all(recordings, binaries, folder, *, paces=None):
-    """Make the recordings that are not there yet, then the overheads of their programs."""
-    about, good, paces = describe_host(), [], {} if paces is None else paces
-    with counters_lock("recording the kernels"):
-        for item in recordings:
-            record(item, binaries, folder, about, paces=paces)
-            good += [item] if item.form == "good" else []
-        for item in good:
-            record_overhead(item.program, binaries, item.parts[0], folder, about)
 
 
 def record(recording, binaries, folder, machine, *, paces=None):
@@ -121,34 +107,28 @@ def record(recording, binaries, folder, machine, *, paces=None):
     return save_recording(target, pieces, about)
 
 
-def record_overhead(program, binaries, events, folder, machine, **settings):
-    """Write the overhead of a program beside its recordings, unless it is there already."""
+def record_overhead(program, binaries, events, folder, machine, *, threads=2, scale=8, pairs=10):
+    """Time a program with and without its regions counted, and write it beside its recordings, unless it is there."""
     target = Path(folder) / program.name / FILE
     if target.exists():
         return None
     target.parent.mkdir(parents=True, exist_ok=True)
+    argv, ratios = program.argv(binaries, "good", threads=threads, scale=scale), []
+    with tempfile.TemporaryDirectory() as scratch:
+        for _ in range(pairs):
+            _, plain = execute(argv)
+            _, counted = execute(argv, regions=Path(scratch) / "regions.csv", events=events)
+            ratios.append(counted / plain)
     about = {
         "schema": SCHEMA,
         "program": program.name,
         "events": dict(events),
-        "ratios": overhead(program, binaries, events, **settings),
+        "ratios": ratios,
         "machine": machine,
         "date": now(),
     }
     write_whole(target, as_text(about, target))
     return target
-
-
-def overhead(program, binaries, events, *, threads=2, scale=8, pairs=10):
-    """Time a program with and without its regions counted."""
-    argv = program.argv(binaries, "good", threads=threads, scale=scale)
-    ratios = []
-    with tempfile.TemporaryDirectory() as folder:
-        for _ in range(pairs):
-            _, plain = execute(argv)
-            _, counted = execute(argv, regions=Path(folder) / "regions.csv", events=events)
-            ratios.append(counted / plain)
-    return ratios
 
 
 class Pace:
@@ -165,70 +145,45 @@ class Pace:
 
 
 def _check_same_events(recording, target):
-    there = {name for part in read_about(target)["events"] for name in part}
-    wanted = {name for part in recording.parts for name, _ in part}
-    if there != wanted:
-        raise CmlibError(
-            f"{target} is there already and counts other events: {', '.join(sorted(there ^ wanted)[:5])}, … are in "
-            "one of both only. Record into another --folder, or delete that one first."
-        )
-
-
-def _argv(recording, binaries, threads, scale):
-    form = "good" if recording.form.startswith(("good", "again", "control")) else "bad"
-    return recording.program.argv(binaries, form, threads=threads, scale=scale, sharing=recording.sharing)
+    if read_about(target)["events"] != [dict(part) for part in recording.parts]:
+        raise CmlibError(f"{target} is there already and counts other events: delete it, or move it away.")
 
 
 def _record_run(recording, binaries, name, threads, scale, pace):
     """Execute a run once for each part: (texts, executions that had to be repeated)."""
-    argv = _argv(recording, binaries, threads, scale)
-    good = replace(recording, form="good")
-    checksum, _ = execute(_argv(good, binaries, threads, scale))
+    argv = recording.argv(binaries, threads, scale)
+    checksum, _ = execute(recording.argv(binaries, threads, scale, form="good"))
     texts, repeated = [], 0
     for number, events in enumerate(recording.parts):
-        best, again = _quietest(argv, events, recording.per, checksum, pace)
+        text, again = _quietest(argv, events, recording.per, checksum, pace)
         repeated += again
-        texts.append(
-            f"# run={name} part={number} threads={threads} scale={scale:g} others={best.others:.3f} "
-            f"behind={best.behind:.3f}\n{best.text}"
-        )
+        texts.append(f"# run={name} part={number} threads={threads} scale={scale:g} {text}")
     return texts, repeated
 
 
 def _quietest(argv, events, per, checksum, pace):
-    """An execution that was counted all the time and not disturbed, or the one least so: (execution, repetitions)."""
-    best, before = None, pace.behind()
-    for attempt in range(ATTEMPTS):
+    """What the regions wrote in an execution that was counted all the time and not disturbed, or least so, with how
+    much it was; and the number of repetitions."""
+    made, before = [], pace.behind()
+    for _ in range(ATTEMPTS):
         text, result, others = _counted(argv, events, per)
         if result != checksum:
             raise CmlibError(f"`{' '.join(argv)}` gave {result}, the good form {checksum}: they must agree")
         after = pace.behind()
-        made = _Execution(text, others, max(before, after))
+        behind = max(before, after)
+        disturbed = math.inf if text is None else max(others / QUIET, behind / STEADY)
+        made.append((disturbed, f"others={others:.3f} behind={behind:.3f}\n{text}"))
+        if disturbed <= 1:
+            break
         before = after
-        if text is not None and (best is None or made.disturbed < best.disturbed):
-            best = made
-        if best is not None and best.disturbed <= 1:
-            return best, attempt
-    if best is None:
+    least, text = min(made)
+    if least == math.inf:
         raise CmlibError(
             f"`{' '.join(argv)}`: {', '.join(name for name, _ in events)} were not counted all the time in "
             f"{ATTEMPTS} attempts, or not at all. `cmlib doctor` tells which counters are good; let no other perf "
             "run."
         )
-    return best, ATTEMPTS - 1
-
-
-@dataclass(frozen=True)
-class _Execution:
-    """What the regions wrote, and how disturbed it was: others' share, and how far the machine was behind its pace."""
-
-    text: str | None
-    others: float
-    behind: float
-
-    @property
-    def disturbed(self):
-        return max(self.others / QUIET, self.behind / STEADY)
+    return text, len(made) - 1
 
 
 def _counted(argv, events, per):

@@ -5,85 +5,92 @@ import math
 import os
 import shlex
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from cmlib.collect import machine
-from cmlib.collect.record import Counted, Program, existing_runs, record
-from cmlib.collect.schedule import plan_mlpx
-from cmlib.collect.workloads import catalog, kernels
-from cmlib.collect.workloads.micro import cases
+from cmlib.collect.record import Counted, Program, Request, record_program
+from cmlib.collect.workloads import catalog, kernels, micro
 from cmlib.collect.workloads.micro.selection import (
     ALL,
     KEY,
-    encodings,
+    SWEEP,
     find_key_events,
-    listed_events,
-    probe,
-    recorded_key_events,
+    recorded_events,
+    stored_sweep,
 )
-from cmlib.errors import CmlibError
+from cmlib.errors import CmlibError, NothingRecordedError
 
-_PREPARING_S = 2.0
-_INTERVAL_MS = 200  # a slice is two: half the bytes of the usual 100
-CPU, PARALLEL = "CPU", "parallel"
+SECONDS, PASSES, ALL_PER_RUN, KEY_EVENTS = 6.0, 3, 60, 40
+# A slice is two intervals: half the bytes of the usual 100 ms.
+_REQUEST = Request(mode="mlpx", interval_ms=200, second_reading=False)
+_NOMINAL = {"L2": [1 << 18] * 3, "L3": [1 << 22] * 3, "M": [1 << 26] * 3}
+_N_EVENTS = 240  # where neither cmlib nor perf lists a processor's
 _SUITE = "SPEC CPU2006"
-_THREADS, _PROBE_REPEATS = 2, 20
+_THREADS, _REPEATS = 2, 160  # of a parallel program: some twelve seconds
 
 
-@dataclass(frozen=True)
-class Settings:
-    """How the recordings are made."""
-
-    seconds: float = 6.0
-    passes: int = 3
-    all_per_run: int = 60
-    key_events: int = 40
-
-
-def plan_cases(sizes, settings, n_events):
-    """List what is recorded, in this order."""
-    parts = -(-n_events // settings.all_per_run)
-    trained, unseen = cases(sizes, trained=True), cases(sizes, trained=False)
+def plan_cases(sizes):
+    """List what is recorded: cases, their set, and the number of runs."""
+    trained, unseen = micro.cases(sizes, trained=True), micro.cases(sizes, trained=False)
+    parts = math.ceil(n_events() / ALL_PER_RUN)
     return [
         *((case, ALL, parts) for case in trained),
-        *((case, KEY, settings.passes) for case in [*trained, *unseen]),
+        *((case, KEY, PASSES) for case in [*trained, *unseen]),
     ]
 
 
-def estimate_minutes(plan, settings):
-    """Expected duration of each case, with what prepares it."""
-    return [n_runs * (settings.seconds + _PREPARING_S) / 60 for _, _, n_runs in plan]
+def n_events():
+    """How many events this processor has."""
+    known = machine.known_events(machine.describe())
+    return len(machine.all_events(known)) if len(known) else _N_EVENTS
 
 
-def record_cases(plan, settings, events, programs_folder, folder, *, counters, applications=()):
-    """Make the recordings that are not there yet, one after the other."""
-    folder = Path(folder)
+def stored_sizes(folder):
+    """Working sets by the latency sweep that is kept with the recordings; without one sizes are not known yet."""
+    try:
+        return micro.working_sets(micro.plateaus(stored_sweep(folder)))
+    except NothingRecordedError:
+        return _NOMINAL
+
+
+def record_cases(programs_folder, folder, counters):
+    """Make the recordings that are not there yet, one after the other, and yield their names."""
+    if not counters["offered"]:
+        raise CmlibError("no hardware event can be counted here: `cmlib doctor` tells why.")
+    built = micro.build(programs_folder)
     folder.mkdir(parents=True, exist_ok=True)
-    known = listed_events()
-    trained = [case for case, set_name, _ in plan if set_name == ALL]
-    with on_path(programs_folder), machine.counters_lock("the micro-benchmarks") as lock:
+    if not (folder / SWEEP).is_file():
+        micro.sweep(built).to_csv(folder / SWEEP, index=False)
+    sizes = stored_sizes(folder)
+    trained, unseen = micro.cases(sizes, trained=True), micro.cases(sizes, trained=False)
+    ready, left_out = applications(built)
+    with on_path(built), machine.counters_lock("the micro-benchmarks") as lock:
         how = {"counters": counters, "folder": folder, "lock": lock}
-        events = list(events) or probe(trained[0], known, seconds=settings.seconds, **how)
-        codes, counters_of = encodings(events, known)
-        options = {"counters_of": counters_of, "interval_ms": _INTERVAL_MS}
-        plans = plan_mlpx(events, counters["good"], per_run=settings.all_per_run, set_name=ALL, **options)
+        counting = "all"  # the first case tells which events count
         for case in trained:
-            argv = case.argv(seconds=settings.seconds)
-            record(case.name, argv, plans, passes=1, encodings=codes, on_demand=True, note=case.note, **how)
+            _record(
+                case, replace(_REQUEST, events=counting, per_run=ALL_PER_RUN, passes=1, set_name=ALL), **how
+            )
+            counting = ",".join(recorded_events(folder, ALL, trained[0].name))
             yield f"{case.name} {ALL}"
-        keys = recorded_key_events(folder) or find_key_events(folder, settings.key_events)
-        plans = plan_mlpx(keys, counters["good"], per_run=len(keys), set_name=KEY, **options)
-        how |= {"encodings": codes, "passes": settings.passes}
-        for case, set_name, _ in plan:
-            if set_name == KEY:
-                argv = case.argv(seconds=settings.seconds)
-                record(case.name, argv, plans, on_demand=True, note=case.note, **how)
-                yield f"{case.name} {KEY}"
-        for one in applications:
-            record(one.name, one.program, plans, on_demand=False, note=one.note, **how)
-            yield f"{one.name} {KEY}"
+        keys = recorded_events(folder, KEY) or find_key_events(folder, KEY_EVENTS)
+        request = replace(_REQUEST, events=",".join(keys), per_run=len(keys), passes=PASSES, set_name=KEY)
+        for case in [*trained, *unseen]:
+            _record(case, request, **how)
+            yield f"{case.name} {KEY}"
+        for name, (kind, program) in ready.items():
+            note = json.dumps({"label": name.partition("-")[2], "size": None, "kind": kind})
+            record_program(name, program, request, note=note, **how)
+            yield f"{name} {KEY}"
+    if left_out:
+        raise CmlibError("; ".join(left_out))
+
+
+def _record(case, request, **how):
+    """Record one case: only what its program executes, not what prepares its data."""
+    record_program(case.name, case.argv(seconds=SECONDS), request, note=case.note, on_demand=True, **how)
 
 
 @contextmanager
@@ -97,53 +104,21 @@ def on_path(folder):
         os.environ["PATH"] = before
 
 
-@dataclass(frozen=True)
-class Application:
-    """A program to record with the key events."""
-
-    name: str
-    kind: str
-    program: Program
-
-    @property
-    def label(self):
-        """What its slices are labelled with in Table 2: its own name."""
-        return self.name.partition("-")[2]
-
-    @property
-    def note(self):
-        """Kept with every run."""
-        return json.dumps({"label": self.label, "size": None, "kind": self.kind})
-
-
-def applications(programs_folder, folder, *, seconds):
-    """All programs of others that can run here."""
-    ready, left_out = [], []
+def applications(programs_folder):
+    """Programs of others that can run here, by name with their kind; and why the rest can't."""
+    ready, left_out = {}, []
     for name, lacks in catalog.lacking()[_SUITE].items():
         if lacks:
             left_out.append(f"cpu-{name}: lacks {', '.join(lacks)}")
         else:
-            ready.append(Application(f"cpu-{name}", CPU, catalog.to_record(name)))
+            ready[f"cpu-{name}"] = "CPU", catalog.to_record(name)
     for kernel in kernels.kernels():
         try:
             built = kernels.build(programs_folder, [kernel.name])
-            ready.append(_parallel(kernel, built, Path(folder), seconds))
         except CmlibError as error:
             left_out.append(f"parallel-{kernel.name}: {error}")
+        else:
+            argv = kernel.argv(built, "good", threads=_THREADS, repeats=_REPEATS)
+            noted = shlex.join([kernel.name, *argv[1:]])  # without the folder of its program
+            ready[f"parallel-{kernel.name}"] = "parallel", Program(noted, partial(nullcontext, Counted(argv)))
     return ready, left_out
-
-
-def _parallel(kernel, built, folder, seconds):
-    name = f"parallel-{kernel.name}"
-    before = next(iter(existing_runs(folder / name).values()), None)
-    argv = shlex.split(before["command"]) if before else _lasting(kernel, built, seconds)
-    ready = Counted([str(built / argv[0]), *argv[1:]])
-    return Application(name, PARALLEL, Program(shlex.join(argv), partial(nullcontext, ready)))
-
-
-def _lasting(kernel, built, seconds):
-    """The command, repeating its work for about so many seconds, without the folder of its program."""
-    argv = partial(kernel.argv, built, "good", threads=_THREADS)
-    _, took = kernels.execute(argv(repeats=_PROBE_REPEATS))
-    repeats = max(1, math.ceil(_PROBE_REPEATS * seconds / took))
-    return [kernel.name, *argv(repeats=repeats)[1:]]

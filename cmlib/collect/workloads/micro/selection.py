@@ -1,4 +1,4 @@
-"""Which events the micro-benchmarks are recorded with, and what was recorded of these."""
+"""What was recorded of the micro-benchmarks, and which events they are recorded with."""
 
 import json
 from dataclasses import dataclass
@@ -7,74 +7,23 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from cmlib.collect import machine
-from cmlib.collect.record import existing_runs, record
-from cmlib.collect.record.protocol import counted_in_probe
-from cmlib.collect.schedule import plan_probe
-from cmlib.collect.workloads.micro import sweep
-from cmlib.errors import CmlibError, NothingRecordedError
+from cmlib.collect.record import existing_runs
+from cmlib.errors import NothingRecordedError
 from cmlib.fingerprint.key_events import select_key_events
 from cmlib.fingerprint.slices import ESTIMATED_CYCLES, join_parts, simulated_counts, slice_rates
-from cmlib.io import events, perf
+from cmlib.io import perf
 from cmlib.io.archive.programs import read_raw
 from cmlib.io.events import simulated_events
 
 ALL, KEY = "all", "key"
 FOLDER = "fingerprint"  # among the recordings: hundreds of runs that no other notebook is asked about
 COMMAND = "cmlib record-micro"
-_SWEEP = "micro-sweep.csv"
-
-
-def listed_events():
-    """The events of this processor: of cmlib's table, else of perf's own list."""
-    known = machine.known_events(machine.describe())
-    if known.empty:
-        raise CmlibError(
-            "neither cmlib nor perf has a list of this processor's events: `cmlib doctor` tells more."
-        )
-    return known.loc[machine.all_events(known)]
-
-
-def encodings(names, known):
-    """How perf is told each event, and how many counters each takes."""
-    return {name: events.encode(name, known) for name in names}, known["counters"].to_dict()
-
-
-def counting_events(folder, microarchitecture):
-    """Events that a sweep of any program, or a probe, has seen counting on such a machine."""
-    seen = set()
-    for place in sorted(Path(folder).glob("*/")):
-        for meta in existing_runs(place).values():
-            if meta["set"] == "sweep" and microarchitecture in (None, meta["machine"]["microarchitecture"]):
-                seen.update(event for group in meta["groups"] for event in group)
-    return sorted(seen)
-
-
-def probe(case, known, folder, *, seconds, counters, lock):
-    """Find out which events count, by counting all of them under one case."""
-    codes, counters_of = encodings(list(known.index), known)
-    width = counters["good"] - 2
-    fitting = [name for name in machine.supported(codes) if counters_of.get(name, 1) <= width]
-    plans = plan_probe(fitting, counters["good"], counters_of=counters_of)
-    how = {"counters": counters, "folder": folder, "lock": lock, "note": case.note}
-    record(case.name, case.argv(seconds=seconds), plans, encodings=codes, **how)
-    return sorted(counted_in_probe(Path(folder) / case.name))
-
-
-def stored_or_new_sweep(folder, programs_folder, *, keep):
-    """The latency sweep that recordings were made to, or a new one."""
-    file = Path(folder) / _SWEEP
-    if file.is_file():
-        return pd.read_csv(file)
-    latencies = sweep(programs_folder)
-    if keep:
-        latencies.to_csv(file, index=False)
-    return latencies
+SWEEP = "micro-sweep.csv"
 
 
 def stored_sweep(folder):
     """The latency sweep kept with the recordings."""
-    file = Path(folder) / _SWEEP
+    file = Path(folder) / SWEEP
     if not file.is_file():
         raise NothingRecordedError(f"no latency sweep is kept with the recordings: run `{COMMAND}`")
     return pd.read_csv(file)
@@ -87,19 +36,21 @@ def find_key_events(folder, n):
     return select_key_events(candidates, about["label"], min(n, candidates.shape[1]))
 
 
-def recorded_key_events(folder):
-    """Key events of a recording that was begun before; empty if there is none."""
-    meta = key_metadata(folder)
-    return [event for group in meta["groups"] for event in group] if meta else []
+def recorded_events(folder, set_name, only="micro-*"):
+    """Events of a set of recordings that was begun before, in all runs of one program; empty if there is none."""
+    for place in sorted(Path(folder).glob(f"{only}/")):
+        metas = [meta for meta in existing_runs(place).values() if meta["set"] == set_name]
+        if metas:
+            return list(dict.fromkeys(event for meta in metas for event in meta["encodings"]))
+    return []
 
 
 def key_metadata(folder):
     """Metadata of some run of the key events; None if there is none."""
-    for place in sorted(Path(folder).glob("micro-*/")):
-        for meta in existing_runs(place).values():
-            if meta["set"] == KEY:
-                return meta
-    return None
+    metas = (
+        meta for place in sorted(Path(folder).glob("micro-*/")) for meta in existing_runs(place).values()
+    )
+    return next((meta for meta in metas if meta["set"] == KEY), None)
 
 
 @dataclass(frozen=True)
@@ -133,22 +84,8 @@ class Series:
 
 
 def read_series(folder, set_name, kind="micro", *, only="*"):
-    """Read the recorded runs of a kind of programs.
-
-    Parameters
-    ----------
-    folder : path-like
-        Of the fingerprint recordings.
-    set_name : {"all", "key"}
-    kind : {"micro", "unseen", "CPU", "parallel", "own"}
-    only : str, default "*"
-        Name of a recording; all if not given.
-
-    Returns
-    -------
-    list of Series
-        By program, pass and part.
-    """
+    """Read the recorded runs of a kind of programs ("micro", "unseen", "CPU", "parallel", "own"), by program, pass
+    and part."""
     recorded = []
     for place in sorted(Path(folder).glob(f"{kind.lower()}-*/")):
         if only not in ("*", place.name):

@@ -9,7 +9,7 @@ import pandas as pd
 
 from cmlib.collect.record import existing_runs
 from cmlib.collect.simulate import read_series, record_simulated
-from cmlib.collect.workloads.micro import Case, cases
+from cmlib.collect.workloads.micro import Case, build, cases
 from cmlib.collect.workloads.micro.case_runs import on_path
 from cmlib.collect.workloads.micro.selection import Series
 from cmlib.errors import CmlibError
@@ -61,7 +61,7 @@ def simulated_cases():
 
 def record_simulated_cases(programs_folder, folder):
     """Simulate every case; only the function that executes is counted, not what prepares its data."""
-    with on_path(programs_folder):
+    with on_path(build(programs_folder)):
         for one in simulated_cases():
             record_case(
                 one.name,

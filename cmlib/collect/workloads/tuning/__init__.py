@@ -1,5 +1,6 @@
 """Spark programs under other settings than usual, as ``cmlib record-tuning`` records them."""
 
+import itertools
 import math
 import re
 import zlib
@@ -12,14 +13,12 @@ import numpy as np
 import pandas as pd
 
 from cmlib.collect import machine
-from cmlib.collect.record import Program, record
-from cmlib.collect.schedule import Plan, plan_mlpx
+from cmlib.collect.record import Program, Request, record_program
 from cmlib.collect.workloads.catalog import label, recipe
 from cmlib.collect.workloads.recipe import check_installed, compiled, scratch
 from cmlib.collect.workloads.server import Server
 from cmlib.collect.workloads.spark import TABLE_IV, standalone
 from cmlib.errors import CmlibError
-from cmlib.io import events
 
 # Without these some of the parameters would do nothing; two executors that fetch from each other over the network.
 _ALWAYS = {name: value for setting in TABLE_IV.values() for name, value in setting.needs.items()}
@@ -34,7 +33,6 @@ _EVENTS = pd.read_csv(Path(__file__).with_name("events.csv"), comment="#").set_i
 EMITTERS = _EVENTS.query("emitted == 1")["with"].fillna("").str.split().map(tuple).to_dict()
 HIGHEST = _EVENTS["highest"].dropna().to_dict()
 FOLDER = "tuning"
-_SET = "tuning"
 _INTERVAL_MS = 1000  # the GBRT study's
 KERNEL_EVENTS = tuple(_EVENTS.index)
 
@@ -65,9 +63,6 @@ def at_random(program, n, *, seed=0):
 
 def at_levels(program, parameters):
     """One parameter at a time at its lowest and its highest value, and all at their defaults."""
-    unknown = [abbr for abbr in parameters if abbr not in TABLE_IV]
-    if unknown:
-        raise ValueError(f"{unknown[0]!r} is no parameter of Table IV; there are {', '.join(TABLE_IV)}.")
     runs = [Run(f"{program}-default", _options({}))]
     for abbr in parameters:
         setting = TABLE_IV[abbr]
@@ -79,7 +74,7 @@ def at_levels(program, parameters):
 
 def at_rates(program, highest, n, *, at="default"):
     """One setting, and events emitted beside the program at rates drawn at random."""
-    options = _setting(program, at).options
+    options = next(run.options for run in at_levels(program, TABLE_IV) if run.name == f"{program}-{at}")
     drawn = {event: _rates(event, top, n) for event, top in highest.items()}
     return [
         Run(f"{program}-emit-{at}-{number:03d}", options, {event: of[number] for event, of in drawn.items()})
@@ -105,13 +100,6 @@ def quantity(text):
         raise ValueError(f"{text!r} is no number with one of the units k, m, g, s, or none.")
     number, unit = match.groups()
     return float(number) * _UNITS[unit]
-
-
-def _setting(program, at):
-    known = {run.name.removeprefix(f"{program}-"): run for run in at_levels(program, TABLE_IV)}
-    if at not in known:
-        raise ValueError(f"{at!r} is no setting; there are {', '.join(known)}.")
-    return known[at]
 
 
 def _rates(event, highest, n):
@@ -140,7 +128,6 @@ def _options(chosen):
 @contextmanager
 def with_emitter(prepared, rates):
     """A program with the emitter beside it, counted with it."""
-    check_emitters(rates)
     command = [build_emitter(), *(f"{event}={rate}" for event, rate in rates.items())]
     with scratch("emit") as folder:
         log = folder / "emit.log"
@@ -166,58 +153,33 @@ def check_emitters(events):
         )
 
 
-def record_runs(runs, folder, *, scale=1.0, passes=1, counters):
+def record_runs(program, runs, folder, *, scale=1.0, passes=1, counters):
     """Make the recordings that are not there yet, each run once before any is made twice."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    for program, listed in runs.items():
-        emitted = {event for run in listed for event in run.emitted}
-        check_emitters(emitted)
-        _check(program)
-        if emitted:
-            build_emitter()
-    plans, codes = _to_count(counters)
+    check_emitters({event for run in runs for event in run.emitted})
+    chosen = recipe(program)
+    if "spark." not in chosen.options or "master" not in chosen.options:
+        raise CmlibError(f"program {program!r} does not run on a cluster of Spark: it has no settings to try")
+    check_installed(chosen)
+    how = {"interval_ms": _INTERVAL_MS, "set_name": FOLDER, "second_reading": False}
+    request = Request(mode="mlpx", per_run=len(KERNEL_EVENTS), **how)
+    if not counters["offered"]:
+        software = {"events": ",".join(KERNEL_EVENTS), "pinned": ("task-clock",), "modifier": ""}
+        request = replace(request, mode="ocoe", **software)
     with (
         machine.counters_lock("Spark under other settings") as lock,
         scratch("cluster") as place,
         standalone(place) as cluster,
     ):
-        how = {"encodings": codes, "counters": counters, "folder": folder, "lock": lock}
-        for number in range(1, passes + 1):
-            for program, run in ((program, run) for program, listed in runs.items() for run in listed):
-                measured = Program(
-                    label(program, scale=scale, options=run.noted),
-                    partial(_prepare, program, scale, run, cluster),
-                )
-                record(run.name, measured, plans, passes=number, **how)
-                yield run.name
+        how = {"folder": folder, "lock": lock, "counters": counters}
+        for number, run in itertools.product(range(1, passes + 1), runs):
+            noted = label(program, scale=scale, options=run.noted)
+            measured = Program(noted, partial(_prepare, chosen, scale, run, cluster))
+            record_program(run.name, measured, replace(request, passes=number), **how)
+            yield run.name
 
 
-def _prepare(program, scale, run, cluster):
-    prepared = recipe(program).prepare(scale, run.options, cluster=cluster)
+def _prepare(chosen, scale, run, cluster):
+    prepared = chosen.prepare(scale, run.options, cluster=cluster)
     return with_emitter(prepared, run.emitted) if run.emitted else prepared
-
-
-def _check(program):
-    chosen = recipe(program)
-    if "spark." not in chosen.options or "master" not in chosen.options:
-        raise CmlibError(f"program {program!r} does not run on a cluster of Spark: it has no settings to try")
-    check_installed(chosen)
-
-
-def _to_count(counters):
-    """The plan, and how perf is told its events: the core events, or software events and tracepoints."""
-    if not counters["offered"]:
-        plan = Plan(_SET, "ocoe", 0, ("task-clock",), (KERNEL_EVENTS,), _INTERVAL_MS, modifier="")
-        return [plan], {event: event for event in KERNEL_EVENTS}
-    known = machine.known_events(machine.describe())
-    core = machine.default_events(known)
-    plans = plan_mlpx(
-        core,
-        counters["good"],
-        counters_of=known["counters"].to_dict(),
-        per_run=len(core),
-        set_name=_SET,
-        interval_ms=_INTERVAL_MS,
-    )
-    return plans, {name: events.encode(name, known) for name in core}
