@@ -6,9 +6,9 @@ Names are loaded when they are asked for: a notebook that keeps its results need
 from cmlib.lazy import loader
 
 _HOMES = {
-    "NotebookError": "errors",
+    "NotebookError": "run",
     "Results": "results",
-    "ResultsBusyError": "errors",
+    "ResultsBusyError": "run",
     "answers": "page",
     "build_index": "page",
     "check_parameters": "parameters",

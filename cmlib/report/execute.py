@@ -16,9 +16,9 @@ from traitlets.config import Config
 
 from cmlib.errors import NothingRecordedError, UnfitRecordingError
 from cmlib.io.archive import settle, write_whole
-from cmlib.report.errors import NotebookError
 from cmlib.report.manifests import failed_notebook, remove_drafts
 from cmlib.report.parameters import for_papermill
+from cmlib.report.run import NotebookError
 
 _PAGE = Path(__file__).with_name("notebook.html.j2")
 _FULL = re.compile(rf"\[Errno ({errno.ENOSPC}|{errno.EDQUOT}|{errno.EFBIG})\]|disk is full")

@@ -1,7 +1,6 @@
 """Which notebooks a profile runs, with which parameters; every name and value is checked before anything starts."""
 
 import difflib
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from cmlib.report.manifests import BY_PROGRAM, place_of
 from cmlib.report.parameters import (
     check_parameters,
     declared_parameters,
+    read_cells,
     read_heading,
     read_parameters,
     shown,
@@ -20,8 +20,7 @@ from cmlib.report.parameters import (
 )
 
 # Profiles in which notebooks keep their own defaults, unless a folder under params says otherwise.
-_DEFAULTS = ("paper", "live")
-_MOST_SHOWN = 8
+_DEFAULTS = ("paper", BY_PROGRAM)
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,7 @@ class Job:
     @property
     def reads_results(self):
         """Whether it reads what the other notebooks found, and so comes after them."""
-        return any("read_results(" in source for source in self._code())
+        return self._calls("read_results(")
 
     @property
     def reads_store(self):
@@ -55,11 +54,10 @@ class Job:
     @property
     def for_overview(self):
         """Whether it tells something for the report's first page."""
-        return any("results.overview(" in source for source in self._code())
+        return self._calls("results.overview(")
 
-    def _code(self):
-        cells = json.loads(self.notebook.read_text(encoding="utf-8"))["cells"]
-        return ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    def _calls(self, what):
+        return any(what in cell["text"] for cell in read_cells(self.notebook) if cell["cell_type"] == "code")
 
 
 def plan(profile, wanted=(), extra=None):
@@ -68,43 +66,37 @@ def plan(profile, wanted=(), extra=None):
     if "profile" in extra:
         raise ValueError(f"-p: the profile is the command's first argument, {profile!r}; leave it out here.")
     jobs = [_job(name, file, profile, extra) for name, file in _chosen(profile, wanted).items()]
-    _check_recorded(jobs, profile, extra)
     known = sorted({name for job in jobs for name in job.declared})
     for name in extra:
         if name not in known:
             raise ValueError(unknown_parameter(name, known, f"-p: profile {profile!r}"))
-    of_some = profile == BY_PROGRAM and not wanted and split_names(extra.get("program", "all")) != ["all"]
-    return [job for job in jobs if job.reads_store] if of_some else jobs
+    of_any = [job for job in jobs if job.reads_store]
+    if profile != BY_PROGRAM or not of_any:
+        return jobs
+    programs = split_names(extra.get("program", "all"))
+    if programs == ["all"]:
+        return jobs
+    _check_recorded(programs)
+    return jobs if wanted else of_any
 
 
-def _check_recorded(jobs, profile, extra):
-    """Raise ValueError if notebooks that read the store are asked, under `live`, for a program that is not
-    recorded."""
-    if profile != BY_PROGRAM or not any(job.reads_store for job in jobs):
-        return
-    recorded, names = recorded_programs(), split_names(extra.get("program", "all"))
-    if not names:
+def _check_recorded(programs):
+    recorded = recorded_programs()
+    if not programs:
         raise ValueError("-p: program is empty; write all, or names separated by commas.")
-    for name in names if names != ["all"] else ():
-        if name in recorded:
-            continue
-        near = difflib.get_close_matches(name, recorded, n=1)
-        known = f"did you mean {near[0]}?" if near else f"there are {_some(recorded)}."
-        raise NothingRecordedError(
-            f"nothing is recorded of a program {shown(name)}; {known} `cmlib record NAME -- COMMAND` and "
-            "`cmlib import NAME FILE…` bring one in."
-        )
-
-
-def _some(names):
-    shortened = [*names[:_MOST_SHOWN], "…"] if len(names) > _MOST_SHOWN else names
-    return ", ".join(shortened) or "none"
+    for name in programs:
+        if name not in recorded:
+            near = difflib.get_close_matches(name, recorded, n=1)
+            known = f"did you mean {near[0]}?" if near else "`cmlib list` lists those that are recorded."
+            raise NothingRecordedError(
+                f"nothing is recorded of a program {shown(name)}; {known} `cmlib record NAME -- COMMAND` and "
+                "`cmlib import NAME FILE…` bring one in."
+            )
 
 
 def _chosen(profile, wanted):
     """The notebooks to run, by name, each with its file of parameters, or None where the profile has none."""
-    folder = places.params_dir() / profile
-    files = {file.stem: file for file in folder.glob("*.yaml")}
+    files = {file.stem: file for file in (places.params_dir() / profile).glob("*.yaml")}
     known = sorted({*_DEFAULTS, *(file.parent.name for file in places.params_dir().glob("*/*.yaml"))})
     if profile not in known and not files:
         raise ValueError(
@@ -114,18 +106,11 @@ def _chosen(profile, wanted):
     if profile not in known and place_of(profile, {}) in known:
         raise ValueError(f"{profile} has the name of a profile under params, whose results it would replace.")
     names = sorted(file.stem for file in places.notebooks_dir().glob("[0-9]*_*.ipynb"))
-    for stem in files:
-        if stem not in names:
-            raise ValueError(f"params/{profile}/{stem}.yaml is of no notebook: there are {', '.join(names)}.")
-    for name in wanted:
-        if not any(_is_called(stem, name) for stem in names):
-            raise ValueError(f"profile {profile!r} has no notebook {name!r}; it has {', '.join(names)}.")
-    chosen = [stem for stem in names if not wanted or any(_is_called(stem, name) for name in wanted)]
+    called = {name: [stem for stem in names if f"{stem}_".startswith(f"{name}_")] for name in wanted}
+    for name in [*(files.keys() - names), *(name for name, stems in called.items() if not stems)]:
+        raise ValueError(f"profile {profile!r} has no notebook {name!r}; it has {', '.join(names)}.")
+    chosen = sorted({stem for name in wanted for stem in called[name]}) if wanted else names
     return {stem: files.get(stem) for stem in chosen}
-
-
-def _is_called(stem, name):
-    return stem == name or stem.startswith(f"{name}_")
 
 
 def _job(name, file, profile, extra):

@@ -18,11 +18,19 @@ from cmlib.errors import CmlibError, NothingRecordedError
 from cmlib.io import store
 from cmlib.parallel import ONE_THREAD
 from cmlib.report import kernels
-from cmlib.report.errors import NotebookError, ResultsBusyError
 from cmlib.report.manifests import note_left_out, place_of, read_manifests, remove_note
 from cmlib.report.page import build_index
 from cmlib.report.parameters import shown
 from cmlib.report.planning import plan
+
+
+class NotebookError(CmlibError):
+    """A notebook, or several, failed: a cell raised, or its kernel died."""
+
+
+class ResultsBusyError(CmlibError):
+    """Another run writes to the same results."""
+
 
 # Notebooks at a time; what processors are left over, each of them has for its own workers.
 _SIDE_BY_SIDE = 2
