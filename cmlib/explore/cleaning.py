@@ -30,10 +30,14 @@ def cleaning(programs, table, *, event="", method="kalman"):
     }
     controls["n"].value = _rule(programs[first], controls["event"].value)
     _enable(controls, method)
-    panel = Panel(draw, controls)
-    panel.before_redraw("program", lambda name: offer(controls["event"], options(name)))
-    panel.before_redraw("method", lambda chosen: _enable(controls, chosen))
-    return panel
+    return Panel(
+        draw,
+        controls,
+        {
+            "program": lambda name: offer(controls["event"], options(name)),
+            "method": lambda chosen: _enable(controls, chosen),
+        },
+    )
 
 
 def _methods():
@@ -52,11 +56,10 @@ def _draw(both, program, event, method, n, k):
     whole = clean.whole_intervals(run.interval_s)
     before, after = counts.loc[whole, event], cleaned.loc[whole, event]
     changed = (before != after) & after.notna()
-    figure, _ = plot.cleaned_series(
-        reference.series,
-        before,
-        after,
-        changed=after[changed],
+    lines = {f"OCOE, run {number}": values for number, values in enumerate(reference.series, 1)}
+    figure, _ = plot.series(
+        lines | {"MLPX": before, "MLPX, cleaned": after},
+        marks=after[changed],
         ylabel=f"count per {run.interval_s.median() * 1000:.0f} ms",
         title=f"{program}: {event}",
     )

@@ -26,10 +26,11 @@ def interactions(ranked, refined, matrices, *, threshold=2.0):
         return pair_surface(refined[program].model, matrices[program].X, *pair)
 
     def draw(program, measure, threshold, pair):
-        matrix = _matrix(ranked[program][measure], threshold)
+        pairs = ranked[program][measure]
+        shown = pairs[pairs["importance"] >= threshold]
         effect = surface(program, pair)
         figure, _ = plot.interactions(
-            matrix,
+            _matrix(pairs, shown),
             effect.joint,
             effect.summed,
             effect.beyond,
@@ -38,7 +39,14 @@ def interactions(ranked, refined, matrices, *, threshold=2.0):
             title=f"{program}: importance of pairs [%]",
             target=matrices[program].target.name,
         )
-        return figure, _describe(ranked[program], measure, threshold, pair, effect)
+        above = (
+            f"{len(shown)} of {len(pairs)} pairs reach {threshold:g} %; together they make up "
+            f"{number(shown['importance'].sum(), 1, '%')}."
+        )
+        places = [[label, *_place(ranked[program][measure], pair)] for label, measure in _MEASURES]
+        return figure, paragraph(above) + _describe(pair, effect) + table(
+            ["measure", "place", "importance"], places
+        )
 
     first = next(iter(ranked))
     controls = {
@@ -47,9 +55,9 @@ def interactions(ranked, refined, matrices, *, threshold=2.0):
         "threshold": slider("shown from [%]", 0.0, 20.0, step=0.5, value=float(threshold)),
         "pair": dropdown("pair, by H", _pairs(ranked[first])),
     }
-    panel = Panel(draw, controls)
-    panel.before_redraw("program", lambda program: offer(controls["pair"], _pairs(ranked[program])))
-    return panel
+    return Panel(
+        draw, controls, {"program": lambda program: offer(controls["pair"], _pairs(ranked[program]))}
+    )
 
 
 def _pairs(both):
@@ -59,16 +67,12 @@ def _pairs(both):
     return [(f"{place}. {' × '.join(pair)}", pair) for place, pair in enumerate(members, 1)]
 
 
-def _matrix(pairs, threshold):
-    """Importance [%] of every pair below the diagonal, NaN where it is less than the threshold."""
+def _matrix(pairs, shown):
+    """Importance [%] of every pair that is shown, below the diagonal."""
     events = sorted({*pairs["event_a"], *pairs["event_b"]})
-    place = {event: number for number, event in enumerate(events)}
-    cells = np.full((len(events), len(events)), np.nan)
-    shown = pairs[pairs["importance"] >= threshold]
-    for a, b, importance in zip(shown["event_a"], shown["event_b"], shown["importance"], strict=True):
-        low, high = sorted((place[a], place[b]))
-        cells[high, low] = importance
-    return pd.DataFrame(cells, events, events)
+    members = np.sort(shown[["event_a", "event_b"]].to_numpy(str), axis=1)
+    cells = pd.Series(shown["importance"].to_numpy(), pd.MultiIndex.from_arrays(members.T[::-1]))
+    return cells.unstack().reindex(index=events, columns=events)
 
 
 def _places(X, surface):
@@ -80,27 +84,17 @@ def _places(X, surface):
     )
 
 
-def _describe(both, measure, threshold, pair, surface):
-    pairs = both[measure]
-    shown = pairs[pairs["importance"] >= threshold]
-    rows = [[label, *_place_and_share(both[name], pair)] for label, name in _MEASURES]
+def _describe(pair, surface):
     span = float(np.ptp(surface.joint.to_numpy()))
     beyond = surface.beyond.to_numpy()
-    return (
-        paragraph(
-            f"{len(shown)} of {len(pairs)} pairs reach {threshold:g} %; together they make up "
-            f"{number(shown['importance'].sum(), 1, '%')}."
-        )
-        + paragraph(
-            f"{name(pair[0])} (upwards) with {name(pair[1])} (across), each from its 5th to its 95th "
-            f"percentile, a column as many rows as the next: together they move the prediction by "
-            f"{number(span, 3)}; beyond the sum of both alone by {number(beyond.min(), 3)} to "
-            f"{number(beyond.max(), 3)}. Dots: the program's rows. Where there are none, the model extrapolates."
-        )
-        + table(["measure", "place", "importance"], rows)
+    return paragraph(
+        f"{name(pair[0])} (upwards) with {name(pair[1])} (across), each from its 5th to its 95th "
+        f"percentile, a column as many rows as the next: together they move the prediction by "
+        f"{number(span, 3)}; beyond the sum of both alone by {number(beyond.min(), 3)} to "
+        f"{number(beyond.max(), 3)}. Dots: the program's rows. Where there are none, the model extrapolates."
     )
 
 
-def _place_and_share(pairs, pair):
+def _place(pairs, pair):
     at = pairs.index[(pairs["event_a"] == pair[0]) & (pairs["event_b"] == pair[1])][0]
     return f"{at + 1} of {len(pairs)}", number(pairs.at[at, "importance"], 1, "%")

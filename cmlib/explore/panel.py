@@ -1,19 +1,25 @@
-"""Labelled controls, wide enough for what they say."""
+"""Labelled controls, wide enough for what they say, above a figure and a text."""
 
 import base64
 import html
 import io
 import math
-import re
 
 import ipywidgets as widgets
+import pandas as pd
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.image import imsave
 
 from cmlib.errors import CmlibError, NothingRecordedError
 from cmlib.io.events import abbreviate
+from cmlib.report.inline import to_html
 
 _LETTER, _TRACK_AND_VALUE = 0.55, 14.0  # widths [em]
+_DPI = 96
+_STYLE = (
+    "<style>.cmlib-explore p {max-width: 60em; margin: 4px 0}"
+    " .cmlib-explore :is(td, th) {padding: 1px 14px 1px 0; text-align: right; border: 0}"
+    " .cmlib-explore :is(td, th):first-child {text-align: left}</style>"
+)
 
 
 def dropdown(label, options, value=None):
@@ -62,12 +68,9 @@ def _choose(control, value):
         control.value = value
 
 
-_CELL = "padding: 1px 14px 1px 0; text-align: {align}; font-weight: {weight}"
-
-
 def paragraph(*sentences):
     """Sentences, already in HTML, as one paragraph."""
-    return f"<p style='max-width: 60em; margin: 4px 0'>{' '.join(sentences)}</p>"
+    return f"<p>{' '.join(sentences)}</p>"
 
 
 def name(text):
@@ -76,19 +79,9 @@ def name(text):
 
 
 def table(header, rows):
-    """A small table: the first column says what a row is, the others hold numbers, already formatted.
-
-    Parameters
-    ----------
-    header : sequence of str
-        The first one may be empty.
-    rows : sequence of sequences of str
-    """
-    head = "".join(_cell("th", text, place, "scope='col'") for place, text in enumerate(header))
-    body = "".join(
-        f"<tr>{''.join(_cell('td', text, place) for place, text in enumerate(row))}</tr>" for row in rows
-    )
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    """A small table: the first column says what a row is, the others hold numbers, already formatted."""
+    with pd.option_context("display.max_colwidth", None):
+        return pd.DataFrame(rows, columns=header).to_html(index=False, border=0)
 
 
 def number(value, decimals=1, unit=""):
@@ -98,22 +91,16 @@ def number(value, decimals=1, unit=""):
     return ("∞" if math.isinf(value) else f"{value:,.{decimals}f}") + (f" {unit}" if unit else "")
 
 
-def _cell(tag, text, place, attributes=""):
-    style = _CELL.format(align="right" if place else "left", weight="600" if tag == "th" else "400")
-    return f"<{tag} {attributes} style='{style}'>{html.escape(text)}</{tag}>"
-
-
-_DPI = 96
-
-
 class Panel(widgets.VBox):
-    """Controls above a figure and a line of text, drawn anew at every move of a control."""
+    """Controls above a figure and a line of text, drawn anew at every move of a control.
 
-    def __init__(self, draw, controls):
-        self._draw = draw
-        self._drawn, self._held = None, False
-        self._png = b""
+    Of some controls, by name, `adjust` says what else to change when they move, before anything is drawn.
+    """
+
+    def __init__(self, draw, controls, adjust=None):
+        self._draw, self._adjust, self._held = draw, adjust or {}, False
         self.controls = dict(controls)
+        self.png = b""  # the picture that is shown; empty where a message stands in its place
         self._picture, self._text = widgets.HTML(), widgets.HTML()
         bar = widgets.Box(
             list(self.controls.values()),
@@ -121,10 +108,9 @@ class Panel(widgets.VBox):
         )
         super().__init__([bar, self._picture, self._text])
         self.add_class("cmlib-explore")
-        for control in self.controls.values():
-            if hasattr(control, "style"):
-                control.style.description_width = "initial"
-            control.observe(self._redraw, names="value")
+        for name, control in self.controls.items():
+            control.style.description_width = "initial"
+            control.observe(lambda change, name=name: self._moved(name, change["new"]), names="value")
         self._redraw()
 
     @classmethod
@@ -137,29 +123,9 @@ class Panel(widgets.VBox):
         return cls(draw, {})
 
     @property
-    def png(self):
-        """The picture that is shown, as bytes; empty where a message stands in its place."""
-        return self._png
-
-    @property
     def text(self):
         """The text that is shown below the picture, in HTML."""
-        return self._text.value
-
-    def before_redraw(self, name, adjust):
-        """When one control moves, adjust the others first, and draw once."""
-
-        def hold_and_adjust(change):
-            self._held = True
-            try:
-                adjust(change["new"])
-            finally:
-                self._held = False
-
-        leader = self.controls[name]
-        leader.unobserve(self._redraw, names="value")
-        leader.observe(hold_and_adjust, names="value")
-        leader.observe(self._redraw, names="value")
+        return self._text.value.removeprefix(_STYLE)
 
     def figure(self):
         """The figure as the controls stand now, to be kept among a notebook's results."""
@@ -168,20 +134,28 @@ class Panel(widgets.VBox):
     def _values(self):
         return {name: control.value for name, control in self.controls.items()}
 
-    def _redraw(self, _change=None):
-        values = self._values()
-        if self._held or values == self._drawn:
+    def _moved(self, name, value):
+        if self._held:
             return
-        self._drawn = values
+        self._held = True
         try:
-            figure, text = self._draw(**values)
+            if name in self._adjust:
+                self._adjust[name](value)
+        finally:
+            self._held = False
+        self._redraw()
+
+    def _redraw(self):
+        try:
+            figure, text = self._draw(**self._values())
         except (ValueError, CmlibError) as error:
-            self._png, self._picture.value = b"", ""
-            self._text.value = f"<p role='alert'>{_as_html(str(error))}</p>"
+            self.png, self._picture.value = b"", ""
+            message = to_html(str(error)).replace("\n", "<br>")
+            self._text.value = f"<p role='alert'>{message}</p>"
             return
-        self._png = _png(figure)
-        self._picture.value = _image(self._png, figure, self._alt(figure))
-        self._text.value = f"<div role='status'>{text}</div>"
+        self.png = _png(figure)
+        self._picture.value = _image(self.png, figure, self._alt(figure))
+        self._text.value = f"{_STYLE}<div role='status'>{text}</div>"
 
     def _alt(self, figure):
         titles = [ax.get_title(loc) for ax in figure.axes for loc in ("left", "center")]
@@ -190,22 +164,20 @@ class Panel(widgets.VBox):
 
     def _repr_mimebundle_(self, **kwargs):
         shown = super()._repr_mimebundle_(**kwargs)
-        if self._png:
-            return {**shown, "image/png": base64.b64encode(self._png).decode()}
+        if self.png:
+            return {**shown, "image/png": base64.b64encode(self.png).decode()}
         return {**shown, "text/html": self._text.value}
 
 
 def _setting(control):
-    value = getattr(control, "label", None)
-    return f"{control.description}: {control.value if value is None else value}"
+    return f"{control.description}: {getattr(control, 'label', control.value)}"
 
 
 def _png(figure):
     """The figure as `savefig` makes it, in half the time: that lays everything out by drawing it once more."""
     figure.set_dpi(_DPI)
-    canvas, file = FigureCanvasAgg(figure), io.BytesIO()
-    canvas.draw()
-    imsave(file, canvas.buffer_rgba(), format="png", dpi=_DPI, pil_kwargs={"compress_level": 3})
+    file = io.BytesIO()
+    FigureCanvasAgg(figure).print_png(file, pil_kwargs={"compress_level": 3})
     return file.getvalue()
 
 
@@ -217,7 +189,3 @@ def _image(png, figure, alt):
         f'<img alt="{html.escape(alt)}" width="{width}" height="{height}" decoding="sync" '
         f'style="max-width: 100%; height: auto" src="{source}">'
     )
-
-
-def _as_html(message):
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(message, quote=False)).replace("\n", "<br>")

@@ -82,9 +82,9 @@ def compression(streams, *, stream="", event=""):
         "n_sigma": slider("σ (std. deviations)", 0.5, 10.0, step=0.5, value=3.0),
         "drift": slider("drift test (0: none)", 0, 100, step=5, value=0),
     }
-    panel = Panel(draw, controls)
-    panel.before_redraw("stream", lambda name: offer(controls["event"], list(streams[name].columns[1:])))
-    return panel
+    return Panel(
+        draw, controls, {"stream": lambda name: offer(controls["event"], list(streams[name].columns[1:]))}
+    )
 
 
 def fingerprint(profiles, *, program="", unit="s", per="cycle"):
@@ -102,7 +102,7 @@ def fingerprint(profiles, *, program="", unit="s", per="cycle"):
         "number": slider("slice explained", 1, 2, value=1),
     }
 
-    def fit():
+    def fit(_=None):
         controls["number"].max = len(profiles[controls["program"].value][controls["slice_s"].value].labelled)
 
     def draw(program, slice_s, number):
@@ -117,10 +117,7 @@ def fingerprint(profiles, *, program="", unit="s", per="cycle"):
         fit()
 
     fit()
-    panel = Panel(draw, controls)
-    panel.before_redraw("program", adjust_to_program)
-    panel.before_redraw("slice_s", lambda _: fit())
-    return panel
+    return Panel(draw, controls, {"program": adjust_to_program, "slice_s": fit})
 
 
 def topdown(accounts):
