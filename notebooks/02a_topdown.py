@@ -43,7 +43,6 @@ from cmlib.experiments.event_tables import table_name
 from cmlib.io import events, store
 from cmlib.parallel import parallel_map
 from cmlib.plot import topdown as plot
-from cmlib.plot.overview import account_card
 from cmlib.report.notebook import begin
 from cmlib.topdown.tables import evaluate, names_in
 
@@ -343,7 +342,7 @@ def losses_by_part(account):
 
 for name, one in accounts.items():
     closure, limits = closure_of(one.account), describe_shares(one.account)
-    figure, _ = account_card(losses_by_part(one.account), one.ipc,
+    figure, _ = plot.account_card(losses_by_part(one.account), one.ipc,
                              parents=one.account.table.parents)
     alt = f"{name}: IPC over progress, and what became of the slots. {limits}"
     display(results.overview_picture(name, figure, alt))

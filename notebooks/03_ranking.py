@@ -381,7 +381,7 @@ results.numbers()
 # %%
 panel = explore.ranking(refined, draws, top=top)
 caption = ("**Figure.** The first setting of the panel that JupyterLab shows here. Blue: events in "
-           "both lists, tied by a line; lines on the bars: nine of ten resampled models.")
+           "both lists; lines on the bars: nine of ten resampled models.")
 panel if notebook.interactive else results.figure(panel.figure(), "explore", caption)
 
 # %% [markdown]

@@ -424,7 +424,7 @@ results.numbers()
 # %%
 panel = explore.ranking({"Mix": refined["Mix"]} | refined, draws, top=top)
 caption = ("**Figure.** The first setting of the panel that JupyterLab shows here: Mix beside one "
-           "program. Blue: events that are in both lists, tied by a line.")
+           "program. Blue: events that are in both lists.")
 panel if notebook.interactive else results.figure(panel.figure(), "explore", caption)
 
 # %% [markdown]

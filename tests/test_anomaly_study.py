@@ -92,7 +92,7 @@ def samples():
 def test_plots_show_what_they_are_given(samples):
     means = pd.Series([3.0, 2.0, 1.0, 1.0, 1.0], range(1, 6))
     figure, axes = plot.settling({"a": means}, stops={"a": 4}, ylabel="error")
-    assert axes[0].get_title("left") == "a" and axes[0].lines[1].get_xdata()[0] == 4
+    assert axes[0].get_title("left") == "a: stops at 4" and axes[0].lines[1].get_xdata()[0] == 4
     _, axes = plot.sample_errors({"a": samples}, thresholds={"a": 0.5})
     assert sum(len(line.get_xdata()) for line in axes[0].lines[:3]) == len(samples)
     assert axes[0].get_yscale() == "log" and axes[0].lines[3].get_ydata()[0] == 0.5

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from cmlib import plot, report
-from cmlib.plot.overview import account_card
+from cmlib.plot import account_card
 from cmlib.report.manifests import note_left_out
 from cmlib.report.overview import sentences
 

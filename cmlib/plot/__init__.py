@@ -3,9 +3,9 @@
 from cmlib.plot.anomaly import curves, sample_and_counters, sample_errors, settling
 from cmlib.plot.comparing import bars_by_program, counts, heat, points, run_times, shares
 from cmlib.plot.compression import agreement, by_case, fits
-from cmlib.plot.exploring import cleaned_series, interactions, ranking_and_errors, two_rankings
-from cmlib.plot.overview import account_card, series_card
+from cmlib.plot.exploring import interactions
 from cmlib.plot.ranking import ranking, refinement
-from cmlib.plot.series import series, series_by_program, simulated_card, simulated_phases
+from cmlib.plot.series import series, series_by_program, series_card, simulated_card, simulated_phases
 from cmlib.plot.style import palette, panels, styled
+from cmlib.plot.topdown import account_card
 from cmlib.plot.tuning import by_runs, setting, verdicts

@@ -2,7 +2,7 @@
 
 import seaborn as sns
 
-from cmlib.plot.style import blank, palette, panels, styled
+from cmlib.plot.style import legend_beside, palette, panels, single, styled
 
 _LETTERS_IN_A_ROW = 70
 
@@ -10,8 +10,7 @@ _LETTERS_IN_A_ROW = 70
 @styled
 def bars_by_program(frame, *, value, hue, ylabel, levels=None):
     """Bars grouped by program, one colour a `hue`, and dashed lines to compare with."""
-    figure, axes = blank(3.2)
-    ax = axes[0, 0]
+    figure, ax = single(3.2)
     hues = list(dict.fromkeys(frame[hue]))
     sns.barplot(
         frame,
@@ -31,15 +30,14 @@ def bars_by_program(frame, *, value, hue, ylabel, levels=None):
         ax.set_xticks(
             ax.get_xticks(), [label.get_text() for label in ax.get_xticklabels()], rotation=40, ha="right"
         )
-    ax.legend(loc="upper left", bbox_to_anchor=(1, 1), title="")
+    legend_beside(ax, title="")
     return figure, ax
 
 
 @styled
 def heat(frame, *, label, centre=None):
     """A table as colours with its numbers written in: rows down, columns across."""
-    figure, axes = blank(0.6 + 0.3 * len(frame))
-    ax = axes[0, 0]
+    figure, ax = single(0.6 + 0.3 * len(frame))
     sns.heatmap(
         frame,
         ax=ax,
@@ -62,8 +60,7 @@ def heat(frame, *, label, centre=None):
 @styled
 def shares(frame, *, xlabel):
     """Cumulative distribution of a share, a line a kind."""
-    figure, axes = blank(2.8)
-    ax = axes[0, 0]
+    figure, ax = single(2.8)
     kinds = list(dict.fromkeys(frame["kind"]))
     sns.ecdfplot(frame, x="share", hue="kind", hue_order=kinds, palette=palette(len(kinds)), ax=ax)
     ax.set(xlabel=xlabel, ylabel="share of intervals", xlim=(0, 1.02), ylim=(0, 1.02))
@@ -74,12 +71,11 @@ def shares(frame, *, xlabel):
 @styled
 def counts(frame, *, ylabel):
     """Stacked bars: how many of each column there are in each row."""
-    figure, axes = blank(3.0)
-    ax = axes[0, 0]
+    figure, ax = single(3.0)
     frame.plot.bar(stacked=True, ax=ax, color=palette(frame.shape[1]), width=0.7, rot=0)
     ax.set(xlabel="", ylabel=ylabel)
     ax.grid(False, axis="x")
-    ax.legend(loc="upper left", bbox_to_anchor=(1, 1))
+    legend_beside(ax)
     return figure, ax
 
 
@@ -97,12 +93,11 @@ def points(frames, *, x, y, xlabel, ylabel, size=3):
 @styled
 def run_times(frame, *, ylabel):
     """Every run's time as a point, in the order they are stored, a colour a program."""
-    figure, axes = blank(2.9)
-    ax = axes[0, 0]
+    figure, ax = single(2.9)
     programs = list(dict.fromkeys(frame["program"]))
     for name, colour in zip(programs, palette(len(programs)), strict=True):
         seconds = frame.loc[frame["program"] == name, "seconds"].to_numpy()
         ax.plot(range(1, len(seconds) + 1), seconds, "o-", color=colour, ms=3.5, lw=0.9, label=name)
     ax.set(xlabel="run", ylabel=ylabel, ylim=(0, None))
-    ax.legend(loc="upper left", bbox_to_anchor=(1, 1))
+    legend_beside(ax)
     return figure, ax

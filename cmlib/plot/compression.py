@@ -2,7 +2,7 @@
 
 from matplotlib.collections import LineCollection
 
-from cmlib.plot.style import blank, palette, panels, styled
+from cmlib.plot.style import legend_beside, palette, panels, single, styled
 
 _MARKS = "os^DvP"
 
@@ -10,8 +10,7 @@ _MARKS = "os^DvP"
 @styled
 def by_case(frame, *, ylabel, levels=None, log=True):
     """A mark a case and column, cases from left to right, with dashed lines to compare with."""
-    figure, axes = blank(3.4)
-    ax = axes[0, 0]
+    figure, ax = single(3.4)
     places = range(len(frame))
     for column, colour, mark in zip(frame, palette(frame.shape[1]), _MARKS, strict=False):
         ax.plot(places, frame[column].to_numpy(), mark, color=colour, ms=4.5, label=column, alpha=0.9)
@@ -23,7 +22,7 @@ def by_case(frame, *, ylabel, levels=None, log=True):
         ax.set_yscale("log")
     else:
         ax.set_ylim(0, None)
-    ax.legend(loc="upper left", bbox_to_anchor=(1, 1))
+    legend_beside(ax)
     return figure, ax
 
 
@@ -47,8 +46,7 @@ def fits(cases, *, xlabel, ylabel, columns=2):
 @styled
 def agreement(frame, *, ylabel):
     """A value with its interval, grouped by program, a colour what is compared."""
-    figure, axes = blank(2.8)
-    ax = axes[0, 0]
+    figure, ax = single(2.8)
     programs, groups = (list(dict.fromkeys(frame[name])) for name in ("program", "compared"))
     for number, (group, colour) in enumerate(zip(groups, palette(len(groups)), strict=True)):
         own = frame[frame["compared"] == group].set_index("program").loc[programs]
@@ -58,5 +56,5 @@ def agreement(frame, *, ylabel):
     ax.set_xticks(range(len(programs)), programs)
     ax.axhline(0, color="#888888", lw=0.8)
     ax.set(ylabel=ylabel, xlim=(-0.6, len(programs) - 0.4), ylim=(None, 1.02))
-    ax.legend(loc="upper left", bbox_to_anchor=(1, 1))
+    legend_beside(ax)
     return figure, ax

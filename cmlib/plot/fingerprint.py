@@ -2,7 +2,7 @@
 
 from matplotlib.lines import Line2D
 
-from cmlib.plot.style import blank, palette, styled
+from cmlib.plot.style import blank, legend_beside, palette, single, styled
 
 # A hue for where the time goes and dark for P, light for N: told apart by lightness alone as well.
 COLOURS = {
@@ -94,8 +94,7 @@ def phase_timeline(labelled, pace, *, title="", marked=None):
 @styled
 def latency(latencies, levels, working_sets):
     """Latency of a load by working-set size, the levels found in it, and the sizes chosen."""
-    figure, axes = blank(3.2)
-    ax = axes[0, 0]
+    figure, ax = single(3.2)
     for (level, plateau), fill in zip(levels.iterrows(), _LEVEL_COLOURS, strict=False):
         ax.axvspan(plateau["smallest"] / 1024, plateau["largest"] / 1024, color=fill, lw=0)
         middle = (plateau["smallest"] * plateau["largest"]) ** 0.5 / 1024
@@ -120,8 +119,7 @@ def latency(latencies, levels, working_sets):
 @styled
 def accuracy_curve(curves, *, x, xlabel, lines=None, log=False):
     """Accuracy of classification against a number, a line a kind of folds."""
-    figure, axes = blank(3.0)
-    ax = axes[0, 0]
+    figure, ax = single(3.0)
     markers = ("o", "s", "^", "D")
     for (label, curve), colour, marker in zip(curves.items(), palette(len(curves)), markers, strict=False):
         ax.plot(curve[x], curve["accuracy"], marker=marker, ms=4, lw=1.2, color=colour, label=label)
@@ -134,15 +132,14 @@ def accuracy_curve(curves, *, x, xlabel, lines=None, log=False):
         ticks = sorted({value for curve in curves.values() for value in curve[x]})
         ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
         ax.minorticks_off()
-    ax.legend(loc="upper left", bbox_to_anchor=(1, 1))
+    legend_beside(ax)
     return figure, ax
 
 
 @styled
 def program_scores(scores, *, goal, limit):
     """Programs of known behaviour: how their slices were labelled, a bar a program."""
-    figure, axes = blank(0.9 + 0.24 * len(scores))
-    ax = axes[0, 0]
+    figure, ax = single(0.9 + 0.24 * len(scores))
     rows, left = range(len(scores)), [0.0] * len(scores)
     for label in (label for label in COLOURS if label in scores):
         ax.barh(rows, scores[label], left=left, color=COLOURS[label], height=0.8, label=label)
@@ -153,7 +150,7 @@ def program_scores(scores, *, goal, limit):
     ax.set(xlim=(0, 100), xlabel="slices [%]")
     ax.invert_yaxis()
     ax.grid(False)
-    ax.legend(loc="upper left", bbox_to_anchor=(1, 1))
+    legend_beside(ax)
     return figure, ax
 
 

@@ -2,7 +2,7 @@
 
 from matplotlib.patches import Patch
 
-from cmlib.plot.style import palette, panels, styled
+from cmlib.plot.style import bars_across, legend_below, palette, panels, styled
 
 
 @styled
@@ -20,7 +20,7 @@ def refinement(histories, *, lines, marked, paper=None, paper_label="paper, mean
         ax.axvline(marked[program], color="#555555", lw=0.8, ls=":", label="model kept")
         ax.set(title=program, xlabel="number of events", ylabel="error [%]", ylim=(0, None))
     axes[0].invert_xaxis()
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    legend_below(figure, axes[0], 3)
     return figure, axes
 
 
@@ -32,15 +32,10 @@ def ranking(frames, *, value, label, low=None, high=None, xlabel, columns=4, row
     shown = sorted({kind for frame in frames.values() for kind in frame[hue]}) if hue else []
     kinds = dict(zip(shown, palette(len(shown)), strict=True))
     for ax, (program, frame) in zip(axes, frames.items(), strict=True):
-        places = range(len(frame))
         colours = [kinds[kind] for kind in frame[hue]] if hue else palette(1)[0]
-        ax.barh(places, frame[value], color=colours, height=0.7)
+        bars_across(ax, frame[value], frame[label], colours)
         if low is not None:
-            ax.hlines(places, frame[low], frame[high], color="#333333", lw=1)
-        ax.set_yticks(places, frame[label])
-        ax.invert_yaxis()
-        ax.grid(True, axis="x")
-        ax.grid(False, axis="y")
+            ax.hlines(range(len(frame)), frame[low], frame[high], color="#333333", lw=1)
         ax.set(title=program, xlabel=xlabel)
     if hue:
         handles = [Patch(color=colour, label=kind) for kind, colour in kinds.items()]

@@ -50,6 +50,34 @@ def blank(height, *, rows=1, columns=1, **sharing):
     return figure, figure.subplots(rows, columns, squeeze=False, **sharing)
 
 
+def single(height):
+    figure, axes = blank(height)
+    return figure, axes[0, 0]
+
+
+def card(height, rows, **sharing):
+    """Axes one below the other, half as wide as other figures, for the report's first page."""
+    figure = Figure(figsize=(3.9, height), layout="constrained")
+    return figure, figure.subplots(rows, 1, sharex=True, squeeze=False, **sharing)[:, 0]
+
+
+def bars_across(ax, values, labels, colours):
+    """A horizontal bar a value, the first above."""
+    ax.barh(range(len(values)), values, color=colours, height=0.7)
+    ax.set_yticks(range(len(values)), labels)
+    ax.invert_yaxis()
+    ax.grid(True, axis="x")
+    ax.grid(False, axis="y")
+
+
+def legend_beside(ax, **options):
+    ax.legend(loc="upper left", bbox_to_anchor=(1, 1), **options)
+
+
+def legend_below(figure, ax, n_columns):
+    figure.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=n_columns)
+
+
 @styled
 def panels(names, *, columns=2, height=2.3, **sharing):
     """One small axes a name, row by row; the left-over ones are taken away."""

@@ -1,8 +1,6 @@
 """Programs under other settings: what is learned from how many runs, and what a setting does to the time."""
 
-from matplotlib.ticker import LogLocator, NullFormatter
-
-from cmlib.plot.style import blank, palette, panels, styled
+from cmlib.plot.style import bars_across, blank, legend_below, palette, panels, styled
 
 
 @styled
@@ -22,7 +20,7 @@ def by_runs(frame, *, value, by, ylabel, band=None, mean_baseline=None):
             ax.plot(rows["runs"], rows[mean_baseline], ls="--", lw=1, color="#444444", label="mean baseline")
         ax.set(title=program, xlabel="runs", ylim=(0, None))
     axes[0].set_ylabel(ylabel)
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    legend_below(figure, axes[0], 4)
     return figure, axes
 
 
@@ -47,7 +45,7 @@ def verdicts(frame, *, programs, xlabel):
         ax.set(title=program if len(own) else f"{program}: no event was moved alone", xlabel=xlabel)
     if not len(frame):
         axes[0].set_xticks([])
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    legend_below(figure, axes[0], 2)
     return figure, axes
 
 
@@ -57,25 +55,9 @@ def setting(parameters, ranked, *, x, y, xlabel, ylabel, title, chosen):
     figure, axes = blank(3.4, columns=2)
     left, right = axes[0]
     plain, marked = palette(2)
-    places = range(len(parameters))
-    left.barh(places, ranked, color=[marked if name == chosen else plain for name in parameters], height=0.7)
-    left.set_yticks(places, parameters)
-    left.invert_yaxis()
-    left.grid(True, axis="x")
-    left.grid(False, axis="y")
+    bars_across(left, ranked, parameters, [marked if name == chosen else plain for name in parameters])
     left.set(title=title, xlabel="importance for the time [%]")
     right.plot(x, y, "o", ms=4, mfc="none", color=marked)
     right.set(title=chosen, xlabel=xlabel, ylabel=ylabel, ylim=(0, None))
     right.set_xscale("log", base=2)
-    right.xaxis.set_major_locator(LogLocator(base=2, numticks=7))
-    right.xaxis.set_major_formatter(_binary)
-    right.xaxis.set_minor_formatter(NullFormatter())
     return figure, axes[0]
-
-
-def _binary(value, _place):
-    """65536 as 64k."""
-    for unit, size in (("g", 1 << 30), ("m", 1 << 20), ("k", 1 << 10)):
-        if value >= size:
-            return f"{value / size:g}{unit}"
-    return f"{value:g}"
