@@ -20,18 +20,22 @@ _VERDICTS = {
 }
 
 
-def as_text(comparison):
-    """A comparison as text, a line a finding; of its causes the first three that matter."""
+def render(template, values):
+    """Fill one of the templates of this package."""
     import jinja2
 
-    causes = comparison["counters"]["causes"]
-    most = [cause for cause in causes if cause["share"] >= _LEAST_SHARE * causes[0]["share"]][:3]
-    changed = sorted(comparison["changed_functions"], key=lambda function: not function["in_verdict"])
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("cmlib.cli", "."), trim_blocks=True, autoescape=False
     )
-    template = environment.get_template("compare.txt.j2")
-    return template.render(comparison, verdicts=_VERDICTS, causes=most, changed=changed).rstrip()
+    return environment.get_template(template).render(values).rstrip()
+
+
+def as_text(comparison):
+    """A comparison as text, a line a finding; of its causes the first three that matter."""
+    causes = comparison["counters"]["causes"]
+    most = [cause for cause in causes if cause["share"] >= _LEAST_SHARE * causes[0]["share"]][:3]
+    changed = sorted(comparison["changed_functions"], key=lambda function: not function["in_verdict"])
+    return render("compare.txt.j2", comparison | {"verdicts": _VERDICTS, "causes": most, "changed": changed})
 
 
 _EXAMPLE = "Example: cmlib compare --events page-faults,context-switches './old --size 9' './new --size 9'"

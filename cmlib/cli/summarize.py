@@ -119,72 +119,24 @@ def _from_recordings(name, machine, interval_ms):
 
 
 def _text(answer):
-    lines = [
-        _heading(answer),
-        "",
-        f"  {answer['levels_text']}",
-    ]
-    if answer["phases"]:
-        lines += ["", *_phases(answer["phases"])]
-    if answer["phases_text"]:
-        lines += ["", f"  {answer['phases_text']}."]
-    if account := answer["account"]:
-        lines += ["", "  " + account["text"].replace("**", ""), "", *_bars(account["categories"])]
-        if account["doubtful"]:
-            lines += [f"  Not used, as they count far too little: {', '.join(account['doubtful'])}."]
-        if account["contradiction"]:
-            lines += [f"  The counts contradict each other by {account['contradiction']:.0f} % of the slots."]
-        lines += ["", *(f"  {text}." for text in answer["misses_text"])] if answer["misses"] else []
-        lines += ["", *(f"  To try: {advised['text']}." for advised in account["advice"])]
-        if account["decide"]:
-            lines += ["", f"  To decide it: {account['decide']}"]
-        elif account["how"] == "open" and answer["processor"] in (None, "intel") and not answer["core"]:
-            lines += [
-                "",
-                "  To know more: --machine, with what `cmlib doctor --json` says there, or --processor.",
-            ]
-    else:
-        lines += [
-            "",
-            "  What limits it is not told without instructions and cycles: perf stat -e instructions,cycles,…",
-        ]
-    return "\n".join([*lines, *(f"  {remark}" for remark in answer["remarks"])])
+    import pandas as pd
 
+    from cmlib.cli.compare import render
 
-def _heading(answer):
-    counted = answer["counted"]
-    share = "" if counted is None or counted == 1 else f", each counted for {100 * counted:.0f} % of the time"
-    processor = answer["processor"] or "processor not known"
-    many = {"run": answer["runs"], "interval": answer["intervals"], "event": answer["events"]}
-    if answer["runs"] == answer["intervals"]:  # totals
-        del many["interval"]
-    elif answer["runs"] == 1:
-        del many["run"]
-    core = f", {answer['core']}" if answer["core"] else ""
-    named = ", ".join(f"{n} {what}{'s' * (n != 1)}" for what, n in many.items())
-    return f"{answer['name']}{core}: {named}{share}; {processor}"
-
-
-def _phases(rows):
-    names = list(rows[0])
-    table = [names, *([f"{row[name]:.4g}" for name in names] for row in rows)]
-    widths = [max(len(row[column]) for row in table) for column in range(len(names))]
-    return [
-        "  " + "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in table
-    ]
+    phases = pd.DataFrame(answer["phases"]).to_string(index=False, float_format="{:.4g}".format)
+    bars = _bars(answer["account"]["categories"]) if answer["account"] else []
+    totals = answer["runs"] == answer["intervals"]
+    return render("summarize.txt.j2", answer | {"phases_table": phases, "bars": bars, "totals": totals})
 
 
 def _bars(categories):
-    """A line a category: what is certain, what is possible."""
-    parents = {row["name"]: row["parent"] for row in categories}
-    lines = [f"  {'of all slots':30} {'at least':>8} {'at most':>8} {'usually':>9}"]
+    """A row a category: what is certain, what is possible."""
+    depths = {"": -1}
+    rows = []
     for row in categories:
-        depth, above = 0, row["parent"]
-        while above:
-            depth, above = depth + 1, parents.get(above, "")
+        depths[row["name"]] = depth = depths.get(row["parent"], -1) + 1
         usual = f"{row['usual_low']:.0f}–{row['usual_high']:.0f} %" if "usual_low" in row else ""
         least, most = (round(_WIDTH * row[end] / 100) for end in ("low", "high"))
         bar = "█" * least + "░" * (most - least)
-        name = "  " * depth + row["name"]
-        lines.append(f"  {name:30} {row['low']:>6.1f} % {row['high']:>6.1f} % {usual:>9} {bar}".rstrip())
-    return lines
+        rows.append(row | {"name": "  " * depth + row["name"], "usual": usual, "bar": bar})
+    return rows
