@@ -36,19 +36,17 @@ curve_cases = 6  # shortest cases, behind the curves of size against error [1, 1
 settings = {}  # interactive, profile, results_folder
 
 # %%
+from bisect import bisect_right
+
 import numpy as np
 import pandas as pd
+import ruptures
 import seaborn as sns
+import zstandard
+from numba import njit
 
 from cmlib import explore, plot
-from cmlib.compress import (
-    OnlineRegression,
-    at_equal_size,
-    compress,
-    error_curves,
-    fit_quality,
-    line_ends,
-)
+from cmlib.compress import OnlineRegression, compress, fit_quality, line_ends, reconstruct
 from cmlib.experiments.requested import resolve_names
 from cmlib.experiments.sample_streams import SOURCES, load_samples
 from cmlib.io import streams
@@ -117,7 +115,6 @@ def drawn(name, **options):
     return pd.Series(y.to_numpy(), x.to_numpy()), line_ends(compress(x, y, **options))
 
 
-# %%
 uneven = pd.Series({name: unevenness(counts) for name, counts in totals.items()})
 uneven = uneven.dropna().sort_values()
 totals = {name: totals[name] for name in sorted(uneven.index)}
@@ -160,6 +157,8 @@ pd.DataFrame(lines).head()
 # ## How much smaller?
 #
 # A sample is two numbers, a line is three (§3.1). Every case by three methods: the paper's, the same with a test against drift, and lines with a hard bound on the distance (both below).
+#
+# The reduction ratio is the number of samples a line. The paper has it from 10 to 1000 for most cases (§4.2), typically 10 to 100 (§5), and names two programs: 450.soplex with input 2 is reduced least, 453.povray most.
 
 
 # %%
@@ -194,9 +193,6 @@ figure, _ = plot.by_case(sizes, ylabel="size [MB]", levels=levels)
 results.figure(
     figure, "fig01", f"**Figure 1.** Size as two numbers a sample, and as lines. {about}"
 )
-
-# %% [markdown]
-# The reduction ratio is the number of samples a line. The paper has it from 10 to 1000 for most cases (§4.2), typically 10 to 100 (§5), and names two programs: 450.soplex with input 2 is reduced least, 453.povray most.
 
 # %%
 reduction, mnesd, largest = (fits[name].unstack() for name in ("reduction", "mnesd", "largest"))
@@ -246,8 +242,6 @@ for number, theirs, ours in zip((3, 4, 6, 7, 8, 9), of_paper_figures, own, stric
     title = f"{number}: {name}, {ratio:.0f} x, MNESD {spread:.5f}"
     panels[title] = drawn(name, alpha=alpha, n_sigma=n_sigma)
 figure, _ = plot.fits(panels, xlabel=timer, ylabel=event)
-
-# %%
 results.figure(
     figure,
     "fig03-fig09",
@@ -327,6 +321,84 @@ results.figure(
 
 
 # %%
+@njit
+def swinging_door(x, y, deviation):
+    """Samples at which a door of twice the deviation swings shut (Bristol, 1990)."""
+    kept, flattest, steepest = [0], -np.inf, np.inf
+    for i in range(1, x.size):
+        start = kept[-1]
+        if not flattest <= (y[i] - y[start]) / (x[i] - x[start]) <= steepest:
+            start, flattest, steepest = i - 1, -np.inf, np.inf
+            kept.append(start)
+        run, rise = x[i] - x[start], y[i] - y[start]
+        flattest = max(flattest, (rise - deviation) / run)
+        steepest = min(steepest, (rise + deviation) / run)
+    return np.array(kept + [x.size - 1])
+
+
+def from_line(x, y):
+    """Distances of samples from their least-squares line."""
+    dx, dy = x - x.mean(), y - y.mean()
+    return dy - dx * (dx @ dy) / (dx @ dx)
+
+
+# %%
+def as_lines(x, y, **how):
+    """Bytes of the lines, three numbers each, and distances from them."""
+    lines = compress(x, y, **how)
+    return 24 * len(lines), y - reconstruct(lines, x).to_numpy()
+
+
+def as_samples(x, y, kept):
+    """Bytes of the samples kept, two numbers each, and distances from straight lines between."""
+    return 16 * len(kept), y - np.interp(x, x[kept], y[kept])
+
+
+def as_pieces(x, y, ends):
+    """Bytes of pieces that end at some samples, and distances from their least-squares lines."""
+    pieces = zip([0, *ends[:-1]], ends, strict=True)
+    return 24 * len(ends), np.concatenate([from_line(x[a:b], y[a:b]) for a, b in pieces])
+
+
+def as_packed(x, y, every):
+    """Bytes of every so many-th sample packed by zstd, and distances from lines between."""
+    kept = np.unique(np.append(np.arange(0, len(x), every), len(x) - 1))
+    steps = np.diff(np.stack([x[kept], y[kept]]).astype(np.int64), axis=1, prepend=0)
+    return len(zstandard.compress(steps.tobytes(), 19)), as_samples(x, y, kept)[1]
+
+
+# %%
+def every_way(x, y):
+    """Size and distances of one case by each method, from few bytes to many."""
+    sigmas, bounds = np.geomspace(30, 1, 10), np.ptp(y) * np.geomspace(0.3, 1e-5, 24)
+    signal = np.stack([(of - of.mean()) / of.std() for of in (y, x)] + [np.ones(len(x))], axis=1)
+    merged = ruptures.BottomUp(model="linear", min_size=2, jump=1).fit(signal)
+    breaks = {max(0, round(size * 16 * len(x) / 24) - 1) for size in SIZES}
+    every = np.unique(np.geomspace(1, len(x) / 3, 16).astype(int))
+    doors = (swinging_door(x, y, bound) for bound in bounds)
+    drifting = [as_lines(x, y, n_sigma=n, drift=20.0) for n in sigmas]
+    return {"printed, 1 to 30 sigma": [as_lines(x, y, n_sigma=n) for n in sigmas],
+            "drift test, 1 to 30 sigma": drifting,
+            "bounded": [as_lines(x, y, bound=bound) for bound in bounds],
+            "swinging door": [as_samples(x, y, kept) for kept in doors],
+            "bottom-up (offline)": [as_pieces(x, y, merged.predict(n_bkps=n)) for n in breaks],
+            "zstd of every n-th sample": [as_packed(x, y, n) for n in every]}
+
+
+# %%
+def at_sizes(points, x, y):
+    """Errors of a method at the common sizes, between its points by their logarithms."""
+    rows = [(size / (16 * len(x)), np.abs(off).max(), np.sqrt(np.mean(off**2)))
+            for size, off in points]
+    table = pd.DataFrame(rows, columns=["size", "largest", "rms"]).groupby("size").min()
+    table = (table / np.ptp(y)).clip(lower=1e-9)
+    reached = SIZES[(table.index.min() <= SIZES) & (table.index.max() >= SIZES)]
+    return pd.DataFrame({"size": reached} | {
+        error: np.exp(np.interp(np.log(reached), np.log(table.index), np.log(table[error])))
+        for error in table
+    })
+
+
 @plot.styled
 def draw(points):
     """Error against size, a curve a method, a panel a measure of error."""
@@ -340,8 +412,14 @@ def draw(points):
 
 
 # %%
+SIZES = np.geomspace(0.1, 0.004, 6)
 picked = sorted(totals, key=lambda name: len(totals[name]))[:curve_cases]
-curves = pd.concat([error_curves(totals[name][timer], totals[name][event]) for name in picked])
+curves = []
+for name in picked:
+    x, y = totals[name][[timer, event]].to_numpy(float).T
+    for method, found in every_way(x, y).items():
+        curves.append(at_sizes(found, x, y).assign(method=method))
+curves = pd.concat(curves)
 points = curves.groupby(["method", "size"], sort=False)[["largest", "rms"]]
 points = points.median()[points.size() > len(picked) / 2].reset_index()
 errors = {name: f"{name} distance [share of the count]" for name in ("largest", "rms")}
@@ -354,12 +432,20 @@ results.figure(
 )
 
 # %%
+def nearest(way, x, y, n_bytes):
+    """Largest distance at the finest of a thousand settings that takes no more bytes."""
+    settings = np.geomspace(np.ptp(y), 1e-9 * np.ptp(y), 1000)
+    n_small = bisect_right(settings, n_bytes, key=lambda off: way(x, y, off)[0])
+    return np.abs(way(x, y, settings[n_small - 1])[1]).max() / np.ptp(y) if n_small else np.nan
+
+
+ways = {"bounded": lambda x, y, off: as_lines(x, y, bound=off),
+        "swinging door": lambda x, y, off: as_samples(x, y, swinging_door(x, y, off))}
 n_bytes = fits["n_bytes"].xs("printed", level="method").clip(lower=48)
-same_size = {
-    name: at_equal_size(counts[timer], counts[event], n_bytes[name])
-    for name, counts in totals.items()
-}
-gap = pd.concat(same_size, names=["case"])["largest"].unstack()
+series = {name: counts[[timer, event]].to_numpy(float).T for name, counts in totals.items()}
+gap = {method: {name: nearest(way, *own, n_bytes[name]) for name, own in series.items()}
+       for method, way in ways.items()}
+gap = pd.DataFrame(gap).rename_axis("case")
 better = gap["bounded"] < gap["swinging door"]
 results.table(
     gap.reset_index(),

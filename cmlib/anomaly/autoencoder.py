@@ -274,7 +274,7 @@ def search_space(n_features):
 
 
 class PrincipalComponents(BaseEstimator):
-    """Reconstruction from principal components, in place of an autoencoder.
+    """Reconstruction from the principal components of 95 % of the variance, in place of an autoencoder.
 
     Parameters
     ----------

@@ -1,22 +1,9 @@
 """Lines with a promise: no sample lies further from its line than a given distance."""
 
-from typing import NamedTuple
-
 import numpy as np
 from numba import njit
 
-from cmlib.compress.online import (
-    LineStream,
-    include_x,
-    include_y,
-    load_fit,
-    load_span,
-    start_fit,
-    start_span,
-    store,
-    write_fit,
-    write_span,
-)
+from cmlib.compress.online import LineStream, include, start, write
 
 # Corners kept an event and wall. A tube around straight or ragged counts has about ten; one that
 # bends smoothly for thousands of samples fills them, and its line ends.
@@ -24,17 +11,10 @@ _CORNERS = 1024
 _SIDES = (1.0, -1.0)
 
 
-class Wall(NamedTuple):
-    """One wall of the tube of all lines that pass within the bound of every sample.
-
-    The floor goes below the samples, and the steepest line of the tube leans on
-    its first corner; the ceiling goes above, with the flattest one: `side` is 1
-    and -1. Places are about the line's first sample.
-    """
-
-    slope: float
-    at_0: float
-    n_corners: float
+# One wall of the tube of all lines that pass within the bound of every sample. The floor goes below the samples, and
+# the steepest line of the tube leans on its first corner; the ceiling goes above, with the flattest one: side 1 and -1.
+# Places are about the line's first sample.
+WALL = np.dtype([("slope", float), ("at_0", float), ("n_corners", int)])
 
 
 class BoundedRegression(LineStream):
@@ -79,44 +59,33 @@ class BoundedRegression(LineStream):
                 f"bound must be positive, one number or one for each of {n_events} event(s); got {bound!r}"
             )
         self._bounds = np.broadcast_to(bounds, n_events).copy()
-        self._walls = np.zeros((n_events, 2, len(Wall._fields)))
+        self._walls = np.zeros((n_events, 2), WALL)
         self._corners = np.empty((n_events, 2, _CORNERS, 2))
 
     def _advance(self, x, y, rows):
         return _advance(self._span, self._fits, self._walls, self._corners, self._bounds, x, y, rows)
 
-    def _write(self, rows):
-        _write(load_span(self._span), self._fits, self._walls, self._corners, rows, 0)
+    def _write(self, row):
+        _write(self._span[0], self._fits, self._walls, self._corners, row)
 
 
 @njit(cache=True)
-def _advance(resting_span, fits, walls, corners, bounds, x, y, rows):
-    finished, n_events = 0, len(fits)
-    span = load_span(resting_span)
+def _advance(state, fits, walls, corners, bounds, x, y, rows):
+    span, finished = state[0], 0
     for i in range(x.size):
         belongs = span.n > 0.0
-        for j in range(n_events):
-            belongs = belongs and _belongs(span, load_fit(fits, j), walls[j], x[i], y[i, j], bounds[j])
+        for j in range(len(fits)):
+            belongs = belongs and _belongs(span, fits[j], walls[j], x[i], y[i, j], bounds[j])
         if belongs:
-            span, step = include_x(span, x[i])
-            for j in range(n_events):
-                store(fits, j, include_y(load_fit(fits, j), step, y[i, j]))
+            include(span, fits, x[i], y[i])
         else:
             if span.n > 0.0:
-                _write(span, fits, walls, corners, rows, finished)
+                _write(span, fits, walls, corners, rows[finished])
                 finished += 1
-            span = start_span(x[i])
-            for j in range(n_events):
-                store(fits, j, start_fit(y[i, j]))
-        for j in range(n_events):
-            _narrow(span, load_fit(fits, j), walls[j], corners[j], x[i], y[i, j], bounds[j])
-    store(resting_span, 0, span)
+            start(span, fits, x[i], y[i])
+        for j in range(len(fits)):
+            _narrow(span, fits[j], walls[j], corners[j], x[i], y[i, j], bounds[j])
     return finished
-
-
-@njit(cache=True)
-def _load_wall(rest, j):
-    return Wall(rest[j, 0], rest[j, 1], rest[j, 2])
 
 
 @njit(cache=True)
@@ -126,7 +95,7 @@ def _belongs(span, fit, walls, x, y, bound):
         return True
     run, rise = x - span.x_start, y - fit.y_start
     for j in range(2):
-        wall, side = _load_wall(walls, j), _SIDES[j]
+        wall, side = walls[j], _SIDES[j]
         if side * rise - bound > side * (wall.slope * run + wall.at_0) or wall.n_corners == _CORNERS:
             return False
     return True
@@ -137,15 +106,15 @@ def _narrow(span, fit, walls, corners, x, y, bound):
     """Leave those lines in the tube that pass within the bound of the line's newest sample, (x, y)."""
     run, rise = x - span.x_start, y - fit.y_start
     for j in range(2):
-        wall, hull, side = _load_wall(walls, j), corners[j], _SIDES[j]
+        wall, hull, side = walls[j], corners[j], _SIDES[j]
         near, far = rise - side * bound, rise + side * bound
-        slope, at_0, n = wall.slope, wall.at_0, 0 if span.n == 1.0 else int(wall.n_corners)
-        if span.n == 2.0 or (span.n > 2.0 and side * far < side * (slope * run + at_0)):
-            n = _turn(hull, n, run, far, side)
-            slope = (far - hull[0, 1]) / (run - hull[0, 0])
-            at_0 = hull[0, 1] - slope * hull[0, 0]
-        n = _push(hull, n, run, near, side)
-        store(walls, j, Wall(slope, at_0, float(n)))
+        if span.n == 1.0:
+            wall.n_corners = 0
+        if span.n == 2.0 or (span.n > 2.0 and side * far < side * (wall.slope * run + wall.at_0)):
+            wall.n_corners = _turn(hull, wall.n_corners, run, far, side)
+            wall.slope = (far - hull[0, 1]) / (run - hull[0, 0])
+            wall.at_0 = hull[0, 1] - wall.slope * hull[0, 0]
+        wall.n_corners = _push(hull, wall.n_corners, run, near, side)
 
 
 @njit(cache=True)
@@ -160,8 +129,7 @@ def _turn(hull, n, run, level, side):
         first += 1
     if first > 0:
         for corner in range(first, n):
-            hull[corner - first, 0] = hull[corner, 0]
-            hull[corner - first, 1] = hull[corner, 1]
+            hull[corner - first] = hull[corner]
     return n - first
 
 
@@ -180,26 +148,23 @@ def _push(hull, n, run, level, side):
 
 
 @njit(cache=True)
-def _write(span, fits, walls, corners, rows, i):
+def _write(span, fits, walls, corners, row):
     """Lay the line out, drawn towards the middle of its tube as far as the bound demands."""
-    write_span(span, rows, i)
-    for j in range(len(fits)):
-        fit = load_fit(fits, j)
-        write_fit(span, fit, rows, i, j)
-        if span.n > 2.0:
-            floor, ceiling = _load_wall(walls[j], 0), _load_wall(walls[j], 1)
-            at_0 = fit.mean - fit.slope * span.mean
-            turn = (floor.slope + ceiling.slope) / 2.0 - fit.slope
-            shift = (floor.at_0 + ceiling.at_0) / 2.0 - at_0
-            pull = max(
-                _pull(floor, corners[j, 0], fit.slope, at_0, turn, shift, 1.0),
-                _pull(ceiling, corners[j, 1], fit.slope, at_0, turn, shift, -1.0),
-            )
-            off = pull * (shift + turn * span.mean)
-            sse = fit.sse + span.n * off * off + pull * turn * pull * turn * span.scatter
-            rows[i, 3 + 3 * j] += pull * turn
-            rows[i, 4 + 3 * j] += pull * (shift - turn * span.x_start)
-            rows[i, 5 + 3 * j] = np.sqrt(sse / (span.n - 2.0))
+    write(span, fits, row)
+    for j in range(len(fits) if span.n > 2.0 else 0):
+        fit, floor, ceiling = fits[j], walls[j, 0], walls[j, 1]
+        at_0 = fit.mean - fit.slope * span.mean
+        turn = (floor.slope + ceiling.slope) / 2.0 - fit.slope
+        shift = (floor.at_0 + ceiling.at_0) / 2.0 - at_0
+        pull = max(
+            _pull(floor, corners[j, 0], fit.slope, at_0, turn, shift, 1.0),
+            _pull(ceiling, corners[j, 1], fit.slope, at_0, turn, shift, -1.0),
+        )
+        off = pull * (shift + turn * span.mean)
+        sse = fit.sse + span.n * off * off + pull * turn * pull * turn * span.scatter
+        row[3 + 3 * j] += pull * turn
+        row[4 + 3 * j] += pull * (shift - turn * span.x_start)
+        row[5 + 3 * j] = np.sqrt(sse / (span.n - 2.0))
 
 
 @njit(cache=True)
@@ -207,7 +172,7 @@ def _pull(wall, hull, slope, at_0, turn, shift, side):
     """Share of the way to the middle after which the line leans on this wall, or passes inside of it."""
     over = side * (slope - wall.slope)
     pull = over / (-side * turn) if over > 0.0 else 0.0
-    for corner in range(int(wall.n_corners)):
+    for corner in range(wall.n_corners):
         run, level = hull[corner]
         beyond = side * (level - (slope * run + at_0))
         if beyond > 0.0:

@@ -100,10 +100,23 @@ def reconstruct(lines, x):
     return pd.DataFrame({event: _read(lines, f":{event}", at, x) for event in events}, index)
 
 
-def of_event(lines, event):
-    """One event's lines, as :func:`compress` gives them for a single series."""
-    own = {f"{what}:{event}": what for what in ("slope", "intercept", "sigma")}
-    return lines[["x_start", "x_end", *own, "n"]].rename(columns=own)
+def fit_quality(lines, x, y):
+    """What compression of one series gained and what it cost (Wu and Mencer, §4.2); distances as shares of its span."""
+    x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    finite = np.isfinite(x) & np.isfinite(y)
+    x, y = x[finite], y[finite]
+    off, span = y - reconstruct(lines, x).to_numpy(), np.ptp(y) or np.inf
+    return pd.Series(
+        {
+            "n_samples": len(x),
+            "n_lines": len(lines),
+            "reduction": len(x) / len(lines),
+            "n_bytes": 24 * len(lines),  # x_start, slope, intercept: §3.1
+            "mnesd": lines["sigma"].max() / span,
+            "largest": np.abs(off).max() / span,
+            "rms": np.sqrt(np.mean(off**2)) / span,
+        }
+    )
 
 
 def line_ends(lines):

@@ -2,8 +2,6 @@
 
 Everything is kept about the line's first sample, as means and centred sums: the plain sums of the paper (Eq. 3-8),
 taken about zero, lose their last digits to counts that have become large, and with them breaks late in a long run.
-A state is a tuple of numbers, which the compiler keeps in registers; between two blocks of samples it rests in an
-array.
 """
 
 from typing import NamedTuple
@@ -12,117 +10,44 @@ import numpy as np
 import pandas as pd
 from numba import njit
 
-
-class Span(NamedTuple):
-    """What the current line's samples say about x: `scatter` is the sum of (x - mean)²."""
-
-    n: float
-    x_start: float
-    x_last: float
-    mean: float
-    scatter: float
-
-
-class Fit(NamedTuple):
-    """What they say about one event's y.
-
-    `joint` is the sum of (x - mean)(y - mean), `slope` that of the least-squares
-    line (Eq. 3), 0 for a single sample, `sse` the sum of its squared residuals
-    (Eq. 8); `rising` and `falling` is what the drift test has gathered.
-    """
-
-    y_start: float
-    y_last: float
-    mean: float
-    joint: float
-    slope: float
-    sse: float
-    rising: float
-    falling: float
-
-
-class Step(NamedTuple):
-    """What a new sample's x means for every event: its distance from the mean, and factors that all share."""
-
-    run: float
-    share: float
-    weight: float
-    shrink: float
-    inverse: float
+# What the current line's samples say about x: `scatter` is the sum of (x - mean)².
+SPAN = np.dtype([(name, float) for name in ("n", "x_start", "x_last", "mean", "scatter")])
+# What they say about one event's y: `joint` is the sum of (x - mean)(y - mean), `slope` that of the least-squares line
+# (Eq. 3), 0 for a single sample, `sse` the sum of its squared residuals (Eq. 8); `rising` and `falling` is what the
+# drift test has gathered.
+FIT = np.dtype(
+    [(name, float) for name in ("y_start", "y_last", "mean", "joint", "slope", "sse", "rising", "falling")]
+)
 
 
 @njit(cache=True)
-def load_span(rest):
-    """The state that rests in the only row of an array."""
-    return Span(rest[0, 0], rest[0, 1], rest[0, 2], rest[0, 3], rest[0, 4])
-
-
-@njit(cache=True)
-def load_fit(rest, j):
-    """The state that rests in row j."""
-    return Fit(rest[j, 0], rest[j, 1], rest[j, 2], rest[j, 3], rest[j, 4], rest[j, 5], rest[j, 6], rest[j, 7])
-
-
-@njit(cache=True)
-def store(rest, j, state):
-    """Lay a state to rest in row j."""
-    for k in range(len(state)):
-        rest[j, k] = state[k]
-
-
-@njit(cache=True)
-def start_span(x):
+def start(span, fits, x, y):
     """A line's first sample."""
-    return Span(1.0, x, x, 0.0, 0.0)
-
-
-@njit(cache=True)
-def start_fit(y):
-    """A line's first sample."""
-    return Fit(y, y, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    span.n, span.x_start, span.x_last, span.mean, span.scatter = 1.0, x, x, 0.0, 0.0
+    for j in range(len(fits)):
+        fit = fits[j]
+        fit.y_start, fit.y_last, fit.mean = y[j], y[j], 0.0
+        fit.joint, fit.slope, fit.sse, fit.rising, fit.falling = 0.0, 0.0, 0.0, 0.0, 0.0
 
 
 @njit(cache=True, error_model="numpy")
-def include_x(span, x):
-    """Let a sample into the line: its x, and what that means for each event."""
-    n = span.n + 1.0
-    share = 1.0 / n
+def include(span, fits, x, y):
+    """Let a sample into the line."""
+    share = 1.0 / (span.n + 1.0)
     weight = span.n * share
     run = (x - span.x_start) - span.mean
     scatter = span.scatter + weight * run * run
     inverse = 1.0 / scatter
-    step = Step(run, share, weight, weight * span.scatter * inverse, inverse)
-    return Span(n, span.x_start, x, span.mean + run * share, scatter), step
-
-
-@njit(cache=True)
-def include_y(fit, step, y):
-    """Let a sample into the line: the y of one event."""
-    rise = (y - fit.y_start) - fit.mean
-    off = rise - fit.slope * step.run
-    joint = fit.joint + step.weight * step.run * rise
-    return Fit(
-        fit.y_start,
-        y,
-        fit.mean + rise * step.share,
-        joint,
-        joint * step.inverse,
-        fit.sse + off * off * step.shrink,
-        fit.rising,
-        fit.falling,
-    )
-
-
-@njit(cache=True)
-def gather(fit, rising, falling):
-    """Remember what the drift test has gathered."""
-    return Fit(fit.y_start, fit.y_last, fit.mean, fit.joint, fit.slope, fit.sse, rising, falling)
-
-
-@njit(cache=True)
-def residual(span, fit, x, y):
-    """How far y lies above the line of all samples before it."""
-    return (y - fit.y_start) - fit.mean - fit.slope * ((x - span.x_start) - span.mean)
+    shrink = weight * span.scatter * inverse
+    span.n, span.x_last, span.mean, span.scatter = span.n + 1.0, x, span.mean + run * share, scatter
+    for j in range(len(fits)):
+        fit = fits[j]
+        rise = (y[j] - fit.y_start) - fit.mean
+        off = rise - fit.slope * run
+        fit.y_last, fit.mean = y[j], fit.mean + rise * share
+        fit.joint += weight * run * rise
+        fit.slope = fit.joint * inverse
+        fit.sse += off * off * shrink
 
 
 @njit(cache=True, error_model="numpy")
@@ -132,19 +57,14 @@ def sigma(span, fit):
 
 
 @njit(cache=True)
-def write_span(span, rows, i):
-    """Begin row i, a finished line: x_start, x_end, n."""
-    rows[i, 0] = span.x_start
-    rows[i, 1] = span.x_last
-    rows[i, 2] = span.n
-
-
-@njit(cache=True)
-def write_fit(span, fit, rows, i, j):
-    """Go on with event j: slope, intercept, sigma (Eq. 3, 4, 7)."""
-    rows[i, 3 + 3 * j] = fit.slope
-    rows[i, 4 + 3 * j] = (fit.y_start + fit.mean) - fit.slope * (span.x_start + span.mean)
-    rows[i, 5 + 3 * j] = sigma(span, fit)
+def write(span, fits, row):
+    """A finished line: x_start, x_end, n, and slope, intercept, sigma of each event (Eq. 3, 4, 7)."""
+    row[0], row[1], row[2] = span.x_start, span.x_last, span.n
+    for j in range(len(fits)):
+        fit = fits[j]
+        row[3 + 3 * j] = fit.slope
+        row[4 + 3 * j] = (fit.y_start + fit.mean) - fit.slope * (span.x_start + span.mean)
+        row[5 + 3 * j] = sigma(span, fit)
 
 
 class Line(NamedTuple):
@@ -176,8 +96,7 @@ class LineStream:
         n_events = 1 if events is None else len(self.events)
         if n_events == 0 or len(set(self.events or "y")) != n_events:
             raise ValueError(f"events must be different names, at least one; got {list(self.events)}")
-        self._span = np.zeros((1, len(Span._fields)))
-        self._fits = np.zeros((n_events, len(Fit._fields)))
+        self._span, self._fits = np.zeros(1, SPAN), np.zeros(n_events, FIT)
 
     def add(self, x, y):
         """Take one sample."""
@@ -210,10 +129,10 @@ class LineStream:
 
     def end(self):
         """End the last line, as `finish` does; it comes as rows of the same form as `feed`'s."""
-        rows = np.empty((int(load_span(self._span).n > 0), 3 + 3 * len(self._fits)))
+        rows = np.empty((int(self._span["n"][0] > 0), 3 + 3 * len(self._fits)))
         if len(rows):
-            self._write(rows)
-        self._span[:] = 0.0
+            self._write(rows[0])
+        self._span["n"] = 0.0
         return rows
 
     def as_frame(self, rows):
@@ -224,34 +143,22 @@ class LineStream:
         columns |= {name: rows[:, 3 + k] for k, name in enumerate(fitted)}
         return pd.DataFrame(columns | {"n": rows[:, 2].astype(int)})
 
-    def _write(self, rows):
-        span = load_span(self._span)
-        write_span(span, rows, 0)
-        for j in range(len(self._fits)):
-            write_fit(span, load_fit(self._fits, j), rows, 0, j)
+    def _write(self, row):
+        write(self._span[0], self._fits, row)
 
     def _check_growth(self, x):
-        span = load_span(self._span)
-        at = _first_stuck(x, span.x_last if span.n else -np.inf)
-        if at < x.size:
-            before = x[at - 1] if at else span.x_last
+        before = np.append(self._span["x_last"] if self._span["n"][0] else -np.inf, x[:-1])
+        stuck = np.flatnonzero(~(x > before))
+        if stuck.size:
+            at = stuck[0]
             raise ValueError(
-                f"x must grow from sample to sample: at position {at} it is {x[at]:.17g} after {before:.17g}. "
+                f"x must grow from sample to sample: at position {at} it is {x[at]:.17g} after {before[at]:.17g}. "
                 "A counter that was reset begins a new stream: call finish() first."
             )
 
     def _as_line(self, row):
         start, end, n, *fitted = row.tolist()
         return Line(start, end, int(n), tuple(fitted[0::3]), tuple(fitted[1::3]), tuple(fitted[2::3]))
-
-
-@njit(cache=True)
-def _first_stuck(x, last):
-    for i in range(x.size):
-        if not x[i] > last:
-            return i
-        last = x[i]
-    return x.size
 
 
 # Rounding of the running sums, as a share of the line's rise, and of the counts themselves.
@@ -311,52 +218,36 @@ class OnlineRegression(LineStream):
 
 
 @njit(cache=True)
-def _advance(resting_span, fits, x, y, alpha, n_sigma, drift, rows):
-    """The first event's state is kept in registers: most often it is the only one."""
-    finished, n_events = 0, len(fits)
-    span, first = load_span(resting_span), load_fit(fits, 0)
+def _advance(state, fits, x, y, alpha, n_sigma, drift, rows):
+    span, finished = state[0], 0
     for i in range(x.size):
-        if span.n == 0.0:
-            span, first = start_span(x[i]), start_fit(y[i, 0])
-            for j in range(1, n_events):
-                store(fits, j, start_fit(y[i, j]))
-            continue
+        departs = False
         if span.n > 1.0:
-            departs, first = _departs(span, first, x[i], y[i, 0], alpha, n_sigma, drift)
-            for j in range(1, n_events):
-                too, fit = _departs(span, load_fit(fits, j), x[i], y[i, j], alpha, n_sigma, drift)
-                store(fits, j, fit)
-                departs = departs or too
-            if departs:
-                write_span(span, rows, finished)
-                write_fit(span, first, rows, finished, 0)
-                for j in range(1, n_events):
-                    fit = load_fit(fits, j)
-                    write_fit(span, fit, rows, finished, j)
-                    store(fits, j, start_fit(fit.y_last))
-                span, first = start_span(span.x_last), start_fit(first.y_last)
-                finished += 1
-        span, step = include_x(span, x[i])
-        first = include_y(first, step, y[i, 0])
-        for j in range(1, n_events):
-            store(fits, j, include_y(load_fit(fits, j), step, y[i, j]))
-    store(resting_span, 0, span)
-    store(fits, 0, first)
+            for j in range(len(fits)):
+                departs |= _departs(span, fits[j], x[i], y[i, j], alpha, n_sigma, drift)
+        if departs:
+            write(span, fits, rows[finished])
+            start(span, fits, span.x_last, fits.y_last)
+            finished += 1
+        if span.n == 0.0:
+            start(span, fits, x[i], y[i])
+        else:
+            include(span, fits, x[i], y[i])
     return finished
 
 
 @njit(cache=True, error_model="numpy")
 def _departs(span, fit, x, y, alpha, n_sigma, drift):
-    """Whether (x, y) does not belong to the line any more, and what the drift test has gathered with it."""
-    off = residual(span, fit, x, y)
+    """Whether (x, y) does not belong to the line any more; what the drift test gathers with it is noted."""
+    off = (y - fit.y_start) - fit.mean - fit.slope * ((x - span.x_start) - span.mean)
     beyond = abs(off) - _ROUNDING * abs(y - fit.y_start) - _RESOLUTION * abs(y)
     if span.n == 2.0:
-        return beyond > alpha * abs(y - off), fit
+        return beyond > alpha * abs(y - off)
     if beyond > 0.0 and beyond * beyond * (span.n - 2.0) > n_sigma * n_sigma * fit.sse:
-        return True, fit
+        return True
     if drift == np.inf:
-        return False, fit
+        return False
     deviation = off / sigma(span, fit) if beyond > 0.0 else 0.0
-    rising = max(0.0, fit.rising + deviation - _SLACK)
-    falling = max(0.0, fit.falling - deviation - _SLACK)
-    return max(rising, falling) > drift, gather(fit, rising, falling)
+    fit.rising = max(0.0, fit.rising + deviation - _SLACK)
+    fit.falling = max(0.0, fit.falling - deviation - _SLACK)
+    return max(fit.rising, fit.falling) > drift

@@ -131,15 +131,3 @@ def _some_line_fits(x, y, bound):
         if max(levels) - min(levels) <= 2 * bound:
             return True
     return False
-
-
-def swinging_door(x, y, deviation):
-    """Keep a sample when the straight line to the next one would pass some sample in between too far off."""
-    kept = [0]
-    for i in range(2, len(x)):
-        a, b = x[kept[-1]], y[kept[-1]]
-        slope = Fraction(int(y[i] - b), int(x[i] - a))
-        between = range(kept[-1] + 1, i)
-        if any(abs(b + slope * int(x[j] - a) - int(y[j])) > deviation for j in between):
-            kept.append(i - 1)
-    return kept + [len(x) - 1] * (len(x) > 1)
