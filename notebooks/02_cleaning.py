@@ -38,9 +38,9 @@ from cmlib.clean import DISTINCT_METHODS, accuracy
 from cmlib.clean.distance import dtw, folded_error
 from cmlib.errors import UnfitRecordingError
 from cmlib.experiments import published, repair
-from cmlib.experiments.data import load_all
+from cmlib.experiments.data import knows_ipc
 from cmlib.experiments.event_tables import known_sums
-from cmlib.io import events
+from cmlib.io import events, store
 from cmlib.parallel import parallel_map
 from cmlib.report import paper
 from cmlib.report.notebook import begin
@@ -49,13 +49,19 @@ notebook = begin("02_cleaning", globals())
 results, workers = notebook.results, notebook.workers
 counterminer, url = paper("counterminer"), notebook.database
 table = study.event_table(url)
-programs = study.recorded_both_ways(url, program)
+programs = study.programs(url, program, modes=["ocoe", "mlpx"])
 
 
 # %%
+def load_all(program, **mode):
+    """The runs of a program, or those of one mode, that know its IPC."""
+    listed = store.runs(url, program=program, **mode)
+    return [store.load(url, one) for one in listed["run_id"][listed["events"].map(knows_ipc)]]
+
+
 def load(program):
     """Unmultiplexed (OCOE) runs of a program, and multiplexed ones of the same events."""
-    ocoe, mlpx = (load_all(url, program, mode=mode) for mode in ("ocoe", "mlpx"))
+    ocoe, mlpx = (load_all(program, mode=mode) for mode in ("ocoe", "mlpx"))
     exact = set().union(*(run.counts for run in ocoe)) - set(ocoe[0].meta["pinned"])
     return ocoe, [run for run in mlpx if exact & set(run.counts)]
 
@@ -142,8 +148,8 @@ def peak(event, before, after, changed, exact):
 
 def greatest_samples(program):
     """What CounterMiner's cleaning makes of each event's greatest sample, run by run."""
-    ocoe, rows = [run.whole()[0] for run in load_all(url, program, mode="ocoe")], []
-    for number, run in enumerate(load_all(url, program, mode="mlpx")):
+    ocoe, rows = [run.whole()[0] for run in load_all(program, mode="ocoe")], []
+    for number, run in enumerate(load_all(program, mode="mlpx")):
         counts, running = (frame.drop(columns=run.meta["pinned"]) for frame in run.whole())
         both = [name for name in counts if counts[name].notna().any()
                 and any(name in other for other in ocoe)]
@@ -175,7 +181,7 @@ results.finding(
 # %%
 def draw(one):
     """Figure of one event in one multiplexed run, and what its greatest samples are."""
-    event, run = one["event"], load_all(url, one["program"], mode="mlpx")[int(one["run"])]
+    event, run = one["event"], load_all(one["program"], mode="mlpx")[int(one["run"])]
     counts, running = run.whole()
     cleaned, changed = clean.clean_run(counts, running, method="counterminer")
     exact = next(run for run in load(one["program"])[0] if event in run.counts).whole()[0]
@@ -229,7 +235,7 @@ results.finding(
 def distributions(program):
     """How each event's samples are distributed, and how many lie below Eq. 6's thresholds [%]."""
     tables = []
-    for run in load_all(url, program):
+    for run in load_all(program):
         counts = run.whole()[0].drop(columns=run.meta["pinned"])
         counts = counts.loc[:, counts.count() >= 3]
         below = {f"within {n} sd": [clean.coverage(counts[event].to_numpy(), n)

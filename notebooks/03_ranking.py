@@ -41,7 +41,9 @@ import pandas as pd
 
 from cmlib import experiments as study
 from cmlib import explore, merge, plot
+from cmlib.experiments.targets import charged_shares, possible_targets
 from cmlib.io import events, store
+from cmlib.io.recording import AXES
 from cmlib.parallel import parallel_map
 from cmlib.rank import blocks, regressor, stability
 from cmlib.rank.importance import influence
@@ -71,11 +73,21 @@ results.mark(simulated := study.describe_source(url, programs))
 asked = programs if aim == study.IPC else []  # of these, what is about IPC alone
 recorded = partial(study.recorded_matrix, url, target=aim, method=method, workers=workers)
 matrices = {name: recorded(name) for name in programs}
-if sentence := study.describe_target(url, programs, aim):
-    display(results.finding(sentence))
+if aim != study.IPC:
+    counted = study.interval_runs(url, programs)
+    others = ["IPC"] * bool(study.IPC.counted_in(counted).all())
+    reason = "" if others else " Without both instructions and cycles there is no IPC."
+    others += [one for one in possible_targets(url, counted) if one not in aim.events]
+    choice = f" Others by `-p target=…`: {', '.join(others[:8])}." if others else ""
+    display(results.finding(f"What is explained is **{aim.name}**.{reason}{choice}"))
 
 # %%
-for place, (axis, series) in enumerate(study.targets_by_axis(matrices).items()):
+by_axis = {}
+for name, one in matrices.items():
+    axis = AXES[one.ipc.index.name].label if one.in_time else "progress [share of instructions]"
+    line = "intervals" if one.in_time else "mean of all runs"
+    by_axis.setdefault(axis, {})[name] = {line: one.ipc}
+for place, (axis, series) in enumerate(by_axis.items()):
     figure, _ = plot.series_by_program(series, ylabel=aim.label, xlabel=axis)
     name = "ipc-by-progress" if place == 0 else "in-time"
     how = "the mean of all runs" if axis.startswith("progress") else "the intervals of its runs"
@@ -237,10 +249,17 @@ results.table(smi, "smi",
 # It takes two passes of the same events without multiplexing; programs that have one are left out of the table.
 
 # %%
+def core_errors(one):
+    """Errors of one model of all columns, beside predictions that look at no event."""
+    refined = study.refine(one, seed=seed)
+    errors = refined.history.loc[0, ["error", "blocks_error", "holdout_error"]]
+    return pd.concat([errors, refined.baselines.add_prefix("without events: ")])
+
+
 alone = study.core_runs(url, programs, aim, workers=workers)
 core = {name: study.matrix(runs, target=aim) for name, runs in alone.items()}
 if core:
-    tested = {name: study.core_errors(data, seed=seed) for name, data in core.items()}
+    tested = {name: core_errors(one) for name, one in core.items()}
     tested = pd.DataFrame(tested).T.rename_axis("program").reset_index()
     display(results.table(tested, "core", "**Table.** Errors [%] of a model of the core events, "
                                           "and of predictions without any."))
@@ -329,7 +348,8 @@ def followed(name):
     """Which event a target follows that is not IPC, and how sure that is."""
     error, mean = errors.at[name, "nested blocks"], errors.at[name, "their mean"]
     error = errors.at[name, "blocks"] if pd.isna(error) else error
-    why = study.describe_choice(url, name, aim)
+    charged = charged_shares(url, study.interval_runs(url, [name])["run_id"]).get(aim.event, 0)
+    why = f"charged {100 * charged:.0f} % of KCachegrind's cycle estimate" if simulated else ""
     leads = (f"follows `{spread[name].index[0]}` most" if error < mean
              else "is told by none of the events better than by its mean")
     return (f"`{aim.name}`{f', {why},' if why else ''} {leads}: a model errs by {error:.1f} "

@@ -41,6 +41,8 @@ import pandas as pd
 
 from cmlib import experiments as study
 from cmlib import explore, merge, plot, rank
+from cmlib.errors import UnfitRecordingError
+from cmlib.experiments.data import FEWEST_INTERVALS, refuse_simulated, timed_runs
 from cmlib.io import events
 from cmlib.parallel import parallel_map
 from cmlib.rank import STACKED, predict_held_out, regressor, relative_error, stability
@@ -53,7 +55,18 @@ results, workers = notebook.results, notebook.workers
 gbrt = paper("gbrt")
 url = notebook.database
 table = study.event_table(url)
-programs = study.mergeable(url, program)
+recorded = study.programs(url, program)
+refuse_simulated(url, recorded, "each of its runs counts all events, so that none are merged.")
+counted = timed_runs(url, recorded)
+counted = counted[study.IPC.counted_in(counted) & (counted["n_intervals"] >= FEWEST_INTERVALS)]
+parts = counted.groupby("program")["events"].nunique().reindex(recorded, fill_value=0)
+programs = list(parts.index[parts > 1])
+if not programs or (program != "all" and len(programs) < len(parts)):
+    raise UnfitRecordingError(
+        "merging takes two runs that counted different events beside instructions and cycles, "
+        f"{FEWEST_INTERVALS} intervals at least, and {parts.idxmin()!r} has {parts.min()}. One run "
+        "needs no merging: notebook 03 ranks its events. A second run with other events, imported "
+        "under the same name, is merged with it.")
 
 # %% [markdown]
 # ## No two runs take the same time

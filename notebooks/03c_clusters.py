@@ -162,11 +162,20 @@ def note(row):
     return ", ".join(filter(None, [text if steady else "", row.category]))
 
 
+# %%
+def first_cost(table):
+    """The first stalls or misses that surely go with more cycles, and no more than they cost."""
+    more = table[table["class"].isin(["stall", "miss"]) & (table["direction"] == "more")]
+    mean = more["cycles_per_kilo_instruction"]
+    return more[(mean > 0) & (more["cycles_low"] > 0.2 * mean) & ~(mean > more["cycles_at_most"])]
+
+
 def varies(found):
     """What goes with more cycles, and is no more than it can cost."""
-    row = study.first_cost(found.table)
-    if row is None:
+    costly = first_cost(found.table)
+    if costly.empty:
         return ""
+    row = costly.iloc[0]
     category = f", where the top-down account has {row['category']}" if row["category"] else ""
     first = found.table["name"].iloc[0]
     why = "" if row["name"] == first else (

@@ -17,12 +17,8 @@ def test_what_one_run_can_not_tell_is_said_with_what_can(tmp_path):
     (tmp_path / "one.csv").write_bytes(raw)
     import_files("app", [tmp_path / "one.csv"], folder=tmp_path / "recordings")
     url = study.open_database(f"sqlite:///{tmp_path}/store.sqlite", tmp_path / "recordings")
-    with pytest.raises(
-        UnfitRecordingError, match="'app' has 1 such run. One run needs no merging: notebook 03"
-    ):
-        study.mergeable(url, "app")
-    with pytest.raises(UnfitRecordingError, match="to a multiplexed run alone is in notebook 02b"):
-        study.recorded_both_ways(url, "app")
+    with pytest.raises(UnfitRecordingError, match="'app' has no run without multiplexing"):
+        study.programs(url, "app", modes=["ocoe", "mlpx"])
 
 
 def test_energy_is_not_explained_by_a_part_of_it():

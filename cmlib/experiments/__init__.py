@@ -1,6 +1,6 @@
 """What each notebook asks of one program: the store's runs put through the methods."""
 
-from cmlib.experiments.clusters import EventClusters, event_clusters, explain, first_cost
+from cmlib.experiments.clusters import EventClusters, event_clusters, explain
 from cmlib.experiments.data import (
     cleaned_runs,
     describe_source,
@@ -9,19 +9,15 @@ from cmlib.experiments.data import (
     open_database,
     paper_figures,
     programs,
-    recorded_both_ways,
     suites,
 )
 from cmlib.experiments.event_tables import event_table
 from cmlib.experiments.matrices import (
     Matrix,
-    core_errors,
     core_runs,
     matrix,
-    mergeable,
     recorded_matrix,
     recorded_runs,
     refine,
-    targets_by_axis,
 )
-from cmlib.experiments.targets import IPC, Target, choose_target, describe_choice, describe_target
+from cmlib.experiments.targets import IPC, Target, choose_target

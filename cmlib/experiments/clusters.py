@@ -17,10 +17,7 @@ from cmlib.rank.clusters import ClusterModel
 
 _SEEN_IN, _FEWEST_STEPS = 0.1, 20  # share of the steps in which an event must have happened; steps in all
 _N_BLOCKS, _N_FOLDS, _N_SHUFFLES, _N_DRAWS = 12, 4, 30, 200
-_FLAT, _SURE = (
-    0.2,
-    0.2,
-)  # rank correlation that has a direction; of a difference, its lower end that is surely one
+_FLAT = 0.2  # rank correlation that has a direction
 _DOZEN, _SECOND = (
     12,
     0.4,
@@ -67,14 +64,6 @@ def explain(data, table, *, cycles=None, costs=None, n_models=20, seed=0):
         lambda: _explain(data, table, cycles, costs, n_models, seed),
     )
     return EventClusters(**{field.name: computed[field.name] for field in fields(EventClusters)})
-
-
-def first_cost(table):
-    """The first cluster of stalls or misses that surely goes with more cycles, and no more than it can cost."""
-    mean = table["cycles_per_kilo_instruction"]
-    surely = (table["direction"] == "more") & (mean > 0) & (table["cycles_low"] > _SURE * mean)
-    costly = table[table["class"].isin(["stall", "miss"]) & surely & ~(mean > table["cycles_at_most"])]
-    return None if costly.empty else costly.iloc[0]
 
 
 def _explain(data, table, cycles, costs, n_models, seed):

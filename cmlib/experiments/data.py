@@ -59,20 +59,6 @@ def programs(url, wanted="all", *, modes=()):
     return names
 
 
-def recorded_both_ways(url, program="all"):
-    """Programs whose cleaning can be judged."""
-    refuse_simulated(url, programs(url, program), EXACT)
-    try:
-        return programs(url, program, modes=["ocoe", "mlpx"])
-    except UnfitRecordingError as error:
-        reason = str(error).split(" What is missing:")[0]
-        raise UnfitRecordingError(
-            f"{reason} How near cleaning comes to the truth is told by runs of the same events with multiplexing and "
-            "without; what it does to a multiplexed run alone is in notebook 02b. For the truth, record a few of the "
-            "events alone (`perf stat -I 100 -x, -e '{instructions,cycles,EVENT,EVENT}'`), and import that as well."
-        ) from None
-
-
 def _left_out(url, program):
     """What is recorded of a program, and could not be stored."""
     refused = store.refused(url)
@@ -130,12 +116,6 @@ def timed_runs(url, programs):
             f"of {', '.join(programs)} there are totals of whole runs, and {TAKES_INTERVALS}."
         )
     return timed
-
-
-def load_all(url, program, **which):
-    """All runs of a program that know its IPC, or those of one ``set`` or ``mode``."""
-    runs = store.runs(url, program=program, **which)
-    return [store.load(url, run_id) for run_id in runs["run_id"][runs["events"].map(knows_ipc)]]
 
 
 def is_simulated(url, programs):

@@ -9,11 +9,11 @@ import pandas as pd
 from cmlib import merge, rank
 from cmlib.errors import UnfitRecordingError
 from cmlib.experiments.cache import cached
-from cmlib.experiments.data import FEWEST_INTERVALS, cleaned_runs, programs, refuse_simulated, timed_runs
+from cmlib.experiments.data import FEWEST_INTERVALS, cleaned_runs
 from cmlib.experiments.targets import IPC, Target
 from cmlib.io import store
 from cmlib.io.archive.runs import TIME
-from cmlib.io.recording import AXES, INSTRUCTIONS
+from cmlib.io.recording import INSTRUCTIONS
 from cmlib.parallel import Workers
 from cmlib.rank.boosting import regressor
 
@@ -71,38 +71,6 @@ def core_runs(url, programs, target=IPC, *, workers=None):
     passes = runs[target.counted_in(runs)].groupby("program")["pass"].nunique()
     clean = partial(cleaned_runs, url, sets=["ocoe"], method="interpolate", workers=workers)
     return {name: clean(name) for name in programs if passes.get(name, 0) > 1}
-
-
-def mergeable(url, program="all"):
-    """Programs with runs that counted different events, which progress can put side by side."""
-    names = programs(url, program)
-    refuse_simulated(
-        url, names, "each of its runs counts all events, so that none are merged. Notebook 03 ranks them."
-    )
-    runs = timed_runs(url, names)
-    able = runs[IPC.counted_in(runs) & (runs["n_intervals"] >= FEWEST_INTERVALS)]
-    parts = able.groupby("program")["events"].nunique().reindex(names, fill_value=0)
-    found = [name for name in names if parts[name] > 1]
-    if not found or (program != "all" and len(found) < len(names)):
-        name = next(name for name in names if parts[name] < 2)
-        count = int(parts[name])
-        raise UnfitRecordingError(
-            f"merging takes runs that counted different events beside instructions and cycles, {FEWEST_INTERVALS} "
-            f"intervals at least, and {name!r} has {count or 'no'} such run{'s' * (count != 1)}. One run "
-            "needs no merging: notebook 03 ranks its events as they are. A second run with other events, imported "
-            "under the same name, is merged with it."
-        )
-    return found
-
-
-def targets_by_axis(matrices):
-    """What is explained of each program, apart by what the steps are."""
-    found = {}
-    for name, data in matrices.items():
-        axis = AXES[data.ipc.index.name].label if data.in_time else "progress [share of instructions]"
-        line = "intervals" if data.in_time else "mean of all runs"
-        found.setdefault(axis, {})[name] = {line: data.ipc}
-    return found
 
 
 def _in_time(runs, target, per):
@@ -178,14 +146,6 @@ def refine(data, *, step=10, test_share=0.2, seed=0):
         ("refinement", data.target.name, options, data.X, data.ipc, *(data.holdout or ())), compute
     )
     return _refinement(computed, data, seed)
-
-
-def core_errors(data, *, seed=0):
-    """Errors of one model of all columns, beside predictions that look at no event."""
-    options = {"step": data.X.shape[1], "seed": seed} | _of_target(data)
-    refined = rank.refine(data.X, data.ipc, holdout=data.holdout, **options)
-    model = refined.history.loc[0, ["error", "blocks_error", "holdout_error"]]
-    return pd.concat([model, refined.baselines.add_prefix("without events: ")]).rename(None)
 
 
 def _of_target(data):

@@ -20,12 +20,12 @@ SECOND, THOUSAND_INSTRUCTIONS = "second", "1,000 instructions"
 _ENERGY = "power/energy-"  # of the package, of its cores, …: parts of one another
 CLOCKS = ("task-clock", "cpu-clock", "duration_time", "user_time", "system_time")
 _HAPPENS_IN = 0.9  # share of the intervals in which an event must have happened to be explained
-_ALWAYS = 0.999  # running share from which on an event counts as counted all the time
 _NAMED = 8
-# What to do about a run of few intervals, that was measured or simulated.
-_LONGER = {
-    False: "record longer, or at shorter intervals (`perf stat -I 100`)",
-    True: "give the program more to do, as Callgrind's intervals can't be much shorter",
+# What to do about too few rows, by what they are.
+_MORE = {
+    "totals": "import more runs at once",
+    "simulated intervals": "give the program more to do, as Callgrind's intervals can't be much shorter",
+    "intervals": "record longer, or at shorter intervals (`perf stat -I 100`)",
 }
 
 
@@ -78,75 +78,38 @@ def choose_target(url, program="all", target=""):
     long = runs[runs["n_intervals"] >= FEWEST_INTERVALS]
     chosen = _read(target, simulated=_simulated(runs)) if target else _usual(url, long)
     if chosen and chosen.event == chosen.per:
-        raise UnfitRecordingError(
-            f"{chosen.name} is the same all the time. Explain another event by `-p target=…`: "
-            f"{_listed(possible_targets(url, runs))}."
-        )
-    short = [name for name in names if name not in set(long["program"])]
+        raise UnfitRecordingError(f"{chosen.name} is the same all the time. {_others(url, runs)}")
     able = set(long["program"][chosen.counted_in(long)]) if chosen else set()
     if program == "all" and able:
         return [name for name in names if name in able], chosen
     for name in names:
-        if name in short:
-            own = runs[runs["program"] == name]
-            most = int(own["n_intervals"].max())
-            if (own["axis"] == RUNS).all():
-                raise UnfitRecordingError(
-                    f"of {name} there are totals of {most} run{'s' * (most != 1)}, and what varies over runs is told "
-                    f"from {FEWEST_INTERVALS} on: import more runs at once. Notebook 01 shows what was counted."
-                )
-            raise UnfitRecordingError(
-                f"program {name!r} has {most} interval{'s' * (most != 1)} in its longest run, and a model takes "
-                f"{FEWEST_INTERVALS}: {_LONGER[_simulated(runs)]}. Notebook 01 shows what was counted."
-            )
         if name not in able:
-            raise UnfitRecordingError(_unable(url, name, chosen, long[long["program"] == name]))
+            raise UnfitRecordingError(_unable(url, name, chosen, runs[runs["program"] == name]))
     return names, chosen
 
 
 def possible_targets(url, runs):
-    """Events of some runs that could be explained: those that nearly every interval has."""
-    simulated = _simulated(runs)
-    common = set.intersection(*map(set, runs["events"])) if len(runs) else set()
-    shares = {}
+    """Events of some runs that could be explained: those that nearly every interval has, the surest first."""
+    shares = []
     for run_id in runs["run_id"]:
-        run = store.load(url, run_id)
-        counts, running = run.whole()
-        for event in counts:
-            seen = counts[event].dropna()
-            happens = len(seen) and (seen > 0).mean() >= _HAPPENS_IN and seen.nunique() > 1
-            if event in common and event not in (*CLOCKS, INSTRUCTIONS):
-                shares.setdefault(event, []).append(np.nan_to_num(running[event].mean()) if happens else None)
-    least = {event: min(values) for event, values in shares.items() if None not in values}
-    if simulated:
-        shares = charged_shares(url, runs["run_id"])[list(least)]
-        return list(shares.sort_values(ascending=False, kind="stable").index)
-    rounded = {event: 1.0 if share >= _ALWAYS else round(share, 2) for event, share in least.items()}
-    return sorted(rounded, key=lambda event: (event != IPC.event, -rounded[event]))
-
-
-def describe_target(url, programs, target):
-    """Why something else than IPC is explained, and what could be instead."""
-    if target == IPC:
-        return ""
-    runs = interval_runs(url, programs)
+        counts, running = store.load(url, run_id).whole()
+        happens = (counts > 0).sum() >= _HAPPENS_IN * counts.notna().sum()
+        shares.append(running.mean().fillna(0.0)[happens & (counts.nunique() > 1)])
+    common = [event for event in shares[0].index if all(event in own for own in shares)] if shares else []
+    common = [event for event in common if event not in (*CLOCKS, INSTRUCTIONS)]
     if _simulated(runs):
-        return _describe_simulated(target, set.union(*map(set, runs["events"])), possible_targets(url, runs))
-    others = [event for event in possible_targets(url, runs) if event not in target.events]
-    others = (["IPC"] if IPC.counted_in(runs).all() else []) + [f"'{event}'" for event in others]
-    reason = (
-        "" if "IPC" in others else " No run counted both instructions and cycles, so that there is no IPC."
-    )
-    choice = f" Others by `-p target=…`: {_listed(others)}." if others else ""
-    return f"What is explained is **{target.name}**.{reason}{choice}"
+        charged = charged_shares(url, runs["run_id"])[common]
+        return list(charged.sort_values(ascending=False, kind="stable").index)
+    least = {event: round(min(own[event] for own in shares), 2) for event in common}
+    return sorted(common, key=lambda event: (event != IPC.event, -least[event]))
 
 
-def describe_choice(url, program, target):
-    """What a simulated program's target has to do with its speed: a clause; empty where counts were measured."""
-    runs = interval_runs(url, [program])
-    if not _simulated(runs):
-        return ""
-    return _describe_charge(target.event, charged_shares(url, runs["run_id"]), possible_targets(url, runs))
+def charged_shares(url, run_ids):
+    """Shares of KCachegrind's cycle estimate that simulated events are charged with."""
+    weights = simulated_events()["weight"]
+    totals = [store.load(url, run_id).counts.sum() for run_id in run_ids]
+    cycles = [(total * weights.reindex(total.index)).fillna(0) for total in totals]
+    return sum(one / one.sum() for one in cycles) / len(cycles)
 
 
 def _simulated(runs):
@@ -171,59 +134,27 @@ def _usual(url, runs):
 
 
 def _unable(url, name, target, runs):
-    there = [f"'{event}'" for event in possible_targets(url, runs)]
-    if target is None or not there:
+    """Why a target of one program can't be explained, and what to do."""
+    if (most := int(runs["n_intervals"].max())) < FEWEST_INTERVALS:
+        totals = (runs["axis"] == RUNS).all()
+        what = "totals" if totals else "simulated intervals" if _simulated(runs) else "intervals"
+        return (
+            f"program {name!r} has at most {most} {what} in a recording, and a model takes {FEWEST_INTERVALS}: "
+            f"{_MORE[what]}. Notebook 01 shows what was counted."
+        )
+    long = runs[runs["n_intervals"] >= FEWEST_INTERVALS]
+    if target is None or not possible_targets(url, long):
         return (
             f"program {name!r} has no event that happened in nearly every interval, so that there is nothing whose "
             f"rate could be explained. An event that does: instructions, by {how_to_record(name, [])}."
         )
-    known = ", ".join(sorted(target.events))
     return (
-        f"program {name!r} has no run that counts {known} in {FEWEST_INTERVALS} intervals or more, which {target.name} "
-        f"takes. Explain another event by `-p target=…`: {_listed(there)}."
+        f"program {name!r} has no run that counts {', '.join(sorted(target.events))} in {FEWEST_INTERVALS} intervals "
+        f"or more, which {target.name} takes. {_others(url, long)}"
     )
 
 
-def _listed(names):
-    return ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
-
-
-def charged_shares(url, run_ids):
-    """Shares of KCachegrind's cycle estimate that simulated events are charged with."""
-    weights = simulated_events()["weight"]
-    totals = [store.load(url, run_id).counts.sum() for run_id in run_ids]
-    cycles = [(total * weights.reindex(total.index)).fillna(0) for total in totals]
-    return sum(one / one.sum() for one in cycles) / len(cycles)
-
-
-def _describe_charge(event, shares, possible):
-    """What a simulated event has to do with the speed of a program."""
-    of_all = f"of KCachegrind's cycle estimate, {100 * shares.get(event, 0):.0f} %"
-    if not shares.get(event, 0):
-        return "a count that KCachegrind's cycle estimate leaves out"
-    if event == shares.drop(INSTRUCTIONS).idxmax():
-        return f"the modelled event with the largest share, beside instructions, {of_all}"
-    if event == possible[0]:
-        return (
-            f"of the modelled events that happen nearly all the time the one with the largest share {of_all}"
-        )
-    return f"a modelled event with a share {of_all}"
-
-
-def _describe_simulated(target, counted, possible):
-    """What is explained of a simulated program, what is left out of the model, and what else could be
-    explained."""
-    alike = [event for event in sorted(counted) if is_simulated_leak(event, target.event)]
-    alike = [event for event in alike if event not in target.events]
-    left_out = f" Left out, as they count some of the same: {_code(alike)}." if alike else ""
-    others = [event for event in possible if event not in target.events]
-    choice = f" Others by `-p target=…`: {_code(others)}." if others else ""
-    return (
-        f"What is explained is **{target.name}**: no cycles are simulated, so that there is no IPC.{left_out} The "
-        "model takes one run of each program; another one executes the same instructions, and would test "
-        f"nothing.{choice}"
-    )
-
-
-def _code(names):
-    return ", ".join(f"`{name}`" for name in names)
+def _others(url, runs):
+    names = [f"'{event}'" for event in possible_targets(url, runs)]
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f"Explain another event by `-p target=…`: {', '.join(names[:_NAMED])}{more}."
