@@ -313,9 +313,6 @@ DAMAGES = {
     "manifest empty": lambda folder: (folder / "manifest.json").write_bytes(b""),
     "manifest no object": lambda folder: (folder / "manifest.json").write_text("[1]"),
     "manifest gone": lambda folder: (folder / "manifest.json").unlink(),
-    "table cut off": lambda folder: cut(folder / "t.csv"),
-    "parquet cut off": lambda folder: cut(folder / "t.parquet"),
-    "table gone": lambda folder: (folder / "t.csv").unlink(),
     "of another version": lambda folder: (folder / "manifest.json").write_text('{"notebook": "01_small"}'),
 }
 

@@ -3,7 +3,7 @@
 import io
 import re
 
-import jinja2
+from markupsafe import Markup
 
 from cmlib.experiments.diagnosis import explain, explain_simulated
 from cmlib.experiments.fingerprint import HEALTHY
@@ -11,6 +11,7 @@ from cmlib.fingerprint.phases import contributions
 from cmlib.io.events import simulated_events
 from cmlib.plot.fingerprint import phase_timeline
 from cmlib.plot.series import simulated_phases
+from cmlib.report.page import template
 
 SIMULATED = (
     "Simulated by Valgrind, not measured: instructions, loads, stores and branches are exact, misses and "
@@ -75,14 +76,8 @@ def simulated_page(title, profile):
     )
 
 
-def _fill(template, figure, **values):
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("cmlib.report", "."),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+def _fill(name, figure, **values):
     file = io.BytesIO()
     figure.savefig(file, format="svg", bbox_inches="tight", metadata={"Date": None})
     svg = re.sub(r"^.*?(?=<svg)", "", file.getvalue().decode(), flags=re.S)
-    return environment.get_template(template).render(svg=jinja2.utils.markupsafe.Markup(svg), **values)
+    return template(name).render(svg=Markup(svg), **values)

@@ -1,19 +1,21 @@
 """Lay a profile's results out as one page."""
 
-import contextlib
 import html
+import itertools
 import json
 import re
 from datetime import UTC, datetime
+from operator import itemgetter
 from pathlib import Path
 
 import jinja2
 import pandas as pd
+from markupsafe import Markup
 
 from cmlib.io.archive import write_whole
 from cmlib.report.inline import plain, to_html
 from cmlib.report.manifests import BY_PROGRAM, read_manifests
-from cmlib.report.overview import gather_cards, opening
+from cmlib.report.overview import all_findings, gather_cards, opening
 from cmlib.topdown.answers import format_number
 
 ANSWERS = "answers.json"
@@ -21,7 +23,6 @@ _ROWS_SHOWN = 60
 _TIME = "%Y-%m-%d %H:%M UTC"
 _LONG, _SHOWN = 160, 80  # characters of a command
 _LONG_CODE = re.compile(rf"<code>(?P<code>[^<]{{{_LONG},}})</code>")
-_SIZE = re.compile(r'<svg\b[^>]*?\bwidth="([\d.]+)pt"[^>]*?\bheight="([\d.]+)pt"')
 _PERCENT = re.compile("(?P<code><code>[^<]*</code>)| %")
 
 
@@ -34,16 +35,14 @@ def build_index(folder, *, to_come=()):
         raise ValueError(f"no results under {folder}: run `cmlib run {folder.name}` first.")
     for manifest in manifests:
         for kind in ("figures", "tables"):
-            manifest[kind] = [entry for entry in manifest[kind] if entry.get("on_page", True)]
-        for figure in manifest["figures"]:
-            figure["size"] = _svg_size(folder / manifest["notebook"] / f"{figure['name']}.svg")
+            manifest[kind] = [entry for entry in manifest[kind] if entry["on_page"]]
         for table in manifest["tables"]:
             table["html"] = _table_html(folder / manifest["notebook"] / f"{table['name']}.csv")
-    for card in cards:
-        if card.picture:
-            card.picture["size"] = _svg_size(folder / card.picture["source"])
+    shown = {card["program"] for card in cards}
+    others = [finding for finding in all_findings(manifests) if finding["program"] not in shown]
+    others.sort(key=lambda finding: (not finding["program"], finding["program"]))
     profile = manifests[-1]["profile"]
-    page = _template("page.html.j2").render(
+    page = template("page.html.j2").render(
         profile=profile,
         of_program=profile.startswith(f"{BY_PROGRAM}/"),
         sections=manifests,
@@ -52,7 +51,7 @@ def build_index(folder, *, to_come=()):
         failed=found.failed,
         to_come=list(to_come),
         cards=cards,
-        findings=_by_program(manifests, {card.program for card in cards}),
+        findings={name: list(group) for name, group in itertools.groupby(others, itemgetter("program"))},
         versions=manifests[-1]["versions"],
         made=datetime.now(UTC).strftime(_TIME),
     )
@@ -80,16 +79,17 @@ def answers(folder):
     found = read_manifests(Path(folder))
     programs = {}
     for card in gather_cards(found):
-        findings = [{"notebook": notebook, "text": plain(text)} for notebook, text in card.findings]
-        programs[card.program] = card.summary | {
-            "simulated": card.simulated,
-            "limits": plain(card.limits),
-            "varies": plain(card.varies),
-            "confidence": [plain(text) for text in card.sure],
-            "advice": plain(card.advice),
-            "missing": [plain(text) for text in card.lacking],
-            "bars": card.bars,
-            "findings": findings,
+        programs[card["program"]] = card["summary"] | {
+            "simulated": card["simulated"],
+            "limits": plain(card["limits"]),
+            "varies": plain(card["varies"]),
+            "confidence": [plain(text) for text in card["sure"]],
+            "advice": plain(card["advice"]),
+            "missing": [plain(text) for text in card["lacking"]],
+            "bars": card["bars"],
+            "findings": [
+                {"notebook": one["notebook"], "text": plain(one["text"])} for one in card["findings"]
+            ],
         }
     return {
         "schema": 1,
@@ -106,14 +106,17 @@ def _build_programs(folder):
         {
             "name": page.parent.name,
             "made": datetime.fromtimestamp(page.stat().st_mtime, UTC).strftime(_TIME),
-            "limits": [card.limits for card in gather_cards(read_manifests(page.parent)) if card.limits],
+            "limits": [
+                card["limits"] for card in gather_cards(read_manifests(page.parent)) if card["limits"]
+            ],
         }
         for page in sorted(folder.glob("*/index.html"))
     ]
-    write_whole(folder / "index.html", _template("programs.html.j2").render(programs=programs))
+    write_whole(folder / "index.html", template("programs.html.j2").render(programs=programs))
 
 
-def _template(name):
+def template(name):
+    """One of the templates of this package."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("cmlib.report", "."),
         autoescape=True,
@@ -131,28 +134,17 @@ def _template(name):
     return environment.get_template(name)
 
 
-def _by_program(manifests, shown):
-    """A group a program that is not shown yet, then what concerns all of them, under an empty name."""
-    groups = {}
-    for manifest in manifests:
-        for finding in manifest["findings"]:
-            if finding["program"] in shown:
-                continue
-            groups.setdefault(finding["program"], []).append((manifest["notebook"], finding["text"]))
-    return {program: groups[program] for program in sorted(groups, key=lambda name: (not name, name))}
-
-
 def _sentence(text):
     """A sentence as HTML, in which no line begins with a percent sign; code stays as it is, to be copied."""
     unbroken = _PERCENT.sub(lambda found: found["code"] or "&nbsp;%", to_html(text))
-    return jinja2.utils.markupsafe.Markup(unbroken)
+    return Markup(unbroken)
 
 
 def _folded(text):
     """A clause as a sentence in HTML, with its full stop; long commands are folded to their beginning."""
     written = _LONG_CODE.sub(lambda found: _fold(html.unescape(found["code"])), _sentence(text))
     stop = "" if written.endswith("</details>") else "."
-    return jinja2.utils.markupsafe.Markup(f"{written}{stop}")
+    return Markup(f"{written}{stop}")
 
 
 def _fold(command):
@@ -160,15 +152,6 @@ def _fold(command):
         f'<details class="command"><summary><code>{html.escape(command[:_SHOWN])}…</code></summary>'
         f"<pre>{html.escape(command)}</pre></details>"
     )
-
-
-def _svg_size(file):
-    """Attributes that keep a picture's place until it has loaded."""
-    with contextlib.suppress(OSError):
-        if found := _SIZE.search(file.read_text(encoding="utf-8")[:2000]):
-            width, height = (round(float(points) * 4 / 3) for points in found.groups())
-            return jinja2.utils.markupsafe.Markup(f'width="{width}" height="{height}"')
-    return ""
 
 
 def _table_html(file):
@@ -180,13 +163,10 @@ def _table_html(file):
 
 
 def _number(value):
-    if value is None or pd.isna(value):
-        return "–"
     if isinstance(value, str):
         return value
-    size = abs(value)
-    if size == 0 or float(value).is_integer():
+    if value is None or pd.isna(value):
+        return "–"
+    if abs(value) >= 1000 or float(value).is_integer():
         return f"{value:,.0f}"
-    if size >= 1000 or size < 0.001:
-        return f"{value:.3g}" if size < 0.001 else f"{value:,.0f}"
-    return f"{value:.3g}" if size < 1 else f"{value:,.2f}"
+    return f"{value:.3g}" if abs(value) < 1 else f"{value:,.2f}"

@@ -9,7 +9,6 @@ import math
 import platform
 import re
 import shutil
-import struct
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,7 +20,7 @@ from cmlib import places
 from cmlib.errors import NothingRecordedError
 from cmlib.io.archive import settle
 from cmlib.report.inline import plain, to_html
-from cmlib.report.manifests import SCHEMA, command_of, read_manifests, remove_note, sizes
+from cmlib.report.manifests import SCHEMA, command_of, read_manifests, remove_note
 from cmlib.report.overview import sentences
 
 _DPI = 160
@@ -91,13 +90,10 @@ class Results:
     def figure(self, figure, name, caption, *, on_page=True):
         """Keep a matplotlib figure as PNG and SVG, and show it, in reports if `on_page`, with its caption below."""
         caption += self._origin
-        png, drawn = self._draft / f"{name}.png", _bounds(figure)
-        figure.savefig(png, dpi=_DPI, bbox_inches=drawn)
-        figure.savefig(png.with_suffix(".svg"), bbox_inches=drawn, metadata={"Date": None})
-        self._add("figures", name, {"name": name, "caption": caption, "on_page": on_page})
-        image, width = png.read_bytes(), figure.get_figwidth() * 96
-        across, down = struct.unpack(">II", image[16:24])  # of a PNG's header
-        display(Image(data=image, width=width, height=round(width * down / across), alt=plain(caption)))
+        image, size = self._keep_picture(figure, name, caption)
+        (self._draft / f"{name}.png").write_bytes(image.data)
+        self._add("figures", name, {"name": name, "caption": caption, "on_page": on_page} | size)
+        display(image)
         return _paragraph(caption)
 
     def table(self, frame, name, caption, *, rows=40, decimals=2, on_page=True):
@@ -157,11 +153,10 @@ class Results:
         """Keep a matplotlib figure for a program's card, and return it to be shown; `alt` says what it shows."""
         alt += self._origin
         name = f"overview-{len(list(self._draft.glob('overview-*.svg')))}"
-        figure.savefig(self._draft / f"{name}.svg", bbox_inches="tight", metadata={"Date": None})
-        self._overview(program)["picture"] = {"name": name, "alt": plain(alt)}
-        drawn = io.BytesIO()
-        figure.savefig(drawn, dpi=160, bbox_inches="tight")
-        return Image(data=drawn.getvalue(), width=figure.get_figwidth() * 96, alt=plain(alt))
+        image, size = self._keep_picture(figure, name, alt)
+        source = f"{self._record['notebook']}/{name}.svg"
+        self._overview(program)["picture"] = {"source": source, "alt": plain(alt)} | size
+        return image
 
     def overview_bars(self, program, bars, caption):
         """Keep what a program's card shows as horizontal bars with intervals.
@@ -202,7 +197,6 @@ class Results:
         self._record["versions"] = {"python": platform.python_version()} | {
             name: importlib.metadata.version(name) for name in _STACK
         }
-        self._record["files"] = sizes(self._draft)
         text = json.dumps(self._record, indent=1, ensure_ascii=False)
         (self._draft / "manifest.json").write_text(text + "\n", encoding="utf-8")
         shutil.rmtree(self._final, ignore_errors=True)
@@ -210,6 +204,15 @@ class Results:
         remove_note(self._final.parent, self._final.name)
         versions = ", ".join(f"{name} {number}" for name, number in self._record["versions"].items())
         return _paragraph(f"*Made with {versions}.*")
+
+    def _keep_picture(self, figure, name, alt):
+        """Keep a figure as SVG; give it as PNG, with its size on a page [pixels]."""
+        drawn, png = _bounds(figure), io.BytesIO()
+        figure.savefig(png, dpi=_DPI, bbox_inches=drawn)
+        figure.savefig(self._draft / f"{name}.svg", bbox_inches=drawn, metadata={"Date": None})
+        width = round(96 * figure.get_figwidth())
+        size = {"width": width, "height": round(width * drawn.height / drawn.width)}
+        return Image(data=png.getvalue(), alt=plain(alt), **size), size
 
     def _overview(self, program):
         return self._record["overviews"].setdefault(program, {})
@@ -235,26 +238,22 @@ def read_results(profile, folder=None):
     if not manifests:
         raise NothingRecordedError(f"no results of profile {profile!r}: run `{command_of(profile)}` first.")
     findings = [
-        (m["notebook"], program, plain(text))
-        for m in manifests
-        for program, text in _sentences_by_program(m)
-        if text
+        (m["notebook"], program, plain(text)) for m in manifests for program, text in _sentences(m) if text
     ]
     numbers = [
         {"notebook": m["notebook"]} | number | {"note": plain(number["note"])}
         for m in manifests
         for number in m["numbers"]
     ]
-    columns = ["notebook", "name", "paper", "value", "unit", "note"]
-    origins = {m.get("origin", "") for m in manifests if m["overviews"]}
+    origins = {m["origin"] for m in manifests if m["overviews"]}
     return Found(
         pd.DataFrame(findings, columns=["notebook", "program", "finding"]),
-        pd.DataFrame(numbers, columns=columns),
+        pd.DataFrame(numbers, columns=["notebook", "name", "paper", "value", "unit", "note"]),
         origins.pop() if len(origins) == 1 else "",
     )
 
 
-def _sentences_by_program(manifest):
+def _sentences(manifest):
     """Program and sentences of everything that a notebook found: first of each program, then of all."""
     yield from ((program, sentences(topics)) for program, topics in manifest["overviews"].items())
     yield from ((finding["program"], finding["text"]) for finding in manifest["findings"])
@@ -266,20 +265,12 @@ def _has_named_index(frame):
 
 def _html(frame, decimals):
     """The frame as a table: text to the left, numbers to the right."""
-    table = frame.rename_axis(columns=None).to_html(
-        index=_has_named_index(frame), na_rep="–", border=0, float_format=lambda v: f"{v:,.{decimals}f}"
+    shown = frame.reset_index() if _has_named_index(frame) else frame
+    table = shown.rename_axis(columns=None).to_html(
+        index=False, na_rep="–", border=0, float_format=lambda value: f"{value:,.{decimals}f}"
     )
-    text = [kind.kind not in "iufc" for kind in frame.dtypes]
-    head, end, body = table.partition("</thead>")
-    body = _to_the_left(body.replace("<th", f"<th {_LEFT}"), "td", text)
-    names = [True] * (frame.index.nlevels if _has_named_index(frame) else 0)
-    return _to_the_left(head, "th", [*names, *text]) + end + body
-
-
-def _to_the_left(html, tag, which):
-    """Align the cells of every row of a table's part, those that `which` says."""
-    sides = itertools.cycle(which or [False])
-    return re.sub(f"<{tag}>", lambda _: f"<{tag} {_LEFT}>" if next(sides) else f"<{tag}>", html)
+    sides = itertools.cycle([kind.kind not in "iufc" for kind in shown.dtypes])
+    return re.sub("<(t[hd])>", lambda cell: f"<{cell[1]} {_LEFT}>" if next(sides) else cell[0], table)
 
 
 def _bounds(figure):
