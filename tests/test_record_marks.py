@@ -79,7 +79,7 @@ def test_marks_one_behind_the_other_share_no_interval_and_lose_only_those_at_the
         if not expected:
             assert piece is None
             continue
-        counts, _ = perf.read_run(piece.text, {"interval_ms": 500, "start_s": piece.start_s})
+        counts, _ = perf.read_run(piece[0], {"interval_ms": 500, "start_s": piece[1]})
         assert counts["cycles"].tolist() == expected
         np.testing.assert_allclose(counts.index, 0.5 * np.arange(1, len(expected) + 1))
 

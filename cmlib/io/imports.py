@@ -123,9 +123,7 @@ def import_files(
         ]
         for target in dict.fromkeys(target for target, _, _ in added):
             make_folder(target)
-        return [
-            add_run(target, meta, source.raw, compressed=source.compressed) for target, meta, source in added
-        ]
+        return [add_run(target, meta, source.raw) for target, meta, source in added]
 
 
 def _program(name, mark, condition):

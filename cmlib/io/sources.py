@@ -1,6 +1,7 @@
 """A file that was recorded elsewhere: the runs in it, and what it tells of them."""
 
 import contextlib
+import functools
 import itertools
 import re
 from dataclasses import dataclass, replace
@@ -14,7 +15,6 @@ from cmlib.io.archive import errors_as, plain, read_file
 from cmlib.io.archive.programs import RecordError
 from cmlib.io.archive.runs import MOST_EVENTS, RUNS, UNKNOWN
 
-_GZIP = b"\x1f\x8b"
 WITHOUT_TURN = (
     "Zeros that run from one event to the end of the list had no turn, and are taken for not counted:"
 )
@@ -23,179 +23,145 @@ _OF_ONE_KIND = "The file counts several kinds of core, each a program of its own
 
 @dataclass(frozen=True)
 class Source:
-    """A run in a file, and what the file tells of it.
+    """A run in a file.
 
     Attributes
     ----------
     file : pathlib.Path
     raw : bytes
-    compressed : bytes or None
-        The same, if it came so.
     facts : dict
         Metadata.
     remark : str
         On what was left out, added up or taken for granted.
     mark : str
-        Name of the mark that the run lies between; empty without marks.
+        What the program's name ends with: of the mark that the run lies between, the command, the kind of core.
     """
 
     file: Path
     raw: bytes
-    compressed: bytes | None
     facts: dict
     remark: str
     mark: str = ""
 
+    def noted(self, remark="", mark=""):
+        """The same with more to say of it, or a name that says more."""
+        marks, remarks = filter(None, [self.mark, mark]), filter(None, [self.remark, remark])
+        return replace(self, mark="-".join(marks), remark=" ".join(remarks))
 
-def read_sources(files, machine, *, mode=None, interval_ms=None, columns=None, place="", marks=()):
+
+def read_sources(files, machine, *, marks=(), place="", **given):
     """Read the runs of some files: intervals of one run each, and of whole runs all that counted the same together."""
-    known = {"mode": mode, "interval_ms": interval_ms, "columns": columns or None}
-    sources, whole = [], []
+    sources, totals = [], []
     for file in map(Path, files):
         with errors_as(RecordError, file):
-            content = read_file(file)
-            raw = plain(content, file)
+            raw = plain(read_file(file), file)
         if not marks:
             check_size(file, raw)
-        if form := recognise(raw):
-            raise RecordError(f"{file} {form}")
-        try:
-            text = raw.decode("utf-8", "surrogateescape")  # back to the same bytes
+        if refusal := recognise(raw):
+            raise RecordError(f"{file} {refusal}")
+        text = raw.decode("utf-8", "surrogateescape")  # back to the same bytes
+        with _errors_of(file):
             kinds = perf.by_kind_of_core(perf.at_place(text, place) if place else text)
-        except ValueError as error:
-            raise RecordError(f"{file} is not output of perf stat that can be read: {error}") from error
         for kind, own in kinds.items():
-            try:
-                found = [] if marks else perf.totals(own, columns, rows_are_runs=interval_ms is None)
-                parts = [] if found else perf.split_runs(own)
-            except ValueError as error:
-                raise RecordError(f"{file} is not output of perf stat that can be read: {error}") from error
-            packed = content if content.startswith(_GZIP) and own == text else None
-            if found:
-                whole.append((kind, file, own if len(found) == 1 else "", packed, found))
-                continue
-            several = _marked(file, parts, marks, machine, known) if marks else None
-            several = several or _parts(file, parts, packed, machine, known)
-            sources += [_of_cores(source, kind) for source in several]
-    return sources + _totals(whole, machine, known)
+            of_kind = {"remark": _OF_ONE_KIND.format(kind) if kind else "", "mark": kind}
+            with _errors_of(file):
+                rows_are_runs = given["interval_ms"] is None
+                whole = [] if marks else perf.totals(own, given["columns"], rows_are_runs=rows_are_runs)
+                parts = [] if whole else perf.split_runs(own)
+                read = functools.partial(_marked, marks) if marks else _parts
+                found = read(file, parts, machine, given)
+            sources += [source.noted(**of_kind) for source in found]
+            totals += [(file, of_kind, own if len(whole) == 1 else "", one) for one in whole]
+    return [*sources, *_totals(totals, machine, given)]
 
 
-def _of_cores(source, kind):
-    """A run of the cores of one kind, where the file has several."""
-    if not kind:
-        return source
-    mark = "-".join(filter(None, [source.mark, kind]))
-    return replace(source, mark=mark, remark=f"{source.remark} {_OF_ONE_KIND.format(kind)}".strip())
+@contextlib.contextmanager
+def _errors_of(file):
+    try:
+        yield
+    except ValueError as error:
+        raise RecordError(f"{file} is not output of perf stat that can be read: {error}") from error
 
 
-def _totals(whole, machine, known):
+def _totals(found, machine, given):
     """Runs of each program, from all files: named by their commands where one file holds several programs."""
-    several = any(len({one.command for one in found}) > 1 for *_, found in whole)
-    names = perf.program_names([one.command for *_, found in whole for one in found]) if several else {}
-    groups = {}
-    for kind, file, text, packed, found in whole:
-        for one in found:
-            key = names.get(one.command, ""), kind, one.heading, tuple(one.frame["event"].unique())
-            groups.setdefault(key, []).append((file, text, packed, one))
-    sources = []
-    for (mark, kind, heading, _), members in groups.items():
-        members = list({one.text: (file, text, packed, one) for file, text, packed, one in members}.values())
-        file, text, packed, _ = members[0]
-        runs = perf.joined([one for *_, one in members])
-        alone = len(members) == 1 and text
-        raw = (text if alone else heading + runs.text).encode("utf-8", "surrogateescape")
-        n = len(runs.seconds)
-        notes = [f"Counts are totals of {n} run{'s' * (n > 1)}.", *runs.remarks]
-        source = _source(
-            file, raw, packed if alone else None, machine, known, perf.as_intervals([runs]), notes
-        )
-        source = replace(source, mark=mark, facts=source.facts | {"axis": RUNS, "interval_ms": 1000})
-        sources.append(_of_cores(source, kind))
-    return sources
+    commands = [one.command for *_, one in found]
+    several = any(not text for _, _, text, _ in found) and len(set(commands)) > 1
+    names, groups = perf.program_names(commands) if several else {}, {}
+    for file, of_kind, text, one in found:
+        key = names.get(one.command, ""), of_kind["mark"], one.heading, tuple(one.frame["event"].unique())
+        groups.setdefault(key, {}).setdefault(one.text, (file, of_kind, text, one))
+    for (mark, *_), members in groups.items():
+        file, of_kind, text, _ = next(iter(members.values()))
+        runs = perf.joined([one for *_, one in members.values()])
+        text = text if len(members) == 1 and text else runs.heading + runs.text
+        notes = [
+            f"Counts are totals of {len(runs.seconds)} run{'s' * (len(runs.seconds) > 1)}.",
+            *runs.remarks,
+        ]
+        with _errors_of(file):
+            source = _source(file, text, machine, given, perf.as_intervals([runs]), notes)
+        source.facts.update(axis=RUNS, interval_ms=1000)
+        yield source.noted(mark=mark).noted(**of_kind)
 
 
-def _parts(file, parts, packed, machine, known):
-    if len(parts) == 1:
-        return [_source(file, parts[0].encode("utf-8", "surrogateescape"), packed, machine, known)]
-    distinct = list(dict.fromkeys(parts))
+def _parts(file, parts, machine, given):
+    distinct = dict.fromkeys(parts)
     n_copies = len(parts) - len(distinct)
     copies = f"{n_copies} of the file's {len(parts)} runs are copies of others." if n_copies else ""
-    sources = [
-        _source(file, part.encode("utf-8", "surrogateescape"), None, machine, known) for part in distinct
-    ]
-    return [replace(source, remark=f"{source.remark} {copies}".strip()) for source in sources]
+    return [_source(file, part, machine, given).noted(copies) for part in distinct]
 
 
-def _marked(file, parts, marks, machine, known):
+def _marked(marks, file, parts, machine, given):
     """A run a mark, of the whole intervals within it."""
     found = []
     for part, mark in itertools.product(parts, marks):
-        try:
-            begin_ns = perf.begin_ns(part)
-            piece = perf.cut(part, *mark.seconds(begin_ns))
-        except ValueError as error:
-            raise RecordError(f"{file} can't be cut at marks: {error}") from error
+        begin_ns = perf.begin_ns(part)
         if mark.is_since_1970() and begin_ns is None:
             raise RecordError(
                 f"{file} does not tell when it began, so a mark in time since 1970 ({mark.name}) has no place in it: "
                 "give marks in seconds since the recording began."
             )
-        if piece is not None:
-            started = {"start_s": piece.start_s}
-            source = _source(
-                file, piece.text.encode("utf-8", "surrogateescape"), None, machine, known | started
-            )
-            found.append(replace(source, mark=mark.name))
+        if piece := perf.cut(part, *mark.seconds(begin_ns)):
+            text, start_s = piece
+            found.append(_source(file, text, machine, given | {"start_s": start_s}).noted(mark=mark.name))
     if not found:
         raise RecordError(f"{file}: no whole interval lies within any of the {len(marks)} marks.")
-    missed = [mark.name for mark in marks if mark.name not in {source.mark for source in found}]
-    notes = f" No whole interval lies within {', '.join(dict.fromkeys(missed))}." if missed else ""
-    return [replace(source, remark=f"{source.remark}{notes}".strip()) for source in found]
+    missed = dict.fromkeys(mark.name for mark in marks if mark.name not in {source.mark for source in found})
+    notes = f"No whole interval lies within {', '.join(missed)}." if missed else ""
+    return [source.noted(notes) for source in found]
 
 
-def _source(file, raw, compressed, machine, known, frame=None, remarks=None):
+def _source(file, text, machine, given, frame=None, remarks=None):
     """A run, read already where `frame` is given, with what there is to say of it."""
-    text = raw.decode(errors="replace")
+    raw = text.encode("utf-8", "surrogateescape")
     check_size(file, raw)
-    whole_runs = frame is not None
-    try:
-        if frame is None:
-            frame = perf.parse_stat(text, interval_ms=known["interval_ms"], columns=known["columns"])
-            remarks = perf.remarks(text, columns=known["columns"])
-        printed, running = perf.series(frame)
-    except ValueError as error:
-        raise RecordError(f"{file} is not interval output of one run of perf stat: {error}") from error
+    text, whole_runs = raw.decode(errors="replace"), frame is not None
+    if frame is None:
+        frame = perf.parse_stat(text, interval_ms=given["interval_ms"], columns=given["columns"])
+        remarks = perf.remarks(text, columns=given["columns"])
     if frame.empty:
         raise RecordError(
             f"{file} holds no counts: record it with `perf stat -I 100 -x, -o FILE -- COMMAND`, or without -I."
         )
+    printed, running = perf.series(frame)
     check_plausible(file, frame, shortest_s=0.0 if whole_runs else _SHORTEST_S)
     counts, running = perf.without_uncounted_zeros(printed, running)
     hidden = [event for event in counts if (counts[event].isna() & printed[event].notna()).any()]
-    counts.index = running.index = counts.index - known.get("start_s", 0.0)
-    _check_event_names(file, counts)
+    counts.index = running.index = counts.index - given.get("start_s", 0.0)
     names = events.translate(counts, machine)
     facts = _facts(frame, counts.rename(columns=names), running.rename(columns=names), names, text)
-    facts |= {key: value for key, value in known.items() if value is not None}
+    facts |= {key: value for key, value in given.items() if value not in (None, {})}
     facts |= {"running_shares": not frame["running"].isna().any(), "names": names}
     facts |= {"zeros_uncounted": True} if hidden else {}
     remarks = [*remarks, *([f"{WITHOUT_TURN} {', '.join(hidden)}."] if hidden else [])]
     renamed = [f"{there} is taken for {here}." for there, here in names.items() if there.lower() != here]
-    return Source(file, raw, compressed, facts, _printable(" ".join([*remarks, *renamed])))
+    return Source(file, raw, facts, _printable(" ".join([*remarks, *renamed])))
 
 
 def _printable(text):
     """Text without what a terminal takes for orders, such as a cgroup's name may hold."""
     return "".join(character if character.isprintable() else "\ufffd" for character in text)
-
-
-def _check_event_names(file, names):
-    for name in names:
-        if not name.isprintable() or "<" in name or ">" in name:
-            raise RecordError(
-                f"{file} counts an event named {name!r}, with control characters or angle brackets, which no event "
-                "of perf's has: was the file edited? Import it as perf wrote it, or rename the event in a copy."
-            )
 
 
 def _facts(frame, counts, running, names, text):
@@ -270,41 +236,24 @@ def check_size(file, raw):
 
 
 def check_plausible(file, frame, *, shortest_s=_SHORTEST_S):
-    """Raise RecordError for counts and times that no counter and no clock gave.
-
-    Parameters
-    ----------
-    file : path
-        For messages.
-    frame : DataFrame
-        As from :func:`cmlib.io.perf.parse_stat`.
-    shortest_s : float
-        Least length of an interval; of whole runs 0.
-    """
+    """Raise RecordError for counts, times and names that no counter, no clock and no perf gave."""
     if len(large := frame[frame["value"] > _MOST]):
         row = large.iloc[0]
         raise RecordError(f"{file} counts {row['value']:.3g} {row['event']} at once, which no counter holds.")
-    if (n_events := frame["event"].nunique()) > MOST_EVENTS:
-        raise RecordError(f"{file} counts {n_events} events, and a run has {MOST_EVENTS} at most.")
-    starts = np.flatnonzero(np.diff(frame["time_s"], prepend=np.nan) != 0)
-    times = frame["time_s"].to_numpy()[starts]
+    names = frame["event"].unique()
+    if len(names) > MOST_EVENTS:
+        raise RecordError(f"{file} counts {len(names)} events, and a run has {MOST_EVENTS} at most.")
+    if odd := [name for name in names if not name.isprintable() or "<" in name or ">" in name]:
+        raise RecordError(
+            f"{file} counts an event named {odd[0]!r}, with control characters or angle brackets, which no event "
+            "of perf's has: was the file edited? Import it as perf wrote it, or rename the event in a copy."
+        )
+    times = frame["time_s"].drop_duplicates().to_numpy()
     steps = np.diff(times, prepend=0.0)
     if times[0] <= 0 or np.median(steps) < shortest_s or steps.max() > _LONGEST_S:
         raise RecordError(
             f"{file} has intervals of {steps.min():.3g} to {steps.max():.3g} s: are its times those of intervals' ends "
             "since the recording began, in seconds?"
-        )
-    _check_listed_once(file, frame, starts, times)
-
-
-def _check_listed_once(file, frame, starts, times):
-    """Raise RecordError if an interval has every event more often than usual."""
-    interval = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(frame)))
-    readings = frame.groupby([interval, "event"], sort=False).size().groupby(level=0).min().to_numpy()
-    usual = np.sort(readings)[(len(readings) - 1) // 2]
-    if len(twice := np.flatnonzero(readings > usual)):
-        raise RecordError(
-            f"{file} lists the interval that ends at {times[twice[0]]} s {readings[twice[0]]} times: remove the copy."
         )
 
 

@@ -94,7 +94,7 @@ def next_place(program, set_name, names, existing):
     return place | {"run": run_name(set_name, number, part)}, alike
 
 
-def add_run(folder, meta, raw, *, compressed=None):
+def add_run(folder, meta, raw):
     """Add one run: the raw output first, then the metadata that makes it exist."""
     target = Path(folder) / f"{meta['run']}.json"
     with errors_as(RecordError, folder):
@@ -103,7 +103,7 @@ def add_run(folder, meta, raw, *, compressed=None):
                 f"{meta['program']}/{meta['run']} exists, and recordings are never overwritten."
             )
         check_run(meta, target)
-        write_recording(target, compressed or pack(raw), meta, schema=SCHEMA, suffix=content_suffix(meta))
+        write_recording(target, pack(raw), meta, schema=SCHEMA, suffix=content_suffix(meta))
     return target
 
 

@@ -18,39 +18,23 @@ _START = re.compile(r"^Start:\s*([0-9]{1,20})(?:\.([0-9]{1,9})[0-9]*)?\s*$", re.
 _NS = 10**9
 
 
-@dataclass(frozen=True)
-class Piece:
-    """Whole intervals of a recording.
-
-    Attributes
-    ----------
-    text : str
-        The recording's heading and the lines of these intervals.
-    start_s : float
-        When the first of them begins, by the times in `text` [s].
-    """
-
-    text: str
-    start_s: float
-
-
 def cut(text, start_s, end_s):
-    """Take the intervals that lie wholly between two times."""
+    """Heading and lines of the whole intervals between two times, and when the first begins [s]; None of none."""
     form = find_format(text)
-    starts, stops, times = form.timed_rows(text) if form is wide else _timed_lines(text)
+    starts, stops, times = map(np.array, form.timed_rows(text) if form is wide else _timed_lines(text))
     if not len(times):
         raise ParseError(
             f"line 1: the lines of this form ({form.NAME}) have no times that marks could refer to."
         )
     ends = np.unique(times)
     begins = np.concatenate([[0.0], ends[:-1]])
-    inside = (begins >= start_s) & (ends <= end_s) & (ends > begins)
+    begin = dict(zip(ends, begins, strict=True))
+    begins = np.array([begin[time] for time in times])
+    inside = (begins >= start_s) & (times <= end_s) & (times > begins)
     if not inside.any():
         return None
-    first, last = begins[inside][0], ends[inside][-1]
-    lines = np.flatnonzero((times > first) & (times <= last))
-    piece = text[: starts[0]] + text[starts[lines[0]] : stops[lines[-1]]]
-    return Piece(piece, 0.0 if form is wide else float(first))
+    piece = text[: starts[0]] + text[starts[inside][0] : stops[inside][-1]]
+    return piece, 0.0 if form is wide else float(begins[inside][0])
 
 
 def begin_ns(text):
@@ -104,42 +88,34 @@ class Mark:
 def read_marks(file):
     """Read a file of marks."""
     with errors_as(RecordError, file):
-        content = plain(read_file(Path(file)), file)
-    lines = [line.strip() for line in content.decode(errors="replace").splitlines()]
-    cells = {k: _cells(line) for k, line in enumerate(lines, 1) if line.strip("# ")}
-    heading = next(iter(cells.values()), [])
-    unit = next((found[1].lower() for cell in heading[1:] if (found := _UNIT.search(cell))), None)
-    marks = [
-        _mark(file, k, line, unit)
-        for k, line in cells.items()
-        if not _is_heading(lines[k - 1], line, heading)
-    ]
+        lines = plain(read_file(Path(file)), file).decode(errors="replace").splitlines()
+    marks, unit = [], None
+    rows = [(k, _cells(line)) for k, line in enumerate(lines, 1) if line.strip("# ")]
+    for k, cells in rows:
+        is_heading = k == rows[0][0] and not any(map(_NUMBER.fullmatch, cells[1:]))
+        if is_heading:
+            unit = next((found[1].lower() for cell in cells[1:] if (found := _UNIT.search(cell))), None)
+        elif not lines[k - 1].startswith("#"):
+            marks.append(_mark(file, k, cells, unit))
     if not marks:
         raise RecordError(f"{file} holds no mark. {_FORM}")
     return marks
 
 
-def _is_heading(line, cells, heading):
-    return line.startswith("#") or (cells is heading and not any(map(_NUMBER.fullmatch, cells[1:])))
-
-
 def _cells(line):
     separator = next((mark for mark in (",", ";", "\t") if mark in line), None)
-    return [cell.strip().strip('"') for cell in line.split(separator)]
+    return [cell.strip().strip('"') for cell in line.strip().split(separator)]
 
 
 def _mark(file, number, cells, unit):
     if len(cells) != 3 or not all(map(_NUMBER.fullmatch, cells[1:])):
         raise RecordError(f"{file}, line {number}: {' '.join(cells)[:80]!r} is no mark. {_FORM}")
-    start, end = (_nanoseconds(cell, unit) for cell in cells[1:])
+    numbers = [Decimal(cell) for cell in cells[1:]]
+    in_ns = [n * (_NS_OF_UNIT[unit] if unit else 1 if n >= _EPOCH_NS else _NS) for n in numbers]
+    start, end = map(int, in_ns)
     if end <= start:
         raise RecordError(f"{file}, line {number}: {cells[0][:80]!r} ends at {cells[2]}, before it begins.")
     name = re.sub(r"[^A-Za-z0-9_.-]+", "_", cells[0]).strip("_.-")
     if not name:
         raise RecordError(f"{file}, line {number}: {cells[0][:80]!r} is no name. {_FORM}")
     return Mark(name, start, end)
-
-
-def _nanoseconds(cell, unit):
-    number = Decimal(cell)
-    return int(number * (_NS_OF_UNIT[unit] if unit else 1 if number >= _EPOCH_NS else _NS_OF_UNIT["s"]))

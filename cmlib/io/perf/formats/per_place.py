@@ -43,7 +43,6 @@ def read(text, interval_ms=None):
         rows = human_readable.read(_PLACE_IN_TABLE.sub(r"\1", text))
     else:
         rows = separated.read(_KEY.sub("", _PLACE.sub(r"\1", text)))
-    _check_listed_once(rows)
     columns = list(rows)
     rows["missing"] = rows["supported"] & rows["value"].isna()
     rows["running"] = rows["running"].where(rows["supported"])
@@ -96,12 +95,6 @@ def only(text, place):
         known = list(dict.fromkeys(filter(None, places)))
         raise ParseError(f"line 1: no line counts {place!r}; there are {', '.join(known[:100])}.")
     return "".join(line for line, own in zip(lines, places, strict=True) if own in (None, place))
-
-
-def _check_listed_once(rows):
-    lines = rows.groupby("time_s", sort=False).size()
-    if len(twice := lines.index[lines >= 2 * lines.median()]) and len(lines) > 2:
-        raise ParseError(f"line 1: the interval that ends at {twice[0]} s is listed twice: remove the copy.")
 
 
 def _place_of(line):
