@@ -258,16 +258,16 @@ def test_gaussian_statistic_is_its_definition_and_scipys(values):
 )
 def test_families_are_fitted_to_what_was_drawn_from_them(family, drawn):
     values = np.sort(drawn.rvs(2000, random_state=np.random.default_rng(1)))
-    npt.assert_allclose(fit(family, values)(values), drawn.cdf(values), atol=0.03)
+    npt.assert_allclose(fit(family, values).cdf(values), drawn.cdf(values), atol=0.03)
 
 
 def test_the_fit_of_gev_is_never_worse_than_scipys_from_its_default():
     worse = 0
     for seed in range(20):
         values = np.sort(stats.genextreme(-0.8, 10, 1).rvs(150, random_state=np.random.default_rng(seed)))
-        ours = np.diff(fit("gev", values)(values + np.array([[-1e-6], [1e-6]])), axis=0)[0] / 2e-6
+        ours = fit("gev", values).logpdf(values).sum()
         theirs = stats.genextreme.logpdf(values, *stats.genextreme.fit(values)).sum()
-        worse += np.log(ours).sum() < theirs - 0.05
+        worse += ours < theirs - 0.05
     assert worse == 0
 
 

@@ -68,45 +68,6 @@ def verdict(frame):
     return pd.concat(tables, names=["measure", "method"])
 
 
-def eq4(ocoe, series):
-    """Error by Eq. 4 of CounterMiner (§II-B), percent, from all OCOE runs there are.
-
-    ``dist_ref`` is the mean distance between two of the OCOE series, ``dist_mea``
-    that between the series and each of them: with one pair alone the error says more
-    about that pair than about the series.
-
-    Parameters
-    ----------
-    ocoe : sequence of 2 or more arrays
-        The event, counted all the time [events per interval].
-    series : array_like
-        The same event in another run; no NaN.
-
-    Returns
-    -------
-    float
-        Folds at 1: a series closer to OCOE than OCOE to itself errs again.
-    """
-    return folded_error(_own_distance(ocoe), _distance(ocoe, series))
-
-
-def distance_ratio(ocoe, series):
-    """``dist_mea / dist_ref`` of :func:`eq4`, not folded: 1 is as close to OCOE as OCOE is to itself."""
-    return _ratio(_distance(ocoe, series), _own_distance(ocoe))
-
-
-def total_error(ocoe, series):
-    """Difference of a series' total from the mean total of OCOE runs, percent of the latter."""
-    expected = np.mean([np.sum(one) for one in ocoe])
-    return _ratio(abs(np.sum(series) - expected), expected, nothing=0.0) * 100
-
-
-def distribution_error(ocoe, series):
-    """Distance between the values' distributions, in standard deviations of the OCOE values."""
-    pooled = np.concatenate([np.asarray(one, dtype=np.float64) for one in ocoe])
-    return _ratio(stats.wasserstein_distance(pooled, series), pooled.std(), nothing=0.0)
-
-
 class Reference:
     """An event's OCOE series, and what is known of them beforehand.
 
@@ -116,7 +77,8 @@ class Reference:
         Counts [events per interval] by the end of the interval [s], one a run, without
         a last interval that was cut short.
     own_distance : float
-        Mean distance between two of them: ``dist_ref`` of :func:`eq4`.
+        Mean distance between two of them: ``dist_ref`` of Eq. 4 of CounterMiner (§II-B). With one pair alone the
+        error would say more about that pair than about a series.
     """
 
     def __init__(self, runs, event):
@@ -126,19 +88,24 @@ class Reference:
                 "Record another pass, or name the events to compare."
             )
         everything = [_ocoe_series(run, event) for run in runs]
-        self.totals = [[series.sum()] for series in everything]
+        self.total = np.mean([series.sum() for series in everything])
         self.series = [_whole(series) for series in everything]
-        self.own_distance = _own_distance(self.series)
+        self.own_distance = np.mean([dtw(*pair) for pair in itertools.combinations(self.series, 2)])
 
     def compare(self, series):
-        """Errors of a cleaned series, indexed by the end of the interval [s], in the order of `MEASURES`."""
-        values = _whole(series)
-        distance = _distance(self.series, values)
+        """Errors of a cleaned series, indexed by the end of the interval [s], in the order of `MEASURES`.
+
+        Eq. 4 [%], which folds where a series is as close to OCOE as OCOE to itself; the ratio of both distances, not
+        folded; the difference of totals [% of OCOE's]; the distance between the values' distributions, in standard
+        deviations of the OCOE values.
+        """
+        values, pooled = _whole(series), np.concatenate(self.series)
+        distance = np.mean([dtw(values, one) for one in self.series])
         return (
             folded_error(self.own_distance, distance),
-            _ratio(distance, self.own_distance),
-            total_error(self.totals, series.dropna()),
-            distribution_error(self.series, values),
+            _ratio(distance, self.own_distance, nothing=1.0),
+            _ratio(abs(series.sum() - self.total), self.total) * 100,
+            _ratio(stats.wasserstein_distance(pooled, values), pooled.std()),
         )
 
 
@@ -174,15 +141,7 @@ def _whole(series):
     return series[whole].dropna().astype(np.float64)
 
 
-def _own_distance(ocoe):
-    return float(np.mean([dtw(one, other) for one, other in itertools.combinations(ocoe, 2)]))
-
-
-def _distance(ocoe, series):
-    return float(np.mean([dtw(series, one) for one in ocoe]))
-
-
-def _ratio(part, whole, nothing=1.0):
+def _ratio(part, whole, nothing=0.0):
     if whole == 0:
         return nothing if part == 0 else math.inf
     return float(part / whole)

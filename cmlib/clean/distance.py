@@ -6,7 +6,7 @@ import numba
 import numpy as np
 
 
-def dtw(a, b, *, window=None):
+def dtw(a, b):
     """Distance between two series after the best warping of their time axes.
 
     The exact least sum of ``abs(a[i] - b[j])`` over all paths that run from the
@@ -17,9 +17,6 @@ def dtw(a, b, *, window=None):
     ----------
     a, b : array_like of float, shapes (n,) and (m,)
         Samples of the same event [events per interval]; lengths may differ.
-    window : int >= 0, optional
-        Only pairs with ``abs(i - j) <= window`` (Sakoe and Chiba's band). Without
-        it, the default, the distance is exact.
 
     Returns
     -------
@@ -29,8 +26,7 @@ def dtw(a, b, *, window=None):
     Raises
     ------
     ValueError
-        If a series is empty, is not one-dimensional, holds NaN or infinity, or if
-        the window is narrower than the lengths differ.
+        If a series is empty, is not one-dimensional, or holds NaN or infinity.
 
     Examples
     --------
@@ -40,16 +36,7 @@ def dtw(a, b, *, window=None):
     1.0
     """
     a, b = _series(a, "first"), _series(b, "second")
-    if len(a) > len(b):
-        a, b = b, a
-    gap = len(b) - len(a)
-    band = len(b) if window is None else window
-    if band < gap:
-        raise ValueError(
-            f"window {window} is narrower than the lengths differ ({len(b)} and {len(a)} samples): "
-            f"no path stays inside it. Use at least {gap}, or none."
-        )
-    return float(_least_sum(a, b, band))
+    return float(_least_sum(a, b) if len(a) <= len(b) else _least_sum(b, a))
 
 
 def mlpx_error(ocoe_1, ocoe_2, mlpx):
@@ -112,7 +99,7 @@ def _series(values, which):
 
 
 @numba.njit(cache=True)
-def _least_sum(a, b, band):
+def _least_sum(a, b):
     """Walk the table of partial sums diagonal by diagonal: no cell of a diagonal needs another."""
     n, m = len(a), len(b)
     reversed_b = b[::-1].copy()
@@ -121,8 +108,7 @@ def _least_sum(a, b, band):
     current = np.full(n + 2, np.inf)
     last[1] = abs(a[0] - b[0])
     for diagonal in range(1, n + m - 1):
-        low = max(0, diagonal - m + 1, (diagonal - band + 1) // 2)
-        high = min(n - 1, diagonal, (diagonal + band) // 2)
+        low, high = max(0, diagonal - m + 1), min(n - 1, diagonal)
         current[low] = np.inf
         current[high + 2] = np.inf
         _fill(before_last, last, current, a, reversed_b, low, high - low + 1, m - 1 - diagonal + low)

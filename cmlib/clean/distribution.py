@@ -5,7 +5,7 @@ import math
 import numba
 import numpy as np
 import pandas as pd
-from scipy import optimize
+from scipy import optimize, special, stats
 
 # Critical value at 5 % with mean and deviation estimated (D'Agostino and Stephens 1986, Table 4.7, case 3).
 _CRITICAL = 0.752
@@ -45,32 +45,23 @@ def coverage(values, n_std):
 
 def is_gaussian(values):
     """Whether finite samples pass Anderson and Darling's test of a Gaussian at 5 %; a constant passes."""
-    return len(values) == 0 or gaussian_statistic(np.ascontiguousarray(values, dtype=np.float64)) < _CRITICAL
+    return len(values) == 0 or gaussian_statistic(values) < _CRITICAL
 
 
-@numba.njit(cache=True)
 def gaussian_statistic(values):
     """Anderson-Darling statistic against a Gaussian of the samples' own mean and deviation."""
-    n = len(values)
-    ordered = np.sort(values)
-    mean = ordered.mean()
+    n, ordered = len(values), np.sort(values)
     if ordered[0] == ordered[-1]:
         return 0.0
-    scale = math.sqrt(((ordered - mean) ** 2).sum() / (n - 1)) * math.sqrt(2.0)
-    total = 0.0
-    for i in range(n):
-        below = math.erfc((mean - ordered[i]) / scale) / 2
-        above = math.erfc((ordered[n - 1 - i] - mean) / scale) / 2
-        total += (2 * i + 1) * (math.log(max(below, 1e-300)) + math.log(max(above, 1e-300)))
-    return (-n - total / n) * (1 + 0.75 / n + 2.25 / n**2)
+    z = (ordered - ordered.mean()) / ordered.std(ddof=1)
+    return anderson_darling(special.log_ndtr(z), special.log_ndtr(-z)) * (1 + 0.75 / n + 2.25 / n**2)
 
 
-def anderson_darling(cdf):
-    """Anderson-Darling statistic from the fitted distribution function at the ordered samples."""
-    n = len(cdf)
-    cdf = np.clip(cdf, 1e-300, 1 - 1e-16)
-    weights = 2 * np.arange(n) + 1
-    return float(-n - (weights * (np.log(cdf) + np.log1p(-cdf[::-1]))).mean())
+def anderson_darling(log_below, log_above):
+    """Anderson-Darling statistic from logarithms of the shares below and above the ordered samples."""
+    n, least = len(log_below), math.log(1e-300)
+    terms = np.maximum(log_below, least) + np.maximum(log_above[::-1], least)
+    return float(-n - ((2 * np.arange(n) + 1) * terms).mean())
 
 
 def _finite(values, name):
@@ -84,8 +75,9 @@ def _kind(values):
     values = np.sort(values)
     if values[0] == values[-1]:
         return (len(values), "constant", "", 0.0, *(np.nan for _ in FAMILIES))
-    gaussian = gaussian_statistic(values)
-    statistics = {family: anderson_darling(fit(family, values)(values)) for family in FAMILIES}
+    gaussian, fitted = gaussian_statistic(values), {family: fit(family, values) for family in FAMILIES}
+    below = {family: np.clip(drawn.cdf(values), 1e-300, 1 - 1e-16) for family, drawn in fitted.items()}
+    statistics = {family: anderson_darling(np.log(cdf), np.log1p(-cdf)) for family, cdf in below.items()}
     kind = "gaussian" if gaussian < _CRITICAL else "long-tail"
     best = min(statistics, key=statistics.get) if kind == "long-tail" else ""
     return (len(values), kind, best, gaussian, *statistics.values())
@@ -95,17 +87,23 @@ FAMILIES = ("gumbel", "logistic", "gev")
 
 
 def fit(family, values):
-    """Fit a family to samples by maximum likelihood."""
+    """Fit a family to samples by maximum likelihood: a frozen distribution of SciPy.
+
+    Nelder and Mead's search starts from L-moments, which SciPy's own does not; a Gumbel distribution is the generalized
+    extreme-value distribution of shape 0.
+    """
     centre, width = np.median(values), values.std()
     x = (values - centre) / width
     l1, l2, l3 = _l_moments(x)
     if family == "logistic":
-        parameters, cdf = _climb(_logistic_cost, x, (l1, l2)), _logistic_cdf
-    else:
-        parameters, cdf = _climb(_gumbel_cost, x, _gumbel_start(l1, l2)), _gumbel_cdf
+        location, scale = _climb(_logistic_cost, x, (l1, l2))
+        return stats.logistic(centre + width * location, width * scale)
+    spread = l2 / math.log(2)
+    location, scale = _climb(_gev_cost, x, (l1 - np.euler_gamma * spread, spread))
+    shape = 0.0
     if family == "gev":
-        parameters, cdf = _climb(_gev_cost, x, _gev_start(l1, l2, l3), (*parameters, 1e-3)), _gev_cdf
-    return lambda samples: cdf((samples - centre) / width, *parameters)
+        location, scale, shape = _climb(_gev_cost, x, _gev_start(l1, l2, l3), (location, scale, 1e-3))
+    return stats.genextreme(shape, centre + width * location, width * scale)
 
 
 def _climb(cost, x, *starts):
@@ -134,11 +132,6 @@ def _l_moments(x):
     return b0, 2 * b1 - b0, 6 * b2 - 6 * b1 + b0
 
 
-def _gumbel_start(l1, l2):
-    scale = l2 / math.log(2)
-    return l1 - np.euler_gamma * scale, scale
-
-
 def _gev_start(l1, l2, l3):
     """Hosking's approximation; the shape has SciPy's sign: below 0 for a heavy upper tail."""
     c = 2 / (3 + l3 / l2) - math.log(2) / math.log(3)
@@ -146,14 +139,6 @@ def _gev_start(l1, l2, l3):
     gamma = math.gamma(1 + shape)
     scale = l2 * shape / ((1 - 2**-shape) * gamma)
     return l1 - scale * (1 - gamma) / shape, scale, shape
-
-
-@numba.njit(cache=True)
-def _gumbel_cost(p, x):
-    if p[1] <= 0:
-        return np.inf
-    z = (x - p[0]) / p[1]
-    return len(x) * math.log(p[1]) + (z + np.exp(-z)).sum()
 
 
 @numba.njit(cache=True)
@@ -166,13 +151,13 @@ def _logistic_cost(p, x):
 
 @numba.njit(cache=True)
 def _gev_cost(p, x):
-    """Minus log likelihood; the shape stays below 1, where the likelihood has no bound."""
-    location, scale, shape = p
-    if scale <= 0 or shape >= 1:
+    """Minus log likelihood; the shape, 0 where none is given, stays below 1, where the likelihood has no bound."""
+    shape = p[2] if len(p) > 2 else 0.0
+    if p[1] <= 0 or shape >= 1:
         return np.inf
-    total = len(x) * math.log(scale)
+    total = len(x) * math.log(p[1])
     for value in x:
-        z = (value - location) / scale
+        z = (value - p[0]) / p[1]
         if abs(shape) > 1e-8:
             inside = 1 - shape * z
             if inside <= 0:
@@ -180,20 +165,3 @@ def _gev_cost(p, x):
             z = -math.log(inside) / shape
         total += (1 - shape) * z + math.exp(-z)
     return total
-
-
-def _gumbel_cdf(x, location, scale):
-    with np.errstate(over="ignore"):
-        return np.exp(-np.exp(-(x - location) / scale))
-
-
-def _logistic_cdf(x, location, scale):
-    with np.errstate(over="ignore"):
-        return 1 / (1 + np.exp(-(x - location) / scale))
-
-
-def _gev_cdf(x, location, scale, shape):
-    if abs(shape) <= 1e-8:
-        return _gumbel_cdf(x, location, scale)
-    with np.errstate(over="ignore", divide="ignore"):
-        return np.exp(-(np.maximum(1 - shape * (x - location) / scale, 0) ** (1 / shape)))

@@ -1,6 +1,5 @@
 """Missing samples: which they are, and their filling from neighbours in time."""
 
-import numba
 import numpy as np
 
 from cmlib.errors import UnfitRecordingError
@@ -75,27 +74,13 @@ def fill_missing(values, missing, *, k=5):
         raise UnfitRecordingError(
             f"all {len(values)} samples are missing: there is nothing to fill them from"
         )
-    return _mean_of_nearest(values, missing, k) if missing.any() else values.copy()
-
-
-@numba.njit(cache=True)
-def _mean_of_nearest(values, missing, k):
+    known, hidden = np.flatnonzero(~missing), np.flatnonzero(missing)
+    at = np.searchsorted(known, hidden)[:, None] + np.arange(-k, k)
+    distance = np.abs(known[np.clip(at, 0, len(known) - 1)] - hidden[:, None]).astype(float)
+    distance[(at < 0) | (at >= len(known))] = np.inf
+    nearest = np.argsort(distance, axis=1, kind="stable")[:, : min(k, len(known))]
     filled = values.copy()
-    known = np.flatnonzero(~missing)
-    next_known = 0
-    for i in np.flatnonzero(missing):
-        while next_known < len(known) and known[next_known] < i:
-            next_known += 1
-        before, after = next_known - 1, next_known
-        total, taken = 0.0, min(k, len(known))
-        for _ in range(taken):
-            if before >= 0 and (after == len(known) or i - known[before] <= known[after] - i):
-                total += values[known[before]]
-                before -= 1
-            else:
-                total += values[known[after]]
-                after += 1
-        filled[i] = total / taken
+    filled[hidden] = values[known[np.take_along_axis(at, nearest, axis=1)]].mean(axis=1)
     return filled
 
 

@@ -2,7 +2,6 @@
 
 import math
 
-import numba
 import numpy as np
 
 
@@ -43,47 +42,16 @@ def replace_outliers(values, *, n_std=5.0, exact=None):
     """
     if not n_std > 0:
         raise ValueError(f"n_std is {n_std}; a threshold needs a number of standard deviations above 0")
-    replaced = np.isfinite(values)
-    replaced[replaced] = _above(values[replaced], n_std)
+    finite = np.isfinite(values)
+    threshold = values[finite].mean() + n_std * values[finite].std() if finite.any() else np.inf
+    replaced = finite & (values > threshold)
     if exact is not None:
         replaced &= ~exact
+    kept = np.where(replaced, np.nan, values)
+    interval = np.arange(len(values)) * math.ceil(math.sqrt(len(values))) // max(len(values), 1)
     cleaned = values.copy()
-    if replaced.any():
-        _fill_with_medians(cleaned, replaced)
+    for own in np.unique(interval[replaced]):
+        within = interval == own
+        medians_of = within if np.isfinite(kept[within]).any() else finite
+        cleaned[within & replaced] = np.nanmedian(kept[medians_of])
     return cleaned, replaced
-
-
-@numba.njit(cache=True)
-def _above(finite, n_std):
-    """Whether each sample lies above the threshold of Eq. 6."""
-    mean = finite.mean()
-    std = math.sqrt(((finite - mean) ** 2).mean())
-    return finite > mean + n_std * std
-
-
-@numba.njit(cache=True)
-def _fill_with_medians(values, replaced):
-    n = len(values)
-    n_intervals = math.ceil(math.sqrt(n))
-    finite = np.isfinite(values) & ~replaced
-    of_all = np.nan
-    for interval in range(n_intervals):
-        first, end = _bounds(interval, n, n_intervals)
-        if not replaced[first:end].any():
-            continue
-        own = values[first:end][finite[first:end]]
-        if len(own):
-            median = np.median(own)
-        else:
-            if np.isnan(of_all):
-                of_all = np.median(values[finite])
-            median = of_all
-        for i in range(first, end):
-            if replaced[i]:
-                values[i] = median
-
-
-@numba.njit(cache=True)
-def _bounds(interval, n, n_intervals):
-    """First sample of an interval and of the next: sample i belongs to i * n_intervals // n."""
-    return -(-interval * n // n_intervals), -(-(interval + 1) * n // n_intervals)

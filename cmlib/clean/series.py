@@ -1,7 +1,6 @@
 """One series in, one cleaned series out; one run in, one cleaned run out."""
 
 import numpy as np
-import pandas as pd
 
 from cmlib.clean.methods import METHODS, REGISTERED, options_for
 from cmlib.errors import UnfitRecordingError
@@ -74,39 +73,34 @@ def clean_series(values, running=None, *, method="counterminer", name="the serie
     >>> cleaned.tolist(), changed.tolist()
     ([10.0, 12.0, 11.5, 11.0, 9.0], [False, False, True, False, False])
     """
-    values = np.array(values, dtype=np.float64)
-    running = checked_share(running, values, name)
-    check_enough(values, name)
     known = [one for one, registered in REGISTERED.items() if not registered.whole_run]
     if method not in known:
         raise ValueError(f"{name}: method is {method!r}; clean_series knows {', '.join(known)}")
+    values = np.array(values, dtype=np.float64)
+    running = _checked(values, running, name)
     cleaned = REGISTERED[method].clean(values, running, **options_for(method, options))
     return cleaned, differs(cleaned, values)
 
 
-def checked_share(running, values, name):
+def _checked(values, running, name):
     """Running shares as floats, 0 where nothing was counted; None stays None."""
+    finite = np.isfinite(values)
+    if finite.sum() < FEWEST_SAMPLES:
+        raise UnfitRecordingError(
+            f"{name} has {finite.sum()} finite samples of {len(values)}; cleaning needs at least {FEWEST_SAMPLES}. "
+            "Collect fewer events at a time, use longer intervals, or leave this event out."
+        )
     if running is None:
         return None
-    running = np.asarray(running, dtype=np.float64)
-    if running.shape != values.shape:
+    if np.shape(running) != values.shape:
         raise ValueError(
-            f"{name}: running has shape {running.shape}, the values {values.shape}; they must agree"
+            f"{name}: running has shape {np.shape(running)}, the values {values.shape}; they must agree"
         )
-    share = np.where(np.isfinite(values), running, 0.0)
+    share = np.where(finite, np.asarray(running, dtype=np.float64), 0.0)
     if not ((share >= 0) & (share <= 1)).all():
         wrong = share[~((share >= 0) & (share <= 1))][0]
         raise ValueError(f"{name}: a running share is {wrong}; shares lie between 0 and 1 (percent / 100)")
     return share
-
-
-def check_enough(values, name):
-    finite = int(np.isfinite(values).sum())
-    if finite < FEWEST_SAMPLES:
-        raise UnfitRecordingError(
-            f"{name} has {finite} finite samples of {len(values)}; cleaning needs at least {FEWEST_SAMPLES}. "
-            "Collect fewer events at a time, use longer intervals, or leave this event out."
-        )
 
 
 def differs(cleaned, values):
@@ -161,46 +155,25 @@ def clean_run(counts, running=None, *, method="kalman", sums=(), run="this run",
     """
     if method not in METHODS:
         raise ValueError(f"{run}: method is {method!r}; clean_run knows {', '.join(METHODS)}")
-    _check(counts, running, run)
-    counts = counts.astype(np.float64)
-    if REGISTERED[method].whole_run:
-        if running is None:
-            raise ValueError(
-                f"{run}: method {method!r} needs the running shares; without them use 'counterminer'"
-            )
-        own = options_for(method, options)
-        cleaned = REGISTERED[method].clean(counts, running, sums=sums, **own)
-    else:
-        cleaned = pd.DataFrame(
-            {
-                event: _clean_event(
-                    counts[event], None if running is None else running[event], method, run, options
-                )
-                for event in counts
-            },
-            index=counts.index,
+    chosen, own = REGISTERED[method], options_for(method, options)
+    if running is None and chosen.whole_run:
+        raise ValueError(
+            f"{run}: method {method!r} needs the running shares; without them use 'counterminer'"
         )
-        cleaned.columns = counts.columns
-    return cleaned, differs(cleaned, counts)
-
-
-def _check(counts, running, run):
     if running is not None and not (
         counts.columns.equals(running.columns) and counts.index.equals(running.index)
     ):
         raise ValueError(f"{run}: counts {counts.shape} and running {running.shape} differ in rows or events")
-    for event in counts:
-        values, name = counts[event].to_numpy(dtype=np.float64), f"{run}: event {event!r}"
-        checked_share(None if running is None else running[event], values, name)
-        if np.isfinite(values).any():
-            check_enough(values, name)
-
-
-def _clean_event(values, running, method, run, options):
-    if values.isna().all():
-        return values.to_numpy()
-    name = f"{run}: event {values.name!r}"
-    return clean_series(values, running, method=method, name=name, **options)[0]
+    counts = counts.astype(np.float64)
+    cleaned = counts.copy()
+    for event in counts.columns[counts.notna().any()]:
+        values = counts[event].to_numpy()
+        share = _checked(values, None if running is None else running[event], f"{run}: event {event!r}")
+        if not chosen.whole_run:
+            cleaned[event] = chosen.clean(values, share, **own)
+    if chosen.whole_run:
+        cleaned = chosen.clean(counts, running, sums=sums, **own)
+    return cleaned, differs(cleaned, counts)
 
 
 def whole_intervals(lengths):

@@ -3,13 +3,11 @@
 import numpy as np
 
 
-def dtw(a, b, window=None):
+def dtw(a, b):
     table = np.full((len(a) + 1, len(b) + 1), np.inf)
     table[0, 0] = 0.0
     for i in range(1, len(a) + 1):
         for j in range(1, len(b) + 1):
-            if window is not None and abs(i - j) > window:
-                continue
             best = min(table[i - 1, j], table[i, j - 1], table[i - 1, j - 1])
             table[i, j] = abs(a[i - 1] - b[j - 1]) + best
     return table[-1, -1]
