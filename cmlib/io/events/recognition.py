@@ -3,7 +3,6 @@
 import functools
 import itertools
 import re
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import pandas as pd
@@ -67,7 +66,6 @@ def _can_merge(summands, parts):
 
 _RAW = re.compile(r"r([0-9a-fA-F]{1,6})")
 _LONGEST_CODE = 0xFF
-_UMASK_SHIFT = 8
 
 
 class SameEvent(NamedTuple):
@@ -93,7 +91,7 @@ def same_events(names, machine=None):
     """Pairs of names that a counter is set to in the same way."""
     names = list(names)
     kinds = _kinds(names, machine or {})
-    own = table_for(machine) if machine else None
+    own = _codes(table_for(machine)) if machine else {}
     codes = {kind: [_code(name, kind, own) for name in names] for kind in kinds}
     found = []
     for (i, first), (j, second) in itertools.combinations(enumerate(names), 2):
@@ -131,7 +129,7 @@ def _code(name, kind, own):
     if (generic := _generic(name)) in _generic_codes().index:
         code = _generic_codes().at[generic, kind]
         return int(code, 16) if code.startswith("0x") else None
-    return _own_codes(own).get(base_name(name)) if own in known_tables() else None
+    return own.get(base_name(name))
 
 
 def _generic(name):
@@ -144,23 +142,21 @@ def _generic_codes():
 
 
 @functools.cache
-def _own_codes(name):
+def _codes(name):
+    """Umask and event by the names of an event table, as far as these are all that there is to an event."""
+    if name not in known_tables():
+        return {}
     events = table(name).query("whole and code <= @_LONGEST_CODE and counters == 1")
-    return dict(zip(events.index, events["code"] | events["umask"].to_numpy() << _UMASK_SHIFT, strict=True))
-
-
-_CODE = re.compile(r"r([0-9a-fA-F]{1,4})")
-_EVENT = 0xFF
+    return dict(zip(events.index, events["code"] | 256 * events["umask"], strict=True))
 
 
 def translate(names, machine):
     """Tell what events of a recording are called here."""
     again = second_readings(names := list(names))
     names = [name for name in names if name not in again]
-    by_code = _names_by_code(machine)
-    named = {name: by_code.get(_perf_code(name), name) for name in names}
-    by_spelling = _names_by_spelling(named.values(), machine)
-    named = {name: by_spelling.get(plain(known), known) for name, known in named.items()}
+    named = dict(zip(names, names, strict=True))
+    for known_by in (_names_by_code(machine), _names_by_spelling(names, machine)):
+        named = {name: known_by.get(_plain_or_code(known), known) for name, known in named.items()}
     common = _common(named.values())
     named = {name: common.get(known, known) for name, known in named.items()}
     taken = list(named.values())
@@ -174,19 +170,17 @@ def translate(names, machine):
     }
 
 
-def _perf_code(name):
-    found = _CODE.fullmatch(name)
-    return int(found[1], 16) if found else None
+def _plain_or_code(name):
+    """A raw code of event and umask as a number; another name without what tools write differently."""
+    found = _RAW.fullmatch(name)
+    return int(found[1], 16) if found else plain(name)
 
 
 def _names_by_code(machine):
-    if not machine.get("vendor"):
+    if machine.get("vendor") in (None, "GenuineIntel", "AuthenticAMD") and not table_for(machine):
         return {}
-    if name := table_for(machine):
-        whole = table(name).query("whole and code <= @_EVENT")
-        codes = whole["code"] | whole["umask"].to_numpy() << _UMASK_SHIFT
-        return dict(zip(codes, whole.index, strict=True))
-    return {} if machine["vendor"] in ("GenuineIntel", "AuthenticAMD") else COMMON_EVENTS
+    codes = _codes(table_for(machine))
+    return {code: name for name, code in codes.items()} or COMMON_EVENTS
 
 
 def _names_by_spelling(names, machine):
@@ -201,14 +195,20 @@ def core_pmu(names):
 
 
 def _common(names):
+    """What all instructions and all cycles are called, of what is there: in user mode where nothing else is."""
     names = list(names)
-    alike = core_pmu(names)  # on cores of one kind there is nothing to mix up
-    by_spelling = {plain(_within(name) if alike else name): name for name in reversed(names)}
-    in_user_mode = {
-        name.removesuffix(":u"): written for name, written in by_spelling.items() if name.endswith(":u")
-    }
-    found = _spelled(by_spelling) or _spelled(in_user_mode)
-    return {written: common for common, written in found.items() if written != common}
+    within = _within if core_pmu(names) else str  # on cores of one kind there is nothing to mix up
+    by_spelling = {plain(within(name)): name for name in reversed(names)}
+    for modifier in ("", ":u"):
+        written = {
+            common: next(
+                (by_spelling[s + modifier] for s in map(plain, spellings) if s + modifier in by_spelling), ""
+            )
+            for common, spellings in SAME.items()
+        }
+        if any(written.values()):
+            return {name: common for common, name in written.items() if name not in ("", common)}
+    return {}
 
 
 def _within(name):
@@ -217,21 +217,11 @@ def _within(name):
     return ":".join(filter(None, found.groups()[1:])) if found else name
 
 
-def _spelled(by_spelling):
-    """What all instructions and all cycles are called, of what is there."""
-    found = {}
-    for common, spellings in SAME.items():
-        if written := next((by_spelling[name] for name in map(plain, spellings) if name in by_spelling), ""):
-            found[common] = written
-    return found
-
-
 # Names of a processor's own events that must be a table's, of those there are.
 _FEWEST_NAMES, _LEAST_SHARE = 2, 0.5
 
 
-@dataclass(frozen=True)
-class Recognised:
+class Recognised(NamedTuple):
     """A table told by the names of events.
 
     Attributes
@@ -253,51 +243,48 @@ class Recognised:
 
 def recognise(names):
     """Tell whose events they are, where the machine of a recording is not known."""
-    names = [name for name in names if not is_simulated(name)]
-    units = [_unit(name) for name in names]
-    outside = tuple(sorted({unit for unit in units if unit}))
-    own = {plain(name) for name, unit in zip(names, units, strict=True) if unit is None} - _general_names()
-    known = {name: _events_of(name) for name in known_tables()}
-    matched = max((len(own & events) for events in known.values()), default=0)
-    if matched < max(_FEWEST_NAMES, _LEAST_SHARE * len(own)):
+    units = {name: _unit(name) for name in names if not is_simulated(name)}
+    outside = tuple(sorted(set(filter(None, units.values()))))
+    own = {plain(name) for name, unit in units.items() if unit is None}
+    own -= _plain_names("perf") | set(map(plain, HARDWARE_NAMES | SOFTWARE_NAMES))
+    matched = {name: len(own & _plain_names(name)) for name in known_tables()}
+    most = max(matched.values())
+    if most < max(_FEWEST_NAMES, _LEAST_SHARE * len(own)):
         return Recognised((), 0, len(own), outside)
-    best = [name for name, events in known.items() if len(own & events) == matched]
-    return Recognised(tuple(sorted(best, key=lambda name: -len(known[name]))), matched, len(own), outside)
+    best = sorted(
+        (name for name in matched if matched[name] == most), key=lambda name: -len(_plain_names(name))
+    )
+    return Recognised(tuple(best), most, len(own), outside)
 
 
 def describe_recognised(recognised):
     """The same in words."""
-    units = ", ".join(recognised.outside)
-    elsewhere = f" Events of {units} are counted outside the cores." if units else ""
-    if not recognised.named:
-        return elsewhere.strip()
-    if not recognised.tables:
-        named = "their one event name" if recognised.named == 1 else f"their {recognised.named} event names"
-        return (
-            f"The machine of the recordings is not known, and no event table has {named}: what they count is not "
-            f"told.{elsewhere}"
-        )
-    first, *others = recognised.tables
-    alike = f", as many as of {' and '.join(others)}" if others else ""
-    return (
-        f"The machine of the recordings is not known. {recognised.matched} of {recognised.named} event names are those "
-        f"of the event table `{first}`{alike}: it says what they count.{elsewhere}"
-    )
+    tables, matched, named, outside = recognised
+    sentences = []
+    if named and tables:
+        alike = f", as many as of {' and '.join(tables[1:])}" if tables[1:] else ""
+        sentences = [
+            f"The machine of the recordings is not known. {matched} of {named} event names are those of the event "
+            f"table `{tables[0]}`{alike}: it says what they count."
+        ]
+    elif named:
+        names = "their one event name" if named == 1 else f"their {named} event names"
+        sentences = [
+            f"The machine of the recordings is not known, and no event table has {names}: what they count is not told."
+        ]
+    if outside:
+        sentences.append(f"Events of {', '.join(outside)} are counted outside the cores.")
+    return " ".join(sentences)
 
 
 def _unit(name):
     """The unit outside the cores that counts an event, such as a memory controller; "" of tracepoints; else None."""
-    if ":" in name.partition("/")[0]:
+    pmu, slash, _ = name.partition("/")
+    if ":" in pmu:
         return ""
-    pmu = name.partition("/")[0] if "/" in name else "cpu"
-    return None if pmu.startswith(("cpu", "armv")) else pmu
+    return pmu if slash and not pmu.startswith(("cpu", "armv")) else None
 
 
 @functools.cache
-def _events_of(name):
-    return frozenset(map(plain, table(name).index))
-
-
-@functools.cache
-def _general_names():
-    return frozenset(map(plain, [*general_events().index, *HARDWARE_NAMES, *SOFTWARE_NAMES]))
+def _plain_names(name):
+    return frozenset(map(plain, (general_events() if name == "perf" else table(name)).index))

@@ -1,10 +1,8 @@
 """Event tables: one CSV file a microarchitecture, and one of the names that perf has everywhere."""
 
 import functools
-import itertools
 import json
 import re
-import string
 from functools import cache
 
 import pandas as pd
@@ -14,7 +12,6 @@ from cmlib.places import events_dir
 
 COLUMNS = ("event", "code", "umask", "bits", "counters", "unit", "abbr", "core", "description")
 _NUMBERS = ("code", "umask", "bits", "counters", "core")
-_FILLED = ("event", "code", "umask", "counters", "unit", "description")
 _PROCESSORS, _GENERAL = "processors", "perf"
 _OLDER = "older_processors"
 _NO_TABLES = (_PROCESSORS, _OLDER, _GENERAL, "autoperf", "generic", "generic_processors", "simulated")
@@ -65,13 +62,17 @@ def read_table(path):
             f"{path}, line 1: column {missing[0]!r} is missing; found {', '.join(frame.columns)}.\n"
             f"An event table has the columns {', '.join(COLUMNS)}."
         )
-    for column in _FILLED:
-        if (empty := frame[column] == "").any():
-            raise EventError(f"{path}, line {empty.idxmax() + 2}: {column} is empty; every event has one.")
     for column in _NUMBERS:
-        frame[column] = _integers(frame[column], path)
-    _refuse_repeated(frame["event"], path)
-    _refuse_repeated(frame.loc[frame["abbr"] != "", "abbr"], path)
+        try:
+            frame[column] = [int(text or "0", 0) for text in frame[column]]
+        except ValueError as error:
+            raise EventError(f"{path}, column {column}: {error}; write numbers such as 0x1f.") from None
+    for column in ("event", "abbr"):
+        if (repeated := frame[column].duplicated() & (frame[column] != "")).any():
+            raise EventError(
+                f"{path}, line {repeated.idxmax() + 2}: {column} {frame[column][repeated.idxmax()]!r} is in an "
+                "earlier line already; give it another."
+            )
     return frame.assign(named=False, whole=True).set_index("event")
 
 
@@ -124,28 +125,6 @@ def core_events(table):
     return table.loc[table["core"] > 0, "core"].sort_values().index.to_list()
 
 
-def _integers(texts, path):
-    numbers = []
-    for row, text in texts.items():
-        try:
-            numbers.append(int(text or "0", 0))
-        except ValueError:
-            raise EventError(
-                f"{path}, line {row + 2}: {texts.name} is {text!r}; write a number such as 0x1f."
-            ) from None
-    return numbers
-
-
-def _refuse_repeated(texts, path):
-    repeated = texts[texts.duplicated()]
-    if not repeated.empty:
-        row, text = repeated.index[0], repeated.iloc[0]
-        first = texts.index[texts == text][0]
-        raise EventError(
-            f"{path}, line {row + 2}: {texts.name} {text!r} is already in line {first + 2}; give it another."
-        )
-
-
 _HEADING = re.compile(r"^(\S.*):$", re.MULTILINE)
 _ENTRY = re.compile(
     r"^ {2}(?P<event>\S+) *\n {7}\[(?P<description>(?:(?!\n {2}\S).)*?)\]\n {8}(?P<encoding>\w+/\S*)",
@@ -171,8 +150,7 @@ def from_perf_list(text):
             "A newer perf may know this processor; or add a table as data/events/README.md says."
         )
     columns = [*COLUMNS[1:], "named", "whole"]
-    frame = pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("event")
-    return frame.assign(abbr=_short_names(frame.index))
+    return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("event")
 
 
 def _from_json(text):
@@ -197,20 +175,6 @@ def _from_plain_text(text):
     for match in _ENTRY.finditer(text):
         unit = next((name for start, name in reversed(headings) if start < match.start()), "")
         yield match["event"], match["encoding"], unit, " ".join(match["description"].split())
-
-
-def _short_names(events):
-    taken = {}
-    for event in events:
-        words = re.findall(r"[A-Z0-9]+", event.upper())
-        letters = "".join(words)
-        candidates = itertools.chain(
-            ["".join(word[0] for word in words[:3])],
-            (letters[0] + "".join(pair) for pair in itertools.combinations(letters[1:], 2)),
-            map("".join, itertools.product(string.ascii_uppercase + string.digits, repeat=3)),
-        )
-        taken[next(name for name in candidates if len(name) == 3 and name not in taken)] = event
-    return list(taken)
 
 
 TABLE = "simulated"
