@@ -43,7 +43,7 @@ def test_imported_files_fall_into_their_places(tmp_path, program, set_name):
         )
         assert {key: meta[key] for key in keys} == {key: known[run][key] for key in keys}
         assert meta["imported"] and meta["command"] == "gcc" and set(meta["machine"].values()) == {None}
-        assert (tmp_path / "again" / f"{run}.csv.gz").read_bytes() == (folder / f"{run}.csv.gz").read_bytes()
+        assert archive.read_raw(tmp_path / "again", run) == archive.read_raw(folder, run)
 
 
 def test_a_plain_file_is_kept_byte_for_byte_and_never_twice(tmp_path):

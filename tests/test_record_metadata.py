@@ -131,7 +131,7 @@ def test_what_is_said_of_a_run_must_be_unicode(tmp_path, option):
 
 @pytest.mark.parametrize("name, what", [({"name": "n" * 300}, "program"), ({"set_name": "s" * 300}, "set")])
 def test_names_that_are_too_long_for_files_are_refused(tmp_path, name, what):
-    told = f"the name of a {what} has at most 100 characters .* got 300"
+    told = f"a {what} is named by letters, digits and .*100 at most"
     with pytest.raises(record.RecordError, match=told):
         record.import_files(**({"name": "app"} | name), files=[GOOD], folder=tmp_path)
     assert not list(tmp_path.glob("app/*"))

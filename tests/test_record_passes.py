@@ -86,7 +86,7 @@ def test_what_the_program_leaves_running_is_ended(any_perf, tmp_path):
 @pytest.mark.parametrize(
     "change, told",
     [
-        ({"command": ["sleep", "0.06"]}, r"another command: .*\"sleep 0\.06\" now"),
+        ({"command": ["sleep", "0.06"]}, r"another command: .*'sleep 0\.06' now"),
         ({"plans": software_plans(interval_ms=25)}, "another interval_ms: 20 there, 25 now"),
         ({"plans": software_plans(per_run=3)}, "another schedule of set 'soft'"),
         ({"plans": software_plans(per_run=1)}, "another groups"),

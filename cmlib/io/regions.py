@@ -1,6 +1,7 @@
 """From the files regions write to samples that can be compared (AutoPerf, §3.2 and §4.1)."""
 
 import io
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -68,39 +69,23 @@ def merge_runs(parts):
 
 
 def read_runs(text, *, per="instructions"):
-    """Split a recording of many processes into its merged runs."""
+    """Split a recording of many processes into its merged runs; parts of one heading are read in one go."""
+    runs, by_header = [], {}
+    for number, piece in enumerate(text.split("# run=")[1:]):
+        heading, header, *lines = filter(None, piece.split("\n"))
+        runs.append(heading.split()[0])
+        by_header.setdefault(header, {})[number] = [line for line in lines if line != header]
+    parts = {}
+    for header, pieces in by_header.items():
+        rows = "\n".join([header, *itertools.chain.from_iterable(pieces.values())])
+        whole = normalize(read_regions(io.StringIO(rows)), per=per)
+        ends = np.cumsum([len(lines) for lines in pieces.values()])
+        for number, end in zip(pieces, ends, strict=True):
+            parts[number] = whole.iloc[end - len(pieces[number]) : end].reset_index(drop=True)
     of_run = {}
-    for piece in text.split("# run=")[1:]:
-        heading, _, rows = piece.partition("\n")
-        of_run.setdefault(heading.split()[0], []).append(rows)
-    return _read_at_once(of_run, per) or {
-        run: merge_runs([normalize(read_regions(io.StringIO(rows)), per=per) for rows in parts])
-        for run, parts in of_run.items()
-    }
-
-
-def _read_at_once(of_run, per):
-    """Read runs whose parts have the same invocations in one go, or tell that they don't by None."""
-    wholes, lengths = [], []
-    if len({len(parts) for parts in of_run.values()}) != 1:
-        return None
-    for part in zip(*of_run.values(), strict=True):
-        header = part[0].partition("\n")[0]
-        bodies = [rows.strip("\n").split("\n") for rows in part]
-        if any(body[0] != header or header in body[1:] for body in bodies):
-            return None
-        lengths.append([len(body) - 1 for body in bodies])
-        text = "\n".join([header, *(line for body in bodies for line in body[1:])])
-        wholes.append(normalize(read_regions(io.StringIO(text)), per=per))
-    place = wholes[0][list(PLACE)]
-    if any(other != lengths[0] for other in lengths) or not all(
-        whole[list(PLACE)].equals(place) for whole in wholes
-    ):
-        return None
-    merged = pd.concat([place, _averaged(wholes)], axis=1)
-    ends = np.cumsum(lengths[0])
-    cut = zip(of_run, ends - lengths[0], ends, strict=True)
-    return {run: merged.iloc[first:last].reset_index(drop=True) for run, first, last in cut}
+    for number, run in enumerate(runs):
+        of_run.setdefault(run, []).append(parts[number])
+    return {run: merge_runs(own) for run, own in of_run.items()}
 
 
 def _averaged(parts):

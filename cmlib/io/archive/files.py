@@ -50,14 +50,14 @@ def read_file(file, *, most=2 << 30):
 
 @contextlib.contextmanager
 def opened(file):
-    """Open a file to read from; errors as of :func:`read_file`."""
+    """Open a file to read from; a FIFO or a device in its place is refused, and not waited for."""
     try:
-        _check_regular(file, os.stat(file).st_mode)
-        descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        if not stat.S_ISREG(os.stat(file).st_mode):
+            raise ArchiveError(f"{file} can't be read: it is no file, but a folder, a FIFO or a device.")
+        descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:
         raise ArchiveError(f"{file} can't be read: {error.strerror}.") from error
     with open(descriptor, "rb") as content:
-        _check_regular(file, os.fstat(descriptor).st_mode)
         yield content
 
 
@@ -81,7 +81,7 @@ def unpacked(content, size, file):
     most, n = max(_ALWAYS, _RATIO * size), 0
     begins = content.read(max(map(len, _OPENERS)))
     content.seek(0)
-    opener = next((opener for magic, opener in _OPENERS.items() if begins.startswith(magic)), _gzip)
+    opener = next((opener for magic, opener in _OPENERS.items() if begins.startswith(magic)), gzip.open)
     try:
         with opener(content) as unpacking:
             while piece := unpacking.read(_PIECE):
@@ -106,24 +106,6 @@ def digest(content):
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _check_regular(file, mode):
-    if not stat.S_ISREG(mode):
-        kind = next(name for name, is_it in _KINDS.items() if is_it(mode))
-        raise ArchiveError(f"{file} can't be read: it is {kind}, not a file.")
-
-
-_KINDS = {
-    "a folder": stat.S_ISDIR,
-    "a FIFO": stat.S_ISFIFO,
-    "a socket": stat.S_ISSOCK,
-    "a device": lambda mode: True,
-}
-
-
-def _gzip(content):
-    return gzip.GzipFile(fileobj=content)
-
-
 def _zstandard(content):
     import pyarrow as pa
 
@@ -131,9 +113,9 @@ def _zstandard(content):
 
 
 _OPENERS = {
-    b"\x1f\x8b": _gzip,
-    b"\xfd7zXZ\0": lzma.LZMAFile,
-    b"BZh": bz2.BZ2File,
+    b"\x1f\x8b": gzip.open,
+    b"\xfd7zXZ\0": lzma.open,
+    b"BZh": bz2.open,
     b"\x28\xb5\x2f\xfd": _zstandard,
 }
 

@@ -1,6 +1,6 @@
 """The runs of a program: what exists, what may be added to it, and how it is added without ever being half there."""
 
-import json
+import math
 import re
 from pathlib import Path
 
@@ -14,11 +14,11 @@ from cmlib.io.archive.runs import (
     events_of,
     read_run,
     run_name,
+    shown,
     source_of,
 )
 
 _PLAN = ("mode", "pinned", "groups", "modifier", "interval_ms", "encodings")
-_LONGEST_NAME = 100
 
 
 class RecordError(CmlibError):
@@ -27,18 +27,12 @@ class RecordError(CmlibError):
 
 def check_names(program, set_name):
     """Raise RecordError unless both can be parts of a file's name, and a run's name be taken apart again."""
-    for what, name in (("program", program), ("set", set_name)):
-        if len(name) > _LONGEST_NAME:
-            raise RecordError(
-                f"the name of a {what} has at most {_LONGEST_NAME} characters (it becomes a file's), got {len(name)}: "
-                f"{name[:20]!r}…"
-            )
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", program):
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{,99}", program):
         raise RecordError(
-            f"a program is named by letters, digits and ._- (it becomes a folder), got {program!r}."
+            f"a program is named by letters, digits and ._-, 100 at most (it becomes a folder), got {program[:120]!r}."
         )
-    if not re.fullmatch(r"[A-Za-z0-9_]+", set_name):
-        raise RecordError(f"a set is named by letters, digits and _, got {set_name!r}.")
+    if not re.fullmatch(r"[A-Za-z0-9_]{1,100}", set_name):
+        raise RecordError(f"a set is named by letters, digits and _, 100 at most, got {set_name[:120]!r}.")
 
 
 def existing_runs(folder):
@@ -72,16 +66,12 @@ def check_comparable(existing, intended):
             if meta["part"] == intended["part"]:
                 pairs |= {key: (meta[key], intended[key]) for key in _PLAN}
         for key, (there, here) in pairs.items():
-            if there != here and not (key == "interval_ms" and _same_interval(there, here)):
+            if there != here and not (key == "interval_ms" and math.isclose(there, here, rel_tol=0.01)):
                 raise RecordError(
-                    f"{intended['program']}/{meta['run']} was recorded with another {key}: {_shown(there)} there, "
-                    f"{_shown(here)} now. Such runs can't be compared: record under another name or --set, or move "
+                    f"{intended['program']}/{meta['run']} was recorded with another {key}: {shown(there)} there, "
+                    f"{shown(here)} now. Such runs can't be compared: record under another name or --set, or move "
                     f"the old ones away."
                 )
-
-
-def _same_interval(there, here):
-    return abs(there - here) <= 0.01 * max(there, here)
 
 
 def next_place(program, set_name, names, existing):
@@ -105,8 +95,3 @@ def add_run(folder, meta, raw):
         check_run(meta, target)
         write_recording(target, pack(raw), meta, schema=SCHEMA, suffix=content_suffix(meta))
     return target
-
-
-def _shown(value):
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 120 else f"{text[:117]}…"

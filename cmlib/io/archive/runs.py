@@ -78,7 +78,7 @@ def first_problem(meta, kind):
         if not error.path[1:]:
             return f"it has no {next(key for key in schema['required'] if key not in meta)!r}"
         key = error.path[1]
-        return f"{key} is {_shown(meta[key])} instead of {schema['properties'][key]['description']}"
+        return f"{key} is {shown(meta[key])} instead of {schema['properties'][key]['description']}"
     return None
 
 
@@ -87,7 +87,8 @@ def is_text(value):
     return isinstance(value, str) and not any(c == "\0" or "\ud800" <= c <= "\udfff" for c in value)
 
 
-def _shown(value):
+def shown(value):
+    """A value in a message."""
     text = repr(value)
     return text if len(text) <= 120 else f"{text[:117]}…"
 
@@ -199,7 +200,7 @@ def _problem(meta, file):
             return f"{key} is {meta[key]} instead of a whole number"
     for key, name, what in (("program", file.parent.name, "folder"), ("run", file.stem, "file")):
         if meta[key] != name:
-            return f"{key} is {_shown(meta[key])} instead of the {what}'s name, {name!r}"
+            return f"{key} is {shown(meta[key])} instead of the {what}'s name, {name!r}"
     if meta["run"] != (name := run_name(meta["set"], meta["pass"], meta["part"])):
         return f"run is {meta['run']!r} instead of {name!r}"
     n = len(events_of(meta))
