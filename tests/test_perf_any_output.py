@@ -10,6 +10,7 @@ from pandas.testing import assert_frame_equal
 from cmlib.io.perf import (
     ParseError,
     as_intervals,
+    joined,
     begin_ns,
     cut,
     parse_stat,
@@ -137,7 +138,7 @@ perfs = outputs().map(itemgetter(0))
 def test_damaged_output_is_read_or_refused_and_never_breaks_the_reader(text):
     try:
         if found := totals(text):
-            series(as_intervals(found))
+            series(as_intervals(joined(found)))
         split_runs(text)
         remarks(text)
         begin_ns(text)

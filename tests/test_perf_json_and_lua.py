@@ -80,7 +80,7 @@ def test_repetitions_of_google_benchmark_are_runs(runs):
     )
     for one in perf.totals(json.dumps({"context": {}, "benchmarks": entries}, indent=2)):
         own = [run for run in runs if run[0].replace("/", "-") == one.command]
-        counts, running = perf.series(perf.as_intervals([one]))
+        counts, running = perf.series(perf.as_intervals(one))
         assert_allclose(
             counts[["CYCLES", "INSTRUCTIONS"]], [(n * cycles, n * done) for _, n, cycles, done in own]
         )

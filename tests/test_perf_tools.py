@@ -16,7 +16,7 @@ COUNT = st.integers(0, 10**12)
 
 def series_of(text):
     found = perf.totals(text)
-    return perf.series(perf.as_intervals(found) if found else perf.parse_stat(text))
+    return perf.series(perf.as_intervals(perf.joined(found)) if found else perf.parse_stat(text))
 
 
 # --- likwid-perfctr -t
@@ -156,7 +156,7 @@ def tables(draw):
 def test_counts_of_likwids_tables_are_added_up_over_threads(table):
     text, runs = table
     for one in perf.totals(text):
-        counts, running = perf.series(perf.as_intervals([one]))
+        counts, running = perf.series(perf.as_intervals(one))
         own = [(seconds, cells) for region, seconds, cells in runs if region == one.command]
         assert_allclose(
             counts[["INSTR_RETIRED_ANY", "CAS_COUNT_RD"]], [cells.sum(axis=1) for _, cells in own]

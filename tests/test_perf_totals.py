@@ -32,7 +32,7 @@ def table(command, counts, shares, seconds):
 
 
 def series_of(found):
-    return perf.series(perf.as_intervals(found))
+    return perf.series(perf.as_intervals(perf.joined(found)))
 
 
 def put(folder, **texts):

@@ -62,7 +62,7 @@ def _from_file(file, machine, interval_ms):
         found = perf.totals(own, rows_are_runs=interval_ms is None)
         programs = {one.command: [] for one in found}
         for one in found:
-            programs[one.command].append(perf.as_intervals([one]))
+            programs[one.command].append(perf.as_intervals(one))
         if not found:
             parts = perf.split_runs(own)
             programs = {"": [perf.parse_stat(part, interval_ms=interval_ms) for part in parts]}

@@ -100,7 +100,7 @@ def _totals(found, machine, given):
             *runs.remarks,
         ]
         with _errors_of(file):
-            source = _source(file, text, machine, given, perf.as_intervals([runs]), notes)
+            source = _source(file, text, machine, given, perf.as_intervals(runs), notes)
         source.facts.update(axis=RUNS, interval_ms=1000)
         yield source.noted(mark=mark).noted(**of_kind)
 

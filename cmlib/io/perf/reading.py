@@ -9,7 +9,7 @@ import pandas as pd
 
 from cmlib.io.events import base_name, copy_name
 from cmlib.io.perf.formats import few_columns, find_format, human_readable, per_place, separated, wide
-from cmlib.io.perf.formats.lines import TIME, Totals, as_intervals, by_program, first_line
+from cmlib.io.perf.formats.lines import TIME, Totals, as_intervals, by_program, first_line, joined
 from cmlib.io.perf.grammar import ParseError, run_starts, shown
 
 
@@ -88,7 +88,7 @@ def parse_stat(text, *, interval_ms=None, columns=None):
 def read_run(text, meta):
     """Read a run as its metadata say: with their interval, and their names for events."""
     if meta.get("axis") == "runs":
-        counts, running = series(as_intervals(totals(_unicode(text), meta.get("columns"))))
+        counts, running = series(as_intervals(joined(totals(_unicode(text), meta.get("columns")))))
     else:
         counts, running = series(
             parse_stat(text, interval_ms=meta["interval_ms"], columns=meta.get("columns"))
@@ -119,14 +119,15 @@ def split_runs(text):
 
 def by_kind_of_core(text):
     """Take the counts of each kind of core apart, where a file of `perf stat` has several: by its PMU's name."""
-    form = find_format(text)
-    return {"": text} if form is wide else per_place.by_kind_of_core(text)
+    return {"": text} if find_format(text) is wide else per_place.by_kind_of_core(text)
 
 
 def at_place(text, place):
     """Leave out the counts of all CPUs, cores, sockets, nodes or kinds of core but one."""
-    form = find_format(text)
-    if form is not per_place and place not in by_kind_of_core(text):
+    form, kinds = find_format(text), by_kind_of_core(text)
+    if place in kinds:
+        return kinds[place]
+    if form is not per_place:
         raise ParseError(
             f"line 1: a place is chosen of counts a CPU, core, socket or node, and this is {form.NAME}."
         )
@@ -136,12 +137,7 @@ def at_place(text, place):
 def remarks(text, *, columns=None):
     """Sentences on what was left out, added up or taken for granted in reading a text."""
     text = _unicode(text).replace("\r\n", "\n")
-    form = find_format(text)
-    return wide.remarks(text, columns) if form is wide else _remarks(form, text)
-
-
-def _remarks(form, text):
-    return form.remarks(text) if hasattr(form, "remarks") else []
+    return find_format(text).remarks(text, columns)
 
 
 def counts_a_line(text):
@@ -326,12 +322,11 @@ def _tables(text):
         rows = _ROWS.match(text, table.end(), end)
         if not rows or "seconds time elapsed" in rows[1]:
             continue
-        lines = "\n" * text.count("\n", 0, rows.start(1)) + rows[1]
-        frame = (per_place if per_place.recognises(rows[1]) else human_readable).read(lines)
+        form = per_place if per_place.recognises(rows[1]) else human_readable
+        frame = form.read("\n" * text.count("\n", 0, rows.start(1)) + rows[1])
         elapsed = _ELAPSED.search(text, rows.end(), end)
         seconds = float(f"{elapsed[1]}.{elapsed[2]}") if elapsed else np.nan
-        notes = per_place.remarks(rows[1]) if per_place.recognises(rows[1]) else []
-        notes += [f"Counts are means of {table[2]} runs."] if table[2] else []
+        notes = form.remarks(rows[1]) + [f"Counts are means of {table[2]} runs."] * bool(table[2])
         command = table[1][1:-1] if table[1].startswith("'") else table[1]
         yield Totals(text[start:end], frame.assign(time_s=1), command, (seconds,), remarks=tuple(notes))
 
@@ -341,17 +336,11 @@ def _listed(text, form):
     for start, end in itertools.pairwise([*run_starts(text), len(text)]):
         frame = form.read(text[start:end])
         events, n = frame["event"].tolist(), len(frame)
-        repeats = form is not per_place and n > 1
-        length = (
-            next((k for k in range(1, n) if n % k == 0 and events == events[:k] * (n // k)), n)
-            if repeats
-            else n
-        )
-        runs = n // length if length else 0
-        if runs:
-            number = np.repeat(np.arange(1, runs + 1), length)
-            notes = _remarks(form, text[start:end])
-            notes += ["Counts are means of several runs."] * bool(_VARIES.search(text, start, end))
-            yield Totals(
-                text[start:end], frame.assign(time_s=number), "", (np.nan,) * runs, remarks=tuple(notes)
-            )
+        if not n:
+            continue
+        lengths = (k for k in range(1, n) if n % k == 0 and events == events[:k] * (n // k))
+        length = n if form is per_place else next(lengths, n)
+        frame["time_s"] = np.arange(n) // length + 1
+        notes = form.remarks(text[start:end])
+        notes += ["Counts are means of several runs."] * bool(_VARIES.search(text, start, end))
+        yield Totals(text[start:end], frame, seconds=(np.nan,) * (n // length), remarks=tuple(notes))

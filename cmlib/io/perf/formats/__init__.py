@@ -1,10 +1,10 @@
 """Forms in which counts by interval come, a module each, told apart by content.
 
 A module has ``NAME``; ``recognises(text)``, which looks at the first lines that hold something; ``read(text,
-interval_ms)``, which gives the columns of `parse_stat`; ``remarks(text)``, if anything is left out, added up or taken
-for granted; ``totals(text)``, if it has whole runs; and, if a file can hold several runs that ``# started on`` does not
-tell apart, ``runs(text)``. A new form is a new module and its place in :data:`FORMATS`; `lines`
-is for those that are read line by line, `heading` for tables.
+interval_ms)``, which gives the columns of `parse_stat`; ``remarks(text, columns)`` on what is left out, added up or
+taken for granted; ``totals(text)``, if it has whole runs; and, if a file can hold several runs that ``# started on``
+does not tell apart, ``runs(text)``. A new form is a new module and its place in :data:`FORMATS`; `lines` is for those
+that are read line by line.
 """
 
 from cmlib.io.perf.formats import (

@@ -43,7 +43,7 @@ def read(text, interval_ms=None):
     return as_frame(rows)
 
 
-def remarks(text):
+def remarks(text, columns=None):
     """What the counts are."""
     return [
         "Counts of all CPUs are added up. Each metric was counted in turns of its own, whose shares are not kept: "

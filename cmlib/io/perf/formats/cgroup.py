@@ -34,6 +34,6 @@ def read(text, interval_ms=None):
     return separated.read(_ROW.sub(r"\1", text))
 
 
-def remarks(text):
+def remarks(text, columns=None):
     """Which cgroup is counted."""
     return [f"Counts are those of cgroup {_ROW.search(text)[3]}."]

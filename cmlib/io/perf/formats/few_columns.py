@@ -37,7 +37,7 @@ def read(text, interval_ms=None):
     return as_frame(_fields(*found.groups(), names) for _, found in lines)
 
 
-def remarks(text):
+def remarks(text, columns=None):
     """That running shares are missing."""
     return [NO_SHARES]
 

@@ -30,7 +30,7 @@ def read(text, interval_ms=None):
     return as_frame(row for entry in _entries(text) for row in _rows(entry))
 
 
-def remarks(text):
+def remarks(text, columns=None):
     """That running shares are missing, and which numbers are left out."""
     unnamed = dict.fromkeys(
         name

@@ -35,6 +35,11 @@ def recognises(text):
     return bool(found and not re.search(r"[,;|\t]", found[4].split("/")[0]))
 
 
+def remarks(text, columns=None):
+    """None: all is told."""
+    return []
+
+
 def read(text, interval_ms=None):
     """Read such a table."""
     lines = match_lines(

@@ -38,7 +38,7 @@ def read(text, interval_ms=None):
     )
 
 
-def remarks(text):
+def remarks(text, columns=None):
     """What is added up, and what fell back."""
     _, fell = _counts(text)
     notes = [

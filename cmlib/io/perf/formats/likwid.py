@@ -61,7 +61,7 @@ def read(text, interval_ms=None):
     return as_frame(_rows(lines, measured))
 
 
-def remarks(text):
+def remarks(text, columns=None):
     """What is added up, extrapolated and derived."""
     names, in_metrics = _names(text)
     notes = ["Counts of all hardware threads are added up."]

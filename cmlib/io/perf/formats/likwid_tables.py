@@ -32,7 +32,7 @@ def read(text, interval_ms=None):
     return as_frame(row for table in _TABLE.finditer(text) for row in _rows(text, table)[0])
 
 
-def remarks(text):
+def remarks(text, columns=None):
     """That counts are added up."""
     return ["Counts of all hardware threads are added up, and of an event that several counters count."]
 

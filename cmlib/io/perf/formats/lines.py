@@ -39,7 +39,7 @@ def as_frame(rows):
     """The columns of :func:`cmlib.io.perf.parse_stat`, of time, event, count or "<not …>", share and unit."""
     counted = [
         (
-            float(time.replace(",", ".")) if time else np.nan,
+            float(str(time).replace(",", ".")) if time else np.nan,
             event,
             np.nan if isinstance(count, str) else count,
             count != "<not supported>",
@@ -90,47 +90,38 @@ def by_program(found):
 
 
 def joined(several):
-    """Runs that counted the same, as those of one program."""
-    several, _ = _numbered(several)
+    """Runs that counted the same, as those of one program, numbered through."""
+    before = np.cumsum([0, *(len(one.seconds) for one in several)])[:-1]
+    frames = [
+        one.frame.assign(time_s=one.frame["time_s"] + n) for one, n in zip(several, before, strict=True)
+    ]
     return replace(
         several[0],
         text="".join(one.text if one.text.endswith("\n") else f"{one.text}\n" for one in several),
-        frame=pd.concat([one.frame for one in several], ignore_index=True),
+        frame=pd.concat(frames, ignore_index=True),
         seconds=tuple(second for one in several for second in one.seconds),
         remarks=tuple(dict.fromkeys(remark for one in several for remark in one.remarks)),
     )
 
 
-def as_intervals(found):
+def as_intervals(runs):
     """Rows of all runs, one after the other.
 
     A run ends where the runs before it and itself have taken their seconds, where these are known, which is perf's
     event ``duration_time`` then, or are told by it; else a run takes a second.
     """
-    found, n = _numbered(found)
-    seconds, number = np.array([second for one in found for second in one.seconds]), np.arange(1, n + 1)
-    frame = pd.concat([one.frame for one in found], ignore_index=True)
+    frame, seconds = runs.frame, np.array(runs.seconds)
     counted = frame[frame["event"] == _DURATION].drop_duplicates("time_s")
-    if np.isnan(seconds).all() and len(counted) == n:
+    if np.isnan(seconds).all() and len(counted) == len(seconds):
         seconds = counted["value"].to_numpy(float) / 1e9
     if not np.isfinite(seconds).all() or not (seconds > 0).all():
         return frame
     if counted.empty:
         share = np.nan if frame["running"].isna().any() else 1.0
-        durations = pd.DataFrame(
-            {"time_s": number, "event": _DURATION, "value": 1e9 * seconds, "running": share}
+        number = np.arange(1, len(seconds) + 1)
+        durations = as_frame(
+            (n, _DURATION, 1e9 * s, share, "ns") for n, s in zip(number, seconds, strict=True)
         )
-        frame = pd.concat([frame, durations.assign(supported=True, unit="ns")], ignore_index=True)
+        frame = pd.concat([frame, durations], ignore_index=True)
         frame = frame.sort_values("time_s", kind="stable", ignore_index=True)
     return frame.assign(time_s=np.cumsum(seconds)[frame["time_s"].to_numpy(int) - 1])
-
-
-def _numbered(several):
-    """The same with runs that are numbered through, and how many these are."""
-    sizes = [len(one.seconds) for one in several]
-    before = np.cumsum([0, *sizes])
-    numbered = [
-        replace(one, frame=one.frame.assign(time_s=one.frame["time_s"] + start))
-        for one, start in zip(several, before[:-1], strict=True)
-    ]
-    return numbered, int(before[-1])

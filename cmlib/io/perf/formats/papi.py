@@ -21,7 +21,7 @@ def read(text, interval_ms=None):
     return as_frame((None, line[1], float(line[2]), float("nan"), "") for line in _LINE.finditer(text))
 
 
-def remarks(text):
+def remarks(text, columns=None):
     """That running shares are missing."""
     return [NO_SHARES]
 

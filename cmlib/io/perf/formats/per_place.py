@@ -24,7 +24,6 @@ _KEY = re.compile(
 )
 _DATA = re.compile(r"^ *[^ #\n][^\n]*", re.MULTILINE)
 _KIND = re.compile(rf"(?<![\w/.-]){CORE_EVENT.pattern}")
-_HEAD = 100_000  # characters among which all of them are
 
 
 def recognises(text):
@@ -59,7 +58,7 @@ def read(text, interval_ms=None):
     return added[columns]
 
 
-def remarks(text):
+def remarks(text, columns=None):
     """Which counts are added up."""
     places = list(dict.fromkeys(filter(None, map(_place_of, text.split("\n")))))
     if len(places) == 1:
@@ -69,26 +68,22 @@ def remarks(text):
 
 def by_kind_of_core(text):
     """The lines of each kind of core, by its PMU's name, with those of none, where several counted; else all, by ""."""
-    if len({found[1] for found in _KIND.finditer(text[:_HEAD])}) < 2:
-        return {"": text}
     lines = text.splitlines(keepends=True)
     kinds = [found[1] if (found := _KIND.search(line)) else "" for line in lines]
-    counted = {
-        kind: any(own == kind and "<not " not in line for line, own in zip(lines, kinds, strict=True))
-        for kind in dict.fromkeys(filter(None, kinds))
-    }
-    some = [kind for kind in counted if counted[kind]]
+    counted = dict.fromkeys(
+        kind for kind, line in zip(kinds, lines, strict=True) if kind and "<not " not in line
+    )
+    if len(set(kinds) - {""}) < 2 or not counted:
+        return {"": text}
     parts = {
         kind: "".join(line for line, own in zip(lines, kinds, strict=True) if own in ("", kind))
-        for kind in some
+        for kind in counted
     }
-    return {"": parts[some[0]]} if len(some) == 1 else parts or {"": text}
+    return parts if len(parts) > 1 else {"": "".join(parts.values())}
 
 
 def only(text, place):
     """Leave out the counts of all places but one."""
-    if place in (kinds := by_kind_of_core(text)):
-        return kinds[place]
     lines = text.splitlines(keepends=True)
     places = [_place_of(line) for line in lines]
     if place not in places:

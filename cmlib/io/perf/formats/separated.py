@@ -31,6 +31,11 @@ _SCHEMA = pa.schema(
 )
 
 
+def remarks(text, columns=None):
+    """None: all is told."""
+    return []
+
+
 def read(text, interval_ms=None):
     """Read output of ``perf stat -x`` or ``-j`` for one program: as :func:`cmlib.io.perf.parse_stat`."""
     grammar = find_grammar(text)
