@@ -10,9 +10,9 @@ from pandas.testing import assert_frame_equal
 from cmlib.io.perf import (
     ParseError,
     as_intervals,
-    joined,
     begin_ns,
     cut,
+    joined,
     parse_stat,
     remarks,
     series,

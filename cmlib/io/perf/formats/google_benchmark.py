@@ -32,64 +32,51 @@ def read(text, interval_ms=None):
 
 def remarks(text, columns=None):
     """That running shares are missing, and which numbers are left out."""
-    unnamed = dict.fromkeys(
-        name
-        for entry in _entries(text)
-        for name, value in entry.items()
-        if isinstance(value, float | int)
-        and not _OWN.fullmatch(name)
-        and not is_event(name.rpartition("::")[2])
-    )
+    names = dict.fromkeys(name for entry in _entries(text) for name in _counters(entry))
+    unnamed = [name for name in names if not is_event(name.rpartition("::")[2])]
     notes = [NO_SHARES, "Counts are totals of all iterations of a repetition."]
-    return notes + ([f"Counters that name no event are left out: {', '.join(unnamed)}."] if unnamed else [])
+    return notes + [f"Counters that name no event are left out: {', '.join(unnamed)}."] * bool(unnamed)
 
 
 def totals(text):
     """Each repetition of each benchmark as a run."""
     for entry in _entries(text):
+        name = str(entry.get("run_name") or entry.get("name") or "unnamed")
         frame = as_frame(_rows(entry)).assign(time_s=1.0)
         if frame.empty:
             raise ParseError(
-                f"line 1: benchmark {_name(entry)!r} has no counters of events. Build the library with libpfm, and run "
+                f"line 1: benchmark {name!r} has no counters of events. Build the library with libpfm, and run "
                 "it with --benchmark_perf_counters=CYCLES,INSTRUCTIONS --benchmark_format=json."
             )
-        seconds = (
-            _SECONDS.get(entry.get("time_unit", "ns"), np.nan) * entry["real_time"] * entry["iterations"]
-        )
+        unit = _SECONDS.get(entry.get("time_unit", "ns"), np.nan)
+        seconds = float(unit * entry["real_time"] * entry["iterations"])
         piece = json.dumps({"benchmarks": [entry]}) + "\n"
-        yield Totals(
-            piece, frame, _name(entry).replace("/", "-"), (float(seconds),), remarks=tuple(remarks(text))
-        )
+        yield Totals(piece, frame, name.replace("/", "-"), (seconds,), remarks=tuple(remarks(text)))
 
 
 def _entries(text):
     """Repetitions; where there are aggregates only, their means."""
-    documents, start, decoder = [], 0, json.JSONDecoder()
+    documents, decoder, rest = [], json.JSONDecoder(), text.strip()
     try:
-        while start < len(text.rstrip()):
-            document, start = decoder.raw_decode(text, start + len(text[start:]) - len(text[start:].lstrip()))
+        while rest:
+            document, end = decoder.raw_decode(rest)
             documents += document["benchmarks"]
+            rest = rest[end:].lstrip()
         entries = [entry for entry in documents if entry.get("run_type", "iteration") == "iteration"]
         # The iterations of an aggregate are its repetitions; its counts are means of one iteration.
         means = [entry | {"iterations": 1} for entry in documents if entry.get("aggregate_name") == "mean"]
-        entries = entries or means
-        entries = [entry for entry in entries if not entry.get("error_occurred")]
-        if not all(
-            isinstance(entry[key], float | int) for entry in entries for key in ("real_time", "iterations")
-        ):
+        entries = [entry for entry in entries or means if not entry.get("error_occurred")]
+        if not all(isinstance(e[key], float | int) for e in entries for key in ("real_time", "iterations")):
             raise TypeError("a time is no number")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ParseError(f"line 1: this is not the JSON that google-benchmark writes: {error}.") from error
     return entries
 
 
+def _counters(entry):
+    return {name: n for name, n in entry.items() if isinstance(n, float | int) and not _OWN.fullmatch(name)}
+
+
 def _rows(entry):
-    return [
-        (None, name.rpartition("::")[2], value * entry["iterations"], np.nan, "")
-        for name, value in entry.items()
-        if isinstance(value, float | int) and not _OWN.fullmatch(name) and is_event(name.rpartition("::")[2])
-    ]
-
-
-def _name(entry):
-    return str(entry.get("run_name") or entry.get("name") or "unnamed")
+    named = ((name.rpartition("::")[2], mean) for name, mean in _counters(entry).items())
+    return [(None, name, mean * entry["iterations"], np.nan, "") for name, mean in named if is_event(name)]

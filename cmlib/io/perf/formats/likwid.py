@@ -8,9 +8,10 @@ Groups take turns, a line each: a turn of all is an interval here, extrapolated 
 """
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from cmlib.io.perf.formats.lines import as_frame
 from cmlib.io.perf.grammar import ParseError, shown
@@ -31,8 +32,7 @@ _WHOLE = 0.995
 _NOTHING = frozenset(["", "nan", "-nan", "inf", "-inf", "-"])
 
 
-@dataclass(frozen=True)
-class _Line:
+class _Line(NamedTuple):
     """What a line holds: its group, when it ends, and a row of values a metric or event, a column a thread."""
 
     start: int
@@ -108,26 +108,20 @@ def _added(values):
 
 
 def _rows(lines, measured):
-    """Rows of turns in which all groups were counted."""
-    groups, begin, turn = {line.group for line in lines}, 0.0, []
-    for line, (counts, seconds) in zip(lines, measured, strict=True):
-        if line.group in {group for group, _, _ in turn}:
-            turn = []
-        turn.append((line.group, counts, seconds))
-        if len(turn) == len(groups):
-            yield from _extrapolated(line.end, line.end - begin, turn)
-            begin, turn = line.end, []
-
-
-def _extrapolated(end, length, turn):
-    for event in dict.fromkeys(event for _, counts, _ in turn for event in counts):
-        parts = [
-            (counts[event], seconds) for _, counts, seconds in turn if np.isfinite(counts.get(event, np.nan))
-        ]
-        share = sum(seconds for _, seconds in parts) / length if length > 0 else 0.0
-        share = 1.0 if share > _WHOLE else share
-        count = sum(count for count, _ in parts) / share if share else "<not counted>"
-        yield str(end), event, count, share, ""
+    """Rows of turns in which all groups were counted, extrapolated from what was counted of each event."""
+    groups, begin, turn = {line.group for line in lines}, 0.0, {}
+    for line, one in zip(lines, measured, strict=True):
+        turn = {line.group: one} if line.group in turn else turn | {line.group: one}
+        if len(turn) < len(groups):
+            continue
+        counts = pd.DataFrame([own for own, _ in turn.values()])
+        seconds = np.array([seconds for _, seconds in turn.values()])
+        length = line.end - begin if line.end > begin else np.inf
+        shares = counts.notna().mul(seconds, axis=0).sum() / length
+        shares = shares.mask(shares > _WHOLE, 1.0)
+        for event, count in (counts.sum() / shares).items():
+            yield line.end, event, count if shares[event] else "<not counted>", shares[event], ""
+        begin, turn = line.end, {}
 
 
 # Every group of likwid's own has the time it was counted, the time that threads ran (cycles over the nominal clock
@@ -174,14 +168,11 @@ def _guessed(text, lines):
     """Names of unnamed metrics, as far as their values bear them out."""
     names = {}
     for line in lines:
-        n, values = len(line.values), np.nan_to_num(line.values)
-        plausible = (
-            n >= len(_ALWAYS) and (values >= 0).all() and np.ptp(values[0]) == 0 and values[2].max() < 1e4
-        )
-        is_cache = n == len(_ALWAYS) + len(_CACHE) and np.allclose(values[6] * values[4], values[5])
-        if not plausible:
+        values, more = np.nan_to_num(line.values), len(line.values) - len(_ALWAYS)
+        if more < 0 or (values < 0).any() or np.ptp(values[0]) or values[2].max() >= 1e4:
             raise ParseError(f"{shown(text, line.start)} holds metrics that no heading names.")
-        cache = [f"group {line.group} {name}" for name in _CACHE] if is_cache else [""] * (n - len(_ALWAYS))
+        is_cache = more == len(_CACHE) and np.allclose(values[6] * values[4], values[5])
+        cache = [f"group {line.group} {name}" for name in _CACHE] if is_cache else [""] * more
         names.setdefault(line.group, [*_ALWAYS, *cache])
     return names
 
@@ -189,12 +180,10 @@ def _guessed(text, lines):
 def _nominal_hz(text, measured):
     if found := _NOMINAL.search(text):
         return 1e9 * float(found[1])
-    ratios = np.concatenate(
-        [
-            values[_CLOCK] * values[_TIME] / np.where(values[_BUSY] > 0, values[_BUSY], np.nan)
-            for values in measured
-        ]
+    clock, time, busy = (
+        np.concatenate([values[name] for values in measured]) for name in (_CLOCK, _TIME, _BUSY)
     )
+    ratios = (clock * time)[busy > 0] / busy[busy > 0]
     return 1e6 * float(np.nanmedian(ratios)) if np.isfinite(ratios).any() else 1e9
 
 

@@ -5,6 +5,7 @@ and tables of the same region and events are as many runs. Tables of metrics and
 what the program prints.
 """
 
+import itertools
 import re
 
 import numpy as np
@@ -41,11 +42,9 @@ def totals(text):
     """Each table as a run."""
     tables = list(_TABLE.finditer(text))
     regions = [(found.start(), (found[1] or found[2]).strip()) for found in _REGION.finditer(text)]
-    starts = [
-        0,
-        *(_start(text, before, table, regions) for before, table in zip(tables, tables[1:], strict=False)),
-    ]
-    for table, start, end in zip(tables, starts, [*starts[1:], len(text)], strict=True):
+    begins = (_start(text, *pair, regions) for pair in itertools.pairwise(tables))
+    starts = [0, *begins, len(text)]
+    for table, (start, end) in zip(tables, itertools.pairwise(starts), strict=True):
         rows, seconds = _rows(text, table)
         if rows:
             region = next((name for at, name in reversed(regions) if start <= at < table.start()), "")
