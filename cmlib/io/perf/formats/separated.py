@@ -15,20 +15,7 @@ def recognises(text):
     return True
 
 
-# Characters read at once.
-_CHUNK = 1 << 23
 _LINE = re.compile("^.*$", re.MULTILINE)
-_FIELDS = ["time", "count", "unit", "event", "share"]
-_SCHEMA = pa.schema(
-    {
-        "time_s": pa.float64(),
-        "event": pa.string(),
-        "value": pa.float64(),
-        "supported": pa.bool_(),
-        "running": pa.float64(),
-        "unit": pa.string(),
-    }
-)
 
 
 def remarks(text, columns=None):
@@ -39,37 +26,31 @@ def remarks(text, columns=None):
 def read(text, interval_ms=None):
     """Read output of ``perf stat -x`` or ``-j`` for one program: as :func:`cmlib.io.perf.parse_stat`."""
     grammar = find_grammar(text)
-    chunks = _chunks(text, grammar) if grammar else []
-    parts = [_columns(rows) for rows in chunks]
-    return _without_totals(pa.concat_tables([_SCHEMA.empty_table(), *parts]).to_pandas())
-
-
-def _chunks(text, grammar):
-    """Yield the fields, as written, of all rows that count an event."""
-    start, found_any = 0, False
-    while start < len(text):
-        end = text.find("\n", start + _CHUNK)
-        end = len(text) if end < 0 else end
-        rows = _fields_of(text, grammar, start, end, found_any)
-        found_any = found_any or len(rows) > 0
-        yield rows
-        start = end + 1
-
-
-def _fields_of(text, grammar, start, end, found_any):
-    lines = grammar.line.findall(text, start, end)
+    lines = grammar.line.findall(text) if grammar else []
     rows = [fields for fields in lines if fields[3]]
-    if len(lines) != text.count("\n", start, end) + 1:
-        _check_only_cut_off(text, grammar, start, end, found_any or bool(rows))
-    columns = [pa.array([fields[k] for fields in rows], pa.string()) for k in range(len(_FIELDS))]
-    return pa.table(columns, names=_FIELDS)
+    if grammar and len(lines) <= text.count("\n"):
+        _check_only_cut_off(text, grammar, bool(rows))
+    fields = list(zip(*rows, strict=True)) or [()] * 5
+    time, count, unit, event, share = (pa.array(field, pa.string()) for field in fields)
+    counted = pc.invert(pc.starts_with(count, "<"))
+    columns = {
+        "time_s": _numbers(time),
+        "event": event,
+        "value": _numbers(pc.if_else(counted, count, "")),
+        "supported": pc.not_equal(count, "<not supported>"),
+        "running": pc.divide(_numbers(share), 100.0),
+        "unit": unit,
+    }
+    frame = pa.table(columns).to_pandas()
+    # `--summary` adds rows without a time that others have.
+    timed = frame["time_s"].notna()
+    return frame[timed].reset_index(drop=True) if timed.any() and not timed.all() else frame
 
 
-def _check_only_cut_off(text, grammar, start, end, found_any):
+def _check_only_cut_off(text, grammar, found_any):
     """Raise unless the only line that does not read is the last one, and has no end."""
-    for line in _LINE.finditer(text, start, end):
-        cut_off = line.end() == len(text) and found_any
-        if cut_off or grammar.line.fullmatch(line[0]):
+    for line in _LINE.finditer(text):
+        if grammar.line.fullmatch(line[0]) or (line.end() == len(text) and found_any):
             continue
         if grammar.spread.match(line[0]):
             raise ParseError(
@@ -82,27 +63,7 @@ def _check_only_cut_off(text, grammar, start, end, found_any):
         )
 
 
-def _columns(rows):
-    """The columns of :func:`parse_stat` from the fields of some rows."""
-    counted = pc.invert(pc.starts_with(rows["count"], "<"))
-    values = [
-        _numbers(rows["time"]),
-        rows["event"].cast(pa.string()),
-        _numbers(pc.if_else(counted, rows["count"], "")),
-        pc.not_equal(rows["count"], "<not supported>"),
-        pc.divide(_numbers(rows["share"]), 100.0),
-        rows["unit"].cast(pa.string()),
-    ]
-    return pa.table(values, _SCHEMA)
-
-
 def _numbers(column):
     """Read numbers with either decimal mark; NaN where there is none."""
-    written = pc.replace_substring(pc.ascii_trim(column.cast(pa.string()), " "), ",", ".")
+    written = pc.replace_substring(pc.ascii_trim(column, " "), ",", ".")
     return pc.cast(pc.if_else(pc.equal(written, ""), "nan", written), pa.float64())
-
-
-def _without_totals(frame):
-    """Drop rows without a time where others have one: `--summary` adds them up again."""
-    timed = frame["time_s"].notna()
-    return frame[timed].reset_index(drop=True) if timed.any() and not timed.all() else frame
