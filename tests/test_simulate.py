@@ -98,7 +98,7 @@ def test_simulated_programs_never_stand_with_measured_ones(recorded, tmp_path):
 def test_nothing_measured_is_added_to_what_is_simulated_and_no_other_caches(recorded, program):
     folder, _ = recorded
     meta = existing_runs(folder / "app")["sim-p0-00"]
-    with pytest.raises(RecordError, match='another source of counts: "valgrind" there, "perf" now'):
+    with pytest.raises(RecordError, match="another source of counts: .valgrind. there, .perf. now"):
         check_comparable([meta], meta | {"source": "perf"})
     with pytest.raises(RecordError, match="another simulator .options."):
         record_simulated("app", [program, "300000"], caches=CACHES | {"LL": "1M,8,64"}, folder=folder)

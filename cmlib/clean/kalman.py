@@ -231,14 +231,9 @@ def reconcile_sums(counts, variance, sums):
     members = signs.any(axis=0)
     held = counts.copy()
     estimates, variances = counts.loc[:, members].to_numpy(), variance.loc[:, members].to_numpy()
-    held.loc[:, members] = np.vstack(
-        [
-            _project(
-                estimates[first : first + _AT_ONCE], variances[first : first + _AT_ONCE], signs[:, members]
-            )
-            for first in range(0, max(len(counts), 1), _AT_ONCE)
-        ]
-    )
+    pieces = range(_AT_ONCE, len(counts), _AT_ONCE)
+    parts = zip(np.split(estimates, pieces), np.split(variances, pieces), strict=True)
+    held.loc[:, members] = np.vstack([_project(*part, signs[:, members]) for part in parts])
     return held
 
 

@@ -94,30 +94,22 @@ def display_name(function, binary):
 
 
 def _parts(processes):
-    events = {_header(process, "events") for process in processes}
-    if len(events) > 1:
-        raise CallgrindError(f"the processes counted different events: {' and '.join(sorted(events))}.")
-    names = events.pop().split()
+    names = _header(processes[0], "events").split()
     rows, blocks = [], []
-    for process in processes:
-        for found in _PART.finditer(process):
-            if found[3] is None:
-                blocks.append(int(found[2]) - int(found[1]))
-            else:
-                rows.append(_padded(found[3].split(), names))
-        if len(rows) != len(blocks):
-            raise CallgrindError(
-                f"Callgrind's output is cut off: {len(blocks)} parts begin, {len(rows)} have totals."
-            )
-    if not rows:
-        raise CallgrindError("Callgrind's output has no totals: did the program run under Callgrind at all?")
+    for begin, end, totals in (found for process in processes for found in _PART.findall(process)):
+        if totals:
+            costs = list(map(int, totals.split()))
+            rows.append(costs + [0] * (len(names) - len(costs)))  # zeros at a row's end are left out
+        else:
+            blocks.append(int(end) - int(begin))
+    if not rows or len(rows) != len(blocks):
+        raise CallgrindError(
+            f"Callgrind's output is cut off: {len(blocks)} parts begin, {len(rows)} have totals. Did the program run "
+            "under Callgrind at all?"
+        )
     creator = re.search(r"^creator: callgrind-(\S+)", processes[0], re.MULTILINE)
-    return Parts(
-        totals=pd.DataFrame(rows, columns=names),
-        blocks=np.array(blocks),
-        caches=dict(_CACHE.findall(processes[0])),
-        version=creator[1] if creator else "",
-    )
+    caches = dict(_CACHE.findall(processes[0]))
+    return Parts(pd.DataFrame(rows, columns=names), np.array(blocks), caches, creator[1] if creator else "")
 
 
 def _simulations(text):
@@ -170,11 +162,6 @@ def _header(text, key):
     return found[1]
 
 
-def _padded(costs, names):
-    """Zeros at the end of a row of costs are left out by Callgrind."""
-    return [*map(int, costs), *[0] * (len(names) - len(costs))]
-
-
 # Where a run of perf has seconds, a simulated one has progress: a second stands for so many instructions.
 INSTRUCTIONS_PER_SECOND = 1e9
 # Instructions of one program and input repeat to this share; more is told.
@@ -205,11 +192,13 @@ def read_series(text):
     counts, second = as_events(read_parts(text).totals), read_second_level(text)
     if second is not None:
         counts = join_levels(counts, as_events(second.totals))
-    counts = counts[counts["sim.instructions"] > 0]
-    counts.index = pd.Index(
-        counts["sim.instructions"].cumsum().to_numpy() / INSTRUCTIONS_PER_SECOND, name="time_s"
-    )
+    counts = _by_progress(counts[counts["sim.instructions"] > 0])
     return counts, pd.DataFrame(1.0, counts.index, counts.columns)
+
+
+def _by_progress(counts):
+    ends = counts["sim.instructions"].cumsum().to_numpy() / INSTRUCTIONS_PER_SECOND
+    return counts.set_axis(pd.Index(ends, name="time_s"), axis=0)
 
 
 def join_levels(last, second):
@@ -260,10 +249,7 @@ def read_intervals(text, most=300):
     """Counts and functions by interval."""
     totals = as_events(read_parts(text).totals)
     interval = np.arange(len(totals)) // -(-len(totals) // most)
-    counts = totals.groupby(interval).sum()
-    counts.index = pd.Index(
-        counts["sim.instructions"].cumsum().to_numpy() / INSTRUCTIONS_PER_SECOND, name="time_s"
-    )
+    counts = _by_progress(totals.groupby(interval).sum())
     functions = as_events(read_functions(text))
     names = ["interval", "function", "file", "object"]
     placed = functions.reset_index().assign(interval=lambda frame: interval[frame["part"]])

@@ -160,20 +160,15 @@ def _metadata(name, source, set_name, ready):
 
 def _origin(about, command, note):
     """What perf's output does not tell; without `about`, the machine is unknown in every respect."""
-    unknown = dict.fromkeys(MACHINE_FACTS)
     about = {"machine": {}, "offered_counters": None, "good_counters": None} if about is None else about
     try:
-        facts = {
-            "counters": {"offered": about["offered_counters"], "good": about["good_counters"]},
-            "machine": unknown | about["machine"],
-        }
+        counters = {"offered": about["offered_counters"], "good": about["good_counters"]}
+        machine = dict.fromkeys(MACHINE_FACTS) | about["machine"]
     except (KeyError, TypeError) as error:
         raise RecordError(
             "what was told of the machine is not the output of `cmlib doctor --json`."
         ) from error
+    origin = {"counters": counters, "machine": machine, "command": command, "note": note}
     with errors_as(RecordError, ""):
-        as_text(
-            facts | {"command": command, "note": note},
-            "what was told of the machine, the command or the note",
-        )
-    return facts | {"command": command, "exit_code": None, "imported": True, "note": note}
+        as_text(origin, "what was told of the machine, the command or the note")
+    return origin | {"exit_code": None, "imported": True}

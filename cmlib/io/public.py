@@ -59,19 +59,14 @@ def read(name):
     found = files().query("file == @name")
     if found.empty:
         raise PublicError(f"{name} is no public recording that is known here.")
-    for place in _places(name):
-        if place.exists():
-            return checked(_unpacked(place), found["sha256"].iloc[0], place)
-    return None
-
-
-def cache_dir():
-    """Folder of what was fetched: of this user, shared by all checkouts."""
-    return Path(pooch.os_cache("cmlib")) / "public"
-
-
-def checked(content, sha256, place):
-    """Bytes whose SHA-256 is as it should be, as far as it is known."""
+    folders = filter(None, (places.external_data_dir(), cache_dir()))
+    copies = [folder / f"{name}{suffix}" for folder in folders for suffix in ("", ".gz", ".xz")]
+    place = next((place for place in (shipped_file(name), *copies) if place.exists()), None)
+    if place is None:
+        return None
+    with errors_as(PublicError, place):
+        content = plain(read_file(place), place)
+    sha256 = found["sha256"].iloc[0]
     if sha256 and digest(content) != sha256:
         raise PublicError(
             f"{place} is not the file that was published: its SHA-256 is {digest(content)[:12]}…, and that of the "
@@ -80,17 +75,9 @@ def checked(content, sha256, place):
     return content
 
 
-def _places(name):
-    yield shipped_file(name)
-    for folder in filter(None, (places.external_data_dir(), cache_dir())):
-        yield folder / name
-        yield folder / f"{name}.gz"
-        yield folder / f"{name}.xz"
-
-
-def _unpacked(place):
-    with errors_as(PublicError, place):
-        return plain(read_file(place), place)
+def cache_dir():
+    """Folder of what was fetched: of this user, shared by all checkouts."""
+    return Path(pooch.os_cache("cmlib")) / "public"
 
 
 SITE = "https://raw.githubusercontent.com"
