@@ -26,12 +26,6 @@ class C45Classifier(ClassifierMixin, BaseEstimator):
         of the mean class size, up to 25.
     confidence : float in (0, 0.5], default 0.25
         Confidence level of the pessimistic errors; smaller prunes more.
-    subtree_raising : bool, default True
-        Whether a subtree may be replaced by its largest branch.
-    min_gap : float >= 0, default 0.0
-        A threshold is tried between neighbouring values that differ by more than this [unit of X]. J48
-        has 1e-5 fixed; with 0 a change of unit changes no decision.
-
     midpoints : bool, default False
         Whether a threshold lies half-way between the values that it separates, instead of at the largest value of the
         training set below that; J48's option ``-doNotMakeSplitPointActualValue``.
@@ -50,11 +44,9 @@ class C45Classifier(ClassifierMixin, BaseEstimator):
         Only if X had column names.
     """
 
-    def __init__(self, *, min_leaf=2, confidence=0.25, subtree_raising=True, min_gap=0.0, midpoints=False):
+    def __init__(self, *, min_leaf=2, confidence=0.25, midpoints=False):
         self.min_leaf = min_leaf
         self.confidence = confidence
-        self.subtree_raising = subtree_raising
-        self.min_gap = min_gap
         self.midpoints = midpoints
 
     def fit(self, X, y):
@@ -76,14 +68,23 @@ class C45Classifier(ClassifierMixin, BaseEstimator):
         ValueError
             If a parameter is out of its range, X is not finite, or y is not made of classes.
         """
-        self._check_parameters()
+        if not (self.min_leaf >= 1 and 0 < self.confidence <= 0.5):
+            raise ValueError(
+                f"C45Classifier: min_leaf is {self.min_leaf!r}, confidence {self.confidence!r}; give at least 1, and "
+                "one in (0, 0.5]."
+            )
         X, y = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
-        how = {"min_leaf": self.min_leaf, "min_gap": self.min_gap, "midpoints": self.midpoints}
-        tree = grow(X, codes, len(self.classes_), **how)
-        tree = prune(tree, X, codes, confidence=self.confidence, subtree_raising=self.subtree_raising)
-        self.feature_, self.threshold_, self.left_, self.right_, self.counts_ = tree.to_arrays()
+        tree = grow(X, codes, len(self.classes_), min_leaf=self.min_leaf, midpoints=self.midpoints)
+        prune(tree, X, codes, confidence=self.confidence)
+        nodes = tree.below()
+        number = {id(node): place for place, node in enumerate(nodes)}
+        sons = [[number[id(son)] for son in node.sons] or [-1, -1] for node in nodes]
+        self.left_, self.right_ = np.array(sons, np.int64).T.copy()
+        self.feature_ = np.array([node.feature for node in nodes], np.int64)
+        self.threshold_ = np.array([node.threshold for node in nodes])
+        self.counts_ = np.array([node.counts for node in nodes], np.int64)
         return self
 
     def apply(self, X):
@@ -157,14 +158,6 @@ class C45Classifier(ClassifierMixin, BaseEstimator):
                     "right": nodes.pop(self.right_[node]),
                 }
         return nodes[0]
-
-    def _check_parameters(self):
-        if not self.min_leaf >= 1:
-            raise ValueError(f"C45Classifier: min_leaf is {self.min_leaf!r}; give at least 1.")
-        if not 0 < self.confidence <= 0.5:
-            raise ValueError(f"C45Classifier: confidence is {self.confidence!r}; give one in (0, 0.5].")
-        if not self.min_gap >= 0:
-            raise ValueError(f"C45Classifier: min_gap is {self.min_gap!r}; give 0 or more, in the unit of X.")
 
     def _name(self, feature):
         return str(self.feature_names_in_[feature]) if hasattr(self, "feature_names_in_") else f"x{feature}"

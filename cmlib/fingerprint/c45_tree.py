@@ -1,7 +1,6 @@
 """Growing of a C4.5 tree: which attribute to split on, and where."""
 
-import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numba import njit
@@ -16,73 +15,52 @@ _ROUNDING = 1e-9
 
 
 @dataclass
-class Tree:
-    """A tree under construction: one entry a node, in order of creation; node 0 is the root.
+class Node:
+    """A node with the training samples that reach it, and their classes; without sons it is a leaf."""
 
-    `feature` is -1 in a leaf; `rows` are the training samples that reach the node and `counts` their
-    classes.
-    """
+    rows: np.ndarray
+    counts: np.ndarray
+    feature: int = -1
+    threshold: float = np.nan
+    sons: tuple = ()
 
-    feature: list = field(default_factory=list)
-    threshold: list = field(default_factory=list)
-    left: list = field(default_factory=list)
-    right: list = field(default_factory=list)
-    rows: list = field(default_factory=list)
-    counts: list = field(default_factory=list)
+    @property
+    def wrong(self):
+        """Samples of other classes than the most frequent one."""
+        return int(self.counts.sum() - self.counts.max())
 
-    def add_leaf(self, rows, counts):
-        """Append a leaf and return its number."""
-        for values, value in (
-            (self.feature, -1),
-            (self.threshold, np.nan),
-            (self.left, -1),
-            (self.right, -1),
-            (self.rows, rows),
-            (self.counts, counts),
-        ):
-            values.append(value)
-        return len(self.feature) - 1
+    def below(self):
+        """The node and all below it, in preorder."""
+        return [self, *(node for son in self.sons for node in son.below())]
 
-    def to_arrays(self):
-        """Return feature, threshold, left, right and counts of the nodes below the root, in preorder."""
-        order, pending = [], [0]
-        while pending:
-            node = pending.pop()
-            order.append(node)
-            if self.feature[node] >= 0:
-                pending += [self.right[node], self.left[node]]
-        number = {node: i for i, node in enumerate(order)} | {-1: -1}
-        return (
-            np.array([self.feature[node] for node in order], np.int64),
-            np.array([self.threshold[node] for node in order], np.float64),
-            np.array([number[self.left[node]] for node in order], np.int64),
-            np.array([number[self.right[node]] for node in order], np.int64),
-            np.array([self.counts[node] for node in order], np.int64),
-        )
+    def split(self, rows, X):
+        """Those of some rows that go to the left and to the right."""
+        goes_left = X[rows, self.feature] <= self.threshold
+        return rows[goes_left], rows[~goes_left]
+
+    def make_leaf(self):
+        self.feature, self.threshold, self.sons = -1, np.nan, ()
 
 
-def grow(X, codes, n_classes, *, min_leaf=2, min_gap=0.0, midpoints=False):
+def grow(X, codes, n_classes, *, min_leaf=2, midpoints=False):
     """Grow an unpruned C4.5 tree."""
     columns = np.ascontiguousarray(X.T)
     order = np.argsort(columns, axis=1, kind="stable").astype(np.int32)
     sorted_columns = np.take_along_axis(columns, order, axis=1)
-    n_log_n = _n_log_n(len(codes))
-    tree = Tree()
-    pending = [(tree.add_leaf(np.arange(len(codes)), np.bincount(codes, minlength=n_classes)), order)]
-    while pending:
-        node, order = pending.pop()
-        feature, middle = _best_split(columns, codes, order, tree.counts[node], n_log_n, min_leaf, min_gap)
-        if feature < 0:
-            continue
-        threshold = middle if midpoints else _largest_below(sorted_columns[feature], middle)
-        goes_left = columns[feature] <= threshold
-        tree.feature[node], tree.threshold[node] = int(feature), float(threshold) + 0.0  # no -0
-        orders = _divide(order, goes_left)
-        rows = [np.sort(part[0]) for part in orders]
-        sons = [tree.add_leaf(r, np.bincount(codes[r], minlength=n_classes)) for r in rows]
-        tree.left[node], tree.right[node] = sons
-        pending += zip(reversed(sons), reversed(orders), strict=True)
-    return tree
+    n = np.arange(len(codes) + 1.0)
+    n_log_n = n * np.log2(np.maximum(n, 1.0))
+
+    def node_of(order):
+        rows = np.sort(order[0])
+        node = Node(rows, np.bincount(codes[rows], minlength=n_classes))
+        feature, middle = _best_split(columns, codes, order, node.counts, n_log_n, min_leaf)
+        if feature >= 0:
+            threshold = middle if midpoints else _largest_below(sorted_columns[feature], middle)
+            node.feature, node.threshold = int(feature), float(threshold) + 0.0  # no -0
+            node.sons = tuple(map(node_of, _divide(order, columns[feature] <= threshold)))
+        return node
+
+    return node_of(order)
 
 
 def _largest_below(values, middle):
@@ -90,13 +68,8 @@ def _largest_below(values, middle):
     return values[np.searchsorted(values, middle, "right") - 1]
 
 
-def _n_log_n(n):
-    counts = np.arange(n + 1, dtype=np.float64)
-    return counts * np.log2(np.maximum(counts, 1.0))
-
-
 @njit(cache=True)
-def _best_split(columns, codes, order, counts, n_log_n, min_leaf, min_gap):
+def _best_split(columns, codes, order, counts, n_log_n, min_leaf):
     """Return the attribute and the middle of the gap to split at, or (-1, nan) where nothing is gained."""
     n_features, n = order.shape
     if n < 2 * min_leaf or counts.max() == n:
@@ -106,7 +79,7 @@ def _best_split(columns, codes, order, counts, n_log_n, min_leaf, min_gap):
     middles = np.empty(n_features)
     for feature in range(n_features):
         gains[feature], ratios[feature], middles[feature] = _best_threshold(
-            columns[feature], codes, order[feature], counts, n_log_n, min_leaf, min_gap
+            columns[feature], codes, order[feature], counts, n_log_n, min_leaf
         )
     if gains.max() <= 0:
         return -1, np.nan
@@ -119,7 +92,7 @@ def _best_split(columns, codes, order, counts, n_log_n, min_leaf, min_gap):
 
 
 @njit(cache=True)
-def _best_threshold(column, codes, order, counts, n_log_n, min_leaf, min_gap):
+def _best_threshold(column, codes, order, counts, n_log_n, min_leaf):
     """Return gain less the threshold's price, gain ratio and middle of the best gap; gain 0 for none."""
     n = len(order)
     smallest = min(max(0.1 * n / len(counts), min_leaf), max(25, min_leaf))
@@ -137,7 +110,7 @@ def _best_threshold(column, codes, order, counts, n_log_n, min_leaf, min_gap):
         n_left = i + 1
         if n_left + _EQUAL < smallest or n - n_left + _EQUAL < smallest:
             continue
-        if not column[order[i]] + min_gap < column[order[i + 1]]:
+        if not column[order[i]] < column[order[i + 1]]:
             continue
         n_tried += 1
         gain = (information - (n_log_n[n_left] + n_log_n[n - n_left] - class_terms)) / n
@@ -179,33 +152,30 @@ _TOLERATED = 0.1
 _TOLERATED_IN_TRAINING = 1e-3
 
 
-def prune(tree, X, codes, *, confidence=0.25, subtree_raising=True):
-    """Prune a grown tree as C4.5 does."""
-    tree = copy.deepcopy(tree)
-    _collapse(tree)
-    errors = {}
-    pending = [(0, False)]
-    while pending:
-        node, sons_are_pruned = pending.pop()
-        as_leaf = pessimistic_errors(tree.counts[node], confidence)
-        errors[node] = as_leaf
-        if tree.feature[node] < 0:
-            continue
-        left, right = tree.left[node], tree.right[node]
-        if not sons_are_pruned:
-            pending += [(node, True), (left, False), (right, False)]
-            continue
-        errors[node] = errors[left] + errors[right]
-        bound = errors[node] + _TOLERATED + _EQUAL
-        branch = left if len(tree.rows[left]) > len(tree.rows[right]) else right
-        as_branch = _errors_as_branch(tree, node, branch, X, codes, confidence) if subtree_raising else np.inf
-        if as_leaf <= min(bound, as_branch + _TOLERATED + _EQUAL):
-            _make_leaf(tree, node)
-            errors[node] = as_leaf
-        elif as_branch <= bound:
-            _raise(tree, node, branch, X, codes)
-            pending.append((node, False))
-    return tree
+def prune(node, X, codes, *, confidence=0.25):
+    """Prune a grown tree in place, as C4.5 does."""
+    _collapse(node)
+    _prune(node, X, codes, confidence)
+
+
+def _prune(node, X, codes, confidence):
+    """Prune below a node; its pessimistic errors."""
+    as_leaf = pessimistic_errors(node.counts, confidence)
+    if not node.sons:
+        return as_leaf
+    errors = sum(_prune(son, X, codes, confidence) for son in node.sons)
+    bound = errors + _TOLERATED + _EQUAL
+    left, right = node.sons
+    branch = left if len(left.rows) > len(right.rows) else right
+    as_branch = _errors_of(branch, node.rows, X, codes, confidence)
+    if as_leaf <= min(bound, as_branch + _TOLERATED + _EQUAL):
+        node.make_leaf()
+        return as_leaf
+    if as_branch > bound:
+        return errors
+    node.feature, node.threshold, node.sons = branch.feature, branch.threshold, branch.sons
+    _send_down(node, node.rows, X, codes)
+    return _prune(node, X, codes, confidence)
 
 
 def pessimistic_errors(counts, confidence):
@@ -224,45 +194,25 @@ def pessimistic_errors(counts, confidence):
     return float(n * (share + z**2 / (2 * n) + spread) / (1 + z**2 / n))
 
 
-def _collapse(tree):
-    wrong = [int(counts.sum() - counts.max()) for counts in tree.counts]
-    below = list(wrong)
-    for node in reversed(range(len(wrong))):  # sons come after their parents
-        if tree.feature[node] >= 0:
-            below[node] = below[tree.left[node]] + below[tree.right[node]]
-    for node in range(len(wrong)):
-        if tree.feature[node] >= 0 and below[node] >= wrong[node] - _TOLERATED_IN_TRAINING:
-            _make_leaf(tree, node)
+def _collapse(node):
+    """Make a leaf of what errs no less often in training than a leaf; the errors of what is left."""
+    wrong = sum(map(_collapse, node.sons)) if node.sons else node.wrong
+    if node.sons and wrong >= node.wrong - _TOLERATED_IN_TRAINING:
+        node.make_leaf()
+    return wrong
 
 
-def _make_leaf(tree, node):
-    tree.feature[node], tree.threshold[node], tree.left[node], tree.right[node] = -1, np.nan, -1, -1
+def _errors_of(node, rows, X, codes, confidence):
+    """Pessimistic errors of a branch, if these rows reached it."""
+    if node.sons:
+        parts = zip(node.sons, node.split(rows, X), strict=True)
+        return sum(_errors_of(son, part, X, codes, confidence) for son, part in parts)
+    return pessimistic_errors(np.bincount(codes[rows], minlength=len(node.counts)), confidence)
 
 
-def _errors_as_branch(tree, node, branch, X, codes, confidence):
-    n_classes = len(tree.counts[node])
-    return sum(
-        pessimistic_errors(np.bincount(codes[rows], minlength=n_classes), confidence)
-        for reached, rows in _route(tree, branch, tree.rows[node], X)
-        if tree.feature[reached] < 0
-    )
-
-
-def _route(tree, node, rows, X):
-    """Send `rows` down from `node`; yield every node passed with the rows that reach it."""
-    pending = [(node, rows)]
-    while pending:
-        node, rows = pending.pop()
-        yield node, rows
-        if tree.feature[node] >= 0:
-            goes_left = X[rows, tree.feature[node]] <= tree.threshold[node]
-            pending += [(tree.left[node], rows[goes_left]), (tree.right[node], rows[~goes_left])]
-
-
-def _raise(tree, node, branch, X, codes):
-    n_classes = len(tree.counts[node])
-    for values in (tree.feature, tree.threshold, tree.left, tree.right):
-        values[node] = values[branch]
-    for reached, rows in _route(tree, node, tree.rows[node], X):
-        tree.rows[reached] = rows
-        tree.counts[reached] = np.bincount(codes[rows], minlength=n_classes)
+def _send_down(node, rows, X, codes):
+    """Let rows reach a node, and the nodes below it."""
+    node.rows, node.counts = rows, np.bincount(codes[rows], minlength=len(node.counts))
+    if node.sons:
+        for son, part in zip(node.sons, node.split(rows, X), strict=True):
+            _send_down(son, part, X, codes)

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 from numba import njit
+from scipy.special import entr
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, cross_val_predict
 
@@ -48,9 +49,7 @@ def eliminate(X, y):
     X = pd.DataFrame(X)
     values = X.to_numpy(np.float64)
     if not len(X):
-        raise ValueError(
-            "eliminate: X has no slices; record longer runs, or slice them with on_missing='drop'."
-        )
+        raise ValueError("eliminate: X has no slices; record longer runs.")
     if not np.isfinite(values).all():
         bad = X.columns[~np.isfinite(values).all(axis=0)]
         raise ValueError(
@@ -117,15 +116,17 @@ def validate(estimator, X, y, *, runs=None, seed=0):
         raise ValueError(
             "validate: a class has a single slice, and can't be in both training and test. Record more."
         )
-    splits = {"10-fold": StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(X, y)}
+    ways = {"10-fold": StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(X, y)}
     if runs is not None:
         n_runs = len(pd.unique(np.asarray(runs)))
         if n_runs < 2:
             raise ValueError(f"validate: {n_runs} run; folds by run need at least 2. Record more passes.")
         by_run = StratifiedGroupKFold(min(_N_FOLDS, n_runs), shuffle=True, random_state=seed)
-        splits["by run"] = by_run.split(X, y, runs)
-    rows = {name: _score(estimator, X, y, folds) for name, folds in splits.items()}
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("folds")
+        ways["by run"] = by_run.split(X, y, runs)
+    right = {name: cross_val_predict(estimator, X, y, cv=list(folds)) == y for name, folds in ways.items()}
+    scores = {name: [100 * own.mean(), own.sum(), (~own).sum()] for name, own in right.items()}
+    table = pd.DataFrame.from_dict(scores, orient="index", columns=["accuracy", "correct", "incorrect"])
+    return table.rename_axis("folds")
 
 
 def leave_each_out(values):
@@ -133,15 +134,6 @@ def leave_each_out(values):
     values = pd.Series(np.asarray(values))
     for value in values.dropna().unique():
         yield np.flatnonzero(values != value), np.flatnonzero(values == value)
-
-
-def _score(estimator, X, y, folds):
-    correct = incorrect = 0
-    for train, test in folds:
-        predicted = clone(estimator).fit(X.iloc[train], y[train]).predict(X.iloc[test])
-        right = int((predicted == y[test]).sum())
-        correct, incorrect = correct + right, incorrect + len(test) - right
-    return {"accuracy": 100 * correct / (correct + incorrect), "correct": correct, "incorrect": incorrect}
 
 
 def discretize(X, codes, n_classes):
@@ -162,67 +154,39 @@ def discretize(X, codes, n_classes):
     -------
     ndarray of int64, shape (n_samples, n_features)
     """
-    intervals = np.empty(X.shape, np.int64)
-    for feature in range(X.shape[1]):
-        values = np.ascontiguousarray(X[:, feature])
+    intervals, indicator = np.empty(X.shape, np.int64), np.eye(n_classes)[codes]
+    for feature, values in enumerate(X.T):
         order = np.argsort(values, kind="stable")
-        cuts = _cut_points(values[order], codes[order], n_classes)
-        intervals[:, feature] = np.searchsorted(np.sort(cuts), values, side="left")
+        intervals[:, feature] = np.searchsorted(_cuts(values[order], indicator[order]), values)
     return intervals
 
 
-@njit(cache=True)
-def _cut_points(values, codes, n_classes):
-    cuts = []
-    pending = [(0, len(values))]
-    while len(pending) > 0:
-        first, end = pending.pop()
-        cut = _best_cut(values[first:end], codes[first:end], n_classes)
-        if cut >= 0:
-            middle = first + cut
-            cuts.append((values[middle] + values[middle + 1]) / 2)
-            pending.append((first, middle + 1))
-            pending.append((middle + 1, end))
-    return np.array([cuts[i] for i in range(len(cuts))], dtype=np.float64)
-
-
-@njit(cache=True)
-def _best_cut(values, codes, n_classes):
-    """Return the last sample below the cut, or -1 where no cut pays."""
-    n = len(values)
-    left = np.zeros(n_classes, np.int64)
-    right = np.zeros(n_classes, np.int64)
-    for code in codes:
-        right[code] += 1
-    total = right.copy()
-    before = _entropy(total)
-    best, cut, n_gaps = before, -1, 0
-    for i in range(n - 1):
-        left[codes[i]] += 1
-        right[codes[i]] -= 1
-        if values[i] < values[i + 1]:
-            n_gaps += 1
-            after = ((i + 1) * _entropy(left) + (n - i - 1) * _entropy(right)) / n
-            if after < best:
-                best, cut = after, i
-                best_left, best_right = left.copy(), right.copy()
-    if cut < 0:
-        return -1
-    n_total, n_left, n_right = (total > 0).sum(), (best_left > 0).sum(), (best_right > 0).sum()
-    description = np.log2(3.0**n_total - 2) - (
-        n_total * before - n_left * _entropy(best_left) - n_right * _entropy(best_right)
+def _cuts(values, indicator):
+    """Where sorted values are cut; `indicator` has a column a class."""
+    n, gaps = len(values), values[:-1] < values[1:]
+    if not gaps.any():
+        return []
+    total, left = indicator.sum(axis=0), indicator.cumsum(axis=0)[:-1]
+    sides, n_left = (left, total - left), np.arange(1, n)
+    entropies = [_entropy(counts) for counts in sides]
+    after = np.where(gaps, (n_left * entropies[0] + (n - n_left) * entropies[1]) / n, np.inf).round(
+        TIE_DIGITS
     )
-    return cut if before - best > (np.log2(n_gaps) + description) / n else -1
+    before, cut = _entropy(total), after.argmin()
+    if after[cut] >= before:
+        return []
+    n_total, *n_sides = ((counts > 0).sum() for counts in (total, *(side[cut] for side in sides)))
+    apart = n_total * before - sum(k * of[cut] for k, of in zip(n_sides, entropies, strict=True))
+    description = np.log2(3.0**n_total - 2) - apart
+    if before - after[cut] <= (np.log2(gaps.sum()) + description) / n:
+        return []
+    middle = (values[cut] + values[cut + 1]) / 2
+    below, above = ((values[part], indicator[part]) for part in (slice(cut + 1), slice(cut + 1, n)))
+    return [*_cuts(*below), middle, *_cuts(*above)]
 
 
-@njit(cache=True)
 def _entropy(counts):
-    n = counts.sum()
-    entropy = 0.0
-    for count in counts:
-        if count > 0:
-            entropy -= count / n * np.log2(count / n)
-    return entropy
+    return entr(counts / counts.sum(axis=-1, keepdims=True)).sum(axis=-1) / np.log(2)
 
 
 TIE_DIGITS = 12  # measures that agree to so many digits tie, and the order of the attributes decides

@@ -7,28 +7,21 @@ _LENGTH_TOLERANCE = 0.1
 ESTIMATED_CYCLES = 1000  # that rates of simulated events are per
 
 
-def slice_rates(counts, running=None, *, slice_s=0.4, cycles="cycles", on_missing="raise"):
-    """Cut one run into slices and divide its counts by the slices' cycles."""
-    if on_missing not in ("raise", "drop"):
-        raise ValueError(f"slice_rates: on_missing is {on_missing!r}; give 'raise' or 'drop'.")
-    if cycles not in counts:
+def slice_rates(counts, running=None, *, slice_s=0.4):
+    """Cut one run into slices and divide its counts by the slices' cycles; those that lack an event are left out."""
+    if "cycles" not in counts:
         raise ValueError(
-            f"slice_rates: no column {cycles!r} among {counts.shape[1]} events; pin it when recording."
+            f"slice_rates: no column 'cycles' among {counts.shape[1]} events; pin it when recording."
         )
     length = _intervals_a_slice(counts.index.to_numpy(np.float64), slice_s)
     running = pd.DataFrame(1.0, counts.index, counts.columns) if running is None else running
-    counted = counts[cycles].notna().to_numpy()
+    counted = counts["cycles"].notna().to_numpy()
     first = int(np.argmax(counted)) if counted.any() else len(counts)
-    rates = _rates(counts.iloc[first:], running.iloc[first:], length, cycles)
+    rates = _rates(counts.iloc[first:], running.iloc[first:], length)
     if rates.empty:
         raise ValueError(
             f"slice_rates: {len(counts)} intervals, of which the first {first} were not counted, hold no slice of "
             f"{length} intervals beside the last one. Run the program longer, or take shorter slices."
-        )
-    missing = rates.isna()
-    if missing.any(axis=None) and on_missing == "raise":
-        raise ValueError(
-            _missing_message(missing, counts.iloc[first:], running.iloc[first:], slice_s, length, cycles)
         )
     return rates.dropna(axis=1, how="all").dropna()
 
@@ -55,35 +48,18 @@ def _intervals_a_slice(times, slice_s):
     return length
 
 
-def _rates(counts, running, length, cycles):
+def _rates(counts, running, length):
     """Events per cycle of all slices but the last, without those in which no cycle was counted."""
     n_slices = -(-len(counts) // length) - 1
     used = slice(0, max(n_slices, 0) * length)
     present = counts.iloc[used].notna()
     shares = running.iloc[used].where(present, 0.0)
     weighted = (counts.iloc[used] * shares).fillna(0.0)
-    exposed = shares.mul(counts[cycles].iloc[used].fillna(0.0), axis=0)
+    exposed = shares.mul(counts["cycles"].iloc[used].fillna(0.0), axis=0)
     number = np.arange(used.stop) // length
     rates = weighted.groupby(number).sum() / exposed.groupby(number).sum().replace(0.0, np.nan)
     rates.index = pd.Index(counts.index[length - 1 : used.stop : length], name=counts.index.name)
-    return rates[rates[cycles].notna()].drop(columns=cycles)
-
-
-def _missing_message(missing, counts, running, slice_s, length, cycles):
-    events = missing.columns[missing.any()]
-    for longer in range(length + 1, len(counts) // 2 + 1):
-        rates = _rates(counts, running, longer, cycles)
-        if len(rates) and rates.notna().all(axis=None):
-            advice = f"slices of {slice_s / length * longer:.2g} s would do"
-            break
-    else:
-        advice = "no length would do: count fewer groups at once"
-    return (
-        f"slice_rates: {int(missing.any(axis=1).sum())} of {len(missing)} slices of {slice_s:g} s lack {len(events)} "
-        f"events, the first is {events[0]!r}: not every multiplexing group had its turn; {advice}, or "
-        "drop these slices "
-        "with on_missing='drop'."
-    )
+    return rates[rates["cycles"].notna()].drop(columns="cycles")
 
 
 _MISSES = {level: (f"sim.{level}_load_misses", f"sim.{level}_store_misses") for level in ("l1d", "l2", "ll")}

@@ -1,11 +1,14 @@
 """Slices unlike anything in the training data: labelled unknown, not forced into a class."""
 
 import numpy as np
+import pandas as pd
+from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 _FLOOR = 0.01
-_CHUNK = 4096
+_REFERENCES = 1000  # taken evenly from each class and group
+_UNKNOWN = "unknown"
 
 
 class UnknownRejector(ClassifierMixin, BaseEstimator):
@@ -23,9 +26,6 @@ class UnknownRejector(ClassifierMixin, BaseEstimator):
         Answers where the slice is not unknown.
     quantile : float in (0, 1], default 0.99
     margin : float > 0, default 1.0
-    label : str, default "unknown"
-    n_reference : int, default 1000
-        Reference slices, taken evenly from each class and group.
 
     Attributes
     ----------
@@ -36,12 +36,10 @@ class UnknownRejector(ClassifierMixin, BaseEstimator):
         Without the label of the unknown.
     """
 
-    def __init__(self, classifier, *, quantile=0.99, margin=1.0, label="unknown", n_reference=1000):
+    def __init__(self, classifier, *, quantile=0.99, margin=1.0):
         self.classifier = classifier
         self.quantile = quantile
         self.margin = margin
-        self.label = label
-        self.n_reference = n_reference
 
     def fit(self, X, y, groups=None):
         """Fit the classifier and measure how far apart the groups are.
@@ -63,11 +61,10 @@ class UnknownRejector(ClassifierMixin, BaseEstimator):
         ValueError
             If there are fewer than two groups, rates below zero, or parameters out of range.
         """
-        if not 0 < self.quantile <= 1 or not self.margin > 0 or self.n_reference < 1:
+        if not (0 < self.quantile <= 1 and self.margin > 0):
             raise ValueError(
-                f"UnknownRejector: quantile {self.quantile!r}, margin {self.margin!r}, n_reference "
-                f"{self.n_reference!r}; "
-                "give a quantile in (0, 1], a margin above 0, and at least 1 reference."
+                f"UnknownRejector: quantile {self.quantile!r}, margin {self.margin!r}; give a quantile in (0, 1] and a "
+                "margin above 0."
             )
         self.classifier_ = clone(self.classifier).fit(X, y)
         self.classes_ = self.classifier_.classes_
@@ -83,15 +80,17 @@ class UnknownRejector(ClassifierMixin, BaseEstimator):
         self.mean_, self.std_ = logs.mean(axis=0), logs.std(axis=0)
         self.std_[self.std_ == 0] = 1.0
         points = self._standardise(rates)
-        chosen = _spread(np.asarray(y), groups, self.n_reference)
+        chosen = _spread(np.asarray(y), groups)
         self.reference_ = points[chosen]
-        apart = _nearest(points, self.reference_, groups, groups[chosen])
+        distances = cdist(points, self.reference_)
+        distances[groups[:, None] == groups[chosen]] = np.inf
+        apart = distances.min(axis=1)
         self.threshold_ = self.margin * float(np.quantile(apart[np.isfinite(apart)], self.quantile))
         return self
 
     def distance(self, X):
         """Return the distance of each slice to its nearest reference [standard deviations]."""
-        return _nearest(self._standardise(self._rates(X)), self.reference_)
+        return cdist(self._standardise(self._rates(X)), self.reference_).min(axis=1)
 
     def is_unknown(self, X):
         """Whether each slice is farther than `threshold_` from all references, shape (n_slices,)."""
@@ -100,7 +99,7 @@ class UnknownRejector(ClassifierMixin, BaseEstimator):
     def predict(self, X):
         """Return the class of each slice, or the label of the unknown."""
         labels = self.classifier_.predict(X).astype(object)
-        labels[self.is_unknown(X)] = self.label
+        labels[self.is_unknown(X)] = _UNKNOWN
         return labels
 
     def _rates(self, X):
@@ -119,25 +118,9 @@ def _non_negative(rates):
     return rates
 
 
-def _spread(y, groups, n):
-    """Choose at most about n slices, as many from each class and group, evenly along each."""
-    cells = np.unique(
-        np.unique(y, return_inverse=True)[1] * (groups.max() + 1) + groups, return_inverse=True
-    )[1]
-    share = max(1, n // (cells.max() + 1))
-    members = [np.flatnonzero(cells == cell) for cell in range(cells.max() + 1)]
-    taken = [m[np.linspace(0, len(m) - 1, min(share, len(m))).astype(int)] for m in members]
+def _spread(y, groups):
+    """Choose the references: about as many slices of each class and group, evenly along each."""
+    cells = pd.Series(range(len(y))).groupby([y, groups]).apply(np.array)
+    share = max(1, _REFERENCES // len(cells))
+    taken = [own[np.linspace(0, len(own) - 1, min(share, len(own))).astype(int)] for own in cells]
     return np.sort(np.concatenate(taken))
-
-
-def _nearest(points, reference, groups=None, reference_groups=None):
-    """Distance to the nearest reference, of another group where groups are given (inf if there is none)."""
-    squares = (reference**2).sum(axis=1)
-    distances = np.empty(len(points))
-    for start in range(0, len(points), _CHUNK):
-        part = points[start : start + _CHUNK]
-        squared = (part**2).sum(axis=1)[:, None] - 2 * part @ reference.T + squares
-        if groups is not None:
-            squared[groups[start : start + _CHUNK, None] == reference_groups] = np.inf
-        distances[start : start + _CHUNK] = np.sqrt(np.maximum(squared.min(axis=1), 0.0))
-    return distances

@@ -12,7 +12,7 @@ TREES = {
     "iris": [""],
     "wine": ["", "-C 0.05"],
     "breast_cancer": ["", "-C 0.05"],
-    "digits": ["", "-S", "-C 0.05", "-M 10"],
+    "digits": ["", "-C 0.05", "-M 10"],
 }
 SELECTION = "weka.attributeSelection."
 

@@ -80,7 +80,7 @@ class Series:
         counts = self.counts
         if self.running is None:
             counts = simulated_counts(counts, simulated_events()["weight"])
-        return slice_rates(counts, self.running, slice_s=slice_s, on_missing="drop")
+        return slice_rates(counts, self.running, slice_s=slice_s)
 
 
 def read_series(folder, set_name, kind="micro", *, only="*"):
