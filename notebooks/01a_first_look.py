@@ -196,8 +196,9 @@ def describe_changes(own):
     """The three rates of the first run that change most, from a quarter on."""
     rates = own[0].rates().drop(columns=list(CLOCKS), errors="ignore")
     rates = rates.loc[:, rates.max() > 0]
-    changes = pd.DataFrame([describe_change(*one) for one in rates.items()] if len(rates) > 10
-                           else [], columns=["change", "text"])
+    if len(rates) <= 10 or rates.empty:
+        return ""
+    changes = pd.DataFrame([describe_change(*one) for one in rates.items()])
     said = "; ".join(changes[changes["change"] > np.log(1.25)].nlargest(3, "change")["text"])
     return f"in the first of {len(own)} runs, {said}" if said and len(own) > 1 else said
 

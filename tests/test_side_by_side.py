@@ -32,7 +32,13 @@ while not (page := pathlib.Path("index.html")).exists():
 pathlib.Path("seen.html").write_text(page.read_text())
 1 / 0
 """
-THREADS = "r.number('jobs', jobs); r.number('threads', int(os.environ['OMP_NUM_THREADS']))"
+# Ports of TCP would be given twice to kernels that begin at once, and one would die.
+SETTING = """
+import ipykernel.connect
+r.number("jobs", jobs)
+r.number("threads", int(os.environ["OMP_NUM_THREADS"]))
+r.number("by_socket", ipykernel.connect.get_connection_info(unpack=True)["transport"] == "ipc")
+"""
 
 
 @pytest.fixture
@@ -45,7 +51,7 @@ def profile(tmp_path, monkeypatch):
 def test_two_run_at_a_time_and_their_pages_are_there_while_the_rest_runs(profile, tmp_path):
     """They share the processes; one fails, and the others go on; what reads results comes last."""
     summary = saving("00_summary", "r.table(read_results(profile).numbers, 'numbers', 'T.')")
-    profile({"00_summary": summary, "01_first": FIRST + saving("01_first", THREADS), "02_failing": SECOND})
+    profile({"00_summary": summary, "01_first": FIRST + saving("01_first", SETTING), "02_failing": SECOND})
     with pytest.raises(
         report.NotebookError, match=r"^02_failing\.ipynb, cell 3 .*ZeroDivisionError"
     ) as raised:
@@ -53,7 +59,11 @@ def test_two_run_at_a_time_and_their_pages_are_there_while_the_rest_runs(profile
     made = tmp_path / "tiny"
     assert str(made / "02_failing.failed.ipynb") in str(raised.value)
     manifest = json.loads((made / "01_first/manifest.json").read_text())
-    assert {n["name"]: n["value"] for n in manifest["numbers"]} == {"jobs": 1, "threads": 1}
+    assert {n["name"]: n["value"] for n in manifest["numbers"]} == {
+        "jobs": 1,
+        "threads": 1,
+        "by_socket": 1,
+    }
     assert "01_first,jobs" in (made / "00_summary/numbers.csv").read_text()
     seen, page = (made / "seen.html").read_text(), (made / "index.html").read_text()
     assert 'id="01_first"' in seen and 'id="00_summary"' not in seen
@@ -79,19 +89,6 @@ def test_a_kernel_that_dies_is_told_and_the_other_notebook_is_finished(profile, 
     }  # fmt: skip
 
 
-def test_kernels_take_no_tcp_ports(profile, tmp_path):
-    """Two that begin at once would be given the same, and one would die."""
-    told = tmp_path / "connection.json"
-    connection = (
-        "import ipykernel.connect as c, pathlib\npathlib.Path({!r}).write_text(c.get_connection_info())"
-    )
-    profile({"01_first": saving("01_first", connection.format(str(told)))})
-    report.run_profile("tiny", parameters={"jobs": 1}, results=tmp_path)
-    connection = json.loads(told.read_text())
-    assert connection["transport"] == "ipc"
-    assert not Path(connection["ip"]).parent.exists()
-
-
 RUNNING = """
 import sys
 import textwrap
@@ -100,7 +97,7 @@ from cmlib import places
 from cmlib.cli import main
 folder = Path(sys.argv[1])
 places.notebooks_dir, places.params_dir = lambda: folder / "notebooks", lambda: folder / "params"
-main(["run", "tiny", "--jobs", sys.argv[2], "-p", f"results_folder={folder}"])
+main(["run", "tiny", "--jobs", "2", "-p", f"results_folder={folder}"])
 """
 FOR_EVER = """
 import os, time
@@ -116,11 +113,11 @@ def running(profile, tmp_path):
     profile({name: FOR_EVER.format(name) for name in ("01_first", "02_second")})
     started = []
 
-    def start(jobs):
-        command = [sys.executable, "-c", RUNNING, str(tmp_path), str(jobs)]
+    def start():
+        command = [sys.executable, "-c", RUNNING, str(tmp_path)]
         run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         started.append(run)
-        begun = [tmp_path / "tiny/begun-01_first", tmp_path / "tiny/begun-02_second"][:jobs]
+        begun = [tmp_path / "tiny/begun-01_first", tmp_path / "tiny/begun-02_second"]
         assert wait_until(lambda: all(f.exists() and f.read_text() for f in begun), 300)
         return run, [int(file.read_text()) for file in begun]
 
@@ -130,11 +127,10 @@ def running(profile, tmp_path):
         run.communicate()
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_a_second_run_is_refused_and_an_interrupted_one_leaves_nothing(running, tmp_path, jobs):
-    run, kernels = running(jobs)
+def test_a_second_run_is_refused_and_an_interrupted_one_leaves_nothing(running, tmp_path):
+    run, kernels = running()
     drafts = sorted(file.name for file in (tmp_path / "tiny").glob("*.partial*"))
-    assert len(drafts) == jobs
+    assert len(drafts) == 2
     with pytest.raises(report.ResultsBusyError, match=r"another `cmlib run` is writing"):
         report.run_profile("tiny", results=tmp_path)
     assert sorted(file.name for file in (tmp_path / "tiny").glob("*.partial*")) == drafts
@@ -147,16 +143,16 @@ def test_a_second_run_is_refused_and_an_interrupted_one_leaves_nothing(running, 
 
 # A file, as the command `cmlib` is one: its folder is searched for modules, and the current one is not.
 BESIDE = "if __name__ == '__main__':\n" + textwrap.indent(RUNNING, "    ")
-WORKING = """
-import cmlib.explore, cmlib.plot, cmlib.experiments, lightgbm, seaborn, sklearn.ensemble, sys
+SEARCHED = "import sys; r.number('searched', '' in sys.path)"
+WORKING = f"""
+import cmlib.explore, cmlib.plot, cmlib.experiments, lightgbm, seaborn, sklearn.ensemble
 from cmlib.parallel import Workers, parallel_map
 assert list(parallel_map(abs, range(-9, 0), Workers(2))) == list(range(9, 0, -1))
-r.number('searched', '' in sys.path)
+{SEARCHED}
 """
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_nothing_is_imported_from_the_current_folder(profile, tmp_path, jobs):
+def test_nothing_is_imported_from_the_current_folder(profile, tmp_path):
     """Neither from the one that the command is given in nor from the results, where kernels work."""
     names = (
         {"cmlib", *sys.stdlib_module_names}
@@ -170,11 +166,11 @@ def test_nothing_is_imported_from_the_current_folder(profile, tmp_path, jobs):
             (folder / f"{name}.py").write_text(
                 f"open({str(tmp_path / 'imported')!r}, 'a').write({name!r} + chr(10))\nraise SystemExit({name!r})"
             )
-    profile({name: saving(name, WORKING) for name in ("01_first", "02_second")})
+    profile({"01_first": saving("01_first", WORKING), "02_second": saving("02_second", SEARCHED)})
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin/run.py").write_text(BESIDE)
     done = subprocess.run(
-        [sys.executable, str(tmp_path / "bin/run.py"), str(tmp_path), str(jobs)],
+        [sys.executable, str(tmp_path / "bin/run.py"), str(tmp_path)],
         cwd=tmp_path / "here",
         capture_output=True,
         text=True,
@@ -188,7 +184,7 @@ def test_nothing_is_imported_from_the_current_folder(profile, tmp_path, jobs):
 
 
 def test_the_lock_of_a_run_that_was_killed_is_not_in_the_way(running, tmp_path):
-    run, kernels = running(2)
+    run, kernels = running()
     run.kill()
     run.wait()
     with results_lock(tmp_path / "tiny"):
