@@ -17,7 +17,6 @@ from joblib.externals import loky
 import cmlib
 from cmlib.errors import CmlibError
 
-EXECUTORS = ("processes", "dask")
 # For the environment of processes that work side by side: more threads only take processors from each other.
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
@@ -37,19 +36,10 @@ class Workers:
     scheduler: str = ""
 
     def __post_init__(self):
-        if self.jobs != -1 and self.jobs < 1:
-            raise ValueError(f"jobs is {self.jobs}; it is a number of processes, or -1 for one a processor.")
-        if self.executor not in EXECUTORS:
-            raise ValueError(f"executor is {self.executor!r}; it can be {' or '.join(EXECUTORS)}.")
-        if self.executor == "dask" and not self.scheduler:
+        if self.executor not in ("processes", "dask") or (self.executor == "dask") != bool(self.scheduler):
             raise ValueError(
-                "executor is 'dask', and no scheduler is named. Give the address of one that runs, such as "
-                "scheduler='tcp://127.0.0.1:8786'; `dask scheduler` starts one and tells its address."
-            )
-        if self.scheduler and self.executor != "dask":
-            raise ValueError(
-                f"scheduler is {self.scheduler!r}, and executor {self.executor!r}; "
-                "a scheduler is for executor 'dask': set both, or neither."
+                f"executor is {self.executor!r}, and scheduler {self.scheduler!r}: executor is 'processes', or "
+                "'dask' with the address of a scheduler, such as tcp://127.0.0.1:8786; `dask scheduler` starts one."
             )
 
 

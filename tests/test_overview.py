@@ -118,12 +118,6 @@ def test_the_summary_reads_the_sentences_of_the_first_page(tmp_path):
     assert sentences({"sure": "", "lacking": "IPC"}) == "To know more: IPC."
 
 
-def test_bars_below_zero_or_not_finite_are_refused(tmp_path):
-    for wrong in (-1.0, np.nan, np.inf):
-        with pytest.raises(ValueError, match="bars of gcc must be finite"):
-            results_of(tmp_path, "01_a").overview_bars("gcc", BARS.assign(low=[wrong, 0.0]), "")
-
-
 def test_the_picture_of_an_account_tells_each_share_in_its_legend():
     steps = np.linspace(0, 1, 5)
     shares = pd.DataFrame({"retired": 0.25, "front-end latency": 0.5, "memory": 0.24}, index=steps)

@@ -129,10 +129,9 @@ def on(cluster):
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        ({"jobs": 0}, "jobs is 0"),
-        ({"executor": "threads"}, "it can be processes or dask"),
-        ({"executor": "dask"}, "no scheduler is named.*dask scheduler"),
-        ({"scheduler": "tcp://127.0.0.1:8786"}, "set both, or neither"),
+        ({"executor": "threads"}, "executor is 'processes', or 'dask' with"),
+        ({"executor": "dask"}, "scheduler '': .*`dask scheduler`"),
+        ({"scheduler": "tcp://127.0.0.1:8786"}, "executor is 'processes', and scheduler 'tcp"),
     ],
 )
 def test_workers_that_do_not_go_together_are_refused(given, says):

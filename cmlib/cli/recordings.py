@@ -10,37 +10,21 @@ from cmlib.cli.stored import set_names
 @click.command("import", epilog="Example: cmlib import gcc --mode mlpx --set sweep elsewhere/gcc.*.csv.gz")
 @click.argument("name")
 @click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False))
+@click.option("--mode", type=click.Choice(["ocoe", "mlpx"]), help="How it was recorded.  [default: seen]")
+@click.option("--set", "set_name", help="Name of the set.  [default: ocoe, mlpx12 for 12 events, or counts]")
+@click.option("--interval-ms", type=int, help="Time between samples.  [default: seen from the files]")
 @click.option(
-    "--mode",
-    type=click.Choice(["ocoe", "mlpx"]),
-    help="How it was recorded; seen from the files if not given.",
+    "--place", default="", help="Of counts a CPU, core, socket or node, take one, as program NAME-CPU3."
 )
 @click.option(
-    "--set",
-    "set_name",
-    help="Name of the set.  [default: ocoe, mlpx and the number of events, or counts where shares are not known]",
-)
-@click.option(
-    "--interval-ms", type=int, help="Time between samples, a day at most; seen from the files if not given."
-)
-@click.option(
-    "--place",
-    default="",
-    help="Of counts a CPU, core, socket or node, take one: CPU3, as program NAME-CPU3.  [default: all, added up]",
-)
-@click.option(
-    "--count",
-    "counts",
-    multiple=True,
-    metavar="COLUMN",
-    help="Keep this column of a wide table though it names no event: what was counted in each interval.",
+    "--count", "counts", multiple=True, metavar="COLUMN", help="Keep this column, which names no event."
 )
 @click.option(
     "--level",
     "levels",
     multiple=True,
     metavar="COLUMN",
-    help="The same of a level, such as power or a latency; `run live -p target=COLUMN` explains it.",
+    help="The same of a level, such as power or latency.",
 )
 @click.option(
     "--marks",
@@ -48,16 +32,11 @@ from cmlib.cli.stored import set_names
     help="File of lines name,start,end [s, or ns]: cuts the recording into programs NAME-name.",
 )
 @click.option(
-    "--condition",
-    default="",
-    help="Keeps the runs apart from NAME's others, as program NAME-CONDITION, to be compared with them.",
+    "--condition", default="", help="Keeps the runs apart from NAME's others, as program NAME-CONDITION."
 )
 @click.option("--command", default="", help="The command that was measured.")
 @click.option(
-    "--machine",
-    "about",
-    type=click.Path(exists=True),
-    help="What `cmlib doctor --json` said on the machine measured.",
+    "--machine", "about", type=click.Path(exists=True), help="What `cmlib doctor --json` said there."
 )
 @click.option("--note", default="", help="Kept with every run.")
 def import_(name, files, about, counts, levels, **known):

@@ -169,20 +169,10 @@ class Results:
             the name.
         caption : str
             What the bars show, with their unit.
-
-        Raises
-        ------
-        ValueError
-            If a value is below 0 or not finite.
         """
         caption += f".{self._origin}" if self._origin else ""
-        numbers = bars[["value", "low", "high"]].astype(float)
-        if not ((numbers >= 0) & (numbers < math.inf)).all(axis=None):
-            raise ValueError(
-                f"{self._record['notebook']}: bars of {program} must be finite and at least 0, got "
-                f"{numbers.min().min():g} to {numbers.max().max():g}."
-            )
-        rows = bars[["name", "note"]].astype(str).join(numbers).to_dict("records")
+        kinds = {"name": str, "note": str, "value": float, "low": float, "high": float}
+        rows = bars[list(kinds)].astype(kinds).to_dict("records")
         self._overview(program)["bars"] = {"caption": caption, "rows": rows}
 
     def numbers(self):

@@ -4,7 +4,6 @@ import contextlib
 import fcntl
 import itertools
 import sys
-import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace
@@ -20,7 +19,7 @@ from cmlib.parallel import ONE_THREAD
 from cmlib.report import kernels
 from cmlib.report.manifests import note_left_out, place_of, read_manifests, remove_note
 from cmlib.report.page import build_index
-from cmlib.report.parameters import shown
+from cmlib.report.parameters import SHARED, Parameter
 from cmlib.report.planning import plan
 
 
@@ -34,7 +33,6 @@ class ResultsBusyError(CmlibError):
 
 # Notebooks at a time; what processors are left over, each of them has for its own workers.
 _SIDE_BY_SIDE = 2
-_MOST = 1024
 
 
 def run_profile(profile, notebooks=(), parameters=None, *, results=None):
@@ -83,7 +81,8 @@ def run_profile(profile, notebooks=(), parameters=None, *, results=None):
     """
     parameters = dict(parameters or {})
     asked = "jobs" in parameters
-    processes = _processes(parameters.pop("jobs", -1))
+    Parameter("jobs", *SHARED["jobs"]).check(given := parameters.pop("jobs", -1), "-p")
+    processes = given if given > 0 else joblib.cpu_count()
     jobs, secret = _without_passwords(plan(profile, notebooks, parameters))
     results = Path(results or parameters.get("results_folder") or places.results_dir()).absolute()
     folder = results / place_of(profile, parameters)
@@ -91,7 +90,14 @@ def run_profile(profile, notebooks=(), parameters=None, *, results=None):
         raise ValueError(
             f"results would be written to {folder}, which holds parameters: give -p results_folder=…"
         )
-    _check_writable(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / ".lock").touch()
+    except OSError as error:
+        raise CmlibError(
+            f"results can't be written to {folder}: {error.strerror}. Give another folder with "
+            "-p results_folder=…, or in the environment variable CMLIB_RESULTS."
+        ) from error
     n = min(_SIDE_BY_SIDE, processes, len(jobs))
     jobs = [_with_share(job, max(1, processes // n), always=asked) for job in jobs]
     one_thread = ONE_THREAD if n > 1 else {}
@@ -103,14 +109,6 @@ def run_profile(profile, notebooks=(), parameters=None, *, results=None):
                 for reason in store.refused(store.refresh(url=url))["reason"]:
                     print(f"left out: {reason}", file=sys.stderr)
         return _run(jobs, folder, n, may_lack=not notebooks)
-
-
-def _processes(jobs):
-    if isinstance(jobs, bool) or not isinstance(jobs, int) or not (1 <= jobs <= _MOST or jobs == -1):
-        raise ValueError(
-            f"-p: jobs takes a number of processes, 1 to {_MOST}, or -1 for one a processor; got {shown(jobs)}."
-        )
-    return joblib.cpu_count() if jobs == -1 else jobs
 
 
 def _with_share(job, share, *, always):
@@ -133,18 +131,6 @@ def _without_passwords(jobs):
             "the databases of these notebooks have several passwords: give them in ~/.pgpass, not in URLs."
         )
     return bare, dict(zip(["PGPASSWORD"], passwords, strict=False))
-
-
-def _check_writable(folder):
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-    except OSError as error:
-        raise CmlibError(
-            f"results can't be written to {folder}: {error.strerror}. Give another folder with "
-            "-p results_folder=…, or in the environment variable CMLIB_RESULTS."
-        ) from error
 
 
 def _run(jobs, folder, n, *, may_lack):
