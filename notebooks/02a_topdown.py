@@ -356,10 +356,35 @@ for name in sorted(set(recorded) - set(programs)):
 # %% [markdown]
 # ## Explore
 #
-# Another program, one or two levels deeper, a stretch of the run, or another way of cleaning and merging: does the stack still end at the dotted line? *As counted* leaves out the adjustment to IPC.
+# Another program, one or two levels deeper, or another way of cleaning and merging: does the stack still end at the dotted line? *As counted* leaves out the adjustment to IPC.
 
 # %%
-panel = explore.topdown(ways)
+def at_level(account, level):
+    """Categories of a level; where one is not split so far, the one above."""
+    names = list(account.level())
+    for _ in range(level - 1):
+        names = [below for name in names for below in (list(account.level(name)) or [name])]
+    return names
+
+
+def draw_account(program, level, cleaning, merging):
+    """Where the cycles of a program go, over its progress."""
+    one = ways[program, cleaning, merging]
+    shares = one.account.shares[at_level(one.account, level)]
+    figure, _ = plot.accounts({program: shares}, {program: one.ipc},
+                              parents=one.account.table.parents)
+    means = 100 * shares.mean().rename("share of slots [%]")
+    return figure, means.to_frame().to_html(float_format="{:.1f}".format)
+
+
+# %%
+every = [list(dict.fromkeys(key[place] for key in ways)) for place in range(3)]
+panel = explore.Panel(draw_account, {
+    "program": explore.dropdown("program", every[0]),
+    "level": explore.dropdown("level", [1, 2, 3]),
+    "cleaning": explore.dropdown("cleaning", every[1], every[1][-1]),
+    "merging": explore.dropdown("merging", every[2], every[2][-1]),
+})
 caption = "**Figure.** The account of the panel that JupyterLab shows here, at its first setting."
 panel if notebook.interactive else results.figure(panel.figure(), "explore", caption)
 

@@ -543,7 +543,26 @@ results.finding(
 # ## Explore
 
 # %%
-panel = explore.anomaly(evaluated)
+def draw_errors(program, n_sd, place):
+    """Every sample's error against mean + n standard deviations, and the counters behind one."""
+    samples = evaluated[program].samples
+    error, kind = samples["error"], samples["kind"]
+    learned, bad = error[kind == "training"], error[kind == "bad"].sort_values()
+    threshold = learned.mean() + n_sd * learned.std(ddof=0)
+    chosen = bad.index[place * (len(bad) - 1) // 100]
+    parts = 100 * samples.drop(columns=["kind", "run", "error"]).loc[chosen] / error[chosen]
+    figure, _ = plot.sample_and_counters(
+        samples, parts.nlargest(6), threshold=threshold, chosen=chosen,
+        title=f"{program}: threshold {threshold:.3g}")
+    above = (100 * (error > threshold).groupby(kind).mean()).rename("above the threshold [%]")
+    return figure, above.to_frame().to_html(float_format="{:.1f}".format)
+
+
+panel = explore.Panel(draw_errors, {
+    "program": explore.dropdown("program", list(evaluated)),
+    "n_sd": explore.slider("n (std. deviations)", 0.0, 10.0, step=0.5, value=2.0),
+    "place": explore.slider("sample, by error [%]", 0, 100, step=5, value=50),
+})
 caption = "**Figure.** Every sample's error against the threshold, and the counters behind one."
 panel if notebook.interactive else results.figure(panel.figure(), "explore", source + caption)
 

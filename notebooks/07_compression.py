@@ -500,8 +500,27 @@ results.finding(
 # In JupyterLab: choose a case and a method; the figure shows where its lines end.
 
 # %%
+def draw_lines(stream, event, alpha, n_sigma, drift):
+    """Samples of a stream and their lines, with size and errors."""
+    x, y = totals[stream].iloc[:, 0], totals[stream][event]
+    lines = compress(x, y, alpha=alpha, n_sigma=n_sigma, drift=drift or None)
+    samples = y.set_axis(x.to_numpy()).iloc[:: max(1, len(y) // 4000)]
+    figure, _ = plot.fits({f"{stream}: {event}": (samples, line_ends(lines))}, columns=1,
+                          xlabel=f"{x.name}, cumulated", ylabel=f"{event},\ncumulated")
+    found = pd.Series(fit_quality(lines, x, y)).to_frame(f"of {len(y):,} samples")
+    return figure, found.to_html(float_format="{:.4g}".format)
+
+
 astray = largest["printed"].idxmax()
-panel = explore.compression(totals, stream=astray, event=event)
+controls = {
+    "stream": explore.dropdown("stream", list(totals), astray),
+    "event": explore.dropdown("event", list(totals[astray])[1:], event),
+    "alpha": explore.slider("α (share of the count)", 0.0, 0.1, step=0.005, value=0.01),
+    "n_sigma": explore.slider("σ (std. deviations)", 0.5, 10.0, step=0.5, value=3.0),
+    "drift": explore.slider("drift test (0: none)", 0, 100, step=5, value=0),
+}
+panel = explore.Panel(draw_lines, controls, {
+    "stream": lambda stream: explore.offer(controls["event"], list(totals[stream])[1:])})
 caption = f"**Figure.** What the widgets show at first: {astray}. {source.capitalize()}."
 panel if notebook.interactive else results.figure(panel.figure(), "explore", caption)
 

@@ -444,7 +444,28 @@ for name in tuned:
 # In JupyterLab: does the same parameter come first with fewer runs?
 
 # %%
-panel, first = explore.tuning(tuned), next(iter(tuned))
+def draw_first_runs(program, n_runs, parameter):
+    """What the first runs say of the parameters, and each run's time by one of them."""
+    first, setting = tuned[program].runs.take(range(n_runs)), TABLE_IV[parameter]
+    ranked = tuning.rank_directly(first)
+    figure, _ = plot.setting(
+        [TABLE_IV[each].name for each in ranked.index], list(ranked), chosen=setting.name,
+        x=first.parameters[parameter], y=first.seconds, xlabel=setting.name,
+        ylabel="execution time [s]", title=f"{program}, {len(first)} runs")
+    rho = first.parameters[parameter].corr(first.seconds, method="spearman")
+    return figure, (f"<p>{setting.name}: {ranked[parameter]:.1f} % of the importance; rank "
+                    f"correlation with the time {rho:.2f}; default {setting.default}.</p>")
+
+
+# %%
+first, most = next(iter(tuned)), min(len(one.runs) for one in tuned.values())
+leads = tuning.rank_directly(tuned[first].runs).index[0]
+names = [(TABLE_IV[abbr].name, abbr) for abbr in tuned[first].runs.parameters]
+panel = explore.Panel(draw_first_runs, {
+    "program": explore.dropdown("program", list(tuned)),
+    "n_runs": explore.slider("runs", min(20, most), most, value=most),
+    "parameter": explore.dropdown("parameter", names, leads),
+})
 caption = f"**Figure.** What the widgets show at first: {first}. {source}"
 panel if notebook.interactive else results.figure(panel.figure(), "explore", caption)
 

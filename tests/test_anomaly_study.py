@@ -3,13 +3,12 @@
 import json
 import re
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from cmlib import explore, plot
+from cmlib import plot
 from cmlib.errors import NothingRecordedError
 from cmlib.experiments import anomaly as study
 from cmlib.report import paper
@@ -55,7 +54,6 @@ def test_without_recordings_the_command_to_run_is_told(tmp_path, folder):
     for where, wanted in ((tmp_path, "all"), (folder, "row_counters")):
         with pytest.raises(NothingRecordedError, match="cmlib record-kernels"):
             study.recorded_programs(where, wanted)
-    assert "cmlib record-kernels" in explore.anomaly({}).text
 
 
 def test_a_program_that_is_none_is_told_from_one_that_is_not_recorded(folder):
@@ -98,18 +96,6 @@ def test_plots_show_what_they_are_given(samples):
     assert axes[0].get_yscale() == "log" and axes[0].lines[3].get_ydata()[0] == 0.5
     _, axes = plot.settling({"a": means}, stops={}, ylabel="error")
     assert len(axes[0].lines) == 1
-
-
-def test_the_threshold_turns(samples):
-    panel = explore.anomaly({name: SimpleNamespace(samples=samples) for name in NAMES})
-    strict = panel.text
-    panel.controls["n_sd"].value = 10.0
-    panel.controls["place"].value = 100
-    panel.controls["program"].value = "histogram"
-    assert panel.png and panel.text != strict and "near_cache" in panel.text
-    figure = panel.figure()
-    shares = [bar.get_width() for bar in figure.axes[1].patches]
-    assert shares == sorted(shares, reverse=True) and 0 < sum(shares) <= 100.001
 
 
 def test_the_lock_is_found_in_the_committed_recordings_and_named(smoke):

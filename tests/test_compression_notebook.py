@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cmlib import explore, places, report
+from cmlib import places, report
 from cmlib.compress import compress, intervals
 from cmlib.errors import NothingRecordedError
 from cmlib.experiments.sample_streams import load_samples
@@ -160,23 +160,3 @@ def test_a_case_that_is_not_there_is_named():
         load_samples("nothing")
     with pytest.raises(NothingRecordedError, match=r"cmlib record-samples"):
         load_samples(kind="hardware")
-
-
-# --- the widgets --------------------------------------------------------------------------------
-
-
-def test_turning_a_knob_draws_other_lines_and_says_their_number(perl):
-    panel = explore.compression(perl, event="page-faults")
-    x, y = perl["perl-2"].iloc[:, 0], perl["perl-2"]["page-faults"]
-    assert f"{len(compress(x, y)):,}</td>" in panel.text
-    before = panel.png
-    panel.controls["drift"].value = 20
-    assert f"{len(compress(x, y, drift=20)):,}</td>" in panel.text and panel.png != before
-    panel.controls["n_sigma"].value = 6.0
-    panel.controls["alpha"].value = 0.05
-    expected = compress(x, y, alpha=0.05, n_sigma=6.0, drift=20)
-    assert f"{len(expected):,}</td>" in panel.text
-
-
-def test_without_streams_the_widgets_say_what_to_run():
-    assert "cmlib record-samples" in explore.compression({}).text

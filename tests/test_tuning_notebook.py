@@ -1,14 +1,12 @@
 """Notebook 08 on the committed runs: its numbers are those of the recordings, and its widgets tell them."""
 
-import html
 import json
-import re
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from cmlib import explore, plot, tuning
+from cmlib import plot
 from cmlib.experiments import tuned_runs
 from cmlib.tuning import causality
 
@@ -75,19 +73,3 @@ def test_pairs_of_the_table_are_ranked_by_both_measures(folder):
             assert own[measure].sum() == pytest.approx(100)
         assert own["residual variance [%]"].is_monotonic_decreasing
         assert sorted(own["place by H"]) == list(range(1, len(own) + 1))
-
-
-def test_the_panel_tells_what_the_first_runs_say(tuned):
-    panel = explore.tuning(tuned)
-    name = panel.controls["program"].value
-    panel.controls["runs"].value = 30
-    panel.controls["parameter"].value = "nwt"
-    ranked = tuning.rank_directly(tuned[name].runs.take(range(30)))
-    place = list(ranked.index).index("nwt") + 1
-    said = html.unescape(re.sub(r"<[^>]+>", " ", panel.text))
-    assert f"{ranked['nwt']:.1f} % of the importance, place {place} of 13" in said
-    assert "spark.network.timeout" in said and panel.png.startswith(b"\x89PNG")
-
-
-def test_a_panel_without_runs_says_how_to_record_some():
-    assert "cmlib record-tuning" in explore.tuning({}).text

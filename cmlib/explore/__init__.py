@@ -1,7 +1,7 @@
 """Widgets for the ends of the notebooks: turn a control, see what changes."""
 
 from cmlib.explore.cleaning import cleaning
+from cmlib.explore.fingerprint import fingerprint
 from cmlib.explore.interactions import interactions
-from cmlib.explore.panel import Panel
-from cmlib.explore.panels import anomaly, compression, fingerprint, topdown, tuning
+from cmlib.explore.panel import Panel, dropdown, offer, slider
 from cmlib.explore.ranking import ranking

@@ -1,0 +1,56 @@
+"""Widgets for fingerprints: the slices of a program, and the rule that decided for one of them."""
+
+import html
+
+from cmlib.collect.workloads.micro.selection import COMMAND
+from cmlib.explore.panel import Panel, dropdown, offer, paragraph, slider
+from cmlib.fingerprint.diagnosis import advice
+from cmlib.plot.fingerprint import phase_timeline
+
+
+def fingerprint(profiles, *, program="", unit="s", per="cycle"):
+    """The timeline of a program, and the rule that decided for one of its slices."""
+    if not profiles:
+        return Panel.empty(COMMAND)
+
+    def lengths(program):
+        return [(f"{length:g} {unit}", length) for length in profiles[program]]
+
+    first = program if program in profiles else next(iter(profiles))
+    controls = {
+        "program": dropdown("program", list(profiles), first),
+        "slice_s": dropdown("slice", lengths(first)),
+        "number": slider("slice explained", 1, 2, value=1),
+    }
+
+    def fit(_=None):
+        controls["number"].max = len(profiles[controls["program"].value][controls["slice_s"].value].labelled)
+
+    def draw(program, slice_s, number):
+        profile = profiles[program][slice_s]
+        title = f"{program}, slices of {slice_s:g} {unit}"
+        marked = profile.labelled.index[number - 1]
+        figure, _ = phase_timeline(profile.labelled, profile.pace, title=title, marked=marked)
+        return figure, _explain_slice(profile, number, slice_s, unit, per)
+
+    def adjust_to_program(name):
+        offer(controls["slice_s"], lengths(name))
+        fit()
+
+    fit()
+    return Panel(draw, controls, {"program": adjust_to_program, "slice_s": fit})
+
+
+def _explain_slice(profile, number, slice_s, unit, per):
+    end, label, rule = (
+        profile.labelled.index[number - 1],
+        *profile.labelled.iloc[number - 1][["label", "rule"]],
+    )
+    meaning, remedy = advice(label)
+    shown = " ".join(profile.pace.name.split())
+    return paragraph(
+        f"Slice {number} of {len(profile.labelled)}, {end - slice_s:.1f}–{end:.1f} {unit}: "
+        f"<strong>{html.escape(label)}</strong>, {shown}: {profile.pace.iloc[number - 1]:.2f}. {meaning.capitalize()}.",
+        f"Rule: <code>{html.escape(rule)}</code> (events per {per}).",
+        html.escape(remedy),
+    )
