@@ -6,7 +6,6 @@ import sys
 
 import pytest
 
-from tests.small_notebooks import saving, write_profile
 from tests.soft_recordings import ROOT
 
 # A disk of its own, which is gone with the process that it was made for.
@@ -135,24 +134,3 @@ print(left())
     for line in (recorded, once):
         assert line.startswith("RecordError could not write") and "No space left on device" in line
     assert rest == "[]"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "more", ["r.table(pd.DataFrame({'a': range(300_000)}), 't', 'T.')", "print('x' * 3_000_000)"]
-)
-def test_a_run_says_so_and_leaves_no_draft(tmp_path, more):
-    write_profile(tmp_path, {"01_first": saving("01_first", more)})
-    said = on_small_disk(
-        tmp_path,
-        f"""
-from cmlib import report
-made = Path({str(tmp_path)!r})
-places.notebooks_dir, places.params_dir = lambda: made / "notebooks", lambda: made / "params"
-told(report.run_profile, "tiny", parameters={{"jobs": 1}}, results=".")
-print(left())
-""",
-    )
-    told, rest = said.splitlines()
-    assert told.startswith("NotebookError 01_first.ipynb: could not write to") and "the disk is full" in told
-    assert ".partial" not in rest and ".failed" not in rest

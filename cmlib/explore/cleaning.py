@@ -1,9 +1,6 @@
 """Widgets for cleaning: one event of a multiplexed run against its unmultiplexed runs."""
 
-import numpy as np
-
 from cmlib import clean, plot
-from cmlib.clean.distribution import is_gaussian
 from cmlib.explore.panel import Panel, dropdown, event_options, number, offer, paragraph, slider, table
 
 _OF_THE_PAPER = tuple(name for name, method in clean.REGISTERED.items() if "k" in method.options)
@@ -28,7 +25,6 @@ def cleaning(programs, table, *, event="", method="kalman"):
         "n": slider("n (Eq. 6, std. deviations)", 1.0, 8.0, step=0.5, value=5.0),
         "k": slider("k (Eq. 8, neighbours)", 1, 20, value=5),
     }
-    controls["n"].value = _rule(programs[first], controls["event"].value)
     _enable(controls, method)
     return Panel(
         draw,
@@ -66,9 +62,6 @@ def _draw(both, program, event, method, n, k):
     errors = [reference.compare(one[event]) for one in (counts, cleaned)]
     return figure, _errors(errors, method) + paragraph(
         f"{changed.sum()} of {len(after)} samples changed, {before.isna().sum()} of them gaps.",
-        f"Eq. 6 as the paper uses it takes n = {_rule(both, event):g} for this event, by the test of a Gaussian."
-        if method in _OF_THE_PAPER
-        else "n and k are settings of <em>counterminer</em> alone.",
         "A ratio of 1: as near to OCOE as OCOE is to itself. Eq. 4 folds there, so that being nearer "
         "counts as an error again.",
     )
@@ -85,14 +78,6 @@ def _errors(errors, method):
 
 def _run_with(both, event):
     return next(run for run in both[1] if event in run.counts and run.counts[event].notna().any())
-
-
-def _rule(both, event):
-    """The n of Eq. 6 that the paper's rule takes: 3 for a Gaussian event, 5 for one with a long tail."""
-    run = _run_with(both, event)
-    values, running = run.counts[event].to_numpy(float), run.running[event].to_numpy(float)
-    counted = values[~clean.missing_samples(values, np.where(np.isfinite(values), running, 0.0))]
-    return 3.0 if is_gaussian(counted) else 5.0
 
 
 def _enable(controls, method):

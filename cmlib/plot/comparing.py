@@ -11,18 +11,8 @@ _LETTERS_IN_A_ROW = 70
 def bars_by_program(frame, *, value, hue, ylabel, levels=None):
     """Bars grouped by program, one colour a `hue`, and dashed lines to compare with."""
     figure, ax = single(3.2)
-    hues = list(dict.fromkeys(frame[hue]))
-    sns.barplot(
-        frame,
-        x="program",
-        y=value,
-        hue=hue,
-        hue_order=hues,
-        palette=palette(len(hues)),
-        ax=ax,
-        errorbar=("pi", 100),
-        err_kws={"linewidth": 1.0, "color": "#333333"},
-    )
+    look = {"errorbar": ("pi", 100), "err_kws": {"linewidth": 1.0, "color": "#333333"}}
+    sns.barplot(frame, x="program", y=value, hue=hue, palette=palette(frame[hue].nunique()), ax=ax, **look)
     for (label, level), grey in zip((levels or {}).items(), ("#222222", "#8a8f94"), strict=False):
         ax.axhline(level, color=grey, linestyle="--", linewidth=1, label=f"{label}: {level:g}")
     ax.set(xlabel="", ylabel=ylabel, ylim=(0, None))
@@ -38,18 +28,9 @@ def bars_by_program(frame, *, value, hue, ylabel, levels=None):
 def heat(frame, *, label, centre=None):
     """A table as colours with its numbers written in: rows down, columns across."""
     figure, ax = single(0.6 + 0.3 * len(frame))
-    sns.heatmap(
-        frame,
-        ax=ax,
-        annot=True,
-        fmt=".2f",
-        cmap="vlag" if centre is not None else "crest",
-        center=centre,
-        robust=True,
-        linewidths=0.5,
-        annot_kws={"fontsize": 8},
-        cbar_kws={"label": label},
-    )
+    cmap = "vlag" if centre is not None else "crest"
+    look = {"annot": True, "fmt": ".2f", "annot_kws": {"fontsize": 8}, "linewidths": 0.5, "robust": True}
+    sns.heatmap(frame, ax=ax, cmap=cmap, center=centre, cbar_kws={"label": label}, **look)
     ax.set(xlabel="", ylabel="")
     ax.grid(False)
     ax.tick_params(axis="both", length=0)

@@ -27,23 +27,20 @@ def decision_tree(tree):
     """A decision tree, every node on a line of its own, so that nothing covers anything at any size."""
     rows = list(_in_order(tree))
     depth = max(level for _, level, _ in rows)
-    figure, axes = blank(max(1.2, 0.5 + _ROW * len(rows)))
-    ax = axes[0, 0]
+    figure, ax = single(max(1.2, 0.5 + _ROW * len(rows)))
     place = {node["node"]: (level * _STEP, number) for number, (node, level, _) in enumerate(rows)}
     for node, _, parent in rows:
         x, y = place[node["node"]]
         if parent is not None:
             above_x, above_y = place[parent["node"]]
-            ax.plot(
-                [above_x + _INDENT, above_x + _INDENT, x], [above_y, y, y], color="#9aa0a6", lw=1, zorder=1
-            )
+            corner = above_x + _INDENT
+            ax.plot([corner, corner, x], [above_y, y, y], color="#9aa0a6", lw=1, zorder=1)
         if "event" in node:
             text = f"{node['event']} ≤ {node['threshold']:.3g}"
             style = {"weight": "bold", "bbox": {"fc": "white", "ec": "#9aa0a6", "lw": 0.8, "pad": 1.5}}
         else:
-            text = f"{node['label']}   {node['n']:,}" + (
-                f" ({node['wrong']:,} of other classes)" if node["wrong"] else ""
-            )
+            wrong = f" ({node['wrong']:,} of other classes)" if node["wrong"] else ""
+            text = f"{node['label']}   {node['n']:,}{wrong}"
             fill = COLOURS.get(node["label"], "#eeeeee")
             style = {"color": _ink(fill), "bbox": {"fc": fill, "ec": "none", "pad": 1.8}}
         ax.text(x, y, text, va="center", fontsize=8, zorder=2, **style)
@@ -71,7 +68,9 @@ def phase_timeline(labelled, pace, *, title="", marked=None):
         own = ends[(labelled["label"] == label).to_numpy()]
         bars = [(end - length, length) for end in own]
         band.broken_barh(bars, (lane - 0.42, 0.84), color=COLOURS[label], lw=0)
-        line.broken_barh(bars, (0, 1), color=COLOURS[label], lw=0, alpha=0.35, transform=_across(line))
+        line.broken_barh(
+            bars, (0, 1), color=COLOURS[label], lw=0, alpha=0.35, transform=line.get_xaxis_transform()
+        )
         percent = 100 * len(own) / len(labelled)
         share.barh(lane, percent, color=COLOURS[label], height=0.84)
         share.text(percent + 3, lane, f"{percent:.1f} %", va="center", fontsize=8)
@@ -98,17 +97,17 @@ def latency(latencies, levels, working_sets):
     for (level, plateau), fill in zip(levels.iterrows(), _LEVEL_COLOURS, strict=False):
         ax.axvspan(plateau["smallest"] / 1024, plateau["largest"] / 1024, color=fill, lw=0)
         middle = (plateau["smallest"] * plateau["largest"]) ** 0.5 / 1024
-        ax.text(middle, 0.98, f"{level}\n{plateau['ns']:.3g} ns", transform=_up(ax), ha="center", va="top")
-    ax.plot(latencies["size"] / 1024, latencies["ns"], color="#222222", marker=".", ms=4, lw=1.2)
-    for sizes in working_sets.values():
-        ax.plot(
-            [size / 1024 for size in sizes],
-            [0.03] * len(sizes),
-            "^",
-            color="#00548f",
-            ms=6,
-            transform=_up(ax),
+        ax.text(
+            middle,
+            0.98,
+            f"{level}\n{plateau['ns']:.3g} ns",
+            transform=ax.get_xaxis_transform(),
+            ha="center",
+            va="top",
         )
+    ax.plot(latencies["size"] / 1024, latencies["ns"], color="#222222", marker=".", ms=4, lw=1.2)
+    sizes = [size / 1024 for level in working_sets.values() for size in level]
+    ax.plot(sizes, [0.03] * len(sizes), "^", color="#00548f", ms=6, transform=ax.get_xaxis_transform())
     chosen = Line2D([], [], ls="", marker="^", color="#00548f", label="working sets chosen")
     ax.set(xscale="log", yscale="log", xlabel="working set [KiB]", ylabel="ns a load")
     ax.set_ylim(latencies["ns"].min() / 2, latencies["ns"].max() * 4)
@@ -129,8 +128,8 @@ def accuracy_curve(curves, *, x, xlabel, lines=None, log=False):
     ax.set_ylim(top=min(ax.get_ylim()[1], 101))
     if log:
         ax.set_xscale("log")
-        ticks = sorted({value for curve in curves.values() for value in curve[x]})
-        ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+        ax.set_xticks(sorted({value for curve in curves.values() for value in curve[x]}))
+        ax.xaxis.set_major_formatter("{x:g}")
         ax.minorticks_off()
     legend_beside(ax)
     return figure, ax
@@ -140,14 +139,11 @@ def accuracy_curve(curves, *, x, xlabel, lines=None, log=False):
 def program_scores(scores, *, goal, limit):
     """Programs of known behaviour: how their slices were labelled, a bar a program."""
     figure, ax = single(0.9 + 0.24 * len(scores))
-    rows, left = range(len(scores)), [0.0] * len(scores)
-    for label in (label for label in COLOURS if label in scores):
-        ax.barh(rows, scores[label], left=left, color=COLOURS[label], height=0.8, label=label)
-        left = [before + value for before, value in zip(left, scores[label], strict=True)]
-    ax.set_yticks(rows, list(scores.index))
+    shown = scores[[label for label in COLOURS if label in scores]]
+    shown.plot.barh(stacked=True, ax=ax, color=COLOURS, width=0.8)
     for (label, at), style in zip((goal | limit).items(), ("--", ":"), strict=False):
         ax.axvline(at, color="#222222", lw=1, ls=style, label=f"{label}: {at:g} %")
-    ax.set(xlim=(0, 100), xlabel="slices [%]")
+    ax.set(xlim=(0, 100), xlabel="slices [%]", ylabel="")
     ax.invert_yaxis()
     ax.grid(False)
     legend_beside(ax)
@@ -165,11 +161,3 @@ def _in_order(node, level=0, parent=None):
 def _ink(fill):
     red, green, blue = (int(fill[i : i + 2], 16) for i in (1, 3, 5))
     return "#ffffff" if 0.3 * red + 0.59 * green + 0.11 * blue < 140 else "#1d2126"
-
-
-def _across(ax):
-    """Data along x, the whole height along y."""
-    return ax.get_xaxis_transform()
-
-
-_up = _across

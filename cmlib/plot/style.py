@@ -87,6 +87,8 @@ def panels(names, *, columns=2, height=2.3, **sharing):
     flat = axes.ravel()
     for left_over in flat[len(names) :]:
         left_over.remove()
+    for ax in flat[: len(names)]:
+        ax.locator_params(axis="x", nbins=6)
     return figure, flat[: len(names)]
 
 

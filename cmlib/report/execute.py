@@ -1,8 +1,6 @@
 """Execute one notebook with Papermill, and keep it and its page beside what it found."""
 
 import contextlib
-import errno
-import re
 import tempfile
 from pathlib import Path
 
@@ -21,7 +19,6 @@ from cmlib.report.parameters import for_papermill
 from cmlib.report.run import NotebookError
 
 _PAGE = Path(__file__).with_name("notebook.html.j2")
-_FULL = re.compile(rf"\[Errno ({errno.ENOSPC}|{errno.EDQUOT}|{errno.EFBIG})\]|disk is full")
 _LEAVES_OUT = {error.__name__ for error in (NothingRecordedError, UnfitRecordingError)}
 
 
@@ -36,8 +33,6 @@ def execute(notebook, given, folder):
         if error.ename in _LEAVES_OUT:
             remove_drafts(folder, notebook.stem)
             raise NothingRecordedError(error.evalue) from None
-        if _FULL.search(error.evalue):
-            raise _disk_full(notebook, folder) from None
         settle(draft, unfinished)
         raise NotebookError(_explain(notebook, error, unfinished)) from None
     except (RuntimeError, NoSuchKernel) as error:
@@ -46,18 +41,10 @@ def execute(notebook, given, folder):
             f"{notebook.name}: its kernel could not be started, or died, as it does when memory runs out: {error}"
         ) from error
     except OSError as error:
-        if not _FULL.search(str(error)):
-            raise
-        raise _disk_full(notebook, folder) from None
-
-
-def _disk_full(notebook, folder):
-    remove_drafts(folder, notebook.stem)
-    failed_notebook(folder, notebook.stem).unlink(missing_ok=True)
-    return NotebookError(
-        f"{notebook.name}: could not write to {folder}, or to {tempfile.gettempdir()}: the disk is full, or a "
-        "file would exceed the limit (ulimit -f). Make room, or give another folder with -p results_folder=…"
-    )
+        remove_drafts(folder, notebook.stem)
+        raise NotebookError(
+            f"{notebook.name}: could not write to {folder}, or to {tempfile.gettempdir()}: {error}"
+        ) from None
 
 
 def _settle_with_page(notebook, draft, folder):

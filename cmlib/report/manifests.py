@@ -48,18 +48,15 @@ def read_manifests(folder):
     folder = Path(folder)
     left_out = [json.loads(file.read_text(encoding="utf-8")) for file in sorted(folder.glob(f"*{_NOTE}"))]
     hidden = {entry["notebook"] for entry in left_out}
+    command = command_of("/".join(folder.parts[-2:]) if folder.parent.name == BY_PROGRAM else folder.name)
     sections, damaged = [], []
     for place in sorted(filter(_holds_results, folder.glob("*/"))):
-        if place.name in hidden:
-            continue
-        manifest, problem = _read(place)
-        if problem is None:
-            sections.append(manifest)
-        else:
-            damaged.append({"notebook": place.name, "title": place.name, "message": problem})
-    command = command_of(sections[-1]["profile"] if sections else folder.name)
-    for entry in damaged:
-        entry["message"] += f"; make them again: {command} {entry['notebook']}"
+        try:
+            if place.name not in hidden:
+                sections.append(_read(place))
+        except (OSError, ValueError) as error:
+            message = f"its results can't be read ({error}); make them again: {command} {place.name}"
+            damaged.append({"notebook": place.name, "title": place.name, "message": message})
     failed = [_failed(file) for file in sorted(folder.glob(f"*{_FAILED}"))]
     return Manifests(sections, left_out, damaged, failed)
 
@@ -102,11 +99,7 @@ def _holds_results(place):
 
 
 def _read(place):
-    """A manifest and None, or None and what is wrong with the results."""
-    try:
-        manifest = json.loads((place / "manifest.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        return None, f"manifest.json can't be read ({error})"
+    manifest = json.loads((place / "manifest.json").read_text(encoding="utf-8"))
     if not isinstance(manifest, dict) or manifest.get("schema") != SCHEMA:
-        return None, "they were made by another version of cmlib"
-    return manifest, None
+        raise ValueError("manifest.json is of another version of cmlib")
+    return manifest

@@ -1,12 +1,10 @@
 """Which notebooks a profile runs, with which parameters; every name and value is checked before anything starts."""
 
-import difflib
 from dataclasses import dataclass
 from pathlib import Path
 
 from cmlib import places
-from cmlib.errors import NothingRecordedError
-from cmlib.experiments.requested import split_names
+from cmlib.experiments.requested import resolve_names
 from cmlib.io.store.raw import recorded_programs
 from cmlib.report.manifests import BY_PROGRAM, place_of
 from cmlib.report.parameters import (
@@ -15,7 +13,6 @@ from cmlib.report.parameters import (
     read_cells,
     read_heading,
     read_parameters,
-    shown,
     unknown_parameter,
 )
 
@@ -73,25 +70,10 @@ def plan(profile, wanted=(), extra=None):
     of_any = [job for job in jobs if job.reads_store]
     if profile != BY_PROGRAM or not of_any:
         return jobs
-    programs = split_names(extra.get("program", "all"))
-    if programs == ["all"]:
-        return jobs
-    _check_recorded(programs)
-    return jobs if wanted else of_any
-
-
-def _check_recorded(programs):
-    recorded = recorded_programs()
-    if not programs:
-        raise ValueError("-p: program is empty; write all, or names separated by commas.")
-    for name in programs:
-        if name not in recorded:
-            near = difflib.get_close_matches(name, recorded, n=1)
-            known = f"did you mean {near[0]}?" if near else "`cmlib list` lists those that are recorded."
-            raise NothingRecordedError(
-                f"nothing is recorded of a program {shown(name)}; {known} `cmlib record NAME -- COMMAND` and "
-                "`cmlib import NAME FILE…` bring one in."
-            )
+    program = extra.get("program", "all")
+    todo = "`cmlib record NAME -- COMMAND` and `cmlib import NAME FILE…` bring one in."
+    resolve_names(program, recorded_programs(), about="the programs recorded", todo=todo)
+    return jobs if wanted or program == "all" else of_any
 
 
 def _chosen(profile, wanted):

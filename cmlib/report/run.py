@@ -2,7 +2,6 @@
 
 import contextlib
 import fcntl
-import itertools
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -137,7 +136,8 @@ def _run(jobs, folder, n, *, may_lack):
     noted_before = {entry["notebook"] for entry in read_manifests(folder).left_out}
     to_come, finished, left_out, failed = {job.name: job.title for job in jobs}, [], {}, []
     try:
-        for job, error in _with_bar(_executed(jobs, folder, n), folder.name, len(jobs)):
+        ended = _executed(jobs, folder, n)
+        for job, error in tqdm(ended, total=len(jobs), desc=folder.name, unit="notebook"):
             del to_come[job.name]
             if error is None:
                 finished.append(job.name)
@@ -168,12 +168,12 @@ def _run(jobs, folder, n, *, may_lack):
 
 def _executed(jobs, folder, n):
     """Execute notebooks, `n` at a time, and tell of each when it ends: the first page's before others, those that
-    read the results of others after them."""
+    read the results of others after them; the longest, which are near the end, are not begun last."""
     page, then = ([job for job in jobs if getattr(job, what)] for what in ("for_overview", "reads_results"))
     others = [job for job in jobs if job not in page and job not in then]
     pool, futures = ThreadPoolExecutor(n), {}
     try:
-        for group in ([*page, *(_from_both_ends(others) if n > 1 else others)], then):
+        for group in ([*page, *reversed(others)], then):
             futures = {pool.submit(_error, job, folder): job for job in group}
             for future in as_completed(futures):
                 yield futures[future], future.result()
@@ -193,21 +193,6 @@ def _error(job, folder):
     except CmlibError as error:
         return error
     return None
-
-
-def _from_both_ends(jobs):
-    """The first, the last, the second, …: the longest are near the end, and begun last, one would run alone."""
-    half = -(-len(jobs) // 2)
-    pairs = itertools.zip_longest(jobs[:half], jobs[: half - 1 : -1] if half else [])
-    return [job for pair in pairs for job in pair if job is not None]
-
-
-def _with_bar(executed, name, total):
-    with tqdm(total=total, desc=name, unit="notebook") as bar:
-        for job, error in executed:
-            bar.set_postfix_str(f"{job.name} ended", refresh=False)
-            bar.update()
-            yield job, error
 
 
 @contextlib.contextmanager
