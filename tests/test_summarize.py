@@ -201,6 +201,6 @@ def test_zeros_of_events_without_a_turn_are_left_out_and_named():
         counts.iloc[row, 2 + row % 3 :] = 0.0
     told = summarize("many", [(counts, 0 * counts + np.nan)])
     (said, *_) = told["remarks"]
-    assert said.endswith("left out: branch-misses, branches and cache-misses.")
+    assert said.endswith("left out: branch-misses, branches, cache-misses.")
     known = summarize("many", [(counts, 0 * counts + 0.5)])
     assert not any("no turn" in remark for remark in known["remarks"])

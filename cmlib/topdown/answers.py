@@ -1,8 +1,10 @@
 """What a recording says in a few seconds: levels, the account with bounds, and what would decide it."""
 
+import functools
 import math
 import re
 
+import jinja2
 import numpy as np
 import pandas as pd
 
@@ -30,11 +32,6 @@ _LEVELS = {
     "instructions a cycle": "IPC {}",
     "GHz": "{} GHz",
     "CPUs": "{} CPUs utilized",
-    "system calls": "{} system calls a second",
-    "switches": "{} switches a second",
-    "migrations": "{} migrations a second",
-    "faults": "{} faults a second",
-    "interrupts": "{} interrupts a second",
 }
 
 
@@ -73,7 +70,7 @@ def summarize(name, runs, *, processor=None, modifier="", whole_runs=False, core
     level = _levels(_each_run(runs) if whole_runs else runs, timed=not whole_runs or _knows_durations(runs))
     misses = [] if whole_runs else without_misses(runs, costs, ghz=level.get("GHz"))
     n_rows = sum(len(counts) for counts, _ in runs)
-    remarks = _remarks(runs, {event for zeros in hidden for event in zeros if zeros[event].any()})
+    hidden = {event for zeros in hidden for event in zeros if zeros[event].any()}
     return {
         "schema": SCHEMA,
         "name": name,
@@ -92,7 +89,7 @@ def summarize(name, runs, *, processor=None, modifier="", whole_runs=False, core
         ),
         "misses": misses,
         "misses_text": describe_misses(misses),
-        "remarks": [*_of_core(core, processor), *remarks, *notes],
+        "remarks": [*_remarks(runs, hidden, core, processor), *notes],
     }
 
 
@@ -139,10 +136,9 @@ def _account(name, runs, processor, modifier, interval_ms, ghz):
     bounded = bounds(found, costs, ghz=ghz)
     known = known_programs(costs.name).drop(columns=name, errors="ignore")
     verdict = judge(bounded, found, costs, known=known)
-    return {
+    answer = {
         "how": verdict.how,
         "limits": list(verdict.limits),
-        "text": describe_limits(bounded, verdict),
         "categories": [_category(row, verdict) for row in _shown(bounded.shares)],
         "known_programs": list(verdict.known),
         "contradiction": _percent(bounded.contradiction),
@@ -150,6 +146,14 @@ def _account(name, runs, processor, modifier, interval_ms, ghz):
         "decide": _command(verdict.decide, modifier, interval_ms) if verdict.decide else "",
         "advice": _advice(bounded.shares, verdict, read_table(costs.table or _ANY_TABLE)),
     }
+    return answer | {"text": _sentences().limits(answer, LOSSES)}
+
+
+@functools.cache
+def _sentences():
+    loader = jinja2.PackageLoader("cmlib.topdown", ".")
+    environment = jinja2.Environment(loader=loader, trim_blocks=True, lstrip_blocks=True)
+    return environment.get_template("sentences.j2").module
 
 
 def _advice(shares, verdict, table):
@@ -162,53 +166,29 @@ def _advice(shares, verdict, table):
     texts = {one.name: one.advice for one in table.categories if one.advice}
     advised = []
     for name in verdict.limits or ("retired",):
-        within = shares.loc[
-            (shares["parent"] == name) & (shares["low"] > _MOST_OF_IT * shares.at[name, "low"])
-        ]
-        part = next(
-            (part for part in within.index if part in texts and within.at[part, "low"] > _NOTHING), name
-        )
-        saving = _saving(name, part, shares, verdict)
+        surely = max(_MOST_OF_IT * shares.at[name, "low"], _NOTHING)
+        parts = shares.index[(shares["parent"] == name) & (shares["low"] > surely)]
+        part = next((part for part in parts if part in texts), name)
         action = f"{texts[part][0].lower()}{texts[part][1:].rstrip('.')}"
-        text = f"{part}: {action}{_saving_text(**saving)}"
-        advised.append({"category": part, "action": action, **saving, "text": text})
+        # With no slot lost there, that share of the cycles would go.
+        at_most = _percent(shares.at[part, "high"]) if name in LOSSES else None
+        found = {"category": part, "action": action, "at_most": at_most}
+        if name in LOSSES:
+            found |= _usual(part, verdict)
+        advised.append(found | {"text": _sentences().advice(found)})
     return advised
 
 
-def _saving(name, part, shares, verdict):
-    """The most that it can bring: with no slot lost there, that share of the cycles would go."""
-    if name not in LOSSES:
-        return {"at_most": None}
-    usual = verdict.usual.loc[name] if part == name in verdict.usual.index else None
-    ends = {} if usual is None else {f"usual_{end}": _percent(usual[end]) for end in ("low", "high")}
-    return {"at_most": _percent(shares.at[part, "high"]), **ends}
-
-
-def _saving_text(at_most, usual_low=None, usual_high=None):
-    if at_most is None:
-        return ""
-    usual = "" if usual_low is None else f", usually {usual_low:.0f}–{usual_high:.0f} %"
-    return f" (brings at most {at_most:.0f} % fewer cycles{usual})"
+def _usual(name, verdict):
+    """What is usual for such counts, of categories of level 1."""
+    if name not in verdict.usual.index:
+        return {}
+    return {f"usual_{end}": _percent(verdict.usual.at[name, end]) for end in ("low", "high")}
 
 
 def describe_misses(found, of="cycles"):
     """What would be saved without some misses, or why that is not known: clauses."""
-    unknown = {}
-    for row in found:
-        unknown.setdefault(row["reason"], []).append(row["without"].removesuffix(" misses"))
-    sentences = [_saved(row, of) for row in found if not row["reason"]]
-    return sentences + [
-        f"Without {_joined(names, ' or ')} misses: not known, as {reason}"
-        for reason, names in unknown.items()
-        if reason
-    ]
-
-
-def _saved(row, of):
-    if not row["percent"] and row["high"] is not None:
-        return f"Without {row['without']}: at most {max(row['high'], 0.1):.1f} % fewer {of}"
-    ends = "" if row["low"] is None else f" ({row['low']:.0f} to {row['high']:.0f})"
-    return f"Without {row['without']}: {row['percent']:.0f} %{ends} fewer {of}"
+    return _sentences().misses(found, of).split("\n")[:-1]
 
 
 def _command(decide, modifier, interval_ms):
@@ -233,7 +213,8 @@ def _spelled(event, modifier):
 
 def describe_levels(levels):
     """Levels in a line."""
-    return " · ".join(_LEVELS[name].format(format_number(value)) for name, value in levels.items())
+    written = {name: _LEVELS.get(name, f"{{}} {name} a second") for name in levels}
+    return " · ".join(written[name].format(format_number(value)) for name, value in levels.items())
 
 
 def _phases_text(rows):
@@ -241,26 +222,21 @@ def _phases_text(rows):
     cut_by = [name for name in CUT_BY if name in rows]
     if not cut_by:
         return ""
-    lasts = rows["end"] - rows["start"]
-    usual = rows.loc[lasts.idxmax()]
+    usual = rows.loc[(rows["end"] - rows["start"]).idxmax()]
     ratios = rows[cut_by] / usual[cut_by].astype(float)
     strength = np.log(ratios).abs().max(axis=1)
     most = strength.idxmax()
     if not strength[most] > np.log(_STANDS_OUT):
         return ""
     alike = (np.log(ratios / ratios.loc[most]).abs() < strength[most] / 2).all(axis=1)
-    spans = " and ".join(f"{row.start:.4g} to {row.end:.4g} s" for row in rows[alike].itertuples())
-    changes = ", ".join(
+    changes = [
         f"{_PHASE_LEVELS.get(name, name)} {100 * (ratio - 1):+.0f} % "
         f"({format_number(usual[name])} to {format_number(rows.at[most, name])})"
         for name, ratio in ratios.loc[most].items()
         if abs(np.log(ratio)) > np.log(DIFFERS)
-    )
-    clock = ratios.loc[most].get("GHz", 1.0) < 1 / _STANDS_OUT
-    reason = (
-        "; a lower clock is the work of governor, power limit or heat, not of the program" if clock else ""
-    )
-    return f"From {spans}, against the longest phase: {changes}{reason}"
+    ]
+    spans = [f"{row.start:.4g} to {row.end:.4g} s" for row in rows[alike].itertuples()]
+    return _sentences().contrast(spans, changes, ratios.loc[most].get("GHz", 1.0) < 1 / _STANDS_OUT)
 
 
 def format_number(value):
@@ -269,44 +245,6 @@ def format_number(value):
         if value >= size:
             return f"{value / size:.3g} {prefix}"
     return f"{float(f'{value:.3g}'):,.0f}" if value >= 100 else f"{value:.3g}"
-
-
-def describe_limits(bounded, verdict):
-    """What limits a program, in one sentence of Markdown."""
-    shares = bounded.shares
-    if verdict.how == "little lost":
-        return f"**Little is lost**: at least {_whole(shares.at['retired', 'low'])} % of all slots retired an op."
-    if verdict.how == "counted":
-        lost = shares.loc[list(LOSSES)].assign(mid=lambda frame: (frame["low"] + frame["high"]) / 2)
-        named = [
-            f"{_whole(row.mid)} % to {_the(row.Index)}"
-            for row in lost.sort_values("mid").iloc[::-1].itertuples()
-        ]
-        alike = " about as much" if len(verdict.limits) > 1 else ""
-        lost = ", ".join(named).replace(" to ", " are lost to ", 1)
-        return f"**{_opening(_joined(verdict.limits, ' and '))}{alike}**: of all slots, {lost}."
-    lost = shares.loc[list(LOSSES)].sort_values(["low", "high"], ascending=False)
-    ranges = ", ".join(f"{_range(row)} to {_the(row.Index)}" for row in lost.itertuples())
-    ranges = f"of all slots, {ranges.replace(' to ', ' are lost to ', 1)}"
-    limits = _joined([_the(name) for name in verdict.limits], " or ")
-    if verdict.how == "decided":
-        return f"**{_opening(limits)}**: {ranges}."
-    usual = verdict.usual.loc[list(verdict.limits)] if len(verdict.usual) else verdict.usual
-    named = ", ".join(f"{_range(row)} {row.Index}" for row in usual.itertuples())
-    usually = f" (for such counts usually {named})" if named else ""
-    if verdict.how == "likely":
-        return f"**Likely {limits}**{usually}: {ranges}."
-    return f"**{_opening(limits)}, not decided**{usually}: {ranges}."
-
-
-def _range(row):
-    if row.low < _NOTHING:
-        return f"at most {_whole(row.high)} %"
-    return f"{_whole(row.low)} to {_whole(row.high)} %".replace(" to ", "–")
-
-
-def _opening(text):
-    return text[:1].upper() + text[1:]
 
 
 def _shown(shares):
@@ -329,54 +267,24 @@ def _in_order(rows, parent=""):
 
 def _category(row, verdict):
     found = {"name": row.Index, "parent": row.parent, "low": _percent(row.low), "high": _percent(row.high)}
-    if row.Index in verdict.usual.index:
-        usual = verdict.usual.loc[row.Index]
-        found |= {"usual_low": _percent(usual["low"]), "usual_high": _percent(usual["high"])}
-    return found | {"events": list(row.events)}
+    return found | _usual(row.Index, verdict) | {"events": list(row.events)}
 
 
-def _of_core(core, processor):
-    if not core:
-        return []
-    sentences = (
+def _remarks(runs, hidden, core, processor):
+    untold = any(np.isnan(running.to_numpy(float)).any() for _, running in runs)
+    shares = [running.mean(skipna=False) for _, running in runs]
+    thin = sorted({event for share in shares for event in share.index[share < _THIN]})
+    remarks = {
         f"These are the counts of one kind of core, {core}: of a program that ran on others as well perf scales them "
-        "to its whole time, so that ratios hold, totals and rates a second do not."
-    )
-    return [
-        sentences,
-        *([] if processor else [f"What events cost on {core} is not known: the bounds are the widest."]),
-    ]
-
-
-def _remarks(runs, hidden):
-    remarks = []
-    if hidden:
-        remarks.append(
-            "Zeros that run from one event to the end of the list had no turn, and are left out: "
-            f"{_joined(sorted(hidden), ' and ')}."
-        )
-    if any(np.isnan(running.to_numpy(float)).any() for _, running in runs):
-        remarks.append("The recording does not tell for which share of the time events were counted.")
-    thin = sorted(
-        {event for counts, running in runs for event in counts if running[event].mean(skipna=False) < _THIN}
-    )
-    if thin:
-        remarks.append(f"Counted for less than {_whole(_THIN)} % of the time: {', '.join(thin)}.")
-    return remarks
-
-
-def _the(name):
-    return name if name == "bad speculation" else f"the {name}"
-
-
-def _joined(names, last):
-    *first, end = names
-    return f"{', '.join(first)}{last}{end}" if first else end
+        "to its whole time, so that ratios hold, totals and rates a second do not.": core,
+        f"What events cost on {core} is not known: the bounds are the widest.": core and not processor,
+        "Zeros that run from one event to the end of the list had no turn, and are left out: "
+        f"{', '.join(sorted(hidden))}.": hidden,
+        "The recording does not tell for which share of the time events were counted.": untold,
+        f"Counted for less than {100 * _THIN:.0f} % of the time: {', '.join(thin)}.": thin,
+    }
+    return [remark for remark, holds in remarks.items() if holds]
 
 
 def _percent(share):
     return round(100 * float(share), 2)
-
-
-def _whole(share):
-    return f"{100 * share:.0f}"
