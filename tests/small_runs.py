@@ -4,7 +4,11 @@ import gzip
 import hashlib
 import json
 
+import numpy as np
+
+from cmlib.collect import sampling
 from cmlib.io import perf
+from cmlib.io.samples import files
 
 
 def add_run(folder, program, set_name, pass_number, part, events, /, *, mode="ocoe", text=None, **changes):
@@ -47,3 +51,16 @@ def series_in(file):
     """Counts and shares of the run whose metadata are in `file`."""
     raw = gzip.decompress(file.with_suffix(".csv.gz").read_bytes())
     return perf.series(perf.parse_stat(raw.decode()))
+
+
+def store_lines(source, out, events=None, **method):
+    """The lines of a file of samples, stored as those of a program are while it runs; their metadata."""
+    known = files.read_metadata(source) or {}
+    events = list(events or known["events"])
+    counts = np.diff(sampling.read_samples(source, events), axis=0, prepend=0)
+    with files.draft(out, files.LINES) as (file, metadata, _):
+        regression, told = sampling._regression(events[1:], **method)
+        n_samples = sampling._store_lines(regression, file, metadata, np.array_split(counts, 3))
+        metadata |= known | {"kind": "lines", "events": events, "method": told, "n_samples": n_samples}
+        metadata |= dict.fromkeys(("n_lost", "n_backwards", "n_unreadable"), 0)
+    return metadata

@@ -20,7 +20,7 @@ from cmlib.io import archive, samples, store
 from cmlib.io.archive import ArchiveError, files
 from cmlib.io.regions import load_recording
 from tests.processes import processes, wait_until
-from tests.small_runs import add_run
+from tests.small_runs import add_run, store_lines
 from tests.soft_recordings import ROOT, make, runs
 
 KINDS = ["fifo", "device", "folder"]
@@ -158,9 +158,7 @@ def test_samples_are_not_written_through_links(tmp_path, outside):
     stream = ROOT / "tests/golden/samples/perf_script_pipe.txt.gz"
     for name in ("lines.csv", "lines.csv.partial", "lines.json.partial"):
         (tmp_path / name).symlink_to(outside)
-    sample_streams.compress_samples(
-        stream, tmp_path / "lines", ["task-clock", "page-faults", "context-switches"]
-    )
+    store_lines(stream, tmp_path / "lines", ["task-clock", "page-faults", "context-switches"])
     assert not (tmp_path / "lines.csv").is_symlink()
 
 

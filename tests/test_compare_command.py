@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -150,31 +149,17 @@ def test_a_slower_program_is_found_and_what_was_kept_is_compared_again(built, tm
     assert set(runs["000"]) == {"function", "location", "page-faults", "context-switches"}
     assert about["session"] == load_recording(tmp_path / "kept/new.json")[0]["session"]
     done = compared(*SOFTWARE, "--keep", tmp_path / "kept", old, new, code=2)
-    assert "holds old.json, old.csv.gz, new.json, new.csv.gz already" in done.stderr
+    assert "holds old.csv.gz, old.json, new.csv.gz, new.json already" in done.stderr
     # With a command now it is no pair, and only what is more than drift counts.
     mixed = compared("--runs", "8", tmp_path / "kept/old.json", new, code=1)
     assert "not in pairs" in mixed.stdout and "relevant from 25 %" in mixed.stdout
-
-
-@pytest.mark.needs("perf")
-def test_the_time_it_takes_is_told_beforehand():
-    """Of a command that takes a moment, most of it is what starts and counts it."""
-    said = []
-    events = {"event_list": "page-faults", "n_runs": 16, "alpha": 0.002}
-    looks = versions.open_pair(
-        "true", "true", **events, notify=lambda text: said.append((text, time.monotonic()))
-    )
-    assert [look.n_looks for look in looks] == [2, 2]
-    ((text, told_at),) = said
-    most = float(re.search(r"to ([\d.]+) s\.$", text)[1])
-    assert most / 3 < (time.monotonic() - told_at) * 16 / 14 < 3 * most + 1
 
 
 @pytest.mark.needs("cc", "perf")
 def test_a_faster_program_is_no_anomaly(built):
     done = compared(*SOFTWARE, f"{built}/work 5", f"{built}/work 2", code=0)
     assert done.stdout.startswith("changed, faster: ") and ": faster" in done.stdout
-    assert " to 40 pairs of runs, until the result is clear: about" in done.stderr
+    assert " to 40 pairs of runs, until the result is clear." in done.stderr
 
 
 @pytest.mark.needs("cc", "perf")

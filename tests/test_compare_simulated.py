@@ -136,7 +136,7 @@ def test_planted_instructions_are_found_and_their_function_named(versions):
     # Each store of `fill` misses the simulated 32 KiB: modelled, and told apart as that.
     missed = next(row for row in found["counts"] if row["event"] == "sim.l1d_store_misses")
     assert (missed["verdict"], missed["kind"]) == ("more", "modelled")
-    assert len(said) == 1 and "4 are made" in said[0]
+    assert len(said) == 1 and "4 simulations" in said[0]
     assert found["simulator"]["caches"]["LL"] == "262144 B, 64 B, 8-way associative"
 
 

@@ -18,7 +18,7 @@ from cmlib.collect import record
 from cmlib.collect import sampling as sample_streams
 from cmlib.io import samples, store
 from cmlib.errors import CmlibError
-from tests.small_runs import add_run
+from tests.small_runs import add_run, store_lines
 from tests.soft_recordings import ROOT, make
 
 def fill(left):
@@ -82,7 +82,7 @@ for number in range(20):
 before = left()
 fill(8192)
 told(record.import_files, "app", [GOLDEN], folder="recordings")
-told(sample_streams.compress_samples, STREAM, "lines")
+told(store_lines, STREAM, "lines")
 told(store.rebuild, "recordings", "sqlite:///store.sqlite")
 print(left() == before)
 """,

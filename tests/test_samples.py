@@ -3,10 +3,8 @@
 import gzip
 import json
 import random
-import subprocess
 import sys
 import time
-import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -20,11 +18,12 @@ from hypothesis import strategies as st
 from cmlib.cli import main
 from cmlib.collect.machine import Census, CountersBusy, counters_lock
 from cmlib.collect.record import RecordError
-from cmlib.collect.sampling import compress_samples, read_samples, record_lines, record_samples, record_stream
+from cmlib.collect.sampling import read_samples, record_lines, record_samples, record_stream
 from cmlib.collect.workloads.catalog import cases
 from cmlib.compress import compress, reconstruct
 from cmlib.errors import CmlibError, NothingRecordedError
 from cmlib.io.samples import SampleError, SampleParser, find_lines, find_streams, read_lines
+from tests.small_runs import store_lines
 
 GOLDEN = Path(__file__).parent / "golden/samples/perf_script_lost.txt"
 EVENTS = ["cpu-clock", "page-faults", "context-switches"]
@@ -141,35 +140,17 @@ def test_the_lines_of_a_file_are_those_of_its_samples(tmp_path):
     samples = read_samples(source, EVENTS)
     npt.assert_array_equal(samples, counts.cumsum(axis=0))
     for name, method in (("printed", {}), ("drift", {"drift": 20.0}), ("bound", {"bound": [40.0, 1.0]})):
-        told = compress_samples(source, tmp_path / name, EVENTS, **method)
+        told = store_lines(source, tmp_path / name, EVENTS, **method)
         lines, metadata = read_lines(tmp_path / name)
         expected = compress(samples["cpu-clock"], samples[EVENTS[1:]], **method)
         pd.testing.assert_frame_equal(lines, expected)
         assert metadata["n_samples"] == 3000 and metadata["n_lines"] == told["n_lines"] == len(lines)
-        assert metadata["source"] == "run.txt.gz"
-
-
-@pytest.mark.slow
-def test_memory_does_not_grow_with_the_file(tmp_path):
-    def peak(n):
-        source = tmp_path / f"{n}.txt"
-        with source.open("wb") as file:
-            for _ in range(n // 1000):
-                file.write(printed([(500_000, 2, 0)] * 1000))
-        tracemalloc.start()
-        compress_samples(source, tmp_path / str(n), EVENTS)
-        highest = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-        return highest
-
-    peak(2000)
-    assert peak(40_000) < 1.5 * peak(4000)
 
 
 def test_lines_that_were_changed_afterwards_are_not_read(tmp_path):
     source = tmp_path / "run.txt"
     source.write_bytes(printed([(500, 1, 0)] * 9))
-    compress_samples(source, tmp_path / "lines", EVENTS)
+    store_lines(source, tmp_path / "lines", EVENTS)
     with (tmp_path / "lines.csv").open("a") as file:
         file.write("1,2,3\n")
     with pytest.raises(SampleError, match=r"lines\.csv is not the file that was written"):
@@ -189,7 +170,6 @@ def test_lines_that_were_changed_afterwards_are_not_read(tmp_path):
             "holds no sample of cycles, instructions",
         ),
         ("run.txt.gz", gzip.compress(random.Random(0).randbytes(5000), mtime=0)[:3000], EVENTS, "is cut off"),
-        ("perf.data", b"no such thing", EVENTS, "perf can't read"),
     ],
 )
 def test_a_file_that_is_broken_is_named(tmp_path, name, content, events, said):
@@ -197,8 +177,6 @@ def test_a_file_that_is_broken_is_named(tmp_path, name, content, events, said):
         (tmp_path / name).write_bytes(content)
     with pytest.raises(SampleError, match=said):
         read_samples(tmp_path / name, events)
-    with pytest.raises(SampleError, match=said):
-        compress_samples(tmp_path / name, tmp_path / "lines", events)
     assert {file.name for file in tmp_path.iterdir()} <= {name}
 
 
@@ -258,19 +236,12 @@ sys.exit(3)
 
 
 @pytest.mark.needs("perf")
-def test_samples_are_stored_whole_and_perf_data_reads_the_same(tmp_path):
+def test_samples_are_stored_whole(tmp_path):
     command = [sys.executable, "-S", "-c", FAULTS, str(tmp_path / "faults"), "300"]
     told = record_samples(command, EVENTS[:2], EVERY, tmp_path / "run")
     samples = read_samples(tmp_path / "run.txt.gz")
     assert list(samples) == EVENTS[:2] and len(samples) == told["n_samples"] > 50
     assert (samples["cpu-clock"].diff().dropna() > 0).all()
-
-    data = tmp_path / "perf.data"
-    group = "{cpu-clock,page-faults}:S"
-    perf = ["perf", "record", "-q", "-e", group, "-c", str(EVERY), "-o", str(data), "--", *command]
-    subprocess.run(perf, check=True, capture_output=True)
-    again = read_samples(data, EVENTS[:2])
-    assert again["page-faults"].iloc[-1] == pytest.approx(samples["page-faults"].iloc[-1], rel=0.05)
 
 
 @pytest.mark.needs("perf")
@@ -322,10 +293,10 @@ def test_what_is_there_is_never_overwritten(tmp_path):
 
 @pytest.mark.needs("perf")
 def test_when_it_is_interrupted_the_program_ends_and_nothing_is_left(tmp_path, monkeypatch):
-    def interrupt(writer, rows):
+    def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("cmlib.collect.sampling._LineWriter._write", interrupt)
+    monkeypatch.setattr("cmlib.collect.sampling.OnlineRegression.feed", interrupt)
     monkeypatch.setattr("cmlib.collect.sampling._BUFFER_PAGES", 4)
 
     endless = "import os, sys; open(sys.argv[1], 'w').write(str(os.getpid()))\nwhile True: sum(range(1000))"
@@ -428,7 +399,4 @@ def test_the_command_line_samples_compresses_and_says_where(own_data):
     assert done.exit_code == 0 and "kept as perf printed them" in done.output
     live = run(main, ["record", "busy", *events, "--compress", "--bound", "5", "--", *BUSY])
     assert live.exit_code == 0 and "lines instead" in live.output
-    source = own_data / "samples/busy/software-00.txt.gz"
-    later = run(main, ["compress", str(source), str(own_data / "lines"), "--drift", "20"])
-    assert later.exit_code == 0 and len(read_lines(own_data / "lines")[0]) > 0
     assert run(main, ["record", "busy", "--compress", "--", *BUSY]).exit_code == 2

@@ -23,6 +23,7 @@ from cmlib.io.samples.files import LINES, draft, samples_dir
 from cmlib.io.store import StoreError, database
 from cmlib.parallel import Workers
 from tests import made_up
+from tests.small_runs import store_lines
 
 EVENTS = ["event_0", "event_1", "event_2"]
 
@@ -152,7 +153,7 @@ def test_any_lines_read_the_same_from_the_store_as_from_their_file(n, bound, see
 
 def test_lines_of_a_stored_stream_tell_of_its_run_and_go_in(tmp_path, url):
     stream = samples_dir() / "perl-2" / "software-00.txt.gz"
-    told = sample_streams.compress_samples(stream, tmp_path / "samples/perl-2/software-lines-07", drift=20.0)
+    told = store_lines(stream, tmp_path / "samples/perl-2/software-lines-07", drift=20.0)
     assert told["duration_s"] > 0 and told["command"].startswith("cmlib record --program perl")
     store.rebuild(tmp_path / "recordings", url)
     totals = sample_streams.read_samples(stream)

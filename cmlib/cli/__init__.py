@@ -12,7 +12,7 @@ from cmlib import places
 from cmlib.cli.compare import compare
 from cmlib.cli.diagnose import diagnose
 from cmlib.cli.machine import doctor, programs
-from cmlib.cli.record import compress, record
+from cmlib.cli.record import record
 from cmlib.cli.recordings import fetch, import_, store
 from cmlib.cli.run import run
 from cmlib.cli.stored import list_, remove
@@ -120,7 +120,6 @@ for command in (
     store,
     list_,
     remove,
-    compress,
     compare,
     diagnose,
 ):

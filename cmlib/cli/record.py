@@ -1,4 +1,4 @@
-"""`cmlib record` and `cmlib compress`."""
+"""`cmlib record`."""
 
 import functools
 import json
@@ -36,34 +36,6 @@ def simulating_options(command):
         return command(simulated=caches if simulate else None, **others)
 
     return functools.reduce(lambda wrapped, option: option(wrapped), reversed(_SIMULATION), with_simulation)
-
-
-_COMPRESSION = [
-    click.option("--alpha", default=0.01, show_default=True, help="Tolerance for a line's third sample."),
-    click.option("--n-sigma", default=3.0, show_default=True, help="Tolerance for the later ones, in σ."),
-    click.option("--drift", type=float, help="End lines that samples leave slowly: threshold, such as 20."),
-    click.option("--bound", type=float, help="Largest distance of any sample from its line [counts]."),
-]
-
-
-def _compressing(command):
-    """Give a command the options of compression."""
-    return functools.reduce(lambda wrapped, option: option(wrapped), reversed(_COMPRESSION), command)
-
-
-@click.command(epilog="Example: cmlib compress data/samples/myapp/hardware-00.txt.gz lines --drift 20")
-@click.argument("source", type=click.Path(exists=True, dir_okay=False))
-@click.argument("out", type=click.Path())
-@click.option(
-    "--events", metavar="LIST", help="Names as perf prints them, if the file does not know its own."
-)
-@_compressing
-def compress(source, out, events, **method):
-    """Turn SOURCE, a stored stream of samples or a perf.data, into piecewise-linear segments: OUT.csv and OUT.json."""
-    from cmlib.collect.sampling import compress_samples
-
-    metadata = compress_samples(source, out, events.split(",") if events else None, **method)
-    click.echo(f"{metadata['n_samples']} samples, {metadata['n_lines']} lines: {out}.csv")
 
 
 # What is recorded, and the options that go with not all of it, as functions name them.
@@ -159,7 +131,14 @@ _FLAGS = {"passes": "--runs", "options": "--option", "set_name": "--set"}
     help="Counts of the first event a sample.",
 )
 @click.option("--compress", is_flag=True, help="Keep lines instead of samples, found while COMMAND runs.")
-@_compressing
+@click.option(
+    "--alpha", default=0.01, show_default=True, help="Of lines: tolerance for a line's third sample."
+)
+@click.option(
+    "--n-sigma", default=3.0, show_default=True, help="Of lines: tolerance for the later samples, in σ."
+)
+@click.option("--drift", type=float, help="End lines that samples leave slowly: threshold, such as 20.")
+@click.option("--bound", type=float, help="Largest distance of any sample from its line [counts].")
 @simulating_options
 @click.pass_context
 def record(context, name, command, samples, simulated, **given):

@@ -6,7 +6,6 @@ import functools
 import os
 import shlex
 import subprocess
-import tempfile
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -29,7 +28,6 @@ from cmlib.io.samples.perf_script import FIELDS, SampleParser
 _PIECE = 1 << 18  # bytes that are waited for: handling a piece costs more than what is in it
 _PRINT = ["perf", "script", "-F", FIELDS, "--ns", "--show-lost-events", "-i"]
 _LINES_SHOWN, _BUFFER_PAGES = 10, 32
-_OF_THE_RUN = ("command", "period", "machine", "date", "duration_s")
 _WITHOUT_COUNTERS = (
     "`cmlib doctor` tells why and what to do; software events can be sampled: "
     "--events task-clock,page-faults,context-switches --period 1000000 (ns)."
@@ -60,22 +58,6 @@ def sampled(command, encodings, period, folder):
         )
 
 
-@contextlib.contextmanager
-def printed(source):
-    """Read the samples of a ``perf.data`` as perf prints them; yields pieces of text like `sampled`."""
-    with tempfile.NamedTemporaryFile() as errors:
-        printer = subprocess.Popen([*_PRINT, str(source)], stdout=subprocess.PIPE, stderr=errors)
-        try:
-            yield _pieces(printer)
-            printer.wait()
-        finally:
-            printer.kill()
-            printer.wait()
-            printer.stdout.close()
-        if printer.returncode:
-            raise SampleError(f"perf can't read {source}:\n{_end_of(Path(errors.name))}")
-
-
 def _pieces(process):
     return iter(functools.partial(process.stdout.read, _PIECE), b"")
 
@@ -85,29 +67,26 @@ def _end_of(file):
 
 
 def read_samples(source, events=None):
-    """Read all samples of a file."""
-    with stored_counts(source, events) as (names, blocks, _):
-        counts = np.concatenate([np.empty((0, len(names)), np.int64), *blocks])
-    if not len(counts):
-        raise SampleError(f"{source} holds no sample of {', '.join(names)}.")
-    return pd.DataFrame(counts.cumsum(axis=0), columns=names)
-
-
-@contextlib.contextmanager
-def stored_counts(source, events):
-    """Open a file of samples to be read block by block."""
+    """Read all samples of a file that perf has printed, plain or gzipped."""
     source = Path(source)
     if not source.exists():
         raise SampleError(f"no file of samples at {source}.")
     events = list(events or (read_metadata(source) or {}).get("events", ()))
     if not events:
         raise SampleError(f"name the events of {source}, the one that times the sampling first.")
-    parser = SampleParser(events)
     try:
-        with _text(source) as pieces:
-            yield events, parsed(pieces, parser), parser
+        with opened(source) as file:
+            pieces = iter(functools.partial(file.read, _PIECE), b"")
+            if source.suffix == ".gz":
+                pieces = unpacked(file, os.fstat(file.fileno()).st_size, source)
+            counts = np.concatenate(
+                [np.empty((0, len(events)), np.int64), *parsed(pieces, SampleParser(events))]
+            )
     except ArchiveError as error:
         raise SampleError(str(error)) from error
+    if not len(counts):
+        raise SampleError(f"{source} holds no sample of {', '.join(events)}.")
+    return pd.DataFrame(counts.cumsum(axis=0), columns=events)
 
 
 def parsed(pieces, parser):
@@ -117,27 +96,17 @@ def parsed(pieces, parser):
     yield parser.finish()
 
 
-@contextlib.contextmanager
-def _text(source):
-    with opened(source) as file:
-        if ".txt" not in source.suffixes:
-            with printed(source) as pieces:
-                yield pieces
-        elif source.suffix == ".gz":
-            yield unpacked(file, os.fstat(file.fileno()).st_size, source)
-        else:
-            yield iter(functools.partial(file.read, _PIECE), b"")
-
-
 def record_lines(command, events, period, out, *, label=None, **method):
     """Sample a program, and while it runs store piecewise-linear segments instead of its samples."""
     encodings = _encodings(events)
     regression, method = _regression(list(encodings)[1:], **method)
-    _compile(regression, len(encodings) - 1)
+    # The compiler does its work before the program runs: samples would be lost meanwhile.
+    regression.extend(np.arange(4.0), np.zeros((4, len(encodings) - 1)))
+    regression.finish()
     with draft(out, LINES) as (file, metadata, folder):
-        writer = _LineWriter(regression, file)
-        metadata |= _sample(command, encodings, period, folder, label, writer.store)
-        metadata |= {"kind": "lines", "method": method, "n_lines": writer.n_rows}
+        store = functools.partial(_store_lines, regression, file, metadata)
+        metadata |= _sample(command, encodings, period, folder, label, store)
+        metadata |= {"kind": "lines", "method": method}
     return metadata
 
 
@@ -145,85 +114,70 @@ def record_samples(command, events, period, out, *, label=None):
     """Sample a program, and store what perf prints of it, as it is, compressed: ``<out>.txt.gz``."""
     encodings = _encodings(events)
     with draft(out, SAMPLES) as (file, metadata, folder):
-        with open(folder / "perf.data", "xb") as stream:
-            metadata |= _sample(command, encodings, period, folder, label, _n_samples, copy=stream)
+        data, errors = folder / "perf.data", folder / "script.stderr"
+        with data.open("xb") as stream:
+            metadata |= _sample(
+                command, encodings, period, folder, label, lambda blocks: sum(map(len, blocks)), stream
+            )
         metadata |= {"kind": "samples"}
-        with printed(folder / "perf.data") as pieces:
-            file.writelines(pieces)
+        with (
+            errors.open("xb") as stderr,
+            run_supervised([*_PRINT, data], stdout=subprocess.PIPE, stderr=stderr) as printer,
+        ):
+            file.writelines(_pieces(printer))
+            printer.wait()
+        if printer.returncode:
+            raise SampleError(f"perf can't read what it recorded:\n{_end_of(errors)}")
     return metadata
 
 
-def compress_samples(source, out, events=None, **method):
-    """Store the lines of a file of samples, as if they had been found while it was recorded."""
-    with draft(out, LINES) as (file, metadata, _):
-        with stored_counts(source, events) as (names, blocks, parser):
-            regression, method = _regression(names[1:], **method)
-            writer = _LineWriter(regression, file)
-            n_samples = writer.store(blocks)
-        if not n_samples:
-            raise SampleError(f"{source} holds no sample of {', '.join(names)}.")
-        known = read_metadata(source) or {}
-        metadata |= {key: known[key] for key in _OF_THE_RUN if key in known}
-        metadata |= {"kind": "lines", "source": Path(source).name, "events": names, "method": method}
-        metadata |= {"n_samples": n_samples, "n_lines": writer.n_rows, **_losses(parser)}
-    return metadata
+def _store_lines(regression, file, metadata, blocks):
+    """Write the lines of blocks of counts, each as soon as it is finished; how many samples these were."""
+    table = csv.writer(file, lineterminator="\n")
+    table.writerow(regression.finish())
+    metadata["n_lines"], n_samples, so_far = 0, 0, 0
 
+    def write(rows):
+        table.writerows([start, end, *fitted, int(n)] for start, end, n, *fitted in rows.tolist())
+        file.flush()
+        metadata["n_lines"] += len(rows)
 
-class _LineWriter:
-    """Writes the lines of the samples that it is given, each as soon as it is finished."""
-
-    def __init__(self, regression, file):
-        self._regression, self._file = regression, file
-        self._table = csv.writer(file, lineterminator="\n")
-        self._table.writerow(regression.finish())
-        self._so_far = 0
-        self.n_rows = 0
-
-    def store(self, blocks):
-        """Store the lines of blocks of counts as they come; how many samples these were."""
-        n_samples = 0
-        for counts in filter(len, blocks):
-            totals = self._so_far + counts.cumsum(axis=0)
-            self._so_far = totals[-1]
-            self._write(self._regression.feed(totals[:, 0], totals[:, 1:]))
-            n_samples += len(counts)
-        self._write(self._regression.end())
-        return n_samples
-
-    def _write(self, rows):
-        self._table.writerows([start, end, *fitted, int(n)] for start, end, n, *fitted in rows.tolist())
-        self._file.flush()
-        self.n_rows += len(rows)
+    for counts in filter(len, blocks):
+        totals = so_far + counts.cumsum(axis=0)
+        so_far = totals[-1]
+        write(regression.feed(totals[:, 0], totals[:, 1:]))
+        n_samples += len(counts)
+    write(regression.end())
+    return n_samples
 
 
 def _sample(command, encodings, period, folder, label, store, copy=None):
     """Run the program, let its samples be stored, and tell what happened; `copy` gets perf's stream."""
+    first = next(iter(encodings))
     if period != int(period) or period < 1:
-        raise SampleError(
-            f"period must be a whole number of {next(iter(encodings))}, at least 1; got {period}."
-        )
+        raise SampleError(f"period must be a whole number of {first}, at least 1; got {period}.")
     command = resolve(command)
     reader = SampleReader(encodings)
     date, began, own = now(), time.monotonic(), time.process_time()
-    group = list(encodings.values())
-    with sampled(command, group, int(period), folder) as pieces:
-        stream = pieces if copy is None else _copied(pieces, copy)
-        n_samples = store(parsed(stream, reader))
+    with sampled(command, list(encodings.values()), int(period), folder) as pieces:
+        n_samples = store(parsed(pieces if copy is None else _copied(pieces, copy), reader))
     duration, own = time.monotonic() - began, time.process_time() - own
-    if not n_samples:
-        names = ", ".join(encodings)
+    if not n_samples and reader.n_unreadable:
         raise SampleError(
-            f"perf told {reader.n_unreadable} counts, but no sample of {names}: does it have other names for them?"
-            if reader.n_unreadable
-            else f"`{shlex.join(command)}` ended before the first sample: give it more work, or take a shorter period "
-            f"than {period} {next(iter(encodings))}."
+            f"perf told {reader.n_unreadable} counts, but no sample of {', '.join(encodings)}: does it have other "
+            "names for them?"
+        )
+    if not n_samples:
+        raise SampleError(
+            f"`{shlex.join(command)}` ended before the first sample: give it more work, or take a shorter period "
+            f"than {period} {first}."
         )
     return {
         "command": label or shlex.join(command),
         "events": encodings,
         "period": int(period),
         "n_samples": n_samples,
-        **_losses(reader),
+        **{kind: getattr(reader, kind) for kind in ("n_lost", "n_backwards", "n_unreadable")},
         "machine": machine.describe(),
         "date": date,
         "duration_s": duration,
@@ -231,24 +185,10 @@ def _sample(command, encodings, period, folder, label, store, copy=None):
     }
 
 
-def _n_samples(blocks):
-    return sum(map(len, blocks))
-
-
 def _copied(pieces, file):
     for piece in pieces:
         file.write(piece)
         yield piece
-
-
-def _compile(regression, n_events):
-    """Make the compiler do its work before the program runs: samples would be lost meanwhile."""
-    regression.extend(np.arange(4.0), np.zeros((4, n_events)))
-    regression.finish()
-
-
-def _losses(parser):
-    return {kind: getattr(parser, kind) for kind in ("n_lost", "n_backwards", "n_unreadable")}
 
 
 def _encodings(events):

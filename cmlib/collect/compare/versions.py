@@ -10,7 +10,6 @@ import secrets
 import shlex
 import shutil
 import tempfile
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,7 +27,6 @@ from cmlib.io import perf
 from cmlib.io.regions import in_recording, read_recording, read_regions, read_runs, save_recording
 
 FORMS = ("old", "new")
-_LONG_S = 3
 _ATTEMPTS = 3
 _MOST_AT_ONCE = 16  # of a region's header
 MEASURES = (ELAPSED, PROCESSOR)
@@ -97,17 +95,11 @@ def open_pair(
 
 def check_free(folder):
     """Raise CmlibError if recordings in a folder would be replaced by `save_pair`."""
-    there = [
-        name
-        for form in FORMS
-        for name in (f"{form}.json", f"{form}.csv.gz")
-        if (Path(folder) / name).exists()
-    ]
+    there = [path.name for form in FORMS for path in sorted(Path(folder).glob(f"{form}.*"))]
     if there:
         raise CmlibError(
-            f"{folder} holds {', '.join(there)} already, and recordings are not replaced: give --keep "
-            "another folder, or "
-            "move them away"
+            f"{folder} holds {', '.join(there)} already, and recordings are not replaced: give --keep another folder, "
+            "or move them away"
         )
 
 
@@ -139,35 +131,26 @@ def _looks(n_runs, versions, alpha):
 
 
 def _recorded(versions, recordings, events, looks, rng, notify, progress):
-    machine, session = describe(), secrets.token_hex(8)
+    common = {"machine": describe(), "session": secrets.token_hex(8)}
     texts = dict.fromkeys(versions, "")
+    least, most = looks[0], looks[-1]
+    notify(
+        f"{most} runs of each command."
+        if least == most
+        else f"{least} to {most} pairs of runs, until the result is clear."
+    )
     with _counters(events) as good_counters:
-        per, parts = plan_parts(events, good_counters)
-        seconds = len(parts) * sum(version.seconds for version in versions.values())
-        # What starts programs and counts them takes some tenths of a second more.
-        pairs_tried = 0 if seconds > _LONG_S else 2
-        if not pairs_tried:
-            notify(_expected(seconds, looks))
-        began = time.monotonic()
+        common["per"], parts = plan_parts(events, good_counters)
+        common["events"] = [{event.name: event.config for event in part} for part in parts]
         for done, look in zip([0, *looks], looks, strict=False):
             for run in range(done, look):
                 for form in rng.sample(sorted(versions), len(versions)):
-                    texts[form] += record_run(versions[form], run, parts, per)
+                    texts[form] += record_run(versions[form], run, parts, common["per"])
                     progress()
-                if run + 1 == pairs_tried:
-                    notify(_expected((time.monotonic() - began) / pairs_tried, looks))
             made = {}
             for form, version in versions.items():
-                about = {
-                    "program": version.command,
-                    "form": form,
-                    "regions": bool(version.functions),
-                    "events": [{event.name: event.config for event in part} for part in parts],
-                    "per": per,
-                    "machine": machine,
-                    "session": session,
-                }
-                made[form] = VersionRecording(version.command, about, texts[form])
+                about = {"program": version.command, "form": form, "regions": bool(version.functions)}
+                made[form] = VersionRecording(version.command, about | common, texts[form])
             yield VersionPair(**made | recordings, paired=not recordings, n_looks=len(looks))
 
 
@@ -179,17 +162,6 @@ def _counters(events):
         return
     with counters_lock("comparing two versions"):
         yield census().good
-
-
-def _expected(seconds, looks):
-    least, most = (_duration(n * seconds) for n in (looks[0], looks[-1]))
-    if least == most:
-        return f"{looks[-1]} runs of each command, about {most}."
-    return f"{looks[0]} to {looks[-1]} pairs of runs, until the result is clear: about {least} to {most}."
-
-
-def _duration(seconds):
-    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
 
 
 def _wanted(event_list, recorded, about):
@@ -209,7 +181,6 @@ class Version:
 
     command: str
     functions: tuple[str, ...] = ()
-    seconds: float = 0.0
     timeout: float | None = None
 
     def argv(self, run):
@@ -218,7 +189,7 @@ class Version:
 
 
 def find_version(command, *, timeout=None):
-    """Run a command once, uncounted but for its regions, to see which it has, and how long it takes."""
+    """Run a command once, uncounted but for its regions, to see which it has."""
     try:
         argv = Version(command).argv(0)
     except ValueError as error:
@@ -230,9 +201,9 @@ def find_version(command, *, timeout=None):
         )
     with tempfile.TemporaryDirectory(prefix="cmlib-") as folder:
         file = Path(folder) / "regions.csv"
-        elapsed_s, _ = _run(argv, {"CMLIB_REGIONS": str(file)}, timeout)
+        _run(argv, {"CMLIB_REGIONS": str(file)}, timeout)
         functions = read_regions(file)["function"].unique() if file.exists() else ()
-        return Version(command, tuple(functions), elapsed_s, timeout)
+        return Version(command, tuple(functions), timeout)
 
 
 def plan_parts(events, good_counters):

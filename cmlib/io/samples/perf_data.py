@@ -111,7 +111,7 @@ class SampleReader:
             if not _BEGINNING.startswith(data[:16]):
                 raise SampleError(
                     f"this is not what `perf record -o -` writes, which begins with {_BEGINNING!r}: it begins with "
-                    f"{data[:16]!r}. `cmlib compress` reads perf.data files."
+                    f"{data[:16]!r}."
                 )
             self._begun = len(data) >= len(_BEGINNING)
             self._to_skip = len(_BEGINNING) if self._begun else 0
