@@ -7,6 +7,7 @@ import json
 import numpy as np
 
 from cmlib.collect import sampling
+from cmlib.compress import OnlineRegression
 from cmlib.io import perf
 from cmlib.io.samples import files
 
@@ -53,14 +54,19 @@ def series_in(file):
     return perf.series(perf.parse_stat(raw.decode()))
 
 
-def store_lines(source, out, events=None, **method):
+def store_lines(source, out, events=None, drift=None):
     """The lines of a file of samples, stored as those of a program are while it runs; their metadata."""
     known = files.read_metadata(source) or {}
     events = list(events or known["events"])
     counts = np.diff(sampling.read_samples(source, events), axis=0, prepend=0)
     with files.draft(out, files.LINES) as (file, metadata, _):
-        regression, told = sampling._regression(events[1:], **method)
+        regression = OnlineRegression(events[1:], drift=drift)
         n_samples = sampling._store_lines(regression, file, metadata, np.array_split(counts, 3))
-        metadata |= known | {"kind": "lines", "events": events, "method": told, "n_samples": n_samples}
+        metadata |= known | {
+            "kind": "lines",
+            "events": events,
+            "method": {"drift": drift},
+            "n_samples": n_samples,
+        }
         metadata |= dict.fromkeys(("n_lost", "n_backwards", "n_unreadable"), 0)
     return metadata

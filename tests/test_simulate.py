@@ -2,6 +2,7 @@
 
 import json
 import platform
+import re
 import signal
 import subprocess
 import sys
@@ -13,8 +14,7 @@ from cmlib import experiments as study
 from cmlib.cli import main
 from cmlib.collect.record import RecordError
 from cmlib.collect.simulate import read_functions, record_simulated
-from cmlib.collect.simulate import recorder as cost
-from cmlib.collect.simulate.recorder import estimate_cost
+from cmlib.collect.simulate.recorder import estimate
 from cmlib.collect.simulate.valgrind import blocks_so_far
 from cmlib.errors import UnfitRecordingError
 from cmlib.io import store
@@ -46,7 +46,7 @@ def recorded(program, tmp_path_factory):
 @needs_valgrind
 def test_two_runs_count_the_same_instructions_and_say_so(recorded):
     folder, said = recorded
-    assert said[-1].startswith("The 2 runs executed the same instructions")
+    assert said[-1] == "The 2 runs differ by 0 % in instructions."
     first, second = (
         read_functions(read_raw(folder / "app", run).decode()) for run in existing_runs(folder / "app")
     )
@@ -109,7 +109,7 @@ def test_three_levels_come_from_two_simulations_that_executed_the_same(tmp_path,
     said, url = [], f"sqlite:///{tmp_path / 'store.sqlite'}"
     how = {"every_blocks": EVERY, "caches": CACHES | {"L2": "64K,8,64"}, "notify": said.append}
     record_simulated("app", [program, "60000"], folder=tmp_path, **how)
-    assert said[-1].startswith("sim-p0-00: Both simulations executed the same instructions")
+    assert said[-1].startswith("sim-p0-00: The simulations differ by 0 % in instructions")
     store.rebuild(tmp_path, url)
     assert store.runs(url)["n_events"].tolist() == [16]
     run = store.load(url, "app/sim-p0-00")
@@ -135,19 +135,13 @@ def test_runs_that_differ_have_two_levels_and_it_is_told(tmp_path):
 
 @needs_valgrind
 def test_the_cost_is_told_from_a_run_without_simulation(program, recorded):
-    cost = estimate_cost([program, "300000"])
+    said = []
+    every, told = estimate([program, "300000"], 2, said.append)
     blocks = 2.4e6  # two loops, twice: about two blocks a load, and one a store
-    assert blocks / 3 < cost.blocks < 3 * blocks and cost.seconds > 0
-    assert cost.every(intervals=10) == pytest.approx(cost.blocks / 10, abs=1)
-    assert cost.every(intervals=10**6) == 50_000
-    assert estimate_cost([program, "300000000"], limit_s=0.1) is None
-
-
-@needs_valgrind
-def test_a_program_that_takes_too_long_is_not_begun_unless_asked_for(tmp_path, monkeypatch, program):
-    monkeypatch.setattr(cost, "estimate_cost", lambda command: None)
-    with pytest.raises(RecordError, match="more than 10 minutes, and 2 are made.*--every-blocks"):
-        record_simulated("app", [program], folder=tmp_path)
+    assert blocks / 3 < told < 3 * blocks and every == 50_000
+    assert re.search("takes about [0-9]+ s, .*; 2 are made", said[0])
+    with pytest.raises(RecordError, match="after 0.1 s.*--every-blocks"):
+        estimate([program, "300000000"], 2, limit_s=0.1)
 
 
 @needs_valgrind
@@ -206,7 +200,7 @@ def test_an_interrupted_simulation_leaves_nothing(tmp_path, program):
         (["--simulate", "--samples"], "--simulate and --samples are two ways"),
         (["--cache-ll", "1M,8,64"], "belong to --simulate"),
         (["--every-blocks", "5"], "it is for --simulate"),
-        (["--cache-l2", "1M,8,64"], "it is for --simulate"),
+        (["--cache-l2", "1M,8,64"], "belong to --simulate"),
     ],
 )
 def test_options_of_one_source_are_refused_for_the_other(arguments, complaint):

@@ -5,6 +5,8 @@ import json
 
 import click
 
+from cmlib.cli.record import key_values
+
 _COLOURS = {"ok": "green", "note": "blue", "warning": "yellow", "error": "red"}
 
 
@@ -30,15 +32,19 @@ def doctor(as_json):
 @click.command(epilog="Example: cmlib programs --try datacaching --scale 0.1")
 @click.option("--try", "tried", metavar="NAME", multiple=True, help="Run this program once, uncounted.")
 @click.option("--scale", default=1.0, show_default=True, help="Multiplies its work.")
-@click.option("--option", "given", multiple=True, metavar="KEY=VALUE", help="Program-specific option.")
-def programs(tried, scale, given):
+@click.option(
+    "--option",
+    "options",
+    multiple=True,
+    metavar="KEY=VALUE",
+    callback=key_values,
+    help="Program-specific option.",
+)
+def programs(tried, scale, options):
     """List the programs that `cmlib record --program` takes, and what they lack here; or try some."""
     from cmlib.collect.workloads.catalog import prepared
     from cmlib.collect.workloads.recipe import run_once
 
-    if any("=" not in text for text in given):
-        raise click.UsageError("--option takes KEY=VALUE.")
-    options = dict(text.split("=", 1) for text in given)
     for name in tried:
         trial = run_once(prepared(name, scale=scale, options=options))
         click.echo(

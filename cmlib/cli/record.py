@@ -1,27 +1,29 @@
 """`cmlib record`."""
 
 import functools
-import json
-import math
 import re
 
 import click
 from click.core import ParameterSource
 
+# By Valgrind's name of a cache: ours, and what it is called.
 _CACHES = {
-    "I1": click.option(
-        "--cache-l1i",
-        metavar="SIZE,WAYS,LINE",
-        help="Simulate this first-level instruction cache, as 32K,8,64, instead of this machine's.",
-    ),
-    "D1": click.option(
-        "--cache-l1d", metavar="SIZE,WAYS,LINE", help="The same of the first-level data cache."
-    ),
-    "LL": click.option("--cache-ll", metavar="SIZE,WAYS,LINE", help="The same of the last-level cache."),
+    "I1": ("l1i", "first-level instruction"),
+    "D1": ("l1d", "first-level data"),
+    "L2": ("l2", "second-level"),
+    "LL": ("ll", "last-level"),
 }
 _SIMULATION = [
     click.option("--simulate", is_flag=True, help="Simulate under Valgrind instead of counting with perf."),
-    *_CACHES.values(),
+    *(
+        click.option(
+            f"--cache-{ours}",
+            name.lower(),
+            metavar="SIZE,WAYS,LINE",
+            help=f"Simulate this {called} cache, as 32K,8,64, instead of this machine's.",
+        )
+        for name, (ours, called) in _CACHES.items()
+    ),
 ]
 
 
@@ -29,13 +31,31 @@ def simulating_options(command):
     """Give a command the options of a simulation; it gets them as `simulated`: caches to simulate, or None."""
 
     @functools.wraps(command)
-    def with_simulation(*, simulate, cache_l1i, cache_l1d, cache_ll, **others):
-        caches = dict(zip(_CACHES, (cache_l1i, cache_l1d, cache_ll), strict=True))
+    def with_simulation(*, simulate, **given):
+        caches = {name: given.pop(name.lower()) for name in _CACHES}
         if not simulate and any(caches.values()):
-            raise click.UsageError("--cache-l1i, --cache-l1d and --cache-ll belong to --simulate.")
-        return command(simulated=caches if simulate else None, **others)
+            raise click.UsageError(
+                "--cache-l1i, --cache-l1d, --cache-l2 and --cache-ll belong to --simulate."
+            )
+        return command(simulated=caches if simulate else None, **given)
 
     return functools.reduce(lambda wrapped, option: option(wrapped), reversed(_SIMULATION), with_simulation)
+
+
+def key_values(context, option, given):
+    """A click callback: KEY=VALUE, several times, as a dict."""
+    if any("=" not in text for text in given):
+        raise click.UsageError("--option takes KEY=VALUE.")
+    return dict(text.split("=", 1) for text in given)
+
+
+def _numbers(context, option, pids):
+    if pids is not None and not re.fullmatch(r"[1-9][0-9]{0,8}(,[1-9][0-9]{0,8})*", pids):
+        raise click.UsageError(
+            f"--pid takes numbers of processes with commas between, as 812,813, got {pids!r}; `pgrep -a NAME` tells "
+            "them."
+        )
+    return pids and [int(pid) for pid in pids.split(",")]
 
 
 # What is recorded, and the options that go with not all of it, as functions name them.
@@ -48,8 +68,8 @@ _KINDS_OF_OPTIONS = {
     (_COUNTED, _RUNNING): ("interval_ms", "pinned"),
     (_COUNTED, _SIMULATED, _RUNNING): ("set_name", "note"),
     (_COUNTED, _SAMPLED, _RUNNING): ("events", "modifier", "wait"),
-    (_SAMPLED,): ("period", "compress", "alpha", "n_sigma", "drift", "bound"),
-    (_SIMULATED,): ("intervals", "every_blocks", "levels", "cache_l2"),
+    (_SAMPLED,): ("period", "compress"),
+    (_SIMULATED,): ("every_blocks",),
     (_RUNNING,): ("seconds",),
 }
 _FLAGS = {"passes": "--runs", "options": "--option", "set_name": "--set"}
@@ -67,6 +87,7 @@ _FLAGS = {"passes": "--runs", "options": "--option", "set_name": "--set"}
     "options",
     multiple=True,
     metavar="KEY=VALUE",
+    callback=key_values,
     help="Program-specific option, such as spark.local.dir=/tmp.",
 )
 @click.option(
@@ -96,31 +117,26 @@ _FLAGS = {"passes": "--runs", "options": "--option", "set_name": "--set"}
 @click.option("--note", default="", help="Kept with every run.")
 @click.option("--wait", is_flag=True, help="Wait for another recording to end, instead of failing.")
 @click.option(
-    "--intervals", type=click.IntRange(1), help="Simulated: about how many intervals.  [default: 200]"
-)
-@click.option(
     "--every-blocks",
     type=click.IntRange(1),
     metavar="N",
     help="Simulated: basic blocks of an interval; saves the run that estimates them.",
 )
 @click.option(
-    "--levels", type=click.IntRange(2, 3),
-    help="Simulated: levels of caches; three take two simulations of each run.  [default: 3]",
-)  # fmt: skip
-@click.option(
-    "--cache-l2", metavar="SIZE,WAYS,LINE",
-    help="Simulated: this second-level cache, as 1M,8,64, instead of this machine's.",
-)  # fmt: skip
-@click.option(
-    "--pid", "pids", metavar="PID,…", help="Count these processes, which run already, with all threads."
+    "--pid",
+    "pids",
+    metavar="PID,…",
+    callback=_numbers,
+    help="Count these processes, which run already, with all threads.",
 )
 @click.option("--cgroup", metavar="PATH", help="Count this cgroup, such as system.slice/memcached.service.")
 @click.option("--system", is_flag=True, help="Count everything that runs on this machine.")
 @click.option(
     "--seconds",
-    type=float,
-    help="How long to count what runs already.  [default: 60; Ctrl-C ends it earlier]",
+    type=click.FloatRange(0, 1e6, min_open=True),
+    default=60.0,
+    show_default=True,
+    help="How long to count what runs already; Ctrl-C ends it earlier.",
 )
 @click.option("--samples", is_flag=True, help="Sample a group of events once, --events or cycles and misses.")
 @click.option(
@@ -131,14 +147,6 @@ _FLAGS = {"passes": "--runs", "options": "--option", "set_name": "--set"}
     help="Counts of the first event a sample.",
 )
 @click.option("--compress", is_flag=True, help="Keep lines instead of samples, found while COMMAND runs.")
-@click.option(
-    "--alpha", default=0.01, show_default=True, help="Of lines: tolerance for a line's third sample."
-)
-@click.option(
-    "--n-sigma", default=3.0, show_default=True, help="Of lines: tolerance for the later samples, in σ."
-)
-@click.option("--drift", type=float, help="End lines that samples leave slowly: threshold, such as 20.")
-@click.option("--bound", type=float, help="Largest distance of any sample from its line [counts].")
 @simulating_options
 @click.pass_context
 def record(context, name, command, samples, simulated, **given):
@@ -182,9 +190,8 @@ def _request(given):
     from cmlib.collect.record import Request
 
     keys = ("mode", "events", "passes", "interval_ms", "per_run", "modifier", "set_name")
-    return Request(
-        pinned=tuple(filter(None, given["pinned"].split(","))), **{key: given[key] for key in keys}
-    )
+    pinned = tuple(filter(None, given["pinned"].split(",")))
+    return Request(pinned=pinned, **{key: given[key] for key in keys})
 
 
 def _attach(name, command, running, *, seconds, note, wait, **given):
@@ -195,52 +202,36 @@ def _attach(name, command, running, *, seconds, note, wait, **given):
         raise click.UsageError(
             "--pid, --cgroup and --system count what runs already: give no command beside them."
         )
-    seconds = 60.0 if seconds is None else seconds
-    if not (seconds > 0 and math.isfinite(seconds)):
-        raise click.UsageError(f"--seconds takes a number above 0, got {seconds:g}.")
     from cmlib.collect.record import record_attached
     from cmlib.collect.record.attached import cgroup, processes, system
 
-    ways = {"pids": lambda pids: processes(_numbers(pids)), "cgroup": cgroup, "system": lambda _: system()}
+    ways = {"pids": processes, "cgroup": cgroup, "system": lambda _: system()}
     ((way, chosen),) = running.items()
     how = {"seconds": seconds, "wait": wait, "note": note, "notify": functools.partial(click.echo, err=True)}
     made = record_attached(name, ways[way](chosen), _request(given), **how)
-    meta = json.loads(made.read_text(encoding="utf-8"))
-    click.echo(
-        f"{name}: {meta['duration_s']:.1f} s in intervals of {meta['interval_ms']} ms, run {made.stem}"
-    )
+    click.echo(f"{name}: run {made.stem} is recorded")
     click.echo(f"Study it: cmlib run live -p program={name}")
 
 
-def _numbers(pids):
-    if not re.fullmatch(r"[1-9][0-9]{0,8}(,[1-9][0-9]{0,8})*", pids):
-        raise click.UsageError(
-            f"--pid takes numbers of processes with commas between, as 812,813, got {pids!r}; `pgrep -a NAME` tells "
-            "them."
-        )
-    return [int(pid) for pid in pids.split(",")]
-
-
-def _sample(name, recorded, *, events, modifier, wait, period, compress, **given):
+def _sample(name, recorded, *, events, modifier, wait, period, compress, **_):
     """Record one stream of samples, or of lines, and tell where it is."""
     from cmlib.collect.sampling import HARDWARE_GROUP, record_stream
 
     group = [event.strip() for event in events.split(",")] if events else HARDWARE_GROUP
-    method = {key: given[key] for key in ("alpha", "n_sigma", "drift", "bound")} if compress else None
-    how = {"modifier": modifier, "wait": wait, "period": period, "compress": method}
+    how = {"modifier": modifier, "wait": wait, "period": period, "compress": compress}
     out, metadata = record_stream(name, recorded, group, **how)
     form = f"{metadata['n_lines']} lines instead" if compress else "kept as perf printed them"
     click.echo(f"{name}: {metadata['n_samples']} samples ({metadata['n_lost']} lost), {form}: {out}")
 
 
-def _simulate(name, command, *, caches, cache_l2, **given):
+def _simulate(name, command, *, caches, **given):
     if name is None or not command:
         raise click.UsageError("--simulate takes a NAME and a command after --.")
     from cmlib.collect.simulate import record_simulated
 
-    keys = ("passes", "set_name", "levels", "note", "intervals", "every_blocks")
-    chosen = {key: given[key] for key in keys if given[key]} | {"caches": caches | {"L2": cache_l2}}
-    made = record_simulated(name, command, notify=functools.partial(click.echo, err=True), **chosen)
+    chosen = {key: given[key] for key in ("passes", "set_name", "note", "every_blocks") if given[key]}
+    notify = functools.partial(click.echo, err=True)
+    made = record_simulated(name, command, notify=notify, caches=caches, **chosen)
     click.echo(f"{name}: {len(made)} simulated run{'s' * (len(made) != 1)} made")
     click.echo(f"Study it: cmlib run live -p program={name}")
 
@@ -255,10 +246,6 @@ def _what(name, command, *, program, scale, options, **_):
         return name, command
     if command:
         raise click.UsageError("give either a command or --program, not both.")
-    if any("=" not in option for option in options):
-        raise click.UsageError("--option takes KEY=VALUE.")
     from cmlib.collect.workloads import catalog
 
-    chosen = dict(option.split("=", 1) for option in options)
-    scale = 1.0 if scale is None else scale
-    return name or program, catalog.to_record(program, scale=scale, options=chosen)
+    return name or program, catalog.to_record(program, scale=1.0 if scale is None else scale, options=options)

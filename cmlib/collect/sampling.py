@@ -16,7 +16,7 @@ import pandas as pd
 from cmlib.collect import machine
 from cmlib.collect.record.execute import as_program, ending, resolve, run_supervised
 from cmlib.collect.schedule import needs_counter
-from cmlib.compress import BoundedRegression, OnlineRegression
+from cmlib.compress import OnlineRegression
 from cmlib.io import events
 from cmlib.io.archive import ArchiveError, errors_as, make_folder, now, unpacked
 from cmlib.io.archive.files import opened
@@ -32,6 +32,7 @@ _WITHOUT_COUNTERS = (
     "`cmlib doctor` tells why and what to do; software events can be sampled: "
     "--events task-clock,page-faults,context-switches --period 1000000 (ns)."
 )
+DRIFT = 20.0  # ends lines that samples leave slowly
 HARDWARE_GROUP = ("cycles", "cache-misses", "instructions")
 
 
@@ -96,17 +97,17 @@ def parsed(pieces, parser):
     yield parser.finish()
 
 
-def record_lines(command, events, period, out, *, label=None, **method):
+def record_lines(command, events, period, out, *, label=None, drift=DRIFT):
     """Sample a program, and while it runs store piecewise-linear segments instead of its samples."""
     encodings = _encodings(events)
-    regression, method = _regression(list(encodings)[1:], **method)
+    regression = OnlineRegression(list(encodings)[1:], drift=drift)
     # The compiler does its work before the program runs: samples would be lost meanwhile.
     regression.extend(np.arange(4.0), np.zeros((4, len(encodings) - 1)))
     regression.finish()
     with draft(out, LINES) as (file, metadata, folder):
         store = functools.partial(_store_lines, regression, file, metadata)
         metadata |= _sample(command, encodings, period, folder, label, store)
-        metadata |= {"kind": "lines", "method": method}
+        metadata |= {"kind": "lines", "method": {"alpha": 0.01, "n_sigma": 3.0, "drift": drift}}
     return metadata
 
 
@@ -200,21 +201,13 @@ def _encodings(events):
     return encodings
 
 
-def _regression(events, *, bound=None, alpha=0.01, n_sigma=3.0, drift=None):
-    """The regression that is asked for, and how the metadata tell of it."""
-    if bound is None:
-        method = {"alpha": alpha, "n_sigma": n_sigma, "drift": drift}
-        return OnlineRegression(events, **method), method
-    return BoundedRegression(bound, events), {"bound": np.asarray(bound).tolist()}
-
-
 def record_stream(
     name,
     command,
     group=HARDWARE_GROUP,
     *,
     period=1_000_000,
-    compress=None,
+    compress=False,
     modifier="u",
     folder=None,
     wait=False,
@@ -238,11 +231,10 @@ def record_stream(
         kind = "hardware" if any(map(needs_counter, encodings)) else "software"
         with errors_as(SampleError, target):
             make_folder(target)
-        out = _next(target, kind if compress is None else f"{kind}-lines")
+        out = _next(target, f"{kind}-lines" if compress else kind)
         try:
-            if compress is None:
-                return out, record_samples(command, encodings, period, out, label=program.command)
-            return out, record_lines(command, encodings, period, out, label=program.command, **compress)
+            store = record_lines if compress else record_samples
+            return out, store(command, encodings, period, out, label=program.command)
         except SampleError:
             if kind == "hardware":
                 machine.census().checked(_WITHOUT_COUNTERS)

@@ -2,7 +2,6 @@
 
 import functools
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 
 from tqdm import tqdm
@@ -21,7 +20,7 @@ from cmlib.collect.simulate.valgrind import (
 )
 from cmlib.io.archive import errors_as, locked, make_folder, remove_abandoned, working_folder
 from cmlib.io.archive.programs import add_run, check_comparable, check_names, read_raw
-from cmlib.io.archive.runs import VALGRIND, check_run, run_name
+from cmlib.io.archive.runs import VALGRIND, run_name
 from cmlib.io.callgrind import REPEATS, as_events, difference, read_parts, read_second_level, read_series
 from cmlib.io.events import simulated_events
 
@@ -30,7 +29,7 @@ from cmlib.io.events import simulated_events
 _TIMES_AS_LONG = 10
 _BLOCKS_TOLD = 1.6
 _LONGEST_S = 60
-_FEWEST_BLOCKS = 50_000
+_INTERVALS, _FEWEST_BLOCKS = 200, 50_000  # of a run; of an interval: half of Valgrind's own time slice
 SET = "sim"
 _WHY = (
     "The program depends on time, on random numbers (Python's strings: set PYTHONHASHSEED=0) or on the order of its "
@@ -38,53 +37,23 @@ _WHY = (
 )
 
 
-@dataclass(frozen=True)
-class Cost:
-    """What a simulated run takes."""
-
-    seconds: float
-    blocks: int
-
-    def every(self, intervals):
-        """Basic blocks of an interval, for about so many intervals; at least half of Valgrind's own time slice."""
-        return max(_FEWEST_BLOCKS, round(self.blocks / intervals))
-
-
-def estimate_cost(command, *, limit_s=_LONGEST_S):
-    """Run a command under Valgrind without a tool, about five times slower than native, to tell what comes."""
+def estimate(command, n_simulations, notify=print, *, limit_s=_LONGEST_S):
+    """Basic blocks of an interval, and of a run, from one under Valgrind without a tool, some five times slower than
+    native; what the simulations take is told before they start."""
     with tempfile.TemporaryDirectory(prefix="cmlib-") as folder:
-        blocks, seconds = count_blocks(command, Path(folder), limit_s=limit_s)
-    return None if blocks is None else Cost(_TIMES_AS_LONG * seconds, round(_BLOCKS_TOLD * blocks))
-
-
-def interval_and_cost(command, every_blocks=None, *, intervals=200, n_simulations=1, notify=print):
-    """Length of an interval, and what a simulation costs, which is told before it starts."""
-    if every_blocks:
-        notify("A simulated run takes 6 to 200 times as long as the program by itself.")
-        return every_blocks, None
-    cost = estimate_cost(command)
-    message = cost_message(cost, n_simulations)
-    if cost is None:
+        told, seconds = count_blocks(command, Path(folder), limit_s=limit_s)
+    if told is None:
         raise RecordError(
-            f"{message} Give it less work; or, to simulate it all the same, tell the length of an interval: "
-            "--every-blocks 100000000 is about ten seconds of simulation."
+            f"A simulated run takes more than {_TIMES_AS_LONG * limit_s / 60:.0f} minutes: under Valgrind without a "
+            f"simulation the program was not over after {limit_s:g} s. Give it less work; or, to simulate it all the "
+            "same, tell the length of an interval: --every-blocks 100000000 is about ten seconds of simulation."
         )
-    notify(message)
-    return cost.every(intervals), cost.blocks
-
-
-def cost_message(cost, n_runs, *, limit_s=_LONGEST_S):
-    """What so many simulated runs will take, in a sentence."""
-    if cost is None:
-        return (
-            f"A simulated run takes more than {_TIMES_AS_LONG * limit_s / 60:.0f} minutes, and {n_runs} are made: "
-            f"under Valgrind without a simulation the program was not over after {limit_s:g} s."
-        )
-    each = f"{cost.seconds:.0f} s" if cost.seconds < 120 else f"{cost.seconds / 60:.0f} min"
-    return (
-        f"A simulated run takes about {each}, ten times what it took under Valgrind without a simulation; "
-        f"{n_runs} are made."
+    each, blocks = _TIMES_AS_LONG * seconds, round(_BLOCKS_TOLD * told)
+    notify(
+        f"A simulated run takes about {each:.0f} s, ten times what it took under Valgrind without a simulation; "
+        f"{n_simulations} are made."
     )
+    return max(_FEWEST_BLOCKS, round(blocks / _INTERVALS)), blocks
 
 
 def record_simulated(
@@ -92,11 +61,10 @@ def record_simulated(
     command,
     *,
     passes=None,
-    intervals=200,
     every_blocks=None,
     caches=None,
     levels=3,
-    set_name=None,
+    set_name=SET,
     function=None,
     prefetch=False,
     folder=None,
@@ -104,29 +72,29 @@ def record_simulated(
     notify=tqdm.write,
 ):
     """Record a program under Valgrind's Callgrind, which counts thirteen events at once."""
-    recordings, chosen = Path(folder or places.recordings_dir()), set_name or SET
-    check_names(name, chosen)
+    recordings = Path(folder or places.recordings_dir())
+    check_names(name, set_name)
     version = check_valgrind()
     find_program(command)
-    counted = [f"--toggle-collect={function}"] if function else []
-    options = [[*last, *counted] for last in _last_levels(caches or {}, levels, prefetch)]
+    options = [cache_options(caches or {}, prefetch=prefetch)]
+    options += filter(None, [second_level_options(caches or {}, prefetch=prefetch)] if levels == 3 else [])
+    options = [[*last, *([f"--toggle-collect={function}"] if function else [])] for last in options]
     with errors_as(RecordError, recordings):
         target = make_folder(recordings / name)
         remove_abandoned(target)
         existing = existing_runs(target)
-        of_set = [meta for meta in existing.values() if meta["set"] == chosen]
+        of_set = [meta for meta in existing.values() if meta["set"] == set_name]
         if of_set and not of_set[0]["simulator"].get("second_level"):
             options = options[:1]
-        about = _about(name, chosen, noted(command), version, note)
+        about = _about(name, set_name, noted(command), version, note)
         check_comparable(existing.values(), about | _plan(0, about, options))
-        runs = {number: run_name(chosen, number, 0) for number in range(passes or 3 - len(options))}
+        runs = {number: run_name(set_name, number, 0) for number in range(passes or 3 - len(options))}
         missing = [number for number, run in runs.items() if run not in existing]
         if not missing:
             return []
-        n_simulations = len(missing) * len(options)
-        before = of_set[0]["simulator"]["every_blocks"] if of_set else None
-        how = {"intervals": intervals, "n_simulations": n_simulations, "notify": notify}
-        every, blocks = interval_and_cost(command, before or every_blocks, **how)
+        every, blocks = of_set[0]["simulator"]["every_blocks"] if of_set else every_blocks, None
+        if not every:
+            every, blocks = estimate(command, len(missing) * len(options), notify)
         made = []
         for number in missing:
             started = beginning(about)
@@ -136,24 +104,17 @@ def record_simulated(
             notify(f"{runs[number]}: {message}")
             raw = b"".join(outcome.raw for outcome in outcomes)
             meta = _finished(started | _plan(number, about, options), every, outcomes, raw)
-            check_run(meta, target / f"{meta['run']}.json")
             with locked(recordings):
                 made.append(add_run(target, meta, raw))
-        _report_repeats(target, chosen, notify)
+        _report_repeats(target, set_name, notify)
         return made
 
 
-def _last_levels(caches, levels, prefetch):
-    """Valgrind's options of each simulation of a run."""
-    second = second_level_options(caches, prefetch=prefetch) if levels == 3 else []
-    return [cache_options(caches, prefetch=prefetch), *([second] if second else [])]
-
-
 def _simulated(place, command, every, options, blocks):
-    """Outcomes of the simulations of a run."""
+    """Simulate a run with each of the options."""
     outcomes = []
     for number, of_one in enumerate(options, start=1):
-        title = place.name if len(options) == 1 else f"{place.name}, {number} of {len(options)}"
+        title = f"{place.name}, {number} of {len(options)}"
         with (
             working_folder(place) as folder,
             tqdm(total=blocks, desc=title, unit=" basic blocks", unit_scale=True, mininterval=1) as bar,
@@ -171,25 +132,20 @@ def _show(bar, done):
 def _checked(outcomes):
     """The simulations that can be read together, and what is to be said of them."""
     texts = [outcome.raw.decode(errors="replace") for outcome in outcomes]
-    last = as_events(read_parts(texts[0]).totals)
+    last, not_kept = as_events(read_parts(texts[0]).totals), "Misses of the second-level cache are not kept"
     if len(texts) == 1:
         return outcomes, f"{last['sim.instructions'].sum():,.0f} instructions."
     second = read_second_level("".join(texts))
     if second is None:
+        return outcomes[:1], f"{not_kept}: Valgrind took the same last level twice."
+    apart = difference(last, as_events(second.totals))
+    if apart > REPEATS:
         return outcomes[
             :1
-        ], "Misses of the second-level cache are not kept: Valgrind took the same last level twice."
-    apart = difference(last, as_events(second.totals))
-    if apart == 0:
-        return outcomes, "Both simulations executed the same instructions, loads, stores and branches."
-    if apart <= REPEATS:
-        return outcomes, (
-            f"The simulations differ by {100 * apart:.1g} % in instructions: misses of the second-level cache are read "
-            "off at equal shares of them."
-        )
-    return outcomes[:1], (
-        f"Misses of the second-level cache are not kept: the simulations differ by {100 * apart:.2g} % in "
-        f"instructions. {_WHY}"
+        ], f"{not_kept}: the simulations differ by {100 * apart:.2g} % in instructions. {_WHY}"
+    return (
+        outcomes,
+        f"The simulations differ by {100 * apart:.2g} % in instructions, loads, stores and branches.",
     )
 
 
@@ -245,13 +201,8 @@ def _plan(number, about, options):
 def _report_repeats(target, set_name, notify):
     """Say how far the instructions of a set's runs are apart."""
     runs = [run for run, meta in existing_runs(target).items() if meta["set"] == set_name]
-    if len(runs) < 2:
-        return
     totals = [read_parts(read_raw(target, run).decode(errors="replace")).totals["Ir"].sum() for run in runs]
     apart = (max(totals) - min(totals)) / min(totals)
-    if apart <= REPEATS:
-        notify(f"The {len(runs)} runs executed the same instructions, to {100 * apart:.2g} %.")
-    else:
-        notify(
-            f"The {len(runs)} runs differ by {100 * apart:.2g} % in instructions, more than {100 * REPEATS:g} %. {_WHY}"
-        )
+    if len(runs) > 1:
+        why = f" {_WHY}" if apart > REPEATS else ""
+        notify(f"The {len(runs)} runs differ by {100 * apart:.2g} % in instructions.{why}")
