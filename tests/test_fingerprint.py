@@ -266,8 +266,6 @@ def test_a_command_is_recorded_with_the_key_events_and_kept(in_data, data, fake_
     assert "P_CPU  100.0 %" in cmlib("--recorded", "mine").stdout
     again = cmlib("--keep", "mine", *command)
     assert again.exit_code == 2 and "cmlib diagnose --recorded mine" in again.stderr
-    few = cmlib("--slice", "4", *command)
-    assert few.exit_code == 2 and "hold no slice" in few.stderr
     monkeypatch.setattr(machine, "census", lambda: machine.Census(6, 4))
     lost = cmlib(*command)
     assert lost.exit_code == 2 and "4 counters are good here" in lost.stderr

@@ -345,16 +345,6 @@ def test_a_sick_machine_is_told_what_shows_it_and_what_to_do(name, facts, severi
     assert found.severity == severity and numbers in found.numbers and todo in found.todo
 
 
-def test_what_programs_lack_is_one_finding():
-    assert "programs" not in changed()
-    lacking = {"A": {"a": ("wrk", "nginx"), "b": ("wrk", "pyspark (Python)"), "c": ()}, "B": {"d": ()}}
-    found = changed(lacking=lacking)["programs"]
-    assert (found.severity, found.numbers) == ("note", "A 1 of 3, B 1 of 1")
-    assert found.what.startswith("2 of 4 programs")
-    assert "`cmlib programs`" in found.todo
-    assert changed(lacking={"B": {"d": ()}})["programs"].severity == "ok"
-
-
 def test_a_lying_counter_is_shown_by_the_copies_that_break():
     found = changed(census=machine.judge_census([copies(n, good=5) for n in range(1, 7)]))["counters"]
     assert found.severity == "warning"

@@ -160,7 +160,8 @@ def test_parallel_programs_are_recorded_by_name_and_last_as_long_as_before(tmp_p
     monkeypatch.setattr(kernels, "SOURCES", tmp_path / "sources")
     shutil.copytree(Path(kernels.__file__).parent / "src", tmp_path / "sources")
     (tmp_path / "sources/spinlock_pool.cpp").write_text("#include <boost/that/is/not/there.hpp>\n")
-    monkeypatch.setattr(catalog, "lacking", lambda: {"SPEC CPU2006": {"povray": ("povray",)}})
+    monkeypatch.setattr(catalog, "lacking", lambda: {"povray": ["povray"]})
+    monkeypatch.setattr(catalog, "of_suites", lambda suite: ["povray"])
     found, left_out = applications(tmp_path / "built")
     ((name, (kind, program)),) = found.items()
     assert left_out[0] == "cpu-povray: lacks povray" and len(left_out) == 2

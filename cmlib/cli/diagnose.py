@@ -20,8 +20,6 @@ _TAKES = (
 @click.option(
     "--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a page with the timeline."
 )
-@click.option("--slice", "slice_s", default=0.4, show_default=True, help="Length of a slice [s].")
-@click.option("--wait", is_flag=True, help="Wait for another recording to end, instead of failing.")
 @click.option(
     "--every-blocks",
     type=click.IntRange(1),
@@ -29,7 +27,7 @@ _TAKES = (
     help="Simulated: basic blocks of an interval.  [default: 500000]",
 )
 @simulating_options
-def diagnose(command, recorded, keep, html, slice_s, wait, every_blocks, simulated):
+def diagnose(command, recorded, keep, html, every_blocks, simulated):
     """Tell where COMMAND loses its time."""
     if bool(command) == bool(recorded):
         raise click.UsageError("give either a command after --, or --recorded NAME.")
@@ -42,8 +40,7 @@ def diagnose(command, recorded, keep, html, slice_s, wait, every_blocks, simulat
         raise click.UsageError("--every-blocks belongs to --simulate.")
     from cmlib.collect.observe import check_counters, observe, observed
 
-    if not recorded:
-        check_counters(wait=wait)
+    counters = None if recorded else check_counters()
     from cmlib.collect.workloads.micro.selection import cut
     from cmlib.experiments import fingerprint
     from cmlib.experiments.diagnosis import explain, profile
@@ -52,8 +49,8 @@ def diagnose(command, recorded, keep, html, slice_s, wait, every_blocks, simulat
 
     trained = fingerprint.load(kinds=("micro",), with_all=False)
     model = fingerprint.train(*cut(trained.key["micro"]), trained.tree)
-    series = observed(recorded) if recorded else observe(list(command), trained.meta, keep=keep, wait=wait)
-    title, found = recorded or shlex.join(command), profile(model, series, slice_s=slice_s)
+    series = observed(recorded) if recorded else observe(list(command), trained.meta, counters, keep=keep)
+    title, found = recorded or shlex.join(command), profile(model, series)
     _print(title, found, explain(found), trained.caveat)
     if html:
         write_whole(html, diagnosis_page(title, found, trained))

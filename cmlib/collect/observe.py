@@ -9,10 +9,9 @@ from cmlib.collect import machine
 from cmlib.collect.record import RecordError, record
 from cmlib.collect.schedule import Plan
 from cmlib.collect.simulate.valgrind import cache_options, simulate
-from cmlib.collect.workloads.micro.selection import FOLDER, KEY, Series, read_series
+from cmlib.collect.workloads.micro.selection import FOLDER, KEY, read_series
 from cmlib.errors import CmlibError, NothingRecordedError
-from cmlib.io import perf
-from cmlib.io.archive.programs import existing_runs, read_raw
+from cmlib.io.archive.programs import existing_runs
 
 # Some 3 million instructions, 0.05 s of simulation.
 EVERY_BLOCKS = 500_000
@@ -22,50 +21,36 @@ _WITHOUT_COUNTERS = (
 )
 
 
-def observe(command, trained, *, keep=None, wait=False):
+def observe(command, trained, counters, *, keep=None):
     """Run a command once and count the key events of the training recordings, the way these were counted."""
-    about, name = {"label": keep, "size": None, "kind": "own"}, f"own-{keep}"
-    plan = Plan(
-        trained["set"],
-        trained["mode"],
-        0,
-        tuple(trained["pinned"]),
-        tuple(map(tuple, trained["groups"])),
-        trained["interval_ms"],
-        trained["modifier"],
-    )
+    here = machine.describe()["microarchitecture"]
+    if here != (trained_on := trained["machine"]["microarchitecture"]):
+        raise CmlibError(
+            f"the tree was trained on {trained_on}, and this is {here}: events and their rates differ. Train one here: "
+            "run `cmlib record-micro` with CMLIB_DATA naming a folder of its own."
+        )
+    if counters["good"] < trained["counters"]["good"]:
+        raise CmlibError(
+            f"{counters['good']} counters are good here, and the key events are in groups for "
+            f"{trained['counters']['good']}: something else uses the counters, see `cmlib doctor`."
+        )
     places.results_dir().mkdir(parents=True, exist_ok=True)
-    with (
-        tempfile.TemporaryDirectory(prefix=".diagnose-", dir=places.results_dir()) as scratch,
-        machine.counters_lock("cmlib diagnose", wait=wait) as lock,
-    ):
-        census = machine.census().checked(_WITHOUT_COUNTERS)
-        if census.good < trained["counters"]["good"]:
-            raise CmlibError(
-                f"{census.good} counters are good here, and the key events are in groups for "
-                f"{trained['counters']['good']}: something else uses the counters, see `cmlib doctor`."
-            )
-        _check_machine(trained["machine"]["microarchitecture"])
+    with tempfile.TemporaryDirectory(prefix=".diagnose-", dir=places.results_dir()) as scratch:
         folder = places.recordings_dir() / FOLDER if keep is not None else Path(scratch)
         folder.mkdir(parents=True, exist_ok=True)
-        done = existing_runs(folder / name)
-        if done:
+        about, name = {"label": keep, "size": None, "kind": "own"}, f"own-{keep}"
+        if existing_runs(folder / name):
             raise RecordError(
-                f"{name!r} has been recorded: show it again with `cmlib diagnose --recorded {name.partition('-')[2]}`, "
-                f"or keep the new run under another name."
+                f"{name!r} has been recorded: show it again with `cmlib diagnose --recorded {keep}`, or keep the "
+                "new run under another name."
             )
-        record(
-            name,
-            command,
-            [plan],
-            encodings=trained["encodings"],
-            counters=census.counters,
-            folder=folder,
-            lock=lock,
-            note=json.dumps(about),
-        )
-        (run,) = existing_runs(folder / name)
-        return Series(name, 0, about, *perf.series(perf.parse_stat(read_raw(folder / name, run).decode())))
+        groups, pinned = tuple(map(tuple, trained["groups"])), tuple(trained["pinned"])
+        how = (trained["interval_ms"], trained["modifier"])
+        plan = Plan(trained["set"], trained["mode"], 0, pinned, groups, *how)
+        kept = {"folder": folder, "note": json.dumps(about)}
+        record(name, command, [plan], encodings=trained["encodings"], counters=counters, **kept)
+        (series,) = read_series(folder, trained["set"], "own", only=name)
+        return series
 
 
 def observed(name):
@@ -90,16 +75,7 @@ def simulate_once(command, *, caches=None, every_blocks=None, progress=lambda do
         return outcome.raw.decode(errors="replace"), True, outcome.in_order
 
 
-def _check_machine(trained_on):
-    here = machine.describe()["microarchitecture"]
-    if here != trained_on:
-        raise CmlibError(
-            f"the tree was trained on {trained_on}, and this is {here}: events and their rates differ. Train one here: "
-            "run `cmlib record-micro` with CMLIB_DATA naming a folder of its own."
-        )
-
-
-def check_counters(*, wait=False):
-    """Raise CmlibError where no hardware event can be counted, before anything long begins."""
-    with machine.counters_lock("cmlib diagnose", wait=wait):
-        machine.census().checked(_WITHOUT_COUNTERS)
+def check_counters():
+    """Counters of this machine; CmlibError where no hardware event can be counted, before anything long begins."""
+    with machine.counters_lock("cmlib diagnose"):
+        return machine.census().checked(_WITHOUT_COUNTERS).counters

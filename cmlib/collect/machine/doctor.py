@@ -48,7 +48,6 @@ class Facts:
     table: str | None = None
     census: Census = field(default_factory=lambda: Census(0, 0))
     busy: str = ""
-    lacking: dict | None = None
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,7 @@ class Examination:
     machine: dict
 
 
-def examine(root="/", *, lacking=None):
+def examine(root="/"):
     """Examine this machine."""
     machine = describe(root)
     others = tuple(counting_processes(root))
@@ -78,7 +77,6 @@ def examine(root="/", *, lacking=None):
         table=events.table_for(machine),
         census=counted,
         busy=busy,
-        lacking=lacking,
     )
     return Examination(counted.offered, counted.good, find(facts), machine)
 
@@ -87,11 +85,10 @@ def find(facts):
     """Draw findings from facts."""
     texts = yaml.safe_load(Path(__file__).with_name("findings.yaml").read_text(encoding="utf-8"))
     values = vars(facts) | facts.machine | _words(facts)
-    findings = [
+    return [
         Finding(name, **{key: text.format(**values) for key, text in texts[name][case].items()})
         for name, case in _cases(facts).items()
     ]
-    return findings if facts.lacking is None else [*findings, _programs(facts.lacking)]
 
 
 def _cases(facts):
@@ -158,15 +155,3 @@ def _count_names(listed):
         return len(events.from_perf_list(listed))
     except events.EventError:
         return 0
-
-
-def _programs(suites):
-    ready = {suite: [name for name, words in each.items() if not words] for suite, each in suites.items()}
-    n_ready, n_all = sum(map(len, ready.values())), sum(map(len, suites.values()))
-    what = f"{n_ready} of {n_all} programs can be recorded by name, with `cmlib record --program`"
-    numbers = ", ".join(f"{suite} {len(ready[suite])} of {len(each)}" for suite, each in suites.items())
-    if n_ready == n_all:
-        return Finding("programs", "ok", what, numbers)
-    return Finding(
-        "programs", "note", what, numbers, "install what `cmlib programs` says that the others lack"
-    )

@@ -14,8 +14,8 @@ from cmlib.collect.workloads import cpu, servers, spark
 from cmlib.collect.workloads.recipe import (
     Recipe,
     check_installed,
-    installed_packages,
     missing_modules,
+    missing_packages,
     run_tool,
 )
 from cmlib.collect.workloads.servers import datacaching
@@ -69,15 +69,15 @@ def to_record(name, *, scale=1.0, options: Mapping[str, str] | None = None):
 
 
 def lacking():
-    """What each program needs that is not installed here."""
-    known = recipes().values()
-    installed = installed_packages(package for one in known for package in one.packages)
-    by_suite = {}
-    for one in known:
-        packages = [package for package in one.packages if package not in installed]
-        modules = [f"{name} (Python)" for name in missing_modules(one)]
-        by_suite.setdefault(one.suite, {})[one.name] = (*packages, *modules)
-    return by_suite
+    """What each program needs that is not installed here, by name."""
+    packages = set(missing_packages(package for one in recipes().values() for package in one.packages))
+    return {
+        name: [
+            *filter(packages.__contains__, one.packages),
+            *(f"{module} (Python)" for module in missing_modules(one.modules)),
+        ]
+        for name, one in recipes().items()
+    }
 
 
 def label(name, *, scale=1.0, options: Mapping[str, str] | None = None):

@@ -1,4 +1,4 @@
-"""What recipes are made of: inputs made once, compilers, tools and packages that are needed, and a run to try one."""
+"""What recipes are made of: inputs made once, compilers, tools and packages that are needed."""
 
 import fcntl
 import hashlib
@@ -8,23 +8,18 @@ import os
 import shutil
 import subprocess
 import tempfile
-import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import psutil
-
 from cmlib import places
 from cmlib.collect.record import Counted
-from cmlib.collect.record.execute import run_timed
 from cmlib.errors import CmlibError
 from cmlib.io.archive import draft_of
 
 # Java comes from many packages; whichever brought the command will do.
 _ANY_THAT_BRINGS = {"default-jre-headless": "java", "default-jdk-headless": "javac"}
-_LONGEST_S = 600
 
 
 def cached_input(name, make, **about):
@@ -99,34 +94,27 @@ class Recipe:
     options: tuple[str, ...] = ()
 
 
-def missing_packages(recipe):
-    """Debian packages that `recipe` needs and that are not installed."""
-    installed = installed_packages(recipe.packages)
-    return [package for package in recipe.packages if package not in installed]
-
-
-def installed_packages(names):
-    """Which of these Debian packages are installed, or Java by whatever package."""
-    names = sorted(set(names))
-    there = {name for name in names if name in _ANY_THAT_BRINGS and shutil.which(_ANY_THAT_BRINGS[name])}
+def missing_packages(names):
+    """Which of these Debian packages are not installed; Java may be by whatever package."""
+    names = sorted(name for name in set(names) if not shutil.which(_ANY_THAT_BRINGS.get(name, "")))
     if not names or shutil.which("dpkg-query") is None:
-        return there
+        return names
     shown = ["dpkg-query", "--show", "--showformat=${Package} ${Status}\n", *names]
     rows = subprocess.run(shown, capture_output=True, text=True).stdout.splitlines()
-    return there | {row.split(" ", 1)[0] for row in rows if row.endswith(" ok installed")}
+    return [name for name in names if f"{name} install ok installed" not in rows]
 
 
-def missing_modules(recipe):
-    """Python packages that `recipe` needs and that can't be imported here."""
-    return [name for name in recipe.modules if importlib.util.find_spec(name) is None]
+def missing_modules(names):
+    """Which of these Python packages can't be imported here."""
+    return [name for name in names if importlib.util.find_spec(name) is None]
 
 
 def check_installed(recipe):
     """Raise CmlibError, with the command that helps, if `recipe` lacks anything."""
     todo = []
-    if packages := missing_packages(recipe):
+    if packages := missing_packages(recipe.packages):
         todo.append(f"apt-get install --no-install-recommends {' '.join(packages)}")
-    if modules := missing_modules(recipe):
+    if modules := missing_modules(recipe.modules):
         todo.append(f"pip install 'cmlib[spark]' (for {', '.join(modules)})")
     if todo:
         raise CmlibError(f"program {recipe.name!r} can't run here; what is missing: {'; '.join(todo)}")
@@ -152,33 +140,3 @@ def run_tool(command, **options):
         output = "\n".join((done.stdout + done.stderr).splitlines()[-10:])
         raise CmlibError(f"`{shown}` failed with exit code {done.returncode}:\n{output}")
     return done.stdout
-
-
-@dataclass(frozen=True)
-class Trial:
-    """One uncounted run."""
-
-    prepared_s: float
-    seconds: float
-    processors: float
-    output: str
-
-
-def run_once(prepared):
-    """Run what a recipe prepares, and tell how many processors it, or its servers, took."""
-    begun = time.monotonic()
-    with scratch("trial") as folder, prepared as counted, (folder / "stdout").open("w+") as output:
-        ready_s, before = time.monotonic() - begun, _processor_s(counted.pids)
-        how = {"environment": counted.environment, "timeout": _LONGEST_S, "stdout": output}
-        seconds, processor_s = run_timed(counted.command, **how)
-        if counted.pids:
-            processor_s = _processor_s(counted.pids) - before
-        output.seek(0)
-        lines = output.read().strip().splitlines()
-    return Trial(ready_s, seconds, processor_s / seconds, lines[-1] if lines else "")
-
-
-def _processor_s(pids):
-    """Processor time of processes so far [s]."""
-    times = [psutil.Process(pid).cpu_times() for pid in pids if psutil.pid_exists(pid)]
-    return sum(used.user + used.system for used in times)

@@ -107,8 +107,8 @@ def on_path(folder):
 def applications(programs_folder):
     """Programs of others that can run here, by name with their kind; and why the rest can't."""
     ready, left_out = {}, []
-    for name, lacks in catalog.lacking()[_SUITE].items():
-        if lacks:
+    for name in catalog.of_suites(_SUITE):
+        if lacks := catalog.lacking()[name]:
             left_out.append(f"cpu-{name}: lacks {', '.join(lacks)}")
         else:
             ready[f"cpu-{name}"] = "CPU", catalog.to_record(name)
