@@ -153,7 +153,6 @@ def interval(end, *counts, events=("instructions", "cycles")):
         (" 1.000000000 1,0,0,0,5  cycles\n", "has '1,0,0,0,5' for a count"),
         (" 1.000000000 5 cycles (150.00%)\n", "its event was counted for 150.00 % of the time"),
         (" 1.000000000 12,345 cycles\n 2.000000000 12,5 cycles\n", "has '12,5' for a count"),
-        (" 1.000000000 1,234,567 cycles\n 2.000000000 12,34,567 cycles\n", "groups the digits of its count"),
     ],
 )
 def test_what_no_counter_and_no_clock_gave_is_refused(tmp_path, text, told):

@@ -184,7 +184,6 @@ def _facts(frame, counts, running, names, text):
         "modifier": next((modifier.replace("D", "") for modifier in modifiers.values()), None),
         "interval_ms": max(1, round(1000 * np.diff(times, prepend=0.0)[: max(len(times) - 1, 1)].min())),
         "encodings": {name: written.get(again.get(name, name), name) for name in others},
-        "separator": _separator(text),
         "date": _started(text),
         "duration_s": float(times[-1]),
     }
@@ -200,13 +199,6 @@ def _groups(running):
     """Neighbouring events that ran for the same share of every interval."""
     shares = {event: running[event].to_numpy().tobytes() for event in running}
     return [list(group) for _, group in itertools.groupby(shares, key=shares.get)]
-
-
-def _separator(text):
-    line = next(line for line in text.splitlines() if line.strip() and not line.startswith("#"))
-    if line.lstrip().startswith("{"):
-        return "json"
-    return next((mark for mark in (";", "\t") if mark in line), ",")
 
 
 def _started(text):

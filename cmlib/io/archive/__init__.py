@@ -24,9 +24,7 @@ from cmlib.io.archive.files import (
 from cmlib.io.archive.runs import (
     as_text,
     now,
-    parse_object,
     read_content,
     read_object,
-    read_packed,
     write_recording,
 )

@@ -30,11 +30,7 @@ _LARGEST = 64 << 20  # bytes
 
 def read_object(file, what, hint):
     """Read a JSON object."""
-    return parse_object(read_file(file, most=_LARGEST), file, what, hint)
-
-
-def parse_object(text, file, what, hint):
-    """Read a JSON object from its text; the rest is as in :func:`read_object`."""
+    text = read_file(file, most=_LARGEST)
     try:
         content = json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
@@ -111,8 +107,8 @@ def write_recording(description, packed, meta, *, schema, suffix=".csv.gz"):
             settle(draft, target)
 
 
-def read_packed(description, sha256, *, suffix=".csv.gz"):
-    """Read a recording's content file, as it is."""
+def read_content(description, sha256, *, suffix=".csv.gz"):
+    """Read a recording's content, unpacked."""
     file = Path(description).with_suffix(suffix)
     packed = read_file(file)
     if digest(packed) != sha256:
@@ -120,13 +116,7 @@ def read_packed(description, sha256, *, suffix=".csv.gz"):
             f"{file} is not what was recorded: its SHA-256 differs from the one in {Path(description).name}. "
             "Recordings are never edited: put the original back, or delete both files and record the run again."
         )
-    return packed
-
-
-def read_content(description, sha256, *, suffix=".csv.gz"):
-    """Read a recording's content, unpacked."""
-    packed = read_packed(description, sha256, suffix=suffix)
-    return unpack(packed, Path(description).with_suffix(suffix))
+    return unpack(packed, file)
 
 
 SCHEMA = 1

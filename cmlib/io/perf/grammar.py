@@ -9,7 +9,7 @@ decimals, a count none or two, a share two and no more than 100, and units don't
 
 import itertools
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from cmlib.errors import CmlibError
 
@@ -28,8 +28,7 @@ class ParseError(CmlibError, ValueError):
     """Text that `perf stat` does not write, or not in a form that can be counted on."""
 
 
-@dataclass(frozen=True)
-class Grammar:
+class Grammar(NamedTuple):
     """How one file's lines read.
 
     Attributes
@@ -40,16 +39,10 @@ class Grammar:
     spread : re.Pattern
         Matches the beginning of a line that counts one thread or cgroup only, or another place in a file that begins
         otherwise.
-    decimal : {".", ","}
-        The locale's decimal mark; JSON may have either.
-    separator : str, optional
-        None for JSON.
     """
 
     line: re.Pattern
     spread: re.Pattern
-    decimal: str
-    separator: str | None = None
 
 
 def find_grammar(text):
@@ -97,10 +90,7 @@ def shown(text, start):
 
 
 def _data_lines(text):
-    ignored = re.compile(_BLANK_OR_COMMENT)
-    for line in re.finditer(r"[^\n]+", text):
-        if not ignored.fullmatch(line[0]):
-            yield line
+    return (line for line in re.finditer(r"[^\n]+", text) if not re.fullmatch(_BLANK_OR_COMMENT, line[0]))
 
 
 def _separated(separator, decimal):
@@ -120,8 +110,6 @@ def _separated(separator, decimal):
     return Grammar(
         line=re.compile(rf"^(?:{row}|{countless}|{_BLANK_OR_COMMENT})$", re.MULTILINE),
         spread=re.compile(rf" *+(?:{_TIME}{s})?(?:{_PLACE}){s}"),
-        decimal=decimal,
-        separator=separator,
     )
 
 
@@ -143,7 +131,6 @@ def _json():
     return Grammar(
         line=re.compile(rf"^(?: *+\{{(?:{timed}|{countless})\}} *|{_BLANK_OR_COMMENT})$", re.MULTILINE),
         spread=re.compile(rf" *+\{{.*{_JSON_PLACE}"),
-        decimal=",",
     )
 
 

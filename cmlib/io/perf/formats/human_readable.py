@@ -49,37 +49,23 @@ def read(text, interval_ms=None):
         "is no line of the table that `perf stat` prints for whole programs. Metrics alone (--topdown) and counts a "
         "thread can't be read; keep perf's output apart from the program's: -o FILE.",
     )
-    marks = {}
-    frame = as_frame(_fields(text, start, found, marks) for start, found in lines)
+    frame = as_frame(_fields(text, start, found) for start, found in lines)
     timed = frame["time_s"].notna()
     return frame[timed].reset_index(drop=True) if timed.any() else frame
 
 
-def _fields(text, start, found, marks):
+def _fields(text, start, found):
     time, count, unit, event, unit_behind, share = found.groups()
     unit = unit or unit_behind or ""
-    number = count if count.startswith("<") else _number(text, start, count, unit, marks)
+    if not count.startswith("<"):
+        number = _NUMBER.fullmatch(count)
+        if not number or (number[4] and not unit) or number[4] in (number[2] or "-", number[3] or "-"):
+            raise ParseError(
+                f"{shown(text, start)} has {count!r} for a count, which perf writes in no locale."
+            )
+        whole, *_, decimals = number.groups()
+        count = float(re.sub(_MARK, "", whole) + (f".{decimals}" if decimals else ""))
     running = float(share.replace(",", ".")) / 100 if share else 1.0
     if running > 1:
         raise ParseError(f"{shown(text, start)} says that its event was counted for {share} % of the time.")
-    return time, event, number, running, unit
-
-
-def _number(text, start, written, unit, marks):
-    """A count, whose digits are grouped as those before it: `marks` is what these have between them."""
-    found = _NUMBER.fullmatch(written)
-    if not found or (found[4] and not unit):
-        raise ParseError(f"{shown(text, start)} has {written!r} for a count, which perf writes in no locale.")
-    whole, threes, twos, decimal, decimals = found.groups()
-    size = 3 if threes and len(whole) > 7 else 2 if twos else None
-    own = {"groups": threes or twos, "decimal": decimal, "size": size}
-    for what, mark in own.items():
-        if mark and marks.setdefault(what, mark) != mark:
-            raise ParseError(
-                f"{shown(text, start)} groups the digits of its count otherwise than lines before it."
-            )
-    if decimal and marks.get("groups") == decimal:
-        raise ParseError(
-            f"{shown(text, start)} has {decimal!r} between groups of digits and before decimals."
-        )
-    return float(re.sub(_MARK, "", whole) + (f".{decimals}" if decimals else ""))
+    return time, event, count, running, unit

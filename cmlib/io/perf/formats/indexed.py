@@ -73,23 +73,14 @@ def _times(text, interval_ms):
 
 def _counts(text):
     """Differences of each event's counters, summed over places, by sample; and where events first fell back."""
-    read = pd.DataFrame(
-        [
-            (f"{found[1]}{found[2]}", found[3], int(found[4]), float(found[5]))
-            for found in _COUNT.finditer(text)
-        ],
-        columns=["place", "event", "sample", "count"],
-    )
-    counters = read.pivot_table(
-        index="sample", columns=["event", "place"], values="count", sort=False
-    ).sort_index()
-    steps = counters.diff().iloc[1:]
+    rows = [
+        (f"{at}{more}", event, int(n), float(count)) for at, more, event, n, count in _COUNT.findall(text)
+    ]
+    read = pd.DataFrame(rows, columns=["place", "event", "sample", "count"])
+    counters = read.pivot_table(index="sample", columns=["event", "place"], values="count", sort=False)
+    steps = counters.sort_index().diff().iloc[1:]
     fallen = (steps < 0).cummax()
-    steps = steps.mask(fallen)
     by_event = fallen.T.groupby(level="event", sort=False).any().T
-    fell = {event: by_event.index[by_event[event]][0] for event in by_event if by_event[event].any()}
-    return steps.T.groupby(level="event", sort=False).sum(min_count=1).T.mask(_lacking(steps)), fell
-
-
-def _lacking(steps):
-    return steps.isna().T.groupby(level="event", sort=False).any().T
+    fell = by_event.idxmax()[by_event.any()].to_dict()
+    added = steps.mask(fallen).T.groupby(level="event", sort=False).sum(skipna=False).T
+    return added, fell
