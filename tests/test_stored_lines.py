@@ -15,7 +15,7 @@ from pandas.testing import assert_frame_equal
 
 from cmlib import experiments as study
 from cmlib.collect import sampling as sample_streams
-from cmlib.compress import compress, intervals, reconstruct
+from cmlib.compress import compress, intervals
 from cmlib.errors import NothingRecordedError
 from cmlib.io import samples, store
 from cmlib.io.samples import SampleError
@@ -74,12 +74,9 @@ def test_every_real_recording_of_lines_comes_back_to_the_last_bit(url, tmp_path)
     for file in files[::6]:
         run_id = f"{file.parent.name}/{file.stem}"
         written, meta = samples.read_lines(file.with_suffix(""))
-        lines, timer = store.load_lines(url, run_id)
-        assert_frame_equal(lines, written[list(lines)], check_exact=True)
-        assert timer == "task-clock"
         run = store.load(url, run_id)
         assert meta.items() <= run.meta.items()
-        expected = intervals(written, timer, n=len(written))
+        expected = intervals(written, "task-clock", n=len(written))
         npt.assert_array_equal(run.counts, expected)
         assert list(run.counts) == ["task-clock", "page-faults"]
         assert run.interval_s.sum() == pytest.approx(meta["duration_s"])
@@ -101,8 +98,6 @@ def test_lines_are_listed_beside_the_recordings(recordings, url):
     assert row["series_table"].startswith("lines_") and listed["series_table"].is_unique
     assert store.runs(url, mode="lines")["program"].tolist() == ["app", "other"]
     assert len(store.runs(url, program="app")) == 3
-    with pytest.raises(StoreError, match="'app/ocoe-p0-00' was recorded in intervals"):
-        store.load_lines(url, "app/ocoe-p0-00")
 
 
 def test_sql_reads_the_lines(recordings, tmp_path):
@@ -144,10 +139,8 @@ def test_any_lines_read_the_same_from_the_store_as_from_their_file(n, bound, see
             meta |= {"command": "", "events": ["t", *totals], "duration_s": 1, "kind": "lines"}
             meta |= {"n_lines": len(lines)}
         store.rebuild(f"{folder}/recordings", url)
-        read, timer = store.load_lines(url, "p/hardware-lines-00")
         run = store.load(url, "p/hardware-lines-00")
-    assert timer == "t" and len(run.counts) == len(lines)
-    npt.assert_array_equal(reconstruct(read, x), reconstruct(lines, x))
+    assert len(run.counts) == len(lines)
     npt.assert_array_equal(run.counts, intervals(lines, "t", n=len(lines)))
 
 

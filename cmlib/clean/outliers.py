@@ -9,7 +9,7 @@ def replace_outliers(values, *, n_std=5.0, exact=None):
     """Replace samples above mean + n_std * std by the median of their interval.
 
     The series is cut into ceil(sqrt(n)) intervals of equal length in time; a sample
-    above the threshold takes the median of the kept samples of its own interval, or
+    above the threshold takes the median of the remaining samples of its own interval, or
     of the whole series if its interval keeps none (CounterMiner, §III-B, Eq. 6 and 7).
 
     Parameters
@@ -47,11 +47,11 @@ def replace_outliers(values, *, n_std=5.0, exact=None):
     replaced = finite & (values > threshold)
     if exact is not None:
         replaced &= ~exact
-    kept = np.where(replaced, np.nan, values)
+    remaining = np.where(replaced, np.nan, values)
     interval = np.arange(len(values)) * math.ceil(math.sqrt(len(values))) // max(len(values), 1)
     cleaned = values.copy()
     for own in np.unique(interval[replaced]):
         within = interval == own
-        medians_of = within if np.isfinite(kept[within]).any() else finite
-        cleaned[within & replaced] = np.nanmedian(kept[medians_of])
+        medians_of = within if np.isfinite(remaining[within]).any() else finite
+        cleaned[within & replaced] = np.nanmedian(remaining[medians_of])
     return cleaned, replaced

@@ -11,8 +11,6 @@ from cmlib.io.events.naming import (
     second_readings,
 )
 from cmlib.io.events.recognition import (
-    Recognised,
-    SameEvent,
     core_pmu,
     describe_recognised,
     find_processor,

@@ -2,4 +2,4 @@
 
 from cmlib.io.store.building import rebuild, refresh
 from cmlib.io.store.database import SCHEMA, StoreError, default_url, without_password
-from cmlib.io.store.reading import is_current, load, load_lines, machines, refused, runs
+from cmlib.io.store.reading import is_current, load, machines, refused, runs

@@ -95,7 +95,7 @@ def load(url, run_id):
     row, cells = _fetch(url, run_id)
     events, meta = json.loads(row["events"]), json.loads(row["meta"])
     if row["mode"] == LINES:
-        return _from_lines(meta, _as_lines(events, cells), events[0])
+        return _from_lines(meta, cells.astype(float), events)
     n = row["n_events"]
     values = cells.to_numpy(float)
     index = pd.Index(values[:, 0], name="time_s")
@@ -103,18 +103,6 @@ def load(url, run_id):
         pd.DataFrame(values[:, at], index, events) for at in (slice(2, 2 + n), slice(2 + n, None))
     )
     return make_recording(meta, counts, running, values[:, 1])
-
-
-def load_lines(url, run_id):
-    """Load the lines themselves of a run that was kept as lines."""
-    row, cells = _fetch(url, run_id)
-    if row["mode"] != LINES:
-        raise StoreError(
-            f"run {run_id!r} was recorded in intervals (mode {row['mode']}) and has no lines; "
-            f'runs that have are listed by `cmlib.io.store.runs(mode="{LINES}")`.'
-        )
-    events = json.loads(row["events"])
-    return _as_lines(events, cells), events[0]
 
 
 def is_current(recordings_dir=None, url=None, *, samples_dir=None):
@@ -157,15 +145,12 @@ def _without_copies(events):
     return tuple(event for event in events if event not in again)
 
 
-def _as_lines(events, cells):
+def _from_lines(meta, lines, events):
     fitted = [f"{what}:{event}" for event in events[1:] for what in ("slope", "intercept")]
-    return cells.astype(float).set_axis(["x_start", "x_end", *fitted], axis=1)
-
-
-def _from_lines(meta, lines, timer):
+    lines = lines.set_axis(["x_start", "x_end", *fitted], axis=1)
     n, duration = len(lines), meta["duration_s"]
     index = pd.Index(duration * np.arange(1, n + 1) / n, name="time_s")
-    counts = intervals(lines, timer, n=n).set_axis(index)
+    counts = intervals(lines, events[0], n=n).set_axis(index)
     return Recording(
         meta=meta,
         counts=counts,
