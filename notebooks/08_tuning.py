@@ -33,18 +33,18 @@ seed = 0  # of models and draws [0, 1000000]
 settings = {}  # jobs, executor, scheduler, interactive, profile, results_folder
 
 # %%
-from functools import partial
-
 import numpy as np
 import pandas as pd
+from sklearn.model_selection import KFold
 
 from cmlib import explore, plot, tuning
 from cmlib.collect.workloads.spark import TABLE_IV
 from cmlib.collect.workloads.tuning import EMITTERS
 from cmlib.experiments.tuned_runs import load_tuned
+from cmlib.interact import rank_pairs
 from cmlib.io import events
 from cmlib.parallel import parallel_map
-from cmlib.rank import influence, regressor, stability
+from cmlib.rank import influence, regressor, relative_error, stability
 from cmlib.report import paper
 from cmlib.report.notebook import begin
 
@@ -108,11 +108,32 @@ def times_by_level(groups):
 
 
 # %%
+def spread(groups):
+    """How much longer the slowest group takes than the fastest, by their means [%]."""
+    means = [group.mean() for group in groups]
+    return 100 * (max(means) / min(means) - 1)
+
+
+def variation(groups, draws=2000):
+    """That of a parameter's levels, its interval by resampled runs, and p by exchanged ones."""
+    rng, groups = np.random.default_rng(seed), [np.asarray(group) for group in groups]
+    means = [group.mean() for group in groups]
+    ends = groups[np.argmax(means)], groups[np.argmin(means)]
+    slow, fast = np.array([[rng.choice(group, len(group)).mean() for group in ends]
+                           for _ in range(draws)]).T
+    low, high = 100 * (np.quantile(slow / fast, [0.025, 0.975]) - 1)
+    cuts, everything = np.cumsum([len(group) for group in groups])[:-1], np.concatenate(groups)
+    drawn = [spread(np.split(rng.permutation(everything), cuts)) for _ in range(draws)]
+    p = (1 + np.sum(np.array(drawn) >= spread(groups) * (1 - 1e-12))) / (1 + draws)
+    return {"variation": spread(groups), "low": low, "high": high, "p": p}
+
+
+# %%
 tried = pd.concat([each.levels.assign(program=name) for name, each in tuned.items()])
 rows = []
 for (name, parameter), own in tried.groupby(["program", "parameter"], sort=False):
     times = own.groupby("level")["seconds"].apply(list)
-    rows.append({"program": name, "parameter": parameter, **tuning.variation(dict(times))})
+    rows.append({"program": name, "parameter": parameter, **variation(times)})
 varied = pd.DataFrame(rows, columns=["program", "parameter", "variation", "low", "high", "p"])
 figure, _ = times_by_level(tried.groupby(["program", "parameter"], sort=False))
 results.figure(
@@ -192,11 +213,18 @@ results.figure(
 # This residual variance takes any nonlinear effect of a single input for an interaction; Friedman's H measures only the joint effect. Both are shown. Where one event is in all pairs of the upper panels with nearly equal bars, the residual variance ranks that event's nonlinearity, and the order of the parameters has no meaning.
 
 # %%
-runs = [one.runs for one in tuned.values()]
-pairs = {}
+def couple(runs, measure):
+    """Pairs of an important event and a parameter, by how strongly they act on the time."""
+    important = tuning.important_events(runs, seed=seed).index[:n_events]
+    X = pd.concat([runs.rates[important], runs.parameters], axis=1)
+    how = {"method": measure, "boosting": tuning.FEW_ROWS, "n_points": 20, "seed": seed}
+    return rank_pairs(X, runs.seconds, important, partners=runs.parameters.columns, **how)
+
+
+runs, pairs = [one.runs for one in tuned.values()], {}
 for measure in ("residual_variance", "h_statistic"):
-    rank = partial(tuning.couple, n_events=n_events, method=measure, seed=seed)
-    pairs[measure] = dict(zip(tuned, parallel_map(rank, runs, workers), strict=True))
+    ranked = parallel_map(lambda own, by=measure: couple(own, by), runs, workers)
+    pairs[measure] = dict(zip(tuned, ranked, strict=True))
 by_plane, by_h = pairs.values()
 
 
@@ -257,17 +285,32 @@ def sizes_of(runs):
     return sorted({int(size) for size in np.geomspace(min(10, most), most, n_sizes).round()})
 
 
+def learn(X, y, sizes, draw):
+    """Errors by the number of runs trained on, on a quarter of the runs drawn at random."""
+    order = np.random.default_rng([seed, draw]).permutation(X.index.unique())
+    n_test, rows = max(1, round(0.25 * len(order))), []
+    test, rest = order[:n_test], order[n_test:]
+    for size in sizes:
+        train = rest[:size]
+        model = regressor(boosting=tuning.FEW_ROWS, seed=draw).fit(X.loc[train], y.loc[train])
+        predictions = model.predict(X.loc[test]), y.loc[train].mean()
+        rows.append((size, *(relative_error(y.loc[test], of) for of in predictions)))
+    return rows
+
+
+# %%
 def curve(job):
     """Errors against the number of runs, of one model of one program."""
     name, model = job
     runs = tuned[name].runs
     X = {"parameters": runs.parameters, "events": runs.examples}.get(model, runs.mixed)
     y = runs.performance if model == "events" else runs.seconds
-    errors = tuning.learning_curve(X, y, sizes_of(runs), draws=draws, seed=seed)
-    return errors.assign(program=name, model=model)
+    drawn = sum((learn(X, y, sizes_of(runs), draw) for draw in range(draws)), [])
+    drawn = pd.DataFrame(drawn, columns=["runs", "error", "mean_baseline"]).groupby("runs")
+    band = drawn["error"].quantile([0.05, 0.95]).unstack().set_axis(["low", "high"], axis=1)
+    return drawn.mean().join(band).reset_index().assign(program=name, model=model)
 
 
-# %%
 models = ("parameters", "events", "events and parameters")
 jobs = [(name, model) for name in tuned for model in models]
 learned = pd.concat(list(parallel_map(curve, jobs, workers)), ignore_index=True)
@@ -301,25 +344,49 @@ results.table(
 #
 
 # %%
+def by_pairs(runs, measure):
+    """Each parameter by the strongest pair it is in: method A."""
+    return couple(runs, measure).groupby("event_b")["importance"].max()
+
+
+def by_effect(runs):
+    """Each parameter by what it does to the important events."""
+    X, scores = runs.parameters, pd.Series(0.0, runs.parameters.columns)
+    weights = tuning.important_events(runs, seed=seed).iloc[:n_events]
+    for event in weights.index[runs.rates[weights.index].std() > 0]:
+        y, shares = runs.rates[event], 0.0
+        predicted = pd.Series(0.0, y.index)
+        for train, test in KFold(3, shuffle=True, random_state=seed).split(X):
+            model = regressor(boosting=tuning.FEW_ROWS, seed=seed).fit(X.iloc[train], y.iloc[train])
+            predicted.iloc[test] = model.predict(X.iloc[test])
+            shares += model.feature_importances_ / (model.feature_importances_.sum() or 1.0) / 3
+        scores += weights[event] * max(0.0, 1 - (y - predicted).var() / y.var()) * shares
+    return scores
+
+
+# %%
 WAYS = {
     "parameters directly": tuning.rank_directly,
-    "events first, by pairs (residual variance)": tuning.rank_by_pairs,
-    "events first, by pairs (Friedman's H)": partial(tuning.rank_by_pairs, method="h_statistic"),
-    "events first, by effect": tuning.rank_by_effect,
+    "events first, by pairs (residual variance)": lambda runs: by_pairs(runs, "residual_variance"),
+    "events first, by pairs (Friedman's H)": lambda runs: by_pairs(runs, "h_statistic"),
+    "events first, by effect": by_effect,
 }
 
 
 def found(job):
     """How often a way of asking names the parameter that matters most, from so many runs."""
     name, way, size = job
-    options = {"draws": draws, "seed": seed}
-    shares = tuning.found_first(tuned[name].runs, WAYS[way], truth[name], [size], **options)
-    return shares.assign(program=name, way=way)
+    runs, hits = tuned[name].runs, []
+    for draw in range(draws):
+        rows = np.random.default_rng([seed, draw]).permutation(len(runs))[:size]
+        scores = WAYS[way](runs.take(rows)).sort_index()
+        hits.append(scores.max() > 0 and scores.idxmax() == truth[name])
+    return {"runs": size, "found": 100 * np.mean(hits), "program": name, "way": way}
 
 
 jobs = [(name, way, n) for name in truth for way in WAYS for n in sizes_of(tuned[name].runs)]
-by_size = pd.DataFrame(columns=["runs", "found", "program", "way"])
-by_size = pd.concat([*parallel_map(found, jobs, workers)], ignore_index=True) if jobs else by_size
+by_size = pd.DataFrame(parallel_map(found, jobs, workers),
+                       columns=["runs", "found", "program", "way"])
 
 # %%
 late = by_size.sort_values("runs", ascending=False)
@@ -405,7 +472,6 @@ for row in last.to_dict("records"):
     note = f"{row['runs']} runs; mean baseline: {row['mean_baseline']:.1f} %"
     results.number(name, row["error"], "%", paper=value, note=note)
 
-# %%
 fig14 = {
     ("sort", tied["tied"]): tied["variation_percent"],
     ("sort", tied["loosely_tied"]): tied["loosely_tied_variation_percent"],
@@ -457,7 +523,6 @@ def draw_first_runs(program, n_runs, parameter):
                     f"correlation with the time {rho:.2f}; default {setting.default}.</p>")
 
 
-# %%
 first, most = next(iter(tuned)), min(len(one.runs) for one in tuned.values())
 leads = tuning.rank_directly(tuned[first].runs).index[0]
 names = [(TABLE_IV[abbr].name, abbr) for abbr in tuned[first].runs.parameters]

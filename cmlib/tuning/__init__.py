@@ -1,15 +1,4 @@
 """Which parameters of a program matter for its run time, and whether the important events cause it."""
 
 from cmlib.tuning.causality import Experiment, judge_events, moves
-from cmlib.tuning.runs import (
-    FEW_ROWS,
-    Runs,
-    couple,
-    found_first,
-    important_events,
-    learning_curve,
-    rank_by_effect,
-    rank_by_pairs,
-    rank_directly,
-    variation,
-)
+from cmlib.tuning.runs import FEW_ROWS, Runs, important_events, rank_directly
