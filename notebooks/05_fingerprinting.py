@@ -38,6 +38,7 @@ import cmlib.plot.fingerprint as plot
 from cmlib import explore
 from cmlib.collect.workloads.micro import plateaus
 from cmlib.collect.workloads.micro.selection import cut
+from cmlib.errors import NothingRecordedError
 from cmlib.experiments import diagnosis, fingerprint
 from cmlib.fingerprint.c45 import C45Classifier
 from cmlib.fingerprint.diagnosis import score_programs
@@ -51,7 +52,12 @@ notebook = begin("05_fingerprinting", globals())
 results, yoo = notebook.results, paper("fingerprinting")
 diagnosis.refuse_simulated_program(program)
 recorded = fingerprint.load()
-diagnosis.require(recorded.programs, program)
+names = [one.program for kind in ("CPU", "parallel", "own") for one in recorded.key[kind]]
+wanted = diagnosis.find(program, names)
+if not names or (wanted is None and program != "all"):
+    todo = "record-micro" if program == "all" else f"diagnose --keep {program} -- COMMAND"
+    raise NothingRecordedError(f"nothing recorded yet of the key events of {program!r}: run "
+                               f"`cmlib {todo}`")
 caveat = recorded.caveat
 X, about = cut(recorded.key["micro"], slice_s=slice_s)
 print(f"{len(X)} slices of {slice_s:g} s, {X.shape[1]} key events per cycle")
@@ -216,7 +222,8 @@ kinds = [kind for kind in ("CPU", "parallel", "own") if recorded.key[kind]]
 profiles = {}
 for kind in kinds:
     profiles |= diagnosis.profiles(model, recorded.key[kind], slice_s=slice_s)
-shown = diagnosis.choose(profiles, program)
+kinds_of_phases = {name: (len(one.shares), len(one.phases)) for name, one in profiles.items()}
+shown = wanted or max(profiles, key=kinds_of_phases.get)
 figure, _ = plot.phase_timeline(profiles[shown].labelled, profiles[shown].pace, title=shown)
 results.figure(
     figure,

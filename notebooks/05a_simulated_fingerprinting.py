@@ -62,9 +62,9 @@ if program != "all":
     todo = "`cmlib diagnose --simulate -- COMMAND` names the phases of a program of your own"
     raise UnfitRecordingError(f"{program} is no micro-benchmark: {todo}.")
 recorded = fingerprint.load_simulated()
-caveat = recorded.caveat
+caveat, PER = recorded.caveat, "1,000 estimated cycles"
 X, about = cut(recorded.key["micro"], slice_s=1)
-print(f"{len(X)} slices of one interval, {X.shape[1]} modelled events per {recorded.per}")
+print(f"{len(X)} slices of one interval, {X.shape[1]} modelled events per {PER}")
 X.head()
 
 # %% [markdown]
@@ -97,7 +97,7 @@ results.table(
     table.reset_index(drop=True),
     "indistinguishable",
     "**Table.** Programs whose forms the simulation does not tell apart: modelled events per "
-    f"{recorded.per}, mean of the slices. Those never trained on are scored all the same.{caveat}",
+    f"{PER}, mean of the slices. Those never trained on are scored all the same.{caveat}",
     decimals=2,
 )
 
@@ -171,7 +171,7 @@ results.figure(
     figure,
     "fig02",
     f"**Figure 2.** The tree: {len(rules)} leaves over {used} of {X.shape[1]} events per "
-    f"{recorded.per}. Upwards where a condition holds, downwards where it doesn't; leaves: class "
+    f"{PER}. Upwards where a condition holds, downwards where it doesn't; leaves: class "
     f"and slices.{caveat}",
 )
 
@@ -179,7 +179,7 @@ results.figure(
 results.table(
     rules.reset_index(),
     "rules",
-    f"**Table.** The same tree as rules, in events per {recorded.per}; *wrong*: training slices of "
+    f"**Table.** The same tree as rules, in events per {PER}; *wrong*: training slices of "
     f"other classes in the leaf.{caveat}",
     rows=60,
 )
@@ -391,7 +391,7 @@ if any(Path(places.recordings_dir() / FOLDER).glob("micro-*")):
 
 # %%
 by_length = {name: {1: profile} for name, profile in profiles.items()}
-panel = explore.fingerprint(by_length, program=shown, unit=recorded.unit, per=recorded.per)
+panel = explore.fingerprint(by_length, program=shown, unit="interval(s)", per=PER)
 caption = f"**Figure.** What the widgets show at first: the slices of `{shown}`.{caveat}"
 panel if notebook.interactive else results.figure(panel.figure(), "explore", caption)
 

@@ -16,7 +16,6 @@ from cmlib.cli import main
 from cmlib.collect import machine
 from cmlib.collect.workloads.micro import plateaus
 from cmlib.collect.workloads.micro.selection import FOLDER, cut
-from cmlib.errors import NothingRecordedError
 from cmlib.experiments import diagnosis, fingerprint
 from cmlib.explore import fingerprint as explore
 from cmlib.fingerprint.diagnosis import advice, score_programs
@@ -114,12 +113,9 @@ def test_a_profile_has_the_phases_that_were_planted(found, model):
     assert told["meaning"].tolist() == [advice(label)[0] for label in told["label"]]
     assert told["end_s"].iloc[-1] == loader.labelled.index[-1]
     assert loader.labelled["label"].iloc[-1] == "P_Mem_M"
-    assert diagnosis.choose(profiles, "unseen-filter-P") == "unseen-filter-P"
-    assert diagnosis.choose(profiles, "filter-P") == "unseen-filter-P"
-    most = diagnosis.choose(profiles)
-    assert len(profiles[most].shares) == max(len(one.shares) for one in profiles.values())
-    with pytest.raises(NothingRecordedError, match=r"key events of 'gcc': run `cmlib diagnose --keep gcc"):
-        diagnosis.choose(profiles, "gcc")
+    assert diagnosis.find("unseen-filter-P", profiles) == "unseen-filter-P"
+    assert diagnosis.find("filter-P", profiles) == "unseen-filter-P"
+    assert diagnosis.find("gcc", profiles) is None
 
 
 def test_a_run_without_a_key_event_is_refused_by_name(found, model):

@@ -4,7 +4,6 @@ import itertools
 import re
 import shlex
 
-from cmlib.collect.simulate.valgrind import PREFETCHING
 from cmlib.io import events
 from cmlib.topdown.answers import perf_line
 
@@ -32,16 +31,6 @@ def command_to_count(meta, groups, pinned=(), table=None):
     if meta.get("attached"):
         return " && ".join(command_again(meta, f"--events {_listed(group)}") for group in groups)
     return command_again(meta, f"--mode ocoe --events {_listed(itertools.chain(*groups))}")
-
-
-def command_to_diagnose(meta):
-    """The command that simulates a program once more and names the class of each of its phases."""
-    return f"cmlib diagnose --simulate -- {meta['command']}"
-
-
-def is_prefetched(meta):
-    """Whether streams were prefetched in a simulated run, as where the tree of the micro-benchmarks was trained."""
-    return PREFETCHING in meta["simulator"]["options"]
 
 
 def _with_perf(meta, groups, pinned, table):

@@ -9,9 +9,8 @@ import pandas as pd
 from cmlib import places
 from cmlib.collect.record import existing_runs
 from cmlib.collect.simulate import read_parts
-from cmlib.collect.workloads.micro.selection import COMMAND
+from cmlib.collect.simulate.valgrind import PREFETCHING
 from cmlib.errors import NothingRecordedError, UnfitRecordingError
-from cmlib.experiments.commands import command_to_diagnose, is_prefetched
 from cmlib.experiments.fingerprint import HEALTHY, SLICE_S, rates_of_one_run, train_for_one_run
 from cmlib.fingerprint.diagnosis import advice, label_slices, phases
 from cmlib.fingerprint.phases import IN_ORDER, simulated_phases
@@ -70,26 +69,6 @@ def profiles(model, series, *, slice_s=SLICE_S):
     return {name: profile(model, one, slice_s=slice_s) for name, one in sorted(first.items())}
 
 
-def choose(by_program, program="all"):
-    """The profile to look at: the one that is named, else the one of most kinds of phases."""
-    named = require(by_program, program)
-    if named is not None:
-        return named
-    if not by_program:
-        raise NothingRecordedError(f"nothing recorded yet of a program's key events: run `{COMMAND}`")
-    return max(by_program, key=lambda name: (len(by_program[name].shares), len(by_program[name].phases)))
-
-
-def require(names, program):
-    """The recording of a program that is named, asked for before anything is computed; None for all."""
-    name = find(program, names)
-    if name is None and program != "all":
-        raise NothingRecordedError(
-            f"nothing recorded yet of the key events of {program!r}: run `cmlib diagnose --keep {program} -- COMMAND`"
-        )
-    return name
-
-
 def find(name, recordings):
     """The recording of this name, or of this name behind its first hyphen; None if there is none."""
     return next((known for known in recordings if name in (known, known.partition("-")[2])), None)
@@ -105,15 +84,8 @@ def explain(profile):
 
 def refuse_simulated_program(program):
     """Leave a simulated program of one's own to notebook 01a."""
-    if found := first_simulated(program):
-        _, meta = found
-        classes = (
-            ", with their classes"
-            if is_prefetched(meta)
-            else ". The tree of this notebook was trained with streams prefetched; "
-            f"``{command_to_diagnose(meta)}`` simulates that, and names the class of each phase"
-        )
-        raise UnfitRecordingError(f"{program} is simulated: its phases are in notebook 01a{classes}.")
+    if first_simulated(program):
+        raise UnfitRecordingError(f"{program} is simulated: its phases are in notebook 01a.")
 
 
 def first_simulated(name):
@@ -131,7 +103,7 @@ def simulated_text(name):
         )
     run, meta = found
     text = read_raw(places.recordings_dir() / name, run).decode(errors="replace")
-    return text, is_prefetched(meta), meta["simulator"].get("in_order")
+    return text, PREFETCHING in meta["simulator"]["options"], meta["simulator"].get("in_order")
 
 
 def simulated_profile(text, prefetched=False, in_order=None):

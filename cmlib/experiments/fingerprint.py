@@ -56,15 +56,6 @@ class Fingerprints:
         return C45Classifier(midpoints=self.simulated)
 
     @property
-    def per(self):
-        return "1,000 estimated cycles" if self.simulated else "cycle"
-
-    @property
-    def unit(self):
-        """Of a slice's length."""
-        return "interval(s)" if self.simulated else "s"
-
-    @property
     def caveat(self):
         """What captions add of simulated counts, and of those that a stand-in of perf made up."""
         if self.simulated:
@@ -73,11 +64,6 @@ class Fingerprints:
             )
         made_up = "fake" in (self.meta["machine"]["perf"] or "")
         return " **Synthetic data:** these counts were made up, not measured." if made_up else ""
-
-    @property
-    def programs(self):
-        """Names of the recordings of programs, other than the small ones that the tree is trained and tested on."""
-        return [one.program for kind in ("CPU", "parallel", "own") for one in self.key[kind]]
 
     @property
     def unmultiplexed(self):
