@@ -120,7 +120,7 @@ def test_off_core_events_that_count_nothing_bound_nothing():
 
 def test_what_is_no_recording_is_refused():
     code, text = said("gc")
-    assert code == 2 and "Did you mean gcc?" in text
+    assert code == 2 and "see cmlib list" in text
     code, text = said("simulated-bzip2")
     assert code == 2 and "simulated" in text
     code, text = said(GCC, "--processor", "z80")

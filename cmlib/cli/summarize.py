@@ -86,23 +86,16 @@ def _series(frame, machine):
 
 
 def _from_recordings(name, machine, interval_ms):
-    import difflib
-
     from cmlib import places
+    from cmlib.cli.stored import recorded_names
     from cmlib.io import events, perf
     from cmlib.io.archive import read_content
     from cmlib.io.archive.runs import PERF, are_totals, read_run, source_of
     from cmlib.io.imports import import_notes
 
-    folder = places.recordings_dir() / name
-    files = sorted(folder.glob("*.json")) if re.fullmatch(r"[\w.+-]+", name) else []
-    if not files:
-        known = [one.name for one in places.recordings_dir().glob("*") if one.is_dir()]
-        near = difflib.get_close_matches(name, known, n=1)
-        hint = f" Did you mean {near[0]}?" if near else ""
-        raise click.BadParameter(
-            f"{name} is neither a file nor a recorded program.{hint}", param_hint="RECORDING"
-        )
+    if name not in recorded_names(None, None, ""):
+        raise click.BadParameter(f"{name} is neither a file nor a recorded program; see cmlib list.")
+    files = sorted((places.recordings_dir() / name).glob("*.json"))
     metas = [read_run(file) for file in files]
     if any(source_of(meta) != PERF for meta in metas):
         raise click.ClickException(

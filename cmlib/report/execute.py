@@ -1,6 +1,7 @@
 """Execute one notebook with Papermill, and keep it and its page beside what it found."""
 
 import contextlib
+import logging
 import tempfile
 from pathlib import Path
 
@@ -19,6 +20,8 @@ from cmlib.report.parameters import for_papermill
 from cmlib.report.run import NotebookError
 
 _PAGE = Path(__file__).with_name("notebook.html.j2")
+# What happened to a kernel is told once, in the words of :func:`execute`.
+logging.getLogger("papermill").setLevel(logging.CRITICAL)
 _LEAVES_OUT = {error.__name__ for error in (NothingRecordedError, UnfitRecordingError)}
 
 

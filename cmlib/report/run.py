@@ -135,22 +135,25 @@ def _without_passwords(jobs):
 def _run(jobs, folder, n, *, may_lack):
     noted_before = {entry["notebook"] for entry in read_manifests(folder).left_out}
     to_come, finished, left_out, failed = {job.name: job.title for job in jobs}, [], {}, []
+    ended = contextlib.closing(_executed(jobs, folder, n))
+    bar = tqdm(total=len(jobs), desc=folder.name, unit="notebook")
     try:
-        ended = _executed(jobs, folder, n)
-        for job, error in tqdm(ended, total=len(jobs), desc=folder.name, unit="notebook"):
-            del to_come[job.name]
-            if error is None:
-                finished.append(job.name)
-            elif not isinstance(error, NothingRecordedError):
-                failed.append(str(error))
-            elif not may_lack:
-                raise NothingRecordedError(f"{job.notebook.name}: {error}")
-            else:
-                left_out[job.name] = str(error)
-                # At once: a summary that runs later must not take up what an earlier run left there.
-                note_left_out(folder, job.name, job.title, str(error), for_overview=job.for_overview)
-            if finished:
-                build_index(folder, to_come=to_come.values())
+        with ended as executed, bar:
+            for job, error in executed:
+                bar.update()
+                del to_come[job.name]
+                if error is None:
+                    finished.append(job.name)
+                elif not isinstance(error, NothingRecordedError):
+                    failed.append(str(error))
+                elif not may_lack:
+                    raise NothingRecordedError(f"{job.notebook.name}: {error}")
+                else:
+                    left_out[job.name] = str(error)
+                    # At once: a summary that runs later must not take up what an earlier run left there.
+                    note_left_out(folder, job.name, job.title, str(error), for_overview=job.for_overview)
+                if finished:
+                    build_index(folder, to_come=to_come.values())
     except BaseException:
         if finished:
             build_index(folder)
