@@ -31,8 +31,8 @@ def ranking(refined, draws, *, top=10):
             first, value="mean", label="event", xlabel="importance [%]", columns=2, hue=hue, **spread
         )
         models = "".join(_model(each, refined[each].history.iloc[steps[each]], drawn) for each in programs)
-        beside = _beside(frames, first, len(common)) if other else ""
-        return figure, beside + models + _list(frames, first[program]["event"])
+        compared = _compare(frames, first, len(common)) if other else ""
+        return figure, compared + models + _list(frames, first[program]["event"])
 
     programs = list(refined)
     first, n_seeds = programs[0], max(len(one) for one in draws.values())
@@ -69,7 +69,7 @@ def _importances(refined, drawn, step):
     return refined.rankings[step].rename("mean").to_frame().rename_axis("event")
 
 
-def _beside(frames, first, n_common):
+def _compare(frames, first, n_common):
     either = list(dict.fromkeys(event for rows in first.values() for event in rows["event"]))
     means = pd.DataFrame(
         {each: frame["mean"].reindex(either, fill_value=0.0) for each, frame in frames.items()}

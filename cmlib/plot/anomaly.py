@@ -1,7 +1,7 @@
 """Reconstruction errors of runs, and how well they tell good from bad."""
 
 from cmlib.plot.series import series_by_program
-from cmlib.plot.style import bars_across, blank, legend_below, legend_beside, palette, panels, single, styled
+from cmlib.plot.style import bars_across, blank, legend_below, legend_right, palette, panels, single, styled
 
 # Label and place in the palette by kind of run.
 _KINDS = {"training": ("learned from", 7), "good": ("good, new", 0), "bad": ("anomalous", 3)}
@@ -48,7 +48,7 @@ def curves(frame, *, x, ys, xlabel, ylabel, by=None, log=False, level=None):
     ax.set_xticks(sorted(set(frame[x])))
     ax.xaxis.set_major_formatter("{x:g}")
     ax.minorticks_off()
-    legend_beside(ax)
+    legend_right(ax)
     return figure, ax
 
 
@@ -61,7 +61,7 @@ def sample_and_counters(samples, counters, *, threshold, chosen, title):
     error = samples["error"].iloc[chosen]
     ax.plot(chosen, error, "o", ms=10, mfc="none", mec="#111111", mew=1.6, label="chosen")
     ax.set(title=title, xlabel="sample", ylabel="reconstruction error")
-    legend_beside(ax)
+    legend_right(ax)
     bars_across(below, counters, counters.index, palette(4)[3])
     below.set(xlabel="share of the chosen sample's error [%]", xlim=(0, 100))
     return figure, ax

@@ -2,7 +2,7 @@
 
 import seaborn as sns
 
-from cmlib.plot.style import legend_beside, palette, panels, single, styled
+from cmlib.plot.style import legend_right, palette, panels, single, styled
 
 _LETTERS_IN_A_ROW = 70
 
@@ -20,7 +20,7 @@ def bars_by_program(frame, *, value, hue, ylabel, levels=None):
         ax.set_xticks(
             ax.get_xticks(), [label.get_text() for label in ax.get_xticklabels()], rotation=40, ha="right"
         )
-    legend_beside(ax, title="")
+    legend_right(ax, title="")
     return figure, ax
 
 
@@ -56,7 +56,7 @@ def counts(frame, *, ylabel):
     frame.plot.bar(stacked=True, ax=ax, color=palette(frame.shape[1]), width=0.7, rot=0)
     ax.set(xlabel="", ylabel=ylabel)
     ax.grid(False, axis="x")
-    legend_beside(ax)
+    legend_right(ax)
     return figure, ax
 
 
@@ -80,5 +80,5 @@ def run_times(frame, *, ylabel):
         seconds = frame.loc[frame["program"] == name, "seconds"].to_numpy()
         ax.plot(range(1, len(seconds) + 1), seconds, "o-", color=colour, ms=3.5, lw=0.9, label=name)
     ax.set(xlabel="run", ylabel=ylabel, ylim=(0, None))
-    legend_beside(ax)
+    legend_right(ax)
     return figure, ax

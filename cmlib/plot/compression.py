@@ -2,7 +2,7 @@
 
 from matplotlib.collections import LineCollection
 
-from cmlib.plot.style import legend_beside, palette, panels, single, styled
+from cmlib.plot.style import legend_right, palette, panels, single, styled
 
 _MARKS = "os^DvP"
 
@@ -22,7 +22,7 @@ def by_case(frame, *, ylabel, levels=None, log=True):
         ax.set_yscale("log")
     else:
         ax.set_ylim(0, None)
-    legend_beside(ax)
+    legend_right(ax)
     return figure, ax
 
 
@@ -56,5 +56,5 @@ def agreement(frame, *, ylabel):
     ax.set_xticks(range(len(programs)), programs)
     ax.axhline(0, color="#888888", lw=0.8)
     ax.set(ylabel=ylabel, xlim=(-0.6, len(programs) - 0.4), ylim=(None, 1.02))
-    legend_beside(ax)
+    legend_right(ax)
     return figure, ax

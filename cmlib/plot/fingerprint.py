@@ -2,7 +2,7 @@
 
 from matplotlib.lines import Line2D
 
-from cmlib.plot.style import blank, legend_beside, palette, single, styled
+from cmlib.plot.style import blank, legend_right, palette, single, styled
 
 # A hue for where the time goes and dark for P, light for N: told apart by lightness alone as well.
 COLOURS = {
@@ -131,7 +131,7 @@ def accuracy_curve(curves, *, x, xlabel, lines=None, log=False):
         ax.set_xticks(sorted({value for curve in curves.values() for value in curve[x]}))
         ax.xaxis.set_major_formatter("{x:g}")
         ax.minorticks_off()
-    legend_beside(ax)
+    legend_right(ax)
     return figure, ax
 
 
@@ -146,7 +146,7 @@ def program_scores(scores, *, goal, limit):
     ax.set(xlim=(0, 100), xlabel="slices [%]", ylabel="")
     ax.invert_yaxis()
     ax.grid(False)
-    legend_beside(ax)
+    legend_right(ax)
     return figure, ax
 
 

@@ -1,6 +1,6 @@
 """Series over time or progress."""
 
-from cmlib.plot.style import card, legend_below, legend_beside, palette, panels, single, styled
+from cmlib.plot.style import card, legend_below, legend_right, palette, panels, single, styled
 
 _COLOURS = ("#c9ced3", "#f0b429", "#7a1257", "#00548f", "#2a7f62")
 
@@ -28,7 +28,7 @@ def series(lines, *, ylabel, marks=None, title=""):
         ring = {"mfc": "none", "mec": "#444444", "ms": 5, "label": "changed by cleaning"}
         ax.plot(marks.index, marks.to_numpy(), "o", **ring)
     ax.set(xlabel="time [s]", ylabel=ylabel, title=title, ylim=(0, None))
-    legend_beside(ax)
+    legend_right(ax)
     return figure, ax
 
 
@@ -63,7 +63,7 @@ def simulated_phases(parts, starts, *, title=""):
     figure, ax = single(3.0)
     _stack(ax, parts, starts)
     ax.set(title=title or "simulated, not measured", ylabel="estimated cycles\nper instruction")
-    legend_beside(ax, reverse=True)
+    legend_right(ax, reverse=True)
     return figure, ax
 
 

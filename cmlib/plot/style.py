@@ -70,7 +70,7 @@ def bars_across(ax, values, labels, colours):
     ax.grid(False, axis="y")
 
 
-def legend_beside(ax, **options):
+def legend_right(ax, **options):
     ax.legend(loc="upper left", bbox_to_anchor=(1, 1), **options)
 
 
