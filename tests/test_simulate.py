@@ -140,7 +140,7 @@ def test_the_cost_is_told_from_a_run_without_simulation(program, recorded):
     blocks = 2.4e6  # two loops, twice: about two blocks a load, and one a store
     assert blocks / 3 < told < 3 * blocks and every == 50_000
     assert re.search("takes about [0-9]+ s, .*; 2 are made", said[0])
-    with pytest.raises(RecordError, match="after 0.1 s.*--every-blocks"):
+    with pytest.raises(RecordError, match="longer than 0.1 s.*--every-blocks"):
         estimate([program, "300000000"], 2, limit_s=0.1)
 
 

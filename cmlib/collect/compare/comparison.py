@@ -1,7 +1,6 @@
 """Compare two versions of a program, by times and counts or by simulated counts: is the new one slower, and where?"""
 
 import tempfile
-import time
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,6 @@ from cmlib.anomaly.counts import blame, judge_counts, judge_estimate, spread
 from cmlib.anomaly.detector import AutoPerf
 from cmlib.anomaly.speed import NO_CHANGE, SLOWER, judge_speed
 from cmlib.collect.compare.versions import Version, check_free, open_pair, save_pair
-from cmlib.collect.record.execute import too_long
 from cmlib.collect.simulate import read_functions, read_parts
 from cmlib.collect.simulate.valgrind import cache_options, simulate
 from cmlib.errors import CmlibError
@@ -224,16 +222,9 @@ def _last_names(names):
 
 
 def _simulated(version, run, options):
-    argv, timeout = version.argv(run), version.timeout
-    end = None if timeout is None else time.monotonic() + timeout
-
-    def check(_):
-        if end is not None and time.monotonic() > end:
-            raise too_long(argv, timeout)
-
     with tempfile.TemporaryDirectory(prefix="cmlib-") as folder:
-        outcome = simulate(argv, Path(folder), options=options, progress=check)
-    return outcome.raw.decode(errors="replace")
+        how = {"options": options, "limit_s": version.timeout}
+        return simulate(version.argv(run), Path(folder), **how).raw.decode(errors="replace")
 
 
 def _version(version, texts):

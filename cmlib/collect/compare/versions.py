@@ -201,7 +201,7 @@ def find_version(command, *, timeout=None):
         )
     with tempfile.TemporaryDirectory(prefix="cmlib-") as folder:
         file = Path(folder) / "regions.csv"
-        _run(argv, {"CMLIB_REGIONS": str(file)}, timeout)
+        run_timed(argv, environment={"CMLIB_REGIONS": str(file)}, timeout=timeout)
         functions = read_regions(file)["function"].unique() if file.exists() else ()
         return Version(command, tuple(functions), timeout)
 
@@ -260,7 +260,9 @@ def _count_part(version, run, part, events, per):
 
 def _count_regions(argv, events, file, timeout):
     counted = ",".join(f"{e.name}={e.config}" for e in events if e.name != INSTRUCTIONS.name)
-    times = _run(argv, {"CMLIB_REGIONS": str(file), "CMLIB_EVENTS": counted}, timeout)
+    times = run_timed(
+        argv, environment={"CMLIB_REGIONS": str(file), "CMLIB_EVENTS": counted}, timeout=timeout
+    )
     if not file.exists():
         raise CmlibError(f"`{shlex.join(argv)}` passed regions when it was tried, and now none")
     return times
@@ -272,7 +274,8 @@ def _count_whole(argv, events, file, timeout):
     output = file.with_name("perf.csv")
     names = ["duration_time", "task-clock", *(event.encoding for event in events)]
     selected = [argument for event in names for argument in ("-e", event)]
-    _run(["perf", "stat", "-x", ",", "-o", str(output), *selected, "--", *argv], {"LC_ALL": "C"}, timeout)
+    watched = ["perf", "stat", "-x", ",", "-o", str(output), *selected, "--", *argv]
+    run_timed(watched, environment={"LC_ALL": "C"}, timeout=timeout)
     counts = perf.parse_stat(output.read_text(encoding="utf-8"))
     if len(counts) != len(names):
         raise CmlibError(
@@ -293,11 +296,6 @@ def _count_whole(argv, events, file, timeout):
     }
     pd.DataFrame([row]).to_csv(file, index=False, lineterminator="\n")
     return elapsed_s, processor_s
-
-
-def _run(argv, environment, timeout):
-    bare = {key: value for key, value in os.environ.items() if not key.startswith("CMLIB_")}
-    return run_timed(argv, inherited=bare, environment=environment, timeout=timeout)
 
 
 def heading(run, part, elapsed_s, processor_s):

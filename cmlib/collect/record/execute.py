@@ -180,16 +180,25 @@ def signals_handled(numbers, handler):
             signal.signal(number, former)
 
 
-def run_timed(argv, *, environment=(), inherited=os.environ, timeout=None, stdout=subprocess.DEVNULL):
-    """Run a command to its end and end what it left running; return its elapsed and processor time [s]."""
+class TooLongError(CmlibError):
+    """A command was ended because it took too long."""
+
+    def __init__(self, command, limit_s):
+        super().__init__(f"`{shlex.join(command)}` took longer than {limit_s:g} s and was ended")
+
+
+def run_timed(argv, *, environment, timeout=None):
+    """Run a command to its end and end what it left running; return its elapsed and processor time [s]. Of cmlib's
+    variables it gets those in `environment` alone."""
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as errors:
         began, before = time.monotonic(), _processor_s()
-        how = {"inherited": inherited, "environment": environment, "stdout": stdout, "stderr": errors}
-        with run_supervised(argv, **how) as process:
+        bare = {key: value for key, value in os.environ.items() if not key.startswith("CMLIB_")}
+        how = {"stdout": subprocess.DEVNULL, "stderr": errors}
+        with run_supervised(argv, inherited=bare, environment=environment, **how) as process:
             try:
                 process.wait(timeout)
             except subprocess.TimeoutExpired as error:
-                raise too_long(argv, timeout) from error
+                raise TooLongError(argv, timeout) from error
         times = time.monotonic() - began, _processor_s() - before
         errors.seek(0)
         shown = _last_lines(errors.read().strip()) or "(nothing)"
@@ -198,11 +207,6 @@ def run_timed(argv, *, environment=(), inherited=os.environ, timeout=None, stdou
             f"`{shlex.join(argv)}` failed with {ending(process.returncode)}; the end of its standard error:\n{shown}"
         )
     return times
-
-
-def too_long(argv, timeout):
-    """The error of a command that was ended."""
-    return CmlibError(f"`{shlex.join(argv)}` took longer than {timeout:g} s and was ended")
 
 
 def _processor_s():

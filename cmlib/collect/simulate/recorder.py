@@ -9,7 +9,7 @@ from tqdm import tqdm
 from cmlib import places
 from cmlib.collect import machine
 from cmlib.collect.record import RecordError, existing_runs
-from cmlib.collect.record.execute import find_program, noted
+from cmlib.collect.record.execute import TooLongError, find_program, noted
 from cmlib.collect.record.session import beginning
 from cmlib.collect.simulate.valgrind import (
     cache_options,
@@ -41,13 +41,14 @@ def estimate(command, n_simulations, notify=print, *, limit_s=_LONGEST_S):
     """Basic blocks of an interval, and of a run, from one under Valgrind without a tool, some five times slower than
     native; what the simulations take is told before they start."""
     with tempfile.TemporaryDirectory(prefix="cmlib-") as folder:
-        told, seconds = count_blocks(command, Path(folder), limit_s=limit_s)
-    if told is None:
-        raise RecordError(
-            f"A simulated run takes more than {_TIMES_AS_LONG * limit_s / 60:.0f} minutes: under Valgrind without a "
-            f"simulation the program was not over after {limit_s:g} s. Give it less work; or, to simulate it all the "
-            "same, tell the length of an interval: --every-blocks 100000000 is about ten seconds of simulation."
-        )
+        try:
+            told, seconds = count_blocks(command, Path(folder), limit_s=limit_s)
+        except TooLongError as error:
+            raise RecordError(
+                f"A simulated run takes more than {_TIMES_AS_LONG * limit_s / 60:.0f} minutes: without a simulation "
+                f"{error}. Give it less work; or, to simulate it all the same, tell the length of an "
+                "interval: --every-blocks 100000000 is about ten seconds of simulation."
+            ) from error
     each, blocks = _TIMES_AS_LONG * seconds, round(_BLOCKS_TOLD * told)
     notify(
         f"A simulated run takes about {each:.0f} s, ten times what it took under Valgrind without a simulation; "

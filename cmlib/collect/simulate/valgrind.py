@@ -1,6 +1,7 @@
 """Run a command under Valgrind: which caches are simulated, what Callgrind counted, why it failed."""
 
 import errno
+import math
 import os
 import re
 import shlex
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cmlib.collect.record import RecordError
-from cmlib.collect.record.execute import ending, find_program, run_supervised
+from cmlib.collect.record.execute import TooLongError, ending, find_program, run_supervised
 from cmlib.errors import CmlibError
 
 # By level and kind as Linux names them; the last level is whichever is the largest.
@@ -134,14 +135,15 @@ def check_valgrind():
     return version.strip().removeprefix("valgrind-")
 
 
-def simulate(command, folder, *, every_blocks=None, options=(), progress=None, python=False):
+def simulate(command, folder, *, every_blocks=None, options=(), progress=None, python=False, limit_s=None):
     """Run a command once under Callgrind; with `python`, an interpreter's work is split by Python's functions."""
     intervals = [] if every_blocks is None else [f"--dump-every-bb={every_blocks}"]
     verbose = ["-v"] if PREFETCHING in options else []  # with the number of lines prefetched
     options = [*_CALLGRIND, *verbose, *intervals, *options, f"--callgrind-out-file={_escaped(folder)}/%p.out"]
     meanwhile = (lambda: progress(blocks_so_far(folder))) if progress else None
     options += [f"--separate-callers2={_PYTHON_LOOP}"] if python else []
-    log, seconds = _run(command, folder, options, meanwhile, {"PYTHONPERFSUPPORT": "1"} if python else {})
+    how = {"environment": {"PYTHONPERFSUPPORT": "1"} if python else {}, "limit_s": limit_s}
+    log, seconds = _run(command, folder, options, meanwhile=meanwhile, **how)
     files = sorted(folder.glob("*.out"), key=lambda file: int(file.stem))
     raw = b"".join(_named(file) if python else file.read_bytes() for file in files)
     if not raw:
@@ -151,22 +153,9 @@ def simulate(command, folder, *, every_blocks=None, options=(), progress=None, p
 
 def count_blocks(command, folder, *, limit_s):
     """Run a command once under Valgrind without simulating anything, some ten times as fast."""
-    started = time.monotonic()
-
-    def check():
-        if time.monotonic() - started > limit_s:
-            raise _TooLongError
-
-    try:
-        log, seconds = _run(command, folder, _BARE, check)
-    except _TooLongError:
-        return None, limit_s
+    log, seconds = _run(command, folder, _BARE, limit_s=limit_s)
     checks = re.findall(r"scheduler: ([0-9,]+) event checks", log)
     return sum(int(n.replace(",", "")) for n in checks), seconds
-
-
-class _TooLongError(Exception):
-    pass
 
 
 def _named(file):
@@ -180,7 +169,7 @@ def _named(file):
     return re.sub(pattern, lambda match: found.get(match[1], _PYTHON_LOOP.encode()), raw)
 
 
-def _run(command, folder, options, meanwhile, environment=()):
+def _run(command, folder, options, *, meanwhile=None, environment=(), limit_s=None):
     """Valgrind's log, and the elapsed time [s]."""
     check_valgrind()
     found = find_program(command)
@@ -191,7 +180,7 @@ def _run(command, folder, options, meanwhile, environment=()):
         errors.open("wb") as stderr,
         run_supervised(watched, environment=environment, stdout=subprocess.DEVNULL, stderr=stderr) as process,
     ):
-        code = _wait(process, meanwhile)
+        code = _wait(process, command, meanwhile, limit_s)
     seconds = time.monotonic() - started
     _check_room(folder, code)
     log = "".join(_text(file) for file in sorted(folder.glob("*.log")))
@@ -212,11 +201,14 @@ def _check_room(folder, code):
         raise RecordError(f"could not write Callgrind's output to {folder}: {reason}. Make room there.")
 
 
-def _wait(process, meanwhile):
+def _wait(process, command, meanwhile, limit_s):
+    end = time.monotonic() + (limit_s or math.inf)
     while True:
         try:
             return process.wait(_POLL_S)
         except subprocess.TimeoutExpired:
+            if time.monotonic() > end:
+                raise TooLongError(command, limit_s) from None
             if meanwhile:
                 meanwhile()
 
