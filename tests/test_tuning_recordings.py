@@ -12,7 +12,6 @@ from cmlib.cli import main
 from cmlib.collect.workloads.catalog import label, read_label
 from cmlib.collect.workloads.spark import TABLE_IV
 from cmlib.collect.workloads.tuning import (
-    Run,
     at_levels,
     at_random,
     at_rates,
@@ -170,12 +169,6 @@ def test_runs_with_emitted_events_are_an_experiment_of_their_own(write, tmp_path
     experiments = [Experiment(tuned.runs), Experiment(emitted, {"page-faults": ("page-faults",)})]
     judged = judge_events(tuned.runs, ["page-faults", "cpu-migrations"], experiments)
     assert judged["factor"].tolist() == ["page-faults", ""]
-
-
-def test_what_cannot_be_emitted_is_refused_before_anything_runs(tmp_path):
-    runs = [Run("sort-emit-default-000", {}, {"context-switches": "5"})]
-    with pytest.raises(CmlibError, match="there is no emitter for context-switches; there is one"):
-        list(record_runs("sort", runs, tmp_path / "tuning", counters={"offered": 0, "good": 0}))
 
 
 @pytest.mark.parametrize("change", [{"scale": 2.0}, {"machine": MACHINE | {"model_name": "other"}}])

@@ -69,6 +69,9 @@ def default_events(known, modifier="u"):
     return chosen
 
 
+_KINDS = {0: HARDWARE, 1: SOFTWARE}  # perf_event_open's types
+
+
 @dataclass(frozen=True)
 class Countable:
     """An event that can be counted in regions and in whole programs."""
@@ -104,38 +107,28 @@ def _one(item, table):
 
 
 def _config(name, table):
-    if name in SOFTWARE:
-        return f"1:{SOFTWARE.index(name)}"
-    if name in HARDWARE:
-        return f"0:{HARDWARE.index(name)}"
+    for kind, names in _KINDS.items():
+        if name in names:
+            return f"{kind}:{names.index(name)}"
     if ":" in name:
-        return f"2:{_tracepoint(name)}"
-    if table is not None and name in table.index:
-        return hex(_raw(name, table))
-    raise CmlibError(
-        f"event {name!r} is neither a software event ({', '.join(SOFTWARE)}), nor a generic one "
-        f"({', '.join(HARDWARE)}), nor in the event table of this processor. Any event can be given as NAME=CODE, "
-        "such as near_cache=0x443."
-    )
-
-
-def _raw(name, table):
+        if (number := tracepoint_id(name)) is not None:
+            return f"2:{number}"
+        raise CmlibError(
+            f"event {name!r}: this kernel has no such tracepoint, or hides it from this user (root may look): "
+            "`perf list tracepoint` tells what there is"
+        )
+    if table is None or name not in table.index:
+        raise CmlibError(
+            f"event {name!r} is neither a software event ({', '.join(SOFTWARE)}), nor a generic one "
+            f"({', '.join(HARDWARE)}), nor in the event table of this processor. Any event can be given as NAME=CODE, "
+            "such as near_cache=0x443."
+        )
     if not table.at[name, "whole"]:
         raise CmlibError(
             f"event {name!r} takes more than a code and a umask (`perf list --details` tells what): give the whole "
             "number as NAME=CODE"
         )
-    return raw_config(int(table.at[name, "code"]), int(table.at[name, "umask"]))
-
-
-def _tracepoint(name):
-    number = tracepoint_id(name)
-    if number is None:
-        raise CmlibError(
-            f"event {name!r}: this kernel has no such tracepoint, or hides it from this user (root may look): "
-            "`perf list tracepoint` tells what there is"
-        )
-    return number
+    return hex(raw_config(int(table.at[name, "code"]), int(table.at[name, "umask"])))
 
 
 def _encoding_of_code(name, config, item):
@@ -145,7 +138,7 @@ def _encoding_of_code(name, config, item):
         raise CmlibError(
             f"event {item!r}: write NAME=CODE or NAME=TYPE:CODE, as in near_cache=0x443"
         ) from error
-    generic = {0: HARDWARE, 1: SOFTWARE}.get(kind, ())
+    generic = _KINDS.get(kind, ())
     if number < len(generic):
         return events.encode(generic[number], pd.DataFrame())
     if kind != 4:

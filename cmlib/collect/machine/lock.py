@@ -35,26 +35,22 @@ def counters_lock(purpose, *, wait=False):
 
 
 def lock_file():
-    """Where the lock is."""
+    """Where the lock is: in a folder that all users share."""
     chosen = os.environ.get("CMLIB_LOCKS")
-    shared = (folder for folder in _SHARED if _is_shared(folder))
+    shared = (
+        folder for folder in _SHARED if Path(folder).is_dir() and os.stat(folder).st_mode & stat.S_IWOTH
+    )
     return Path(chosen or next(shared, tempfile.gettempdir()), _NAME)
-
-
-def _is_shared(folder):
-    try:
-        mode = os.stat(folder).st_mode
-    except OSError:
-        return False
-    return stat.S_ISDIR(mode) and bool(mode & stat.S_IWOTH)
 
 
 def _open(file):
     """The lock's file, made if it is not there: never through a link, nor anything but a file."""
     flags = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
-        with contextlib.suppress(FileExistsError), _for_all_users():
-            os.close(os.open(file, flags | os.O_CREAT | os.O_EXCL, 0o666))
+        with contextlib.suppress(FileExistsError):
+            made = os.open(file, flags | os.O_CREAT | os.O_EXCL, 0o666)
+            os.fchmod(made, 0o666)  # for all users, whatever this one's mask
+            os.close(made)
         # Without O_CREAT, which Linux refuses for another user's file in a folder that all share.
         descriptor = os.open(file, flags)
     except OSError as error:
@@ -67,15 +63,6 @@ def _open(file):
         os.close(descriptor)
         raise CmlibError(f"{file} is not the lock of this host's counters, but something else: remove it.")
     return descriptor
-
-
-@contextlib.contextmanager
-def _for_all_users():
-    before = os.umask(0)
-    try:
-        yield
-    finally:
-        os.umask(before)
 
 
 def _acquire(descriptor, file, wait):

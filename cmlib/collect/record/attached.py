@@ -10,7 +10,6 @@ import psutil
 
 from cmlib import places
 from cmlib.collect import machine
-from cmlib.collect.machine.host import is_privileged, paranoid_level
 from cmlib.collect.record.execute import Outcome, check_perf, run_perf, signals_handled, stat_command
 from cmlib.collect.record.protocol import Request, countable, encodings, plan_options
 from cmlib.collect.record.session import beginning, check_room, intended, judge, result
@@ -32,7 +31,6 @@ _STOPS = (signal.SIGINT, signal.SIGTERM)
 _LINES_SHOWN = 8
 # Linux refuses an event now and then while what is counted starts and ends threads; nothing is counted then.
 _ATTEMPTS = 3
-_REFUSED = "Access to performance", "perf_event_paranoid", "Permission denied", "Operation not permitted"
 
 
 @dataclass(frozen=True)
@@ -243,12 +241,9 @@ def _read(done):
 def _reason(done):
     stderr = done.perf_stderr.partition(" Usage:")[0].strip()
     shown = "\n".join(stderr.splitlines()[:_LINES_SHOWN]) or f"(nothing; exit code {done.perf_code})"
-    if not any(words in stderr for words in _REFUSED) or is_privileged():
-        return f"{shown}\n`cmlib doctor` tells what can be counted here."
     return (
-        f"{shown}\nperf_event_paranoid is {paranoid_level()} here, which lets a user count processes of their own. For "
-        "those of another user run it as root, or give perf CAP_PERFMON and CAP_SYS_PTRACE; for a cgroup or the "
-        "whole system, as root: sysctl kernel.perf_event_paranoid=0"
+        f"{shown}\n`cmlib doctor` tells what can be counted here. Processes of another user, a cgroup or the whole "
+        "system take root, or perf with CAP_PERFMON and CAP_SYS_PTRACE."
     )
 
 

@@ -8,14 +8,15 @@ import shlex
 import shutil
 import signal
 import subprocess
-import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
 from cmlib.collect.record import RecordError
 from cmlib.collect.record.execute import TooLongError, ending, find_program, run_supervised
+from cmlib.collect.record.session import check_room
 from cmlib.errors import CmlibError
+from cmlib.io.archive import errors_as
 
 # By level and kind as Linux names them; the last level is whichever is the largest.
 _NAMES = {(1, "Instruction"): "I1", (1, "Data"): "D1", (2, "Unified"): "L2"}
@@ -37,7 +38,6 @@ _PYTHON_LOOP = "_PyEval_EvalFrameDefault"
 # Where Python writes the names of its functions, and perf looks for them: in /tmp whatever TMPDIR says.
 _NAMES_FOR_PERF = "/tmp/perf-{pid}.map"
 _LINES_SHOWN = 10
-_ROOM = 1 << 16
 
 
 def cache_options(given, *, prefetch=False, root="/"):
@@ -182,23 +182,14 @@ def _run(command, folder, options, *, meanwhile=None, environment=(), limit_s=No
     ):
         code = _wait(process, command, meanwhile, limit_s)
     seconds = time.monotonic() - started
-    _check_room(folder, code)
+    with errors_as(RecordError, folder):  # Valgrind does not say that it could not write
+        if code == 128 + signal.SIGXFSZ:
+            raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), str(folder))
+        check_room(folder)
     log = "".join(_text(file) for file in sorted(folder.glob("*.log")))
     if code:
         raise RecordError(_failure(shlex.join(command), code, log, _text(errors)))
     return log, seconds
-
-
-def _check_room(folder, code):
-    """Raise RecordError where Valgrind could not write, which it does not say."""
-    try:
-        with tempfile.TemporaryFile(dir=folder) as file:
-            file.write(bytes(_ROOM))
-        reason = os.strerror(errno.EFBIG) if code == 128 + signal.SIGXFSZ else ""
-    except OSError as error:
-        reason = error.strerror
-    if reason:
-        raise RecordError(f"could not write Callgrind's output to {folder}: {reason}. Make room there.")
 
 
 def _wait(process, command, meanwhile, limit_s):

@@ -56,7 +56,8 @@ def at_random(program, n, *, seed=0):
     rng = np.random.default_rng(seed)
     runs = []
     for number in range(n):
-        drawn = {setting.name: _between(setting, share) for setting, share in _shares(rng)}
+        shares = zip(TABLE_IV.values(), rng.random(len(TABLE_IV)), strict=True)
+        drawn = {setting.name: _between(setting, share) for setting, share in shares}
         runs.append(Run(f"{program}-{number:03d}", _options(drawn)))
     return runs
 
@@ -108,10 +109,6 @@ def _rates(event, highest, n):
     return ["0" if silent < _SILENT else f"{highest * _LEAST ** (1 - share):.4g}" for silent, share in drawn]
 
 
-def _shares(rng):
-    return zip(TABLE_IV.values(), rng.random(len(TABLE_IV)), strict=True)
-
-
 def _between(setting, share):
     low, high = quantity(setting.low), quantity(setting.high)
     value = math.exp(math.log(low) + share * math.log(high / low))
@@ -144,20 +141,10 @@ def build_emitter():
     return compiled(_SOURCE, "-pthread")
 
 
-def check_emitters(events):
-    """Raise CmlibError if one of these can't be emitted."""
-    unknown = [event for event in events if event not in EMITTERS]
-    if unknown:
-        raise CmlibError(
-            f"there is no emitter for {', '.join(unknown)}; there is one for each of {', '.join(EMITTERS)}"
-        )
-
-
 def record_runs(program, runs, folder, *, scale=1.0, passes=1, counters):
     """Make the recordings that are not there yet, each run once before any is made twice."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    check_emitters({event for run in runs for event in run.emitted})
     chosen = recipe(program)
     if "spark." not in chosen.options or "master" not in chosen.options:
         raise CmlibError(f"program {program!r} does not run on a cluster of Spark: it has no settings to try")
