@@ -83,7 +83,10 @@ def _replacing_file(url):
 def _check_is_ours(url):
     """Raise StoreError if the file holds something else, which replacing it would destroy."""
     file = Path(url.database)
-    content = file.read_bytes()[: _MARK_AT.stop] if file.exists() else b""
+    if not file.exists():
+        return
+    with file.open("rb") as opened:
+        content = opened.read(_MARK_AT.stop)
     if content and content[_MARK_AT] != _MARK.to_bytes(4, "big"):
         raise StoreError(
             f"{file} is there, and is not a store of cmlib; delete it, or name another file; then "

@@ -29,10 +29,7 @@ _KIND = re.compile(rf"(?<![\w/.-]){CORE_EVENT.pattern}")
 def recognises(text):
     """Whether the first line that is no comment names a place before its count."""
     first = _DATA.search(text)
-    if not first:
-        return False
-    in_json = first[0].lstrip().startswith("{") and _KEY.search(first[0])
-    return bool(in_json or _PLACE.match(first[0]) or _PLACE_IN_TABLE.match(first[0]))
+    return first is not None and _place_of(first[0]) is not None
 
 
 def read(text, interval_ms=None):
