@@ -64,12 +64,20 @@ def read(text, interval_ms=None):
 def remarks(text, columns=None):
     """What is added up, extrapolated and derived."""
     names, in_metrics = _names(text)
-    notes = ["Counts of all hardware threads are added up."]
-    if (n := len({line.group for line in _lines(text, names)})) > 1:
-        notes.append(
-            f"{n} groups take turns: an interval is a turn of all, of which each was counted for its share."
-        )
-    return notes + (_remarks_on_metrics(text, names) if in_metrics else [])
+    n = len({line.group for line in _lines(text, names)})
+    unused = dict.fromkeys(name for own in names.values() for name in own if not _is_used(name.lower()))
+    said = {
+        "Counts of all hardware threads are added up.": True,
+        f"{n} groups take turns: an interval is a turn of all, of which each was counted for its share.": n
+        > 1,
+        "What is printed are metrics of likwid's: counts are worked out from them.": in_metrics,
+        "No heading names them: the first four are those of every group, and three more a cache's.": not names,
+        "The nominal clock rate is not told: cycles are such that a thread in the middle runs all the time.": (
+            in_metrics and not _NOMINAL.search(text)
+        ),
+        f"Metrics left out: {', '.join(unused)}.": in_metrics and unused,
+    }
+    return [sentence for sentence, holds in said.items() if holds]
 
 
 def _names(text):
@@ -147,21 +155,6 @@ def _counts_of_metrics(text, lines, names):
     measured = [dict(zip(map(str.lower, names[line.group]), line.values, strict=True)) for line in lines]
     nominal = _nominal_hz(text, measured)
     return [_counts(line.group, values, nominal) for line, values in zip(lines, measured, strict=True)]
-
-
-def _remarks_on_metrics(text, names):
-    """What is derived, and what is left out."""
-    notes = ["What is printed are metrics of likwid's: counts are worked out from them."]
-    if not names:
-        notes.append(
-            "No heading names them: the first four are those of every group, and three more a cache's."
-        )
-    if not _NOMINAL.search(text):
-        notes.append(
-            "The nominal clock rate is not told: cycles are such that a thread in the middle runs all the time."
-        )
-    unused = [name for own in names.values() for name in own if not _is_used(name.lower())]
-    return notes + ([f"Metrics left out: {', '.join(dict.fromkeys(unused))}."] if unused else [])
 
 
 def _guessed(text, lines):

@@ -129,14 +129,15 @@ def n_columns(text):
 def remarks(text, columns=None):
     """What is left out, and what is added up."""
     table, columns = _table(text), columns or {}
-    notes = [NO_SHARES]
-    if table.places:
-        notes.append(f"Counts of {', '.join(dict.fromkeys(table.places))} are added up.")
-    if _are_totals(table.counts({})[1]):
-        notes.append(
-            "Every event's counts only rise: they are running totals, and counts are their differences."
-        )
+    said = {
+        NO_SHARES: True,
+        f"Counts of {', '.join(dict.fromkeys(table.places))} are added up.": table.places,
+        "Every event's counts only rise: they are running totals, and counts are their differences.": (
+            _are_totals(table.counts({})[1])
+        ),
+    }
     levels = [name for name, kind in columns.items() if kind == LEVEL]
+    notes = [sentence for sentence, holds in said.items() if holds]
     notes += [f"{name} is kept as a level: per second, it is what the column holds." for name in levels]
     return notes + _left_out(table, columns)
 
