@@ -169,10 +169,10 @@ def product_pair():
     return product_pair_data(n_steps=24, n_events=4, n_pairs=1, seed=2)
 
 
-@pytest.fixture(scope="module", params=["lightgbm", "sklearn"])
-def fitted(request, product_pair):
-    """A small model of `product_pair`, by either library."""
+@pytest.fixture(scope="module")
+def fitted(product_pair):
+    """A small model of `product_pair`."""
     from cmlib.rank.boosting import Boosting, regressor
 
     small = Boosting(trees=15, leaves=5, rows_per_leaf=2)
-    return regressor(request.param, boosting=small).fit(product_pair.X, product_pair.ipc)
+    return regressor(boosting=small).fit(product_pair.X, product_pair.ipc)

@@ -77,7 +77,7 @@ def test_the_parts_add_up_and_turning_the_pair_turns_the_surface(product_pair, f
 
 def test_a_planted_product_bends_the_surface_more_than_any_other_pair():
     data = product_pair_data(n_steps=200, n_events=6, n_pairs=1, seed=1)
-    model = regressor("lightgbm").fit(data.X, data.ipc)
+    model = regressor().fit(data.X, data.ipc)
     names = list(data.X)
     left = {
         (a, b): float(pair_surface(model, data.X, a, b).beyond.abs().to_numpy().mean())

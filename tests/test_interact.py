@@ -108,7 +108,7 @@ def test_the_unit_of_events_does_not_matter(product_pair, method):
 
 def test_few_of_many_columns_by_the_refined_model():
     data = product_pair_data(n_steps=120, n_events=12, seed=1)
-    refined = refine(data.X, data.ipc, step=3, select="random", n_folds=0)
+    refined = refine(data.X, data.ipc, step=3, n_folds=2)
     pairs = rank_pairs(data.X, data.ipc, refined.events[:3], fitted=refined.model, method="h_statistic")
     assert len(pairs) == 3 and set(pairs["event_a"]) <= set(refined.events[:3])
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from cmlib.interact.dependence import partial_dependences
-from cmlib.rank.boosting import MODEL, regressor
+from cmlib.rank.boosting import regressor
 
 # A smaller share of IPC² is left by rounding, not by an interaction.
 _ROUNDING = 1e-20
@@ -20,7 +20,7 @@ def rank_pairs(
     partners=None,
     method="residual_variance",
     fitted=None,
-    model=MODEL,
+    model=None,
     boosting=None,
     n_points=60,
     seed=0,

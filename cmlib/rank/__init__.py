@@ -1,7 +1,7 @@
 """Which events tell a program's IPC: boosted models, their importances, and how stable a ranking is."""
 
 from cmlib.rank.boosting import STACKED, Boosting, predict_held_out, regressor
-from cmlib.rank.importance import influence, read_trees
+from cmlib.rank.importance import influence
 from cmlib.rank.refinement import (
     Refinement,
     blocks,

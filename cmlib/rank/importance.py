@@ -28,7 +28,7 @@ def influence(model, *, method="friedman", X=None):
     ----------
     model : fitted estimator
         For ``friedman`` any with `feature_importances_`; for ``printed`` a
-        boosted model of LightGBM (:mod:`cmlib.rank.boosting`) or a scikit-learn `GradientBoostingRegressor`.
+        boosted model of LightGBM (:mod:`cmlib.rank.boosting`).
     method : "friedman" or "printed", default "friedman"
         ``friedman``: squared error that the splits on an event take away, added
         up over the trees (Friedman 2001, Eq. 44 and 45, which CounterMiner quotes).
@@ -71,19 +71,12 @@ def influence(model, *, method="friedman", X=None):
     return percent.sort_index().sort_values(ascending=False, kind="stable").rename("importance")
 
 
-def read_trees(model, X):
-    """Sort the rows of X into the trees of a boosted model."""
-    if hasattr(model, "booster_"):
-        return list(_lightgbm_trees(model, X))
-    if hasattr(model, "estimators_") and hasattr(model, "learning_rate"):
-        return list(_sklearn_trees(model, X))
-    raise ValueError(
-        f"the trees of {type(model).__name__} can't be read; use a boosted model of LightGBM or scikit-learn."
-    )
-
-
 def _as_printed(model, X):
-    trees = read_trees(model, X)
+    if not hasattr(model, "booster_"):
+        raise ValueError(
+            f"the trees of {type(model).__name__} can't be read; use a boosted model of LightGBM."
+        )
+    trees = list(_trees(model, X))
     predicted = model.predict(X) - sum(tree.values for tree in trees)
     sums = dict.fromkeys(model.feature_names_in_, 0.0)
     used = dict.fromkeys(model.feature_names_in_, 0)
@@ -110,7 +103,7 @@ def _squared_change(values, predicted, left, right):
     return change / len(values)
 
 
-def _lightgbm_trees(model, X):
+def _trees(model, X):
     names = model.feature_names_in_
     leaves = model.predict(X, pred_leaf=True).reshape(len(X), -1)
     for number, described in enumerate(model.booster_.dump_model()["tree_info"]):
@@ -131,19 +124,3 @@ def _walk(node, names, leaf_of_row, splits, values):
     right = _walk(node["right_child"], names, leaf_of_row, splits, values)
     splits[place] = (names[node["split_feature"]], left, right)
     return left | right
-
-
-def _sklearn_trees(model, X):
-    values = X.to_numpy(dtype=np.float32)
-    for (estimator,) in model.estimators_:
-        tree = estimator.tree_
-        reached = tree.decision_path(values).toarray().astype(bool)
-        splits = [
-            (model.feature_names_in_[feature], reached[:, left], reached[:, right])
-            for feature, left, right in zip(
-                tree.feature, tree.children_left, tree.children_right, strict=True
-            )
-            if left >= 0
-        ]
-        if splits:
-            yield Tree(splits, model.learning_rate * tree.predict(values).ravel())

@@ -9,7 +9,7 @@ import pandas as pd
 from sklearn.base import clone
 
 from cmlib.errors import UnfitRecordingError
-from cmlib.rank.boosting import MODEL, regressor
+from cmlib.rank.boosting import regressor
 from cmlib.rank.importance import influence
 from cmlib.rank.leaks import is_named_leak
 
@@ -85,11 +85,9 @@ def refine(
     *,
     step=10,
     test_share=0.2,
-    model=MODEL,
+    model=None,
     boosting=None,
     importance="friedman",
-    select="blocks",
-    tolerance=0.0,
     n_blocks=12,
     n_folds=4,
     holdout=None,
@@ -127,16 +125,11 @@ def refine(
         What :func:`cmlib.rank.boosting.regressor` takes.
     importance : "friedman" or "printed", default "friedman"
         See :func:`cmlib.rank.importance.influence`.
-    select : "blocks" or "random", default "blocks"
-        Which error picks the model; ``random`` is the papers' choice and optimistic.
-    tolerance : float >= 0, default 0.0
-        The model with the fewest events is kept whose error is at most this share
-        above the lowest. 0: the most accurate, as in the papers.
     n_blocks : int, default 12
         Blocks: equal parts of the index level ``progress`` if there is one, else of
         the rows in their order.
     n_folds : int, default 4
-        Block b is held out in fold b modulo `n_folds`; 0 skips this error. Nested
+        Block b is held out in fold b modulo `n_folds`, at least 2. Nested
         folds take n_folds·(n_folds - 1)/2 refinements more.
     holdout : tuple (DataFrame, Series), optional
         Another matrix and its IPC, such as another pass over the events
@@ -156,8 +149,8 @@ def refine(
     ------
     ValueError
         If X holds a column with target leakage, a gap or too few rows; if IPC is not
-        positive, or another y not finite, everywhere; if the holdout lacks a column of X; or if `select`
-        is ``blocks`` and `n_folds` is below 2.
+        positive, or another y not finite, everywhere; if the holdout lacks a column of X; or if `n_folds`
+        is below 2.
 
     Examples
     --------
@@ -173,11 +166,9 @@ def refine(
     >>> ranking.history["n_events"].tolist(), ranking.events[0]
     ([6, 4, 2], 'ls_any_fills_from_sys.dram_io_near')
     """
-    if select not in ("blocks", "random") or (select == "blocks" and n_folds < 2):
-        raise ValueError(
-            f"select is {select!r} with n_folds={n_folds}; choose 'random', or 'blocks' with 2 folds or more."
-        )
     _check_shares(test_share, step)
+    if n_folds < 2:
+        raise ValueError(f"n_folds is {n_folds}; blocks are held out in 2 folds or more.")
     error = error or relative_error
     given = {"leaks_target": leaks_target, "positive": error is relative_error}
     X, y = _checked(X, y, "X", **given)
@@ -186,14 +177,14 @@ def refine(
     train, test = _random_split(len(X), test_share, seed)
     blank, path = _path(X, y, step, model, boosting, importance, seed)
     steps = list(path(np.arange(len(X))))
-    fold = blocks(X.index, n_blocks) % max(n_folds, 1)
+    fold = blocks(X.index, n_blocks) % n_folds
     history = pd.DataFrame({"n_events": [len(ranking) for _, ranking in steps]})
     history["error"] = _errors(path(train), X.iloc[test], y.iloc[test], error)
-    history["blocks_error"], nested = _on_blocks(path, X, y, fold, history["n_events"], tolerance, error)
+    history["blocks_error"], nested = _on_blocks(path, X, y, fold, history["n_events"], error)
     history["holdout_error"] = _errors(steps, *holdout, error) if holdout else np.nan
     baselines = _baselines(y, train, test, fold, holdout, error)
     history["mean_baseline"], history["blocks_mean_baseline"] = baselines["mean"], baselines["blocks_mean"]
-    chosen = _fewest_within(history["blocks_error" if select == "blocks" else "error"], tolerance)
+    chosen = _best(history["blocks_error"])
     ranking = steps[chosen][1]
     fitted = clone(blank).fit(X[sorted(ranking.index)], y)
     rankings = [step_ranking for _, step_ranking in steps]
@@ -201,7 +192,7 @@ def refine(
 
 
 def random_share_errors(
-    X, y, *, step=10, test_share=0.2, model=MODEL, boosting=None, importance="friedman", seed=0
+    X, y, *, step=10, test_share=0.2, model=None, boosting=None, importance="friedman", seed=0
 ):
     """Errors of a refinement on a random share of the rows, and nothing else."""
     _check_shares(test_share, step)
@@ -289,7 +280,7 @@ def _path(X, y, step, model, boosting, importance, seed):
 
     # LightGBM looks at every event at every split, in a fixed order, so that events without a split can go
     # without a change of the model; scikit-learn looks in random order, where ties then fall differently.
-    reusable = model == "lightgbm"
+    reusable = model is None
 
     def path(rows):
         return _eliminate(blank, X.iloc[rows], y.iloc[rows], step, importance, reusable)
@@ -315,11 +306,9 @@ def _errors(steps, X, y, error):
     return [error(y, fitted.predict(X[fitted.feature_names_in_])) for fitted, _ in steps]
 
 
-def _on_blocks(path, X, y, fold, n_events, tolerance, error):
+def _on_blocks(path, X, y, fold, n_events, error):
     """Error on blocks at every step, and what nested folds find; each fold of blocks by those that never saw it."""
     folds = np.unique(fold)
-    if len(folds) < 2:
-        return np.nan, _nested(y, fold, {}, {}, n_events, tolerance, error)
     outer = {
         held: _errors(path(np.flatnonzero(fold != held)), *_rows(X, y, fold == held), error) for held in folds
     }
@@ -328,16 +317,16 @@ def _on_blocks(path, X, y, fold, n_events, tolerance, error):
         fitted = list(path(np.flatnonzero(~np.isin(fold, pair))))
         for held, tested in (pair, pair[::-1]):
             inner[held][tested] = _errors(fitted, *_rows(X, y, fold == tested), error)
-    return _mean_over_rows(outer, fold), _nested(y, fold, outer, inner, n_events, tolerance, error)
+    return _mean_over_rows(outer, fold), _nested(y, fold, outer, inner, n_events, error)
 
 
-def _nested(y, fold, outer, inner, n_events, tolerance, error):
+def _nested(y, fold, outer, inner, n_events, error):
     """Each fold's error at the step that the other folds choose, by refinements that saw neither."""
     steps = []
     for held, errors in inner.items():
         if errors:
             rows = fold == held
-            step = _fewest_within(_mean_over_rows(errors, fold), tolerance)
+            step = _best(_mean_over_rows(errors, fold))
             mean_baseline = error(y[rows], y[~rows].mean())
             steps.append((rows.sum(), n_events[step], outer[held][step], mean_baseline))
     return pd.DataFrame(steps, columns=["rows", "n_events", "error", "mean"])
@@ -352,8 +341,9 @@ def _rows(X, y, chosen):
     return X[chosen], y[chosen]
 
 
-def _fewest_within(errors, tolerance):
-    return int(np.flatnonzero(errors <= (1 + tolerance) * errors.min())[-1])
+def _best(errors):
+    """The last of the lowest errors: that of the fewest events."""
+    return int(np.flatnonzero(errors == errors.min())[-1])
 
 
 def _baselines(y, train, test, fold, holdout, error):
@@ -362,12 +352,10 @@ def _baselines(y, train, test, fold, holdout, error):
     errors = {
         "mean": error(values[test], mean),
         "neighbours": error(values[test], np.interp(test, train, values[train])),
-        "blocks_mean": np.nan,
+        "blocks_mean": error(values, [values[fold != held].mean() for held in fold]),
         "holdout_mean": np.nan,
         "holdout_repeat": np.nan,
     }
-    if len(np.unique(fold)) > 1:
-        errors["blocks_mean"] = error(values, [values[fold != held].mean() for held in fold])
     if holdout is not None:
         other = holdout[1]
         errors["holdout_mean"] = error(other, values.mean())

@@ -6,7 +6,7 @@ from scipy.special import comb
 from scipy.stats import rankdata
 
 from cmlib.errors import UnfitRecordingError
-from cmlib.rank.boosting import MODEL, regressor
+from cmlib.rank.boosting import regressor
 from cmlib.rank.importance import influence
 
 
@@ -18,7 +18,7 @@ def draw_importances(
     resample=True,
     n_blocks=20,
     importance="friedman",
-    model=MODEL,
+    model=None,
     boosting=None,
 ):
     """Importances of models that differ by seed and by the rows they were trained on."""
