@@ -286,7 +286,7 @@ def advise(account):
                     if one.name in advice and one.name in shares]:
         chosen = shares[known].idxmax()
     text = advice.get(chosen, "").rstrip(".")
-    most = f" (brings at most {100 * shares[chosen]:.0f} % fewer cycles)"
+    most = f", which brings at most {100 * shares[chosen]:.0f} % fewer cycles"
     return f"{chosen}: {text[:1].lower()}{text[1:]}{most}" if text else ""
 
 
