@@ -36,7 +36,7 @@ from cmlib import clean, plot
 from cmlib.errors import UnfitRecordingError
 from cmlib.experiments import data, repair
 from cmlib.experiments.commands import command_to_count
-from cmlib.experiments.event_tables import known_sums
+from cmlib.experiments.event_tables import known_sums, table_name
 from cmlib.io import events, store
 from cmlib.report.notebook import begin
 
@@ -245,7 +245,8 @@ def suggest_recording(run, found):
     size = max(1, counters - len(turns.index.intersection(PINNED)))
     groups = [thin[start : start + size] for start in range(0, len(thin), size)]
     pinned = [event for event in PINNED if event in run.counts]
-    command = command_to_count(run.meta, groups, pinned) if thin else ""
+    table = table_name(url, run.meta["program"])
+    command = command_to_count(run.meta, groups, pinned, table) if thin else ""
     named = f"``{command}``" if command else ", ".join(f"`{event}`" for event in thin)
     return f"record these events alone, so that none takes turns: {named}" if thin else ""
 

@@ -43,7 +43,7 @@ def _with_perf(meta, groups, pinned, table):
         coded |= {event: events.encode(event, known, modifier) for event in known.index}
     commands, files = [], []
     for number, group in enumerate(groups, 1):
-        spelled = [(coded | written).get(event, event) for event in (*pinned, *group)]
+        spelled = [(written | coded).get(event, event) for event in (*pinned, *group)]
         files.append("next.csv" if len(groups) == 1 else f"next-{number}.csv")
         commands.append(f"{perf_line(spelled, meta['interval_ms'])} -o {files[-1]} -- COMMAND")
     return " && ".join([*commands, f"cmlib import {shlex.quote(meta['program'])} {' '.join(files)}"])
