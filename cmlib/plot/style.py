@@ -6,7 +6,6 @@ import math
 import matplotlib
 import seaborn as sns
 from matplotlib.figure import Figure
-from matplotlib.text import Text
 
 _WIDTH = 9.0
 _STYLE = {
@@ -34,7 +33,7 @@ def styled(draw):
     def in_style(*args, **kwargs):
         with matplotlib.rc_context({**sns.axes_style("ticks"), **_STYLE}):
             figure, axes = draw(*args, **kwargs)
-            _take_text_literally(figure)
+            _write_powers(figure)
             return figure, axes
 
     return in_style
@@ -92,12 +91,8 @@ def panels(names, *, columns=2, height=2.3, **sharing):
     return figure, flat[: len(names)]
 
 
-def _take_text_literally(figure):
+def _write_powers(figure):
     """Names may hold dollars, which begin a formula to matplotlib; only powers on logarithmic axes are formulas."""
-    axes = [axis for ax in figure.axes for axis in (ax.xaxis, ax.yaxis)]
-    labels = {axis: axis.get_ticklabels(which="both") for axis in axes}
-    for text in figure.findobj(Text):
-        text.set_parse_math(False)
-    for axis in axes:
-        for label in labels[axis] if axis.get_scale() != "linear" else ():
+    for axis in (axis for ax in figure.axes for axis in (ax.xaxis, ax.yaxis) if axis.get_scale() != "linear"):
+        for label in axis.get_ticklabels(which="both"):
             label.set_parse_math(True)

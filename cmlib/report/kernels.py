@@ -28,7 +28,7 @@ def prepare():
 def kill_all():
     """End the kernels that this process has started."""
     for child in multiprocessing.active_children():
-        if child.name == _NAME:
+        if isinstance(child, _Kernel):
             child.kill()
 
 
@@ -37,37 +37,27 @@ class ForkedKernel(LocalProvisioner):
 
     async def launch_kernel(self, cmd, **kwargs):
         arguments = cmd[cmd.index("ipykernel_launcher") + 1 :]
-        self.process = _Kernel(arguments, kwargs["env"], kwargs.get("cwd"))
+        self.process = _Kernel(target=_serve, args=(arguments, kwargs["env"], kwargs.get("cwd")))
+        self.process.start()
         self.pid = self.pgid = self.process.pid
         return self.connection_info
 
 
-class _Kernel:
+class _Kernel(_forked.Process):
     """A process, with as much of :class:`subprocess.Popen` as Jupyter's client asks for."""
 
     stdin = stdout = stderr = None
 
-    def __init__(self, *what):
-        self._process = _forked.Process(target=_serve, args=what, name=_NAME)
-        self._process.start()
-        self.pid = self._process.pid
-
     def poll(self):
-        return self._process.exitcode
+        return self.exitcode
 
     def wait(self):
-        self._process.join()
-        return self.poll()
+        self.join()
+        return self.exitcode
 
     def send_signal(self, signum):
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.pid, signum)
-
-    def kill(self):
-        self.send_signal(signal.SIGKILL)
-
-    def terminate(self):
-        self.send_signal(signal.SIGTERM)
 
 
 def _serve(arguments, env, cwd):

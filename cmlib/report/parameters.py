@@ -158,7 +158,7 @@ def parse_value(text):
 
 def shown(value):
     """A value as it is written, cut short, and without passwords."""
-    text = repr(hide(value) if isinstance(value, str) else value)
+    text = hide(repr(value))
     return text if len(text) <= 120 else f"{text[:117]}…"
 
 
