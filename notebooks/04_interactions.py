@@ -55,7 +55,7 @@ from sklearn.model_selection import LeaveOneGroupOut, cross_val_predict
 from cmlib import experiments as study
 from cmlib import explore, plot
 from cmlib.errors import UnfitRecordingError
-from cmlib.interact import involved_share, rank_pairs
+from cmlib.interact import rank_pairs
 from cmlib.parallel import parallel_map
 from cmlib.rank import Boosting, blocks, predict_held_out, regressor, relative_error
 from cmlib.report import paper
@@ -250,8 +250,8 @@ for name, by_measure in ranked.items():
         pairs = by_measure[measure]
         row[f"dominant pair, {title}"] = pairs["pair"].iloc[0]
         row[f"its share, {title} [%]"] = pairs["importance"].iloc[0]
-        without = involved_share(pairs, branches, n=top)["none"]
-        row[f"with branch, {title} [%]"] = 100 - without
+        involved = pairs.head(top)[["event_a", "event_b"]].isin(branches).any(axis=1)
+        row[f"with branch, {title} [%]"] = 100 * involved.mean()
     rows.append(row)
 agreement = pd.DataFrame(rows)
 results.table(agreement, "agreement",

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LinearRegression
 
-from cmlib.interact import involved_share, rank_pairs
+from cmlib.interact import rank_pairs
 from cmlib.rank import refine
 from cmlib.rank.boosting import Boosting
 from cmlib.synthetic import product_pair_data
@@ -121,12 +121,6 @@ def test_a_share_of_the_rows_is_drawn_by_seed(product_pair):
     pd.testing.assert_frame_equal(one, again)
     every = rank_pairs(product_pair.X, product_pair.ipc, list(product_pair.X), **options | {"n_points": 24})
     assert not np.allclose(every["intensity"], one["intensity"])
-
-
-def test_shares_of_pairs_with_given_events():
-    pairs = pd.DataFrame({"event_a": ["a", "a", "b", "c"], "event_b": ["b", "c", "d", "d"]})
-    assert involved_share(pairs, ["a", "b"], n=4).to_dict() == {"none": 25, "one": 50, "both": 25}
-    assert involved_share(pairs, ["a"], n=2)["one"] == 100
 
 
 @pytest.mark.parametrize(

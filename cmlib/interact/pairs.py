@@ -119,17 +119,6 @@ def rank_pairs(
     return _ranked(pairs, measures, negligible=_ROUNDING * np.sum(fitted.predict(X) ** 2))
 
 
-def involved_share(pairs, events, n=10):
-    """Shares of the first `n` pairs in which none, one or both are among `events` [%]."""
-    first = pairs.head(n)
-    members = first["event_a"].isin(list(events)).astype(int) + first["event_b"].isin(list(events)).astype(
-        int
-    )
-    return pd.Series(
-        {name: 100 * (members == count).mean() for count, name in enumerate(("none", "one", "both"))}
-    )
-
-
 def _residual_variances(fitted, X, pairs):
     at_means, values = X.mean().to_frame().T, X.to_numpy()
     places = _places(X, pairs)
