@@ -26,7 +26,6 @@ from cmlib.tuning import important_events
 
 # Of a run with what gets it ready [s].
 _MICRO_S, _SIMULATED_S, _PROGRAM_S, _STREAM_S, _TUNING_S = 8.0, 10.0, 18.0, 8.0, 20.0
-_USUAL = {"offered": 6, "good": 5}
 _WATCHED_S, _MOST_BUSY = 2.0, 0.05
 _CORE, _DEGREES = 12, (6, 18, 24, 30, 36)
 _STUDIED = ("wordcount", "sort", "pagerank", "kmeans")
@@ -191,7 +190,7 @@ def _streams(counters, names=(), lines=False):
         if not names or case.name in names:
             file = samples_dir() / case.name / f"{kind}{'-lines' if lines else ''}-00.json"
             make = partial(_record_stream, case, file, group[:2] if lines else group, how)
-            yield Job(case.label, 1, int(file.exists()), _STREAM_S, make)
+            yield Job(case.name, 1, int(file.exists()), _STREAM_S, make)
 
 
 def _record_stream(case, file, group, how):

@@ -58,6 +58,8 @@ def diagnose(command, recorded, keep, html, every_blocks, simulated):
 
 
 def _simulated(command, recorded, html, *, keep, every_blocks, caches):
+    from tqdm import tqdm
+
     from cmlib.collect.observe import EVERY_BLOCKS, simulate_once
     from cmlib.collect.simulate import record_simulated
     from cmlib.experiments.diagnosis import explain_simulated, simulated_profile, simulated_text
@@ -71,7 +73,7 @@ def _simulated(command, recorded, html, *, keep, every_blocks, caches):
         run = simulated_text(name)
     else:
         click.echo(_TAKES, err=True)
-        with _progress(command[0]) as bar:
+        with tqdm(desc=command[0], unit=" basic blocks", unit_scale=True, mininterval=1, leave=False) as bar:
             how = {"progress": lambda done: bar.update(done - bar.n), "every_blocks": every_blocks}
             run = simulate_once(command, caches=caches, **how)
     title, profile = recorded or shlex.join(command), simulated_profile(*run)
@@ -95,12 +97,6 @@ def _simulated(command, recorded, html, *, keep, every_blocks, caches):
     if html:
         write_whole(html, simulated_page(title, profile))
         click.echo(f"\n{html}")
-
-
-def _progress(name):
-    from tqdm import tqdm
-
-    return tqdm(desc=name, unit=" basic blocks", unit_scale=True, mininterval=1, leave=False)
 
 
 def _print(title, profile, explained, caveat):
