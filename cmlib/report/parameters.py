@@ -158,7 +158,7 @@ def parse_value(text):
 
 def shown(value):
     """A value as it is written, cut short, and without passwords."""
-    text = hide(repr(value))
+    text = "a mapping" if isinstance(value, dict) else hide(repr(value))
     return text if len(text) <= 120 else f"{text[:117]}…"
 
 
