@@ -33,7 +33,7 @@ from tests.processes import wait_until
 HIBENCH = {"wordcount", "sort", "pagerank", "aggregation", "join", "scan", "bayes", "kmeans"}
 CLOUDSUITE = {
     *("dataanalytics", "datacaching", "dataserving", "graphanalytics"),
-    *("inmemoryanalytics", "mediastreaming", "websearch"),
+    *("inmemoryanalytics", "mediastreaming", "websearch", "webserving"),
 }
 LISTENER = """
 import socket, subprocess, sys, time

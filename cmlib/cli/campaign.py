@@ -237,7 +237,7 @@ PARTS = {
     "kernels": ("06", "AutoPerf's programs, by region in the good and the bad form", _kernels),
     "programs": (
         "01-04",
-        "fifteen of the papers' programs: core events without and with multiplexing, and a sweep over all events",
+        "the sixteen programs: core events without and with multiplexing, and a sweep over all events",
         partial(_programs, (), lambda folder: [Request()], _usual_sets),
     ),
     "degrees": (

@@ -19,6 +19,7 @@ from cmlib.collect.workloads.recipe import (
     run_tool,
 )
 from cmlib.collect.workloads.servers import datacaching
+from cmlib.collect.workloads.servers.webserving import webserving
 from cmlib.errors import CmlibError
 
 # perf does not follow a sampled group into the processes that gcc starts, so its compiler is run by itself.
@@ -27,7 +28,7 @@ _CC1 = {"-x": "-quiet", "c": "-w", "-c": "-w"}
 
 @functools.cache
 def recipes():
-    """Every recipe: HiBench's eight, seven of CloudSuite's eight, two co-located pairs, and the CPU programs."""
+    """Every recipe: HiBench's eight, CloudSuite's eight, two co-located pairs, and the CPU programs."""
     suites = yaml.safe_load(Path(__file__).with_name("programs.yaml").read_text(encoding="utf-8"))
     del suites["anchors"]
     return {name: _recipe(name, suite, about) for suite, of in suites.items() for name, about in of.items()}
@@ -126,6 +127,7 @@ _MAKERS = {
     "dataserving": servers.dataserving,
     "mediastreaming": servers.mediastreaming,
     "websearch": servers.websearch,
+    "webserving": webserving,
     "datacaching-datacaching": _two_caches,
     "datacaching-graphanalytics": _cache_and_graph,
 }

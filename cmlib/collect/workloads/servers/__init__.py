@@ -135,9 +135,9 @@ def together(first, second, scale, options):
         yield Counted(["/bin/sh", "-c", script], (*one.pids, *other.pids), environment)
 
 
-def wrk(script, url, seconds, *, arguments=()):
+def wrk(script, url, seconds, *, connections=8, arguments=()):
     """Command line of wrk for at least a second, with a Lua script of ours; it fails if any answer is an error."""
-    how = f"-t1 -c8 -d{max(1, round(seconds))}s --timeout 30s -s"
+    how = f"-t1 -c{connections} -d{max(1, round(seconds))}s --timeout 30s -s"
     command = ["wrk", *how.split(), str(SOURCES / script), url]
     return ["/bin/sh", "-c", _CHECKED, "load", *command, *(["--", *arguments] if arguments else [])]
 
