@@ -44,6 +44,7 @@ from cmlib.fingerprint.c45 import C45Classifier
 from cmlib.fingerprint.diagnosis import score_programs
 from cmlib.fingerprint.key_events import validate
 from cmlib.fingerprint.unknown import UnknownRejector
+from cmlib.plot.style import single, styled
 from cmlib.report import paper
 from cmlib.report.notebook import begin
 
@@ -82,12 +83,29 @@ results.table(
 # A class of memory is a working set that stays in one level of the caches. The cache sizes that a virtual machine reports are unreliable, so they are measured by a sweep: a chain of dependent loads through increasing amounts of memory. Each level appears as a plateau of latency. The working sets (triangles) must lie well inside one plateau: near an edge part of the accesses is served by the next level, and the class would be a mixture.
 
 # %%
+@styled
+def draw_sweep(sweep, levels, chosen):
+    """Latency by working set, the levels in it as bands, the sizes chosen as triangles."""
+    figure, ax = single(3.2)
+    for number, (name, level) in enumerate(levels.iterrows()):
+        smallest, largest = level["smallest"] / 1024, level["largest"] / 1024
+        ax.axvspan(smallest, largest, color=("#dfe7ee", "#f3dfa2")[number % 2], lw=0)
+        ax.text(smallest, 0.98, f"{name}\n{level['ns']:.3g} ns", transform=ax.get_xaxis_transform(),
+                va="top")
+    sizes = [size / 1024 for of_level in chosen.values() for size in of_level]
+    ax.plot(sizes, [0.03] * len(sizes), "^", transform=ax.get_xaxis_transform())
+    ax.plot(sweep["size"] / 1024, sweep["ns"], color="#222222", marker=".")
+    ax.set(xscale="log", yscale="log", xlabel="working set [KiB]", ylabel="ns a load",
+           ylim=(sweep["ns"].min() / 2, sweep["ns"].max() * 4))
+    return figure, ax
+
+# %%
 sized = about.dropna(subset="size")
 level = sized["label"].str.rsplit("_", n=1).str[-1]
 chosen = {name: sorted(sizes.unique()) for name, sizes in sized["size"].groupby(level)}
 pairs = yoo["working_sets_kib"].items()
 printed = ", ".join(f"{level} {low}–{high} KiB" for level, (low, high) in pairs)
-figure, _ = plot.latency(recorded.sweep, plateaus(recorded.sweep), chosen)
+figure, _ = draw_sweep(recorded.sweep, plateaus(recorded.sweep), chosen)
 results.figure(
     figure,
     "sweep",

@@ -14,7 +14,6 @@ from click.testing import CliRunner
 from cmlib import report
 from cmlib.cli import main
 from cmlib.collect import machine
-from cmlib.collect.workloads.micro import plateaus
 from cmlib.collect.workloads.micro.selection import FOLDER, cut
 from cmlib.experiments import diagnosis, fingerprint
 from cmlib.explore import fingerprint as explore
@@ -188,12 +187,6 @@ def test_colours_of_pathology_and_health_differ_in_lightness_alone():
         assert lightness(f"N_{bound}") - lightness(f"P_{bound}") > 60
     red, green, blue = (int(plot.COLOURS["unknown"][i : i + 2], 16) for i in (1, 3, 5))
     assert max(red, green, blue) - min(red, green, blue) < 20
-
-
-def test_the_sweep_names_its_levels(found):
-    _, ax = plot.latency(found.sweep, plateaus(found.sweep), {"L2": [65536]})
-    assert [text.get_text().split("\n")[0] for text in ax.texts] == ["L1", "L2", "L3", "M"]
-    assert ax.get_xlabel() == "working set [KiB]" and ax.get_ylabel() == "ns a load"
 
 
 # --- the panel ----------------------------------------------------------------

@@ -1,6 +1,4 @@
-"""Figures of the fingerprints: the tree, a program's phases, the sizes of the caches, accuracy curves."""
-
-from matplotlib.lines import Line2D
+"""Figures of the fingerprints: the tree, a program's phases, accuracy curves."""
 
 from cmlib.plot.style import blank, legend_right, palette, single, styled
 
@@ -19,7 +17,6 @@ COLOURS = {
 }
 _ROW, _STEP, _INDENT = 0.2, 0.42, 0.1  # inches
 _PROGRESS = {"time_s": "time [s]", "interval": "interval [equal basic blocks]"}
-_LEVEL_COLOURS = ("#dfe7ee", "#f3dfa2", "#f7c6a5", "#e3bcd6")
 
 
 @styled
@@ -88,31 +85,6 @@ def phase_timeline(labelled, pace, *, title="", marked=None):
     line.set(xlabel=_PROGRESS[labelled.index.name], ylabel=pace.name)
     line.set(ylim=(0, None), xlim=(ends.iloc[0] - length, ends.iloc[-1]))
     return figure, (band, share, line)
-
-
-@styled
-def latency(latencies, levels, working_sets):
-    """Latency of a load by working-set size, the levels found in it, and the sizes chosen."""
-    figure, ax = single(3.2)
-    for (level, plateau), fill in zip(levels.iterrows(), _LEVEL_COLOURS, strict=False):
-        ax.axvspan(plateau["smallest"] / 1024, plateau["largest"] / 1024, color=fill, lw=0)
-        middle = (plateau["smallest"] * plateau["largest"]) ** 0.5 / 1024
-        ax.text(
-            middle,
-            0.98,
-            f"{level}\n{plateau['ns']:.3g} ns",
-            transform=ax.get_xaxis_transform(),
-            ha="center",
-            va="top",
-        )
-    ax.plot(latencies["size"] / 1024, latencies["ns"], color="#222222", marker=".", ms=4, lw=1.2)
-    sizes = [size / 1024 for level in working_sets.values() for size in level]
-    ax.plot(sizes, [0.03] * len(sizes), "^", color="#00548f", ms=6, transform=ax.get_xaxis_transform())
-    chosen = Line2D([], [], ls="", marker="^", color="#00548f", label="working sets chosen")
-    ax.set(xscale="log", yscale="log", xlabel="working set [KiB]", ylabel="ns a load")
-    ax.set_ylim(latencies["ns"].min() / 2, latencies["ns"].max() * 4)
-    ax.legend(handles=[chosen], loc="center right")
-    return figure, ax
 
 
 @styled
