@@ -255,7 +255,7 @@ def _has_named_index(frame):
 
 def _html(frame, decimals):
     """The frame as a table: text to the left, numbers to the right."""
-    shown = frame.reset_index() if _has_named_index(frame) else frame
+    shown = frame.reset_index(allow_duplicates=True) if _has_named_index(frame) else frame
     table = shown.rename_axis(columns=None).to_html(
         index=False, na_rep="–", border=0, float_format=lambda value: f"{value:,.{decimals}f}"
     )
