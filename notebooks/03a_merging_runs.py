@@ -113,6 +113,12 @@ results.table(spread, "run-times",
 # $$X' = \frac{X - X_{\min}}{X_{\max} - X_{\min}} \tag{3}$$
 
 # %%
+def scale_to_unit(X):
+    """Every column from 0 to 1 (Eq. 3); a constant one becomes 0."""
+    spread = X.max() - X.min()
+    return (X - X.min()) / spread.where(spread > 0, 1.0)
+
+
 @plot.styled
 def draw(matrices):
     """Matrices as pictures beside each other; zeros are left white."""
@@ -133,7 +139,7 @@ for name, group in runs.items():
     stacked = merge.stack_runs(list(group["counts"]))[0]
     aligned = merge.align_runs(list(group["counts"]))[0]
     merged[name] = {"stacked": stacked, "aligned": aligned[list(stacked)]}
-pictures = {f"{programs[-1]}, {how}": merge.scale_to_unit(X)
+pictures = {f"{programs[-1]}, {how}": scale_to_unit(X)
             for how, X in merged[programs[-1]].items()}
 figure, _ = draw(pictures)
 results.figure(figure, "fig03",
@@ -260,8 +266,15 @@ results.table(gains.rename_axis(columns=None).reset_index(), "gains",
 def refine_stacked(runs):
     """Errors on a random share of the rows by the number of events left; runs of the first pass."""
     X, ipc = merge.stack_runs(list(runs[runs["pass"] == runs["pass"].min()]["counts"]))
-    return rank.random_share_errors(merge.scale_to_unit(X), ipc, step=step, test_share=test_share,
-                                    boosting=STACKED, seed=seed)
+    X = scale_to_unit(X[sorted(X)])
+    order, n_test = np.random.default_rng(seed).permutation(len(X)), round(len(X) * test_share)
+    test, train = np.sort(order[:n_test]), np.sort(order[n_test:])
+    measured, mean, rows = ipc.iloc[test], ipc.iloc[train].mean(), []
+    model = regressor(boosting=STACKED, seed=seed)
+    for fitted, kept in rank.drop_least(model, X.iloc[train], ipc.iloc[train], step=step):
+        error = relative_error(measured, fitted.predict(X.iloc[test][fitted.feature_names_in_]))
+        rows.append((len(kept), error, relative_error(measured, mean)))
+    return pd.DataFrame(rows, columns=["n_events", "error", "mean_baseline"])
 
 
 # %%

@@ -14,9 +14,11 @@ from cmlib import merge, places
 from cmlib.io import perf
 from cmlib.rank.leaks import is_named_leak
 from tests.naive import fusion as naive
+from tests.notebook_functions import functions_of
 
 few = settings(max_examples=25, deadline=None)
 PINNED = ["instructions", "cycles"]
+scale_to_unit = functions_of("03a_merging_runs")["scale_to_unit"]
 
 
 @st.composite
@@ -197,7 +199,7 @@ def test_unknown_options_are_named():
 @given(several_runs())
 def test_scaling_to_unit_is_its_definition(runs):
     X, _ = merge.stack_runs(runs)
-    scaled = merge.scale_to_unit(X)
+    scaled = scale_to_unit(X)
     for event in X:
         npt.assert_allclose(scaled[event], naive.scale_to_unit(X[event].tolist()))
 

@@ -14,10 +14,12 @@ from cmlib.rank import stability
 from cmlib.rank.boosting import Boosting, regressor
 from cmlib.rank.importance import influence
 from tests.naive import ranking as naive
+from tests.notebook_functions import functions_of
 from tests.planted_series import driver_data
 
 SMALL = Boosting(trees=12, leaves=4)
 WHOLE = Boosting(trees=12, leaves=5, row_share=1.0)
+smi_test = functions_of("03_ranking")["smi_test"]
 
 
 @pytest.fixture(scope="module")
@@ -122,14 +124,6 @@ def test_two_folds_leave_none_to_choose_on(planted):
     found = rank.refine(planted.X, planted.ipc, boosting=SMALL, n_folds=2)
     assert found.nested.empty and np.isnan(found.nested_error)
     assert np.isfinite(found.errors["blocks_error"])
-
-
-def test_errors_on_the_random_share_are_those_of_the_refinement(planted):
-    alone = rank.random_share_errors(planted.X, planted.ipc, boosting=SMALL, seed=3)
-    whole = rank.refine(planted.X, planted.ipc, boosting=SMALL, n_folds=2, seed=3).history
-    pd.testing.assert_frame_equal(alone, whole[["n_events", "error", "mean_baseline"]])
-    with pytest.raises(ValueError, match="step 0"):
-        rank.random_share_errors(planted.X, planted.ipc, step=0)
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -280,20 +274,20 @@ def test_agreement_is_that_of_scipy(seed):
 
 def test_three_events_that_stand_out_do_so():
     """The paper's wordcount: three above 5 %, the rest below 2.2 %."""
-    found = stability.smi_test(made_draws([7.5, 6.1, 5.3, *np.linspace(2.2, 1.2, 17)]))
+    found = smi_test(made_draws([7.5, 6.1, 5.3, *np.linspace(2.2, 1.2, 17)]))
     assert found["holds"] and found["n_standing_out"] == 3 and found["p_value"] < 0.01
-    restless = stability.smi_test(made_draws([7.5, 6.1, 5.3, *np.linspace(2.2, 1.2, 17)], noise=0.8))
+    restless = smi_test(made_draws([7.5, 6.1, 5.3, *np.linspace(2.2, 1.2, 17)], noise=0.8))
     assert not restless["holds"] and restless["stays"] < 0.95
 
 
 @pytest.mark.slow
 def test_a_first_event_is_not_yet_a_law():
     rng = np.random.default_rng(0)
-    sticks = [stability.smi_test(made_draws(rng.exponential(size=20), n=2)) for _ in range(200)]
+    sticks = [smi_test(made_draws(rng.exponential(size=20), n=2)) for _ in range(200)]
     assert 0.01 < np.mean([found["p_value"] < 0.05 for found in sticks]) < 0.12
-    power_law = [stability.smi_test(made_draws(rng.pareto(1.5, 20) + 1, n=2)) for _ in range(200)]
+    power_law = [smi_test(made_draws(rng.pareto(1.5, 20) + 1, n=2)) for _ in range(200)]
     assert 0.01 < np.mean([found["p_power_law"] < 0.05 for found in power_law]) < 0.12
-    few = stability.smi_test(made_draws([1.0, 2, 3, 4]))
+    few = smi_test(made_draws([1.0, 2, 3, 4]))
     assert not few["holds"] and np.isnan(few["p_value"])
 
 

@@ -160,15 +160,6 @@ def align_passes(runs, passes, n_steps=None, **options):
     return {name: (X[common], ipc) for name, (X, ipc) in matrices.items()}
 
 
-def scale_to_unit(X):
-    """Scale every column to 0–1; a constant column becomes 0 (GBRT paper, Eq. 3).
-
-    Trees split by order alone, so this changes no model here; other models need it.
-    """
-    spread = X.max() - X.min()
-    return (X - X.min()) / spread.where(spread > 0, 1.0)
-
-
 def _checked(runs):
     runs = [_checked_run(run, f"run {number}") for number, run in enumerate(runs)]
     if not runs:

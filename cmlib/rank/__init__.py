@@ -2,12 +2,5 @@
 
 from cmlib.rank.boosting import STACKED, Boosting, predict_held_out, regressor
 from cmlib.rank.importance import influence
-from cmlib.rank.refinement import (
-    Refinement,
-    blocks,
-    error_of_mean,
-    random_share_errors,
-    refine,
-    relative_error,
-)
-from cmlib.rank.stability import draw_importances, importance_spread, rank_agreement, smi_test
+from cmlib.rank.refinement import Refinement, blocks, drop_least, error_of_mean, refine, relative_error
+from cmlib.rank.stability import draw_importances, importance_spread, rank_agreement

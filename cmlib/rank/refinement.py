@@ -166,7 +166,10 @@ def refine(
     >>> ranking.history["n_events"].tolist(), ranking.events[0]
     ([6, 4, 2], 'ls_any_fills_from_sys.dram_io_near')
     """
-    _check_shares(test_share, step)
+    if not 0 < test_share < 1 or step < 1:
+        raise ValueError(
+            f"test_share is {test_share} and step {step}; a share is between 0 and 1, a step 1 or more."
+        )
     if n_folds < 2:
         raise ValueError(f"n_folds is {n_folds}; blocks are held out in 2 folds or more.")
     error = error or relative_error
@@ -191,22 +194,6 @@ def refine(
     return Refinement(history, nested, baselines, chosen, fitted, ranking, rankings)
 
 
-def random_share_errors(
-    X, y, *, step=10, test_share=0.2, model=None, boosting=None, importance="friedman", seed=0
-):
-    """Errors of a refinement on a random share of the rows, and nothing else."""
-    _check_shares(test_share, step)
-    X, y = _checked(X, y, "X", is_named_leak, positive=True)
-    train, test = _random_split(len(X), test_share, seed)
-    _, path = _path(X, y, step, model, boosting, importance, seed)
-    steps = list(path(train))
-    history = pd.DataFrame({"n_events": [len(ranking) for _, ranking in steps]})
-    mean_baseline = relative_error(y.iloc[test], y.iloc[train].mean())
-    return history.assign(
-        error=_errors(steps, X.iloc[test], y.iloc[test], relative_error), mean_baseline=mean_baseline
-    )
-
-
 def relative_error(measured, predicted):
     """Mean of |measured - predicted| / measured, in percent (CounterMiner, Eq. 14)."""
     measured = np.asarray(measured)
@@ -224,13 +211,6 @@ def blocks(index, n_blocks):
     if "progress" in index.names:
         progress = index.get_level_values("progress").to_numpy()
     return np.minimum((progress * n_blocks).astype(int), n_blocks - 1)
-
-
-def _check_shares(test_share, step):
-    if not 0 < test_share < 1 or step < 1:
-        raise ValueError(
-            f"test_share is {test_share} and step {step}; a share is between 0 and 1, a step 1 or more."
-        )
 
 
 def _checked(X, y, name, leaks_target, positive, columns=None):
@@ -283,12 +263,14 @@ def _path(X, y, step, model, boosting, importance, seed):
     reusable = model is None
 
     def path(rows):
-        return _eliminate(blank, X.iloc[rows], y.iloc[rows], step, importance, reusable)
+        return drop_least(
+            blank, X.iloc[rows], y.iloc[rows], step=step, importance=importance, reusable=reusable
+        )
 
     return blank, path
 
 
-def _eliminate(blank, X, y, step, importance, reusable):
+def drop_least(blank, X, y, *, step, importance="friedman", reusable=True):
     """Yield (model, ranking) with fewer and fewer events."""
     while True:
         fitted = clone(blank).fit(X, y)

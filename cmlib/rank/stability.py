@@ -2,7 +2,6 @@
 
 import numpy as np
 import pandas as pd
-from scipy.special import comb
 from scipy.stats import rankdata
 
 from cmlib.errors import UnfitRecordingError
@@ -74,45 +73,6 @@ def rank_agreement(one, other, *, n_top=20, n_boot=200, seed=0):
     value = _agreement(*(draws.mean(axis=0) for draws in both))
     return pd.DataFrame(
         {"value": value, "low": low, "high": high}, index=["kendall", "spearman", "top10_shared"]
-    )
-
-
-def smi_test(draws, *, most=3, n_events=20, level=0.05, share=0.95):
-    """Are one to three events significantly more important than the rest?"""
-    mean = draws.mean().sort_values(ascending=False, kind="stable")
-    mean = mean[mean > 0].iloc[:n_events]
-    if len(mean) < most + 3:
-        untested = dict.fromkeys(("n_standing_out", "ratio", "p_value", "p_power_law", "stays"), np.nan)
-        return pd.Series({**untested, "holds": False})
-    values, places = mean.to_numpy(), np.arange(1, len(mean))
-    gaps = places * (values[:-1] - values[1:])
-    standing_out = int(np.argmax(gaps[:most])) + 1
-    leaders = set(mean.index[:standing_out])
-    stays = np.mean([set(draw.nlargest(standing_out).index) == leaders for _, draw in draws.iterrows()])
-    p_value = _widest_gap_p(gaps, most)
-    return pd.Series(
-        {
-            "n_standing_out": standing_out,
-            "ratio": values[standing_out - 1] / values[standing_out],
-            "p_value": p_value,
-            "p_power_law": _widest_gap_p(places * np.log(values[:-1] / values[1:]), most),
-            "stays": stays,
-            "holds": bool(p_value < level and stays >= share),
-        }
-    )
-
-
-def _widest_gap_p(gaps, n_first):
-    """P(the largest of n_first exponentials is as much larger than the mean of the rest), all of one mean."""
-    rest = gaps[n_first:]
-    if not rest.any():
-        return 0.0 if gaps[:n_first].any() else 1.0
-    ratio = gaps[:n_first].max() / rest.mean()
-    counts = np.arange(1, n_first + 1)
-    return float(
-        -np.sum(
-            (-1.0) ** counts * comb(n_first, counts) * (1 + counts * ratio / len(rest)) ** float(-len(rest))
-        )
     )
 
 

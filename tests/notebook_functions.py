@@ -1,0 +1,19 @@
+"""Functions that notebooks define, to be tested alone."""
+
+import ast
+from pathlib import Path
+
+NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
+
+
+def functions_of(notebook, **given):
+    """All functions of a notebook by name; they see its imports, one another, and what is given."""
+    source = (NOTEBOOKS / f"{notebook}.py").read_text(encoding="utf-8")
+    kept = [
+        node
+        for node in ast.parse(source).body
+        if isinstance(node, ast.Import | ast.ImportFrom | ast.FunctionDef)
+    ]
+    names = dict(given)
+    exec(compile(ast.Module(kept, []), notebook, "exec"), names)
+    return names
