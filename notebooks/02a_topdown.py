@@ -34,6 +34,7 @@ settings = {}  # jobs, executor, scheduler, database, interactive, profile, resu
 from types import SimpleNamespace
 
 import pandas as pd
+from matplotlib.patches import Patch
 
 from cmlib import clean, explore, merge, topdown
 from cmlib.errors import NothingRecordedError
@@ -43,6 +44,7 @@ from cmlib.experiments.event_tables import table_name
 from cmlib.io import events, store
 from cmlib.parallel import parallel_map
 from cmlib.plot import topdown as plot
+from cmlib.plot.style import blank, single, styled
 from cmlib.report.notebook import begin
 from cmlib.topdown.tables import evaluate, names_in
 
@@ -53,6 +55,7 @@ recorded = data.programs(url, program)
 data.refuse_simulated(url, recorded, "where cycles go takes a processor's counters. Where "
                       "KCachegrind's estimate of them goes is in notebook 01a.")
 PINNED, AT_WORK = ["instructions", "cycles"], ["retired", "at work"]  # the latter are no loss
+LEAST = 0.001  # of all slots, to be drawn
 
 # %% [markdown]
 # ## The data
@@ -159,18 +162,54 @@ for several in parallel_map(account_by_every_way, programs, workers):
 accounts = {name: ways[name, method, "adjusted to IPC"] for name in programs}
 
 # %%
+@styled
+def draw_accounts(shares, ipcs, parents):
+    """Stacked shares of the slots over progress with IPC above, a column a program."""
+    figure, axes = blank(4.2, rows=2, columns=len(shares), sharex=True, sharey="row")
+    names = [name for one in shares.values() for name in one if one[name].mean() > LEAST]
+    colours = plot.shades(names, parents)
+    for (above, below), (program, frame) in zip(axes.T, shares.items(), strict=True):
+        shown = frame[[name for name in frame if name in colours]]
+        plot.stack_over_progress((above, below), shown, ipcs[program], colours)
+        above.set_title(program)
+    axes[0, 0].set_ylabel("IPC")
+    axes[1, 0].set_ylabel("share of slots")
+    handles = [Patch(color=colour, label=name) for name, colour in colours.items()]
+    figure.legend(handles=handles, loc="outside lower center", ncols=min(6, len(handles)))
+    return figure, axes
+
+
+# %%
 levels = {name: one.account.level() for name, one in accounts.items()}
 print({name: frame.shape for name, frame in levels.items()}, "steps x categories, share of slots")
 display(levels[programs[0]].head())
 ipcs = {name: one.ipc for name, one in accounts.items()}
-figure, _ = plot.accounts(levels, ipcs)
+figure, _ = draw_accounts(levels, ipcs, {})
 results.figure(
     figure, "account", "**Figure.** IPC (above) and what became of the slots (below), by progress."
 )
 
 # %%
+@styled
+def draw_means(shares):
+    """Mean shares of the slots as stacked horizontal bars, a bar a program."""
+    figure, ax = single(0.9 + 0.45 * len(shares))
+    shown, colours = shares.loc[:, shares.max() > LEAST].fillna(0.0), plot.shades(shares, {})
+    shown.plot.barh(stacked=True, ax=ax, color=colours, width=0.65, legend=False)
+    for bars in ax.containers:
+        texts = [f"{100 * width:.0f} %" if width >= 0.05 else "" for width in bars.datavalues]
+        ax.bar_label(bars, labels=texts, label_type="center", color="white", fontsize=8)
+    ax.axvline(1.0, color="#333333", lw=0.8, ls=":")
+    ax.invert_yaxis()
+    ax.grid(False)
+    ax.set(xlim=(0, max(1.05, shown.sum(axis=1).max() + 0.02)), ylabel="",
+           xlabel="share of slots, mean over the program's progress")
+    figure.legend(loc="outside lower center", ncols=5)
+    return figure, ax
+
+
 means = pd.DataFrame({name: frame.mean() for name, frame in levels.items()}).T
-figure, _ = plot.account_bars(means)
+figure, _ = draw_means(means)
 results.figure(
     figure, "means", "**Figure.** The same, mean over the run. Dotted: all slots."
 )
@@ -371,8 +410,8 @@ def draw_account(program, level, cleaning, merging):
     """Where the cycles of a program go, over its progress."""
     one = ways[program, cleaning, merging]
     shares = one.account.shares[at_level(one.account, level)]
-    figure, _ = plot.accounts({program: shares}, {program: one.ipc},
-                              parents=one.account.table.parents)
+    parents = one.account.table.parents
+    figure, _ = draw_accounts({program: shares}, {program: one.ipc}, parents)
     means = 100 * shares.mean().rename("share of slots [%]")
     return figure, means.to_frame().to_html(float_format="{:.1f}".format)
 

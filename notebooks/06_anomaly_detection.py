@@ -230,14 +230,21 @@ for one in evaluated.values():
     one.samples = errors_of(one)
 
 # %%
+@plot.styled
+def draw_samples(shown):
+    """A panel a program: every sample's error, run after run, against the threshold."""
+    figure, axes = plot.panels([one.program.stands_for for one in shown], height=2.6)
+    for ax, one in zip(axes, shown, strict=True):
+        plot.scatter_samples(ax, one.samples, one.detector.models_[0].threshold)
+        ax.set(title=one.program.stands_for, xlabel="sample")
+    axes[0].set_ylabel("reconstruction error")
+    plot.legend_below(figure, axes[0], 4)
+    return figure, axes
+
+
 of_paper = ("hash_table_lock", "row_counters")
-shown = {name: evaluated[name] for name in of_paper if name in evaluated} or evaluated
-figure, _ = plot.sample_errors(
-    {one.program.stands_for: one.samples for one in shown.values()},
-    thresholds={
-        one.program.stands_for: one.detector.models_[0].threshold for one in shown.values()
-    },
-)
+shown = [evaluated[name] for name in of_paper if name in evaluated] or [*evaluated.values()]
+figure, _ = draw_samples(shown)
 results.figure(
     figure,
     "fig05",

@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from cmlib.errors import NothingRecordedError
 from cmlib.experiments import anomaly as study
 from cmlib.report import paper
 from tests.made_up_regions import make
+from tests.notebook_functions import functions_of
 
 pytestmark = pytest.mark.slow
 
@@ -91,7 +93,9 @@ def test_plots_show_what_they_are_given(samples):
     means = pd.Series([3.0, 2.0, 1.0, 1.0, 1.0], range(1, 6))
     figure, axes = plot.settling({"a": means}, stops={"a": 4}, ylabel="error")
     assert axes[0].get_title("left") == "a: stops at 4" and axes[0].lines[1].get_xdata()[0] == 4
-    _, axes = plot.sample_errors({"a": samples}, thresholds={"a": 0.5})
+    detector = SimpleNamespace(models_=[SimpleNamespace(threshold=0.5)])
+    one = SimpleNamespace(samples=samples, detector=detector, program=SimpleNamespace(stands_for="a"))
+    _, axes = functions_of("06_anomaly_detection")["draw_samples"]([one])
     assert sum(len(line.get_xdata()) for line in axes[0].lines[:3]) == len(samples)
     assert axes[0].get_yscale() == "log" and axes[0].lines[3].get_ydata()[0] == 0.5
     _, axes = plot.settling({"a": means}, stops={}, ylabel="error")

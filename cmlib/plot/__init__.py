@@ -1,11 +1,11 @@
 """Figures: each takes results and returns ``(figure, axes)``; nothing is computed here."""
 
-from cmlib.plot.anomaly import curves, sample_and_counters, sample_errors, settling
+from cmlib.plot.anomaly import curves, sample_and_counters, scatter_samples, settling
 from cmlib.plot.comparing import bars_by_program, counts, heat, points, run_times, shares
 from cmlib.plot.compression import agreement, by_case, fits
 from cmlib.plot.exploring import interactions
 from cmlib.plot.ranking import ranking, refinement
 from cmlib.plot.series import series, series_by_program, series_card, simulated_card, simulated_phases
-from cmlib.plot.style import palette, panels, styled
+from cmlib.plot.style import legend_below, palette, panels, styled
 from cmlib.plot.topdown import account_card
-from cmlib.plot.tuning import by_runs, setting, verdicts
+from cmlib.plot.tuning import setting, verdicts

@@ -1,7 +1,7 @@
 """Reconstruction errors of runs, and how well they tell good from bad."""
 
 from cmlib.plot.series import series_by_program
-from cmlib.plot.style import bars_across, blank, legend_below, legend_right, palette, panels, single, styled
+from cmlib.plot.style import bars_across, blank, legend_right, palette, single, styled
 
 # Label and place in the palette by kind of run.
 _KINDS = {"training": ("learned from", 7), "good": ("good, new", 0), "bad": ("anomalous", 3)}
@@ -16,18 +16,6 @@ def settling(series, *, stops, ylabel):
         if name in stops:
             ax.axvline(stops[name], color="#444444", ls="--", lw=1)
             ax.set_title(f"{name}: stops at {stops[name]}")
-    return figure, axes
-
-
-@styled
-def sample_errors(samples, *, thresholds):
-    """A panel a program: every sample's reconstruction error, run after run, against the threshold."""
-    figure, axes = panels(list(samples), height=2.6)
-    for ax, (name, frame) in zip(axes, samples.items(), strict=True):
-        _scatter(ax, frame, thresholds[name])
-        ax.set(title=name, xlabel="sample")
-    axes[0].set_ylabel("reconstruction error")
-    legend_below(figure, axes[0], 4)
     return figure, axes
 
 
@@ -57,7 +45,7 @@ def sample_and_counters(samples, counters, *, threshold, chosen, title):
     """Above, every sample's error against the threshold, one ringed; below, the counters behind that one."""
     figure, axes = blank(5.2, rows=2, gridspec_kw={"height_ratios": (3, 2)})
     ax, below = axes[:, 0]
-    _scatter(ax, samples, threshold)
+    scatter_samples(ax, samples, threshold)
     error = samples["error"].iloc[chosen]
     ax.plot(chosen, error, "o", ms=10, mfc="none", mec="#111111", mew=1.6, label="chosen")
     ax.set(title=title, xlabel="sample", ylabel="reconstruction error")
@@ -67,7 +55,7 @@ def sample_and_counters(samples, counters, *, threshold, chosen, title):
     return figure, ax
 
 
-def _scatter(ax, frame, threshold):
+def scatter_samples(ax, frame, threshold):
     """Samples in their order, coloured by kind."""
     for kind, (label, place) in _KINDS.items():
         own = (frame["kind"] == kind).to_numpy().nonzero()[0]

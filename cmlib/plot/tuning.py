@@ -1,27 +1,6 @@
-"""Programs under other settings: what is learned from how many runs, and what a setting does to the time."""
+"""Programs under other settings: what an event and a parameter do to the time."""
 
 from cmlib.plot.style import bars_across, blank, legend_below, palette, panels, styled
-
-
-@styled
-def by_runs(frame, *, value, by, ylabel, band=None, mean_baseline=None):
-    """A quantity against the number of runs, a line each of `by`, a panel a program."""
-    programs, lines = (list(dict.fromkeys(frame[name])) for name in ("program", by))
-    figure, axes = panels(programs, height=3.0, sharey=True)
-    for ax, program in zip(axes, programs, strict=True):
-        own = frame[frame["program"] == program]
-        for line, colour, mark in zip(lines, palette(len(lines)), "os^Dv", strict=False):
-            rows = own[own[by] == line]
-            ax.plot(rows["runs"], rows[value], marker=mark, ms=4.5, lw=1.3, color=colour, label=line)
-            if band:
-                ax.fill_between(rows["runs"], *(rows[end] for end in band), color=colour, alpha=0.12, lw=0)
-        if mean_baseline:
-            rows = own[own[by] == lines[0]]
-            ax.plot(rows["runs"], rows[mean_baseline], ls="--", lw=1, color="#444444", label="mean baseline")
-        ax.set(title=program, xlabel="runs", ylim=(0, None))
-    axes[0].set_ylabel(ylabel)
-    legend_below(figure, axes[0], 4)
-    return figure, axes
 
 
 @styled
