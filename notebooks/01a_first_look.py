@@ -37,10 +37,11 @@ from cmlib.experiments import data, diagnosis
 from cmlib.experiments.commands import command_again
 from cmlib.experiments.targets import CLOCKS
 from cmlib.fingerprint.diagnosis import advice
-from cmlib.fingerprint.phases import NOTHING_ELSE, added_shares, contributions, find_phases
+from cmlib.fingerprint.phases import NOTHING_ELSE, added_shares, change_points, contributions
 from cmlib.io import events, store
 from cmlib.io.imports import import_notes
 from cmlib.io.recording import INSTRUCTIONS, by_instructions
+from cmlib.plot.style import card
 from cmlib.report.notebook import begin
 from cmlib.topdown.answers import describe_misses
 
@@ -180,6 +181,26 @@ if bounds:
 # ## What is said of each program
 #
 # Without instructions and cycles there is no IPC, and what changes is told of the rates: of each, how far the phase that differs most is from the longest.
+#
+# A series $x$ of $n$ values is cut into phases $P$ of constant level, none shorter than 4 % of it, so that what they leave of its squares and a price for each of the $m$ phases are least together. The price is a tenth of all squares, so that a further phase must explain a tenth of the variance:
+#
+# $$\min_{P_1 \dots P_m} \; \sum_{k=1}^{m} \sum_{t \in P_k} (x_t - \bar{x}_k)^2 + m \cdot 0.1 \sum_{t=1}^{n} (x_t - \bar{x})^2$$
+
+# %%
+def find_phases(series, gain=0.1, shortest=0.04):
+    """Phases of constant level; of more than 240 values, means of neighbours are cut."""
+    series = series.dropna()
+    bundle = np.arange(len(series)) // max(1, -(-len(series) // 240))
+    values = series.groupby(bundle).mean().to_numpy()
+    apart = values - values.mean()
+    penalty = gain * (apart**2).sum() or 1.0  # a constant is one phase at any price
+    shortest = round(shortest * len(values))
+    starts = change_points(apart[:, None], penalty=penalty, shortest=shortest)
+    first = np.searchsorted(bundle, starts)
+    last = np.append(first[1:], len(series)) - 1
+    levels = [series.iloc[start : end + 1].mean() for start, end in zip(first, last, strict=True)]
+    return pd.DataFrame({"start": series.index[first], "end": series.index[last], "level": levels})
+
 
 # %%
 def describe_change(event, rate):
@@ -306,12 +327,38 @@ def with_phases(rows):
     return {quantity: lines | {"phases": phase_levels(*lines.values())} if len(lines) == 1
             else lines for quantity, lines in rows.items()}
 
+
+# %%
+@plot.styled
+def series_card(rows):
+    """Quantities of one program over time, one below the other, for the report's first page."""
+    figure, axes = card(0.6 + 1.4 * len(rows), len(rows))
+    for ax, (quantity, lines) in zip(axes, rows.items(), strict=True):
+        for (name, line), colour in zip(lines.items(), plot.palette(len(lines)), strict=True):
+            ax.plot(line.index, line.to_numpy(), label=name, color=colour, lw=1.0, alpha=0.85)
+        if "phases" in lines:
+            ax.legend(loc="lower right")
+        ax.set(title=quantity, ylim=(0, None))
+    axes[-1].set_xlabel("time [s]")
+    return figure, axes
+
+
+@plot.styled
+def simulated_card(parts, starts):
+    """Estimated cycles over the run, as above, half as wide."""
+    figure, (ax,) = card(3.2, 1)
+    plot.stack_estimate(ax, parts, starts)
+    ax.set(title="estimated cycles per instruction")
+    plot.legend_below(figure, ax, 2)
+    return figure, ax
+
+
 # %%
 for name in programs:
     details, rows, figure = answers.get(name, {}), {}, None
     if name in profiles:
         details = describe_saved_misses(profiles[name])
-        figure, _ = plot.simulated_card(estimates[name], starts[name])
+        figure, _ = simulated_card(estimates[name], starts[name])
         summary = describe_estimate(profiles[name]) | describe_simulation(runs[name][0].meta)
     elif name in ipc:
         summary, rows = describe_account(answers[name]), {"IPC": ipc[name]}
@@ -321,7 +368,7 @@ for name in programs:
         summary = summarize_rates(often, leading, runs[name])
         rows = {f"{event} {runs[name][0].axis.rate}": by_run for event, by_run in leading.items()}
     if any(len(line) > 1 for by_run in rows.values() for line in by_run.values()):
-        figure, _ = plot.series_card(with_phases(rows))
+        figure, _ = series_card(with_phases(rows))
     if figure is not None:  # a single total is no line
         quantity = ", ".join(rows) or "estimated cycles by what they are charged for"
         alt = f"{name}: {quantity} over its run, a line a run, of one run with its phases."

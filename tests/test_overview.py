@@ -30,7 +30,7 @@ def results_of(folder, notebook):
 
 def small_figure():
     times = pd.Series([1.0, 2.0], index=[0.0, 1.0])
-    return plot.series_card({"IPC": {"a": times}})[0]
+    return plot.series({"a": times}, ylabel="IPC")[0]
 
 
 @pytest.fixture

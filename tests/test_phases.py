@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cmlib.fingerprint.phases import find_phases
+from tests.notebook_functions import functions_of
+
+find_phases = functions_of("01a_first_look")["find_phases"]
 
 
 def _left(values, cuts):

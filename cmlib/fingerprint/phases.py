@@ -3,43 +3,9 @@
 import numpy as np
 import pandas as pd
 
-_MOST_POINTS = 240
 # Standard deviations below this share are taken for it: a simulation has no noise to estimate.
 _LEAST_STD = 0.02
 _PENALTY = 4.0
-
-
-def find_phases(series, *, gain=0.1, shortest=0.04):
-    """Cut a series into phases of constant level.
-
-    Parameters
-    ----------
-    series : Series of float, shape (n,)
-        Indexed by time or progress; NaN is left out.
-    gain : float, default 0.1
-        Share of the variance that a further phase must explain: the penalty of :func:`change_points`.
-    shortest : float, default 0.04
-        Least length of a phase [share of the series].
-
-    Returns
-    -------
-    DataFrame
-        A row a phase: ``start`` and ``end``, the index of its first and last value; ``level``, its mean.
-
-    Notes
-    -----
-    More than 240 values are averaged to that many at most first, so that cuts lie between neighbouring averages.
-    """
-    series = series.dropna()
-    bundle = np.arange(len(series)) // max(1, -(-len(series) // _MOST_POINTS))
-    values = series.groupby(bundle).mean().to_numpy()
-    apart = values - values.mean()
-    penalty = gain * (apart**2).sum() or 1.0  # a constant is one phase at any price
-    starts = change_points(apart[:, None], penalty=penalty, shortest=round(shortest * len(values)))
-    first = np.searchsorted(bundle, starts)
-    last = np.append(first[1:], len(series)) - 1
-    levels = [series.iloc[one : end + 1].mean() for one, end in zip(first, last, strict=True)]
-    return pd.DataFrame({"start": series.index[first], "end": series.index[last], "level": levels})
 
 
 def change_points(X, *, weights=None, penalty=None, shortest=1):

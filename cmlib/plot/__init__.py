@@ -5,7 +5,7 @@ from cmlib.plot.comparing import bars_by_program, counts, heat, points, run_time
 from cmlib.plot.compression import agreement, by_case, fits
 from cmlib.plot.exploring import interactions
 from cmlib.plot.ranking import ranking, refinement
-from cmlib.plot.series import series, series_by_program, series_card, simulated_card, simulated_phases
+from cmlib.plot.series import series, series_by_program, simulated_phases, stack_estimate
 from cmlib.plot.style import legend_below, palette, panels, styled
 from cmlib.plot.topdown import account_card
 from cmlib.plot.tuning import setting, verdicts

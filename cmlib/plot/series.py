@@ -1,6 +1,6 @@
 """Series over time or progress."""
 
-from cmlib.plot.style import card, legend_below, legend_right, palette, panels, single, styled
+from cmlib.plot.style import legend_below, legend_right, palette, panels, single, styled
 
 _COLOURS = ("#c9ced3", "#f0b429", "#7a1257", "#00548f", "#2a7f62")
 
@@ -37,7 +37,8 @@ def series_by_program(runs, *, ylabel, xlabel="time [s]"):
     """A panel a program, a line a run."""
     figure, axes = panels(list(runs))
     for ax, (program, lines) in zip(axes, runs.items(), strict=True):
-        _draw(ax, lines)
+        for (label, values), colour in zip(lines.items(), palette(len(lines)), strict=True):
+            ax.plot(values.index, values.to_numpy(), label=label, color=colour, linewidth=1.0, alpha=0.85)
         ax.set(title=program, xlabel=xlabel, ylabel=ylabel, ylim=(0, None))
     if len(lines) > 1:
         legend_below(figure, axes[0], 8)
@@ -45,44 +46,16 @@ def series_by_program(runs, *, ylabel, xlabel="time [s]"):
 
 
 @styled
-def series_card(rows, *, xlabel="time [s]"):
-    """Quantities of one program over time, one below the other, for the report's first page."""
-    figure, axes = card(0.6 + 1.4 * len(rows), len(rows))
-    for ax, (quantity, lines) in zip(axes, rows.items(), strict=True):
-        _draw(ax, lines)
-        if "phases" in lines:
-            ax.legend(loc="lower right")
-        ax.set(title=quantity, ylim=(0, None))
-    axes[-1].set_xlabel(xlabel)
-    return figure, axes
-
-
-@styled
 def simulated_phases(parts, starts, *, title=""):
     """Estimated cycles per instruction over the run, stacked by what they are charged for."""
     figure, ax = single(3.0)
-    _stack(ax, parts, starts)
+    stack_estimate(ax, parts, starts)
     ax.set(title=title or "simulated, not measured", ylabel="estimated cycles\nper instruction")
     legend_right(ax, reverse=True)
     return figure, ax
 
 
-@styled
-def simulated_card(parts, starts):
-    """The same for the report's first page, half as wide."""
-    figure, (ax,) = card(3.2, 1)
-    _stack(ax, parts, starts)
-    ax.set(title="estimated cycles per instruction")
-    legend_below(figure, ax, 2)
-    return figure, ax
-
-
-def _draw(ax, lines):
-    for (label, values), colour in zip(lines.items(), palette(len(lines)), strict=True):
-        ax.plot(values.index, values.to_numpy(), label=label, color=colour, linewidth=1.0, alpha=0.85)
-
-
-def _stack(ax, parts, starts):
+def stack_estimate(ax, parts, starts):
     edges = [0.0, *parts.index]
     heights = [[*values, values.iloc[-1]] for _, values in parts.items()]
     ax.stackplot(edges, heights, labels=list(parts), colors=_COLOURS[: len(heights)], lw=0, step="post")
