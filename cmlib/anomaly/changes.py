@@ -3,11 +3,9 @@
 import ast
 import itertools
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
-
-import pandas as pd
 
 _C_SUFFIXES = (".c", ".cc", ".cpp", ".cxx", ".c++", ".h", ".hh", ".hpp", ".hxx", ".ipp", ".inl")
 SUFFIXES = {**dict.fromkeys(_C_SUFFIXES, "c"), ".py": "python"}
@@ -48,20 +46,27 @@ class Function:
 
 
 def changed_functions(old, new):
-    """Functions of C, C++ and Python that were changed, added or removed between two source trees."""
+    """Functions of C, C++ and Python that were changed, added or removed between two source trees, a dict each:
+    function, change, location, targets."""
     before, after = read_functions(old), read_functions(new)
-    callers = _callers(after)
-    pairs = [(name, _match(before[name], after[name])) for name in {**after, **before}]
-    added = {function for _, (_, new_ones, _) in pairs for function in new_ones}
-    rows = []
-    for name, (changed, new_ones, removed) in pairs:
-        for change, functions in (("changed", changed), ("added", new_ones), ("removed", removed)):
-            for function in functions:
-                targets = () if change == "removed" else _targets(function, added, callers)
-                place = f"{function.path}:{function.line}"
-                rows.append((name, change, function.small, place, targets))
-    frame = pd.DataFrame(rows, columns=["function", "change", "small", "location", "targets"])
-    return frame.sort_values(["location", "function"], ignore_index=True)
+    matched = [_match(before[name], after[name]) for name in {**after, **before}]
+    added = {function for changes in matched for function in changes["added"]}
+    callers = defaultdict(list)
+    for caller in itertools.chain(*after.values()):
+        for called in caller.calls:
+            callers[called].append(caller)
+    rows = [
+        {
+            "function": function.name,
+            "change": change,
+            "location": f"{function.path}:{function.line}",
+            "targets": [] if change == "removed" else _targets(function, added, callers),
+        }
+        for changes in matched
+        for change, functions in changes.items()
+        for function in functions
+    ]
+    return sorted(rows, key=lambda row: (row["location"], row["function"]))
 
 
 def read_functions(tree):
@@ -194,38 +199,16 @@ def _matching(tokens, at, opening, closing):
 
 
 def _match(before, after):
-    """Functions of one name: (changed, added, removed)."""
-    unchanged = Counter(function.tokens for function in before) & Counter(
-        function.tokens for function in after
-    )
-    old, new = _without(before, unchanged), _without(after, unchanged)
-    changed = []
-    for same in (lambda a, b: a.parameters == b.parameters, lambda a, b: True):
+    """Functions of one name by what became of them; the same parameters go together, then any."""
+    old, new, changed = list(before), list(after), []
+    for alike in ("tokens", "parameters", "name"):
         for function in list(new):
-            if (partner := next((other for other in old if same(other, function)), None)) is not None:
+            same = (one for one in old if getattr(one, alike) == getattr(function, alike))
+            if (partner := next(same, None)) is not None:
                 old.remove(partner)
                 new.remove(function)
-                changed.append(function)
-    return changed, new, old
-
-
-def _without(functions, unchanged):
-    left, rest = Counter(unchanged), []
-    for function in functions:
-        if left[function.tokens]:
-            left[function.tokens] -= 1
-        else:
-            rest.append(function)
-    return rest
-
-
-def _callers(functions):
-    callers = defaultdict(list)
-    for same_name in functions.values():
-        for function in same_name:
-            for called in function.calls:
-                callers[called].append(function)
-    return callers
+                changed += [function] if alike != "tokens" else []
+    return {"changed": changed, "added": new, "removed": old}
 
 
 def _targets(function, added, callers):
@@ -233,11 +216,10 @@ def _targets(function, added, callers):
     names, seen, waiting = [], {function}, [function]
     while waiting:
         at = waiting.pop(0)
-        named = [caller for caller in callers[at.last_name] if caller != at]
-        above = [caller for caller in named if not at.local or caller.path == at.path]
+        above = [one for one in callers[at.last_name] if one != at and (not at.local or one.path == at.path)]
         if (at not in added and not at.small) or not above:
             names.append(at.name)
             continue
         waiting += [caller for caller in above if caller not in seen]
         seen.update(above)
-    return tuple(dict.fromkeys(names)) or (function.name,)
+    return list(dict.fromkeys(names)) or [function.name]

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from cmlib.anomaly.changes import changed_functions
 from cmlib.anomaly.compare import check_comparable, compare_versions
 from cmlib.anomaly.counts import blame, judge_counts, judge_estimate, spread
 from cmlib.anomaly.detector import AutoPerf
@@ -44,7 +45,7 @@ def compare_programs(
     progress=lambda: None,
 ):
     """Record two versions, or read their recordings, and judge the new one by the old one."""
-    changed = _changed_in(sources)
+    changed = changed_functions(*sources) if sources else []
     if keep:
         check_free(keep)
     how = {"event_list": events, "n_runs": n_runs, "timeout": timeout, "notify": notify, "progress": progress}
@@ -120,7 +121,7 @@ def compare_simulated(
     progress=lambda: None,
 ):
     """Simulate two versions, and judge the new one by its instructions, and by what modelled misses add."""
-    changed = _changed_in(sources)
+    changed = changed_functions(*sources) if sources else []
     options = cache_options(caches or {})
     for name in (old, new):
         if name.endswith(".json"):
@@ -195,16 +196,6 @@ def _rows(frame, *, unbounded=np.inf):
 
 def _finite(value, unbounded):
     return None if isinstance(value, float) and not abs(value) < unbounded else value
-
-
-def _changed_in(sources):
-    """Functions that two source trees differ in, by :mod:`cmlib.anomaly.changes`; none without sources."""
-    if not sources:
-        return []
-    from cmlib.anomaly.changes import changed_functions
-
-    changed = changed_functions(*sources).drop(columns="small")
-    return [row | {"targets": list(row["targets"])} for row in changed.to_dict("records")]
 
 
 def _in_verdict(changed, named):
