@@ -34,6 +34,7 @@ settings = {}  # jobs, executor, scheduler, database, interactive, profile, resu
 from types import SimpleNamespace
 
 import pandas as pd
+import seaborn as sns
 from matplotlib.patches import Patch
 
 from cmlib import clean, explore, merge, topdown
@@ -43,8 +44,7 @@ from cmlib.experiments.commands import command_to_count
 from cmlib.experiments.event_tables import table_name
 from cmlib.io import events, store
 from cmlib.parallel import parallel_map
-from cmlib.plot import topdown as plot
-from cmlib.plot.style import blank, single, styled
+from cmlib.plot.style import blank, card, single, styled
 from cmlib.report.notebook import begin
 from cmlib.topdown.tables import evaluate, names_in
 
@@ -162,15 +162,57 @@ for several in parallel_map(account_by_every_way, programs, workers):
 accounts = {name: ways[name, method, "adjusted to IPC"] for name in programs}
 
 # %%
+COLOURS = {"retired": "#3b9c6a", "at work": "#3b9c6a", "bad speculation": "#c8553d",
+           "front end": "#e0a030", "back end": "#3f6fb5", "sibling thread": "#8a8f98"}
+
+
+def shades(names, parents):
+    """Colours by category: parts of one share its colour, lighter from one to the next."""
+    colours = {}
+    for parent in dict.fromkeys(parents.get(name, name) for name in names):
+        parts = [name for name in dict.fromkeys(names) if parents.get(name, name) == parent]
+        colour = COLOURS.get(parent, "#b8bcc4")
+        lighter = sns.light_palette(colour, n_colors=len(parts) + 2, reverse=True)
+        colours |= dict(zip(parts, lighter, strict=False))
+    return {name: colours[name] for name in dict.fromkeys(names)}
+
+
+# %%
+def stack_shares(axes, shares, ipc, colours):
+    """IPC above the stacked shares of the slots, over progress."""
+    above, below = axes
+    above.plot(ipc.index, ipc.to_numpy(), color="#333333", lw=1.2)
+    above.set_ylim(0, None)
+    chosen, heights = [colours[name] for name in shares], shares.clip(lower=0).T.to_numpy()
+    stack = below.stackplot(shares.index, heights, colors=chosen, lw=0)
+    below.axhline(1.0, color="#333333", lw=0.8, ls=":")
+    below.set(xlabel="progress [share of instructions]", xlim=(0, 1), ylim=(0, 1.1))
+    return stack
+
+
+@styled
+def account_card(shares, ipc, parents):
+    """IPC and shares of one program for the report's first page: legible on a phone."""
+    figure, axes = card(3.6, 2, height_ratios=(1, 2.2))
+    stack = stack_shares(axes, shares, ipc, shades(shares, parents))
+    axes[0].set_ylabel("IPC")
+    axes[1].set_ylabel("share of slots")
+    texts = [f"{name} {100 * mean:.0f} %" for name, mean in shares.mean().items()]
+    narrow = {"columnspacing": 1.0, "handlelength": 1.1}
+    figure.legend(stack, texts, loc="outside lower center", ncols=2, **narrow)
+    return figure, axes
+
+
+# %%
 @styled
 def draw_accounts(shares, ipcs, parents):
     """Stacked shares of the slots over progress with IPC above, a column a program."""
     figure, axes = blank(4.2, rows=2, columns=len(shares), sharex=True, sharey="row")
     names = [name for one in shares.values() for name in one if one[name].mean() > LEAST]
-    colours = plot.shades(names, parents)
+    colours = shades(names, parents)
     for (above, below), (program, frame) in zip(axes.T, shares.items(), strict=True):
         shown = frame[[name for name in frame if name in colours]]
-        plot.stack_over_progress((above, below), shown, ipcs[program], colours)
+        stack_shares((above, below), shown, ipcs[program], colours)
         above.set_title(program)
     axes[0, 0].set_ylabel("IPC")
     axes[1, 0].set_ylabel("share of slots")
@@ -194,7 +236,7 @@ results.figure(
 def draw_means(shares):
     """Mean shares of the slots as stacked horizontal bars, a bar a program."""
     figure, ax = single(0.9 + 0.45 * len(shares))
-    shown, colours = shares.loc[:, shares.max() > LEAST].fillna(0.0), plot.shades(shares, {})
+    shown, colours = shares.loc[:, shares.max() > LEAST].fillna(0.0), shades(shares, {})
     shown.plot.barh(stacked=True, ax=ax, color=colours, width=0.65, legend=False)
     for bars in ax.containers:
         texts = [f"{100 * width:.0f} %" if width >= 0.05 else "" for width in bars.datavalues]
@@ -381,8 +423,7 @@ def losses_by_part(account):
 
 for name, one in accounts.items():
     closure, limits = closure_of(one.account), describe_shares(one.account)
-    figure, _ = plot.account_card(losses_by_part(one.account), one.ipc,
-                             parents=one.account.table.parents)
+    figure, _ = account_card(losses_by_part(one.account), one.ipc, one.account.table.parents)
     alt = f"{name}: IPC over progress, and what became of the slots. {limits}"
     display(results.overview_picture(name, figure, alt))
     display(results.overview(name, limits=limits, sure=judge_sum(one, closure),

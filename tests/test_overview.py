@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 from cmlib import plot, report
-from cmlib.plot import account_card
 from cmlib.report.manifests import note_left_out
 from cmlib.report.overview import sentences
+from tests.notebook_functions import functions_of
 
 BARS = pd.DataFrame(
     {
@@ -122,7 +122,8 @@ def test_the_picture_of_an_account_tells_each_share_in_its_legend():
     steps = np.linspace(0, 1, 5)
     shares = pd.DataFrame({"retired": 0.25, "front-end latency": 0.5, "memory": 0.24}, index=steps)
     parents = {"front-end latency": "front end", "memory": "back end"}
-    figure, (above, below) = account_card(shares, pd.Series(2.0, index=steps), parents=parents)
+    account_card = functions_of("02a_topdown")["account_card"]
+    figure, (above, below) = account_card(shares, pd.Series(2.0, index=steps), parents)
     assert [text.get_text() for text in figure.legends[0].get_texts()] == [
         "retired 25 %",
         "front-end latency 50 %",

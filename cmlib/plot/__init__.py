@@ -7,5 +7,4 @@ from cmlib.plot.exploring import interactions
 from cmlib.plot.ranking import ranking, refinement
 from cmlib.plot.series import series, series_by_program, simulated_phases, stack_estimate
 from cmlib.plot.style import legend_below, palette, panels, styled
-from cmlib.plot.topdown import account_card
 from cmlib.plot.tuning import setting, verdicts

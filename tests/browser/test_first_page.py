@@ -5,11 +5,13 @@ import pandas as pd
 import pytest
 
 from cmlib import plot, report
+from tests.notebook_functions import functions_of
 
 pytestmark = pytest.mark.needs("chromium")
 
 NASTY = "app<img src=x onerror='went=1'>" + 60 * "x"
 SIZES = {"phone": (390, 844), "desk": (1280, 900)}
+account_card = functions_of("02a_topdown")["account_card"]
 WIDTHS = "() => [document.documentElement.scrollWidth, innerWidth]"
 
 
@@ -25,7 +27,7 @@ def make(folder, programs):
         {"name": names, "value": 30.0, "low": 10.0, "high": 55.0, "note": "12 cycles; back end"}
     )
     for program in programs:
-        figure, _ = plot.account_card(shares, pd.Series(2 + np.sin(9 * steps), index=steps), parents=parents)
+        figure, _ = account_card(shares, pd.Series(2 + np.sin(9 * steps), index=steps), parents)
         results.overview_picture(program, figure, f"{program}: slots over progress")
         results.overview_bars(program, bars, "Families of events, importance [%]")
         command = f"`cmlib record {program} --events {','.join(20 * ['some_event.of_a_cpu'])} -- COMMAND`"
