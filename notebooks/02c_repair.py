@@ -60,7 +60,8 @@ display(results.table(sets, "sets", "**Table.** Files of the list, those that ar
 ordered = files.sort_values("set", key=lambda names: names != "spec2000", kind="stable")["file"]
 case = next(one for file in ordered for one in repair.cases(file) if "6 slots" in one.name)
 event = case.truth.columns[-1]
-display(case.counts[[event]].join(case.shares[[event]], rsuffix=", share").head())
+shares = case.shares[[event]].add_suffix(", share")
+display(case.counts[[event]].join(shares).head())
 
 # %% [markdown]
 # The default takes the rate $x_i$ in interval $i$ for a level that drifts, and what is printed, $y_i$, for this level and what is new in the slots that were counted, a share $s_i$ of the interval:
