@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from cmlib.clean import METHODS
-from cmlib.clean.accuracy import MEASURES, Reference, compare_methods, noise_floor, verdict
+from cmlib.clean.accuracy import MEASURES, Reference, compare_methods, noise_floor
 from cmlib.clean.distance import mlpx_error
 from tests.naive import distance as naive
 from tests.planted_series import multiplexed_run
@@ -157,19 +157,3 @@ def test_nothing_to_compare_is_said(mlpx):
         compare_methods([pass_of(1)], mlpx)
     with pytest.raises(ValueError, match="'group_0_event_0' was counted by 1 OCOE runs; comparing needs 2"):
         compare_methods([pass_of(1)], mlpx, events=["group_0_event_0"])
-
-
-def test_verdict_counts_who_is_best_and_worst_alone():
-    rows = [
-        ("a", 0, "x", 1.0), ("a", 1, "x", 3.0), ("a", 0, "y", 3.0), ("a", 1, "y", 5.0),
-        ("b", 0, "x", 7.0), ("b", 0, "y", 7.0),
-    ]  # fmt: skip
-    frame = pd.DataFrame(
-        [(*row, *row[-1:] * 3) for row in rows], columns=["event", "mlpx_run", "method", *MEASURES]
-    )
-    table = verdict(frame)
-    assert table.loc[("eq4_percent", "x")].tolist() == [4.5, 4.5, 1, 0, 2]
-    assert table.loc[("eq4_percent", "y")].tolist() == [5.5, 5.5, 0, 1, 2]
-    twice = pd.concat([frame.assign(program="p"), frame.assign(program="q")])
-    assert table.loc["distribution_error", "events"].tolist() == [2, 2]
-    assert verdict(twice).loc["distribution_error", "events"].tolist() == [4, 4]

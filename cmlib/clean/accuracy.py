@@ -50,24 +50,6 @@ def noise_floor(ocoe_runs, mlpx_runs, always="instructions"):
     return _tidy(rows)
 
 
-def verdict(frame):
-    """Sum up a comparison: each method's mean by each measure, and where it is best and worst."""
-    case = [name for name in ("program", "event") if name in frame]
-    tables = {}
-    for measure in MEASURES:
-        table = frame.groupby([*case, "method"], sort=False)[measure].mean().unstack("method").dropna()
-        tables[measure] = pd.DataFrame(
-            {
-                "mean": table.mean(),
-                "median": table.median(),
-                "best": _alone_at(table, table.min(axis=1)),
-                "worst": _alone_at(table, table.max(axis=1)),
-                "events": len(table),
-            }
-        )
-    return pd.concat(tables, names=["measure", "method"])
-
-
 class Reference:
     """An event's OCOE series, and what is known of them beforehand.
 
@@ -145,11 +127,6 @@ def _ratio(part, whole, nothing=0.0):
     if whole == 0:
         return nothing if part == 0 else math.inf
     return float(part / whole)
-
-
-def _alone_at(table, extreme):
-    at = table.eq(extreme, axis=0)
-    return at[at.sum(axis=1) == 1].sum()
 
 
 def _tidy(rows):
