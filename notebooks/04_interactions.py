@@ -45,8 +45,9 @@ seed = 0  # of the models [0, 1000000]
 settings = {}  # jobs, executor, scheduler, database, interactive, profile, results_folder
 
 # %%
-from functools import partial
+from functools import cache, partial
 
+import numpy as np
 import pandas as pd
 from scipy import stats
 from sklearn.linear_model import LinearRegression
@@ -55,7 +56,7 @@ from sklearn.model_selection import LeaveOneGroupOut, cross_val_predict
 from cmlib import experiments as study
 from cmlib import explore, plot
 from cmlib.errors import UnfitRecordingError
-from cmlib.interact import rank_pairs
+from cmlib.interact import pair_surface, rank_pairs
 from cmlib.parallel import parallel_map
 from cmlib.rank import Boosting, blocks, predict_held_out, regressor, relative_error
 from cmlib.report import paper
@@ -311,7 +312,106 @@ results.numbers()
 # Axes run by quantiles. Dots are the program's rows; where there are none, the model extrapolates.
 
 # %%
-panel = explore.interactions(ranked, refined, matrices)
+@cache
+def effect_of(program, pair):
+    """What the model says of a pair at its quantiles, and where among these the rows lie."""
+    by_name = ranked[program]["h_statistic"].set_index("pair")
+    X = matrices[program].X
+    effect = pair_surface(refined[program].model, X, *by_name.loc[pair, ["event_a", "event_b"]])
+    axes = effect.joint.columns, effect.joint.index
+    places = [np.interp(X[at.name], at, np.arange(len(at)), left=np.nan, right=np.nan)
+              for at in axes]
+    return effect, places
+
+
+# %%
+def describe(program, measure, least, pair):
+    """How many pairs are shown, what the pair does, and its place by every measure."""
+    effect, _ = effect_of(program, pair)
+    beyond = effect.beyond.to_numpy()
+    shares = ranked[program][measure]["importance"]
+    shown = shares[shares >= least]
+    text = (f"<p>{len(shown)} of {len(shares)} pairs reach {least:g} %; together they make up "
+            f"{shown.sum():.1f} %. Both together move the prediction by "
+            f"{np.ptp(effect.joint.to_numpy()):.3f}; beyond the sum of both alone by "
+            f"{beyond.min():.3f} to {beyond.max():.3f}.</p>")
+    ways = {title: ranked[program][way].set_index("pair") for way, title in MEASURES.items()}
+    places = [(way.index.get_loc(pair) + 1, way.at[pair, "importance"]) for way in ways.values()]
+    compared = pd.DataFrame(places, list(ways), ["place", "importance [%]"])
+    return text + compared.to_html(float_format="{:.1f}".format)
+
+
+# %%
+def draw_matrix(ax, pairs, least, pair):
+    """Importance of the pairs from a threshold on, below the diagonal; one of them is ringed."""
+    names = sorted({*pairs["event_a"], *pairs["event_b"]})
+    cells = pairs.pivot(index="event_b", columns="event_a", values="importance")
+    cells = cells.where(cells >= least).reindex(index=names, columns=names)
+    numbers = [str(place) for place in range(1, len(names) + 1)]
+    named = [f"{name} · {number}" for name, number in zip(names, numbers, strict=True)]
+    ax.set_yticks(range(len(names)), named, fontsize=7.5)
+    ax.set_xticks(range(len(names)), numbers, fontsize=7.5)
+    ringed = pairs.set_index("pair").loc[pair]
+    ax.plot(names.index(ringed["event_a"]), names.index(ringed["event_b"]), "s", mfc="none",
+            mec="#d62728", mew=2, ms=150 / len(names))
+    return ax.imshow(cells, cmap="crest", vmin=0, aspect="auto")
+
+
+# %%
+def draw_surface(ax, values, places, **colours):
+    """A part of a pair's effect by quantiles of both, and the program's rows as dots."""
+    ax.plot(*places, ".", color="white", mec="#222222", mew=0.4, ms=4, alpha=0.7)
+    for axis, at in ((ax.xaxis, values.columns), (ax.yaxis, values.index)):
+        ticks = np.unique(np.arange(4) * (len(at) - 1) // 3)
+        axis.set_ticks(ticks, [f"{value:.3g}" for value in at[ticks]], fontsize=7.5)
+        axis.set_label_text(at.name)
+    return ax.imshow(values, origin="lower", aspect="auto", **colours)
+
+
+def draw_parts(axes, effect, places):
+    """A pair's joint effect, the sum of the single ones, and what is left."""
+    both = np.stack([effect.joint, effect.summed])
+    most = np.abs(effect.beyond.to_numpy()).max() or 1e-9
+    same = {"cmap": "viridis", "vmin": both.min(), "vmax": both.max()}
+    parts = {f"both together: {aim.name}": (effect.joint, same),
+             "sum of each alone, same colours": (effect.summed, same),
+             "what is left": (effect.beyond, {"cmap": "RdBu_r", "vmin": -most, "vmax": most})}
+    for ax, (title, (values, colours)) in zip(axes, parts.items(), strict=True):
+        ax.figure.colorbar(draw_surface(ax, values, places, **colours), ax=ax, pad=0.02)
+        ax.set_title(title)
+
+
+# %%
+@plot.styled
+def draw_pairs(program, measure, least, pair):
+    """All pairs of a program as a matrix, and what its model says of one of them."""
+    figure, axes = plot.panels(range(4), height=2.8)
+    figure.set_layout_engine(None)  # to find the room for all anew takes longer than to draw it
+    figure.subplots_adjust(0.3, 0.085, 0.955, 0.95, wspace=0.33, hspace=0.34)
+    shown = draw_matrix(axes[0], ranked[program][measure], least, pair)
+    figure.colorbar(shown, ax=axes[0], pad=0.02)
+    axes[0].set_title(f"{program}: importance of pairs [%]")
+    draw_parts(axes[1:], *effect_of(program, pair))
+    for ax in axes:
+        ax.grid(False)
+    return figure, describe(program, measure, least, pair)
+
+
+def offered(program):
+    """The pairs of a program as options, the strongest by H first."""
+    names = ranked[program]["h_statistic"]["pair"]
+    return [(f"{place}. {name}", name) for place, name in enumerate(names, 1)]
+
+
+# %%
+controls = {
+    "program": explore.dropdown("program", programs),
+    "measure": explore.dropdown("measure", [(name, key) for key, name in MEASURES.items()]),
+    "least": explore.slider("shown from [%]", 0.0, 20.0, step=0.5, value=2.0),
+    "pair": explore.dropdown("pair, by H", offered(programs[0])),
+}
+panel = explore.Panel(draw_pairs, controls, {
+    "program": lambda name: explore.offer(controls["pair"], offered(name))})
 caption = ("**Figure.** The first setting of the panel that JupyterLab shows here: pairs by "
            f"Friedman's H, and for the first pair {aim.name} by both events, the sum of the "
            "single effects in the same colours, and the difference.")

@@ -12,12 +12,9 @@ from matplotlib.figure import Figure
 from scipy.stats import spearmanr
 
 from cmlib import clean, explore, rank
-from cmlib import experiments as study
 from cmlib.clean import accuracy
 from cmlib.errors import NothingRecordedError
 from cmlib.explore.panel import dropdown, event_options, offer, slider
-from cmlib.interact import rank_pairs
-from cmlib.interact.dependence import pair_surface
 from cmlib.io import events
 from cmlib.rank import stability
 from cmlib.rank.boosting import Boosting
@@ -82,22 +79,16 @@ def both(runs):
 
 @pytest.fixture(scope="module")
 def modelled():
-    """Matrices, refinements, draws and pairs of two made-up programs."""
-    matrices, refined, draws, ranked = {}, {}, {}, {}
+    """Refinements and draws of two made-up programs."""
+    refined, draws = {}, {}
     for seed, name in enumerate(("one", "two")):
         data = product_pair_data(n_steps=60, n_events=12, seed=seed)
-        matrices[name] = study.Matrix(data.X, data.ipc, None)
         refined[name] = rank.refine(
             data.X, data.ipc, step=3, n_folds=2, n_blocks=10, boosting=SMALL, seed=seed
         )
         kept = data.X[refined[name].events]
         draws[name] = stability.draw_importances(kept, data.ipc, seeds=range(3), boosting=SMALL)
-        first, model = refined[name].events[:5], refined[name].model
-        ranked[name] = {
-            measure: rank_pairs(data.X, data.ipc, first, method=measure, fitted=model)
-            for measure in ("h_statistic", "residual_variance", "printed")
-        }
-    return SimpleNamespace(matrices=matrices, refined=refined, draws=draws, ranked=ranked)
+    return SimpleNamespace(refined=refined, draws=draws)
 
 
 @pytest.fixture
@@ -110,12 +101,7 @@ def ranking(modelled):
     return explore.ranking(modelled.refined, modelled.draws, top=4)
 
 
-@pytest.fixture
-def interactions(modelled):
-    return explore.interactions(modelled.ranked, modelled.refined, modelled.matrices, threshold=5.0)
-
-
-@pytest.fixture(params=["cleaning", "ranking", "interactions"])
+@pytest.fixture(params=["cleaning", "ranking"])
 def panel(request):
     return request.getfixturevalue(request.param)
 
@@ -145,9 +131,8 @@ def test_a_static_page_gets_the_picture(panel):
     [
         lambda: explore.cleaning({}, TABLE),
         lambda: explore.ranking({}, {}),
-        lambda: explore.interactions({}, {}, {}),
     ],
-    ids=["cleaning", "ranking", "interactions"],
+    ids=["cleaning", "ranking"],
 )
 def test_without_data_the_panel_says_what_to_run(empty):
     panel = empty()
@@ -265,50 +250,6 @@ def test_one_program_alone_can_be_explored(modelled):
     one = {"one": modelled.refined["one"]}
     panel = explore.ranking(one, {"one": modelled.draws["one"]})
     assert panel.png.startswith(PNG) and panel.controls["other"].options == (("no other program", ""),)
-
-
-# Interactions
-
-
-@pytest.mark.parametrize("measure", ["h_statistic", "residual_variance", "printed"])
-def test_the_matrix_holds_the_pairs_from_the_threshold_on(interactions, modelled, measure):
-    pairs = modelled.ranked["one"][measure]
-    interactions.controls["measure"].value = measure
-    for threshold in (0.0, 7.5):
-        interactions.controls["threshold"].value = threshold
-        shown = pairs[pairs["importance"] >= threshold]["importance"]
-        cells = interactions.figure().axes[0].images[0].get_array()
-        assert sorted(cells.compressed()) == pytest.approx(sorted(shown))
-        assert f"{len(shown)} of 10 pairs reach {threshold:g} %" in words(interactions)
-        assert f"make up {shown.sum():.1f} %" in words(interactions)
-
-
-def test_a_pair_shows_its_surface_and_its_places(interactions, modelled):
-    both = modelled.ranked["one"]
-    for pair in [value for _, value in interactions.controls["pair"].options][:3]:
-        interactions.controls["pair"].value = pair
-        surface = pair_surface(modelled.refined["one"].model, modelled.matrices["one"].X, *pair)
-        shown = [ax.images[0].get_array() for ax in interactions.figure().axes[1:4]]
-        for picture, part in zip(shown, (surface.joint, surface.summed, surface.beyond), strict=True):
-            np.testing.assert_allclose(picture, part)
-        beyond = surface.beyond.to_numpy()
-        assert f"alone by {beyond.min():.3f} to {beyond.max():.3f}" in words(interactions)
-        for label, measure in (
-            ("Friedman's H", "h_statistic"),
-            ("residual variance", "residual_variance"),
-            ("Eq. 12 as printed", "printed"),
-        ):
-            row = both[measure].set_index(["event_a", "event_b"]).loc[pair]
-            place = list(both[measure]["importance"]).index(row["importance"]) + 1
-            assert numbers(interactions, label) == pytest.approx([place, row["importance"]], abs=0.051)
-
-
-def test_pairs_follow_the_program_the_strongest_first(interactions, modelled):
-    interactions.controls["program"].value = "two"
-    offered = [pair for _, pair in interactions.controls["pair"].options]
-    ordered = modelled.ranked["two"]["h_statistic"]
-    assert offered == list(zip(ordered["event_a"], ordered["event_b"], strict=True))
-    assert interactions.png.startswith(PNG) and "alert" not in interactions.text
 
 
 # The panel itself

@@ -2,6 +2,5 @@
 
 from cmlib.explore.cleaning import cleaning
 from cmlib.explore.fingerprint import fingerprint
-from cmlib.explore.interactions import interactions
 from cmlib.explore.panel import Panel, dropdown, offer, slider
 from cmlib.explore.ranking import ranking

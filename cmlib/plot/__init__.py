@@ -3,7 +3,6 @@
 from cmlib.plot.anomaly import curves, sample_and_counters, scatter_samples, settling
 from cmlib.plot.comparing import bars_by_program, counts, heat, points, run_times, shares
 from cmlib.plot.compression import agreement, by_case, fits
-from cmlib.plot.exploring import interactions
 from cmlib.plot.ranking import ranking, refinement
 from cmlib.plot.series import series, series_by_program, simulated_phases, stack_estimate
 from cmlib.plot.style import legend_below, palette, panels, styled
