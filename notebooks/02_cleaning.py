@@ -307,6 +307,8 @@ results.figure(figure, "fig01-fig06", caption)
 
 # %% [markdown]
 # The same, not folded: the distance from OCOE as a multiple of run-to-run noise, the distance between two OCOE runs. *always counted* is the floor: `instructions`, which was never multiplexed, scored in the same runs.
+#
+# And every multiplexed event, mean over programs. 1: nothing left to gain. Cleaning matters where the first column is well above 1.
 
 # %%
 figure, _ = plot.bars_by_program(
@@ -314,9 +316,6 @@ figure, _ = plot.bars_by_program(
     ylabel="distance to OCOE /\ndistance OCOE to OCOE", levels={"as near as OCOE itself": 1.0},
 )  # fmt: skip
 results.figure(figure, "ratio", f"**Figure.** Distance of `{event}` to OCOE, by method.")
-
-# %% [markdown]
-# And every multiplexed event, mean over programs. 1: nothing left to gain. Cleaning matters where the first column is well above 1.
 
 # %%
 ratios = methods.groupby(["event", "method"])["distance_ratio"].mean().unstack()
@@ -456,11 +455,54 @@ results.finding(
 # %% [markdown]
 # ## Explore
 #
-# Any event in any program, cleaned in any of these ways: what was counted all the time, what perf printed, and what is left of the difference.
+# Any event in any program, cleaned in any of these ways: what was counted all the time, what perf printed, and what is left of the difference, by the measures of the verdict.
 # For CounterMiner's way, *n* is how many standard deviations above the mean an outlier begins (Eq. 6), *k* how many neighbours fill a gap (Eq. 8).
 
 # %%
-panel = explore.cleaning(own, table, event=event, method=method)
+def clean_one(program, event, method, **options):
+    """The first multiplexed run that counted an event, and its counts after cleaning."""
+    run = next(one for one in own[program][1] if event in one.counts.dropna(axis=1, how="all"))
+    columns = list(run.counts) if clean.REGISTERED[method].whole_run else [event]
+    options |= {"method": method, "run": f"program {program!r}"}
+    return run, clean.clean_run(run.counts[columns], run.running[columns], **options)[0][event]
+
+
+def draw_cleaned(program, event, method, n, k):
+    """OCOE, what perf prints and what cleaning makes of it, with the errors of the last two."""
+    run, cleaned = clean_one(program, event, method, n_gaussian=n, n_long_tail=n, k=k)
+    whole, reference = clean.whole_intervals(run.interval_s), own[program][0][event]
+    before, after = run.counts.loc[whole, event], cleaned[whole]
+    changed = (before != after) & after.notna()
+    lines = {f"OCOE, run {number}": one for number, one in enumerate(reference.series, 1)}
+    lines |= {"MLPX": before, "MLPX, cleaned": after}
+    interval = f"count per {run.interval_s.median() * 1000:.0f} ms"
+    figure, _ = plot.series(lines, marks=after[changed], ylabel=interval,
+                            title=f"{program}: {event}")
+    errors = [reference.compare(one) for one in (run.counts[event], cleaned)]
+    errors = pd.DataFrame(errors, ["what perf prints", method], accuracy.MEASURES)
+    return figure, (f"<p>{changed.sum()} of {len(after)} samples changed, {before.isna().sum()} "
+                    f"of them gaps.</p>{errors.to_html(float_format='{:.2f}'.format)}")
+
+
+# %%
+def enable(method):
+    """Only CounterMiner's way, in both readings, has n and k."""
+    for name in ("n", "k"):
+        controls[name].disabled = "k" not in clean.REGISTERED[method].options
+
+
+offered = [(f"{name}: {one.about}", name) for name, one in clean.REGISTERED.items()]
+controls = {
+    "program": explore.dropdown("program", programs),
+    "event": explore.dropdown("event", sorted(own[programs[0]][0]), event),
+    "method": explore.dropdown("method", offered, method),
+    "n": explore.slider("n (Eq. 6, std. deviations)", 1.0, 8.0, step=0.5, value=5.0),
+    "k": explore.slider("k (Eq. 8, neighbours)", 1, 20, value=5),
+}
+enable(method)
+panel = explore.Panel(draw_cleaned, controls, {
+    "program": lambda name: explore.offer(controls["event"], sorted(own[name][0])),
+    "method": enable})
 caption = f"**Figure.** The panel at its first setting: OCOE, what perf prints, and *{method}*."
 panel if notebook.interactive else results.figure(panel.figure(), "explore", caption)
 

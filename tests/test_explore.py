@@ -5,28 +5,21 @@ import html
 import re
 from types import SimpleNamespace
 
-import numpy as np
-import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 from scipy.stats import spearmanr
 
-from cmlib import clean, explore, rank
-from cmlib.clean import accuracy
+from cmlib import explore, rank
 from cmlib.errors import NothingRecordedError
-from cmlib.explore.panel import dropdown, event_options, offer, slider
-from cmlib.io import events
+from cmlib.explore.panel import dropdown, offer, slider
 from cmlib.rank import stability
 from cmlib.rank.boosting import Boosting
 from cmlib.synthetic import product_pair_data
-from tests.planted_series import multiplexed_run
 
 pytestmark = pytest.mark.slow
 
-TABLE = events.table()
 PNG = b"\x89PNG"
 SMALL = Boosting(trees=15, leaves=5, rows_per_leaf=2)
-SPIKED = "group_0_event_0"
 
 
 def words(panel):
@@ -52,31 +45,6 @@ def other_value(control):
     return control.max if control.value != control.max else control.min
 
 
-def recorded(seed):
-    """A run with spikes and gaps in one event, and two passes that counted it all the time."""
-    planted = multiplexed_run(80, n_groups=2, seed=seed)
-    counts = planted.counts.copy()
-    counts.iloc[[20, 50], counts.columns.get_loc(SPIKED)] *= 30
-    counts.iloc[[10, 35, 36, 60], counts.columns.get_loc(SPIKED)] = np.nan
-    interval_s = pd.Series(0.1, counts.index)
-    run = SimpleNamespace(counts=counts, running=planted.running, interval_s=interval_s)
-    ocoe = []
-    for number in range(2):
-        noisy = planted.truth * np.random.default_rng(number).normal(1, 0.05, planted.truth.shape)
-        ocoe.append(SimpleNamespace(counts=noisy, running=noisy * 0 + 1))
-    return ocoe, run
-
-
-@pytest.fixture(scope="module")
-def runs():
-    return {"one": recorded(0), "two": recorded(1)}
-
-
-@pytest.fixture(scope="module")
-def both(runs):
-    return {name: (accuracy.references(ocoe, [run]), [run]) for name, (ocoe, run) in runs.items()}
-
-
 @pytest.fixture(scope="module")
 def modelled():
     """Refinements and draws of two made-up programs."""
@@ -92,106 +60,37 @@ def modelled():
 
 
 @pytest.fixture
-def cleaning(both):
-    return explore.cleaning(both, TABLE, event=SPIKED, method="counterminer")
-
-
-@pytest.fixture
 def ranking(modelled):
     return explore.ranking(modelled.refined, modelled.draws, top=4)
 
 
-@pytest.fixture(params=["cleaning", "ranking"])
-def panel(request):
-    return request.getfixturevalue(request.param)
-
-
-def test_every_control_is_labelled_and_changes_the_picture_and_what_it_is_called(panel):
-    assert "cmlib-explore" in panel._dom_classes
-    for name, control in panel.controls.items():
+def test_every_control_is_labelled_and_changes_the_picture_and_what_it_is_called(ranking):
+    assert "cmlib-explore" in ranking._dom_classes
+    for name, control in ranking.controls.items():
         assert control.description and control.style.description_width == "initial"
-        assert control.description in alt(panel) and not getattr(control, "continuous_update", False)
-        before, called, start = panel.png, alt(panel), control.value
+        assert control.description in alt(ranking) and not getattr(control, "continuous_update", False)
+        before, called, start = ranking.png, alt(ranking), control.value
         control.value = other_value(control)
-        assert panel.png.startswith(PNG) and panel.png != before, name
-        assert alt(panel) != called, name
+        assert ranking.png.startswith(PNG) and ranking.png != before, name
+        assert alt(ranking) != called, name
         control.value = start
-    assert panel.png == before and "alert" not in panel.text
+    assert ranking.png == before and "alert" not in ranking.text
 
 
-def test_a_static_page_gets_the_picture(panel):
-    bundle = panel._repr_mimebundle_()
-    assert base64.b64decode(bundle["image/png"]) == panel.png
+def test_a_static_page_gets_the_picture(ranking):
+    bundle = ranking._repr_mimebundle_()
+    assert base64.b64decode(bundle["image/png"]) == ranking.png
     assert "application/vnd.jupyter.widget-view+json" in bundle
-    assert isinstance(panel.figure(), Figure)
+    assert isinstance(ranking.figure(), Figure)
 
 
-@pytest.mark.parametrize(
-    "empty",
-    [
-        lambda: explore.cleaning({}, TABLE),
-        lambda: explore.ranking({}, {}),
-    ],
-    ids=["cleaning", "ranking"],
-)
-def test_without_data_the_panel_says_what_to_run(empty):
-    panel = empty()
+def test_without_data_the_panel_says_what_to_run():
+    panel = explore.ranking({}, {})
     assert "nothing recorded yet: run" in words(panel) and "<code>cmlib record" in panel.text
     assert panel.png == b"" and panel.children[1].value == ""
     assert "image/png" not in panel._repr_mimebundle_()
     with pytest.raises(NothingRecordedError, match="nothing recorded yet: run `cmlib record"):
         panel.figure()
-
-
-# Cleaning
-
-
-@pytest.mark.parametrize("method", ["kalman", "counterminer", "interpolate", "scaling"])
-def test_cleaning_says_the_errors_of_the_comparison(cleaning, runs, method):
-    cleaning.controls["method"].value = method
-    cleaning.controls["program"].value = "two"
-    cleaning.controls["n"].value, cleaning.controls["k"].value = 3.0, 2
-    ocoe, run = runs["two"]
-    options = {"n_gaussian": 3.0, "n_long_tail": 3.0, "k": 2}
-    compared = accuracy.compare_methods(ocoe, [run], ["scaling", method], events=[SPIKED], **options)
-    for row, label in ((0, "before: what perf prints"), (-1, f"after: {method}")):
-        expected = compared.iloc[row][list(accuracy.MEASURES)]
-        assert numbers(cleaning, label) == pytest.approx(list(expected), abs=0.0051), label
-
-
-def test_cleaning_rings_what_was_changed(cleaning, runs):
-    _, run = runs["one"]
-    values, running = run.counts[SPIKED], run.running[SPIKED]
-    for n, k in ((1.0, 5), (3.0, 5), (3.0, 1)):
-        cleaning.controls["n"].value, cleaning.controls["k"].value = n, k
-        cleaned, changed = clean.clean_series(values, running, n_gaussian=n, n_long_tail=n, k=k)
-        rings = cleaning.figure().axes[0].lines[-1]
-        np.testing.assert_array_equal(rings.get_xdata(), values.index[changed])
-        np.testing.assert_array_equal(rings.get_ydata(), cleaned[changed])
-        assert f"{changed.sum()} of {len(values)} samples changed, 4 of them gaps" in words(cleaning)
-
-
-def test_only_counterminers_method_has_n_and_k(cleaning):
-    knobs = cleaning.controls["n"], cleaning.controls["k"]
-    assert not any(knob.disabled for knob in knobs)
-    cleaning.controls["method"].value = "kalman"
-    assert all(knob.disabled for knob in knobs)
-    assert cleaning.controls["event"].options == tuple((name, name) for name in sorted(run_events()))
-
-
-def run_events():
-    return [f"group_{group}_event_{event}" for group in range(2) for event in range(3)]
-
-
-def test_a_series_that_cannot_be_cleaned_is_a_message(runs):
-    ocoe, run = recorded(2)
-    run.counts.loc[run.counts.index[2:], SPIKED] = np.nan
-    both = accuracy.references(ocoe, [run]), [run]
-    panel = explore.cleaning({"sparse": both}, TABLE, event=SPIKED, method="counterminer")
-    assert "event 'group_0_event_0' has 2 finite samples of 80" in words(panel) and panel.png == b""
-    assert "role='alert'" in panel.text
-    panel.controls["event"].value = "group_1_event_0"
-    assert panel.png.startswith(PNG) and "alert" not in panel.text
 
 
 # Ranking
@@ -308,11 +207,3 @@ def test_an_error_of_the_program_itself_is_no_message():
 
     with pytest.raises(KeyError):
         explore.Panel(draw, {"n": slider("n", 1, 4, value=2)})
-
-
-def test_events_are_offered_by_their_abbreviations():
-    names = ["ls_l1_d_tlb_miss.all", "ic_tag_hit_miss.instruction_cache_miss", "page-faults"]
-    offered = event_options(names, TABLE)
-    shorts = events.abbreviate(names[:2], TABLE)
-    assert sorted(offered) == offered and ("page-faults", "page-faults") in offered
-    assert {(f"{short} · {name}", name) for short, name in zip(shorts, names, strict=False)} < set(offered)

@@ -10,7 +10,6 @@ import pandas as pd
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from cmlib.errors import CmlibError, NothingRecordedError
-from cmlib.io.events import abbreviate
 from cmlib.report.inline import to_html
 
 _LETTER, _TRACK_AND_VALUE = 0.55, 14.0  # widths [em]
@@ -43,16 +42,6 @@ def slider(label, low, high, *, step=1, value):
         continuous_update=False,
         layout=widgets.Layout(width=f"{_TRACK_AND_VALUE + _LETTER * len(label):.0f}em", max_width="100%"),
     )
-
-
-def event_options(events, table):
-    """Events as options, in order of their abbreviations, which stand first."""
-    events = list(events)
-    shorts = abbreviate(events, table)
-    shown = [
-        event if short == event else f"{short} · {event}" for event, short in zip(events, shorts, strict=True)
-    ]
-    return sorted(zip(shown, events, strict=True))
 
 
 def offer(control, options):

@@ -5,7 +5,7 @@ import re
 from tests.browser.knobs import PANEL, movable, move
 from tests.browser.opened import scroll_to
 
-# Of each kind of panel one; the panels of all notebooks are moved without a browser in test_explore.py.
+# Panels that stand in the notebook, and one of the library's, which test_explore.py moves without a browser.
 NOTEBOOKS = ["02_cleaning.ipynb", "03_ranking.ipynb", "07_compression.ipynb"]
 
 
