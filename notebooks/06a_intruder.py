@@ -35,9 +35,10 @@ import pandas as pd
 from cmlib.anomaly.autoencoder import Autoencoder
 from cmlib.anomaly.detector import AutoPerf
 from cmlib.errors import NothingRecordedError
-from cmlib.experiments.published import counts_of, files_like, how_to_get, lengths
+from cmlib.experiments.published import counts_of, files_like, how_to_get
 from cmlib.experiments.requested import resolve_names
 from cmlib.report.notebook import begin
+from cmlib.topdown.levels import interval_lengths
 
 # %%
 notebook = begin("06a_intruder", globals())
@@ -61,7 +62,7 @@ def cut(own):
     """Runs of a recording, with the detector's columns."""
     rates = own.drop(columns="branches").div(own["branches"], axis=0)
     for event in (name for name in own if "INTERRUPT" in name.upper()):
-        rates[event] = own[event] / lengths(own)
+        rates[event] = own[event] / interval_lengths(own)
     rates = rates.iloc[1:].replace([np.inf, -np.inf], np.nan).dropna().reset_index(drop=True)
     samples = rates.assign(function="system", location="")
     starts = range(0, len(samples) - window + 1, window)

@@ -13,6 +13,7 @@ from cmlib.io import events, perf, public
 from cmlib.io.archive.runs import MACHINE_FACTS
 from cmlib.rank.boosting import Boosting
 from cmlib.rank.leaks import is_named_leak
+from cmlib.topdown.levels import interval_lengths
 
 _BLOCKS, _FOLDS = 12, 4
 _MOST_ROWS = 500
@@ -61,15 +62,6 @@ def files_like(set_name, pattern):
     return pd.DataFrame([{"file": name, **match.groupdict()} for name, match in found.items() if match])
 
 
-def lengths(counts):
-    """How long each interval of a run took: Series [s]; the first counts from zero, or as the others if it can't."""
-    ends = counts.index.to_numpy()
-    steps = np.diff(ends, prepend=0.0)
-    if len(steps) > 1 and not 0 < steps[0] <= 2 * np.median(steps[1:]):
-        steps[0] = np.median(steps[1:])
-    return pd.Series(steps, counts.index)
-
-
 def how_to_get(set_name):
     """A sentence on how to get a set that is not here."""
     return (
@@ -80,7 +72,7 @@ def how_to_get(set_name):
 
 def pooled(runs):
     """Put runs one below the other, at most 500 rows: of more, neighbours are added up."""
-    timed = [counts.assign(seconds=lengths(counts)) for counts in runs]
+    timed = [counts.assign(seconds=interval_lengths(counts)) for counts in runs]
     counts = pd.concat(timed).reset_index(drop=True).dropna()
     counts = counts.groupby(np.arange(len(counts)) // -(-len(counts) // _MOST_ROWS)).sum()
     counts = counts[(counts["instructions"] > 0) & (counts["cycles"] > 0)].reset_index(drop=True)

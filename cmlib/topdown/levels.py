@@ -60,7 +60,7 @@ def levels(counts, *, timed=True):
         ``GHz`` (cycles over task-clock) and ``CPUs`` (task-clock over seconds); and a second, ``system calls``,
         ``switches``, ``migrations``, ``faults`` and ``interrupts``.
     """
-    return _levels(counts, _lengths(counts) if timed else np.full(len(counts), np.nan))
+    return _levels(counts, interval_lengths(counts) if timed else np.full(len(counts), np.nan))
 
 
 def phases(counts):
@@ -77,7 +77,7 @@ def phases(counts):
         A row a phase: ``start`` and ``end`` [s], and those levels that differ by more than a twentieth; no row where
         there is one phase.
     """
-    lengths = _lengths(counts)
+    lengths = interval_lengths(counts)
     bundle = np.arange(len(counts)) // max(1, -(-len(counts) // _POINTS))
     series = pd.DataFrame(
         [_levels(counts[bundle == one], lengths[bundle == one]) for one in range(bundle.max() + 1)]
@@ -142,7 +142,7 @@ def _pooled(parts):
     return {"rate": above / below, "error": max(within, between), "dropped": sum(part[3] for part in parts)}
 
 
-def _lengths(counts):
+def interval_lengths(counts):
     """Length of every interval [s]; the first one's is the median, where the clock did not begin with it."""
     ends = counts.index.to_numpy(float)
     lengths = np.diff(ends, prepend=0.0)
