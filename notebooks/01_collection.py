@@ -30,6 +30,7 @@ settings = {}  # database, profile, results_folder
 # %%
 import numpy as np
 import pandas as pd
+import seaborn as sns
 
 from cmlib import plot
 from cmlib.collect import machine
@@ -125,12 +126,25 @@ results.table(overview, "recordings",
 # The *running share* $r$ is the share of an interval for which an event was on a counter. Unmultiplexed events sit at 1. Where groups take turns, perf prints $\hat{c} = c / r$ for the $c$ events that it saw (CounterMiner, §II-A): with four groups, some three quarters of what it prints is extrapolated. A simulation counts everything all the time, without counters. Some files from elsewhere tell no shares: then they are not known, and not drawn.
 
 # %%
+@plot.styled
+def draw_shares(frame):
+    """Cumulative distribution of the running share, a line a kind of run."""
+    figure, (ax,) = plot.panels([""], height=2.8)
+    kinds = list(dict.fromkeys(frame["kind"]))
+    sns.ecdfplot(frame, x="share", hue="kind", hue_order=kinds,
+                 palette=plot.palette(len(kinds)), ax=ax)
+    ax.set(xlabel="running share of an event in an interval", ylabel="share of intervals",
+           xlim=(0, 1.02), ylim=(0, 1.02))
+    sns.move_legend(ax, "upper left", bbox_to_anchor=(1, 1), title="")
+    return figure, ax
+
+
 known = [run for run in recordings if run.knows_shares and not run.simulated]
 multiplexed = [run for run in known if (run.running[run.studied] < 1).any(axis=None)]
 if multiplexed:
     shares = pd.concat([run.running[run.studied].melt(value_name="share").assign(kind=run.kind)
                         for run in known], ignore_index=True)[["kind", "share"]].dropna()
-    figure, _ = plot.shares(shares, xlabel="running share of an event in an interval")
+    figure, _ = draw_shares(shares)
     display(results.figure(figure, "running-share",
                            "**Figure.** Share of the intervals in which an event was on a counter "
                            "for at most so much of the time, all runs whose files tell it."))

@@ -39,17 +39,6 @@ def heat(frame, *, label, centre=None):
 
 
 @styled
-def shares(frame, *, xlabel):
-    """Cumulative distribution of a share, a line a kind."""
-    figure, ax = single(2.8)
-    kinds = list(dict.fromkeys(frame["kind"]))
-    sns.ecdfplot(frame, x="share", hue="kind", hue_order=kinds, palette=palette(len(kinds)), ax=ax)
-    ax.set(xlabel=xlabel, ylabel="share of intervals", xlim=(0, 1.02), ylim=(0, 1.02))
-    sns.move_legend(ax, "upper left", bbox_to_anchor=(1, 1), title="")
-    return figure, ax
-
-
-@styled
 def counts(frame, *, ylabel):
     """Stacked bars: how many of each column there are in each row."""
     figure, ax = single(3.0)
