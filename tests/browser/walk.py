@@ -6,7 +6,7 @@ from tests.browser.knobs import PANEL, movable, move
 from tests.browser.opened import scroll_to
 
 # Panels that stand in the notebook, and one of the library's, which test_explore.py moves without a browser.
-NOTEBOOKS = ["02_cleaning.ipynb", "03_ranking.ipynb", "07_compression.ipynb"]
+NOTEBOOKS = ["02_cleaning.ipynb", "04_interactions.ipynb", "07_compression.ipynb"]
 
 
 def run_and_turn(bench, copied, notebook, following, record_property):
