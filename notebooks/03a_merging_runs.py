@@ -241,7 +241,7 @@ changes = {
     "aligned instead of stacked": ("aligned", "per cycle", "mean of runs"),
     "smaller trees": ("aligned, small trees", "per cycle", "mean of runs"),
 }
-each = fusions.set_index(["fusion", "values", "program"])
+each = fusions.set_index(["fusion", "values", "program"]).sort_index()
 gains = pd.DataFrame({change: each.loc[(fusion, values), judge_by]
                       for change, (fusion, values, judge_by) in changes.items()}).T
 gains = gains[programs].assign(mean=gains.mean(axis=1)).rename_axis("change")

@@ -255,7 +255,8 @@ results.figure(
 both = {}
 for name in tuned:
     by_pair = by_h[name].assign(place=range(1, len(by_h[name]) + 1)).set_index("pair")
-    joined = by_plane[name].join(by_pair[["importance", "place"]], on="pair", rsuffix=" by H")
+    renamed = by_pair[["importance", "place"]].rename(columns={"importance": "importance by H"})
+    joined = by_plane[name].join(renamed, on="pair")
     both[name] = joined[["event_a", "event_b", "importance", "importance by H", "place"]]
 names = ["program", "event", "parameter", "residual variance [%]", "H [%]", "place by H"]
 results.table(
