@@ -67,6 +67,9 @@ def _serve(arguments, env, cwd):
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     os.environ.clear()
     os.environ.update(env)
+    # What workers of a kernel that is killed leave behind is removed without a remark.
+    quiet = [env.get("PYTHONWARNINGS"), "ignore:resource_tracker"]
+    os.environ["PYTHONWARNINGS"] = ",".join(filter(None, quiet))
     if cwd:
         os.chdir(cwd)
     sys.path[:] = [place for place in sys.path if place]  # not what lies in the working directory
