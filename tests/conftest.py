@@ -43,8 +43,8 @@ TOLD = {"redraw", "pictures"}  # properties of tests that the summary shows
 
 
 def pytest_xdist_auto_num_workers(config):
-    """Two more than there are processors: many tests wait for the programs they start."""
-    return os.cpu_count() + 2
+    """One more than there are processors: many tests wait for the programs they start."""
+    return os.cpu_count() + 1
 
 
 def pytest_configure(config):

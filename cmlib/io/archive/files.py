@@ -157,9 +157,18 @@ def working_folder(target):
         with locked(target.parent):
             _remove_abandoned(target.parent.glob(f"{escape(target.name)}.*.partial"))
             folder = Path(tempfile.mkdtemp(".partial", f"{target.name}.", target.parent))
-            stack.callback(shutil.rmtree, folder, ignore_errors=True)
+            stack.callback(_remove, folder)
             stack.enter_context(locked(folder))
         yield folder
+
+
+def _remove(folder):
+    """Remove a folder, also if Ctrl-C comes while it is being removed."""
+    try:
+        shutil.rmtree(folder, ignore_errors=True)
+    except KeyboardInterrupt:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
 
 
 def remove_abandoned(folder):
