@@ -101,6 +101,7 @@ def slow(folder, together):
     cached(("x",), compute)
 
 
+@pytest.mark.slow
 def test_two_at_the_same_time_compute_it_once(tmp_path):
     spawn = multiprocessing.get_context("spawn")
     together = spawn.Barrier(2)

@@ -192,6 +192,7 @@ def test_an_interval_out_of_range_is_not_imported(tmp_path, interval_ms):
     assert runs(tmp_path, "app") == {}
 
 
+@pytest.mark.slow
 def test_imports_at_the_same_time_take_different_names(tmp_path):
     raw = archive.read_raw(ROOT / "data/recordings/gcc", "ocoe-p0-00")
     files = [tmp_path / f"{number}.csv" for number in range(4)]

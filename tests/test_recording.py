@@ -41,6 +41,7 @@ def test_what_came_from_elsewhere_says_so_and_what_its_file_does_not_tell():
     assert (run.source, run.kind, run.knows_shares) == ("imported", "shares not known", False)
 
 
+@pytest.mark.slow
 def test_an_example_is_a_real_recording_as_the_store_has_it(tmp_path):
     run = load_example("gcc")
     store.rebuild(places.recordings_dir(), url := f"sqlite:///{tmp_path / 'store.sqlite'}")
