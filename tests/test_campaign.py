@@ -6,8 +6,9 @@ import pytest
 from click.testing import CliRunner
 
 from cmlib import places
-from cmlib.cli import campaign, main
-from cmlib.collect import machine, record
+from cmlib.cli import campaign as commands
+from cmlib.cli import main
+from cmlib.collect import campaign, machine, record
 from cmlib.collect.record import protocol
 from cmlib.collect.schedule import make_plans
 from cmlib.errors import CmlibError
@@ -36,14 +37,15 @@ def job(name, error=None):
 
 def test_parts_are_made_in_turn_and_a_failure_ends_only_its_recording(capsys, monkeypatch):
     jobs = [job("one"), job("two", CmlibError("no room")), job("three")]
-    monkeypatch.setattr(campaign, "PARTS", {"a": ("00", "what a is", lambda counters: jobs)})
+    part = campaign.Part("00", "what a is", lambda counters: jobs)
+    monkeypatch.setattr(commands, "_PARTS", {"a": part})
     monkeypatch.setattr(machine, "census", lambda: machine.Census(6, 5))
     with pytest.raises(CmlibError, match="not complete: a, two"):
-        campaign._record(["a"], False)
+        commands._record(["a"], False)
     said = capsys.readouterr()
     assert "a (notebook 00): what a is" in said.out and "two failed: no room" in said.err
     assert "one is recorded" in said.out and "three is recorded" in said.out
-    campaign._record(["a"], True)
+    commands._record(["a"], True)
     listed = capsys.readouterr().out
     assert listed.count("1 of    1 runs     1.0 min") == 3 and "is recorded" not in listed
 
@@ -96,7 +98,7 @@ def small_zen5(monkeypatch, fake_perf):
 
 def of_one_program(part, name):
     """The job of one program in a part of programs."""
-    _, request, sets = campaign.PARTS[part][2].args
+    _, request, sets = commands._PARTS[part].jobs.args
     (job,) = campaign._programs([name], request, sets, COUNTERS)
     return job
 
@@ -147,8 +149,8 @@ def test_hardware_events_come_first_where_they_were_recorded(tmp_path):
 def test_the_command_lists_every_part_on_any_machine(no_pmu):
     done = CliRunner().invoke(main, ["record-all", "--list"])
     assert done.exit_code == 0, done.output
-    for name, (notebook, *_) in campaign.PARTS.items():
-        assert f"{name} (notebook {notebook})" in done.output
+    for name, part in commands._PARTS.items():
+        assert f"{name} (notebook {part.notebook})" in done.output
     refused = CliRunner().invoke(main, ["record-all", "--only", "nothing", "--list"])
     assert refused.exit_code == 2 and "'nothing' is not one of 'micro'" in refused.output
 

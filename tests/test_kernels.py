@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from cmlib.cli import campaign, main
-from cmlib.collect import machine
+from cmlib.cli import main
+from cmlib.collect import campaign, machine
 from cmlib.collect.compare import counters
 from cmlib.collect.compare.counters import counters_with_role, events_for, usual_events
 from cmlib.collect.machine.event_names import countable

@@ -157,6 +157,7 @@ def test_runs_with_emitted_events_are_an_experiment_of_their_own(write, tmp_path
     assert one.emitted == {} and list(one.usual) == ["default", "exc-high"] and (one.pace == 150).all()
     highest = tuned_runs.rates_to_emit(one, ["page-faults", "cpu-migrations"], at="exc-high")
     assert highest == pytest.approx({"page-faults": 150 * (9 - 3), "cpu-migrations": 0})
+    assert tuned_runs.important_rates(tmp_path, "sort", "exc-high") == pytest.approx(highest)
 
     for run in at_rates("sort", {"page-faults": 900.0}, 30, at="exc-high"):
         faults = 1500 + float(run.emitted["page-faults"])

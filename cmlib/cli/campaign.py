@@ -1,268 +1,13 @@
-"""`cmlib record-all`, and the commands that record what one notebook reads: lists of jobs, and one loop over them."""
-
-import math
-import time
-from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import partial
+"""`cmlib record-all`, and the commands that record what one notebook reads."""
 
 import click
 
-from cmlib import places
 from cmlib.collect import machine
-from cmlib.collect.compare.counters import usual_events
-from cmlib.collect.machine.host import counting_processes
-from cmlib.collect.record import Request, existing_runs, record_program
-from cmlib.collect.sampling import HARDWARE_GROUP, record_stream
-from cmlib.collect.workloads import catalog, kernels, tuning
-from cmlib.collect.workloads.kernels import executions
-from cmlib.collect.workloads.micro import case_runs, selection, simulated
-from cmlib.collect.workloads.spark import TABLE_IV
-from cmlib.errors import CmlibError
-from cmlib.experiments.tuned_runs import load_tuned, rates_to_emit
-from cmlib.io.samples.files import samples_dir
-from cmlib.tuning import important_events
+from cmlib.collect.campaign import DESIGNS, all_parts, check_quiet, run_parts
+from cmlib.collect.workloads import catalog, kernels
+from cmlib.experiments.tuned_runs import important_rates
 
-# Of a run with what gets it ready [s].
-_MICRO_S, _SIMULATED_S, _PROGRAM_S, _STREAM_S, _TUNING_S = 8.0, 10.0, 18.0, 8.0, 20.0
-_WATCHED_S, _MOST_BUSY = 2.0, 0.05
-_CORE, _DEGREES = 12, (6, 18, 24, 30, 36)
-_STUDIED = ("wordcount", "sort", "pagerank", "kmeans")
-SOFTWARE_GROUP = (
-    "task-clock",
-    "page-faults",
-    "raw_syscalls:sys_enter",
-    "kmem:mm_page_alloc",
-    "context-switches",
-)
-# Of the programs on Spark: their work, parameters tried at both ends, and settings beside which events are emitted.
-_DESIGNS = {
-    "sort": (0.5, ("bbs", "exc", "nwt", "ssb"), ("default", "exc-high")),
-    "pagerank": (0.05, ("dpl", "exc", "nwt"), ("default",)),
-}
-_RANDOM, _PASSES_AT_ENDS, _EMITTING, _IMPORTANT = 60, 4, 36, 10
-
-
-@dataclass(frozen=True)
-class Job:
-    """Recordings that are made together; `make` goes on from those that are there, and yields names."""
-
-    name: str
-    runs: int
-    there: int
-    run_s: float
-    make: Callable[[], Iterator[str]]
-
-    def __str__(self):
-        missing = max(0, self.runs - self.there)
-        return f"{self.name:44} {missing:4} of {self.runs:4} runs {missing * self.run_s / 60:7.1f} min"
-
-
-def run_jobs(part, jobs, only_list):
-    """List a part's jobs, and make what is missing; those that failed, which end none of the others."""
-    notebook, about, _ = PARTS[part]
-    click.echo(f"{part} (notebook {notebook}): {about}")
-    failed = []
-    for job in jobs:
-        click.echo(f"  {job}")
-        try:
-            for name in () if only_list else job.make():
-                click.echo(f"  {name} is recorded")
-        except (CmlibError, ValueError) as error:
-            click.echo(f"{part}: {job.name} failed: {error}", err=True)
-            failed.append(f"{part}, {job.name}")
-    return failed
-
-
-def _record(parts, only_list, **options):
-    counters = machine.census().counters
-    failed = [job for part in parts for job in run_jobs(part, PARTS[part][2](counters, **options), only_list)]
-    if failed:
-        raise CmlibError(
-            f"not complete: {'; '.join(failed)}. Given again, the command goes on from what there is."
-        )
-
-
-def check_quiet(root="/"):
-    """Raise unless the machine is quiet: nobody else counts, and hardly anybody computes."""
-    before = machine.processor_times(root)
-    time.sleep(_WATCHED_S)
-    taken = machine.taken_by_others(before, machine.processor_times(root))
-    if counting := counting_processes(root):
-        raise CmlibError(
-            f"others count already, {', '.join(counting)}, and two at a time spoil each other's counts: "
-            "end it, then repeat the command."
-        )
-    if taken > _MOST_BUSY:
-        raise CmlibError(
-            f"other programs take {100 * taken:.0f} % of the processors' time, and {100 * _MOST_BUSY:.0f} % is the "
-            "most allowed: end them."
-        )
-
-
-def _n_runs(folder):
-    """How many runs there are of each set."""
-    return Counter(meta["set"] for meta in existing_runs(folder).values())
-
-
-def _micro(counters):
-    folder = places.recordings_dir() / selection.FOLDER
-    listed = case_runs.plan_cases(case_runs.stored_sizes(folder))
-    there = sum(min(n, _n_runs(folder / case.name)[of]) for case, of, n in listed)
-    make = partial(case_runs.record_cases, places.results_dir() / "micro", folder, counters)
-    yield Job("cases, and programs never trained on", sum(n for _, _, n in listed), there, _MICRO_S, make)
-
-
-def _simulated(counters):
-    folder, listed = places.recordings_dir() / simulated.FOLDER, simulated.simulated_cases()
-    there = sum(bool(existing_runs(folder / one.name)) for one in listed)
-    make = partial(simulated.record_simulated_cases, places.results_dir() / "micro", folder)
-    yield Job("cases", len(listed), there, _SIMULATED_S, make)
-
-
-def _kernels(counters, names=()):
-    events, paces = usual_events(machine.describe()), {}
-    hardware = any(event.hardware for event in events)
-    folder = places.data_dir() / "regions" / (places.HARDWARE if hardware else "")
-    chosen = [program for program in kernels.kernels() if not names or program.name in names]
-    for item in executions.plan(chosen, events, good_counters=counters["good"], nodes=kernels.numa_nodes()):
-        there = len(item.runs) * (folder / item.program.name / f"{item.form}.json").exists()
-        run_s = executions.SECONDS * len(item.parts)
-        make = partial(_record_kernel, item, folder, paces)
-        yield Job(f"{item.program.name} {item.form}", len(item.runs), there, run_s, make)
-
-
-def _record_kernel(item, folder, paces):
-    # Each is built by itself: what one program needs, such as Boost's headers, the others don't.
-    binaries = kernels.build(places.results_dir() / "kernels", [item.program.name])
-    with machine.counters_lock("recording the kernels"):
-        executions.record(item, binaries, folder, kernels.describe_host(), paces=paces)
-        if item.form == "good":
-            executions.record_overhead(item.program, binaries, item.parts[0], folder, kernels.describe_host())
-    yield f"{item.program.name} {item.form}"
-
-
-def _programs(names, request, sets, counters):
-    for name in names or catalog.of_suites("HiBench", "CloudSuite 3.0"):
-        folder = places.recordings_dir() / name
-        wanted, there = sets(counters), _n_runs(folder)
-        n_there = sum(min(n_runs, there[set_name]) for set_name, n_runs in wanted.items())
-        yield Job(name, sum(wanted.values()), n_there, _PROGRAM_S, partial(_record_program, folder, request))
-
-
-def _record_program(folder, requests):
-    program = catalog.to_record(folder.name)
-    for request in requests(folder):
-        record_program(folder.name, program, request, folder=folder.parent)
-    yield folder.name
-
-
-def _usual_sets(counters):
-    """Runs of the core events both ways, and of a sweep over all events."""
-    n_events = case_runs.n_events()
-    ocoe, probe, sweep = (
-        math.ceil(n) for n in (_CORE / max(1, counters["good"] - 2), n_events / 48, n_events / 12)
-    )
-    return {"ocoe": 3 * ocoe, "mlpx12": 3, "probe": probe, "sweep": 2 * sweep}
-
-
-def _degrees(folder):
-    """The first 6 to 36 events that count, the core events first; 12 is the usual set."""
-    metas = existing_runs(folder).values()
-    swept = next((meta["counting"] for meta in metas if meta["set"] == "sweep" and "counting" in meta), [])
-    if len(swept) < _DEGREES[-1]:
-        raise CmlibError(
-            f"{folder.name} has no sweep yet, which tells what counts: record part programs first."
-        )
-    core = machine.default_events(machine.known_events(machine.describe()))
-    swept = sorted(swept, key=lambda event: core.index(event) if event in core else len(core))
-    for n in _DEGREES:
-        yield Request(mode="mlpx", events=",".join(swept[:n]), per_run=n, set_name=f"mlpx{n}")
-
-
-def _streams(counters, names=(), lines=False):
-    kind, group, period = ("software", SOFTWARE_GROUP, 500_000)  # ns: of task-clock
-    if counters["offered"]:
-        kind, group, period = ("hardware", HARDWARE_GROUP, 1_000_000)
-    how = {"period": period, "compress": lines, "folder": samples_dir()}
-    for case in catalog.cases():
-        if not names or case.name in names:
-            file = samples_dir() / case.name / f"{kind}{'-lines' if lines else ''}-00.json"
-            make = partial(_record_stream, case, file, group[:2] if lines else group, how)
-            yield Job(case.name, 1, int(file.exists()), _STREAM_S, make)
-
-
-def _record_stream(case, file, group, how):
-    if not file.exists():
-        record_stream(case.name, case.to_record(), group, wait=True, **how)
-    yield case.name
-
-
-def _tuning(counters, programs=tuple(_DESIGNS)):
-    folder = places.recordings_dir() / tuning.FOLDER / (places.HARDWARE if counters["offered"] else "")
-    for program in programs:
-        scale, ends, levels = _DESIGNS.get(program, (1.0, tuple(TABLE_IV), ()))
-
-        def job(about, names, runs, passes=1, program=program, scale=scale):
-            there = sum(len(existing_runs(folder / name)) for name in names)
-            make = partial(_record_tuning, program, runs, folder, scale, passes, counters)
-            return Job(f"{program} {about}", passes * len(names), there, _TUNING_S, make)
-
-        at_random, at_ends = tuning.at_random(program, _RANDOM), tuning.at_levels(program, ends)
-        yield job("at random", [run.name for run in at_random], lambda runs=at_random: runs)
-        names = [run.name for run in at_ends]
-        yield job(f"at both ends of {', '.join(ends)}", names, lambda runs=at_ends: runs, _PASSES_AT_ENDS)
-        for at in levels:
-            names = [f"{program}-emit-{at}-{number:03d}" for number in range(_EMITTING)]
-            yield job(f"beside emitted events, {at}", names, partial(_emitting, folder, program, at))
-
-
-def _record_tuning(program, runs, folder, scale, passes, counters):
-    yield from tuning.record_runs(program, runs(), folder, scale=scale, passes=passes, counters=counters)
-
-
-def _emitting(folder, program, at):
-    """Runs beside which the events are emitted that matter most in the runs at random."""
-    one = load_tuned(folder, program)[program]
-    ranked = important_events(one.runs).index[:_IMPORTANT]
-    rates = rates_to_emit(one, [event for event in ranked if event in tuning.EMITTERS], at=at)
-    return tuning.at_rates(program, rates, _EMITTING, at=at)
-
-
-# Notebook, what is recorded, and its jobs.
-PARTS = {
-    "micro": ("05", "thirteen micro-benchmarks, and programs that no model is trained on", _micro),
-    "simulated": ("05a", "the micro-benchmarks, simulated by Valgrind", _simulated),
-    "kernels": ("06", "AutoPerf's programs, by region in the good and the bad form", _kernels),
-    "programs": (
-        "01-04",
-        "the sixteen programs: core events without and with multiplexing, and a sweep over all events",
-        partial(_programs, (), lambda folder: [Request()], _usual_sets),
-    ),
-    "degrees": (
-        "02",
-        "four programs multiplexed by 6, 18, 24, 30 and 36 events",
-        partial(_programs, _STUDIED, _degrees, lambda counters: {f"mlpx{n}": 3 for n in _DEGREES}),
-    ),
-    "ungrouped": (
-        "02",
-        "four programs with all events in one list without groups",
-        partial(
-            _programs,
-            _STUDIED,
-            lambda folder: [Request(mode="ungrouped", events="all")],
-            lambda counters: {"ungrouped": 2},
-        ),
-    ),
-    "pairs": (
-        "09",
-        "two pairs of programs on one machine",
-        partial(_programs, catalog.of_suites("co-located"), lambda folder: [Request()], _usual_sets),
-    ),
-    "streams": ("07", "35 cases of eight CPU programs, a sample per million cycles", _streams),
-    "tuning": ("08", "programs on Spark under other settings", _tuning),
-}
+_PARTS = all_parts(important_rates)
 _list = click.option("--list", "only_list", is_flag=True, help="Only list what would be recorded.")
 
 
@@ -270,15 +15,19 @@ def _names(option, known, help):
     return click.option(option, "names", multiple=True, type=click.Choice(known), help=help)
 
 
+def _record(parts, only_list, **options):
+    run_parts({name: _PARTS[name] for name in parts}, click.echo, only_list=only_list, **options)
+
+
 @click.command("record-all", epilog="Example: cmlib record-all --only micro --only kernels")
 @_list
-@_names("--only", list(PARTS), "This part; may be repeated.")
+@_names("--only", list(_PARTS), "This part; may be repeated.")
 def record_all(only_list, names):
     """Record everything that the notebooks read, part by part, on a machine whose counters can be read."""
     if not only_list:
         machine.census().checked()
         check_quiet()
-    _record(names or PARTS, only_list)
+    _record(names or _PARTS, only_list)
 
 
 @click.command("record-micro", epilog="Example: cmlib record-micro --list")
@@ -311,7 +60,7 @@ def record_samples(only_list, lines, names):
 @click.command("record-tuning", epilog="Example: cmlib record-tuning --program sort")
 @_list
 @click.option(
-    "--program", "programs", multiple=True, default=tuple(_DESIGNS), show_default=True, help="On Spark."
+    "--program", "programs", multiple=True, default=tuple(DESIGNS), show_default=True, help="On Spark."
 )
 def record_tuning(only_list, programs):
     """Record programs on Spark under other settings than usual, that notebook 08 reads."""

@@ -8,12 +8,13 @@ import pandas as pd
 from cmlib import places, tuning
 from cmlib.clean import whole_intervals
 from cmlib.collect.workloads.catalog import read_label
-from cmlib.collect.workloads.tuning import FOLDER, HIGHEST, emitted_of, settings_of
+from cmlib.collect.workloads.tuning import EMITTERS, FOLDER, HIGHEST, emitted_of, settings_of
 from cmlib.errors import CmlibError, NothingRecordedError
 from cmlib.experiments.requested import resolve_names
 from cmlib.io.store.raw import find_recordings, read_counts
 
 RECORD = "cmlib record-tuning"
+_IMPORTANT = 10
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,13 @@ def load_tuned(folder="", wanted="all"):
     )
     names = resolve_names(wanted, rows, about=about, todo=todo)
     return {name: _tuned(name, rows[name]) for name in names}
+
+
+def important_rates(folder, program, at):
+    """Highest rates of those events to emit that matter most in the runs at random."""
+    one = load_tuned(folder, program)[program]
+    ranked = tuning.important_events(one.runs).index[:_IMPORTANT]
+    return rates_to_emit(one, [event for event in ranked if event in EMITTERS], at=at)
 
 
 def rates_to_emit(one, events, *, at="default"):
