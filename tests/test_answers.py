@@ -1,5 +1,7 @@
 """What the first page says of a program before anything is computed."""
 
+import re
+
 import numpy as np
 import pandas as pd
 
@@ -23,3 +25,22 @@ def test_the_card_begins_with_levels_and_draws_bounds_unless_all_was_counted(tmp
     results.overview_summary("x", told)
     results.save()
     assert '<div class="bar"' not in build_index(tmp_path / "live").read_text()
+
+
+def test_what_fewer_misses_would_save_is_drawn_and_what_is_not_known_is_said(tmp_path):
+    missed = {"event": "e", "low": None, "high": None, "reason": ""}
+    found = [
+        missed | {"without": "LLC misses", "percent": 12.0, "low": 3.0, "high": 20.0},
+        missed | {"without": "L2 misses", "percent": 0.0, "low": 0.0, "high": 0.4},
+        missed | {"without": "L1D misses", "percent": None, "reason": "misses hardly vary"},
+    ]
+    results = Results("01_c", title="C", question="?", profile="live", folder=tmp_path)
+    results.overview_summary("x", {"misses": found})
+    results.save()
+    page = build_index(tmp_path / "live").read_text()
+    assert page.count('<div class="bar"') == 1 and "without LLC misses" in page
+    said = re.findall("<dd>(Without .*?)</dd>", page)
+    assert said == [
+        "Without L2 misses: at most 0.4&nbsp;% fewer cycles.",
+        "Without L1D misses: not known, as misses hardly vary.",
+    ]

@@ -16,7 +16,7 @@ from cmlib.io.archive import write_whole
 from cmlib.report.inline import plain, to_html
 from cmlib.report.manifests import BY_PROGRAM, read_manifests
 from cmlib.report.overview import all_findings, gather_cards, opening
-from cmlib.topdown.answers import format_number
+from cmlib.topdown.answers import describe_misses, format_number
 
 ANSWERS = "answers.json"
 _ROWS_SHOWN = 60
@@ -130,6 +130,7 @@ def template(name):
         "opening": opening,
         "number": _number,
         "short": format_number,
+        "describe_misses": describe_misses,
     }
     return environment.get_template(name)
 
