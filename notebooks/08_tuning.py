@@ -16,42 +16,37 @@
 # %% [markdown]
 # # Tuning: which of Spark's parameters matter, by models of settings and of events
 #
-# **Question.** Which of Spark's parameters does a program's time depend on, and how many runs does it take to know?
+# **Question.** Which of Spark's parameters does a program's time depend on?
 #
-# *Reads* runs of Spark programs under different settings. *Writes* the effect of each single parameter, the importance of every parameter, interacting pairs of events and parameters, errors against the number of runs, and which events are causes of the execution time.
+# *Reads* runs of Spark programs under different settings. *Writes* the effect of each single parameter, the importance of every parameter, and interacting pairs of events and parameters.
 #
-# Method B is direct: a model of the execution time by the parameters, one row a run. Method A begins with the events: which events matter for the performance, and which parameters interact with those (CounterMiner, §V-D). The papers say that both name the same parameter (GBRT study, §4.3), and that A needs a quarter of the runs. Here both are compared with a reference that neither was trained on: runs in which a single parameter was changed.
+# Method B is direct: a model of the execution time by the parameters, one row a run. Method A begins with the events: which events matter for the performance, and which parameters interact with those (CounterMiner, §V-D). The papers say that both name the same parameter (GBRT study, §4.3). Here both are compared with a reference that neither was trained on: runs in which a single parameter was changed. [Notebook 08a](08a_number_of_runs.ipynb) asks how many runs each method needs, [notebook 08b](08b_causes.ipynb) whether the important events are causes.
 
 # %% tags=["parameters"]
 program = "all"  # programs to study, separated by commas, or all that are recorded
-n_sizes = 4  # numbers of runs that models are trained on, from 10 to three quarters of all [1, 20]
-draws = 10  # times that runs are drawn for each number [2, 1000]
 n_events = 10  # important events that are paired with the parameters [2, 30]
 n_seeds = 20  # models behind the spread of an importance [2, 100]
-share = 90.0  # a parameter is found when this share of the draws names it [%] [50, 100]
 seed = 0  # of models and draws [0, 1000000]
 settings = {}  # jobs, executor, scheduler, interactive, profile, results_folder
 
 # %%
 import numpy as np
 import pandas as pd
-from sklearn.model_selection import KFold
 
 from cmlib import explore, plot, tuning
 from cmlib.collect.workloads.spark import TABLE_IV
-from cmlib.collect.workloads.tuning import EMITTERS
 from cmlib.experiments.tuned_runs import load_tuned
 from cmlib.interact import rank_pairs
 from cmlib.io import events
 from cmlib.parallel import parallel_map
-from cmlib.rank import influence, regressor, relative_error, stability
+from cmlib.rank import influence, regressor, stability
 from cmlib.report import paper
 from cmlib.report.notebook import begin
 
 # %%
 notebook = begin("08_tuning", globals())
 results, workers = notebook.results, notebook.workers
-counterminer, gbrt = paper("counterminer")["tuning"], paper("gbrt")["tuning"]
+counterminer = paper("counterminer")["tuning"]
 tuned = load_tuned(wanted=program)
 one = next(iter(tuned.values()))
 table = events.table_of(one.machine)
@@ -103,7 +98,7 @@ def times_by_level(groups):
         ax.plot(means.index, means, "_", ms=30, mew=2, color="#222222")
         ax.set_xticks(range(3), ["low", "default", "high"])
         ax.set(title=": ".join(names), ylabel="execution time [s]")
-        ax.set(ylim=(0, None), xlim=(-0.5, 2.5))
+        ax.set(ylim=(0, 1.1 * own["seconds"].max()), xlim=(-0.5, 2.5))
     return figure, axes
 
 
@@ -228,7 +223,6 @@ for measure in ("residual_variance", "h_statistic"):
 by_plane, by_h = pairs.values()
 
 
-
 # %%
 def short(names):
     """Events' abbreviations, or tracepoints without their family."""
@@ -269,225 +263,9 @@ results.table(
 
 
 # %% [markdown]
-# ## How many runs are needed?
-#
-# For prediction: a model trained on few runs is tested on others (CounterMiner, Eq. 14, of the time $t$ in place of IPC), beside the mean of the training runs:
-#
-# $$err = \frac{|t_{meas} - t_{pred}|}{t_{meas}} \times 100\,\% \tag{14}$$
-#
-# The ranking of a model that is no better than the mean is meaningless.
-#
-#
-
-# %%
-def sizes_of(runs):
-    """Numbers of runs to train on: from ten up to those that a test on a quarter leaves."""
-    most = len(runs) - max(1, round(0.25 * len(runs)))
-    return sorted({int(size) for size in np.geomspace(min(10, most), most, n_sizes).round()})
-
-
-@plot.styled
-def by_runs(frame, value, by, ylabel):
-    """A quantity against the number of runs, a line each of `by`, a panel a program."""
-    figure, axes = plot.panels(list(frame["program"].unique()), height=3.0, sharey=True)
-    for ax, (program, own) in zip(axes, frame.groupby("program", sort=False), strict=True):
-        lines = zip(own.groupby(by, sort=False), plot.palette(4), "os^D", strict=False)
-        for (line, rows), colour, mark in lines:
-            ax.plot("runs", value, data=rows, marker=mark, ms=4.5, lw=1.3, color=colour, label=line)
-            if "low" in rows:
-                ax.fill_between("runs", "low", "high", data=rows, color=colour, alpha=0.12, lw=0)
-        ax.set(title=program, xlabel="runs", ylim=(0, None))
-    axes[0].set_ylabel(ylabel)
-    plot.legend_below(figure, axes[0], 4)
-    return figure, axes
-
-
-# %%
-def learn(X, y, sizes, draw):
-    """Errors by the number of runs trained on, on a quarter of the runs drawn at random."""
-    order = np.random.default_rng([seed, draw]).permutation(X.index.unique())
-    n_test, rows = max(1, round(0.25 * len(order))), []
-    test, rest = order[:n_test], order[n_test:]
-    for size in sizes:
-        train = rest[:size]
-        model = regressor(boosting=tuning.FEW_ROWS, seed=draw).fit(X.loc[train], y.loc[train])
-        predictions = model.predict(X.loc[test]), y.loc[train].mean()
-        rows.append((size, *(relative_error(y.loc[test], of) for of in predictions)))
-    return rows
-
-
-def curve(job):
-    """Errors against the number of runs, of one model of one program."""
-    name, model = job
-    runs = tuned[name].runs
-    X = {"parameters": runs.parameters, "events": runs.examples}.get(model, runs.mixed)
-    y = runs.performance if model == "events" else runs.seconds
-    drawn = sum((learn(X, y, sizes_of(runs), draw) for draw in range(draws)), [])
-    drawn = pd.DataFrame(drawn, columns=["runs", "error", "mean_baseline"]).groupby("runs")
-    band = drawn["error"].quantile([0.05, 0.95]).unstack().set_axis(["low", "high"], axis=1)
-    return drawn.mean().join(band).reset_index().assign(program=name, model=model)
-
-
-
-# %%
-models = ("parameters", "events", "events and parameters")
-jobs = [(name, model) for name in tuned for model in models]
-learned = pd.concat(list(parallel_map(curve, jobs, workers)), ignore_index=True)
-guessed = learned[learned["model"] == "parameters"].assign(model="mean baseline")
-guessed = guessed.drop(columns=["error", "low", "high"]).rename(columns={"mean_baseline": "error"})
-figure, _ = by_runs(pd.concat([learned, guessed]), "error", "model", "error of the time [%]")
-caption = ("**Figure.** Error on runs left out against the number of runs trained on, mean of "
-           f"{draws} draws; nine of ten within the band. {source}")
-display(results.figure(figure, "learning", caption))
-
-last = learned.groupby(["program", "model"], sort=False).last().reset_index()
-last = last[["program", "model", "runs", "error", "mean_baseline"]]
-of_paper = {row["model"]: row["error_percent"] for row in gbrt.values()}
-results.table(
-    last,
-    "table2",
-    "**Table 2.** Error of each model of the time trained on as many runs as a test leaves [%]. "
-    f"The GBRT study, for pagerank: {of_paper['parameters']} % by 6,000 runs' parameters. Its "
-    f"other two models are of hardware events: {of_paper['events']} % of IPC by events, "
-    f"{of_paper['events and parameters']} % of the time by both.",
-)
-
-# %% [markdown]
-# For naming a parameter: the paper's Figure 15 only illustrates why method A should need fewer runs; here it is measured. Each method ranks the parameters from a number of randomly drawn runs, and the figure shows how often the first is the parameter that changes the time most when it is changed alone (above). *By pairs* is the paper's method A, with the residual variance of the model in place of its Eq. 12; the same by Friedman's H is shown beside it. *By effect* is ours: an event's importance is divided among the parameters that move it.
-#
-# Pairs can miss the most important parameter: an event that depends on a parameter replaces it in a mixed model, and little is left for their interaction.
-#
-#
-
-# %%
-def by_pairs(runs, measure):
-    """Each parameter by the strongest pair it is in: method A."""
-    return couple(runs, measure).groupby("event_b")["importance"].max()
-
-
-def by_effect(runs):
-    """Each parameter by what it does to the important events."""
-    X, scores = runs.parameters, pd.Series(0.0, runs.parameters.columns)
-    weights = tuning.important_events(runs, seed=seed).iloc[:n_events]
-    for event in weights.index[runs.rates[weights.index].std() > 0]:
-        y, shares = runs.rates[event], 0.0
-        predicted = pd.Series(0.0, y.index)
-        for train, test in KFold(3, shuffle=True, random_state=seed).split(X):
-            model = regressor(boosting=tuning.FEW_ROWS, seed=seed).fit(X.iloc[train], y.iloc[train])
-            predicted.iloc[test] = model.predict(X.iloc[test])
-            shares += model.feature_importances_ / (model.feature_importances_.sum() or 1.0) / 3
-        scores += weights[event] * max(0.0, 1 - (y - predicted).var() / y.var()) * shares
-    return scores
-
-
-# %%
-WAYS = {
-    "parameters directly": tuning.rank_directly,
-    "events first, by pairs (residual variance)": lambda runs: by_pairs(runs, "residual_variance"),
-    "events first, by pairs (Friedman's H)": lambda runs: by_pairs(runs, "h_statistic"),
-    "events first, by effect": by_effect,
-}
-
-
-def found(job):
-    """How often a way of asking names the parameter that matters most, from so many runs."""
-    name, way, size = job
-    runs, hits = tuned[name].runs, []
-    for draw in range(draws):
-        rows = np.random.default_rng([seed, draw]).permutation(len(runs))[:size]
-        scores = WAYS[way](runs.take(rows)).sort_index()
-        hits.append(scores.max() > 0 and scores.idxmax() == truth[name])
-    return {"runs": size, "found": 100 * np.mean(hits), "program": name, "way": way}
-
-
-jobs = [(name, way, n) for name in truth for way in WAYS for n in sizes_of(tuned[name].runs)]
-by_size = pd.DataFrame(parallel_map(found, jobs, workers),
-                       columns=["runs", "found", "program", "way"])
-
-# %%
-late = by_size.sort_values("runs", ascending=False)
-missed = late["found"].lt(share).groupby([late["program"], late["way"]]).cumsum()
-needed = late[missed == 0].groupby(["program", "way"])["runs"].min().unstack()
-needed = needed.reindex(columns=list(WAYS))
-if truth:
-    figure, _ = by_runs(by_size, "found", "way", "draws that name it [%]")
-    named = ", ".join(f"{name} {parameter}" for name, parameter in truth.items())
-    caption = (
-        "**Figure 15, measured.** How often a ranking from so many runs begins with the parameter "
-        f"that really changes the time most ({named}); {draws} draws a point, so that one draw is "
-        f"{100 / draws:.0f} %."
-    )
-    display(results.figure(figure, "fig15", caption))
-
-
-# %% [markdown]
-# ## Cause or correlation?
-#
-# A randomized factor has no causes among the events. Where it moves one important event and no other, the runs are an experiment on that event: if the time changes as the model predicts, the event (or something uncounted that changes with it) is a cause; if the time stays the same, the event is only correlated with it.
-#
-# Spark's parameters, drawn for the runs above, are one such experiment, but most of them move many events at once. In the other experiment a small program beside the executors emits one kind of event, at random rates up to those of the slowest runs, at one setting of Spark (in brackets), and is counted with them. A cross far from an interval that contains 0 means that the model attributes time to the event, but emitting the event does not change the time.
-#
-#
-
-# %%
-def emitting(at, runs):
-    """Runs beside which events were emitted, as an experiment on each of these events."""
-    called = {event: f"{short([event])[0]} emitted ({at})" for event in runs.parameters}
-    parameters = runs.parameters.rename(columns=called)
-    own = (runs.rates, runs.seconds, runs.examples, runs.performance)
-    aims = {called[event]: (event, *EMITTERS[event]) for event in called}
-    return tuning.Experiment(tuning.Runs(parameters, *own), aims)
-
-
-def judge(each):
-    """Judge the important events of a program by all that was drawn at random."""
-    important = list(tuning.important_events(each.runs, seed=seed).index[:n_events])
-    emitted = [emitting(at, runs) for at, runs in each.emitted.items()]
-    experiments = [tuning.Experiment(each.runs), *emitted]
-    return tuning.judge_events(each.runs, important, experiments, seed=seed)
-
-
-# %%
-judged = {name: judge(each) for name, each in tuned.items()}
-judged = pd.concat(judged, names=["program"]).reset_index()
-shown = judged.assign(event=short(judged["event"])).dropna(subset="expected")
-axis = "change of the performance [%]"
-figure, _ = plot.verdicts(shown, programs=list(tuned), xlabel=axis)
-results.figure(
-    figure,
-    "causes",
-    "**Figure.** What the performance (time of a run, or IPC where cycles are counted) does when "
-    "one event is moved alone, from none or a factor's lowest third to its highest: as the model "
-    "by events says, and as observed, with its 95 % interval.",
-)
-
-# %%
-emitted = ", ".join(
-    f"{len(runs)} of {name} ({at})"
-    for name, one in tuned.items()
-    for at, runs in one.emitted.items()
-)
-telling = ["program", "event", "verdict", "expected", "observed", "low", "high", "p", "factor"]
-results.table(
-    judged[telling + ["with", "moved_by", "before", "after", "beyond"]],
-    "causes",
-    "**Table.** The important events: change of the performance expected and observed [%]; what "
-    "moves each alone (*factor*; *with*: what that brings along); its mean rate before and after, "
-    f"runs beyond what the model has seen [%]. Runs with emitted events: {emitted or 'none'}.",
-    rows=30,
-)
-
-# %% [markdown]
 # ## The numbers
 
 # %%
-for row in last.to_dict("records"):
-    name = f"error of the model by {row['model']}, {row['program']}"
-    comparable = row["program"] == "pagerank" and row["model"] == "parameters"
-    value = of_paper["parameters"] if comparable else None
-    note = f"{row['runs']} runs; mean baseline: {row['mean_baseline']:.1f} %"
-    results.number(name, row["error"], "%", paper=value, note=note)
-
 fig14 = {
     ("sort", tied["tied"]): tied["variation_percent"],
     ("sort", tied["loosely_tied"]): tied["loosely_tied_variation_percent"],
@@ -500,21 +278,18 @@ for row in varied.to_dict("records"):
 results.numbers()
 
 
-
 # %%
 def summarize(name):
     """What was found of one program, in plain words."""
-    first, own = direct[name].iloc[0], judged[judged["program"] == name]
+    first = direct[name].iloc[0]
     text = f"In a model of the time of {name} by the parameters {first['label']} matters most: "
     text += f"{first['mean']:.0f} % of the importance ({first['low']:.0f} to {first['high']:.0f}). "
-    if name in truth:
-        runs = needed.loc[name].map(lambda n: "more than were made" if pd.isna(n) else f"{n:.0f}")
-        text += f"Turned alone, {full_name(truth[name])} changes it most; runs it takes to name "
-        text += "it: "
-        text += "; ".join(f"{way} {count}" for way, count in runs.items()) + ". "
-    verdicts = own["verdict"].value_counts()
-    counted = ", ".join(f"{n} {verdict}" for verdict, n in verdicts.items())
-    return f"{text}Of its {len(own)} important events: {counted}."
+    of_pair = [full_name(pairs[name]["event_b"].iloc[0]) for pairs in (by_plane, by_h)]
+    text += f"Of the pairs of an event and a parameter the strongest has {of_pair[0]} by the "
+    text += f"residual variance, {of_pair[1]} by Friedman's H. "
+    if name not in truth:
+        return f"{text}None that was turned alone is known to change it."
+    return f"{text}Turned alone, {full_name(truth[name])} changes it most."
 
 
 for name in tuned:
@@ -553,11 +328,9 @@ panel if notebook.interactive else results.figure(panel.figure(), "explore", cap
 # %% [markdown]
 # ## What this doesn't show
 #
-# The paper's method A needs few runs because each interval of a run is an example for its model of IPC: 60 runs give thousands. Where cycles and instructions were not counted there is no IPC, and the model is of the execution time, with one example a run; then that advantage is absent here.
+# The reference covers the few parameters that were changed alone; whether one of the others changes the time more is not known. Models of few runs can name another parameter: notebook 08a draws fewer of them. The cluster is one machine of two processors, and programs last seconds; start-up is part of every run.
 #
-# The reference of Figure 15 is the strongest of the few parameters that were changed alone. Whether one of the others changes the time more is not known. The cluster is one machine of two processors, and programs last seconds; start-up is part of every run.
-#
-# Importance is of a model, not a cause. No causal statement is made on an event that no factor moves alone, or that the factor can't move far enough for the model to predict a change. An emitted event is a call that does as little as possible, in a process beside the program's: if it does not change the time, the call itself costs nothing; what the program does with such calls may.
+# Importance is of a model, not a cause; of the events notebook 08b tells which are causes.
 #
 # **References.** Lv et al., *CounterMiner*, MICRO 2018, §V-D. Lv, Sun, Yu, on gradient boosting and processor events, 2018, §4.3. Friedman and Popescu, *Predictive learning via rule ensembles*, 2008.
 

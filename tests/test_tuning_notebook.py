@@ -1,4 +1,4 @@
-"""Notebook 08 on the committed runs: its numbers are those of the recordings, and its widgets tell them."""
+"""Notebooks 08, 08a and 08b on the committed runs: numbers are those of the recordings, events have verdicts."""
 
 import json
 
@@ -16,43 +16,55 @@ def tuned():
     return tuned_runs.load_tuned()
 
 
-@pytest.fixture
-def folder(smoke):
-    return smoke / "08_tuning"
+def read_manifest(folder):
+    return json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
 
 
-def test_every_table_and_figure_of_the_papers_is_there(folder):
-    made = {file.name for file in folder.iterdir()}
-    figures = ["times", "parameters", "fig13", "learning", "fig15", "fig14", "causes", "explore"]
+@pytest.mark.parametrize(
+    ("notebook", "figures", "tables"),
+    [
+        ("08_tuning", ["times", "parameters", "fig13", "fig14", "explore"], ["table4", "pairs", "variation"]),
+        ("08a_number_of_runs", ["learning", "fig15"], ["table2"]),
+        ("08b_causes", ["causes"], ["causes"]),
+    ],
+)
+def test_every_table_and_figure_of_the_papers_is_there(smoke, notebook, figures, tables):
+    made = {file.name for file in (smoke / notebook).iterdir()}
     assert {f"{name}.{kind}" for name in figures for kind in ("png", "svg")} <= made
-    assert {f"{name}.csv" for name in ("table4", "pairs", "table2", "variation", "causes")} <= made
-    said = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-    assert all(
-        "software events" in figure["caption"] for figure in said["figures"] if "fig13" in figure["name"]
-    )
+    assert {f"{name}.csv" for name in tables} <= made
 
 
-def test_its_numbers_are_those_of_the_recordings(folder, tuned):
-    numbers = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["numbers"]
-    found = {number["name"]: number["value"] for number in numbers}
+def test_its_numbers_are_those_of_the_recordings(smoke, tuned):
+    said = read_manifest(smoke / "08_tuning")
+    found = {number["name"]: number["value"] for number in said["numbers"]}
     assert np.isfinite(list(found.values())).all()
-    assert 0 < found["error of the model by parameters, sort"] < 11
+    assert all(
+        "software events" in figure["caption"] for figure in said["figures"] if figure["name"] == "fig13"
+    )
     for parameter, own in tuned["sort"].levels.groupby("parameter"):
         means = own.groupby("level")["seconds"].mean()
         expected = 100 * (means.max() / means.min() - 1)
         assert found[f"variation of the time of sort by {parameter}"] == pytest.approx(expected)
 
 
-def test_every_important_event_has_its_verdict_and_the_finding_counts_them(folder):
-    judged = pd.read_csv(folder / "causes.csv")
-    said = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["findings"][0]["text"]
+def test_models_err_less_than_the_mean_and_name_the_parameter_that_changes_the_time(smoke):
+    said = read_manifest(smoke / "08a_number_of_runs")
+    errors = {number["name"]: number["value"] for number in said["numbers"]}
+    assert 0 < errors["error of the model by parameters, sort"] < 11
+    assert "Turned alone, executor.cores changes it most" in said["findings"][0]["text"]
+    assert "executor.cores changes it most" in read_manifest(smoke / "08_tuning")["findings"][0]["text"]
+
+
+def test_every_important_event_has_its_verdict_and_the_finding_counts_them(smoke):
+    judged = pd.read_csv(smoke / "08b_causes/causes.csv")
+    said = read_manifest(smoke / "08b_causes")["findings"][0]["text"]
     assert len(judged) == 3 and set(judged["verdict"]) <= {
         causality.CAUSES,
         causality.CORRELATES,
         causality.NOT_SHOWN,
     }
     assert (judged["verdict"][judged["factor"].isna()] == causality.NOT_SHOWN).all()
-    assert "Of its 3 important events: " in said
+    assert "Of the 3 important events of sort: " in said
 
 
 def test_a_verdict_is_drawn_with_its_interval_and_what_the_model_says():
@@ -66,8 +78,8 @@ def test_a_verdict_is_drawn_with_its_interval_and_what_the_model_says():
     assert empty.get_title(loc="left") == "join: no event was moved alone"
 
 
-def test_pairs_of_the_table_are_ranked_by_both_measures(folder):
-    pairs = pd.read_csv(folder / "pairs.csv")
+def test_pairs_of_the_table_are_ranked_by_both_measures(smoke):
+    pairs = pd.read_csv(smoke / "08_tuning/pairs.csv")
     for _, own in pairs.groupby("program"):
         for measure in ("residual variance [%]", "H [%]"):
             assert own[measure].sum() == pytest.approx(100)
