@@ -31,7 +31,7 @@ RESERVED = {
     "ipywidgets": {"explore"},
 }
 # The storeys: what stands higher may import what stands lower, and nothing the other way round.
-GROUND = {"errors", "lazy", "parallel", "passwords", "places", "synthetic"}
+GROUND = {"errors", "lazy", "parallel", "passwords", "places", "synthetic", "templates"}
 METHODS = {
     "anomaly",
     "clean",

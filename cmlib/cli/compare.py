@@ -20,22 +20,15 @@ _VERDICTS = {
 }
 
 
-def render(template, values):
-    """Fill one of the templates of this package."""
-    import jinja2
-
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("cmlib.cli", "."), trim_blocks=True, autoescape=False
-    )
-    return environment.get_template(template).render(values).rstrip()
-
-
 def as_text(comparison):
     """A comparison as text, a line a finding; of its causes the first three that matter."""
+    from cmlib.templates import template
+
     causes = comparison["counters"]["causes"]
     most = [cause for cause in causes if cause["share"] >= _LEAST_SHARE * causes[0]["share"]][:3]
     changed = sorted(comparison["changed_functions"], key=lambda function: not function["in_verdict"])
-    return render("compare.txt.j2", comparison | {"verdicts": _VERDICTS, "causes": most, "changed": changed})
+    shown = comparison | {"verdicts": _VERDICTS, "causes": most, "changed": changed}
+    return template("cmlib.cli", "compare.txt.j2").render(shown).rstrip()
 
 
 _EXAMPLE = "Example: cmlib compare --events page-faults,context-switches './old --size 9' './new --size 9'"

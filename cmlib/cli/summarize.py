@@ -114,12 +114,13 @@ def _from_recordings(name, machine, interval_ms):
 def _text(answer):
     import pandas as pd
 
-    from cmlib.cli.compare import render
+    from cmlib.templates import template
 
     phases = pd.DataFrame(answer["phases"]).to_string(index=False, float_format="{:.4g}".format)
     bars = _bars(answer["account"]["categories"]) if answer["account"] else []
     totals = answer["runs"] == answer["intervals"]
-    return render("summarize.txt.j2", answer | {"phases_table": phases, "bars": bars, "totals": totals})
+    shown = answer | {"phases_table": phases, "bars": bars, "totals": totals}
+    return template("cmlib.cli", "summarize.txt.j2").render(shown).rstrip()
 
 
 def _bars(categories):

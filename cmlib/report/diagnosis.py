@@ -11,7 +11,7 @@ from cmlib.fingerprint.phases import contributions
 from cmlib.io.events import simulated_events
 from cmlib.plot.fingerprint import phase_timeline
 from cmlib.plot.series import simulated_phases
-from cmlib.report.page import template
+from cmlib.report.page import page_template
 
 SIMULATED = (
     "Simulated by Valgrind, not measured: instructions, loads, stores and branches are exact, misses and "
@@ -80,4 +80,4 @@ def _fill(name, figure, **values):
     file = io.BytesIO()
     figure.savefig(file, format="svg", bbox_inches="tight", metadata={"Date": None})
     svg = re.sub(r"^.*?(?=<svg)", "", file.getvalue().decode(), flags=re.S)
-    return template(name).render(svg=Markup(svg), **values)
+    return page_template(name).render(svg=Markup(svg), **values)

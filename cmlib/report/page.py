@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from operator import itemgetter
 from pathlib import Path
 
-import jinja2
 import pandas as pd
 from markupsafe import Markup
 
@@ -16,6 +15,7 @@ from cmlib.io.archive import write_whole
 from cmlib.report.inline import plain, to_html
 from cmlib.report.manifests import BY_PROGRAM, read_manifests
 from cmlib.report.overview import all_findings, gather_cards, opening
+from cmlib.templates import template
 from cmlib.topdown.answers import describe_misses, format_number
 
 ANSWERS = "answers.json"
@@ -42,7 +42,7 @@ def build_index(folder, *, to_come=()):
     others = [finding for finding in all_findings(manifests) if finding["program"] not in shown]
     others.sort(key=lambda finding: (not finding["program"], finding["program"]))
     profile = manifests[-1]["profile"]
-    page = template("page.html.j2").render(
+    page = page_template("page.html.j2").render(
         profile=profile,
         of_program=profile.startswith(f"{BY_PROGRAM}/"),
         sections=manifests,
@@ -112,18 +112,12 @@ def _build_programs(folder):
         }
         for page in sorted(folder.glob("*/index.html"))
     ]
-    write_whole(folder / "index.html", template("programs.html.j2").render(programs=programs))
+    write_whole(folder / "index.html", page_template("programs.html.j2").render(programs=programs))
 
 
-def template(name):
-    """One of the templates of this package."""
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("cmlib.report", "."),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {
+def page_template(name):
+    """One of the templates of this package, with what they write sentences and numbers by."""
+    filters = {
         "sentence": _sentence,
         "folded": _folded,
         "plain": plain,
@@ -132,7 +126,7 @@ def template(name):
         "short": format_number,
         "describe_misses": describe_misses,
     }
-    return environment.get_template(name)
+    return template("cmlib.report", name, autoescape=True, filters=filters)
 
 
 def _sentence(text):

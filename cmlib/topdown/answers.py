@@ -4,11 +4,11 @@ import functools
 import math
 import re
 
-import jinja2
 import numpy as np
 import pandas as pd
 
 from cmlib.cost import without_misses
+from cmlib.templates import template
 from cmlib.topdown.bounds import LOSSES, bounds
 from cmlib.topdown.costs import UNKNOWN, known_programs, read_costs
 from cmlib.topdown.levels import CUT_BY, DIFFERS, levels, phases, totals
@@ -151,9 +151,7 @@ def _account(name, runs, processor, modifier, interval_ms, ghz):
 
 @functools.cache
 def _sentences():
-    loader = jinja2.PackageLoader("cmlib.topdown", ".")
-    environment = jinja2.Environment(loader=loader, trim_blocks=True, lstrip_blocks=True)
-    return environment.get_template("sentences.j2").module
+    return template("cmlib.topdown", "sentences.j2").module
 
 
 def _advice(shares, verdict, table):
