@@ -18,7 +18,9 @@
 #
 # **Question.** Can a model trained on a program's good runs alone detect performance anomalies of new versions, and locate them and their causes?
 #
-# *Reads* the recordings of the kernels under `data/regions`. *Writes* the tables and figures of AutoPerf's §5 (but for those of §5.4 and Figure 12: notebooks 06b and 06d).
+# *Reads* the recordings of the kernels under `data/regions`. *Writes* AutoPerf's Figures 4, 5 and 11 and its Table 2.
+#
+# [Notebook 06e](06e_other_models.ipynb) compares the detector of this one with others, and topologies with each other (Table 3, Figure 10); [06b](06b_many_functions.ipynb) has programs of many changed functions (§5.4), [06d](06d_sensitivity.ipynb) false alarms, small slowdowns and overhead (Figure 12).
 #
 # Each changed function is counted from its beginning to its end.
 #
@@ -35,23 +37,18 @@ seed = 0  # of the autoencoders [0, 1000000]
 settings = {}  # jobs, executor, scheduler, interactive, profile, results_folder
 
 # %%
-import time
 from copy import copy
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
-from sklearn.base import clone
-from sklearn.ensemble import IsolationForest
-from sklearn.tree import DecisionTreeClassifier
 
 from cmlib import anomaly, explore, plot
-from cmlib.anomaly.autoencoder import Autoencoder, PrincipalComponents, search_space
-from cmlib.anomaly.samples import smallest_range
 from cmlib.collect.compare.counters import CONTENTION, CYCLES, counters_with_role
 from cmlib.collect.workloads.kernels import kernels
-from cmlib.experiments.anomaly import recorded_programs, slowdown
+from cmlib.experiments.anomaly import recorded_programs, settling, slowdown
 from cmlib.parallel import parallel_map
+from cmlib.plot.style import bars_across, blank, legend_right, palette
 from cmlib.report import paper
 from cmlib.report.notebook import begin
 
@@ -74,6 +71,19 @@ autoperf = paper("autoperf")
 # The paper counts from 0, also in its Figure 4: its 58 is the 59th value.
 
 # %%
+@plot.styled
+def draw_settling(series, stops, ylabel):
+    """A panel a program: a quantity against the number of runs, and where Algorithm 1 stops."""
+    lines = {name: {"": values} for name, values in series.items()}
+    figure, axes = plot.series_by_program(lines, xlabel="training runs", ylabel=ylabel)
+    for ax, name in zip(axes, series, strict=True):
+        if name in stops:
+            ax.axvline(stops[name], color="#444444", ls="--", lw=1)
+            ax.set_title(f"{name}: stops at {stops[name]}")
+    return figure, axes
+
+
+# %%
 published = {name: pd.Series(values) for name, values in autoperf["variances"].items()}
 stops = {
     name: anomaly.stopping_run(values, **autoperf["algorithm1"])
@@ -89,7 +99,7 @@ for name, stop in stops.items():
     )
 
 settled = {name: stop for name, stop in stops.items() if stop < len(published[name])}
-figure, _ = plot.settling(published, stops=settled, ylabel="variance of the errors")
+figure, _ = draw_settling(published, settled, "variance of the errors")
 results.figure(
     figure,
     "algorithm1",
@@ -164,29 +174,16 @@ detector.causes(first.bad[0]).head()
 # The paper's Figure 4 draws the mean error, and the algorithm reads the variance. Here the mean goes on falling after Boost's stop, and MySQL's series is never found to have converged: Algorithm 1 detects a stretch in which the variance hardly changes, not convergence.
 
 # %%
-def settle(runs):
-    """Variance and mean of the errors after training on the first 1, 2, … runs."""
-    values = [run.drop(columns=["function", "location"]) for run in runs]
-    model = Autoencoder(topologies=[(max(1, values[0].shape[1] // 2),)], n_starts=1,
-                        smallest_range=smallest_range(pd.concat(values)), random_state=seed)
-    seen = [pd.concat(values[:n]).to_numpy() for n in range(1, len(runs) + 1)]
-    errors = [-clone(model).fit(own).score_samples(own) for own in seen]
-    table = [(own.var(), own.mean()) for own in errors]
-    return pd.DataFrame(table, pd.RangeIndex(1, len(runs) + 1), columns=["variance", "mean"])
-
-
 def learn(one):
     """A detector of as many good runs as Algorithm 1 says."""
     runs = [*one.training, *one.again][:max_runs]
-    series = settle(runs)
+    series = settling(runs, seed=seed)
     eps = 0.05 / 8 * series["variance"].expanding().mean()  # the paper's variances are about 8
     stop = anomaly.stopping_run(series["variance"], eps=eps, goal=1, max_runs=len(runs))
     others = one.training[stop:] if len(one.training[stop:]) >= 10 else ()
-    began = time.monotonic()
     detector = anomaly.AutoPerf(random_state=seed).fit(runs[:stop], others=others)
     return SimpleNamespace(program=one, detector=detector, settling=series, learned=runs[:stop],
-                           others=others, seconds=time.monotonic() - began, stop=stop,
-                           settled=stop < len(runs))
+                           stop=stop, settled=stop < len(runs))
 
 
 # %%
@@ -198,7 +195,7 @@ evaluated = {name: by_name[name] for name in programs}
 longest = sorted(evaluated.values(), key=lambda one: -len(one.settling))[:2]
 series = {one.program.stands_for: one.settling["mean"] for one in longest}
 stops = {one.program.stands_for: one.stop for one in longest if one.settled}
-figure, _ = plot.settling(series, stops=stops, ylabel="mean of the errors")
+figure, _ = draw_settling(series, stops, "mean of the errors")
 results.figure(
     figure,
     "fig04",
@@ -230,12 +227,27 @@ for one in evaluated.values():
     one.samples = errors_of(one)
 
 # %%
+# Label and place in the palette by kind of run.
+COLOURS = {"training": ("learned from", 7), "good": ("good, new", 0), "bad": ("anomalous", 3)}
+
+
+def scatter_samples(ax, samples, threshold):
+    """Errors of samples in their order, coloured by kind of run."""
+    for kind, (label, place) in COLOURS.items():
+        own = (samples["kind"] == kind).to_numpy().nonzero()[0]
+        errors = samples["error"].iloc[own]
+        ax.plot(own, errors, ".", ms=2.5, color=palette(8)[place], label=label, rasterized=True)
+    ax.axhline(threshold, color="#222222", lw=1, ls="--", label="threshold")
+    ax.set_yscale("log")
+
+
+# %%
 @plot.styled
 def draw_samples(shown):
     """A panel a program: every sample's error, run after run, against the threshold."""
     figure, axes = plot.panels([one.program.stands_for for one in shown], height=2.6)
     for ax, one in zip(axes, shown, strict=True):
-        plot.scatter_samples(ax, one.samples, one.detector.models_[0].threshold)
+        scatter_samples(ax, one.samples, one.detector.models_[0].threshold)
         ax.set(title=one.program.stands_for, xlabel="sample")
     axes[0].set_ylabel("reconstruction error")
     plot.legend_below(figure, axes[0], 4)
@@ -259,6 +271,10 @@ results.figure(
 #
 # A second rule uses the same autoencoders (*calibrated*): good runs that were held out show how far half of a run's samples, or a tenth of them, usually lie from the training samples. A run is anomalous if its own lie farther off, at a false-alarm probability of 0.5 %.
 # The held-out runs are those that Algorithm 1 did not use; if they are fewer than ten, each training run is judged by autoencoders trained on the others.
+#
+# Of the runs, $t_p$ bad and $f_p$ good ones are called anomalous, and $f_n$ bad ones are not (§5.3):
+#
+# $$precision = \frac{t_p}{t_p + f_p}, \qquad recall = \frac{t_p}{t_p + f_n}, \qquad F_1 = \frac{2 \times precision \times recall}{precision + recall} = \frac{2\,t_p}{2\,t_p + f_p + f_n}$$
 #
 # In Figure 11 a separate threshold for each program is better over all programs than any fixed one, as in the paper, but by less. The figure below it shows the false alarms of the paper's rule: about a quarter of these good runs. The calibrated rule has hardly any, but misses most bad runs of the two matrix programs, whose bad form takes only a fifth longer.
 
@@ -326,15 +342,9 @@ results.figure(
 )
 
 # %% [markdown]
-# ## Comparison of detectors
+# ## Which runs are anomalous, and why
 #
-# Of the runs, $t_p$ bad and $f_p$ good ones are called anomalous, and $f_n$ bad ones are not (§5.3):
-#
-# $$precision = \frac{t_p}{t_p + f_p}, \qquad recall = \frac{t_p}{t_p + f_n}, \qquad F_1 = \frac{2 \times precision \times recall}{precision + recall} = \frac{2\,t_p}{2\,t_p + f_p + f_n}$$
-#
-# All models below use the calibrated rule and the same good runs. The decision tree (Jayasena et al. 2013) is the exception: it is trained on good *and bad* runs of the five parallel kernels (never of the program in question), and uses fixed ratios: of events to instructions as published, of events to work where instructions were not counted.
-#
-# In the table, fs is false sharing, ts true sharing, np NUMA. *Named first* is the counter that was named first in most of the detected runs. With a PMU, the rank is the place of the HITM-equivalent event (cache lines that another core has modified); software events have none. *Time* is cycles per instruction, or processor time per unit of work. A detector by time alone looks at nothing else: a run is anomalous if its median invocation took longer than that of any run learned.
+# The table has the calibrated rule. In it, fs is false sharing, ts true sharing, np NUMA. *Named first* is the counter that was named first in most of the detected runs. With a PMU, the rank is the place of the HITM-equivalent event (cache lines that another core has modified); software events have none. *Time* is cycles per instruction, or processor time per unit of work. A detector by time alone looks at nothing else: a run is anomalous if its median invocation took longer than that of any run learned.
 
 # %%
 def name_causes(one, found):
@@ -350,22 +360,16 @@ def name_causes(one, found):
 
 # %%
 def evaluate(one):
-    """A row of Table 2: every good and bad run judged by each model of the same good runs."""
-    runs, row = (one.program.good, one.program.bad), {"learned": len(one.learned)}
+    """A row of Table 2: every good and bad run, judged by a detector of good ones."""
+    runs = one.program.good, one.program.bad
     good, bad = (one.detector.predict_runs(own) for own in runs)
-    others = {"pca": PrincipalComponents(), "isolation_forest": IsolationForest()}
-    for name, model in others.items():
-        other = anomaly.AutoPerf(autoencoder=model, random_state=seed)
-        other.fit(one.learned, others=one.others)
-        row[name] = f1_of(*map(other.predict_runs, runs))
-    row |= {"good": len(good), "false_positives": sum(good), "bad": len(bad),
-            "false_negatives": len(bad) - sum(bad), "f1": f1_of(good, bad)}
     found = [run for run, hit in zip(one.program.bad, bad, strict=True) if hit]
-    return row | name_causes(one, found) | {"slowdown": slowdown(*runs)}
+    return {"learned": len(one.learned), "good": len(good), "false_positives": sum(good),
+            "bad": len(bad), "false_negatives": len(bad) - sum(bad), "f1": f1_of(good, bad),
+            "slowdown": slowdown(*runs)} | name_causes(one, found)
 
 
-judged = parallel_map(evaluate, evaluated.values(), workers)
-rows = pd.DataFrame(judged, index=list(evaluated))
+rows = pd.DataFrame(map(evaluate, evaluated.values()), index=list(evaluated))
 
 
 # %%
@@ -379,45 +383,22 @@ def f1_of_time_alone(one):
     return f1_of(good > learned.max(), bad > learned.max())
 
 
-def f1_of_tree(name):
-    """By a tree that was shown good and bad runs of the other parallel kernels."""
-    kernels_shown = [f"parallel_{of}" for of in SHOWN if f"parallel_{of}" in programs]
-    shown = [programs[other] for other in kernels_shown if other != name]
-    if not shown or programs[name].type == "np":
-        return np.nan
-    runs = [(run, kind == "bad") for one in shown for kind in ("training", "bad")
-            for run in getattr(one, kind)]
-    X = pd.concat([run for run, _ in runs])[counters].to_numpy()
-    y = np.repeat([bad for _, bad in runs], [len(run) for run, _ in runs])
-    fitted = clone(tree).fit(X, y)
-    return f1_of(*([fitted.predict(run[counters].to_numpy()).mean() > 0.5 for run in own]
-                   for own in (programs[name].good, programs[name].bad)))
-
-
-# %%
-SHOWN = ["scalar_sum", "vector_sum", "dot_product", "matrix_mult", "matrix_comp"]
-tree = DecisionTreeClassifier(criterion="entropy", min_samples_leaf=5, random_state=seed)
-counters = detector.counters_
 printed = {name: autoperf["table2"][one.stands_for] for name, one in programs.items()}
 table = rows.assign(
     program=[one.stands_for for one in programs.values()],
     type=[one.type for one in programs.values()],
     paper_f1=[row[5] for row in printed.values()], paper_runs=[row[0] for row in printed.values()],
-    paper_tree=[{True: "yes", False: "no", None: "–"}[row[7]] for row in printed.values()],
     stops=[f"{one.stop}" if one.settled else "never" for one in evaluated.values()],
-    tree=[f1_of_tree(name) for name in programs],
     time=[f1_of_time_alone(one) for one in evaluated.values()],
 )
 
 # %%
 COLUMNS = {
     "program": "program", "type": "type", "f1": "F1", "paper_f1": "paper, F1",
-    "false_negatives": "missed", "bad": "of bad", "false_positives": "false alarms",
-    "good": "of good", "named": "named first", "cause_rank": "rank of the cause",
-    "slowdown": "time, bad / good", "stops": "Algorithm 1 stops at run",
-    "learned": "runs learned", "paper_runs": "paper, runs", "pca": "PCA, F1",
-    "isolation_forest": "isolation forest, F1", "tree": "decision tree, F1",
-    "time": "time alone, F1", "paper_tree": "paper, tree finds it",
+    "time": "time alone, F1", "false_negatives": "missed", "bad": "of bad",
+    "false_positives": "false alarms", "good": "of good", "named": "named first",
+    "cause_rank": "rank of the cause", "slowdown": "time, bad / good",
+    "stops": "Algorithm 1 stops at run", "learned": "runs learned", "paper_runs": "paper, runs",
 }  # fmt: skip
 table = table[list(COLUMNS)].rename(columns=COLUMNS).reset_index(drop=True)
 table = table.dropna(axis=1, how="all")  # software events have no HITM-equivalent
@@ -429,70 +410,6 @@ results.table(
 )
 
 # %% [markdown]
-# ## Choice of the topology
-#
-# All topologies of up to four encoding layers are trained, with the widths of the paper's Table 3 as shares of the number of counters, so that with 32 counters every topology that the paper selected is among them. Those with the smallest error after 200 batches are trained to the end, and the one with the smallest mean error is selected. Here that is nearly always one wide layer: weaker compression loses less.
-
-# %%
-rows3 = []
-for one in evaluated.values():
-    model = one.detector.models_[0].autoencoder
-    n, widths = len(one.detector.counters_), model.topology_
-    ended = model.search_["epochs"] == model.epochs
-    hidden, error = autoperf["table3"][one.program.stands_for]
-    whole = [(n, *widths, *widths[-2::-1], n), (32, *hidden, 32)]
-    here, theirs = (" → ".join(map(str, layers)) for layers in whole)
-    least = model.search_.loc[ended, "error"].min()
-    rows3.append((one.program.stands_for, here, least, theirs, error))
-columns = ["program", "topology", "error", "paper, topology", "paper, error"]
-results.table(
-    pd.DataFrame(rows3, columns=columns),
-    "table3",
-    source + "**Table 3.** Topology and mean reconstruction error: a sum over the counters, scaled "
-    "to 0.1–0.9 here; the paper doesn't say how it scales.",
-    decimals=5,
-)
-
-# %% [markdown]
-# In the paper F1 grows as the error shrinks. Here error and F1 are those of the same model, every topology trained once, from one start, and judged by the paper's rule; and there is no such relation: a narrower model has a larger error and therefore a larger threshold.
-
-# %%
-one = evaluated.get("row_counters", list(evaluated.values())[-1])
-values = pd.concat(one.learned)[one.detector.counters_].to_numpy()
-least = one.detector.models_[0].autoencoder.smallest_range
-
-
-def judge_topology(topology):
-    """Mean error, and F1 by any sample, of an autoencoder of this topology."""
-    model = Autoencoder(topologies=[topology], n_starts=1, smallest_range=least, random_state=seed)
-    errors = -model.fit(values).score_samples(values)
-    threshold, counters = errors.mean() + 2 * errors.std(), one.detector.counters_
-    called = [[(-model.score_samples(run[counters].to_numpy()) > threshold).any() for run in runs]
-              for runs in (one.program.good, one.program.bad)]
-    return " → ".join(map(str, topology)), model.search_["error"][0], f1_of(*called)
-
-
-space = search_space(values.shape[1])
-drawn = sorted(np.random.default_rng(seed).permutation(len(space))[:40])
-topologies = pd.DataFrame(parallel_map(judge_topology, [space[place] for place in drawn], workers),
-                          columns=["topology", "error", "f1"])
-
-# %%
-figure, axes = plot.points(
-    {
-        f"{one.program.stands_for}, here": topologies,
-        "MySQL, paper": pd.DataFrame(autoperf["error_and_f1"], columns=["error", "f1"]),
-    },
-    x="error", y="f1", size=25, xlabel="mean reconstruction error", ylabel="F1",
-)  # fmt: skip
-results.figure(
-    figure,
-    "fig10",
-    source + "**Figure 10.** F1 against the mean reconstruction error, a point a topology; right, "
-    "the paper's data.",
-)
-
-# %% [markdown]
 # ## What was found
 
 # %%
@@ -501,8 +418,6 @@ by_any, calibrated = means.loc["mean + 2 sd"], means.loc["mean + 2 sd, calibrate
 fixed = [name for name in means.index if name.endswith("%")]
 printed2 = pd.DataFrame(list(printed.values()))
 alarms = 100 * (printed2[4] / printed2[1]).mean()
-pairs = pd.DataFrame(autoperf["error_and_f1"], columns=["error", "f1"])
-own, theirs = (one["error"].corr(one["f1"], method="spearman") for one in (topologies, pairs))
 best = max(autoperf["f1_by_threshold"][name] for name in fixed)
 same = f"{len(rows)} programs, the same in the paper"
 measured = [
@@ -515,16 +430,10 @@ measured = [
     ("false alarms, good runs", calibrated["false_alarms"], "%", alarms, f"calibrated; {same}"),
     ("false alarms, good runs, by any sample", by_any["false_alarms"], "%", alarms,
      "the paper's rule"),
+    ("rank of the cause, worst program", rows["cause_rank"].max(), "", 2.0, "median of each"),
 ]  # fmt: skip
 
 # %%
-n_topologies = f"{len(topologies)} topologies"
-seconds = sum(one.seconds for one in evaluated.values())
-measured += [
-    ("rank correlation of error and F1", own, "", theirs, n_topologies),
-    ("rank of the cause, worst program", rows["cause_rank"].max(), "", 2.0, "median of each"),
-    ("training with topology search", seconds, "s", None, "all programs, added"),
-]
 for name, value, unit, theirs, note in measured:
     if np.isfinite(value):
         note = "; ".join(filter(None, (note, source.strip("* ."))))
@@ -550,6 +459,22 @@ results.finding(
 # ## Explore
 
 # %%
+@plot.styled
+def draw_one(samples, parts, threshold, chosen, title):
+    """Above, every sample's error, one ringed; below, the counters behind that one."""
+    figure, axes = blank(5.2, rows=2, gridspec_kw={"height_ratios": (3, 2)})
+    ax, below = axes[:, 0]
+    scatter_samples(ax, samples, threshold)
+    ring = {"ms": 10, "mfc": "none", "mec": "#111111", "mew": 1.6, "label": "chosen"}
+    ax.plot(chosen, samples["error"].iloc[chosen], "o", **ring)
+    ax.set(title=title, xlabel="sample", ylabel="reconstruction error")
+    legend_right(ax)
+    bars_across(below, parts, parts.index, palette(4)[3])
+    below.set(xlabel="share of the chosen sample's error [%]", xlim=(0, 100))
+    return figure, ax
+
+
+# %%
 def draw_errors(program, n_sd, place):
     """Every sample's error against mean + n standard deviations, and the counters behind one."""
     samples = evaluated[program].samples
@@ -558,9 +483,8 @@ def draw_errors(program, n_sd, place):
     threshold = learned.mean() + n_sd * learned.std(ddof=0)
     chosen = bad.index[place * (len(bad) - 1) // 100]
     parts = 100 * samples.drop(columns=["kind", "run", "error"]).loc[chosen] / error[chosen]
-    figure, _ = plot.sample_and_counters(
-        samples, parts.nlargest(6), threshold=threshold, chosen=chosen,
-        title=f"{program}: threshold {threshold:.3g}")
+    title = f"{program}: threshold {threshold:.3g}"
+    figure, _ = draw_one(samples, parts.nlargest(6), threshold, chosen, title)
     above = (100 * (error > threshold).groupby(kind).mean()).rename("above the threshold [%]")
     return figure, above.to_frame().to_html(float_format="{:.1f}".format)
 

@@ -1,4 +1,4 @@
-"""Notebook 06 and what it reads: recordings of made-up counts, written by the code that records real ones."""
+"""Notebooks 06 to 06e and what they read: recordings of made-up counts, written by the code that records real ones."""
 
 import json
 import re
@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cmlib import plot
+from cmlib.anomaly import Autoencoder
+from cmlib.anomaly.samples import smallest_range
 from cmlib.errors import NothingRecordedError
 from cmlib.experiments import anomaly as study
 from cmlib.report import paper
@@ -52,6 +53,18 @@ def test_recordings_become_subjects(programs):
     assert not programs["histogram"].diluted
 
 
+def test_errors_settle_over_all_runs_up_to_each(programs):
+    runs = programs["histogram"].training[:3]
+    series = study.settling(runs)
+    model = Autoencoder(
+        topologies=[(5,)], n_starts=1, smallest_range=smallest_range(pd.concat(runs)), random_state=0
+    )
+    X = pd.concat(runs[:2]).drop(columns=["function", "location"]).to_numpy()
+    errors = -model.fit(X).score_samples(X)
+    assert series.index.tolist() == [1, 2, 3]
+    assert series.loc[2].tolist() == pytest.approx([errors.var(), errors.mean()])
+
+
 def test_without_recordings_the_command_to_run_is_told(tmp_path, folder):
     for where, wanted in ((tmp_path, "all"), (folder, "row_counters")):
         with pytest.raises(NothingRecordedError, match="cmlib record-kernels"):
@@ -91,14 +104,15 @@ def samples():
 
 def test_plots_show_what_they_are_given(samples):
     means = pd.Series([3.0, 2.0, 1.0, 1.0, 1.0], range(1, 6))
-    figure, axes = plot.settling({"a": means}, stops={"a": 4}, ylabel="error")
+    drawn = functions_of("06_anomaly_detection")
+    figure, axes = drawn["draw_settling"]({"a": means}, {"a": 4}, "error")
     assert axes[0].get_title("left") == "a: stops at 4" and axes[0].lines[1].get_xdata()[0] == 4
     detector = SimpleNamespace(models_=[SimpleNamespace(threshold=0.5)])
     one = SimpleNamespace(samples=samples, detector=detector, program=SimpleNamespace(stands_for="a"))
-    _, axes = functions_of("06_anomaly_detection")["draw_samples"]([one])
+    _, axes = drawn["draw_samples"]([one])
     assert sum(len(line.get_xdata()) for line in axes[0].lines[:3]) == len(samples)
     assert axes[0].get_yscale() == "log" and axes[0].lines[3].get_ydata()[0] == 0.5
-    _, axes = plot.settling({"a": means}, stops={}, ylabel="error")
+    _, axes = drawn["draw_settling"]({"a": means}, {}, "error")
     assert len(axes[0].lines) == 1
 
 
@@ -108,8 +122,11 @@ def test_the_lock_is_found_in_the_committed_recordings_and_named(smoke):
     assert row["F1"] == 1 and row["time, bad / good"] > 2 and row["missed"] == 0
     assert row["named first"] in ("syscalls:sys_enter_futex", "raw_syscalls:sys_enter")
     assert row["runs learned"] <= 12
+    others = pd.read_csv(smoke / "06e_other_models/detectors.csv").set_index("program").loc["dedup"]
+    assert others["autoencoder"] == 1 and others["time alone"] == row["time alone, F1"]
     # There is no other kernel to learn an anomaly from.
-    assert "decision tree, F1" not in row.index
+    assert {"PCA", "isolation forest"} <= set(others.index) and "decision tree" not in others.index
+    assert others["paper, tree finds it"] == "no"
     many = pd.read_csv(smoke / "06b_many_functions/clusters.csv").set_index("k")
     assert many.index.tolist() == [1] and many.at[1, "autoencoders"] == 1
     assert (many["F1, calibrated"] > 0.5).all()
@@ -119,16 +136,17 @@ def test_the_lock_is_found_in_the_committed_recordings_and_named(smoke):
 def test_the_notebook_has_the_papers_figures_tables_and_numbers(smoke):
     manifest = json.loads((smoke / "06_anomaly_detection/manifest.json").read_text())
     figures = {figure["name"]: figure["caption"] for figure in manifest["figures"]}
-    wanted = {"fig04", "fig05", "fig10", "fig11", "fig11-false-alarms"}
+    wanted = {"fig04", "fig05", "fig11", "fig11-false-alarms"}
     assert wanted <= set(figures) and not any("nothing was measured" in text for text in figures.values())
     numbers = {number["name"]: number for number in manifest["numbers"]}
     assert numbers["stopping run of the paper's MySQL series"]["value"] == 58
     assert numbers["stopping run of the paper's Boost series"]["value"] == 100
-    assert {"table2", "table3", "recorded"} <= {table["name"] for table in manifest["tables"]}
+    assert {"table2", "recorded"} <= {table["name"] for table in manifest["tables"]}
+    others = json.loads((smoke / "06e_other_models/manifest.json").read_text())
+    assert {table["name"] for table in others["tables"]} == {"detectors", "table3"}
+    assert [figure["name"] for figure in others["figures"]] == ["fig10"]
     table = pd.read_csv(smoke / "06_anomaly_detection/table2.csv").set_index("program")
-    assert (
-        table.at["histogram", "paper, runs"] == 20 and table.at["histogram", "paper, tree finds it"] == "no"
-    )
+    assert table.at["histogram", "paper, runs"] == 20
     recorded = pd.read_csv(smoke / "06_anomaly_detection/recorded.csv").set_index("program here")
     assert len(recorded) == 15 and recorded.at["streamcluster", "why not"] == "needs 2 NUMA nodes"
     sensitivity = json.loads((smoke / "06d_sensitivity/manifest.json").read_text())

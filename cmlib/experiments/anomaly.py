@@ -2,16 +2,21 @@
 
 import json
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from cmlib import places
+from cmlib.anomaly import Autoencoder
+from cmlib.anomaly.samples import PLACE, smallest_range
 from cmlib.collect.compare.counters import CYCLES, counters_with_role
 from cmlib.collect.workloads.kernels import kernels
 from cmlib.collect.workloads.kernels.executions import DILUTED
 from cmlib.collect.workloads.kernels.executions import FILE as OVERHEAD
 from cmlib.errors import NothingRecordedError
+from cmlib.experiments.cache import cached
 from cmlib.experiments.requested import resolve_names
 from cmlib.io.regions import load_recording
 
@@ -36,8 +41,20 @@ class ProgramRuns:
     good: list
     bad: list
     again: list
-    diluted: dict
     overhead: list
+    folder: Path
+
+    @cached_property
+    def diluted(self):
+        """Runs of the control and of the diluted form, by the share of updates in the contended place."""
+        files = self.folder.glob("diluted-*.json") if self.name in DILUTED else ()
+        forms = {}
+        for file in sorted(files, reverse=True):
+            control = file.with_name(file.name.replace("diluted", "control"))
+            if control.is_file():
+                metadata, runs = load_recording(file)
+                forms[metadata["sharing"]] = (_runs(control), list(runs.values()))
+        return forms
 
 
 def recorded_programs(folder="", wanted="all"):
@@ -66,18 +83,31 @@ def slowdown(good, bad):
     return now / usual
 
 
+def settling(runs, *, seed=0):
+    """Variance and mean of the reconstruction errors after training on the first 1, 2, … runs.
+
+    The autoencoder has one hidden layer, half as wide as its input, and one start.
+    """
+    values = [run.drop(columns=list(PLACE)) for run in runs]
+    samples, ends = pd.concat(values), np.cumsum([len(own) for own in values])
+
+    def compute():
+        widths = [(max(1, samples.shape[1] // 2),)]
+        least, X = smallest_range(samples), samples.to_numpy()
+        model = Autoencoder(topologies=widths, n_starts=1, smallest_range=least, random_state=seed)
+        errors = [-model.fit(X[:end]).score_samples(X[:end]) for end in ends]
+        table = [(own.var(), own.mean()) for own in errors]
+        index = pd.RangeIndex(1, len(runs) + 1, name="runs")
+        return {"settling": pd.DataFrame(table, index, columns=["variance", "mean"])}
+
+    return cached(("settling", seed, list(ends), samples), compute)["settling"]
+
+
 def _program_runs(program, folder):
     about, good = load_recording(folder / "good.json")
     training, good_tests, _ = program.runs
     good = list(good.values())
     n_training = round(len(good) * training / (training + good_tests))
-    diluted = {}
-    if program.name in DILUTED:
-        for file in sorted(folder.glob("diluted-*.json"), reverse=True):
-            control = file.with_name(file.name.replace("diluted", "control"))
-            if control.is_file():
-                metadata, runs = load_recording(file)
-                diluted[metadata["sharing"]] = (_runs(control), list(runs.values()))
     again, overhead = folder / "again.json", folder / OVERHEAD
     return ProgramRuns(
         name=program.name,
@@ -90,8 +120,8 @@ def _program_runs(program, folder):
         good=good[n_training:],
         bad=_runs(folder / "bad.json"),
         again=_runs(again) if again.is_file() else [],
-        diluted=diluted,
         overhead=json.loads(overhead.read_text(encoding="utf-8"))["ratios"] if overhead.is_file() else [],
+        folder=folder,
     )
 
 

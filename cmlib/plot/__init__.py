@@ -1,6 +1,6 @@
 """Figures: each takes results and returns ``(figure, axes)``; nothing is computed here."""
 
-from cmlib.plot.anomaly import curves, sample_and_counters, scatter_samples, settling
+from cmlib.plot.anomaly import curves
 from cmlib.plot.comparing import bars_by_program, counts, heat, points, run_times
 from cmlib.plot.compression import agreement, by_case, fits
 from cmlib.plot.ranking import ranking, refinement

@@ -18,6 +18,7 @@ QUICK = {
     "03a_merging_runs": {"program": "wordcount"},
     "04_interactions": {"n_events": 3, "top": 3, "n_planted": 1},
     "06_anomaly_detection": {"program": "parallel_scalar_sum,histogram", "max_runs": 12},
+    "06e_other_models": {"program": "parallel_scalar_sum,histogram", "max_runs": 12},
     "06d_sensitivity": {"program": "parallel_scalar_sum,histogram", "max_runs": 12, "n_pairs": 2},
     "08a_number_of_runs": {"draws": 2, "n_sizes": 1},
     "09_colocation": {"method": "scaling", "step": 100, "n_seeds": 2},
