@@ -75,7 +75,10 @@ def pytest_runtest_setup(item):
     needs.check(item)
 
 
+@pytest.hookimpl(tryfirst=True)  # before `-m` chooses
 def pytest_collection_modifyitems(items):
+    for item in smoke_profile.readers(items):
+        item.add_marker("slow")
     items[:] = smoke_profile.in_order(items)
 
 

@@ -52,12 +52,16 @@ def make(folder):
             ended.touch()
 
 
+def readers(items):
+    """The tests that read the results."""
+    return [item for item in items if _READ_BY & set(item.fixturenames)]
+
+
 @contextlib.contextmanager
 def being_made(items, tmp_path_factory):
     """Have the first process make them while the block runs, if any test reads them that is not skipped."""
     first = os.environ.get("PYTEST_XDIST_WORKER", "gw0") == "gw0"
-    reading = (item for item in items if _READ_BY & set(item.fixturenames))
-    if not first or "CMLIB_SMOKE" in os.environ or all(needs.missing(item) for item in reading):
+    if not first or "CMLIB_SMOKE" in os.environ or all(needs.missing(item) for item in readers(items)):
         yield None
         return
     folder = folder_of(tmp_path_factory)

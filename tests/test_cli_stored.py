@@ -57,5 +57,6 @@ def test_a_closed_pipe_is_silent(home):
     assert (home / "errors").read_text() == ""
 
 
+@pytest.mark.slow
 def test_no_color_is_heeded(home, fake_perf):
     assert "\x1b[" not in command("doctor", NO_COLOR=1).stdout

@@ -65,6 +65,7 @@ def test_contention_is_found_in_a_single_run_with_its_cause(detectors):
         assert causes.set_index("counter").loc[CONTENTION, "times_usual"] > 10
 
 
+@pytest.mark.slow
 def test_slight_contention_is_found_over_several_runs(detectors):
     rng = np.random.default_rng(4)
     verdicts = [judge_runs(detector, good_runs(rng, 8, severity=SLIGHT)) for detector in detectors]

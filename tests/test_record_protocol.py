@@ -192,6 +192,7 @@ def test_general_events_that_a_processor_lacks_are_left_out(fake_perf, tmp_path,
         record.record_program("other", QUICK, record.Request("ocoe"), folder=tmp_path)
 
 
+@pytest.mark.slow
 def test_what_only_perf_names_is_recorded_by_name_and_not_among_all(zen5, tmp_path, monkeypatch):
     listed = zen5.iloc[:1].rename(index=lambda _: "stalls.of_some_kind").assign(named=True, abbr="")
     monkeypatch.setattr(machine, "known_events", lambda about: pd.concat([zen5, listed]))

@@ -155,6 +155,7 @@ def test_a_class_is_explained_by_what_a_simulation_tells_and_a_healthy_one_not_a
     assert list(told) == ["P_CPU", "instructions only"] and told["P_CPU"] == advice("mispredictions")[0]
 
 
+@pytest.mark.slow
 def test_phases_have_a_class_where_streams_are_prefetched():
     assert set(simulated_profile(GOLDEN).phases["class"]) == {""}
     classes = simulated_profile(GOLDEN, prefetched=True).phases["class"]

@@ -61,6 +61,7 @@ def test_rates_are_their_definition(numbers, intervals):
     assert list(rates) == [*MODELLED_RATES, *EXACT_RATES]
 
 
+@pytest.mark.slow
 def test_the_pace_of_a_slice_is_its_estimated_cycles_per_instruction(found):
     one = found.key["micro"][0]
     first, pace = one.counts.iloc[:2].sum().to_dict(), one.pace(2)
@@ -71,6 +72,7 @@ def test_the_pace_of_a_slice_is_its_estimated_cycles_per_instruction(found):
 # --- the committed recordings -------------------------------------------------
 
 
+@pytest.mark.slow
 def test_what_a_simulation_does_not_tell_is_named_and_not_learned(found):
     alike = list(found.indistinguishable)
     micro = {fingerprint.program_of(one) for one in alike if one.program.startswith("micro-")}
@@ -82,6 +84,7 @@ def test_what_a_simulation_does_not_tell_is_named_and_not_learned(found):
     assert "Simulated" in found.caveat and found.simulated
 
 
+@pytest.mark.slow
 def test_the_tree_is_right_on_cases_and_programs_it_never_saw(found):
     micro = cut(found.key["micro"], slice_s=1)
     folds = fingerprint.table_2(micro, cut(found.all, slice_s=1), {}, found.tree).set_index("folds")[
@@ -101,6 +104,7 @@ def test_the_tree_is_right_on_cases_and_programs_it_never_saw(found):
     assert accused.index.str.split("-").str[1].tolist() == ["interpreter", *streams]
 
 
+@pytest.mark.slow
 def test_one_run_tells_memory_from_caches(found):
     tree = fingerprint.train_for_one_run()
     assert set(tree.classes_) == {"P_Mem_L2/L3", "P_Mem_M", "P_CPU", "N"}

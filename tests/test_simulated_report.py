@@ -11,6 +11,8 @@ import pytest
 
 from cmlib import places
 
+pytestmark = pytest.mark.slow
+
 NAME = "simulated-bzip2"
 SHOWN = ("01_collection", "01a_first_look", "03_ranking", "04_interactions")
 
