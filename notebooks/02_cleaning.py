@@ -14,13 +14,13 @@
 # ---
 
 # %% [markdown]
-# # Cleaning: what multiplexing did to the counts, and what can be undone
+# # Cleaning: which way brings multiplexed counts nearest to the truth
 #
 # **Question.** How far are multiplexed counts from the truth, and which way of cleaning brings them nearer?
 #
-# *Reads* the store. *Writes* figures, the error of every method on every event, and a verdict.
+# *Reads* the store. *Writes* the error of every method on every event, and a verdict.
 #
-# Truth is a run in which the event never left its counter (OCOE). Two such runs differ as well, so every distance is judged beside the distance between two OCOE runs (CounterMiner, §II-B).
+# Truth is a run in which the event never left its counter (OCOE). Two such runs differ as well, so every distance is judged beside the distance between two OCOE runs (CounterMiner, §II-B). Whether what CounterMiner's cleaning replaces are outliers is the question of notebook 02e; how errors grow with the number of events, that of notebook 02f.
 
 # %% tags=["parameters"]
 program = "all"  # programs to study, separated by commas, or all
@@ -30,14 +30,13 @@ settings = {}  # jobs, executor, scheduler, database, interactive, profile, resu
 
 # %%
 import pandas as pd
-from IPython.display import Markdown
 
 from cmlib import clean, explore, plot
 from cmlib import experiments as study
 from cmlib.clean import DISTINCT_METHODS, accuracy
-from cmlib.clean.distance import dtw, folded_error
+from cmlib.clean.distance import dtw
 from cmlib.errors import UnfitRecordingError
-from cmlib.experiments import published, repair
+from cmlib.experiments import published
 from cmlib.experiments.data import knows_ipc
 from cmlib.experiments.event_tables import known_sums
 from cmlib.io import events, store
@@ -53,15 +52,11 @@ programs = study.programs(url, program, modes=["ocoe", "mlpx"])
 
 
 # %%
-def load_all(program, **mode):
-    """The runs of a program, or those of one mode, that know its IPC."""
-    listed = store.runs(url, program=program, **mode)
-    return [store.load(url, one) for one in listed["run_id"][listed["events"].map(knows_ipc)]]
-
-
 def load(program):
     """Unmultiplexed (OCOE) runs of a program, and multiplexed ones of the same events."""
-    ocoe, mlpx = (load_all(program, mode=mode) for mode in ("ocoe", "mlpx"))
+    listed = store.runs(url, program=program)
+    listed = listed[listed["events"].map(knows_ipc)].set_index("mode")["run_id"]
+    ocoe, mlpx = ([store.load(url, one) for one in listed[[mode]]] for mode in ("ocoe", "mlpx"))
     exact = set().union(*(run.counts for run in ocoe)) - set(ocoe[0].meta["pinned"])
     return ocoe, [run for run in mlpx if exact & set(run.counts)]
 
@@ -80,20 +75,20 @@ first = ["ic_tag_hit_miss.instruction_cache_miss", "icache_64b.iftag_miss",
 event = event or next(event for event in first if event in shared)
 
 # %%
-known = {name: (runs[0].machine["model_name"], [*seen]) for name, (seen, runs) in own.items()}
+known = {name: (runs[0].machine["model_name"], len(seen)) for name, (seen, runs) in own.items()}
 others = published.files_like("cloudsuite", r"(?P<processor>.+)\.(?P<program>\w+)\.csv")
-for row in others.itertuples():
-    counts = published.counts_of(row.file)
-    name = row.program.replace("_", "")
-    where = ", ".join(filter(None, [known.get(name, [""])[0], row.processor]))
-    known[name] = where, list(counts[0][0])
-cloud = {name: "published, one way only" for name in known if name not in own}
-rows = [{"program": name, "recorded": cloud.get(name, "both ways" if name in own else "not here"),
-         "processors": known.get(name, [""])[0], "events": len(known.get(name, ["", []])[1])}
-        for name in counterminer["coverage_percent"]]  # fmt: skip
+for name, files in others.groupby(others["program"].str.replace("_", "")):
+    (counts, _), *_ = published.counts_of(files["file"].iloc[-1])
+    known.setdefault(name, (", ".join(files["processor"]), len(counts.columns)))
+rows = []
+for name in counterminer["coverage_percent"]:
+    where, n_events = known.get(name, ("", 0))
+    ways = "both ways" if name in own else "published, one way only" if where else "not here"
+    rows.append({"program": name, "recorded": ways, "processors": where, "events": n_events})
 results.table(pd.DataFrame(rows), "table2", "**Table II.** The paper's sixteen programs, as far "
-              "as they are recorded here or by others (CloudSuite), and how many events: Figures 1 "
-              "and 6 take those recorded both ways.", rows=16)  # fmt: skip
+              "as they are recorded here or by others (CloudSuite), and how many events, of "
+              "several processors on the last: Figures 1 and 6 take those recorded both ways.",
+              rows=16)
 
 # %% [markdown]
 # ## How an error is measured
@@ -118,155 +113,11 @@ print(f"{event} in {programs[0]}, one multiplexed run against one pair: dist_ref
       f"dist_mea {dist_mea:,.0f}, error {error:.1f} %")
 
 # %% [markdown]
-# ## How the paper cleans, and how much it changes here
-#
-# A sample is an outlier above (Eq. 6)
-#
-# $$threshold = mean + n \times std \tag{6}$$
-#
-# with $n = 3$ for Gaussian events and $5$ for long-tailed ones. It is replaced by the median of its interval, whose length is printed as (Eq. 7)
-#
-# $$L = \frac{Max(TS_{ei}) - Min(TS_{ei})}{Roundup(Sqrt(Count(TS_{ei})), 0)}. \tag{7}$$
-#
-# That is an interval of *values*, in which an outlier would be replaced by its like. Here it is one of time: the series is cut into $\lceil\sqrt{n}\rceil$ intervals of equal length. A missing value of the series (Eq. 8)
-#
-# $$\{X_1, X_2, X_3, X_4, X_5, 0, X_7, \dots, X_i, \dots, X_m\} \tag{8}$$
-#
-# becomes the mean of its $k = 5$ nearest neighbours, $\hat X_i = \frac{1}{k} \sum_{j \in N_k(i)} X_j$, for which the paper has no number (`cmlib.clean.replace_outliers`, `fill_missing`).
-#
-# How often that happens decides what the next figures can show: where nothing is replaced, the curve after cleaning is the curve before it, and the bars of Figures 1 and 6 are equal.
-
-# %%
-def peak(event, before, after, changed, exact):
-    """An event's greatest multiplexed sample, and the greatest of runs without multiplexing."""
-    usual, at = pd.concat(exact).median() or float("nan"), before.idxmax()
-    highest = max(exact, key=pd.Series.max)
-    return {"event": event, "samples": before.count(), "replaced": int(changed.sum()),
-            "second": at, "ocoe_second": highest.idxmax(), "mlpx": before[at] / usual,
-            "cleaned": after[at] / usual, "ocoe": highest.max() / usual}
-
-
-def greatest_samples(program):
-    """What CounterMiner's cleaning makes of each event's greatest sample, run by run."""
-    ocoe, rows = [run.whole()[0] for run in load_all(program, mode="ocoe")], []
-    for number, run in enumerate(load_all(program, mode="mlpx")):
-        counts, running = (frame.drop(columns=run.meta["pinned"]) for frame in run.whole())
-        both = [name for name in counts if counts[name].notna().any()
-                and any(name in other for other in ocoe)]
-        cleaned, changed = clean.clean_run(counts[both], running[both], method="counterminer")
-        rows += [{"program": program, "run": number, **peak(
-            name, counts[name], cleaned[name], changed[name],
-            [other[name] for other in ocoe if name in other])} for name in both]
-    return pd.DataFrame(rows)
-
-
-# %%
-peaks = pd.concat(parallel_map(greatest_samples, programs, workers=workers))
-by_program = peaks.groupby("program")[["samples", "replaced"]].sum().reset_index()
-caption = "**Table.** Samples of the events recorded both ways, and those that Eq. 6 to 8 change."
-display(results.table(by_program, "replaced", caption))
-most = peaks.sort_values("replaced", ascending=False, kind="stable").iloc[0]
-results.finding(
-    f"CounterMiner's cleaning changes {by_program['replaced'].sum()} of "
-    f"{by_program['samples'].sum():,} multiplexed samples, most in one run "
-    f"({most['replaced']}) of {most['event']} in {most['program']}."
-)
-
-# %% [markdown]
-# ## Outliers, or bursts of the program?
-#
-# The run and event in which most is replaced, counted all the time (OCOE), as perf extrapolates it when it takes turns with others (MLPX), and cleaned as the paper does (MLPX-CLN). Rings: samples that were changed. OCOE and MLPX
-# are two runs, so the curves differ in timing as well.
-
-# %%
-def draw(one):
-    """Figure of one event in one multiplexed run, and what its greatest samples are."""
-    event, run = one["event"], load_all(one["program"], mode="mlpx")[int(one["run"])]
-    counts, running = run.whole()
-    cleaned, changed = clean.clean_run(counts, running, method="counterminer")
-    exact = next(run for run in load(one["program"])[0] if event in run.counts).whole()[0]
-    lines = {"OCOE": exact[event], "MLPX": counts[event], "MLPX-CLN": cleaned[event]}
-    marks = cleaned[event][changed[event]]
-    title = f"{one['program']}: {one['event']}"
-    figure, _ = plot.series(lines, marks=marks, ylabel="count per 100 ms", title=title)
-    return figure, (
-        f"greatest multiplexed sample {one['mlpx']:.1f} times the median without multiplexing, at "
-        f"{one['second']:.1f} s, {one['cleaned']:.1f} times after cleaning; without multiplexing "
-        f"the event reaches {one['ocoe']:.1f} times, at {one['ocoe_second']:.1f} s."
-    )
-
-
-figure, description = draw(most)
-results.figure(figure, "fig02-fig05", f"**Figures 2 a and 5 a.** `{most['event']}`: {description}")
-
-# %% [markdown]
-# The paper's Figure 2a shows an outlier beside normal values. Here: the greatest multiplexed sample of all, as a multiple of the median of the unmultiplexed ones.
-
-# %%
-outlier = peaks.nlargest(1, "mlpx").iloc[0]
-figure, description = draw(outlier)
-caption = f"**Figure 2 a.** `{outlier['event']}`: {description} The paper's example: "
-caption += f"{counterminer['outlier_ratio']} times normal values."
-results.figure(figure, "fig02-outlier", caption)
-
-# %% [markdown]
-# Without multiplexing the same bursts are there: what the paper's cleaning takes for an outlier is what the program does, such as its cold start. *mlpx*, *cleaned* and *ocoe* are multiples of the median without multiplexing.
-
-# %%
-cut = peaks[peaks["cleaned"] < peaks["mlpx"]].sort_values("mlpx", ascending=False)
-display(results.table(cut, "cut", "**Table.** Greatest samples that the paper's cleaning replaces, "
-                      "beside the greatest of the runs without multiplexing.", rows=30))
-true = cut[cut["mlpx"] <= 1.5 * cut["ocoe"]]
-below = (cut["cleaned"] < cut["ocoe"]).sum()
-results.finding(
-    f"Of the {len(cut)} greatest samples that CounterMiner's cleaning cuts, {len(true)} are at "
-    f"most 1.5 times what the event reaches when it is counted all the time, and {below} end below "
-    f"that, at {(cut['cleaned'] / cut['ocoe']).median():.2f} of it in the median: "
-    "bursts of the program, not outliers."
-)  # fmt: skip
-
-# %% [markdown]
-# ## How events are distributed
-#
-# The $n$ of Eq. 6 depends on the distribution of an event, so it has to be known. The test is Anderson and Darling's at 5 %;
-# a long tail is named by the distribution that fits best; *constant* is the same count in every interval, mostly zero.
-
-# %%
-def distributions(program):
-    """How each event's samples are distributed, and how many lie below Eq. 6's thresholds [%]."""
-    tables = []
-    for run in load_all(program):
-        counts = run.whole()[0].drop(columns=run.meta["pinned"])
-        counts = counts.loc[:, counts.count() >= 3]
-        below = {f"within {n} sd": [clean.coverage(counts[event].to_numpy(), n)
-                                    for event in counts] for n in (3, 5)}
-        tables.append(clean.distribution_kinds(counts).assign(**below, mode=run.meta["mode"]))
-    return pd.concat(tables).rename_axis("event").reset_index().assign(program=program)
-
-
-kinds = pd.concat(parallel_map(distributions, programs, workers=workers))
-best = kinds["best"].str.upper().replace({"GUMBEL": "Gumbel", "LOGISTIC": "logistic"})
-kinds["kind"] = kinds["kind"].where(kinds["kind"] != "long-tail", "long tail, best " + best)
-shape = kinds.groupby(["program", "kind"]).size().unstack(fill_value=0)
-figure, _ = plot.counts(shape, ylabel="series of one event in one run")
-caption = "**Figure.** Distribution of each event's samples in each run (§III-B)."
-results.figure(figure, "distributions", caption)
-
-# %%
-within = ["within 3 sd", "within 5 sd"]
-coverage = kinds[kinds["mode"] == "mlpx"].groupby("program")[within].mean().reset_index()
-unknown = [float("nan")] * 2
-printed = [counterminer["coverage_percent"].get(name, unknown) for name in coverage["program"]]
-coverage[["paper, n = 3", "paper, n = 5"]] = printed
-caption = "**Table I.** Share of multiplexed samples below mean + n standard deviations [%]."
-results.table(coverage, "table1", caption)
-
-# %% [markdown]
 # ## Every method on every event
 #
 # - *scaling* is what perf prints.
 # - *interpolate* draws a line between the stretches in which an event was really counted (Mathur and Cook).
-# - *counterminer* replaces outliers by the median of their interval and fills gaps from the five nearest samples (Eq. 6–8). *counterminer-printed* does so without the running shares, and so fills zeros that were counted.
+# - *counterminer* takes samples above $mean + n \times std$ (Eq. 6; $n = 3$ for Gaussian events, 5 for long tails) for outliers, which become the median of their interval; a gap becomes the mean of its $k = 5$ nearest samples, $\hat X_i = \frac{1}{k} \sum_{j \in N_k(i)} X_j$ (Eq. 8). *counterminer-printed* does so without the running shares, and so fills zeros that were counted.
 # - *kalman*, ours, takes each rate for a level that drifts and smooths what multiplexing added. Notebook 02c judges it where the truth is exact, with standard errors.
 #
 # Eq. 4 folds at 1: a series nearer to OCOE than two OCOE runs are to each other counts as an error again. So the plain ratio of distances stands beside it, and the errors of the total and of the distribution, which no
@@ -288,7 +139,7 @@ followed = methods[methods["event"] == event]
 
 # %% [markdown]
 # Figures 1 and 6 of the paper: the error of one event by Eq. 4, before and after. Bars are the mean of the multiplexed runs, thin lines reach from the least to the greatest, dashed lines are the paper's means over its 16
-# programs. Where the paper's cleaning replaces nothing, its bar equals the one before.
+# programs. Where the paper's cleaning replaces nothing, as is usual here (notebook 02e), its bar equals the one before.
 
 # %%
 shown = {"scaling": "before (what perf prints)", "counterminer": "after (counterminer)"}
@@ -323,61 +174,6 @@ ratios = ratios[list(DISTINCT_METHODS)]
 named = ratios.rename(index=lambda name: f"{name} ({events.abbreviate([name], table)[0]})")
 figure, _ = plot.heat(named, label="distance to OCOE /\nOCOE to OCOE", centre=1.0)
 results.figure(figure, "ratio-by-event", "**Figure.** Ratio of distances by event and method.")
-
-# %% [markdown]
-# ## How the error grows with the number of events
-#
-# The paper's Figures 3 and 7 multiplex 10 to 36 events on four counters. Recordings of others that counted every event all the time tell the same with the truth known: a rotation of 2 to 6 groups is replayed on them, twelve turns an interval, which is 8 to 24 events in groups of four. Where a curve is not seen, it lies under another. Files are those of the judging list of notebook 02c: cBench on a Cortex-A15, a turn each 0.5 s, and SPEC CPU2000 on an AMD processor, a turn each 100 million instructions.
-
-# %%
-rotations = tuple((n, 12) for n in range(2, 7))
-ways = repair.RIVALS | {"kalman": clean.clean_kalman}
-
-
-def by_groups(file):
-    """Error of every event by each way [%], for each number of groups."""
-    cells = repair.judge_cases({"kalman": ways["kalman"]}, repair.cases(file, rotations))
-    return cells.assign(groups=cells["case"].str.split().str[0].astype(float))
-
-
-listed = repair.listed("judging").query("set in ['a15-cbench', 'spec2000']")
-grown = {}
-for name, files in listed.groupby("set")["file"]:
-    cells = pd.concat(parallel_map(by_groups, list(files), workers=workers))
-    if cells.empty:
-        display(Markdown(published.how_to_get(name)))
-        continue
-    grown[name] = cells.groupby(["groups", "method"])["error"].mean().unstack()[list(ways)]
-    figure, _ = plot.curves(grown[name].reset_index(), x="groups", ys={way: way for way in ways},
-                            xlabel="groups that take turns", ylabel="error [% of the mean]")
-    display(results.figure(figure, f"fig03-fig07-{name}",
-                           f"**Figures 3 and 7, replayed on others' hardware ({name}).** Mean "
-                           "distance from the true counts, before (*perf*) and after cleaning."))
-
-# %% [markdown]
-# The same by the paper's Eq. 4. cBench was recorded twice: $S_{ocoe1}$ is one run, $S_{mlpx}$ its replayed rotation, $S_{ocoe2}$ the other run.
-
-# %%
-def eq4_by_groups(clock):
-    """Error by Eq. 4 of each event of cBench's second list [%]."""
-    path = "intervals/a15-cbench/cBench-big-list2-Run-{}-{}-events-raw.data"
-    both = (repair.cases(path.format(run, clock), rotations) for run in (1, 2))
-    both = zip(*both, strict=True)
-    pairs = [(case, other, event) for case, other in both for event in case.truth]
-    return [(int(case.name.split()[0]), name, folded_error(
-                dtw(case.truth[event], other.truth[event]),
-                dtw(way(case.counts, case.shares)[event], other.truth[event])))
-            for case, other, event in pairs for name, way in ways.items()]
-
-
-rows = sum(parallel_map(eq4_by_groups, [1000000, 1500000, 2000000], workers=workers), [])
-folded = pd.DataFrame(rows, columns=["groups", "method", "error"])
-folded = folded.groupby(["groups", "method"])["error"].mean().unstack()[list(ways)]
-figure, _ = plot.curves(folded.reset_index(), x="groups", ys={way: way for way in ways},
-                        xlabel="groups that take turns", ylabel="error by Eq. 4 [%]")
-results.figure(figure, "fig03-fig07-eq4", "**Figures 3 and 7 by Eq. 4 (a15-cbench).** The paper "
-               "prints 28.3 % before and 5.3 % after for 10 events on four counters (2.5 groups), "
-               "and 23.6 % after for 24 (6 groups).")
 
 # %% [markdown]
 # ## Verdict
@@ -422,15 +218,6 @@ if of_paper:
     results.number(name, mean["counterminer"], "%", paper=after, note=note)
 name, note = f"error after cleaning, {method}, mean", f"{event} in {', '.join(errors.index)}"
 results.number(name, errors[method].mean(), "%", note=f"{note}; no such method in the paper")
-
-long_tails = kinds[kinds["kind"].str.startswith("long")]
-gaussian = kinds.loc[kinds["program"].isin(of_paper), "kind"] == "gaussian"
-if len(gaussian):
-    name = "series of an event that are Gaussian"
-    note = f"in {', '.join(of_paper)}, constant ones included"
-    results.number(name, 100 * gaussian.mean(), "%", paper=100 * 100 / 229, note=note)
-name, note = "long-tailed series that GEV fits best", "the paper: GEV fits best"
-results.number(name, 100 * (long_tails["best"] == "gev").mean(), "%", note=note)
 
 # %%
 labels = {"scaling": "what perf prints", "interpolate": "straight lines",

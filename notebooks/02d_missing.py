@@ -20,7 +20,7 @@
 #
 # *Reads* two published sets, `nfv-haswell` and `mlpx-ocoe`. *Writes* where zeros are, what each cleaning makes of them, and how far that is from the truth where it is known.
 #
-# CounterMiner (§III-B) takes zeros for missing values wherever an event reaches 0.01, and fills them from the five nearest samples (notebook 02). perf itself tells the three apart: `<not counted>` (no turn), `<not supported>`, and 0.
+# CounterMiner (§III-B) takes zeros for missing values wherever an event reaches 0.01, and fills them from the five nearest samples (notebook 02e). perf itself tells the three apart: `<not counted>` (no turn), `<not supported>`, and 0.
 
 # %% tags=["parameters"]
 file = "1-vnf-collocated-core-freq-1-all-fastclick"  # recording of nfv-haswell

@@ -17,7 +17,6 @@ from cmlib.clean import (
     SERIES_METHODS,
     clean_run,
     clean_series,
-    coverage,
     distribution_kinds,
     fill_missing,
     interpolate,
@@ -27,6 +26,7 @@ from cmlib.clean import (
 )
 from cmlib.clean.distribution import fit, gaussian_statistic
 from tests.naive import cleaning as naive
+from tests.notebook_functions import functions_of
 from tests.planted_series import multiplexed_run, multiplexed_series
 
 few = settings(max_examples=80, deadline=None, derandomize=True)
@@ -298,11 +298,11 @@ def test_kinds_do_not_depend_on_unit_order_or_gaps():
 
 
 def test_coverage_counts_what_lies_within():
+    coverage = functions_of("02e_outliers")["coverage"]
     values = np.append(np.ones(98), [2.0, 40.0])
-    assert coverage(values, 3) == 99
-    assert coverage(np.append(values, np.nan), 30) == 100
-    with pytest.raises(ValueError, match="has 2 values"):
-        coverage([1.0, 2.0], 3)
+    counts = pd.DataFrame({"all": np.append(values, 1.0), "gap": np.append(values, np.nan)})
+    assert coverage(counts, 3)["gap"] == 99 and coverage(counts, 30)["gap"] == 100
+    assert coverage(counts, 3)["all"] == pytest.approx(100 * 100 / 101)
 
 
 def test_only_a_last_interval_that_was_cut_short_is_not_whole():

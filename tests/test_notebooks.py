@@ -48,9 +48,22 @@ def test_cleaning_brings_series_nearer_on_average(smoke):
     assert 0 < found["error after cleaning, kalman, mean"] < 28.3
     verdict = pd.read_csv(smoke / "02_cleaning/verdict.csv").set_index(["measure", "method"])["mean"]
     assert verdict["distance_ratio", "kalman"] < verdict["distance_ratio", "scaling"]
-    cut = pd.read_csv(smoke / "02_cleaning/cut.csv")
+
+
+def test_what_is_cut_for_an_outlier_stands_beside_what_the_program_reaches(smoke):
+    cut = pd.read_csv(smoke / "02e_outliers/cut.csv")
     assert (cut["cleaned"] < cut["mlpx"]).all() and (cut["mlpx"] > 0).all()
-    assert (smoke / "02_cleaning/fig03-fig07-eq4.svg").is_file()
+    reached = numbers(smoke, "02e_outliers")["greatest samples cut that are there without multiplexing"]
+    assert reached == pytest.approx(100 * (cut["mlpx"] <= 1.5 * cut["ocoe"]).mean())
+
+
+def test_errors_grow_with_the_number_of_events(smoke):
+    growth = pd.read_csv(smoke / "02f_more_events/growth.csv").set_index(["set", "measure"])
+    for measure in ("% of the mean", "% by Eq. 4"):
+        own = growth.loc[("a15-cbench", measure)].set_index("groups")
+        assert own["perf"].is_monotonic_increasing and list(own.index) == [2, 3, 4, 5, 6]
+        assert (own["counterminer"] >= own["perf"] - 1e-9).all()
+    assert numbers(smoke, "02f_more_events")["error by Eq. 4, 6 groups, CounterMiner's way"] > 23.6
 
 
 def test_zeros_that_were_not_counted_are_told_or_the_set_is_named(smoke):

@@ -19,30 +19,6 @@ def distribution_kinds(frame):
     return table.rename_axis("event")
 
 
-def coverage(values, n_std):
-    """Percent of an event's samples within Eq. 6's threshold (CounterMiner, Table I).
-
-    Parameters
-    ----------
-    values : array_like of float
-        Counts [events per interval]; NaN is left out.
-    n_std : float > 0
-        Standard deviations above the mean.
-
-    Returns
-    -------
-    float
-        0 to 100.
-
-    Raises
-    ------
-    ValueError
-        If fewer than 3 values are finite.
-    """
-    values = _finite(np.asarray(values, dtype=np.float64), "the series")
-    return float((values <= values.mean() + n_std * values.std()).mean() * 100)
-
-
 def is_gaussian(values):
     """Whether finite samples pass Anderson and Darling's test of a Gaussian at 5 %; a constant passes."""
     return len(values) == 0 or gaussian_statistic(values) < _CRITICAL

@@ -1,0 +1,248 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: ipynb,py:percent
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#       format_version: '1.3'
+#       jupytext_version: 1.19.6
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Outliers: errors of multiplexing, or bursts of the program?
+#
+# **Question.** Are the samples that CounterMiner's cleaning takes for outliers errors of multiplexing, or bursts of the program?
+#
+# *Reads* the store. *Writes* how each event's samples are distributed, which of them the cleaning changes, and the greatest ones beside those of runs without multiplexing.
+#
+# A program is run with every event on a counter of its own all the time (OCOE), and with events that take turns on the counters (MLPX). A burst that both show is the program's. How near cleaning brings whole series to OCOE is the question of notebook 02; what becomes of zeros, that of notebook 02d.
+
+# %% tags=["parameters"]
+program = "all"  # programs to study, separated by commas, or all
+settings = {}  # jobs, executor, scheduler, database, profile, results_folder
+
+# %%
+import pandas as pd
+
+from cmlib import clean, plot
+from cmlib import experiments as study
+from cmlib.errors import UnfitRecordingError
+from cmlib.experiments.data import knows_ipc
+from cmlib.io import store
+from cmlib.parallel import parallel_map
+from cmlib.report import paper
+from cmlib.report.notebook import begin
+
+notebook = begin("02e_outliers", globals())
+results, workers = notebook.results, notebook.workers
+counterminer, url = paper("counterminer"), notebook.database
+programs = study.programs(url, program, modes=["ocoe", "mlpx"])
+
+
+# %%
+def load(program, **mode):
+    """The runs of a program, or those of one mode, that know its IPC."""
+    listed = store.runs(url, program=program, **mode)
+    return [store.load(url, one) for one in listed["run_id"][listed["events"].map(knows_ipc)]]
+
+
+ocoe, mlpx = (load(programs[0], mode=mode) for mode in ("ocoe", "mlpx"))
+print(f"{programs[0]}: {len(ocoe)} OCOE runs, {len(mlpx)} multiplexed ones; the first of these, "
+      f"counts per {mlpx[0].interval_s.median() * 1000:.0f} ms")
+mlpx[0].counts.head(3)
+
+# %% [markdown]
+# ## How the paper cleans
+#
+# A sample is an outlier above (Eq. 6)
+#
+# $$threshold = mean + n \times std \tag{6}$$
+#
+# with $n = 3$ for Gaussian events and $5$ for long-tailed ones. It is replaced by the median of its interval, whose length is printed as (Eq. 7)
+#
+# $$L = \frac{Max(TS_{ei}) - Min(TS_{ei})}{Roundup(Sqrt(Count(TS_{ei})), 0)}. \tag{7}$$
+#
+# That is an interval of *values*, in which an outlier would be replaced by its like. Here it is one of time: the series of $m$ samples is cut into $\lceil\sqrt{m}\rceil$ intervals of equal length. A missing value of the series (Eq. 8)
+#
+# $$\{X_1, X_2, X_3, X_4, X_5, 0, X_7, \dots, X_i, \dots, X_m\} \tag{8}$$
+#
+# becomes the mean of its $k = 5$ nearest neighbours, $\hat X_i = \frac{1}{k} \sum_{j \in N_k(i)} X_j$, for which the paper has no number (`cmlib.clean.replace_outliers`, `fill_missing`).
+
+# %% [markdown]
+# ## How events are distributed
+#
+# The $n$ of Eq. 6 depends on the distribution of an event, so it has to be known. The test is Anderson and Darling's at 5 %;
+# a long tail is named by the distribution that fits best; *constant* is the same count in every interval, mostly zero.
+
+
+# %%
+def coverage(counts, n):
+    """Samples of each event up to the threshold of Eq. 6 [%]."""
+    threshold = counts.mean() + n * counts.std(ddof=0)
+    return 100 * (counts <= threshold).sum() / counts.count()
+
+
+def distributions(program):
+    """How each event's samples are distributed, and how many lie below Eq. 6's thresholds [%]."""
+    tables = []
+    for run in load(program):
+        counts = run.whole()[0].drop(columns=run.meta["pinned"])
+        counts = counts.loc[:, counts.count() >= 3]
+        below = {f"within {n} sd": coverage(counts, n) for n in (3, 5)}
+        tables.append(clean.distribution_kinds(counts).assign(**below, mode=run.meta["mode"]))
+    return pd.concat(tables).rename_axis("event").reset_index().assign(program=program)
+
+
+kinds = pd.concat(parallel_map(distributions, programs, workers=workers))
+best = kinds["best"].str.upper().replace({"GUMBEL": "Gumbel", "LOGISTIC": "logistic"})
+kinds["kind"] = kinds["kind"].where(kinds["kind"] != "long-tail", "long tail, best " + best)
+shape = kinds.groupby(["program", "kind"]).size().unstack(fill_value=0)
+figure, _ = plot.counts(shape, ylabel="series of one event in one run")
+caption = "**Figure.** Distribution of each event's samples in each run (§III-B)."
+results.figure(figure, "distributions", caption)
+
+# %%
+within = ["within 3 sd", "within 5 sd"]
+covered = kinds[kinds["mode"] == "mlpx"].groupby("program")[within].mean().reset_index()
+unknown = [float("nan")] * 2
+printed = [counterminer["coverage_percent"].get(name, unknown) for name in covered["program"]]
+covered[["paper, n = 3", "paper, n = 5"]] = printed
+caption = "**Table I.** Share of multiplexed samples below mean + n standard deviations [%]."
+results.table(covered, "table1", caption)
+
+# %% [markdown]
+# ## How much is replaced
+#
+# The greatest multiplexed sample of each event and run is followed: *mlpx*, *cleaned* and *ocoe* are what it is before and after cleaning, and the greatest sample without multiplexing, all as multiples of the event's median without multiplexing.
+
+
+# %%
+def peak(event, before, after, changed, exact):
+    """An event's greatest multiplexed sample, and the greatest of runs without multiplexing."""
+    usual, at = pd.concat(exact).median() or float("nan"), before.idxmax()
+    highest = max(exact, key=pd.Series.max)
+    return {"event": event, "samples": before.count(), "replaced": int(changed.sum()),
+            "second": at, "ocoe_second": highest.idxmax(), "mlpx": before[at] / usual,
+            "cleaned": after[at] / usual, "ocoe": highest.max() / usual}
+
+
+def greatest_samples(program):
+    """What CounterMiner's cleaning makes of each event's greatest sample, run by run."""
+    ocoe, rows = [run.whole()[0] for run in load(program, mode="ocoe")], []
+    for number, run in enumerate(load(program, mode="mlpx")):
+        counts, running = (frame.drop(columns=run.meta["pinned"]) for frame in run.whole())
+        both = [name for name in counts if counts[name].notna().any()
+                and any(name in other for other in ocoe)]
+        cleaned, changed = clean.clean_run(counts[both], running[both], method="counterminer")
+        rows += [{"program": program, "run": number, **peak(
+            name, counts[name], cleaned[name], changed[name],
+            [other[name] for other in ocoe if name in other])} for name in both]
+    return pd.DataFrame(rows)
+
+
+# %%
+peaks = pd.concat(parallel_map(greatest_samples, programs, workers=workers))
+if peaks.empty:
+    raise UnfitRecordingError(
+        f"of {', '.join(programs)} no event was counted both with and without multiplexing: record "
+        "the same events in both ways: `cmlib record PROGRAM -- COMMAND`.")
+by_program = peaks.groupby("program")[["samples", "replaced"]].sum().reset_index()
+caption = "**Table.** Samples of the events recorded both ways, and those that Eq. 6 to 8 change."
+display(results.table(by_program, "replaced", caption))
+most = peaks.sort_values("replaced", ascending=False, kind="stable").iloc[0]
+results.finding(
+    f"CounterMiner's cleaning changes {by_program['replaced'].sum()} of "
+    f"{by_program['samples'].sum():,} multiplexed samples, most in one run "
+    f"({most['replaced']}) of {most['event']} in {most['program']}."
+)
+
+# %% [markdown]
+# ## Outliers, or bursts of the program?
+#
+# The run and event in which most is replaced, counted all the time (OCOE), as perf extrapolates it when it takes turns with others (MLPX), and cleaned as the paper does (MLPX-CLN). Rings: samples that were changed. OCOE and MLPX
+# are two runs, so the curves differ in timing as well.
+
+
+# %%
+def draw(one):
+    """Figure of one event in one multiplexed run, beside the first OCOE run that counted it."""
+    event, run = one["event"], load(one["program"], mode="mlpx")[int(one["run"])]
+    counts, running = run.whole()
+    cleaned, changed = clean.clean_run(counts, running, method="counterminer")
+    ocoe = load(one["program"], mode="ocoe")
+    exact = next(other for other in ocoe if event in other.counts).whole()[0]
+    lines = {"OCOE": exact[event], "MLPX": counts[event], "MLPX-CLN": cleaned[event]}
+    interval = f"count per {run.interval_s.median():.2g} s"
+    return plot.series(lines, marks=cleaned[event][changed[event]], ylabel=interval,
+                       title=f"{one['program']}: {event}")[0]
+
+
+def describe(one):
+    """What the greatest samples of an event are."""
+    return (
+        f"greatest multiplexed sample {one['mlpx']:.1f} times the median without multiplexing, at "
+        f"{one['second']:.1f} s, {one['cleaned']:.1f} times after cleaning; without multiplexing "
+        f"the event reaches {one['ocoe']:.1f} times, at {one['ocoe_second']:.1f} s.")
+
+
+caption = f"**Figures 2 a and 5 a.** `{most['event']}`: {describe(most)}"
+results.figure(draw(most), "fig02-fig05", caption)
+
+# %% [markdown]
+# The paper's Figure 2a shows an outlier beside normal values. Here: the greatest multiplexed sample of all, as a multiple of the median of the unmultiplexed ones.
+
+# %%
+outlier = peaks.nlargest(1, "mlpx").iloc[0]
+caption = (f"**Figure 2 a.** `{outlier['event']}`: {describe(outlier)} The paper's example: "
+           f"{counterminer['outlier_ratio']} times normal values.")
+results.figure(draw(outlier), "fig02-outlier", caption)
+
+# %% [markdown]
+# Without multiplexing the same bursts are there: what the paper's cleaning takes for an outlier is what the program does, such as its cold start. *mlpx*, *cleaned* and *ocoe* are multiples of the median without multiplexing.
+
+# %%
+cut = peaks[peaks["cleaned"] < peaks["mlpx"]].sort_values("mlpx", ascending=False)
+display(results.table(cut, "cut", "**Table.** Greatest samples that the paper's cleaning replaces, "
+                      "beside the greatest of the runs without multiplexing.", rows=30))
+true = cut[cut["mlpx"] <= 1.5 * cut["ocoe"]]
+below = (cut["cleaned"] < cut["ocoe"]).sum()
+if len(cut):
+    told = "bursts of the program, not outliers" if len(true) > len(cut) / 2 else "errors"
+    results.number("greatest samples cut that are there without multiplexing",
+                   100 * len(true) / len(cut), "%",
+                   note=f"at most 1.5 times as high; of {len(cut)}")
+    display(results.finding(
+        f"Of the {len(cut)} greatest samples that CounterMiner's cleaning cuts, {len(true)} are at "
+        f"most 1.5 times what the event reaches when it is counted all the time, and {below} end "
+        f"below that, at {(cut['cleaned'] / cut['ocoe']).median():.2f} of it in the median: "
+        f"{told}."))
+
+# %%
+long_tails = kinds[kinds["kind"].str.startswith("long")]
+of_paper = study.of_suites(programs, ["HiBench", "CloudSuite 3.0"])
+gaussian = kinds.loc[kinds["program"].isin(of_paper), "kind"] == "gaussian"
+printed = counterminer["distributions"]
+if len(gaussian):
+    results.number("series of an event that are Gaussian", 100 * gaussian.mean(), "%",
+                   paper=100 * printed["gaussian"] / printed["events"],
+                   note=f"in {', '.join(of_paper)}, constant ones included")
+if len(long_tails):
+    share = 100 * (long_tails["best"] == "gev").mean()
+    results.number("long-tailed series that GEV fits best", share, "%",
+                   note=f"the paper: {printed['family']} fits best")
+
+# %% [markdown]
+# ## What this doesn't show
+#
+# OCOE and MLPX are different runs, and a burst that only one of them has can be that of this run: so the greatest sample is compared with the greatest of all OCOE runs, not with that at the same time. A sample is called the program's if OCOE reaches two thirds of it, wherever that is in the run. In the committed recordings 12 events take turns on 3 free counters every 4 ms, in intervals of 100 ms, so that each has its turn several times an interval; where turns are rarer, perf scales what it counted by more, and multiplexing has spikes of its own (notebook 02d).
+#
+# **References.** Lv et al., *CounterMiner*, MICRO 2018, §II-B, §III-B, Figures 2 and 5, Table I. Anderson and Darling, *A test of goodness of fit*, JASA 1954.
+
+# %%
+display(results.numbers())
+results.save()
