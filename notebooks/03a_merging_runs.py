@@ -14,38 +14,34 @@
 # ---
 
 # %% [markdown]
-# # Merging runs: from many runs to one matrix, from many programs to one model
+# # Merging runs: how runs that counted different events become one matrix
 #
-# **Question.** How are runs that counted different events put together, and which events matter across programs?
+# **Question.** How are runs that counted different events put together?
 #
-# *Reads* the store. *Writes* run times, the merged matrices, the errors of models on both, the ranking of a model of all programs, and the events that programs share.
+# *Reads* the store. *Writes* run times, the merged matrices, and the errors of models on both.
 #
-# This is the study on gradient boosting and processor events (Lv, Sun, Yu, 2018; "GBRT paper" below) on our recordings: its Eq. 1–3, Figures 2, 3, 5, 6 and Table 1. It sampled once a second; here an interval is a tenth of that.
+# This is the study on gradient boosting and processor events (Lv, Sun, Yu, 2018; "GBRT paper" below) on our recordings: its Eq. 1–3, Figures 2, 3 and 5; its Figure 6 and Table 1, on one model of all programs, are in [notebook 03d](03d_across_programs.ipynb). It sampled once a second; here an interval is a tenth of that.
 
 # %% tags=["parameters"]
 program = "all"  # programs to study, separated by commas, or all
 method = "kalman"  # cleaning of the runs {cmlib.clean.DISTINCT_METHODS}
 step = 10  # events dropped at a time [1, 100]
 test_share = 0.2  # random share of rows kept back for the test, as in the paper [0.05, 0.5]
-n_seeds = 10  # models behind the spread of an importance [2, 100]
-top = 5  # events shown a program [3, 30]
 seed = 0  # of the random share and of the models [0, 1000000]
-settings = {}  # jobs, executor, scheduler, database, interactive, profile, results_folder
+settings = {}  # jobs, executor, scheduler, database, profile, results_folder
 
 # %%
 from functools import partial
-from itertools import combinations
 
 import numpy as np
 import pandas as pd
 
 from cmlib import experiments as study
-from cmlib import explore, merge, plot, rank
+from cmlib import merge, plot, rank
 from cmlib.errors import UnfitRecordingError
 from cmlib.experiments.data import FEWEST_INTERVALS, refuse_simulated, timed_runs
-from cmlib.io import events
 from cmlib.parallel import parallel_map
-from cmlib.rank import STACKED, predict_held_out, regressor, relative_error, stability
+from cmlib.rank import STACKED, predict_held_out, regressor, relative_error
 from cmlib.report import paper
 from cmlib.report.notebook import begin
 
@@ -54,7 +50,6 @@ notebook = begin("03a_merging_runs", globals())
 results, workers = notebook.results, notebook.workers
 gbrt = paper("gbrt")
 url = notebook.database
-table = study.event_table(url)
 recorded = study.programs(url, program)
 refuse_simulated(url, recorded, "each of its runs counts all events, so that none are merged.")
 counted = timed_runs(url, recorded)
@@ -291,101 +286,6 @@ results.figure(figure, "fig05",
                "of events left; dotted: where it is lowest.")
 
 # %% [markdown]
-# ## One model of all programs
-#
-# Each program's most accurate model (chosen on blocks, as in notebook 03) stands beside *Mix*, a model of the rows of all programs together. Mix also has to tell programs apart, whose mean IPC differs: an event that does so counts as important, even if it says nothing inside any of them.
-
-# %%
-matrices = {name: study.matrix(group) for name, group in runs.items()}
-common = set.intersection(*(set(m.X) for m in matrices.values()))
-common = [event for event in matrices[programs[0]].X if event in common]
-X = pd.concat({name: m.X[common] for name, m in matrices.items()}, names=["program"])
-ipc = pd.concat({name: m.ipc for name, m in matrices.items()}, names=["program"])
-data = matrices | {"Mix": study.Matrix(X, ipc, None)}
-refine = partial(study.refine, step=step, test_share=test_share, seed=seed)
-refined = dict(zip(data, parallel_map(refine, data.values(), workers=workers), strict=True))
-seeds = range(n_seeds)
-draws = {name: stability.draw_importances(data[name].X[r.events], data[name].ipc, seeds=seeds)
-         for name, r in refined.items()}
-spreads = {name: stability.importance_spread(drawn).head(top) for name, drawn in draws.items()}
-leading = {name: s.assign(abbr=events.abbreviate(s.index, table)) for name, s in spreads.items()}
-
-# %%
-shown = {name: s.reset_index() for name, s in leading.items()}
-figure, _ = plot.ranking(shown, value="mean", low="low", high="high", label="event",
-                         xlabel="importance [%]", columns=2)
-results.figure(figure, "fig06",
-               f"**GBRT paper, Figure 6.** The {top} most important events of each program, and of "
-               "all together (Mix). Bars: mean of resampled models; lines: nine of ten of them.")
-
-# %%
-def judge_mix(name):
-    """Errors [%] for one program: models of all programs, of its own, and of the others."""
-    own = program_of == name
-    alone = predict_held_out(X[own], ipc[own], fold[own], seed=seed)
-    means = [ipc[own & (fold != held)].mean() for held in fold[own]]
-    row = {"program": name, "of all programs": relative_error(ipc[own], everywhere[own]),
-           "of its own": relative_error(ipc[own], alone),
-           "its own mean": relative_error(ipc[own], means)}
-    if not own.all():
-        others = regressor(seed=seed).fit(X[~own], ipc[~own]).predict(X[own])
-        row["of the others"] = relative_error(ipc[own], others)
-        row["mean of the others"] = relative_error(ipc[own], ipc[~own].mean())
-    return row
-
-
-# %%
-X, program_of = X[sorted(X)], ipc.index.get_level_values("program")
-fold = rank.blocks(ipc.index, 12) % 4
-everywhere = predict_held_out(X, ipc, fold, seed=seed)
-errors = pd.DataFrame([judge_mix(name) for name in programs])
-results.table(errors, "mixed",
-              "**Table.** IPC error [%] of models of all events on blocks held out: one model of "
-              "all programs, models of one; then with the whole program held out.")
-
-# %%
-named = pd.concat(leading, names=["program", "event"]).reset_index()
-named = named.groupby(["abbr", "event"])["program"].agg(", ".join).reset_index()
-named["description"] = table["description"].reindex(named["event"]).to_numpy()
-results.table(named, "table1",
-              "**GBRT paper, Table 1.** The events of Figure 6: whose they are, and what they "
-              "count.", rows=60)
-
-# %% [markdown]
-# ## Which events do programs share?
-#
-# The papers name events that matter in every program, and find HiBench's programs less alike than CloudSuite's. Both can be asked of the programs that are here, by suite; one or two pairs cannot say how alike a suite is.
-
-# %%
-suite_of = study.suites(programs)
-means = pd.DataFrame({name: draws[name].mean() for name in programs}).fillna(0.0)
-among = (means.rank(ascending=False, method="first") <= 10) & (means > 0)
-common = among.T.groupby(suite_of).sum().T.astype(int)
-common = common.assign(programs=among.sum(axis=1), importance=means.mean(axis=1))
-common = common[common["programs"] > 0].rename_axis("event")
-common = common.sort_values(["programs", "importance"], ascending=False, kind="stable")
-common["abbr"] = events.abbreviate(common.index, table)
-results.table(common.reset_index(), "common",
-              "**Table.** Events among the first ten of some program: of how many programs, by "
-              "suite; importance: mean over all programs [%].", rows=40)
-
-# %%
-everything = sorted(set().union(*(draws[name].columns for name in programs)))
-own = {name: draws[name].reindex(columns=everything, fill_value=0.0) for name in programs}
-alike = []
-for one, other in combinations(programs, 2):
-    shared = stability.rank_agreement(own[one], own[other], seed=seed).loc["top10_shared"]
-    within = suite_of[one] if suite_of[one] == suite_of[other] else "across"
-    alike.append({"pair": f"{one} – {other}", "suites": within, "shared": shared["value"],
-                  "low": shared["low"], "high": shared["high"]})
-alike = pd.DataFrame(alike, columns=["pair", "suites", "shared", "low", "high"])
-inside = int((alike["suites"] != "across").sum())
-results.table(alike, "likeness",
-              "**Table.** Share of the first ten events that two programs have in common, with "
-              f"its 90 % interval over resampled models; {inside} of {len(alike)} pairs are inside "
-              "one suite.")
-
-# %% [markdown]
 # ## What was found
 #
 # Beside the paper's values stand means of its own programs only, those of HiBench. The paper's abstract gives its models an accuracy of 95 %; the lowest mean error that it prints, 6.3 %, would be 93.7 %.
@@ -407,12 +307,6 @@ for change, share in steps.items():
                    note="mean of the programs, on blocks")
 results.number("sd of run times, mean", spread["sd [% of mean]"].mean(), "% of mean",
                note="the paper: kmeans 8 %, wordcount 28 %")
-results.number("error of one model of all programs, on blocks",
-               errors["of all programs"].mean(), "%",
-               note=f"models of one program: {errors['of its own'].mean():.1f} %")
-results.number("events among the first ten of every program",
-               int((common["programs"] == len(programs)).sum()), "events",
-               note=f"of {', '.join(programs)}; the paper: ISIF and BIEB in all eight of its own")
 
 # %%
 fair = fusions[fusions["values"] == "per cycle"].set_index(["fusion", "program"])["mean of runs"]
@@ -424,39 +318,12 @@ display(results.finding(
     f"{len(aligned)} programs. From the paper's stacked runs ({gains['mean'].iloc[0]:.1f} %) to "
     f"the aligned ones of this package ({gains['mean'].iloc[-1]:.1f} %), averaging IPC over the "
     f"runs alone makes {steps['mean IPC of all runs']:.0f} % of the difference."))
-
-# %%
-if len(programs) > 1:
-    shared = common.index[common["programs"] == len(programs)]
-    everywhere = ", ".join(f"`{event}`" for event in shared) or "none"
-    first = ", ".join(f"`{event}`" for event in leading["Mix"].index[:3])
-    display(results.finding(f"Among the first ten events of every program: {everywhere}. In the "
-                            f"model of all programs these lead: {first}."))
-    best, worst = (errors.loc[place] for place in errors["of the others"].agg(["idxmin", "idxmax"]))
-    display(results.finding(
-        f"One model of all programs errs by {errors['of all programs'].mean():.1f} % on stretches "
-        f"it never saw, models of one program by {errors['of its own'].mean():.1f} %. Of a program "
-        f"it never saw, a model of the others tells IPC within {best['of the others']:.1f} % at "
-        f"best ({best['program']}) and {worst['of the others']:.1f} % at worst "
-        f"({worst['program']}); their mean would err by {best['mean of the others']:.0f} and "
-        f"{worst['mean of the others']:.0f} %."))
 results.numbers()
-
-# %% [markdown]
-# ## Explore
-#
-# The ranking of all programs together beside a single one's, or any two beside each other, from any step of the refinement. Nothing is fitted anew: these are the models above.
-
-# %%
-panel = explore.ranking({"Mix": refined["Mix"]} | refined, draws, top=top)
-caption = ("**Figure.** The first setting of the panel that JupyterLab shows here: Mix beside one "
-           "program. Blue: events that are in both lists.")
-panel if notebook.interactive else results.figure(panel.figure(), "explore", caption)
 
 # %% [markdown]
 # ## What this doesn't show
 #
-# The paper's Figure 1, the error of multiplexing from 10 to 36 events at a time, which it finds to grow by 46 %: the committed runs were multiplexed at 12 only. Its Figure 4 is a flow chart; its Table 2 and Eq. 9, on tuning Spark, are the matter of notebook 08.
+# The paper's Figure 1, the error of multiplexing from 10 to 36 events at a time, which it finds to grow by 46 %: the committed runs were multiplexed at 12 only. Its Figure 4 is a flow chart; its Table 2 and Eq. 9, on tuning Spark, are the matter of notebooks 08 and 08a.
 # Stacked and aligned runs were compared in steps of progress; rows that are intervals, as the paper has them, are in Figure 5 alone.
 #
 # **References.** Lv, Sun, Yu, *Mining CPU performance data based on gradient boosting regression tree*, 2018 (in Chinese), §3 and §4. Lv et al., *CounterMiner*, MICRO 2018, §V-B.

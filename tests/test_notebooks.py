@@ -111,8 +111,13 @@ def test_runs_put_together_explain_ipc_better_than_the_mean(smoke):
         assert (models < own.loc[(name, "none"), judged] / 1.5).all(axis=None)
     shape = pd.read_csv(smoke / "03a_merging_runs/shape.csv")
     assert (shape["filled, stacked [%]"] < 100 / shape["runs"] + 5).all()
-    errors = pd.read_csv(smoke / "03a_merging_runs/mixed.csv").set_index("program")
+
+
+def test_one_model_of_all_programs_explains_ipc_better_than_the_mean(smoke):
+    errors = pd.read_csv(smoke / "03d_across_programs/mixed.csv").set_index("program")
     assert (errors["of all programs"] < errors["its own mean"]).all()
+    alike = pd.read_csv(smoke / "03d_across_programs/likeness.csv")
+    assert len(alike) == 1 and alike["shared"].between(alike["low"], alike["high"]).all()
 
 
 def test_h_finds_the_planted_pairs_in_every_data_set(smoke):
