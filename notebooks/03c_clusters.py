@@ -153,13 +153,18 @@ if agreement:
 # ## What was found
 
 # %%
+def first_event(row):
+    return f"`{row['members'].split('; ')[0]}`"
+
+
 def note(row):
-    """What stands below a bar: cycles that steadily go with it, and the category."""
-    cycles = row.cycles_per_kilo_instruction
-    text = f"{cycles:+.0f} cycles ({row.cycles_low:.0f} to {row.cycles_high:.0f})"
-    text = f"costs {row.cycles_at_most:.0f} cycles at most" if cycles > row.cycles_at_most else text
-    steady = row.direction == ("more" if cycles > 0 else "fewer")
-    return ", ".join(filter(None, [text if steady else "", row.category]))
+    """What stands below a bar: the first event, cycles that go with it, and the category."""
+    cycles = row["cycles_per_kilo_instruction"]
+    text = f"{cycles:+.0f} cycles ({row['cycles_low']:.0f} to {row['cycles_high']:.0f})"
+    if cycles > row["cycles_at_most"]:
+        text = f"costs {row['cycles_at_most']:.0f} cycles at most"
+    steady = row["direction"] == ("more" if cycles > 0 else "fewer")
+    return ", ".join(filter(None, [first_event(row), text if steady else "", row["category"]]))
 
 
 # %%
@@ -181,18 +186,18 @@ def varies(found):
     why = "" if row["name"] == first else (
         f"; speed goes along with {first} more closely, but not surely with more cycles for more "
         "of it")
-    return (f"the tenth of the run with most of **{row['name']}** takes "
+    return (f"the tenth of the run with most of **{row['name']}** ({first_event(row)}) takes "
             f"{row['cycles_per_kilo_instruction']:.0f} cycles per 1,000 instructions more than the "
             f"tenth with least ({row['cycles_low']:.0f}–{row['cycles_high']:.0f}){category}{why}")
 
 
 # %%
 caption = ("**What cycles per instruction go with.** Clusters of events: importance [%] with the "
-           "interval of 90 % of resampled models, and cycles per 1,000 instructions more in the "
-           "tenth of the steps with most of its first event than in the tenth with least")
+           "interval of 90 % of resampled models, first event, and cycles per 1,000 instructions "
+           "more in the tenth of the steps with most of that event than in the tenth with least")
 for name, c in clusters.items():
     bars = c.table.head(5).rename(columns={"importance": "value"})
-    bars = bars.assign(note=[note(row) for row in bars.itertuples()])
+    bars = bars.assign(note=[note(row) for _, row in bars.iterrows()])
     results.overview_bars(name, bars, caption)
     sure = (f"a linear model of cycles per instruction errs by {c.errors.at[0, 'linear']:.1f} % on "
             f"held-out blocks, the mean by {c.errors.at[0, 'mean']:.1f} %")
