@@ -20,6 +20,8 @@
 #
 # *Reads* the streams of `cmlib fetch spec-llc`, in the cache or in the folder `CMLIB_PUBLIC`; without them the sample streams of kernel events that come with cmlib. *Writes* reduction, fit and errors of every case, beside what Wu and Mencer print for the same program.
 #
+# [Notebook 07c](07c_other_compression.ipynb) asks whether other methods lose less at the same size.
+#
 # It is the paper's suite and the paper's event: 20 of its 57 cases, on a Xeon Gold 5120. A sample was taken each 100 million instructions, where the paper has one each million cycles: some fifty times fewer samples of a run.
 
 # %% tags=["parameters"]
@@ -32,24 +34,15 @@ alpha = 0.01  # tolerance for a line's third sample, share of the count [0, 1]
 n_sigma = 3.0  # tolerance for the later ones, standard deviations [0, 100]
 drift = 20.0  # threshold of the drift test, standard deviations added up [0.5, 1000]
 bound = 0.01  # hard bound on a sample's distance, share of the event's count [0.000001, 0.5]
-curve_cases = 6  # shortest cases, behind the curves of size against error [1, 100]
 settings = {}  # interactive, profile, results_folder
 
 # %%
-from bisect import bisect_right
-
 import numpy as np
 import pandas as pd
-import ruptures
-import seaborn as sns
-import zstandard
-from numba import njit
 
 from cmlib import explore, plot
-from cmlib.compress import OnlineRegression, compress, fit_quality, line_ends, reconstruct
-from cmlib.experiments.requested import resolve_names
-from cmlib.experiments.sample_streams import SOURCES, load_samples
-from cmlib.io import streams
+from cmlib.compress import OnlineRegression, compress, fit_quality, line_ends
+from cmlib.experiments.sample_streams import SOURCES, load_samples, load_suite
 from cmlib.report import paper
 from cmlib.report.notebook import begin
 
@@ -69,23 +62,9 @@ EVENTS = {
 
 
 # %%
-def read_suite(name, event, wanted="all"):
-    """Cumulative counts of each case of a suite that counts the event, in one run of the case."""
-    found = streams.find_runs(name, folder)
-    todo = f"`cmlib fetch {name}` has the set, or CMLIB_PUBLIC names a folder with it."
-    names = resolve_names(wanted, found["case"].unique(), about=f"the cases of {name}", todo=todo)
-    counted = {}
-    for run in found[found["case"].isin(names)].itertuples():
-        totals = streams.read_run(run.path)
-        if event in totals and len(totals) > 2:
-            counted.setdefault(run.case, totals)
-    return counted
-
-
-# %%
 event = event or EVENTS.get(suite, "")
 of_suite = suite != "samples" and program == "all"
-totals = read_suite(suite, event, cases) if of_suite else {}
+totals = load_suite(suite, event, cases, folder=folder) if of_suite else {}
 if of_suite and not totals:
     print(f"Not shown: {suite}; `cmlib fetch {suite}` has it. Here are kernel events instead.")
 if not totals:
@@ -156,7 +135,9 @@ pd.DataFrame(lines).head()
 # %% [markdown]
 # ## How much smaller?
 #
-# A sample is two numbers, a line is three (§3.1). Every case by three methods: the paper's, the same with a test against drift, and lines with a hard bound on the distance (both below).
+# A sample is two numbers, a line is three (§3.1). Every case by three methods: the paper's, the same with a test against drift, and lines with a hard bound on the distance (notebook 07c compares these at equal size).
+#
+# The paper names a weakness: samples that move slowly to one side widen a line's standard deviation until any sample fits. The drift test ends such a line when residuals on one side have added up. With a hard bound, a line ends only where no straight line stays within it.
 #
 # The reduction ratio is the number of samples a line. The paper has it from 10 to 1000 for most cases (§4.2), typically 10 to 100 (§5), and names two programs: 450.soplex with input 2 is reduced least, 453.povray most.
 
@@ -273,10 +254,10 @@ results.table(compared, "same-programs", "**Table.** The same programs, as print
 
 # %%
 of_llc = event == EVENTS["spec-llc"]
-cycles = read_suite("spec-llc", "LLC-store-misses", cases) if of_llc else {}
+cycles = load_suite("spec-llc", "LLC-store-misses", cases, folder=folder) if of_llc else {}
 bodies = {f"{event} by {timer}, above": fits}
 ways = {f"spec-llc: store misses by {name}": (cycles, name) for name in ("instructions", "cycles")}
-older = read_suite("spec2000", EVENTS["spec2000"]) if of_llc else {}
+older = load_suite("spec2000", EVENTS["spec2000"], folder=folder) if of_llc else {}
 ways["spec2000: mispredicted branches by instructions"] = (older, "instructions")
 for body, (found, axis) in ways.items():
     if found:
@@ -299,164 +280,6 @@ results.table(
 )
 
 # %% [markdown]
-# ## Beyond the printed method
-#
-# The paper names a weakness: samples that move slowly to one side widen a line's standard deviation until any sample fits. The drift test ends such a line when residuals on one side have added up. With a hard bound, a line ends only where no straight line stays within it.
-
-# %%
-figure, _ = plot.by_case(
-    largest[["printed", "drift", "bounded"]],
-    ylabel="largest distance\n[share of the count]",
-    levels={"bound": bound},
-)
-results.figure(
-    figure,
-    "drift",
-    "**Figure.** Largest distance of any sample from its line: as printed, with the drift test, "
-    f"with the bound. {about}",
-)
-
-# %% [markdown]
-# Methods must be compared at equal size: lower and further left is better. Swinging door is used in process control; bottom-up segmentation uses the whole stream, which no online method can; every n-th sample, packed by zstd, is the simplest baseline. On the paper's suite the printed method is the worst of all: it spends its lines on the noise of nearly straight stretches, and lets a line that has become wide go on.
-
-
-# %%
-@njit
-def swinging_door(x, y, deviation):
-    """Samples at which a door of twice the deviation swings shut (Bristol, 1990)."""
-    kept, flattest, steepest = [0], -np.inf, np.inf
-    for i in range(1, x.size):
-        start = kept[-1]
-        if not flattest <= (y[i] - y[start]) / (x[i] - x[start]) <= steepest:
-            start, flattest, steepest = i - 1, -np.inf, np.inf
-            kept.append(start)
-        run, rise = x[i] - x[start], y[i] - y[start]
-        flattest = max(flattest, (rise - deviation) / run)
-        steepest = min(steepest, (rise + deviation) / run)
-    return np.array(kept + [x.size - 1])
-
-
-def from_line(x, y):
-    """Distances of samples from their least-squares line."""
-    dx, dy = x - x.mean(), y - y.mean()
-    return dy - dx * (dx @ dy) / (dx @ dx)
-
-
-# %%
-def as_lines(x, y, **how):
-    """Bytes of the lines, three numbers each, and distances from them."""
-    lines = compress(x, y, **how)
-    return 24 * len(lines), y - reconstruct(lines, x).to_numpy()
-
-
-def as_samples(x, y, kept):
-    """Bytes of the samples kept, two numbers each, and distances from straight lines between."""
-    return 16 * len(kept), y - np.interp(x, x[kept], y[kept])
-
-
-def as_pieces(x, y, ends):
-    """Bytes of pieces that end at some samples, and distances from their least-squares lines."""
-    pieces = zip([0, *ends[:-1]], ends, strict=True)
-    return 24 * len(ends), np.concatenate([from_line(x[a:b], y[a:b]) for a, b in pieces])
-
-
-def as_packed(x, y, every):
-    """Bytes of every so many-th sample packed by zstd, and distances from lines between."""
-    kept = np.unique(np.append(np.arange(0, len(x), every), len(x) - 1))
-    steps = np.diff(np.stack([x[kept], y[kept]]).astype(np.int64), axis=1, prepend=0)
-    return len(zstandard.compress(steps.tobytes(), 19)), as_samples(x, y, kept)[1]
-
-
-# %%
-def every_way(x, y):
-    """Size and distances of one case by each method, from few bytes to many."""
-    sigmas, bounds = np.geomspace(30, 1, 10), np.ptp(y) * np.geomspace(0.3, 1e-5, 24)
-    signal = np.stack([(of - of.mean()) / of.std() for of in (y, x)] + [np.ones(len(x))], axis=1)
-    merged = ruptures.BottomUp(model="linear", min_size=2, jump=1).fit(signal)
-    breaks = {max(0, round(size * 16 * len(x) / 24) - 1) for size in SIZES}
-    every = np.unique(np.geomspace(1, len(x) / 3, 16).astype(int))
-    doors = (swinging_door(x, y, bound) for bound in bounds)
-    drifting = [as_lines(x, y, n_sigma=n, drift=20.0) for n in sigmas]
-    return {"printed, 1 to 30 sigma": [as_lines(x, y, n_sigma=n) for n in sigmas],
-            "drift test, 1 to 30 sigma": drifting,
-            "bounded": [as_lines(x, y, bound=bound) for bound in bounds],
-            "swinging door": [as_samples(x, y, kept) for kept in doors],
-            "bottom-up (offline)": [as_pieces(x, y, merged.predict(n_bkps=n)) for n in breaks],
-            "zstd of every n-th sample": [as_packed(x, y, n) for n in every]}
-
-
-# %%
-def at_sizes(points, x, y):
-    """Errors of a method at the common sizes, between its points by their logarithms."""
-    rows = [(size / (16 * len(x)), np.abs(off).max(), np.sqrt(np.mean(off**2)))
-            for size, off in points]
-    table = pd.DataFrame(rows, columns=["size", "largest", "rms"]).groupby("size").min()
-    table = (table / np.ptp(y)).clip(lower=1e-9)
-    reached = SIZES[(table.index.min() <= SIZES) & (table.index.max() >= SIZES)]
-    return pd.DataFrame({"size": reached} | {
-        error: np.exp(np.interp(np.log(reached), np.log(table.index), np.log(table[error])))
-        for error in table
-    })
-
-
-@plot.styled
-def draw(points):
-    """Error against size, a curve a method, a panel a measure of error."""
-    figure, axes = plot.panels(list(errors), height=3.3)
-    for ax, (column, label) in zip(axes, errors.items(), strict=True):
-        sns.lineplot(points, x="size", y=column, hue="method", style="method", markers=True,
-                     dashes=False, ax=ax, legend=ax is axes[0])
-        ax.set(xlabel="size [share of the samples]", ylabel=label, xscale="log", yscale="log")
-    axes[0].legend(loc="lower left", fontsize=7)
-    return figure, axes
-
-
-# %%
-SIZES = np.geomspace(0.1, 0.004, 6)
-picked = sorted(totals, key=lambda name: len(totals[name]))[:curve_cases]
-curves = []
-for name in picked:
-    x, y = totals[name][[timer, event]].to_numpy(float).T
-    for method, found in every_way(x, y).items():
-        curves.append(at_sizes(found, x, y).assign(method=method))
-curves = pd.concat(curves)
-points = curves.groupby(["method", "size"], sort=False)[["largest", "rms"]]
-points = points.median()[points.size() > len(picked) / 2].reset_index()
-errors = {name: f"{name} distance [share of the count]" for name in ("largest", "rms")}
-figure, _ = draw(points)
-results.figure(
-    figure,
-    "peers",
-    f"**Figure.** Size against error, median of the {len(picked)} shortest cases: lines as "
-    f"printed, with the drift test and with the bound, and their peers. {source.capitalize()}.",
-)
-
-# %%
-def nearest(way, x, y, n_bytes):
-    """Largest distance at the finest of a thousand settings that takes no more bytes."""
-    settings = np.geomspace(np.ptp(y), 1e-9 * np.ptp(y), 1000)
-    n_small = bisect_right(settings, n_bytes, key=lambda off: way(x, y, off)[0])
-    return np.abs(way(x, y, settings[n_small - 1])[1]).max() / np.ptp(y) if n_small else np.nan
-
-
-ways = {"bounded": lambda x, y, off: as_lines(x, y, bound=off),
-        "swinging door": lambda x, y, off: as_samples(x, y, swinging_door(x, y, off))}
-n_bytes = fits["n_bytes"].xs("printed", level="method").clip(lower=48)
-series = {name: counts[[timer, event]].to_numpy(float).T for name, counts in totals.items()}
-gap = {method: {name: nearest(way, *own, n_bytes[name]) for name, own in series.items()}
-       for method, way in ways.items()}
-gap = pd.DataFrame(gap).rename_axis("case")
-better = gap["bounded"] < gap["swinging door"]
-results.table(
-    gap.reset_index(),
-    "equal-size",
-    "**Table.** Largest distance where no method takes more bytes than the printed one's lines "
-    "[share of the count].",
-    rows=12,
-    decimals=5,
-)
-
-# %% [markdown]
 # ## The numbers
 
 # %%
@@ -474,16 +297,6 @@ for method, spread in mnesd.items():
     note = f"largest distance {100 * largest[method].max():.2f} % of the count; "
     note += f"reduction {reduction[method].min():.1f} to {reduction[method].max():.0f} x"
     results.number(f"greatest MNESD, {method}", 100 * spread.max(), "%", paper=claim, note=note)
-rivals = ["printed, 1 to 30 sigma", "zstd of every n-th sample"]
-both = points.pivot(index="size", columns="method", values="largest").reindex(columns=rivals)
-further = (both[rivals[0]] / both[rivals[1]]).median()
-name = "largest distance of the printed lines by that of every n-th sample, at equal size"
-beside = ""
-if further == further:  # both reach a common size
-    beside = f"At equal size its lines stray {further:.2g} times as far as every n-th sample."
-    results.number(name, further, note=f"median of the sizes; {len(picked)} shortest cases")
-name = "cases in which lines with a bound stay nearer than swinging door at equal size"
-results.number(name, 100 * better.mean(), "%", note=f"largest distance; {len(better)} cases")
 results.numbers()
 
 # %%
@@ -491,7 +304,7 @@ results.finding(
     f"A line stands for {reduction['printed'].median():.0f} samples in the middle of "
     f"{len(reduction)} cases ({source}). The printed method strays by up to "
     f"{100 * largest['printed'].max():.2g} % of the count, with the drift test by "
-    f"{100 * largest['drift'].max():.2g} %. {beside}"
+    f"{100 * largest['drift'].max():.2g} %."
 )
 
 # %% [markdown]
@@ -529,7 +342,7 @@ panel if notebook.interactive else results.figure(panel.figure(), "explore", cap
 #
 # Twenty of the paper's 57 cases; 453.povray and 998.specrand, which it draws, are not among them. The processor, its caches (one way of the last level, 1.75 MiB) and prefetchers are others. A sample each 100 million instructions hides what happens within: reductions can't be compared number by number, and how the method does at a sample each million cycles is seen only on kernel events (`-p suite=samples`, notebook 07a). Loads and stores are of different runs, and counts of user mode only.
 #
-# **References.** Wu and Mencer, *Online Linear Regression of Sampling Data from Performance Event Counters*. Navarro-Torres et al., *Memory hierarchy characterization of SPEC CPU2006 and SPEC CPU2017 on the Intel Xeon Skylake-SP*, PLOS ONE 2019 (the streams). Bristol, *Swinging door trending*, 1990. O'Rourke, *An on-line algorithm for fitting straight lines between data ranges*, 1981. Page, *Continuous inspection schemes*, 1954.
+# **References.** Wu and Mencer, *Online Linear Regression of Sampling Data from Performance Event Counters*. Navarro-Torres et al., *Memory hierarchy characterization of SPEC CPU2006 and SPEC CPU2017 on the Intel Xeon Skylake-SP*, PLOS ONE 2019 (the streams). O'Rourke, *An on-line algorithm for fitting straight lines between data ranges*, 1981. Page, *Continuous inspection schemes*, 1954.
 
 # %%
 results.save()

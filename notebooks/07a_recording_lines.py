@@ -42,6 +42,7 @@ from cmlib.compress import OnlineRegression, compress, fit_quality, intervals
 from cmlib.experiments.sample_streams import SOURCES, load_samples
 from cmlib.io.samples import find_lines
 from cmlib.parallel import Workers, parallel_map
+from cmlib.plot.style import legend_right
 from cmlib.rank import stability
 from cmlib.report import paper
 from cmlib.report.notebook import begin
@@ -168,9 +169,28 @@ def change(name):
 
 
 # %%
+@plot.styled
+def draw_agreement(frame):
+    """A rank correlation with its interval, grouped by program, a colour what is compared."""
+    groups = list(frame["compared"].unique())
+    figure, (ax,) = plot.panels([""], columns=1, height=2.8)
+    for number, (group, colour) in enumerate(zip(groups, plot.palette(len(groups)), strict=True)):
+        own = frame[frame["compared"] == group].set_index("program").loc[programs]
+        places = np.arange(len(programs)) + 0.24 * (number - (len(groups) - 1) / 2)
+        ax.vlines(places, own["low"], own["high"], color=colour, lw=1.6)
+        ax.plot(places, own["value"], "o", color=colour, label=group)
+    ax.set_xticks(range(len(programs)), programs)
+    ax.axhline(0, color="#888888", lw=0.8)
+    ax.set(xlim=(-0.6, len(programs) - 0.4), ylim=(None, 1.02))
+    ax.set_ylabel("rank correlation (Spearman)")
+    legend_right(ax)
+    return figure, ax
+
+
+# %%
 agreements, saved = zip(*parallel_map(change, programs, workers), strict=True)
 spearman = pd.concat(agreements).query("measure == 'spearman'")
-figure, _ = plot.agreement(spearman, ylabel="rank correlation (Spearman)")
+figure, _ = draw_agreement(spearman)
 numbers = ", ".join(f"{name} {ratio:.1f}" for name, ratio in zip(programs, saved, strict=True))
 results.figure(
     figure,

@@ -1,7 +1,8 @@
-"""The sample streams of programs that cmlib sampled, case by case: a case is a program with its input."""
+"""Streams of cumulative counts, case by case: a case is a program with its input."""
 
 from cmlib.collect.sampling import read_samples
 from cmlib.experiments.requested import resolve_names, split_names
+from cmlib.io import streams
 from cmlib.io.samples import find_streams
 
 SOURCES = {
@@ -11,16 +12,29 @@ SOURCES = {
 
 
 def load_samples(wanted="all", *, program="all", kind="auto"):
-    """Cumulative counts by case, the timer first; cases by name, or all of some programs."""
+    """Counts that cmlib sampled, by case, the timer first; cases by name, or all of some programs."""
     found = find_streams(None, kind).drop_duplicates("name").set_index("name", drop=False)
     names = _cases_of(program, found.index) if wanted == "all" else split_names(wanted)
     for name in names:
         if name not in found.index:
             raise ValueError(f"there is no sample stream {name!r}; there are {', '.join(found.index)}.")
-    streams = {row.name: read_samples(row.path) for row in found.loc[names].itertuples(index=False)}
-    for totals in streams.values():
+    counted = {row.name: read_samples(row.path) for row in found.loc[names].itertuples(index=False)}
+    for totals in counted.values():
         totals.attrs["kind"] = found["kind"].iloc[0]
-    return streams
+    return counted
+
+
+def load_suite(name, event, wanted="all", *, folder=""):
+    """Counts of a published suite that counts the event, by case, in one run of the case."""
+    found = streams.find_runs(name, folder)
+    todo = f"`cmlib fetch {name}` has the set, or CMLIB_PUBLIC names a folder with it."
+    names = resolve_names(wanted, found["case"].unique(), about=f"the cases of {name}", todo=todo)
+    counted = {}
+    for run in found[found["case"].isin(names)].itertuples():
+        totals = streams.read_run(run.path)
+        if event in totals and len(totals) > 2:
+            counted.setdefault(run.case, totals)
+    return counted
 
 
 def _cases_of(wanted, cases):

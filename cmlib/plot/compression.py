@@ -41,20 +41,3 @@ def fits(cases, *, xlabel, ylabel, columns=2):
         ax.set(title=title, xlabel=xlabel, ylabel=ylabel)
     axes[0].legend(loc="upper left")
     return figure, axes
-
-
-@styled
-def agreement(frame, *, ylabel):
-    """A value with its interval, grouped by program, a colour what is compared."""
-    figure, ax = single(2.8)
-    programs, groups = (list(dict.fromkeys(frame[name])) for name in ("program", "compared"))
-    for number, (group, colour) in enumerate(zip(groups, palette(len(groups)), strict=True)):
-        own = frame[frame["compared"] == group].set_index("program").loc[programs]
-        places = [place + 0.24 * (number - (len(groups) - 1) / 2) for place in range(len(programs))]
-        ax.vlines(places, own["low"], own["high"], color=colour, lw=1.6)
-        ax.plot(places, own["value"], "o", color=colour, label=group)
-    ax.set_xticks(range(len(programs)), programs)
-    ax.axhline(0, color="#888888", lw=0.8)
-    ax.set(ylabel=ylabel, xlim=(-0.6, len(programs) - 0.4), ylim=(None, 1.02))
-    legend_right(ax)
-    return figure, ax
