@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from cmlib import places, topdown
 from cmlib.cli import main
 from cmlib.io import events
+from cmlib.io.imports import import_files
 from cmlib.topdown import summarize
 from tests.perf_output import GOLDEN
 
@@ -185,6 +186,29 @@ def test_each_kind_of_core_has_its_account():
     assert big["levels"]["instructions a cycle"] == pytest.approx(13.148396527 / 15.433140732)
     for one in (little, big):
         assert one["account"]["how"] == "open" and "not known" in one["remarks"][1]
+
+
+@pytest.mark.parametrize(
+    "file",
+    [GCC, *(GOLDEN / "elsewhere" / name for name in ("hybrid-r5.txt", "google-benchmark.json"))],
+    ids=lambda file: file.name,
+)
+def test_a_file_tells_what_its_programs_tell_once_they_are_imported(file, tmp_path, monkeypatch):
+    _, text = said(file, "--json")
+    told = json.loads(text)
+    monkeypatch.setenv("CMLIB_DATA", str(tmp_path))
+    made = import_files("app", [file])
+    programs = dict.fromkeys(meta.parent.name for meta in made)
+    imported = [json.loads(said(name, "--json")[1]) for name in programs]
+    for one, other in zip([told] if isinstance(told, dict) else told, imported, strict=True):
+        assert one.pop("name").removeprefix(file.name).strip() == other.pop("name").removeprefix("app")[1:]
+        assert one == other
+
+
+def test_a_file_that_is_no_recording_is_named_and_called_what_it_is(tmp_path):
+    (tmp_path / "perf.data").write_bytes(b"PERFILE2")
+    code, text = said(tmp_path / "perf.data")
+    assert code == 2 and f"{tmp_path / 'perf.data'} is perf's own format" in text
 
 
 def test_levels_are_of_the_intervals_in_which_their_events_were_counted():

@@ -1,7 +1,7 @@
 """`cmlib summarize`."""
 
 import json
-import re
+import math
 from pathlib import Path
 
 import click
@@ -26,7 +26,6 @@ def summarize(recording, about, processor, interval_ms, as_json):
     RECORDING is a file, as `cmlib import` takes it, or the name of a program. Nothing is stored.
     """
     from cmlib import topdown
-    from cmlib.io import events
 
     if processor and processor not in topdown.known_costs():
         raise click.BadParameter(
@@ -34,12 +33,10 @@ def summarize(recording, about, processor, interval_ms, as_json):
         )
     machine = _machine(about) if about else {}
     read = _from_file if Path(recording).is_file() else _from_recordings
-    answers = []
-    for name, found in read(recording, machine, interval_ms):
-        names = {event for counts, _ in found["runs"] for event in counts}
-        recorded_on = found.pop("machine")
-        own = processor or events.find_processor([recorded_on], names)
-        answers.append(topdown.summarize(name, processor=own, **found))
+    answers = [
+        _answer(name, metas, runs, processor, machine)
+        for name, metas, runs in read(recording, machine, interval_ms)
+    ]
     if as_json:
         click.echo(json.dumps(answers[0] if len(answers) == 1 else answers, indent=1))
     else:
@@ -52,46 +49,44 @@ def _machine(about):
     return _read_machine(about).get("machine", {})
 
 
+def _answer(name, metas, runs, processor, machine):
+    from cmlib import topdown
+    from cmlib.io import events
+    from cmlib.io.archive.runs import are_totals
+    from cmlib.io.imports import import_notes
+
+    first = metas[0]
+    names = {event for counts, _ in runs for event in counts}
+    return topdown.summarize(
+        name,
+        runs,
+        processor=processor or events.find_processor([machine or first.get("machine", {})], names),
+        modifier=first.get("modifier") or "",
+        whole_runs=are_totals(first),
+        core=events.core_pmu([*first.get("names", {}), *runs[0][0]]),
+        notes=import_notes(metas),
+    )
+
+
 def _from_file(file, machine, interval_ms):
-    """Name and counts of every program and kind of core in a file."""
-    from cmlib.io import events, perf
-    from cmlib.io.archive import plain, read_file
+    """Name, metadata and counts of the runs of every program and kind of core in a file."""
+    from cmlib.io.sources import read_sources
 
-    text = plain(read_file(file), file).decode("utf-8", "surrogateescape")
-    for own in perf.by_kind_of_core(text).values():
-        found = perf.totals(own, rows_are_runs=interval_ms is None)
-        programs = {one.command: [] for one in found}
-        for one in found:
-            programs[one.command].append(perf.as_intervals(one))
-        if not found:
-            parts = perf.split_runs(own)
-            programs = {"": [perf.parse_stat(part, interval_ms=interval_ms) for part in parts]}
-        for command, frames in programs.items():
-            written = [event for frame in frames for event in frame["event"].unique()]
-            pinned = [event for event in written if re.search(r"\b(instructions|(cpu-)?cycles)\b", event)]
-            modifier = "u" if pinned and all(re.search(r":[a-zA-Z]*u", event) for event in pinned) else ""
-            runs = [_series(frame, machine) for frame in frames]
-            several = command if len(programs) > 1 else ""
-            name = " ".join(filter(None, [Path(file).name, several]))
-            about = {"modifier": modifier, "whole_runs": bool(found), "core": events.core_pmu(written)}
-            yield name, {"runs": runs, "machine": machine, **about}
-
-
-def _series(frame, machine):
-    from cmlib.io import events, perf
-
-    counts, running = perf.series(frame)
-    names = events.translate(counts, machine)
-    return counts.rename(columns=names), running.rename(columns=names)
+    programs = {}
+    for source in read_sources([file], machine, most=math.inf, interval_ms=interval_ms, columns=None):
+        programs.setdefault(source.mark, []).append(source)
+    for mark, own in programs.items():
+        metas = [source.facts | {"note": source.remark, "imported": True} for source in own]
+        name = " ".join(filter(None, [Path(file).name, mark]))
+        yield name, metas, [(source.counts, source.running) for source in own]
 
 
 def _from_recordings(name, machine, interval_ms):
     from cmlib import places
     from cmlib.cli.stored import recorded_names
-    from cmlib.io import events, perf
+    from cmlib.io import perf
     from cmlib.io.archive import read_content
-    from cmlib.io.archive.runs import PERF, are_totals, read_run, source_of
-    from cmlib.io.imports import import_notes
+    from cmlib.io.archive.runs import PERF, read_run, source_of
 
     if name not in recorded_names(None, None, ""):
         raise click.BadParameter(f"{name} is neither a file nor a recorded program; see cmlib list.")
@@ -104,11 +99,7 @@ def _from_recordings(name, machine, interval_ms):
     runs = []
     for file, meta in zip(files, metas, strict=True):
         runs.append(perf.read_run(read_content(file, meta["sha256"]).decode(errors="replace"), meta))
-    first = metas[0]
-    about = {"modifier": first.get("modifier") or "", "whole_runs": are_totals(first)}
-    about["notes"] = import_notes(metas)
-    about["core"] = events.core_pmu([*first.get("names", {}), *runs[0][0]])
-    return [(name, {"runs": runs, "machine": machine or first["machine"], **about})]
+    return [(name, metas, runs)]
 
 
 def _text(answer):

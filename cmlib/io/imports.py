@@ -26,8 +26,8 @@ _DAY_MS = 24 * 3600 * 1000
 
 def import_notes(metas):
     """What was remarked when runs were imported; missing running shares are left out, as the counts tell them too."""
-    notes = (meta.get("note", "").replace(NO_SHARES, "").strip() for meta in metas if meta.get("imported"))
-    return list(filter(None, dict.fromkeys(notes)))
+    notes = (meta.get("note", "").replace(NO_SHARES, "") for meta in metas if meta.get("imported"))
+    return list(filter(None, dict.fromkeys(" ".join(note.split()) for note in notes)))
 
 
 def import_files(

@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from cmlib.io import events, perf
 from cmlib.io.archive import errors_as, plain, read_file
@@ -18,6 +19,8 @@ from cmlib.io.archive.runs import MOST_EVENTS, RUNS, UNKNOWN
 WITHOUT_TURN = (
     "Zeros that run from one event to the end of the list had no turn, and are taken for not counted:"
 )
+# Counts in a run: 480 events in 4,000 intervals, or 12 in 160,000.
+MOST_COUNTS = 2_000_000
 _OF_ONE_KIND = "The file counts several kinds of core, each a program of its own; this one is {}."
 
 
@@ -31,6 +34,8 @@ class Source:
     raw : bytes
     facts : dict
         Metadata.
+    counts, running : DataFrame
+        As :func:`cmlib.io.perf.read_run` reads them.
     remark : str
         On what was left out, added up or taken for granted.
     mark : str
@@ -40,6 +45,8 @@ class Source:
     file: Path
     raw: bytes
     facts: dict
+    counts: pd.DataFrame
+    running: pd.DataFrame
     remark: str
     mark: str = ""
 
@@ -49,14 +56,14 @@ class Source:
         return replace(self, mark="-".join(marks), remark=" ".join(remarks))
 
 
-def read_sources(files, machine, *, marks=(), place="", **given):
+def read_sources(files, machine, *, marks=(), place="", most=MOST_COUNTS, **given):
     """Read the runs of some files: intervals of one run each, and of whole runs all that counted the same together."""
     sources, totals = [], []
     for file in map(Path, files):
         with errors_as(RecordError, file):
             raw = plain(read_file(file), file)
         if not marks:
-            check_size(file, raw)
+            check_size(file, raw, most)
         if refusal := recognise(raw):
             raise RecordError(f"{file} {refusal}")
         text = raw.decode("utf-8", "surrogateescape")  # back to the same bytes
@@ -72,7 +79,10 @@ def read_sources(files, machine, *, marks=(), place="", **given):
                 found = read(file, parts, machine, given)
             sources += [source.noted(**of_kind) for source in found]
             totals += [(file, of_kind, own if len(whole) == 1 else "", one) for one in whole]
-    return [*sources, *_totals(totals, machine, given)]
+    sources += _totals(totals, machine, given)
+    for source in sources:
+        check_size(source.file, source.raw, most)
+    return sources
 
 
 @contextlib.contextmanager
@@ -135,7 +145,6 @@ def _marked(marks, file, parts, machine, given):
 def _source(file, text, machine, given, frame=None, remarks=None):
     """A run, read already where `frame` is given, with what there is to say of it."""
     raw = text.encode("utf-8", "surrogateescape")
-    check_size(file, raw)
     text, whole_runs = raw.decode(errors="replace"), frame is not None
     if frame is None:
         frame = perf.parse_stat(text, interval_ms=given["interval_ms"], columns=given["columns"])
@@ -150,13 +159,14 @@ def _source(file, text, machine, given, frame=None, remarks=None):
     hidden = [event for event in counts if (counts[event].isna() & printed[event].notna()).any()]
     counts.index = running.index = counts.index - given.get("start_s", 0.0)
     names = events.translate(counts, machine)
-    facts = _facts(frame, counts.rename(columns=names), running.rename(columns=names), names, text)
+    counts, running = counts.rename(columns=names), running.rename(columns=names)
+    facts = _facts(frame, counts, running, names, text)
     facts |= {key: value for key, value in given.items() if value not in (None, {})}
     facts |= {"running_shares": not frame["running"].isna().any(), "names": names}
     facts |= {"zeros_uncounted": True} if hidden else {}
     remarks = [*remarks, *([f"{WITHOUT_TURN} {', '.join(hidden)}."] if hidden else [])]
     renamed = [f"{there} is taken for {here}." for there, here in names.items() if there.lower() != here]
-    return Source(file, raw, facts, _printable(" ".join([*remarks, *renamed])))
+    return Source(file, raw, facts, counts, running, _printable(" ".join([*remarks, *renamed])))
 
 
 def _printable(text):
@@ -209,20 +219,18 @@ def _started(text):
     return None
 
 
-# Counts in a run: 480 events in 4,000 intervals, or 12 in 160,000.
-MOST_COUNTS = 2_000_000
 _HEAD = 1 << 18
 # perf's shortest interval is 1 ms; no machine runs a third of a year without a count; no counter has more than 64 bits,
 # and what is added up are those of a thousand processors, scaled a hundred times.
 _SHORTEST_S, _LONGEST_S, _MOST = 1e-4, 1e7, 2.0**80
 
 
-def check_size(file, raw):
+def check_size(file, raw, most=MOST_COUNTS):
     """Raise RecordError for more counts than a run is studied with, before they are read."""
     n_counts = raw.count(b"\n") * perf.counts_a_line(raw[:_HEAD].decode("latin-1"))
-    if n_counts > MOST_COUNTS:
+    if n_counts > most:
         raise RecordError(
-            f"{file} holds up to {n_counts:,} counts, and a run has {MOST_COUNTS:,} at most: record fewer events or "
+            f"{file} holds up to {n_counts:,} counts, and a run has {most:,} at most: record fewer events or "
             "longer intervals, or take parts of the file by --marks."
         )
 
