@@ -182,7 +182,7 @@ results.table(history, "refinement", "**Table.** Figure 8 in numbers [%].", rows
 # $$\hat I_j^2 = \frac{1}{M} \sum_{m=1}^{M} \hat I_j^2(T_m), \qquad \hat I_j^2(T) = \sum_{s \in T,\ v_s = e_j} \hat\imath^2_s.$$
 #
 # Bars are means over models that were trained on resampled blocks of rows with different seeds;
-# lines show where nine of ten of these models lie. An event whose line reaches down to its neighbours' bars has no rank of its own.
+# lines show the range of 90 % of these models. An event whose line reaches down to its neighbours' bars has no rank of its own.
 
 # %%
 seeds = range(n_seeds)
@@ -434,7 +434,7 @@ results.numbers()
 # %%
 panel = explore.ranking(refined, draws, top=top)
 caption = ("**Figure.** The first setting of the panel that JupyterLab shows here. Blue: events in "
-           "both lists; lines on the bars: nine of ten resampled models.")
+           "both lists; lines on the bars: the range of 90 % of the resampled models.")
 panel if notebook.interactive else results.figure(panel.figure(), "explore", caption)
 
 # %% [markdown]

@@ -103,7 +103,7 @@ figure, _ = plot.ranking(shown, value="mean", low="low", high="high", label="eve
                          xlabel="importance [%]", columns=2)
 results.figure(figure, "fig06",
                f"**GBRT paper, Figure 6.** The {top} most important events of each program, and of "
-               "all together (Mix). Bars: mean of resampled models; lines: nine of ten of them.")
+               "all together (Mix). Bars: mean of resampled models; lines: range of 90 % of them.")
 
 # %%
 named = pd.concat(leading, names=["program", "event"]).reset_index()

@@ -233,7 +233,7 @@ results.numbers()
 # %%
 panel = explore.ranking(refined, draws, top=top)
 caption = ("**Figure.** The first setting of the panel that JupyterLab shows here. Blue: events in "
-           "both lists; lines on the bars: nine of ten resampled models.")
+           "both lists; lines on the bars: the range of 90 % of the resampled models.")
 panel if notebook.interactive else results.figure(panel.figure(), "explore", caption)
 
 # %% [markdown]

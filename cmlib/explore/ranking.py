@@ -84,7 +84,7 @@ def _compare(frames, first, n_common):
 
 
 def _model(program, errors, drawn):
-    spread = f"Lines: nine of ten of {drawn} models that differ by seed and rows."
+    spread = f"Lines: the range of 90 % of {drawn} models, which differ by seed and rows."
     return paragraph(
         f"{name(program)}: the model of {errors['n_events']:.0f} events errs by "
         f"{number(errors['error'], 1, '%')} on random rows, {number(errors['blocks_error'], 1, '%')} "
