@@ -26,27 +26,28 @@
 program = "all"  # programs to study, separated by commas, or all
 event = ""  # that the figures follow; empty: instruction-cache misses if counted, else the first
 method = "kalman"  # cleaning that is set beside what perf prints {cmlib.clean.DISTINCT_METHODS}
-settings = {}  # jobs, executor, scheduler, database, interactive, profile, results_folder
+settings = {}  # database, interactive, profile, results_folder
 
 # %%
+import itertools
+
 import pandas as pd
 
 from cmlib import clean, explore, plot
 from cmlib import experiments as study
 from cmlib.clean import DISTINCT_METHODS, accuracy
 from cmlib.clean.distance import dtw
+from cmlib.collect.schedule import PINNED
 from cmlib.errors import UnfitRecordingError
 from cmlib.experiments import published
 from cmlib.experiments.data import knows_ipc
 from cmlib.experiments.event_tables import known_sums
 from cmlib.io import events, store
-from cmlib.parallel import parallel_map
 from cmlib.report import paper
 from cmlib.report.notebook import begin
 
 notebook = begin("02_cleaning", globals())
-results, workers = notebook.results, notebook.workers
-counterminer, url = paper("counterminer"), notebook.database
+results, url, counterminer = notebook.results, notebook.database, paper("counterminer")
 table = study.event_table(url)
 programs = study.programs(url, program, modes=["ocoe", "mlpx"])
 
@@ -55,27 +56,28 @@ programs = study.programs(url, program, modes=["ocoe", "mlpx"])
 def load(program):
     """Unmultiplexed (OCOE) runs of a program, and multiplexed ones of the same events."""
     listed = store.runs(url, program=program)
-    listed = listed[listed["events"].map(knows_ipc)].set_index("mode")["run_id"]
-    ocoe, mlpx = ([store.load(url, one) for one in listed[[mode]]] for mode in ("ocoe", "mlpx"))
-    exact = set().union(*(run.counts for run in ocoe)) - set(ocoe[0].meta["pinned"])
-    return ocoe, [run for run in mlpx if exact & set(run.counts)]
+    listed = listed[listed["events"].map(knows_ipc)]
+    exact = set().union(*listed.loc[listed["mode"] == "ocoe", "events"]) - set(PINNED)
+    both = ~listed["events"].map(exact.isdisjoint)
+    return [[store.load(url, one) for one in listed.loc[both & (listed["mode"] == mode), "run_id"]]
+            for mode in ("ocoe", "mlpx")]
 
 
-own = {}  # of each program, what multiplexed events are compared with, and the multiplexed runs
-for name in programs:
-    ocoe, mlpx = load(name)
-    own[name] = accuracy.references(ocoe, mlpx), mlpx
-shared = sorted(set.intersection(*(set(references) for references, _ in own.values())))
+runs = {name: load(name) for name in programs}
+references = {name: accuracy.references(*pair) for name, pair in runs.items()}
+shared = sorted(set.intersection(*map(set, references.values())))
 if not shared:
     raise UnfitRecordingError(
-        f"no event was counted both with and without multiplexing in all of {', '.join(own)}: name "
-        "one program, or record the same events in both ways: `cmlib record PROGRAM -- COMMAND`.")
+        f"no event was counted both with and without multiplexing in all of {', '.join(runs)}: "
+        "name one program, or record the same events in both ways: "
+        "`cmlib record PROGRAM -- COMMAND`.")
 first = ["ic_tag_hit_miss.instruction_cache_miss", "icache_64b.iftag_miss",
          "l2_rqsts.all_code_rd", "L1-icache-load-misses", *shared]  # fmt: skip
 event = event or next(event for event in first if event in shared)
 
 # %%
-known = {name: (runs[0].machine["model_name"], len(seen)) for name, (seen, runs) in own.items()}
+known = {name: (mlpx[0].machine["model_name"], len(references[name]))
+         for name, (_, mlpx) in runs.items()}
 others = published.files_like("cloudsuite", r"(?P<processor>.+)\.(?P<program>\w+)\.csv")
 for name, files in others.groupby(others["program"].str.replace("_", "")):
     (counts, _), *_ = published.counts_of(files["file"].iloc[-1])
@@ -83,7 +85,7 @@ for name, files in others.groupby(others["program"].str.replace("_", "")):
 rows = []
 for name in counterminer["coverage_percent"]:
     where, n_events = known.get(name, ("", 0))
-    ways = "both ways" if name in own else "published, one way only" if where else "not here"
+    ways = "both ways" if name in runs else "published, one way only" if where else "not here"
     rows.append({"program": name, "recorded": ways, "processors": where, "events": n_events})
 results.table(pd.DataFrame(rows), "table2", "**Table II.** The paper's sixteen programs, as far "
               "as they are recorded here or by others (CloudSuite), and how many events, of "
@@ -103,7 +105,7 @@ results.table(pd.DataFrame(rows), "table2", "**Table II.** The paper's sixteen p
 # Where more than two runs counted the event all the time, $dist_{ref}$ is the mean over their pairs and $dist_{mea}$ that over the runs.
 
 # %%
-reference, run = own[programs[0]][0][event], own[programs[0]][1][0]
+reference, run = references[programs[0]][event], runs[programs[0]][1][0]
 S_mlpx = run.whole()[0][event].dropna()
 S_ocoe1, S_ocoe2 = reference.series[:2]
 display(S_mlpx.rename("count").rename_axis("time [s]").to_frame().head(3))
@@ -126,14 +128,18 @@ print(f"{event} in {programs[0]}, one multiplexed run against one pair: dist_ref
 # %%
 def compare(program):
     """Errors of every method on a program's multiplexed runs, and of what was never multiplexed."""
-    ocoe, mlpx = load(program)
-    sums = known_sums(mlpx[0])
-    parts = accuracy.compare_methods(ocoe, mlpx, sums=sums), accuracy.noise_floor(ocoe, mlpx)
-    return pd.concat(parts, ignore_index=True).assign(program=program)
+    rows, (ocoe, mlpx) = [], runs[program]
+    for run, method in itertools.product(mlpx, clean.METHODS):
+        cleaned, _ = clean.clean_run(run.counts, run.running, method=method, sums=known_sums(run),
+                                     run=f"program {program!r}")
+        rows += [(event, method, *reference.compare(cleaned[event]))
+                 for event, reference in references[program].items()
+                 if event in cleaned and cleaned[event].notna().any()]
+    found = pd.DataFrame(rows, columns=["event", "method", *accuracy.MEASURES])
+    return pd.concat([found, accuracy.noise_floor(ocoe, mlpx)]).assign(program=program)
 
 
-scored = parallel_map(compare, programs, workers=workers)
-frame = pd.concat(scored)
+frame = pd.concat(map(compare, programs))
 methods = frame[~frame["method"].isin(["always counted", "ocoe"])]
 followed = methods[methods["event"] == event]
 
@@ -248,7 +254,7 @@ results.finding(
 # %%
 def clean_one(program, event, method, **options):
     """The first multiplexed run that counted an event, and its counts after cleaning."""
-    run = next(one for one in own[program][1] if event in one.counts.dropna(axis=1, how="all"))
+    run = next(one for one in runs[program][1] if event in one.counts.dropna(axis=1, how="all"))
     columns = list(run.counts) if clean.REGISTERED[method].whole_run else [event]
     options |= {"method": method, "run": f"program {program!r}"}
     return run, clean.clean_run(run.counts[columns], run.running[columns], **options)[0][event]
@@ -257,7 +263,7 @@ def clean_one(program, event, method, **options):
 def draw_cleaned(program, event, method, n, k):
     """OCOE, what perf prints and what cleaning makes of it, with the errors of the last two."""
     run, cleaned = clean_one(program, event, method, n_gaussian=n, n_long_tail=n, k=k)
-    whole, reference = clean.whole_intervals(run.interval_s), own[program][0][event]
+    whole, reference = clean.whole_intervals(run.interval_s), references[program][event]
     before, after = run.counts.loc[whole, event], cleaned[whole]
     changed = (before != after) & after.notna()
     lines = {f"OCOE, run {number}": one for number, one in enumerate(reference.series, 1)}
@@ -281,14 +287,14 @@ def enable(method):
 offered = [(f"{name}: {one.about}", name) for name, one in clean.REGISTERED.items()]
 controls = {
     "program": explore.dropdown("program", programs),
-    "event": explore.dropdown("event", sorted(own[programs[0]][0]), event),
+    "event": explore.dropdown("event", sorted(references[programs[0]]), event),
     "method": explore.dropdown("method", offered, method),
     "n": explore.slider("n (Eq. 6, std. deviations)", 1.0, 8.0, step=0.5, value=5.0),
     "k": explore.slider("k (Eq. 8, neighbours)", 1, 20, value=5),
 }
 enable(method)
 panel = explore.Panel(draw_cleaned, controls, {
-    "program": lambda name: explore.offer(controls["event"], sorted(own[name][0])),
+    "program": lambda name: explore.offer(controls["event"], sorted(references[name])),
     "method": enable})
 caption = f"**Figure.** The panel at its first setting: OCOE, what perf prints, and *{method}*."
 panel if notebook.interactive else results.figure(panel.figure(), "explore", caption)

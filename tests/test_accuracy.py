@@ -9,10 +9,11 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from cmlib.clean import METHODS
-from cmlib.clean.accuracy import MEASURES, Reference, compare_methods, noise_floor
+from cmlib.clean import METHODS, clean_run
+from cmlib.clean.accuracy import MEASURES, Reference, noise_floor, references
 from cmlib.clean.distance import mlpx_error
 from tests.naive import distance as naive
+from tests.notebook_functions import functions_of
 from tests.planted_series import multiplexed_run
 
 N = 80
@@ -28,12 +29,22 @@ def pass_of(seed, planted=None):
 @pytest.fixture(scope="module")
 def mlpx():
     planted = multiplexed_run(N, seed=0)
-    return [SimpleNamespace(counts=planted.counts, running=planted.running)]
+    return [SimpleNamespace(counts=planted.counts, running=planted.running, machine={})]
 
 
 @pytest.fixture(scope="module")
 def compared(mlpx):
-    return compare_methods([pass_of(1), pass_of(2), pass_of(3)], mlpx)
+    """By notebook 02."""
+    ocoe = [pass_of(1), pass_of(2), pass_of(3)]
+    known = {"runs": {"planted": (ocoe, mlpx)}, "references": {"planted": references(ocoe, mlpx)}}
+    return functions_of("02_cleaning", **known)["compare"]("planted")
+
+
+def scored(ocoe, run):
+    """Errors of what perf prints, by event."""
+    return {
+        event: reference.compare(run.counts[event]) for event, reference in references(ocoe, [run]).items()
+    }
 
 
 def errors(ocoe, series):
@@ -73,8 +84,8 @@ def test_measures_of_nothing():
 
 def test_one_row_an_event_run_and_method(compared, mlpx):
     events = list(mlpx[0].counts.columns[2:])
-    assert list(compared) == ["event", "mlpx_run", "method", *MEASURES]
-    assert len(compared) == len(events) * len(METHODS)
+    assert list(compared) == ["event", "method", *MEASURES, "program"]
+    assert compared["method"].isin(METHODS).sum() == len(events) * len(METHODS)
     assert sorted(set(compared["event"])) == sorted(events), "pinned events are not multiplexed"
     assert compared[list(MEASURES)].notna().all().all()
 
@@ -88,7 +99,7 @@ def test_what_perf_prints_scores_by_hand(compared, mlpx):
 
 
 def test_the_smoother_wins_on_planted_runs(compared):
-    ratio = compared.groupby("method")["distance_ratio"].mean()
+    ratio = compared.groupby("method")["distance_ratio"].mean()[list(METHODS)]
     assert ratio.idxmin() == "kalman" and ratio["kalman"] < 0.85 * ratio["scaling"]
 
 
@@ -103,12 +114,13 @@ def test_a_series_without_error_scores_about_one(mlpx):
     assert set(two["method"]) == {"always counted"}, "two passes can't be held against each other and a third"
 
 
-def test_options_reach_the_methods_they_belong_to(compared, mlpx):
-    passes = [pass_of(1), pass_of(2), pass_of(3)]
-    strict = compare_methods(passes, mlpx, ["counterminer", "kalman"], n_gaussian=0.5, n_long_tail=0.5)
-    usual = compared[compared["method"].isin(["counterminer", "kalman"])].reset_index(drop=True)
-    same = strict["eq4_percent"] == usual["eq4_percent"]
-    assert same[strict["method"] == "kalman"].all() and not same[strict["method"] == "counterminer"].any()
+def test_options_reach_the_methods_they_belong_to(mlpx):
+    def clean(method, **options):
+        return clean_run(mlpx[0].counts, mlpx[0].running, method=method, **options)[0]
+
+    strict = {"n_gaussian": 0.5, "n_long_tail": 0.5}
+    pd.testing.assert_frame_equal(clean("kalman"), clean("kalman", **strict))
+    assert not clean("counterminer").equals(clean("counterminer", **strict))
 
 
 def test_parts_of_a_pass_are_found_by_their_events(mlpx):
@@ -118,10 +130,9 @@ def test_parts_of_a_pass_are_found_by_their_events(mlpx):
         for run in passes
         for columns in (["instructions", "group_0_event_0"], ["instructions", "group_1_event_0"])
     ]
-    frame = compare_methods(parts, mlpx, ["scaling"])
-    assert frame["event"].tolist() == ["group_0_event_0", "group_1_event_0"]
-    whole = compare_methods(passes, mlpx, ["scaling"], events=["group_0_event_0", "group_1_event_0"])
-    pd.testing.assert_frame_equal(frame, whole)
+    found, whole = scored(parts, mlpx[0]), scored(passes, mlpx[0])
+    assert list(found) == ["group_0_event_0", "group_1_event_0"]
+    assert found == {event: whole[event] for event in found}
 
 
 def test_a_last_interval_cut_short_counts_for_the_total_only(mlpx):
@@ -131,12 +142,10 @@ def test_a_last_interval_cut_short_counts_for_the_total_only(mlpx):
         counts, running = (pd.concat(pair) for pair in zip(frames, rest, strict=True))
         return SimpleNamespace(counts=counts, running=running)
 
-    plain = compare_methods([pass_of(1), pass_of(2)], mlpx, ["scaling"])
-    longer = compare_methods([pass_of(1), pass_of(2)], [with_rest(mlpx[0])], ["scaling"])
-    pd.testing.assert_frame_equal(
-        plain.drop(columns="total_error_percent"), longer.drop(columns="total_error_percent")
-    )
-    assert (plain["total_error_percent"] != longer["total_error_percent"]).all()
+    ocoe, total = [pass_of(1), pass_of(2)], MEASURES.index("total_error_percent")
+    plain, longer = (pd.DataFrame(scored(ocoe, run)) for run in (mlpx[0], with_rest(mlpx[0])))
+    pd.testing.assert_frame_equal(plain.drop(index=total), longer.drop(index=total))
+    assert (plain.loc[total] != longer.loc[total]).all()
 
 
 def test_late_readings_of_ocoe_runs_are_divided_first(mlpx):
@@ -145,15 +154,15 @@ def test_late_readings_of_ocoe_runs_are_divided_first(mlpx):
     counts = late.counts.copy()
     both = counts[event].iloc[20:22].sum()
     counts.loc[counts.index[20:22], event] = [np.nan, both]
-    frame = compare_methods(
-        [SimpleNamespace(counts=counts, running=late.running), pass_of(2)], mlpx, ["scaling"], events=[event]
+    late = SimpleNamespace(counts=counts, running=late.running)
+    found, plain = (
+        Reference([one, pass_of(2)], event).compare(mlpx[0].counts[event]) for one in (late, pass_of(1))
     )
-    plain = compare_methods([pass_of(1), pass_of(2)], mlpx, ["scaling"], events=[event])
-    npt.assert_allclose(frame[list(MEASURES)], plain[list(MEASURES)], rtol=0.05)
+    npt.assert_allclose(found, plain, rtol=0.05)
 
 
 def test_nothing_to_compare_is_said(mlpx):
     with pytest.raises(ValueError, match="none of 12 multiplexed events was counted by two of 1 OCOE runs"):
-        compare_methods([pass_of(1)], mlpx)
+        references([pass_of(1)], mlpx)
     with pytest.raises(ValueError, match="'group_0_event_0' was counted by 1 OCOE runs; comparing needs 2"):
-        compare_methods([pass_of(1)], mlpx, events=["group_0_event_0"])
+        Reference([pass_of(1)], "group_0_event_0")

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from cmlib.clean import METHODS, clean_run, redistribute_delayed_counts
+from cmlib.clean import redistribute_delayed_counts
 from cmlib.clean.distance import dtw, folded_error
 from cmlib.clean.series import whole_intervals
 from cmlib.errors import UnfitRecordingError
@@ -15,23 +15,9 @@ from cmlib.errors import UnfitRecordingError
 MEASURES = ("eq4_percent", "distance_ratio", "total_error_percent", "distribution_error")
 
 
-def compare_methods(ocoe_runs, mlpx_runs, methods=METHODS, *, events=None, sums=(), **options):
-    """Clean multiplexed runs by each method and compare with OCOE runs of the same program."""
-    known = references(ocoe_runs, mlpx_runs, events)
-    rows = []
-    for (number, run), method in itertools.product(enumerate(mlpx_runs), methods):
-        own = {"method": method, "run": f"multiplexed run {number}", "sums": sums}
-        cleaned, _ = clean_run(run.counts, run.running, **own, **options)
-        for event, reference in known.items():
-            if event in cleaned and cleaned[event].notna().any():
-                rows.append((event, number, method, *reference.compare(cleaned[event])))
-    return _tidy(rows)
-
-
-def references(ocoe_runs, mlpx_runs, events=None):
+def references(ocoe_runs, mlpx_runs):
     """What multiplexed events are compared with, event by event."""
-    events = _multiplexed(ocoe_runs, mlpx_runs) if events is None else events
-    return {event: Reference(_with(event, ocoe_runs), event) for event in events}
+    return {event: Reference(_with(event, ocoe_runs), event) for event in _multiplexed(ocoe_runs, mlpx_runs)}
 
 
 def noise_floor(ocoe_runs, mlpx_runs, always="instructions"):
@@ -40,14 +26,11 @@ def noise_floor(ocoe_runs, mlpx_runs, always="instructions"):
     for event in _multiplexed(ocoe_runs, mlpx_runs):
         runs = _with(event, ocoe_runs)
         exact = Reference(runs, always)
-        for number, run in enumerate(mlpx_runs):
-            rows.append((event, number, "always counted", *exact.compare(run.counts[always])))
-        if len(runs) < 3:
-            continue
-        for number, left_out in enumerate(runs):
+        rows += [(event, "always counted", *exact.compare(run.counts[always])) for run in mlpx_runs]
+        for left_out in runs if len(runs) > 2 else ():
             others = Reference([run for run in runs if run is not left_out], event)
-            rows.append((event, number, "ocoe", *others.compare(_ocoe_series(left_out, event))))
-    return _tidy(rows)
+            rows.append((event, "ocoe", *others.compare(_ocoe_series(left_out, event))))
+    return pd.DataFrame(rows, columns=["event", "method", *MEASURES])
 
 
 class Reference:
@@ -127,7 +110,3 @@ def _ratio(part, whole, nothing=0.0):
     if whole == 0:
         return nothing if part == 0 else math.inf
     return float(part / whole)
-
-
-def _tidy(rows):
-    return pd.DataFrame(rows, columns=["event", "mlpx_run", "method", *MEASURES])
