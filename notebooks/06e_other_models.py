@@ -84,7 +84,8 @@ largest_first = sorted(programs, key=lambda name: -len(programs[name].training))
 by_size = parallel_map(learn, [programs[name] for name in largest_first], workers)
 by_name = dict(zip(largest_first, by_size, strict=True))
 evaluated = {name: by_name[name] for name in programs}
-pd.Series({name: len(one.learned) for name, one in evaluated.items()}, name="runs learned")
+n_learned = {one.program.stands_for: len(one.learned) for one in evaluated.values()}
+pd.Series(n_learned, name="runs learned")
 
 # %% [markdown]
 # ## Comparison of detectors
@@ -165,6 +166,9 @@ results.table(
     source + "**Table.** F1 of each detector over the test runs of each program. The tree alone "
     "has seen bad runs, of other programs.",
 )
+
+# %% [markdown]
+# An isolation forest's score hardly grows beyond the outermost samples that it learned: half of a bad run's samples lie no farther off than those of good runs. Principal components reconstruct whatever lies along them, however far off it is.
 
 # %% [markdown]
 # ## Choice of the topology

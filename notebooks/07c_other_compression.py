@@ -222,7 +222,7 @@ results.figure(
     figure,
     "peers",
     f"**Figure.** Size against error, median of the {len(picked)} shortest cases: lines as "
-    f"printed, with the drift test and with the bound, and their peers. {source.capitalize()}.",
+    f"printed, with the drift test and with the bound, and other methods. {source.capitalize()}.",
 )
 
 # %% [markdown]
