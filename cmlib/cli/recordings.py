@@ -48,7 +48,7 @@ def import_(name, files, about, counts, levels, **known):
     from cmlib.collect.record import import_files
 
     columns = dict.fromkeys(counts, "count") | dict.fromkeys(levels, "level")
-    made = import_files(name, files, columns=columns, about=_read_machine(about) if about else None, **known)
+    made = import_files(name, files, columns=columns, about=read_machine(about) if about else None, **known)
     for file in made:
         click.echo(f"{file.parent.name}/{file.stem}")
     metas = [json.loads(file.read_text(encoding="utf-8")) for file in made]
@@ -69,7 +69,8 @@ def _recognised_tables(metas):
     return events.describe_recognised(events.recognise(names - events.second_readings(names).keys()))
 
 
-def _read_machine(file):
+def read_machine(file):
+    """What a file of `--machine` holds."""
     from cmlib.io.archive import ArchiveError, read_object
 
     try:

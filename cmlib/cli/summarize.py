@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from cmlib.cli.recordings import read_machine
+
 _WIDTH = 40  # of a bar that is all slots
 
 
@@ -31,7 +33,7 @@ def summarize(recording, about, processor, interval_ms, as_json):
         raise click.BadParameter(
             f"no costs of it; of {', '.join(topdown.known_costs())}.", param_hint="--processor"
         )
-    machine = _machine(about) if about else {}
+    machine = read_machine(about).get("machine", {}) if about else {}
     read = _from_file if Path(recording).is_file() else _from_recordings
     answers = [
         _answer(name, metas, runs, processor, machine)
@@ -41,12 +43,6 @@ def summarize(recording, about, processor, interval_ms, as_json):
         click.echo(json.dumps(answers[0] if len(answers) == 1 else answers, indent=1))
     else:
         click.echo("\n\n".join(map(_text, answers)))
-
-
-def _machine(about):
-    from cmlib.cli.recordings import _read_machine
-
-    return _read_machine(about).get("machine", {})
 
 
 def _answer(name, metas, runs, processor, machine):
