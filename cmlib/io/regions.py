@@ -52,6 +52,8 @@ def merge_runs(parts):
     """One run out of several with the same input that counted different events."""
     if not parts:
         raise ValueError("no parts to merge: give at least one normalized run")
+    if len(parts) == 1:
+        return parts[0]
     places = [part[list(PLACE)].to_numpy() for part in parts]
     if all(np.array_equal(place, places[0]) for place in places[1:]):
         return pd.concat([parts[0][list(PLACE)], _averaged(parts)], axis=1)
