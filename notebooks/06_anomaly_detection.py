@@ -18,9 +18,9 @@
 #
 # **Question.** Can a model trained on a program's good runs alone detect performance anomalies of new versions, and locate them and their causes?
 #
-# *Reads* the recordings of the kernels under `data/regions`. *Writes* AutoPerf's Figures 4, 5 and 11 and its Table 2.
+# *Reads* the recordings of the kernels under `data/regions`. *Writes* AutoPerf's Figures 5 and 11 and its Table 2.
 #
-# [Notebook 06e](06e_other_models.ipynb) compares the detector of this one with others, and topologies with each other (Table 3, Figure 10); [06b](06b_many_functions.ipynb) has programs of many changed functions (§5.4), [06d](06d_sensitivity.ipynb) false alarms, small slowdowns and overhead (Figure 12).
+# [Notebook 06e](06e_other_models.ipynb) compares the detector of this one with others, and topologies with each other (Table 3, Figure 10); [06b](06b_many_functions.ipynb) has programs of many changed functions (§5.4), [06d](06d_sensitivity.ipynb) false alarms, small slowdowns and overhead (Figure 12), [06f](06f_training_runs.ipynb) the number of training runs (Figure 4).
 #
 # Each changed function is counted from its beginning to its end.
 #
@@ -56,56 +56,6 @@ from cmlib.report.notebook import begin
 notebook = begin("06_anomaly_detection", globals())
 results, workers = notebook.results, notebook.workers
 autoperf = paper("autoperf")
-
-# %% [markdown]
-# ## How many good runs are enough
-#
-# Training is repeated with 1, 2, 3, … runs, and each time the variance $v_i$ of the reconstruction errors is noted. Algorithm 1 stops where that variance changes little: less over the last tenth of the runs than over all of them (the condition was *met* by *goal* runs in a row before), and by less than ε (lines 9–11, 23–26):
-#
-# $$\bar{\Delta}(a, b) = \frac{1}{b - a + 1}\sum_{j=a}^{b-1} |v_j - v_{j+1}|$$
-# $$\bar{\Delta}\big(i - \lceil \tfrac{i}{10} \rceil,\ i\big) < \frac{\bar{\Delta}(0, i)}{\lceil 1 + i/2 \rceil} \quad\wedge\quad \bar{\Delta}\big(i - \lceil \tfrac{i}{10} \rceil,\ i\big) < \varepsilon \quad\wedge\quad met \ge goal$$
-#
-# The division by $\lceil 1 + i/2 \rceil$ is in the algorithm as printed (line 24), and not in the text of §3.3.1, which calls the right side the average "over half of the iterations (so far)".
-#
-# The text gives neither ε nor goal. In the program that the authors published, with two series, ε is 0.05 and goal is 0, but each difference is taken one run earlier than printed. With the algorithm as printed, the series stop where the paper says if goal is 1 (with 0, MySQL's stops at 57).
-# The paper counts from 0, also in its Figure 4: its 58 is the 59th value.
-
-# %%
-@plot.styled
-def draw_settling(series, stops, ylabel):
-    """A panel a program: a quantity against the number of runs, and where Algorithm 1 stops."""
-    lines = {name: {"": values} for name, values in series.items()}
-    figure, axes = plot.series_by_program(lines, xlabel="training runs", ylabel=ylabel)
-    for ax, name in zip(axes, series, strict=True):
-        if name in stops:
-            ax.axvline(stops[name], color="#444444", ls="--", lw=1)
-            ax.set_title(f"{name}: stops at {stops[name]}")
-    return figure, axes
-
-
-# %%
-published = {name: pd.Series(values) for name, values in autoperf["variances"].items()}
-stops = {
-    name: anomaly.stopping_run(values, **autoperf["algorithm1"])
-    for name, values in published.items()
-}
-for name, stop in stops.items():
-    results.number(
-        f"stopping run of the paper's {name} series",
-        stop,
-        "runs",
-        paper=autoperf["stop_at_run"][name],
-        note="Algorithm 1 on the published series",
-    )
-
-settled = {name: stop for name, stop in stops.items() if stop < len(published[name])}
-figure, _ = draw_settling(published, settled, "variance of the errors")
-results.figure(
-    figure,
-    "algorithm1",
-    "**Figure.** Algorithm 1 on the series that AutoPerf's authors published (ε 0.05, goal 1): "
-    "MySQL's settles, Boost's does not within 100 runs.",
-)
 
 # %% [markdown]
 # ## What is recorded
@@ -165,25 +115,21 @@ for kind, runs in {"good": first.good, "bad": first.bad}.items():
 detector.causes(first.bad[0]).head()
 
 # %% [markdown]
-# ## How many of these runs are learned
+# ## A detector of each program
 #
-# As in the paper, Algorithm 1 determines the number of training runs. The series has a value for every number of runs, first of those recorded for training (as many as the paper used), then of a second recording of the good form, made at another time. Training ends where the algorithm stops; if it never does, all runs are used.
-#
-# Errors of another scale need another ε: here 0.6 % of the mean variance so far, which is what 0.05 is in the paper's MySQL series. The series are those of an autoencoder with one hidden layer, half as wide as its input, from one start; another start gives another series, and often another stop.
-#
-# The paper's Figure 4 draws the mean error, and the algorithm reads the variance. Here the mean goes on falling after Boost's stop, and MySQL's series is never found to have converged: Algorithm 1 detects a stretch in which the variance hardly changes, not convergence.
+# As in the paper, Algorithm 1 determines the number of training runs: [notebook 06f](06f_training_runs.ipynb) has it. It reads the variance of the reconstruction errors after training on 1, 2, … runs, first of those recorded for training (as many as the paper used), then of a second recording of the good form, made at another time. Training ends where the algorithm stops; if it never does, all runs are used.
 
 # %%
 def learn(one):
     """A detector of as many good runs as Algorithm 1 says."""
     runs = [*one.training, *one.again][:max_runs]
-    series = settling(runs, seed=seed)
-    eps = 0.05 / 8 * series["variance"].expanding().mean()  # the paper's variances are about 8
-    stop = anomaly.stopping_run(series["variance"], eps=eps, goal=1, max_runs=len(runs))
+    variance = settling(runs, seed=seed)["variance"]
+    eps = 0.05 / 8 * variance.expanding().mean()  # the paper's variances are about 8
+    stop = anomaly.stopping_run(variance, eps=eps, goal=1, max_runs=len(runs))
     others = one.training[stop:] if len(one.training[stop:]) >= 10 else ()
     detector = anomaly.AutoPerf(random_state=seed).fit(runs[:stop], others=others)
-    return SimpleNamespace(program=one, detector=detector, settling=series, learned=runs[:stop],
-                           stop=stop, settled=stop < len(runs))
+    return SimpleNamespace(program=one, detector=detector, learned=runs[:stop],
+                           stops=f"{stop}" if stop < len(runs) else "never")
 
 
 # %%
@@ -191,17 +137,6 @@ largest_first = sorted(programs, key=lambda name: -len(programs[name].training))
 by_size = parallel_map(learn, [programs[name] for name in largest_first], workers)
 by_name = dict(zip(largest_first, by_size, strict=True))
 evaluated = {name: by_name[name] for name in programs}
-
-longest = sorted(evaluated.values(), key=lambda one: -len(one.settling))[:2]
-series = {one.program.stands_for: one.settling["mean"] for one in longest}
-stops = {one.program.stands_for: one.stop for one in longest if one.settled}
-figure, _ = draw_settling(series, stops, "mean of the errors")
-results.figure(
-    figure,
-    "fig04",
-    source + "**Figure 4.** Mean reconstruction error against the number of training runs, of the "
-    "programs with the most; Algorithm 1 reads its variance. The paper stops MySQL's at 58.",
-)
 
 # %% [markdown]
 # ## What the errors look like
@@ -388,7 +323,7 @@ table = rows.assign(
     program=[one.stands_for for one in programs.values()],
     type=[one.type for one in programs.values()],
     paper_f1=[row[5] for row in printed.values()], paper_runs=[row[0] for row in printed.values()],
-    stops=[f"{one.stop}" if one.settled else "never" for one in evaluated.values()],
+    stops=[one.stops for one in evaluated.values()],
     time=[f1_of_time_alone(one) for one in evaluated.values()],
 )
 

@@ -64,7 +64,7 @@ first.good[0].head()
 # %% [markdown]
 # ## Good runs and the detector
 #
-# The good runs that are learned are as many as Algorithm 1 says (notebook 06), and the same for every model. The autoencoder sends a sample $X$ of $n$ counters through narrower layers and back to $X'$; its reconstruction error is $RE = \sum_{i=0}^{n-1} |x_i - x'_i|^2$ (§3.5). It is trained for a second time here, since its topology is part of the question.
+# The good runs that are learned are as many as Algorithm 1 says (notebook 06f), and the same for every model. The autoencoder sends a sample $X$ of $n$ counters through narrower layers and back to $X'$; its reconstruction error is $RE = \sum_{i=0}^{n-1} |x_i - x'_i|^2$ (§3.5). It is trained for a second time here, since its topology is part of the question.
 
 # %%
 def learn(one):
