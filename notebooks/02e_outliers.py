@@ -24,7 +24,7 @@
 
 # %% tags=["parameters"]
 program = "all"  # programs to study, separated by commas, or all
-settings = {}  # jobs, executor, scheduler, database, profile, results_folder
+settings = {}  # database, profile, results_folder
 
 # %%
 import pandas as pd
@@ -34,24 +34,28 @@ from cmlib import experiments as study
 from cmlib.errors import UnfitRecordingError
 from cmlib.experiments.data import knows_ipc
 from cmlib.io import store
-from cmlib.parallel import parallel_map
 from cmlib.report import paper
 from cmlib.report.notebook import begin
 
 notebook = begin("02e_outliers", globals())
-results, workers = notebook.results, notebook.workers
-counterminer, url = paper("counterminer"), notebook.database
+results, url, counterminer = notebook.results, notebook.database, paper("counterminer")
 programs = study.programs(url, program, modes=["ocoe", "mlpx"])
 
 
 # %%
-def load(program, **mode):
-    """The runs of a program, or those of one mode, that know its IPC."""
-    listed = store.runs(url, program=program, **mode)
+def load(program):
+    """The runs of a program that know its IPC."""
+    listed = store.runs(url, program=program)
     return [store.load(url, one) for one in listed["run_id"][listed["events"].map(knows_ipc)]]
 
 
-ocoe, mlpx = (load(programs[0], mode=mode) for mode in ("ocoe", "mlpx"))
+def of_mode(program, mode):
+    """Its runs without multiplexing (ocoe), or with (mlpx)."""
+    return [run for run in runs[program] if run.meta["mode"] == mode]
+
+
+runs = {name: load(name) for name in programs}
+ocoe, mlpx = (of_mode(programs[0], mode) for mode in ("ocoe", "mlpx"))
 print(f"{programs[0]}: {len(ocoe)} OCOE runs, {len(mlpx)} multiplexed ones; the first of these, "
       f"counts per {mlpx[0].interval_s.median() * 1000:.0f} ms")
 mlpx[0].counts.head(3)
@@ -90,7 +94,7 @@ def coverage(counts, n):
 def distributions(program):
     """How each event's samples are distributed, and how many lie below Eq. 6's thresholds [%]."""
     tables = []
-    for run in load(program):
+    for run in runs[program]:
         counts = run.whole()[0].drop(columns=run.meta["pinned"])
         counts = counts.loc[:, counts.count() >= 3]
         below = {f"within {n} sd": coverage(counts, n) for n in (3, 5)}
@@ -98,7 +102,7 @@ def distributions(program):
     return pd.concat(tables).rename_axis("event").reset_index().assign(program=program)
 
 
-kinds = pd.concat(parallel_map(distributions, programs, workers=workers))
+kinds = pd.concat(map(distributions, programs))
 best = kinds["best"].str.upper().replace({"GUMBEL": "Gumbel", "LOGISTIC": "logistic"})
 kinds["kind"] = kinds["kind"].where(kinds["kind"] != "long-tail", "long tail, best " + best)
 shape = kinds.groupby(["program", "kind"]).size().unstack(fill_value=0)
@@ -133,8 +137,8 @@ def peak(event, before, after, changed, exact):
 
 def greatest_samples(program):
     """What CounterMiner's cleaning makes of each event's greatest sample, run by run."""
-    ocoe, rows = [run.whole()[0] for run in load(program, mode="ocoe")], []
-    for number, run in enumerate(load(program, mode="mlpx")):
+    ocoe, rows = [run.whole()[0] for run in of_mode(program, "ocoe")], []
+    for number, run in enumerate(of_mode(program, "mlpx")):
         counts, running = (frame.drop(columns=run.meta["pinned"]) for frame in run.whole())
         both = [name for name in counts if counts[name].notna().any()
                 and any(name in other for other in ocoe)]
@@ -146,7 +150,7 @@ def greatest_samples(program):
 
 
 # %%
-peaks = pd.concat(parallel_map(greatest_samples, programs, workers=workers))
+peaks = pd.concat(map(greatest_samples, programs))
 if peaks.empty:
     raise UnfitRecordingError(
         f"of {', '.join(programs)} no event was counted both with and without multiplexing: record "
@@ -171,10 +175,10 @@ results.finding(
 # %%
 def draw(one):
     """Figure of one event in one multiplexed run, beside the first OCOE run that counted it."""
-    event, run = one["event"], load(one["program"], mode="mlpx")[int(one["run"])]
+    event, run = one["event"], of_mode(one["program"], "mlpx")[one["run"]]
     counts, running = run.whole()
     cleaned, changed = clean.clean_run(counts, running, method="counterminer")
-    ocoe = load(one["program"], mode="ocoe")
+    ocoe = of_mode(one["program"], "ocoe")
     exact = next(other for other in ocoe if event in other.counts).whole()[0]
     lines = {"OCOE": exact[event], "MLPX": counts[event], "MLPX-CLN": cleaned[event]}
     interval = f"count per {run.interval_s.median():.2g} s"
