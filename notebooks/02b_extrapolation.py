@@ -83,7 +83,7 @@ first.running.head()
 # %% [markdown]
 # ## How thinly was it counted, and what does cleaning do?
 #
-# *Share* is the running share [%]; of the rest of the time nothing is known but what perf extrapolates. *Replaced* are the samples that CounterMiner's cleaning changes (notebook 02).
+# *Share* is the running share [%]; of the rest of the time nothing is known but what perf extrapolates. *Replaced* are the samples that CounterMiner's cleaning changes (notebook 02e).
 # *Moved* is by how much the default cleaning (a Kalman smoother, notebook 02c) moves a count, and *error* the standard error $s_t$ that it leaves, both in percent of the mean.
 #
 # *Noise* is the mean squared standard error as a share of itself and the variance of the cleaned counts $\hat{c}$ over time,

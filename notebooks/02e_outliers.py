@@ -159,11 +159,10 @@ by_program = peaks.groupby("program")[["samples", "replaced"]].sum().reset_index
 caption = "**Table.** Samples of the events recorded both ways, and those that Eq. 6 to 8 change."
 display(results.table(by_program, "replaced", caption))
 most = peaks.sort_values("replaced", ascending=False, kind="stable").iloc[0]
+where = f", most in one run ({most['replaced']}) of {most['event']} in {most['program']}"
 results.finding(
     f"CounterMiner's cleaning changes {by_program['replaced'].sum()} of "
-    f"{by_program['samples'].sum():,} multiplexed samples, most in one run "
-    f"({most['replaced']}) of {most['event']} in {most['program']}."
-)
+    f"{by_program['samples'].sum():,} multiplexed samples{where if most['replaced'] else ''}.")
 
 # %% [markdown]
 # ## Outliers, or bursts of the program?
