@@ -1,9 +1,28 @@
 """Cleaning of multiplexed series: what perf prints, straight lines, CounterMiner's way, and a Kalman smoother."""
 
-from cmlib.clean.distribution import distribution_kinds
-from cmlib.clean.kalman import clean_kalman, estimate_counts, reconcile_sums, redistribute_delayed_counts
-from cmlib.clean.methods import DISTINCT_METHODS, METHODS, REGISTERED, SERIES_METHODS
-from cmlib.clean.missing import fill_missing, interpolate, missing_samples, zeros_without_turn
-from cmlib.clean.outliers import replace_outliers
-from cmlib.clean.replay import Replay, replay
-from cmlib.clean.series import FEWEST_SAMPLES, clean_run, clean_series, whole_intervals
+from cmlib.lazy import loader
+
+_HOMES = {
+    "DISTINCT_METHODS": "methods",
+    "FEWEST_SAMPLES": "series",
+    "METHODS": "methods",
+    "REGISTERED": "methods",
+    "Replay": "rotation",
+    "SERIES_METHODS": "methods",
+    "clean_kalman": "kalman",
+    "clean_run": "series",
+    "clean_series": "series",
+    "distribution_kinds": "distribution",
+    "estimate_counts": "kalman",
+    "fill_missing": "missing",
+    "interpolate": "missing",
+    "missing_samples": "missing",
+    "reconcile_sums": "kalman",
+    "redistribute_delayed_counts": "kalman",
+    "replace_outliers": "outliers",
+    "replay": "rotation",
+    "whole_intervals": "series",
+    "zeros_without_turn": "missing",
+}
+__all__ = list(_HOMES)
+__getattr__ = loader(__name__, _HOMES)

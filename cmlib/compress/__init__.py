@@ -1,5 +1,16 @@
 """Piecewise-linear segments instead of samples (Wu and Mencer, "Online Linear Regression of Sampling Data")."""
 
-from cmlib.compress.bounded import BoundedRegression
-from cmlib.compress.lines import compress, fit_quality, intervals, line_ends, reconstruct
-from cmlib.compress.online import Line, OnlineRegression
+from cmlib.lazy import loader
+
+_HOMES = {
+    "BoundedRegression": "bounded",
+    "Line": "online",
+    "OnlineRegression": "online",
+    "compress": "lines",
+    "fit_quality": "lines",
+    "intervals": "lines",
+    "line_ends": "lines",
+    "reconstruct": "lines",
+}
+__all__ = list(_HOMES)
+__getattr__ = loader(__name__, _HOMES)

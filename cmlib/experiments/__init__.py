@@ -1,23 +1,32 @@
-"""What each notebook asks of one program: the store's runs put through the methods."""
+"""What each notebook asks of one program: the store's runs put through the methods.
 
-from cmlib.experiments.clusters import EventClusters, event_clusters, explain
-from cmlib.experiments.data import (
-    cleaned_runs,
-    describe_source,
-    interval_runs,
-    of_suites,
-    open_database,
-    paper_figures,
-    programs,
-    suites,
-)
-from cmlib.experiments.event_tables import event_table
-from cmlib.experiments.matrices import (
-    Matrix,
-    core_runs,
-    matrix,
-    recorded_matrix,
-    recorded_runs,
-    refine,
-)
-from cmlib.experiments.targets import IPC, Target, choose_target
+Names are loaded when they are asked for: what runs notebooks takes one that needs no model.
+"""
+
+from cmlib.lazy import loader
+
+_HOMES = {
+    "EventClusters": "clusters",
+    "IPC": "targets",
+    "Matrix": "matrices",
+    "Target": "targets",
+    "choose_target": "targets",
+    "cleaned_runs": "data",
+    "core_runs": "matrices",
+    "describe_source": "data",
+    "event_clusters": "clusters",
+    "event_table": "event_tables",
+    "explain": "clusters",
+    "interval_runs": "data",
+    "matrix": "matrices",
+    "of_suites": "data",
+    "open_database": "data",
+    "paper_figures": "data",
+    "programs": "data",
+    "recorded_matrix": "matrices",
+    "recorded_runs": "matrices",
+    "refine": "matrices",
+    "suites": "data",
+}
+__all__ = list(_HOMES)
+__getattr__ = loader(__name__, _HOMES)

@@ -1,8 +1,10 @@
 """Execute one notebook with Papermill, and keep it and its page beside what it found."""
 
 import contextlib
+import functools
 import logging
 import tempfile
+import threading
 from pathlib import Path
 
 import nbformat
@@ -20,6 +22,7 @@ from cmlib.report.parameters import for_papermill
 from cmlib.report.run import NotebookError
 
 _PAGE = Path(__file__).with_name("notebook.html.j2")
+_exporting = threading.Lock()
 # What happened to a kernel is told once, in the words of :func:`execute`.
 logging.getLogger("papermill").setLevel(logging.CRITICAL)
 _LEAVES_OUT = {error.__name__ for error in (NothingRecordedError, UnfitRecordingError)}
@@ -57,9 +60,15 @@ def _settle_with_page(notebook, draft, folder):
             f"{notebook.name} ended without saving its results; its last cell calls results.save()."
         )
     settle(draft, target)
-    exporter = HTMLExporter(exclude_input_prompt=True, template_file=str(_PAGE))
-    page, _ = exporter.from_notebook_node(nbformat.read(target, as_version=4))
+    with _exporting:
+        page, _ = _exporter().from_notebook_node(nbformat.read(target, as_version=4))
     write_whole(target.with_suffix(".html"), page)
+
+
+@functools.cache
+def _exporter():
+    """One for all pages: its templates take a fifth of a second to compile."""
+    return HTMLExporter(exclude_input_prompt=True, template_file=str(_PAGE))
 
 
 def _execute_with_kernel(notebook, draft, parameters, folder):

@@ -14,7 +14,13 @@ from cmlib.parallel import no_interrupts_inherited
 _NAME = "cmlib-forked"  # of the entry point in pyproject.toml
 _forked = multiprocessing.get_context("forkserver")
 _forked.set_forkserver_preload(
-    ["ipykernel.kernelapp", "ipywidgets", "cmlib.explore", "cmlib.report.notebook"]
+    [
+        "ipykernel.kernelapp",
+        "ipywidgets",
+        "cmlib.explore",
+        "cmlib.experiments.clusters",
+        "cmlib.report.notebook",
+    ]
 )
 
 

@@ -188,7 +188,9 @@ def _executed(jobs, folder, n):
 
 
 def _error(job, folder):
-    # Here, because it takes seconds: who is refused needn't load what executes.
+    # Here, because it takes seconds: who is refused needn't load what executes. Without its parser of IRIs,
+    # which takes a second to build, jsonschema does as well.
+    sys.modules.setdefault("rfc3987_syntax", None)
     from cmlib.report.execute import execute
 
     try:

@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pandas as pd
 
+from cmlib import clean
 from cmlib.cost import without_misses
 from cmlib.templates import template
 from cmlib.topdown.bounds import LOSSES, bounds
@@ -109,9 +110,7 @@ def _without_turn(counts, running):
     unknown = running.isna()
     if not unknown.to_numpy().any():
         return unknown
-    from cmlib.clean import zeros_without_turn  # takes Numba along, which takes a second to load
-
-    return zeros_without_turn(counts) & unknown
+    return clean.zeros_without_turn(counts) & unknown
 
 
 def _interval_ms(runs):

@@ -7,6 +7,7 @@ import shlex
 import numpy as np
 import pandas as pd
 
+from cmlib import clean
 from cmlib.io.events import base_name, copy_name
 from cmlib.io.perf.formats import few_columns, find_format, human_readable, per_place, separated, wide
 from cmlib.io.perf.formats.lines import TIME, Totals, as_intervals, by_program, first_line, joined
@@ -103,9 +104,7 @@ def without_uncounted_zeros(counts, running):
     """Take zeros of events that had no turn for not counted, where shares are not told."""
     if not (unknown := running.isna()).to_numpy().any():
         return counts, running
-    from cmlib.clean import zeros_without_turn  # takes Numba along, which takes a second to load
-
-    hidden = zeros_without_turn(counts) & unknown
+    hidden = clean.zeros_without_turn(counts) & unknown
     return counts.mask(hidden), running.mask(hidden, 0.0)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import sqlalchemy as sa
 
-from cmlib.compress import intervals
+from cmlib import compress
 from cmlib.io.events import second_readings
 from cmlib.io.recording import Recording, make_recording
 from cmlib.io.store.database import REFUSED, RUNS, StoreError, reading
@@ -150,7 +150,7 @@ def _from_lines(meta, lines, events):
     lines = lines.set_axis(["x_start", "x_end", *fitted], axis=1)
     n, duration = len(lines), meta["duration_s"]
     index = pd.Index(duration * np.arange(1, n + 1) / n, name="time_s")
-    counts = intervals(lines, events[0], n=n).set_axis(index)
+    counts = compress.intervals(lines, events[0], n=n).set_axis(index)
     return Recording(
         meta=meta,
         counts=counts,
