@@ -53,9 +53,14 @@ list(parallel_map(work, range(50), Workers(2)))
 """
 
 
-def state_of(pid):
-    """What a process does, by its letter: S sleeps until something happens."""
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+def waits(pid):
+    """Whether a process sleeps until something happens, and not for a moment only."""
+
+    def sleeps():
+        time.sleep(0.01)
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "S"
+
+    return all(sleeps() for _ in range(10))
 
 
 def until(condition, seconds=120):
@@ -187,7 +192,7 @@ def test_interrupted_a_script_leaves_no_process_and_no_task(where, tmp_path, req
     with as_from_a_terminal(script, tmp_path, *told) as running:
         assert [running.stdout.readline() for _ in range(3)] == ["0\n", "1\n", "2\n"]
         # Python drops an interrupt that comes while a future is deleted: it must come while the next one is waited for.
-        until(lambda: state_of(running.pid) == "S")
+        until(lambda: waits(running.pid))
         os.killpg(running.pid, signal.SIGINT)
         _, said = running.communicate(timeout=120)
     assert (running.returncode, said) == (1, "interrupted\n")

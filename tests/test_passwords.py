@@ -12,7 +12,7 @@ from cmlib.cli import main
 from cmlib.io import store
 from cmlib.io.store import database
 from cmlib.passwords import hide
-from tests import databases
+from tests import databases, made_up
 from tests.small_notebooks import saving, write_profile
 
 SECRET = "hunter2secret"
@@ -91,7 +91,9 @@ def test_what_looks_like_no_url_stays_as_it_is():
 
 
 @pytest.mark.needs("postgres")
-def test_a_notebook_reads_a_server_that_asks_for_a_password(tmp_path):
+def test_a_notebook_reads_a_server_that_asks_for_a_password(tmp_path, monkeypatch):
+    made_up.record(tmp_path / "recordings", "wordcount", ["x", "y", "z"], "x")
+    monkeypatch.setenv("CMLIB_DATA", str(tmp_path))
     with databases.server("postgres", tmp_path) as create:
         url = create()
         report.run_profile("smoke", ["01"], {"database": url}, results=tmp_path)

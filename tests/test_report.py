@@ -122,6 +122,14 @@ def test_a_table_without_columns_is_shown_with_its_caption(tmp_path):
     assert "<strong>Table.</strong> Nothing." in report.build_index(tmp_path / "smoke").read_text()
 
 
+def test_a_page_is_made_while_a_notebook_replaces_its_results(tmp_path):
+    results = new_results(tmp_path)
+    results.table(pd.DataFrame({"event": ["ls_stlf"]}), "errors", "**Table I.** Errors.")
+    results.save()
+    (tmp_path / "smoke/02_cleaning/errors.csv").unlink()
+    assert "<strong>Table I.</strong> Errors." in report.build_index(tmp_path / "smoke").read_text()
+
+
 def test_no_results_is_said_with_the_command(tmp_path):
     with pytest.raises(ValueError, match="cmlib run"):
         report.build_index(tmp_path)

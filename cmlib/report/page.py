@@ -152,7 +152,8 @@ def _fold(command):
 def _table_html(file):
     try:
         frame = pd.read_csv(file, nrows=_ROWS_SHOWN)
-    except pd.errors.EmptyDataError:  # neither rows nor columns
+    # Without rows and columns; or taken away meanwhile by its notebook, which runs again.
+    except (pd.errors.EmptyDataError, FileNotFoundError):
         return ""
     return frame.to_html(index=False, na_rep="–", border=0, float_format=_number)
 

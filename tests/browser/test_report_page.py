@@ -7,6 +7,8 @@ from urllib.parse import unquote, urlparse
 
 import pytest
 
+from tests.browser.chromium import open_context
+
 pytestmark = pytest.mark.needs("chromium")
 
 NOTEBOOK = "02_cleaning"  # ends in a panel, and is done soon
@@ -53,13 +55,16 @@ _LOADED = """async () => {
 }"""
 
 
-@pytest.fixture(params=[("phone", "light"), ("desk", "dark")], ids="-".join)
-def page(request, new_page, smoke):
+@pytest.fixture(scope="module", params=[("phone", "light"), ("desk", "dark")], ids="-".join)
+def page(request, chromium, smoke):
     size, scheme = request.param
     width, height = SIZES[size]
-    page = new_page(width=width, height=height, dark=scheme == "dark")
+    context = open_context(chromium, width=width, height=height, dark=scheme == "dark")
+    page = context.new_page()
     page.goto((smoke / "index.html").as_uri())
-    return page
+    yield page
+    context.close()
+    assert not context.strangers, "the page asked for something outside this machine"
 
 
 def test_the_page_fits_is_legible_and_shows_its_figures(page, pictures, request):
