@@ -1,5 +1,6 @@
 """Lay a profile's results out as one page."""
 
+import functools
 import html
 import itertools
 import json
@@ -37,7 +38,7 @@ def build_index(folder, *, to_come=()):
         for kind in ("figures", "tables"):
             manifest[kind] = [entry for entry in manifest[kind] if entry["on_page"]]
         for table in manifest["tables"]:
-            table["html"] = _table_html(folder / manifest["notebook"] / f"{table['name']}.csv")
+            table["html"] = _table(folder / manifest["notebook"] / f"{table['name']}.csv")
     shown = {card["program"] for card in cards}
     others = [finding for finding in all_findings(manifests) if finding["program"] not in shown]
     others.sort(key=lambda finding: (not finding["program"], finding["program"]))
@@ -115,6 +116,7 @@ def _build_programs(folder):
     write_whole(folder / "index.html", page_template("programs.html.j2").render(programs=programs))
 
 
+@functools.cache
 def page_template(name):
     """One of the templates of this package, with what they write sentences and numbers by."""
     filters = {
@@ -149,11 +151,18 @@ def _fold(command):
     )
 
 
-def _table_html(file):
+def _table(file):
+    try:
+        return _table_html(file, file.stat().st_mtime_ns)
+    except FileNotFoundError:  # its notebook runs again, and puts new results in their place
+        return ""
+
+
+@functools.lru_cache(maxsize=1000)  # the page is made again for each notebook that ends
+def _table_html(file, _changed):
     try:
         frame = pd.read_csv(file, nrows=_ROWS_SHOWN)
-    # Without rows and columns; or taken away meanwhile by its notebook, which runs again.
-    except (pd.errors.EmptyDataError, FileNotFoundError):
+    except pd.errors.EmptyDataError:  # neither rows nor columns
         return ""
     return frame.to_html(index=False, na_rep="–", border=0, float_format=_number)
 
