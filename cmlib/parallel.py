@@ -20,6 +20,7 @@ from cmlib.errors import CmlibError
 # For the environment of processes that work side by side: more threads only take processors from each other.
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
+_PATIENCE_S = 10  # until a scheduler answers
 _at_work = contextvars.ContextVar("at_work", default=False)
 
 
@@ -126,7 +127,7 @@ def _client(scheduler):
     except ImportError:
         raise ValueError("executor 'dask' needs Dask: pip install 'cmlib[cluster]'.") from None
     try:
-        return Client(scheduler, timeout=10, set_as_default=False)
+        return Client(scheduler, timeout=_PATIENCE_S, set_as_default=False)
     except (OSError, ValueError) as error:
         raise ValueError(
             f"no Dask scheduler answers at {scheduler}: {error}. Start one: dask scheduler"

@@ -170,7 +170,8 @@ def test_a_killed_process_is_told_and_the_next_work_is_done():
     assert list(parallel_map(tasks.square, range(3), Workers(2))) == [0, 1, 4]
 
 
-def test_no_scheduler_is_said():
+def test_no_scheduler_is_said(monkeypatch):
+    monkeypatch.setattr("cmlib.parallel._PATIENCE_S", 1)
     with pytest.raises(ValueError, match="no Dask scheduler answers at tcp://127.0.0.1:9"):
         list(parallel_map(tasks.square, [1], Workers(executor="dask", scheduler="tcp://127.0.0.1:9")))
 
