@@ -44,9 +44,15 @@ import numpy as np
 import pandas as pd
 
 from cmlib import anomaly, explore, plot
-from cmlib.collect.compare.counters import CONTENTION, CYCLES, counters_with_role
+from cmlib.collect.compare.counters import CONTENTION, counters_with_role
 from cmlib.collect.workloads.kernels import kernels
-from cmlib.experiments.anomaly import recorded_programs, settling, slowdown
+from cmlib.experiments.anomaly import (
+    describe_counts,
+    recorded_programs,
+    settling,
+    slow_runs,
+    slowdown,
+)
 from cmlib.parallel import parallel_map
 from cmlib.plot.style import bars_across, blank, legend_right, palette
 from cmlib.report import paper
@@ -64,10 +70,7 @@ autoperf = paper("autoperf")
 
 # %%
 programs = recorded_programs(folder, program)
-per_work = any(one.per == "work" for one in programs.values())
-source = "**Software events per unit of work: the machine had no PMU.** " if per_work else ""
-if any(one.synthetic for one in programs.values()):
-    source = "**Synthetic counts, nothing was measured.** "
+source = describe_counts(programs)
 first = programs.get("hash_table_lock", next(iter(programs.values())))
 print(f"{first.name}, the first good run: {len(first.good[0])} samples, counts by {first.per}")
 first.good[0].head()
@@ -310,12 +313,8 @@ rows = pd.DataFrame(map(evaluate, evaluated.values()), index=list(evaluated))
 # %%
 def f1_of_time_alone(one):
     """By time alone a run is anomalous if its median time is above all learned runs'."""
-    clock = counters_with_role(CYCLES, one.detector.counters_)
-    if not clock:
-        return np.nan
-    kinds = (one.learned, one.program.good, one.program.bad)
-    learned, good, bad = (np.array([run[clock[0]].median() for run in runs]) for runs in kinds)
-    return f1_of(good > learned.max(), bad > learned.max())
+    slow = slow_runs(one.learned, one.program.good, one.program.bad)
+    return f1_of(*slow) if slow else np.nan
 
 
 printed = {name: autoperf["table2"][one.stands_for] for name, one in programs.items()}

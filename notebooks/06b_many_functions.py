@@ -39,7 +39,7 @@ from cmlib import plot
 from cmlib.anomaly import AutoPerf
 from cmlib.anomaly.autoencoder import Autoencoder
 from cmlib.anomaly.clusters import cluster_functions, clusters_needed
-from cmlib.experiments.anomaly import recorded_programs
+from cmlib.experiments.anomaly import describe_counts, recorded_programs
 from cmlib.parallel import parallel_map
 from cmlib.report import paper
 from cmlib.report.notebook import begin
@@ -48,8 +48,7 @@ from cmlib.report.notebook import begin
 notebook = begin("06b_many_functions", globals())
 results, workers = notebook.results, notebook.workers
 autoperf, programs = paper("autoperf"), recorded_programs(folder, program)
-per_work = any(one.per == "work" for one in programs.values())
-source = "**Software events per unit of work: the machine had no PMU.** " if per_work else ""
+source = describe_counts(programs)
 SEVEN = ["scalar_sum", "vector_sum", "dot_product", "matrix_mult", "matrix_comp"]
 SEVEN = [f"parallel_{name}" for name in SEVEN] + ["histogram", "linear_regression"]
 chosen = {name: programs[name] for name in SEVEN if name in programs} or programs

@@ -37,7 +37,7 @@ import pandas as pd
 from cmlib import plot
 from cmlib.anomaly import AutoPerf, compare_versions
 from cmlib.anomaly.autoencoder import Autoencoder
-from cmlib.experiments.anomaly import recorded_programs, slowdown
+from cmlib.experiments.anomaly import describe_counts, recorded_programs, slowdown
 from cmlib.parallel import parallel_map
 from cmlib.report import paper
 from cmlib.report.notebook import begin
@@ -46,10 +46,7 @@ from cmlib.report.notebook import begin
 notebook = begin("06d_sensitivity", globals())
 results, workers = notebook.results, notebook.workers
 autoperf, programs = paper("autoperf"), recorded_programs(folder, program)
-per_work = any(one.per == "work" for one in programs.values())
-source = "**Software events per unit of work: the machine had no PMU.** " if per_work else ""
-if any(one.synthetic for one in programs.values()):
-    source = "**Synthetic counts, nothing was measured.** "
+source = describe_counts(programs)
 first = next(iter(programs.values()))
 print(f"{first.name}, the first good run: {len(first.good[0])} samples, counts by {first.per}")
 first.good[0].head()

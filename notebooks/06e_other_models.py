@@ -43,8 +43,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from cmlib import anomaly, plot
 from cmlib.anomaly.autoencoder import Autoencoder, PrincipalComponents, search_space
-from cmlib.collect.compare.counters import CYCLES, counters_with_role
-from cmlib.experiments.anomaly import recorded_programs, settling
+from cmlib.experiments.anomaly import describe_counts, recorded_programs, settling, slow_runs
 from cmlib.parallel import parallel_map
 from cmlib.report import paper
 from cmlib.report.notebook import begin
@@ -53,10 +52,7 @@ from cmlib.report.notebook import begin
 notebook = begin("06e_other_models", globals())
 results, workers = notebook.results, notebook.workers
 autoperf, programs = paper("autoperf"), recorded_programs(folder, program)
-per_work = any(one.per == "work" for one in programs.values())
-source = "**Software events per unit of work: the machine had no PMU.** " if per_work else ""
-if any(one.synthetic for one in programs.values()):
-    source = "**Synthetic counts, nothing was measured.** "
+source = describe_counts(programs)
 first = next(iter(programs.values()))
 print(f"{first.name}, the first good run: {len(first.good[0])} samples, counts by {first.per}")
 first.good[0].head()
@@ -122,12 +118,8 @@ judged = list(parallel_map(f1_of_models, evaluated.values(), workers))
 # %%
 def f1_of_time_alone(one):
     """By time alone a run is anomalous if its median time is above all learned runs'."""
-    clock = counters_with_role(CYCLES, one.detector.counters_)
-    if not clock:
-        return np.nan
-    kinds = (one.learned, one.program.good, one.program.bad)
-    learned, good, bad = (np.array([run[clock[0]].median() for run in runs]) for runs in kinds)
-    return f1_of(good > learned.max(), bad > learned.max())
+    slow = slow_runs(one.learned, one.program.good, one.program.bad)
+    return f1_of(*slow) if slow else np.nan
 
 
 def f1_of_tree(name):

@@ -34,7 +34,7 @@ import numpy as np
 import pandas as pd
 
 from cmlib import anomaly, plot
-from cmlib.experiments.anomaly import recorded_programs, settling
+from cmlib.experiments.anomaly import describe_counts, recorded_programs, settling
 from cmlib.report import paper
 from cmlib.report.notebook import begin
 
@@ -42,10 +42,7 @@ from cmlib.report.notebook import begin
 notebook = begin("06f_training_runs", globals())
 results = notebook.results
 autoperf, programs = paper("autoperf"), recorded_programs(folder, program)
-per_work = any(one.per == "work" for one in programs.values())
-source = "**Software events per unit of work: the machine had no PMU.** " if per_work else ""
-if any(one.synthetic for one in programs.values()):
-    source = "**Synthetic counts, nothing was measured.** "
+source = describe_counts(programs)
 first = next(iter(programs.values()))
 print(f"{first.name}, the first good run: {len(first.good[0])} samples, counts by {first.per}")
 first.good[0].head()

@@ -74,6 +74,23 @@ def recorded_programs(folder="", wanted="all"):
     return programs
 
 
+def describe_counts(programs):
+    """What captions and findings begin with, where counts are not of hardware events."""
+    if any(one.synthetic for one in programs.values()):
+        return "**Synthetic counts, nothing was measured.** "
+    per_work = any(one.per == "work" for one in programs.values())
+    return "**Software events per unit of work: the machine had no PMU.** " if per_work else ""
+
+
+def slow_runs(learned, *others):
+    """Which runs took longer, in the median, than any that was learned; None where no time was counted."""
+    counted = counters_with_role(CYCLES, learned[0])
+    if not counted:
+        return None
+    times = [np.array([run[counted[0]].median() for run in runs]) for runs in (learned, *others)]
+    return [own > times[0].max() for own in times[1:]]
+
+
 def slowdown(good, bad):
     """Time of the median bad run, as a multiple of the median good one's."""
     counted = counters_with_role(CYCLES, good[0])
