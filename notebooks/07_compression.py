@@ -42,7 +42,7 @@ import pandas as pd
 
 from cmlib import explore, plot
 from cmlib.compress import OnlineRegression, compress, fit_quality, line_ends
-from cmlib.experiments.sample_streams import SOURCES, load_samples, load_suite
+from cmlib.experiments.sample_streams import EVENTS, load_streams, load_suite
 from cmlib.report import paper
 from cmlib.report.notebook import begin
 
@@ -50,10 +50,6 @@ from cmlib.report.notebook import begin
 notebook = begin("07_compression", globals())
 results = notebook.results
 printed = paper("online_linear_regression")
-EVENTS = {
-    "spec-llc": "LLC-load-misses",
-    "spec2000": "retired_mispredicted_branch_instructions",
-}
 
 # %% [markdown]
 # ## The streams
@@ -62,17 +58,9 @@ EVENTS = {
 
 
 # %%
-event = event or EVENTS.get(suite, "")
-of_suite = suite != "samples" and program == "all"
-totals = load_suite(suite, event, cases, folder=folder) if of_suite else {}
-if of_suite and not totals:
-    print(f"Not shown: {suite}; `cmlib fetch {suite}` has it. Here are kernel events instead.")
-if not totals:
-    totals = load_samples("all" if of_suite else cases, program=program)
+totals, source = load_streams(suite, event, cases, folder=folder, program=program)
 one = next(iter(totals.values()))
-event = event if event in one else one.columns[1]
-timer = one.columns[0]
-source = SOURCES.get(one.attrs.get("kind"), f"hardware events, {suite}")
+timer, event = one.columns[:2]
 about = f"{len(totals)} cases, `{event}` by `{timer}`; {source}."
 one.head()
 

@@ -47,28 +47,16 @@ from numba import njit
 
 from cmlib import plot
 from cmlib.compress import compress, fit_quality, reconstruct
-from cmlib.experiments.sample_streams import SOURCES, load_samples, load_suite
+from cmlib.experiments.sample_streams import load_streams
 from cmlib.report.notebook import begin
 
 # %%
 notebook = begin("07c_other_compression", globals())
 results = notebook.results
-EVENTS = {
-    "spec-llc": "LLC-load-misses",
-    "spec2000": "retired_mispredicted_branch_instructions",
-}
-event = event or EVENTS.get(suite, "")
-of_suite = suite != "samples" and program == "all"
-totals = load_suite(suite, event, cases, folder=folder) if of_suite else {}
-if of_suite and not totals:
-    print(f"Not shown: {suite}; `cmlib fetch {suite}` has it. Here are kernel events instead.")
-if not totals:
-    totals = load_samples("all" if of_suite else cases, program=program)
+totals, source = load_streams(suite, event, cases, folder=folder, program=program)
 one = next(iter(totals.values()))
-event = event if event in one else one.columns[1]
-timer = one.columns[0]
+timer, event = one.columns[:2]
 totals = {name: counts for name, counts in sorted(totals.items()) if np.ptp(counts[event]) > 0}
-source = SOURCES.get(one.attrs.get("kind"), f"hardware events, {suite}")
 about = f"{len(totals)} cases, `{event}` by `{timer}`; {source}."
 one.head()
 

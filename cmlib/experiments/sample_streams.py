@@ -5,6 +5,8 @@ from cmlib.experiments.requested import resolve_names, split_names
 from cmlib.io import streams
 from cmlib.io.samples import find_streams
 
+# What is compressed of each published suite.
+EVENTS = {"spec-llc": "LLC-load-misses", "spec2000": "retired_mispredicted_branch_instructions"}
 SOURCES = {
     "hardware": "hardware events",
     "software": "software events and tracepoints, not hardware events",
@@ -35,6 +37,27 @@ def load_suite(name, event, wanted="all", *, folder=""):
         if event in totals and len(totals) > 2:
             counted.setdefault(run.case, totals)
     return counted
+
+
+def load_streams(suite, event="", cases="all", *, folder="", program="all"):
+    """Counts of a suite by case, the timer and then the event first, and what they are of.
+
+    Where the suite is not here, or programs are asked for, those that cmlib sampled; without the event, all they have.
+    """
+    event, of_suite = event or EVENTS.get(suite, ""), suite != "samples" and program == "all"
+    totals = load_suite(suite, event, cases, folder=folder) if of_suite else {}
+    source = f"hardware events, {suite}"
+    if not totals:
+        if of_suite:
+            print(f"Not shown: {suite}; `cmlib fetch {suite}` has it. Here are kernel events instead.")
+        totals = load_samples("all" if of_suite else cases, program=program)
+        source = SOURCES[next(iter(totals.values())).attrs["kind"]]
+    return {name: _first(own, event) for name, own in totals.items()}, source
+
+
+def _first(totals, event):
+    timer, *others = totals.columns
+    return totals[[timer, *sorted(others, key=lambda name: name != event)]]
 
 
 def _cases_of(wanted, cases):
