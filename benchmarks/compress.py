@@ -16,9 +16,9 @@ from interleave import ratio
 
 from cmlib.collect import machine
 from cmlib.collect.sampling import record_lines
-from cmlib.collect.workloads.catalog import cases
 from cmlib.compress import BoundedRegression, OnlineRegression
 from cmlib.io.samples import read_lines
+from cmlib_workloads.catalog import cases
 
 EVENTS = ["task-clock", "page-faults", "context-switches"]
 PERIOD = 500_000  # ns: 2,000 samples a second, the paper's rate

@@ -8,7 +8,8 @@ import sys
 import pandas as pd
 
 from cmlib import places
-from cmlib.collect.workloads.micro import build, cases, plateaus, run, sweep, working_sets
+from cmlib.fingerprint.cache_levels import plateaus, working_sets
+from cmlib_workloads.micro import build, cases, run, sweep
 
 _PROBE_S = 0.05
 

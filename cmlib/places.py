@@ -48,6 +48,11 @@ def cost_dir():
     return _shipped("data/cost", "cost")
 
 
+def programs_dir():
+    """Folder of the tables of the programs that recordings are made of."""
+    return _shipped("data/programs", "programs")
+
+
 def topdown_dir():
     """Folder of the tables of top-down categories, one YAML a microarchitecture."""
     return _shipped("data/topdown", "topdown")

@@ -36,11 +36,11 @@ import pandas as pd
 
 import cmlib.plot.fingerprint as plot
 from cmlib import explore
-from cmlib.collect.workloads.micro import plateaus
-from cmlib.collect.workloads.micro.selection import cut
 from cmlib.errors import NothingRecordedError
 from cmlib.experiments import diagnosis, fingerprint
+from cmlib.experiments.micro_recordings import cut
 from cmlib.fingerprint.c45 import C45Classifier
+from cmlib.fingerprint.cache_levels import plateaus
 from cmlib.fingerprint.diagnosis import score_programs
 from cmlib.fingerprint.key_events import validate
 from cmlib.fingerprint.unknown import UnknownRejector

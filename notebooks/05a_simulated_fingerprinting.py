@@ -42,15 +42,15 @@ import pandas as pd
 import cmlib.plot.fingerprint as plot
 from cmlib import explore, places
 from cmlib.collect.record import existing_runs
-from cmlib.collect.workloads.micro import micro_benchmarks
-from cmlib.collect.workloads.micro.selection import FOLDER, cut
 from cmlib.errors import UnfitRecordingError
 from cmlib.experiments import diagnosis, fingerprint
+from cmlib.experiments.micro_recordings import FOLDER, cut
 from cmlib.fingerprint.c45 import C45Classifier
 from cmlib.fingerprint.diagnosis import score_programs
 from cmlib.fingerprint.unknown import UnknownRejector
 from cmlib.io import perf
 from cmlib.io.archive.programs import read_raw
+from cmlib.io.programs import micro_benchmarks
 from cmlib.report import paper
 from cmlib.report.notebook import begin
 

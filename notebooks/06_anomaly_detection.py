@@ -45,7 +45,6 @@ import pandas as pd
 
 from cmlib import anomaly, explore, plot
 from cmlib.collect.compare.counters import CONTENTION, counters_with_role
-from cmlib.collect.workloads.kernels import kernels
 from cmlib.experiments.anomaly import (
     describe_counts,
     recorded_programs,
@@ -53,6 +52,7 @@ from cmlib.experiments.anomaly import (
     slow_runs,
     slowdown,
 )
+from cmlib.io.programs import kernels
 from cmlib.parallel import parallel_map
 from cmlib.plot.style import bars_across, blank, legend_right, palette
 from cmlib.report import paper

@@ -34,7 +34,7 @@ import numpy as np
 import pandas as pd
 
 from cmlib import explore, plot, tuning
-from cmlib.collect.workloads.spark import TABLE_IV
+from cmlib.experiments.spark_settings import TABLE_IV
 from cmlib.experiments.tuned_runs import load_tuned
 from cmlib.interact import rank_pairs
 from cmlib.io import events

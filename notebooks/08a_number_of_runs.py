@@ -38,7 +38,7 @@ from scipy import stats
 from sklearn.model_selection import KFold
 
 from cmlib import plot, tuning
-from cmlib.collect.workloads.spark import TABLE_IV
+from cmlib.experiments.spark_settings import TABLE_IV
 from cmlib.experiments.tuned_runs import load_tuned
 from cmlib.interact import rank_pairs
 from cmlib.parallel import parallel_map

@@ -32,7 +32,7 @@ settings = {}  # profile, results_folder
 import pandas as pd
 
 from cmlib import plot, tuning
-from cmlib.collect.workloads.tuning import EMITTERS
+from cmlib.experiments.spark_settings import EMITTERS
 from cmlib.experiments.tuned_runs import load_tuned
 from cmlib.io import events
 from cmlib.report.notebook import begin

@@ -159,7 +159,7 @@ def recordings(tmp_path):
 @pytest.fixture(scope="session")
 def micro_binaries(tmp_path_factory):
     """The folder in which the micro-benchmarks are built."""
-    from cmlib.collect.workloads.micro import build
+    from cmlib_workloads.micro import build
 
     return build(tmp_path_factory.mktemp("micro"))
 

@@ -13,9 +13,9 @@ from unittest import mock
 import numpy as np
 
 from cmlib.collect.compare.counters import events_for
-from cmlib.collect.workloads.kernels import executions, kernels
-from cmlib.collect.workloads.kernels import executions as overhead
-from cmlib.collect.workloads.kernels import executions as pace
+from cmlib_workloads.kernels import executions, kernels
+from cmlib_workloads.kernels import executions as overhead
+from cmlib_workloads.kernels import executions as pace
 from tests.planted_regions import CONTENTION, planted_run
 
 MACHINE = {"synthetic": True, "model_name": "none: made-up counts", "processors": 2, "numa_nodes": 1}

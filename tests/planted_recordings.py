@@ -21,10 +21,11 @@ import pandas as pd
 from cmlib.collect import machine
 from cmlib.collect.record import Counted, Program
 from cmlib.collect.record.execute import Outcome, resolve
-from cmlib.collect.workloads.micro import case_runs as micro
-from cmlib.collect.workloads.micro import micro_benchmarks, plateaus, working_sets
-from cmlib.collect.workloads.micro.selection import FOLDER, recorded_events
+from cmlib.experiments.micro_recordings import FOLDER, recorded_events
+from cmlib.fingerprint.cache_levels import plateaus, working_sets
 from cmlib.io import events
+from cmlib.io.programs import micro_benchmarks
+from cmlib_workloads.micro import case_runs as micro
 from tests.fake import planted
 
 COUNTERS = {"offered": 6, "good": 5}

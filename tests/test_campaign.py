@@ -8,11 +8,12 @@ from click.testing import CliRunner
 from cmlib import places
 from cmlib.cli import campaign as commands
 from cmlib.cli import main
-from cmlib.collect import campaign, machine, record
+from cmlib.collect import machine, record
 from cmlib.collect.record import protocol
 from cmlib.collect.schedule import make_plans
 from cmlib.errors import CmlibError
 from cmlib.io import events
+from cmlib_workloads import campaign
 
 COUNTERS = {"offered": 6, "good": 5}
 

@@ -15,9 +15,9 @@ from click.testing import CliRunner
 from cmlib import experiments, report
 from cmlib.cli import main
 from cmlib.collect import record
-from cmlib.collect.workloads.servers import CACHE_PORT
 from cmlib.errors import CmlibError
 from cmlib.io import store
+from cmlib_workloads.servers import CACHE_PORT
 from tests.processes import wait_until
 
 ROOT = Path(__file__).parents[1]
@@ -157,9 +157,7 @@ def test_a_server_is_recorded_by_name_and_a_taken_port_is_told(data):
 
 @pytest.mark.parametrize("name, told", [("sorted", "there is no recipe for 'sorted'"), ("sort", "apt-get")])
 def test_a_program_that_is_unknown_or_lacks_something_is_told(fake_perf, monkeypatch, name, told):
-    monkeypatch.setattr(
-        "cmlib.collect.workloads.recipe.missing_packages", lambda names: ["default-jre-headless"]
-    )
+    monkeypatch.setattr("cmlib_workloads.recipe.missing_packages", lambda names: ["default-jre-headless"])
     done = cmlib("record", "--program", name, *SOFTWARE)
     assert done.exit_code == 2 and told in done.stderr
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cmlib.collect.workloads.micro import cases
 from cmlib.fingerprint.c45 import C45Classifier
 from cmlib.fingerprint.diagnosis import advice, label_slices, phases, score_programs
 from cmlib.fingerprint.unknown import UnknownRejector
+from cmlib_workloads.micro import cases
 
 CLASSES = [f"{form}_{bound}" for form in "PN" for bound in ("Mem_L2", "Mem_L3", "Mem_M", "CPU")]
 

@@ -14,8 +14,8 @@ from click.testing import CliRunner
 from cmlib import report
 from cmlib.cli import main
 from cmlib.collect import machine
-from cmlib.collect.workloads.micro.selection import FOLDER, cut
 from cmlib.experiments import diagnosis, fingerprint
+from cmlib.experiments.micro_recordings import FOLDER, cut
 from cmlib.explore import fingerprint as explore
 from cmlib.fingerprint.diagnosis import advice, score_programs
 from cmlib.plot import fingerprint as plot

@@ -23,6 +23,7 @@ SHIPPED = {
     "data/cost": "cmlib/_shipped/cost",
     "data/events": "cmlib/_shipped/events",
     "data/papers": "cmlib/_shipped/papers",
+    "data/programs": "cmlib/_shipped/programs",
     "data/public": "cmlib/_shipped/public",
     "data/topdown": "cmlib/_shipped/topdown",
     "notebooks": "cmlib/_shipped/notebooks",
@@ -68,6 +69,7 @@ def test_the_wheel_holds_the_package_and_all_it_reads_and_no_recordings(wheel):
     with zipfile.ZipFile(wheel) as packed:
         names = {name for name in packed.namelist() if ".dist-info/" not in name}
     expected = files_under(ROOT / "cmlib", "cmlib")
+    expected |= files_under(ROOT / "workloads/cmlib_workloads", "cmlib_workloads")
     for here, there in SHIPPED.items():
         expected |= files_under(ROOT / here, there)
     expected |= {f"cmlib/_shipped/recordings/{name}" for name in EXAMPLES}

@@ -11,14 +11,15 @@ import pytest
 from click.testing import CliRunner
 
 from cmlib.cli import main
-from cmlib.collect import campaign, machine
+from cmlib.collect import machine
 from cmlib.collect.compare import counters
 from cmlib.collect.compare.counters import counters_with_role, events_for, usual_events
 from cmlib.collect.machine.event_names import countable
-from cmlib.collect.workloads.kernels import build, execute, executions, kernels, numa_nodes
-from cmlib.collect.workloads.kernels import executions as overhead
 from cmlib.errors import CmlibError
 from cmlib.io.regions import load_recording, read_regions
+from cmlib_workloads import campaign
+from cmlib_workloads.kernels import build, execute, executions, kernels, numa_nodes
+from cmlib_workloads.kernels import executions as overhead
 
 pytestmark = pytest.mark.needs("c++")
 # Each kernel with what its own source needs.

@@ -29,6 +29,7 @@ RESERVED = {
     "matplotlib": {"plot", "explore"},
     "seaborn": {"plot"},
     "ipywidgets": {"explore"},
+    "cmlib_workloads": {"cli"},
 }
 # The storeys: what stands higher may import what stands lower, and nothing the other way round.
 GROUND = {"errors", "lazy", "parallel", "passwords", "places", "synthetic", "templates"}

@@ -12,11 +12,11 @@ import pytest
 
 from cmlib.collect.record import record
 from cmlib.collect.schedule import Plan
-from cmlib.collect.workloads.kernels import kernels
-from cmlib.collect.workloads.micro import SOURCES, build, micro_benchmarks, run
 from cmlib.errors import CmlibError
 from cmlib.io import perf
 from cmlib.io.archive.programs import read_raw
+from cmlib_workloads.kernels import kernels
+from cmlib_workloads.micro import SOURCES, build, micro_benchmarks, run
 from tests.micro_cases import ALL_CASES
 
 pytestmark = pytest.mark.needs("cc")

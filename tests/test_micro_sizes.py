@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cmlib.collect.workloads.micro import case_runs, plateaus, selection, sweep, working_sets
 from cmlib.errors import CmlibError
+from cmlib.experiments import micro_recordings
+from cmlib.fingerprint.cache_levels import plateaus, working_sets
+from cmlib_workloads.micro import case_runs, sweep
 from tests.planted_recordings import made_up_sweep
 
 
@@ -55,5 +57,5 @@ def test_too_few_sizes_and_latencies_that_fall_are_refused():
 
 def test_sizes_follow_from_the_sweep_that_is_kept(tmp_path):
     assert set(map(len, case_runs.stored_sizes(tmp_path).values())) == {3}
-    made_up_sweep().to_csv(tmp_path / selection.SWEEP, index=False)
+    made_up_sweep().to_csv(tmp_path / micro_recordings.SWEEP, index=False)
     assert case_runs.stored_sizes(tmp_path) == working_sets(plateaus(made_up_sweep()))

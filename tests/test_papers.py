@@ -2,8 +2,8 @@
 
 import pytest
 
-from cmlib.collect.workloads.catalog import recipes
 from cmlib.report import paper
+from cmlib_workloads.catalog import recipes
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,11 @@ import pytest
 from click.testing import CliRunner
 
 from cmlib.cli import main
-from cmlib.collect.workloads.catalog import label, lacking, prepared, recipe, recipes, to_record
-from cmlib.collect.workloads.recipe import (
+from cmlib.errors import CmlibError
+from cmlib.experiments.spark_settings import TABLE_IV
+from cmlib.io.programs import program_label
+from cmlib_workloads.catalog import lacking, prepared, recipe, recipes, to_record
+from cmlib_workloads.recipe import (
     Counted,
     cached_input,
     check_installed,
@@ -24,10 +27,8 @@ from cmlib.collect.workloads.recipe import (
     run_tool,
     scratch,
 )
-from cmlib.collect.workloads.server import Server, ServerError, descendants
-from cmlib.collect.workloads.servers import datacaching, together, wrk
-from cmlib.collect.workloads.spark import TABLE_IV
-from cmlib.errors import CmlibError
+from cmlib_workloads.server import Server, ServerError, descendants
+from cmlib_workloads.servers import datacaching, together, wrk
 from tests.processes import wait_until
 
 HIBENCH = {"wordcount", "sort", "pagerank", "aggregation", "join", "scan", "bayes", "kmeans"}
@@ -135,8 +136,8 @@ def test_the_list_names_every_program():
 
 
 def test_labels_do_not_depend_on_the_order_of_options():
-    one = label("sort", options={"spark.b": "1", "spark.a": "2"})
-    assert one == label("sort", options={"spark.a": "2", "spark.b": "1"})
+    one = program_label("sort", options={"spark.b": "1", "spark.a": "2"})
+    assert one == program_label("sort", options={"spark.a": "2", "spark.b": "1"})
     assert one == "cmlib record --program sort --scale 1 --option spark.a=2 --option spark.b=1"
 
 
@@ -166,7 +167,7 @@ def test_a_server_is_gone_after_an_exception(tmp_path, port, kind):
 def test_a_server_is_gone_when_its_user_is_killed(tmp_path, port):
     program = (
         "import sys, time; sys.path.insert(0, sys.argv[3])\n"
-        "from cmlib.collect.workloads.server import Server\n"
+        "from cmlib_workloads.server import Server\n"
         f"with Server('listener', [sys.executable, '-c', {LISTENER!r}, sys.argv[1]], sys.argv[2], "
         "port=int(sys.argv[1])) as s:\n"
         "    print(*s.pids, flush=True); time.sleep(600)\n"

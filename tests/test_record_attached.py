@@ -19,9 +19,9 @@ from cmlib.collect import machine, record
 from cmlib.collect.machine.lock import counters_lock
 from cmlib.collect.record import attached
 from cmlib.collect.record import attached as running
-from cmlib.collect.workloads.server import Server
 from cmlib.io import store
 from cmlib.io.archive.programs import read_raw
+from cmlib_workloads.server import Server
 from tests.processes import processes, wait_until
 
 ROOT = Path(__file__).parents[1]

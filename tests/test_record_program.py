@@ -12,9 +12,9 @@ import pytest
 from cmlib.collect import record
 from cmlib.collect.record import Counted, Program
 from cmlib.collect.schedule import make_plans
-from cmlib.collect.workloads.server import Server, ServerError
 from cmlib.io import perf
 from cmlib.io.archive import programs as archive
+from cmlib_workloads.server import Server, ServerError
 from tests.processes import processes, wait_until
 
 TOUCH = "import time, mmap\nwhile True: mmap.mmap(-1, 1 << 22).write(b'x' * (1 << 22)); time.sleep(0.002)"

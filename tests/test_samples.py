@@ -19,10 +19,10 @@ from cmlib.cli import main
 from cmlib.collect.machine import Census, CountersBusy, counters_lock
 from cmlib.collect.record import RecordError
 from cmlib.collect.sampling import read_samples, record_lines, record_samples, record_stream
-from cmlib.collect.workloads.catalog import cases
 from cmlib.compress import compress, reconstruct
 from cmlib.errors import CmlibError, NothingRecordedError
 from cmlib.io.samples import SampleError, SampleParser, find_lines, find_streams, read_lines
+from cmlib_workloads.catalog import cases
 from tests.small_runs import store_lines
 
 GOLDEN = Path(__file__).parent / "golden/samples/perf_script_lost.txt"

@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cmlib.cli import main
-from cmlib.collect.workloads.micro import build
-from cmlib.collect.workloads.micro import simulated as recorded
-from cmlib.collect.workloads.micro.selection import cut
 from cmlib.errors import CmlibError, NothingRecordedError
 from cmlib.experiments import fingerprint
+from cmlib.experiments.micro_recordings import cut, read_simulated_series
 from cmlib.fingerprint.diagnosis import score_programs
 from cmlib.fingerprint.slices import EXACT_RATES, MODELLED_RATES, simulated_counts, slice_rates
 from cmlib.io import events
+from cmlib_workloads.micro import build
+from cmlib_workloads.micro import simulated as recorded
 from tests.naive import simulated as naive
 
 EVENTS = list(events.simulated_events().index)
@@ -132,7 +132,7 @@ def test_a_case_is_simulated_without_what_prepares_it(tmp_path):
     note = json.dumps({"label": "P_CPU", "size": None, "kind": "micro"})
     how = {"folder": tmp_path, "every_blocks": 100_000, "note": note, "function": "execute"}
     recorded.record_case("micro-branch-P", command, **how)
-    (one,) = recorded.read_simulated_series(tmp_path)
+    (one,) = read_simulated_series(tmp_path)
     branches = one.counts["sim.conditional_branches"]
     assert branches.sum() <= 600_000 < branches.sum() + 2 * branches.max()
     mispredicted = one.counts["sim.conditional_mispredictions"].sum()
@@ -140,7 +140,7 @@ def test_a_case_is_simulated_without_what_prepares_it(tmp_path):
     assert one.rates(1)["sim.ll_misses"].max() < 0.1
     recorded.record_case("micro-branch-N", command, **how, levels=2)
     with pytest.raises(CmlibError, match="micro-branch-N/sim_pf-p0-00 lacks sim.l2_instruction_misses"):
-        recorded.read_simulated_series(tmp_path)
+        read_simulated_series(tmp_path)
 
 
 def test_the_cases_are_listed():

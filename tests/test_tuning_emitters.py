@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from cmlib.collect.record import Counted
-from cmlib.collect.workloads.tuning import EMITTERS, KERNEL_EVENTS, build_emitter, with_emitter
 from cmlib.errors import CmlibError
+from cmlib.experiments.spark_settings import EMITTERS
+from cmlib_workloads.tuning import KERNEL_EVENTS, build_emitter, with_emitter
 from tests.processes import processes, wait_until
 
 RATES = {event: 400.0 + 40 * number for number, event in enumerate(EMITTERS)} | {
@@ -84,6 +85,6 @@ def test_nothing_is_left_of_it_when_it_is_killed_or_refuses():
 
 def test_without_a_compiler_it_says_what_to_install(monkeypatch, tmp_path):
     monkeypatch.setenv("CC", "no-such-compiler")
-    monkeypatch.setattr("cmlib.collect.workloads.recipe.folder", lambda: tmp_path)
+    monkeypatch.setattr("cmlib_workloads.recipe.folder", lambda: tmp_path)
     with pytest.raises(CmlibError, match=r"no compiler \(no-such-compiler\) .* install one \(Debian: gcc"):
         build_emitter()

@@ -9,20 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cmlib.cli import main
-from cmlib.collect.workloads.catalog import label, read_label
-from cmlib.collect.workloads.spark import TABLE_IV
-from cmlib.collect.workloads.tuning import (
+from cmlib.errors import CmlibError, NothingRecordedError
+from cmlib.experiments import tuned_runs
+from cmlib.experiments.spark_settings import TABLE_IV, emitted_of, quantity, settings_of
+from cmlib.io.programs import parse_program_label, program_label
+from cmlib.tuning import Experiment, judge_events
+from cmlib_workloads.tuning import (
     at_levels,
     at_random,
     at_rates,
-    emitted_of,
-    quantity,
     record_runs,
-    settings_of,
 )
-from cmlib.errors import CmlibError, NothingRecordedError
-from cmlib.experiments import tuned_runs
-from cmlib.tuning import Experiment, judge_events
 from tests.small_runs import add_run
 
 MACHINE = {"model_name": "one", "kernel": "Linux", "processors": 2}
@@ -84,13 +81,15 @@ words = st.text("abcdefgh.012", min_size=1, max_size=12)
 @given(words, st.floats(1e-3, 1e3), st.dictionaries(words, words, max_size=4))
 def test_a_label_is_read_as_it_was_written(name, scale, options):
     scale = float(f"{scale:g}")
-    assert read_label(label(name, scale=scale, options=options)) == (name, scale, options)
+    assert parse_program_label(program_label(name, scale=scale, options=options)) == (name, scale, options)
 
 
-@pytest.mark.parametrize("text", ["./sort", "cmlib record --program sort", f"{label('sort')} --option", ""])
+@pytest.mark.parametrize(
+    "text", ["./sort", "cmlib record --program sort", f"{program_label('sort')} --option", ""]
+)
 def test_what_is_no_label_is_refused(text):
     with pytest.raises(CmlibError, match="is not the command of a program"):
-        read_label(text)
+        parse_program_label(text)
 
 
 def test_the_list_names_the_designs(tmp_path, monkeypatch):
@@ -110,7 +109,7 @@ def test_only_programs_on_a_cluster_are_recorded(tmp_path):
 @pytest.fixture
 def write(tmp_path):
     def write(run, counts, *, seconds=10.0, scale=1.0, machine=MACHINE):
-        told = label(run.name.split("-")[0], scale=scale, options=run.noted)
+        told = program_label(run.name.split("-")[0], scale=scale, options=run.noted)
         changes = {"command": told, "duration_s": seconds, "machine": machine}
         return add_run(tmp_path, run.name, "tuning", 0, 0, counts.items(), **changes)
 

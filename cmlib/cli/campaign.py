@@ -3,9 +3,9 @@
 import click
 
 from cmlib.collect import machine
-from cmlib.collect.campaign import DESIGNS, all_parts, check_quiet, run_parts
-from cmlib.collect.workloads import catalog, kernels
 from cmlib.experiments.tuned_runs import important_rates
+from cmlib_workloads import catalog, kernels
+from cmlib_workloads.campaign import DESIGNS, all_parts, check_quiet, run_parts
 
 _PARTS = all_parts(important_rates)
 _list = click.option("--list", "only_list", is_flag=True, help="Only list what would be recorded.")

@@ -38,12 +38,12 @@ def diagnose(command, recorded, keep, html, every_blocks, simulated):
         return
     if every_blocks:
         raise click.UsageError("--every-blocks belongs to --simulate.")
-    from cmlib.collect.observe import check_counters, observe, observed
+    from cmlib.experiments.single_run import check_counters, observe, observed
 
     counters = None if recorded else check_counters()
-    from cmlib.collect.workloads.micro.selection import cut
     from cmlib.experiments import fingerprint
     from cmlib.experiments.diagnosis import explain, profile
+    from cmlib.experiments.micro_recordings import cut
     from cmlib.io.archive import write_whole
     from cmlib.report.diagnosis import diagnosis_page
 
@@ -60,9 +60,9 @@ def diagnose(command, recorded, keep, html, every_blocks, simulated):
 def _simulated(command, recorded, html, *, keep, every_blocks, caches):
     from tqdm import tqdm
 
-    from cmlib.collect.observe import EVERY_BLOCKS, simulate_once
     from cmlib.collect.simulate import record_simulated
     from cmlib.experiments.diagnosis import explain_simulated, simulated_profile, simulated_text
+    from cmlib.experiments.single_run import EVERY_BLOCKS, simulate_once
     from cmlib.io.archive import write_whole
     from cmlib.report.diagnosis import MOST_KINDS, SIMULATED, left_out, simulated_page, summary
 

@@ -29,7 +29,7 @@ def doctor(as_json):
 @click.command(epilog="Example: cmlib programs")
 def programs():
     """List the programs that `cmlib record --program` takes, and what they lack here."""
-    from cmlib.collect.workloads.catalog import lacking, recipes
+    from cmlib_workloads.catalog import lacking, recipes
 
     for name, lacks in lacking().items():
         recipe, state = recipes()[name], f"lacks {', '.join(lacks)}" if lacks else "ready"

@@ -246,6 +246,6 @@ def _what(name, command, *, program, scale, options, **_):
         return name, command
     if command:
         raise click.UsageError("give either a command or --program, not both.")
-    from cmlib.collect.workloads import catalog
+    from cmlib_workloads import catalog
 
     return name or program, catalog.to_record(program, scale=1.0 if scale is None else scale, options=options)

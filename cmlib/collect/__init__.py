@@ -1,1 +1,1 @@
-"""Programs are started and counted: machine, perf, samples, Valgrind, workloads, campaign."""
+"""Programs are started and counted: machine, perf, samples, Valgrind, and the compilers that this takes."""

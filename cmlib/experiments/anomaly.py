@@ -12,13 +12,11 @@ from cmlib import places
 from cmlib.anomaly import Autoencoder
 from cmlib.anomaly.samples import PLACE, smallest_range
 from cmlib.collect.compare.counters import CYCLES, counters_with_role
-from cmlib.collect.workloads.kernels import kernels
-from cmlib.collect.workloads.kernels.executions import DILUTED
-from cmlib.collect.workloads.kernels.executions import FILE as OVERHEAD
 from cmlib.errors import NothingRecordedError
 from cmlib.experiments.cache import cached
 from cmlib.experiments.requested import resolve_names
-from cmlib.io.regions import load_recording
+from cmlib.io.programs import kernels
+from cmlib.io.regions import OVERHEAD_FILE, load_recording
 
 RECORD = "cmlib record-kernels"
 INSTEAD = (
@@ -47,7 +45,7 @@ class ProgramRuns:
     @cached_property
     def diluted(self):
         """Runs of the control and of the diluted form, by the share of updates in the contended place."""
-        files = self.folder.glob("diluted-*.json") if self.name in DILUTED else ()
+        files = self.folder.glob("diluted-*.json")
         forms = {}
         for file in sorted(files, reverse=True):
             control = file.with_name(file.name.replace("diluted", "control"))
@@ -125,7 +123,7 @@ def _program_runs(program, folder):
     training, good_tests, _ = program.runs
     good = list(good.values())
     n_training = round(len(good) * training / (training + good_tests))
-    again, overhead = folder / "again.json", folder / OVERHEAD
+    again, overhead = folder / "again.json", folder / OVERHEAD_FILE
     return ProgramRuns(
         name=program.name,
         stands_for=program.stands_for,

@@ -5,11 +5,11 @@ import functools
 from cmlib import clean
 from cmlib.clean.series import FEWEST_SAMPLES
 from cmlib.collect.schedule import PINNED
-from cmlib.collect.workloads.catalog import recipes
 from cmlib.errors import NothingRecordedError, UnfitRecordingError
 from cmlib.experiments.cache import cached
 from cmlib.experiments.event_tables import known_sums
 from cmlib.experiments.requested import resolve_names, split_names
+from cmlib.io import programs as program_tables
 from cmlib.io import store
 from cmlib.io.archive.runs import RUNS, TIME, UNKNOWN, VALGRIND
 from cmlib.parallel import parallel_map
@@ -97,7 +97,7 @@ def how_to_record(name, modes):
     """What brings a program in: its own recipe, if there is one."""
     if "lines" in modes:
         return f"`cmlib record {name} --samples --compress -- COMMAND`"
-    if name in recipes():
+    if name in program_tables.suites():
         return f"`cmlib record --program {name}`"
     return f"`cmlib record {name} -- COMMAND`, or `cmlib import {name} FILE…`"
 
@@ -175,8 +175,8 @@ def _cleaned(url, run_id, *, method):
 
 def suites(programs):
     """The suite of each program."""
-    known = recipes()
-    return {name: known[name].suite if name in known else "own" for name in programs}
+    known = program_tables.suites()
+    return {name: known.get(name, "own") for name in programs}
 
 
 def of_suites(programs, wanted):

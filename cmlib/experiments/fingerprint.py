@@ -8,9 +8,8 @@ import pandas as pd
 from sklearn.model_selection import StratifiedGroupKFold
 
 from cmlib import places
-from cmlib.collect.record import existing_runs
-from cmlib.collect.workloads.micro import micro_benchmarks, selection, simulated
 from cmlib.errors import NothingRecordedError
+from cmlib.experiments import micro_recordings
 from cmlib.fingerprint.c45 import C45Classifier
 from cmlib.fingerprint.key_events import (
     accuracy_curve,
@@ -22,8 +21,10 @@ from cmlib.fingerprint.key_events import (
 from cmlib.fingerprint.phases import NAMED_FROM, added_shares
 from cmlib.fingerprint.slices import EXACT_RATES, MODELLED_RATES, simulated_counts
 from cmlib.fingerprint.unknown import UnknownRejector
+from cmlib.io.archive.programs import existing_runs
 from cmlib.io.archive.runs import VALGRIND, source_of
 from cmlib.io.events import simulated_events
+from cmlib.io.programs import micro_benchmarks
 
 SLICE_S = 0.4
 KINDS = ("micro", "unseen", "CPU", "parallel", "own")
@@ -77,22 +78,24 @@ class Fingerprints:
 
 def load(folder=None, *, kinds=KINDS, with_all=True):
     """Read the measured recordings of the micro-benchmarks and of what was recorded with them."""
-    folder = Path(folder or places.recordings_dir()) / selection.FOLDER
-    meta = selection.key_metadata(folder)
+    folder = Path(folder or places.recordings_dir()) / micro_recordings.FOLDER
+    meta = micro_recordings.key_metadata(folder)
     if meta is None:
-        raise NothingRecordedError(f"nothing recorded yet: run `{selection.COMMAND}`")
-    key = {kind: selection.read_series(folder, selection.KEY, kind) for kind in kinds}
-    everything = selection.read_series(folder, selection.ALL) if with_all else []
-    return Fingerprints(key, everything, selection.stored_sweep(folder), meta)
+        raise NothingRecordedError(f"nothing recorded yet: run `{micro_recordings.COMMAND}`")
+    key = {kind: micro_recordings.read_series(folder, micro_recordings.KEY, kind) for kind in kinds}
+    everything = micro_recordings.read_series(folder, micro_recordings.ALL) if with_all else []
+    return Fingerprints(key, everything, micro_recordings.stored_sweep(folder), meta)
 
 
 def load_simulated(folder=None, *, kinds=("micro", "unseen", "own")):
     """Read the simulated recordings; the key events are the modelled ones, and the tree is not trained on programs
     whose forms a simulation does not tell apart."""
-    folder = Path(folder or places.recordings_dir()) / simulated.FOLDER
-    series = {kind: list(map(_one_healthy, simulated.read_simulated_series(folder, kind))) for kind in kinds}
+    folder = Path(folder or places.recordings_dir()) / micro_recordings.SIMULATED_FOLDER
+    series = {
+        kind: list(map(_one_healthy, micro_recordings.read_simulated_series(folder, kind))) for kind in kinds
+    }
     if not series["micro"]:
-        raise NothingRecordedError(f"nothing simulated yet: run `{simulated.COMMAND}`")
+        raise NothingRecordedError(f"nothing simulated yet: run `{micro_recordings.SIMULATE_COMMAND}`")
     apart = _distinguishable([*series["micro"], *series.get("unseen", [])])
     everything = [one for one in series["micro"] if program_of(one) in apart]
     key = {kind: list(map(_modelled, series[kind])) for kind in kinds}

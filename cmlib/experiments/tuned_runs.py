@@ -7,10 +7,10 @@ import pandas as pd
 
 from cmlib import places, tuning
 from cmlib.clean import whole_intervals
-from cmlib.collect.workloads.catalog import read_label
-from cmlib.collect.workloads.tuning import EMITTERS, FOLDER, HIGHEST, emitted_of, settings_of
 from cmlib.errors import CmlibError, NothingRecordedError
 from cmlib.experiments.requested import resolve_names
+from cmlib.experiments.spark_settings import EMITTERS, FOLDER, HIGHEST, emitted_of, settings_of
+from cmlib.io.programs import parse_program_label
 from cmlib.io.store.raw import find_recordings, read_counts
 
 RECORD = "cmlib record-tuning"
@@ -36,7 +36,7 @@ def load_tuned(folder="", wanted="all"):
     files = find_recordings(folder or places.hardware_first(places.recordings_dir() / FOLDER))
     rows = {}
     for file, meta in files.items():
-        program, scale, options = read_label(meta["command"])
+        program, scale, options = parse_program_label(meta["command"])
         rows.setdefault(program, []).append((file, meta, scale, options))
     if not rows:
         raise NothingRecordedError(f"nothing recorded yet: run `{RECORD}`, which takes programs on Spark")

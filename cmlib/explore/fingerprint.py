@@ -2,7 +2,7 @@
 
 import html
 
-from cmlib.collect.workloads.micro.selection import COMMAND
+from cmlib.experiments.micro_recordings import COMMAND
 from cmlib.explore.panel import Panel, dropdown, offer, paragraph, slider
 from cmlib.fingerprint.diagnosis import advice
 from cmlib.plot.fingerprint import phase_timeline

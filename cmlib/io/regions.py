@@ -12,6 +12,7 @@ from cmlib.errors import CmlibError
 from cmlib.io.archive import errors_as, now, pack, read_content, read_object, write_recording
 from cmlib.io.archive.runs import first_problem
 
+OVERHEAD_FILE = "overhead.json"  # what counting costs a program, beside its recordings
 ABOUT = ("function", "location", "thread", "threads", "work", "seconds", "running", "instructions")
 
 

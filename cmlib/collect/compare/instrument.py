@@ -54,7 +54,7 @@ def region(name, *, threads=1, work=1):
 @functools.cache
 def _library():
     from cmlib import places
-    from cmlib.collect.workloads.recipe import compile_to, find_compiler
+    from cmlib.collect.toolchain import compile_to, find_compiler
     from cmlib.errors import CmlibError
 
     target, sources = places.results_dir() / "region.so", [include_dir() / "region.c"]

@@ -1,15 +1,16 @@
 """Programs on Spark, in one JVM or on a standalone cluster of this machine."""
 
-import csv
 import importlib.util
 import os
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from cmlib.collect.workloads.recipe import Counted, cached_input, run_tool, scratch
-from cmlib.collect.workloads.server import Server
+from cmlib.collect.record import Counted
+from cmlib.collect.toolchain import run_tool
 from cmlib.errors import CmlibError
+from cmlib_workloads.recipe import cached_input, scratch
+from cmlib_workloads.server import Server
 
 _SOURCES = Path(__file__).parent / "src"
 _SEED, _PORT = 1, 17077
@@ -105,26 +106,6 @@ def standalone(folder):
         ) as worker,
     ):
         yield Cluster(url, worker.pids)
-
-
-@dataclass(frozen=True)
-class Setting:
-    """A parameter of Spark."""
-
-    name: str
-    low: str
-    default: str
-    high: str
-    needs: dict[str, str]
-
-
-def _read(row):
-    needs = dict(pair.split("=") for pair in row.pop("needs").split())
-    return row.pop("abbr"), Setting(**row, needs=needs)
-
-
-with Path(__file__).with_name("table_iv.csv").open(encoding="utf-8") as _rows:
-    TABLE_IV = dict(map(_read, csv.DictReader(_rows)))
 
 
 @contextmanager

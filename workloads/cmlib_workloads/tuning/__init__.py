@@ -2,7 +2,6 @@
 
 import itertools
 import math
-import re
 import zlib
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -10,31 +9,22 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
 from cmlib.collect import machine
 from cmlib.collect.record import Program, Request, record_program
-from cmlib.collect.workloads.catalog import label, recipe
-from cmlib.collect.workloads.recipe import check_installed, compiled, scratch
-from cmlib.collect.workloads.server import Server
-from cmlib.collect.workloads.spark import TABLE_IV, standalone
 from cmlib.errors import CmlibError
+from cmlib.experiments.spark_settings import ALWAYS, EMIT, FOLDER, TABLE_IV, quantity, unit_of
+from cmlib.io.programs import emitted_events, program_label
+from cmlib_workloads.catalog import recipe
+from cmlib_workloads.recipe import check_installed, compiled, scratch
+from cmlib_workloads.server import Server
+from cmlib_workloads.spark import standalone
 
-# Without these some of the parameters would do nothing; two executors that fetch from each other over the network.
-_ALWAYS = {name: value for setting in TABLE_IV.values() for name, value in setting.needs.items()}
-_UNITS = {"": 1, "s": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
-_QUANTITY = re.compile(r"([0-9.]+)([skmg]?)")
-_EMIT = "emit."
 _SILENT = 1 / 3  # of the runs, for each event
 _LEAST = 0.1  # of its highest rate, where it is emitted at all
 _SOURCE = Path(__file__).parent / "src" / "emit.c"
-_EVENTS = pd.read_csv(Path(__file__).with_name("events.csv"), comment="#").set_index("event")
-# By event that can be emitted, what it brings along.
-EMITTERS = _EVENTS.query("emitted == 1")["with"].fillna("").str.split().map(tuple).to_dict()
-HIGHEST = _EVENTS["highest"].dropna().to_dict()
-FOLDER = "tuning"
 _INTERVAL_MS = 1000  # the GBRT study's
-KERNEL_EVENTS = tuple(_EVENTS.index)
+KERNEL_EVENTS = tuple(emitted_events().index)
 
 
 @dataclass(frozen=True)
@@ -48,7 +38,7 @@ class Run:
     @property
     def noted(self):
         """Options as they are noted with the recording: also the emitted rates, as ``emit.EVENT``."""
-        return self.options | {f"{_EMIT}{event}": rate for event, rate in self.emitted.items()}
+        return self.options | {f"{EMIT}{event}": rate for event, rate in self.emitted.items()}
 
 
 def at_random(program, n, *, seed=0):
@@ -83,26 +73,6 @@ def at_rates(program, highest, n, *, at="default"):
     ]
 
 
-def emitted_of(options):
-    """Rates of the events that were emitted beside a run [1/s]."""
-    return {key.removeprefix(_EMIT): float(rate) for key, rate in options.items() if key.startswith(_EMIT)}
-
-
-def settings_of(options):
-    """Values of Table IV's parameters as numbers."""
-    given = _ALWAYS | dict(options)
-    return {abbr: quantity(given.get(setting.name, setting.default)) for abbr, setting in TABLE_IV.items()}
-
-
-def quantity(text):
-    """``"64k"`` in bytes, ``"120s"`` in seconds, ``"0.6"`` as it is."""
-    match = _QUANTITY.fullmatch(text)
-    if match is None:
-        raise ValueError(f"{text!r} is no number with one of the units k, m, g, s, or none.")
-    number, unit = match.groups()
-    return float(number) * _UNITS[unit]
-
-
 def _rates(event, highest, n):
     """As they are given to the emitter; an event's draws don't depend on which others are emitted."""
     drawn = np.random.default_rng([0, zlib.crc32(event.encode())]).random((n, 2))
@@ -112,14 +82,14 @@ def _rates(event, highest, n):
 def _between(setting, share):
     low, high = quantity(setting.low), quantity(setting.high)
     value = math.exp(math.log(low) + share * math.log(high / low))
-    unit = _QUANTITY.fullmatch(setting.low).group(2)
+    unit = unit_of(setting.low)
     if unit in ("k", "m", "g"):
         return f"{round(value / 1024)}k"
     return f"{value:.3f}" if "." in setting.low else f"{round(value)}{unit}"
 
 
 def _options(chosen):
-    return {"master": "standalone"} | _ALWAYS | chosen
+    return {"master": "standalone"} | ALWAYS | chosen
 
 
 @contextmanager
@@ -161,7 +131,7 @@ def record_runs(program, runs, folder, *, scale=1.0, passes=1, counters):
     ):
         how = {"folder": folder, "lock": lock, "counters": counters}
         for number, run in itertools.product(range(1, passes + 1), runs):
-            noted = label(program, scale=scale, options=run.noted)
+            noted = program_label(program, scale=scale, options=run.noted)
             measured = Program(noted, partial(_prepare, chosen, scale, run, cluster))
             record_program(run.name, measured, replace(request, passes=number), **how)
             yield run.name

@@ -1,49 +1,18 @@
 """Micro-benchmarks of hardware bottlenecks in C, each with a non-pathological form (Yoo et al. 2012, Table 1)."""
 
-import itertools
 import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
-from cmlib.collect.workloads.recipe import compile_to, find_compiler, run_tool
-from cmlib.errors import CmlibError
+from cmlib.collect.toolchain import compile_to, find_compiler, run_tool
+from cmlib.io.programs import MicroBenchmark, micro_benchmarks
 
 SOURCES = Path(__file__).parent / "src"
 _FLAGS = ("-std=gnu11", "-O2", "-Wall", "-ffp-contract=off")
-LEVELS = ("L1", "L2", "L3", "M")
-_FEWEST = 3
-_WITHIN = 1.5
-_MEMORY = 64 << 20
-_PAGE = 4096
-_BY_HAND = (
-    "Where caches are as they are said to be, or one is missing, give the sizes: "
-    "--sizes 'L2=64,128;L3=1024;M=131072'."
-)
 _FORMS = ("P", "N")
-
-
-@dataclass(frozen=True)
-class MicroBenchmark:
-    """A C program with a pathological and a healthy form."""
-
-    name: str
-    pathology: str
-    bound: str
-    levels: tuple[str, ...]
-    trained: bool
-    table_1: str
-    source: str
-    flags: tuple[str, ...]
-    # Basic blocks of an operation, of both forms; empty where they depend on the size.
-    blocks: tuple[str, str]
-
-    def label(self, form, level=""):
-        """Class of a form at a level, such as ``P_Mem_L2`` or ``N_CPU``."""
-        return "_".join(part for part in (form, self.bound, level) if part)
 
 
 @dataclass(frozen=True)
@@ -80,16 +49,6 @@ class Case:
         size = ["--size", str(self.size)] if self.size else []
         length = ["--seconds", f"{seconds:g}"] if operations is None else ["--operations", str(operations)]
         return [self.program.name, "--form", self.form, *size, "--seed", str(seed), *length]
-
-
-def micro_benchmarks():
-    """All programs: those of Table 1 first, then those never trained on."""
-    rows = pd.read_csv(
-        Path(__file__).with_name("programs.csv"), dtype={"trained": bool}, keep_default_na=False
-    )
-    split = {"levels": rows["levels"].str.split().map(tuple), "flags": rows["flags"].str.split().map(tuple)}
-    blocks = list(zip(rows.pop("blocks_P"), rows.pop("blocks_N"), strict=True))
-    return [MicroBenchmark(**row) for row in rows.assign(**split, blocks=blocks).to_dict("records")]
 
 
 def cases(working_sets, *, trained):
@@ -141,44 +100,3 @@ def sweep(folder, *, smallest=8 << 10, largest=128 << 20, loads=400_000, repeats
     rows = [line.split() for _ in range(repeats) for line in run_tool(command).splitlines()]
     frame = pd.DataFrame({"size": [int(size) for size, _ in rows], "ns": [float(ns) for _, ns in rows]})
     return frame.groupby("size", as_index=False)["ns"].median()
-
-
-def plateaus(latencies):
-    """Find the levels of the memory in a sweep: pieces of least absolute deviation from their medians."""
-    import ruptures  # 0.4 s, for who sweeps only
-
-    frame = latencies.sort_values("size", ignore_index=True)
-    if len(frame) < _FEWEST * len(LEVELS):
-        raise CmlibError(f"{len(frame)} sizes are too few to find {len(LEVELS)} levels; sweep a wider range.")
-    ns = frame["ns"].to_numpy()
-    rows = []
-    ends = ruptures.Dynp("l1", min_size=_FEWEST, jump=1).fit_predict(np.log(ns), n_bkps=len(LEVELS) - 1)
-    for first, end in itertools.pairwise([0, *ends]):
-        median = float(np.median(ns[first:end]))
-        inside = np.flatnonzero(np.abs(np.log(ns[first:end] / median)) <= np.log(_WITHIN)) + first
-        rows.append((int(frame["size"][inside[0]]), int(frame["size"][inside[-1]]), median))
-    measured = pd.DataFrame(rows, index=pd.Index(LEVELS, name="level"), columns=["smallest", "largest", "ns"])
-    if not measured["ns"].is_monotonic_increasing:
-        raise CmlibError(
-            f"latencies don't rise from level to level, something else ran beside the sweep:\n{measured}\n{_BY_HAND}"
-        )
-    return measured
-
-
-def working_sets(levels, n=3):
-    """Choose working-set sizes well inside each level."""
-    largest = levels["largest"]
-    bounds = {
-        "L2": (1.5 * largest["L1"], 0.75 * largest["L2"]),
-        "L3": (1.5 * largest["L2"], 0.75 * largest["L3"]),
-        "M": (max(8 * largest["L3"], _MEMORY), 2 * max(8 * largest["L3"], _MEMORY)),
-    }
-    for level, (low, high) in bounds.items():
-        if low > high:
-            raise CmlibError(
-                f"no working set fits {level} without fitting the level before:\n{levels}\n{_BY_HAND}"
-            )
-    return {
-        level: [int(size) // _PAGE * _PAGE for size in np.geomspace(low, high, n)]
-        for level, (low, high) in bounds.items()
-    }

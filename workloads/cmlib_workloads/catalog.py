@@ -10,17 +10,18 @@ from pathlib import Path
 import yaml
 
 from cmlib.collect.record import Program
-from cmlib.collect.workloads import cpu, servers, spark
-from cmlib.collect.workloads.recipe import (
+from cmlib.errors import CmlibError
+from cmlib.io.programs import program_entries, program_label
+from cmlib_workloads import cpu, servers, spark
+from cmlib_workloads.recipe import (
     Recipe,
     check_installed,
     missing_modules,
     missing_packages,
     run_tool,
 )
-from cmlib.collect.workloads.servers import datacaching
-from cmlib.collect.workloads.servers.webserving import webserving
-from cmlib.errors import CmlibError
+from cmlib_workloads.servers import datacaching
+from cmlib_workloads.servers.webserving import webserving
 
 # perf does not follow a sampled group into the processes that gcc starts, so its compiler is run by itself.
 _CC1 = {"-x": "-quiet", "c": "-w", "-c": "-w"}
@@ -29,9 +30,11 @@ _CC1 = {"-x": "-quiet", "c": "-w", "-c": "-w"}
 @functools.cache
 def recipes():
     """Every recipe: HiBench's eight, CloudSuite's eight, two co-located pairs, and the CPU programs."""
-    suites = yaml.safe_load(Path(__file__).with_name("programs.yaml").read_text(encoding="utf-8"))
-    del suites["anchors"]
-    return {name: _recipe(name, suite, about) for suite, of in suites.items() for name, about in of.items()}
+    return {
+        name: _recipe(name, suite, entry)
+        for suite, programs in program_entries().items()
+        for name, entry in programs.items()
+    }
 
 
 def of_suites(*suites):
@@ -65,7 +68,7 @@ def to_record(name, *, scale=1.0, options: Mapping[str, str] | None = None):
     """A program as :func:`cmlib.collect.record.record_program` takes it: got ready anew for every run."""
     prepared(name, scale=scale, options=options)
     anew = partial(prepared, name, scale=scale, options=options)
-    return Program(label(name, scale=scale, options=options), anew)
+    return Program(program_label(name, scale=scale, options=options), anew)
 
 
 def lacking():
@@ -78,21 +81,6 @@ def lacking():
         ]
         for name, one in recipes().items()
     }
-
-
-def label(name, *, scale=1.0, options: Mapping[str, str] | None = None):
-    """What to note as the command of a recording: the same wherever it is made."""
-    given = "".join(f" --option {key}={value}" for key, value in sorted((options or {}).items()))
-    return f"cmlib record --program {name} --scale {scale:g}{given}"
-
-
-def read_label(text):
-    """Take a label apart."""
-    words = text.split()
-    begins, pairs = words[:3] == ["cmlib", "record", "--program"], words[6:]
-    if not begins or words[4:5] != ["--scale"] or pairs[::2] != ["--option"] * len(pairs[1::2]):
-        raise CmlibError(f"{text!r} is not the command of a program that cmlib gets ready")
-    return words[3], float(words[5]), dict(pair.split("=", 1) for pair in pairs[1::2])
 
 
 def _takes(chosen, key):
@@ -148,10 +136,10 @@ class Case:
         return f"{self.program}-{self.number}"
 
     @property
-    def label(self):
+    def program_label(self):
         """What is noted as the command: the same wherever the case is recorded."""
         changed = "".join(f", {new} for {old}" for old, new in self.words.items())
-        return f"{label(self.program, scale=self.scale)}{changed}"
+        return f"{program_label(self.program, scale=self.scale)}{changed}"
 
     def to_record(self):
         """The case as :func:`cmlib.collect.sampling.record_stream` takes it."""

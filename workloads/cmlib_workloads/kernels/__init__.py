@@ -1,45 +1,14 @@
 """The fifteen programs of AutoPerf's Table 2 in C++, each in a good and a bad form: how they are built and run."""
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
-
-import pandas as pd
 
 from cmlib.collect import machine
 from cmlib.collect.compare.instrument import include_dir
-from cmlib.collect.workloads.recipe import compile_to, find_compiler, run_tool
+from cmlib.collect.toolchain import compile_to, find_compiler, run_tool
+from cmlib.io.programs import kernels
 
 SOURCES = Path(__file__).parent / "src"
-
-
-@dataclass(frozen=True)
-class Kernel:
-    """A row of Table 2."""
-
-    name: str
-    stands_for: str
-    type: str
-    original: bool
-    size: int
-    runs: tuple[int, int, int]
-    exponent: int = 1
-    nodes: int = 1
-
-    def argv(self, folder, form, *, threads, scale=1, repeats=20, sharing=1.0):
-        """Command line of one execution."""
-        size = round(self.size * scale ** (1 / self.exponent))
-        return [str(Path(folder) / self.name), form, str(threads), str(size), str(repeats), f"{sharing:g}"]
-
-
-def kernels():
-    """All programs, in the order of Table 2."""
-    rows = pd.read_csv(Path(__file__).with_name("table_2.csv"), dtype={"original": bool})
-    runs = ["training", "good", "bad"]
-    fields = rows.drop(columns=runs).to_dict("records")
-    return [
-        Kernel(**row, runs=tuple(of)) for row, of in zip(fields, rows[runs].to_numpy().tolist(), strict=True)
-    ]
 
 
 def build(folder, names=None):

@@ -1,4 +1,4 @@
-"""What was recorded of the micro-benchmarks, and which events they are recorded with."""
+"""Recordings of the micro-benchmarks, measured and simulated: read, and cut into slices."""
 
 import json
 from dataclasses import dataclass
@@ -7,18 +7,27 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from cmlib.collect.record import existing_runs
-from cmlib.errors import NothingRecordedError
+from cmlib.collect.simulate import read_series as read_simulation
+from cmlib.errors import CmlibError, NothingRecordedError
 from cmlib.fingerprint.key_events import select_key_events
-from cmlib.fingerprint.slices import ESTIMATED_CYCLES, join_parts, simulated_counts, slice_rates
+from cmlib.fingerprint.slices import (
+    ESTIMATED_CYCLES,
+    EXACT_RATES,
+    MODELLED_RATES,
+    join_parts,
+    simulated_counts,
+    slice_rates,
+)
 from cmlib.io import perf
-from cmlib.io.archive.programs import read_raw
-from cmlib.io.events import simulated_events
+from cmlib.io.archive.programs import existing_runs, read_raw
+from cmlib.io.events import second_level_events, simulated_events
 
 ALL, KEY = "all", "key"
 FOLDER = "fingerprint"  # among the recordings: hundreds of runs that no other notebook is asked about
 COMMAND = "cmlib record-micro"
 SWEEP = "micro-sweep.csv"
+SIMULATED_FOLDER = "fingerprint-simulated"
+SIMULATE_COMMAND = "cmlib record-micro --simulate"
 
 
 def stored_sweep(folder):
@@ -128,3 +137,23 @@ def read_slices(folder, set_name, kind="micro"):
     if not series:
         raise NothingRecordedError(f"nothing recorded yet of the {kind} programs: run `{COMMAND}`")
     return cut(series)
+
+
+def read_simulated_series(folder, kind="micro"):
+    """Read the simulated runs of a kind of programs, with three levels of caches."""
+    runs = {place: existing_runs(place) for place in sorted(Path(folder).glob(f"{kind}-*/"))}
+    return [_read_simulated(place, of_place) for place, of_place in runs.items() if of_place]
+
+
+def _read_simulated(place, runs):
+    run, meta = next(iter(runs.items()))
+    counts, _ = read_simulation(read_raw(place, run).decode(errors="replace"))
+    lacking = second_level_events().index.difference(counts.columns)
+    if len(lacking):
+        raise CmlibError(
+            f"{place.name}/{run} lacks {', '.join(lacking)}: its simulations did not execute the same. Move it away "
+            f"and run `{SIMULATE_COMMAND}`."
+        )
+    counts.index = pd.Index(np.arange(1.0, len(counts) + 1), name="interval")
+    inner = counts.iloc[1:]  # the last slice is left out when the run is cut
+    return Series(place.name, 0, json.loads(meta["note"]), inner, None, (*MODELLED_RATES, *EXACT_RATES))

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from cmlib.collect import machine
 from cmlib.collect.record import Counted, Program, Request, record_program
-from cmlib.collect.workloads import catalog, kernels, micro
-from cmlib.collect.workloads.micro.selection import (
+from cmlib.errors import CmlibError, NothingRecordedError
+from cmlib.experiments.micro_recordings import (
     ALL,
     KEY,
     SWEEP,
@@ -20,7 +20,8 @@ from cmlib.collect.workloads.micro.selection import (
     recorded_events,
     stored_sweep,
 )
-from cmlib.errors import CmlibError, NothingRecordedError
+from cmlib.fingerprint.cache_levels import plateaus, working_sets
+from cmlib_workloads import catalog, kernels, micro
 
 SECONDS, PASSES, ALL_PER_RUN, KEY_EVENTS = 6.0, 3, 60, 40
 # A slice is two intervals: half the bytes of the usual 100 ms.
@@ -50,7 +51,7 @@ def n_events():
 def stored_sizes(folder):
     """Working sets by the latency sweep that is kept with the recordings; without one sizes are not known yet."""
     try:
-        return micro.working_sets(micro.plateaus(stored_sweep(folder)))
+        return working_sets(plateaus(stored_sweep(folder)))
     except NothingRecordedError:
         return _NOMINAL
 

@@ -9,8 +9,8 @@ from cmlib.collect import machine
 from cmlib.collect.record import RecordError, record
 from cmlib.collect.schedule import Plan
 from cmlib.collect.simulate.valgrind import cache_options, simulate
-from cmlib.collect.workloads.micro.selection import FOLDER, KEY, read_series
 from cmlib.errors import CmlibError, NothingRecordedError
+from cmlib.experiments.micro_recordings import FOLDER, KEY, read_series
 from cmlib.io.archive.programs import existing_runs
 
 # Some 3 million instructions, 0.05 s of simulation.
@@ -47,8 +47,8 @@ def observe(command, trained, counters, *, keep=None):
         groups, pinned = tuple(map(tuple, trained["groups"])), tuple(trained["pinned"])
         how = (trained["interval_ms"], trained["modifier"])
         plan = Plan(trained["set"], trained["mode"], 0, pinned, groups, *how)
-        kept = {"folder": folder, "note": json.dumps(about)}
-        record(name, command, [plan], encodings=trained["encodings"], counters=counters, **kept)
+        where = {"folder": folder, "note": json.dumps(about)}
+        record(name, command, [plan], encodings=trained["encodings"], counters=counters, **where)
         (series,) = read_series(folder, trained["set"], "own", only=name)
         return series
 

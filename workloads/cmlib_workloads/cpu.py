@@ -6,7 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from cmlib.collect.workloads.recipe import Counted, cached_input, run_tool, scratch
+from cmlib.collect.record import Counted
+from cmlib.collect.toolchain import run_tool
+from cmlib_workloads.recipe import cached_input, scratch
 
 _SEED = 1
 

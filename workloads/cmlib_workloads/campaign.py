@@ -13,12 +13,13 @@ from cmlib.collect.compare.counters import usual_events
 from cmlib.collect.machine.host import counting_processes
 from cmlib.collect.record import Request, existing_runs, record_program
 from cmlib.collect.sampling import HARDWARE_GROUP, record_stream
-from cmlib.collect.workloads import catalog, kernels, tuning
-from cmlib.collect.workloads.kernels import executions
-from cmlib.collect.workloads.micro import case_runs, selection, simulated
-from cmlib.collect.workloads.spark import TABLE_IV
 from cmlib.errors import CmlibError
+from cmlib.experiments import micro_recordings
+from cmlib.experiments.spark_settings import TABLE_IV
 from cmlib.io.samples.files import samples_dir
+from cmlib_workloads import catalog, kernels, tuning
+from cmlib_workloads.kernels import executions
+from cmlib_workloads.micro import case_runs, simulated
 
 # Of a run with what gets it ready [s].
 _MICRO_S, _SIMULATED_S, _PROGRAM_S, _STREAM_S, _TUNING_S = 8.0, 10.0, 18.0, 8.0, 20.0
@@ -159,7 +160,7 @@ def _n_runs(folder):
 
 
 def _micro(counters):
-    folder = places.recordings_dir() / selection.FOLDER
+    folder = places.recordings_dir() / micro_recordings.FOLDER
     listed = case_runs.plan_cases(case_runs.stored_sizes(folder))
     there = sum(min(n, _n_runs(folder / case.name)[of]) for case, of, n in listed)
     make = partial(case_runs.record_cases, places.results_dir() / "micro", folder, counters)
@@ -167,7 +168,7 @@ def _micro(counters):
 
 
 def _simulated(counters):
-    folder, listed = places.recordings_dir() / simulated.FOLDER, simulated.simulated_cases()
+    folder, listed = places.recordings_dir() / micro_recordings.SIMULATED_FOLDER, simulated.simulated_cases()
     there = sum(bool(existing_runs(folder / one.name)) for one in listed)
     make = partial(simulated.record_simulated_cases, places.results_dir() / "micro", folder)
     yield Job("cases", len(listed), there, _SIMULATED_S, make)

@@ -9,9 +9,11 @@ import urllib.request
 from contextlib import contextmanager
 from pathlib import Path
 
-from cmlib.collect.workloads.recipe import Counted, cached_input, compiled, run_tool, scratch
-from cmlib.collect.workloads.server import Server, memcached
-from cmlib.collect.workloads.spark import generated
+from cmlib.collect.record import Counted
+from cmlib.collect.toolchain import run_tool
+from cmlib_workloads.recipe import cached_input, compiled, scratch
+from cmlib_workloads.server import Server, memcached
+from cmlib_workloads.spark import generated
 
 SOURCES = Path(__file__).parent / "src"
 CACHE_PORT, _VIDEO_PORT, _SEARCH_PORT = 17211, 17080, 17081

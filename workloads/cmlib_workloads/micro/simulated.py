@@ -1,24 +1,12 @@
 """The micro-benchmarks under simulation: what is run, with which caches, and how their runs are read."""
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-import pandas as pd
+from cmlib.collect.simulate import record_simulated
+from cmlib_workloads.micro import Case, build, cases
+from cmlib_workloads.micro.case_runs import on_path
 
-from cmlib.collect.record import existing_runs
-from cmlib.collect.simulate import read_series, record_simulated
-from cmlib.collect.workloads.micro import Case, build, cases
-from cmlib.collect.workloads.micro.case_runs import on_path
-from cmlib.collect.workloads.micro.selection import Series
-from cmlib.errors import CmlibError
-from cmlib.fingerprint.slices import EXACT_RATES, MODELLED_RATES
-from cmlib.io.archive.programs import read_raw
-from cmlib.io.events import second_level_events
-
-FOLDER = "fingerprint-simulated"
-COMMAND = "cmlib record-micro --simulate"
 # Streams are prefetched, never too late: what misses all the same is in no order.
 SET = "sim_pf"
 # Small caches make for small working sets, and so for short simulations.
@@ -79,26 +67,6 @@ def record_case(name, command, *, caches=CACHES, **how):
     Path(how["folder"]).mkdir(parents=True, exist_ok=True)
     quiet = {"notify": lambda message: None}
     record_simulated(name, command, passes=1, caches=caches, set_name=SET, prefetch=True, **quiet, **how)
-
-
-def read_simulated_series(folder, kind="micro"):
-    """Read the simulated runs of a kind of programs, with three levels of caches."""
-    runs = {place: existing_runs(place) for place in sorted(Path(folder).glob(f"{kind}-*/"))}
-    return [_read(place, of_place) for place, of_place in runs.items() if of_place]
-
-
-def _read(place, runs):
-    run, meta = next(iter(runs.items()))
-    counts, _ = read_series(read_raw(place, run).decode(errors="replace"))
-    lacking = second_level_events().index.difference(counts.columns)
-    if len(lacking):
-        raise CmlibError(
-            f"{place.name}/{run} lacks {', '.join(lacking)}: its simulations did not execute the same. Move it away "
-            f"and run `{COMMAND}`."
-        )
-    counts.index = pd.Index(np.arange(1.0, len(counts) + 1), name="interval")
-    inner = counts.iloc[1:]  # the last slice is left out when the run is cut
-    return Series(place.name, 0, json.loads(meta["note"]), inner, None, (*MODELLED_RATES, *EXACT_RATES))
 
 
 def _length(case):

@@ -13,15 +13,15 @@ from pathlib import Path
 from cmlib.collect.compare.versions import plan_parts
 from cmlib.collect.machine import processor_times, taken_by_others
 from cmlib.collect.machine.event_names import INSTRUCTIONS
-from cmlib.collect.workloads.kernels import Kernel, execute
 from cmlib.errors import CmlibError
 from cmlib.io.archive import as_text, now, write_whole
-from cmlib.io.regions import SCHEMA, read_about, read_regions, save_recording
+from cmlib.io.programs import Kernel
+from cmlib.io.regions import OVERHEAD_FILE, SCHEMA, read_about, read_regions, save_recording
+from cmlib_workloads.kernels import execute
 
 _FIRST = 8
 _REPEATS = 10
 SECONDS = 1.5  # an execution, with those beside it that tell the machine's pace
-FILE = "overhead.json"
 SHARING = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01)
 DILUTED = ("parallel_scalar_sum", "ticket_dispenser", "row_counters")
 ATTEMPTS = 10
@@ -109,7 +109,7 @@ def record(recording, binaries, folder, machine, *, paces=None):
 
 def record_overhead(program, binaries, events, folder, machine, *, threads=2, scale=8, pairs=10):
     """Time a program with and without its regions counted, and write it beside its recordings, unless it is there."""
-    target = Path(folder) / program.name / FILE
+    target = Path(folder) / program.name / OVERHEAD_FILE
     if target.exists():
         return None
     target.parent.mkdir(parents=True, exist_ok=True)

@@ -8,9 +8,11 @@ import subprocess
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from cmlib.collect.workloads import servers
-from cmlib.collect.workloads.recipe import Counted, cached_input, run_tool, scratch
-from cmlib.collect.workloads.server import Server, ServerError, memcached
+from cmlib.collect.record import Counted
+from cmlib.collect.toolchain import run_tool
+from cmlib_workloads import servers
+from cmlib_workloads.recipe import cached_input, scratch
+from cmlib_workloads.server import Server, ServerError, memcached
 
 _PORT = 17082
 _SECONDS, _PAGES, _SEED = 12, 200, 1

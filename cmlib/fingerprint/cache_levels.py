@@ -1,0 +1,56 @@
+"""The levels of the memory found in a latency sweep, and working sets that lie well inside each of them."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+
+from cmlib.errors import CmlibError
+
+LEVELS = ("L1", "L2", "L3", "M")
+_FEWEST = 3
+_WITHIN = 1.5
+_MEMORY = 64 << 20
+_PAGE = 4096
+_AGAIN = "Sweep again on a quiet machine; caches that are shared or cut off by a hypervisor show no level."
+
+
+def plateaus(latencies):
+    """Find the levels of the memory in a sweep: pieces of least absolute deviation from their medians."""
+    import ruptures  # 0.4 s, for who sweeps only
+
+    frame = latencies.sort_values("size", ignore_index=True)
+    if len(frame) < _FEWEST * len(LEVELS):
+        raise CmlibError(f"{len(frame)} sizes are too few to find {len(LEVELS)} levels; sweep a wider range.")
+    ns = frame["ns"].to_numpy()
+    rows = []
+    ends = ruptures.Dynp("l1", min_size=_FEWEST, jump=1).fit_predict(np.log(ns), n_bkps=len(LEVELS) - 1)
+    for first, end in itertools.pairwise([0, *ends]):
+        median = float(np.median(ns[first:end]))
+        inside = np.flatnonzero(np.abs(np.log(ns[first:end] / median)) <= np.log(_WITHIN)) + first
+        rows.append((int(frame["size"][inside[0]]), int(frame["size"][inside[-1]]), median))
+    measured = pd.DataFrame(rows, index=pd.Index(LEVELS, name="level"), columns=["smallest", "largest", "ns"])
+    if not measured["ns"].is_monotonic_increasing:
+        raise CmlibError(
+            f"latencies don't rise from level to level, something else ran beside the sweep:\n{measured}\n{_AGAIN}"
+        )
+    return measured
+
+
+def working_sets(levels, n=3):
+    """Choose working-set sizes well inside each level."""
+    largest = levels["largest"]
+    bounds = {
+        "L2": (1.5 * largest["L1"], 0.75 * largest["L2"]),
+        "L3": (1.5 * largest["L2"], 0.75 * largest["L3"]),
+        "M": (max(8 * largest["L3"], _MEMORY), 2 * max(8 * largest["L3"], _MEMORY)),
+    }
+    for level, (low, high) in bounds.items():
+        if low > high:
+            raise CmlibError(
+                f"no working set fits {level} without fitting the level before:\n{levels}\n{_AGAIN}"
+            )
+    return {
+        level: [int(size) // _PAGE * _PAGE for size in np.geomspace(low, high, n)]
+        for level, (low, high) in bounds.items()
+    }
