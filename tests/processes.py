@@ -16,7 +16,8 @@ def processes(marker):
     return found
 
 
-def wait_until(condition, seconds=10.0):
+def wait_until(condition, seconds=120.0):
+    """Wait for a condition, on however slow a machine; what it is at last."""
     end = time.monotonic() + seconds
     while not condition() and time.monotonic() < end:
         time.sleep(0.02)

@@ -186,7 +186,7 @@ def test_sampling_that_is_killed_leaves_nothing_running_and_what_it_leaves_is_re
         target=sample_streams.record_stream, args=("p", ENDLESS, group), kwargs=how
     )
     sampling.start()
-    begun = wait_until(lambda: any(file.stat().st_size for file in (tmp_path / "p").glob("*/*")), 30)
+    begun = wait_until(lambda: any(file.stat().st_size for file in (tmp_path / "p").glob("*/*")))
     running = processes("76.54321")
     sampling.kill()
     sampling.join()

@@ -199,7 +199,7 @@ def test_interrupted_it_ends_cleanly_and_keeps_what_was_made(best_perf, data):
         [sys.executable, *command], cwd=ROOT, stderr=subprocess.PIPE, text=True
     ) as recorder:
         folder = data / "recordings/app"
-        assert wait_until(lambda: len(record.existing_runs(folder)) >= 2, 60)
+        assert wait_until(lambda: len(record.existing_runs(folder)) >= 2)
         recorder.send_signal(signal.SIGINT)
         _, told = recorder.communicate()
     assert recorder.returncode == 2 and told.strip().endswith("Aborted!") and "Traceback" not in told

@@ -96,7 +96,7 @@ def test_other_users_wait_for_the_same_lock(locks):
         'with counters_lock("nobody\'s"): sys.stdin.read()'
     )
     with subprocess.Popen([sys.executable, "-c", held], stdin=subprocess.PIPE) as child:
-        assert wait_until(lambda: b"nobody" in (locks / "cmlib-counters").read_bytes(), 20)
+        assert wait_until(lambda: b"nobody" in (locks / "cmlib-counters").read_bytes())
         with pytest.raises(machine.CountersBusy, match="nobody's"), machine.counters_lock("root's"):
             pass
     assert child.returncode == 0

@@ -123,7 +123,7 @@ def cluster(start, tmp_path_factory):
     workers = [start("-m", "distributed.cli.dask_worker", "--scheduler-file", file, *WORKER) for _ in "12"]
     until(file.exists)
     with Client(scheduler_file=str(file), set_as_default=False) as client:
-        client.wait_for_workers(2, timeout=60)
+        client.wait_for_workers(2, timeout=300)
         yield client, workers
 
 
@@ -195,7 +195,7 @@ def test_interrupted_a_script_leaves_no_process_and_no_task(where, tmp_path, req
         # Python drops an interrupt that comes while a future is deleted: it must come while the next one is waited for.
         until(lambda: waits(running.pid))
         os.killpg(running.pid, signal.SIGINT)
-        _, said = running.communicate(timeout=120)
+        _, said = running.communicate(timeout=300)
     assert (running.returncode, said) == (1, "interrupted\n")
     if client is None:
         until(lambda: not any(map(alive, pids(tmp_path))))
@@ -229,7 +229,7 @@ def test_an_interrupted_run_leaves_nothing_half_written(tmp_path):
     with as_from_a_terminal("-c", command, tmp_path, "run", "tiny", env=environment) as running:
         until(lambda: len(pids(tmp_path)) == 3 or running.poll() is not None)
         os.killpg(running.pid, signal.SIGINT)
-        said, complained = running.communicate(timeout=120)
+        said, complained = running.communicate(timeout=300)
     assert (running.returncode, said) == (2, ""), complained
     assert complained.strip().endswith("Aborted!") and "Traceback" not in complained
     until(lambda: not any(map(alive, pids(tmp_path))))
@@ -255,6 +255,6 @@ def test_a_worker_without_the_package_is_refused(cluster, start):
     before = len(client.scheduler_info()["workers"])
     bare = "import sys; sys.modules['cmlib'] = None; from distributed.cli.dask_worker import main; main()"
     start("-c", bare, client.scheduler.address, *WORKER)
-    client.wait_for_workers(before + 1, timeout=60)
+    client.wait_for_workers(before + 1, timeout=300)
     with pytest.raises(ValueError, match=r"Dask worker .* cannot import cmlib .*Install it there"):
         list(parallel_map(len, ["a"], on(cluster)))

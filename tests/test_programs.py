@@ -152,7 +152,7 @@ def test_a_server_is_ready_inside_and_gone_outside(tmp_path, port):
     with listener(tmp_path, port) as server:
         pids = server.pids
         assert len(pids) == 2 and all(map(alive, pids))
-        socket.create_connection(("127.0.0.1", port), timeout=5).close()
+        socket.create_connection(("127.0.0.1", port), timeout=120).close()
     assert not any(map(alive, pids))
 
 
@@ -210,8 +210,9 @@ def test_a_server_that_dies_at_start_shows_its_last_lines(tmp_path):
 
 
 def test_a_server_that_is_never_ready_is_stopped(tmp_path):
+    log, command = tmp_path / "log", ["/bin/sh", "-c", "echo waiting; sleep 600"]
     slow = Server(
-        "slow", ["/bin/sh", "-c", "echo waiting; sleep 600"], tmp_path / "log", ready=bool, timeout=0.5
+        "slow", command, log, ready=lambda: not wait_until(lambda: "waiting" in log.read_text()), timeout=0.5
     )
     before = set(descendants(os.getpid()))
     with pytest.raises(ServerError, match="slow was not ready after 0 s(.|\n)*waiting"), slow:

@@ -247,7 +247,7 @@ make(Path(sys.argv[2]), command=["sh", "-c", "setsid sh -c 'sleep 98.7653; :' & 
 def test_whatever_ends_the_recorder_ends_the_whole_tree_below_it(best_perf, tmp_path, number):
     command = [sys.executable, "-c", RECORDS_LONG, str(ROOT), str(tmp_path)]
     with subprocess.Popen(command, stderr=subprocess.DEVNULL) as recorder:
-        assert wait_until(lambda: len(processes("98.7653")) >= 5, 60)
+        assert wait_until(lambda: len(processes("98.7653")) >= 5)
         recorder.send_signal(number)
         recorder.wait()
         assert wait_until(lambda: not processes("98.7653"))

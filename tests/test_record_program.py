@@ -43,14 +43,14 @@ def busy_server(log, command):
 def test_servers_are_counted_and_the_load_is_not(tmp_path):
     served = Program("served", lambda: busy_server(tmp_path / "log", ["sleep", "0.3"]))
     make(tmp_path / "one", served)
-    assert counts(tmp_path / "one")["page-faults"].sum() > 10_000
+    made_by_server = counts(tmp_path / "one")["page-faults"].sum()
 
     loading = [sys.executable, "-c", TOUCH.replace("True", "time.monotonic() < end").replace(
         "\n", "\nend = time.monotonic() + 0.3\n", 1
     )]  # fmt: skip
     asleep = Program("asleep", lambda: idle_server(tmp_path / "log", loading))
     make(tmp_path / "two", asleep)
-    assert counts(tmp_path / "two")["page-faults"].sum() < 1000
+    assert counts(tmp_path / "two")["page-faults"].sum() < made_by_server / 10
 
 
 @contextmanager
@@ -124,7 +124,7 @@ def test_killed_it_leaves_neither_server_nor_load(best_perf, tmp_path):
     root = Path(__file__).parents[1]
     command = [sys.executable, "-c", KILLED, str(root), str(tmp_path)]
     with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.DEVNULL) as recorder:
-        assert wait_until(lambda: (tmp_path / "load").exists() and processes("99.1"), 30)
+        assert wait_until(lambda: (tmp_path / "load").exists() and processes("99.1"))
         below = [int(pid) for pid in children(recorder.pid)]
         recorder.send_signal(signal.SIGKILL)
         recorder.wait()

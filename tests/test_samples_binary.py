@@ -276,12 +276,12 @@ def test_ctrl_c_while_nothing_comes_ends_the_program_too(tmp_path):
     command = [sys.executable, "-c", script, str(tmp_path / "pid"), str(tmp_path / "out/run")]
     recorder = subprocess.Popen(command, stderr=subprocess.PIPE)
     try:
-        end = time.monotonic() + 30
+        end = time.monotonic() + 300
         while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
             assert time.monotonic() < end
             time.sleep(0.02)
         recorder.send_signal(signal.SIGINT)
-        assert b"KeyboardInterrupt" in recorder.communicate(timeout=20)[1]
+        assert b"KeyboardInterrupt" in recorder.communicate(timeout=300)[1]
     finally:
         recorder.kill()
         recorder.wait()

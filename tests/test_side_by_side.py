@@ -137,7 +137,7 @@ def test_a_second_run_is_refused_and_one_that_was_killed_is_not_in_the_way(runni
     run.wait()
     with results_lock(tmp_path / "tiny"):
         pass
-    assert wait_until(lambda: not any(map(is_running, kernels)), 60)
+    assert wait_until(lambda: not any(map(is_running, kernels)))
 
 
 # A file, as the command `cmlib` is one: its folder is searched for modules, and the current one is not.

@@ -2,7 +2,6 @@
 
 import json
 import re
-import resource
 import subprocess
 import sys
 
@@ -130,15 +129,12 @@ def test_what_is_no_recording_is_refused():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("recording", [str(GCC), "gcc"])
-def test_it_takes_three_seconds_and_stores_nothing(recording, tmp_path, monkeypatch):
+def test_it_stores_nothing(recording, tmp_path, monkeypatch):
     monkeypatch.setenv("CMLIB_RESULTS", str(tmp_path / "results"))
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     code = "from cmlib.cli import main; main()"
     subprocess.run(
         [sys.executable, "-c", code, "summarize", recording], check=True, capture_output=True, cwd=tmp_path
     )
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 3
     assert not list(tmp_path.iterdir())
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 GUARD = Path(__file__).with_name("guard.py")
-START = 60  # seconds
+START = 300  # seconds
 QUIET = {"fetchNews": "false", "checkForUpdates": False}
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-RUN = 240_000  # milliseconds: a notebook on a busy machine
+RUN = 600_000  # milliseconds: a notebook on a busy machine
 
 _OPEN = "name => { jupyterapp.commands.execute('docmanager:open', {path: name}); }"
 _CLOSE = "() => { const shown = jupyterapp.shell.currentWidget; shown.context.model.dirty = false; shown.close(); }"
