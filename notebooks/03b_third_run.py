@@ -195,7 +195,7 @@ results.figure(figure, "shift",
 #
 # Merged rows are made for models. One of taken branches by all branches and by the pace (time per instruction) is fitted on rows whose two events come from runs 1 and 2, and predicts the third run's taken branches from its own branches and pace; and the other way round. Rates are per instruction, the trees are the same, and blocks of the program that are judged take no part in the fit:
 #
-# $$\hat y_3(k) = m\big(x_3(k), p_3(k)\big), \qquad m = \arg\min_m \sum_{j \notin \mathrm{block}(k)} \big(y_1(j) - m(x_2(j), p_{12}(j))\big)^2.$$
+# $$\hat y_3(k) = m\big(x_3(k), p_3(k)\big), \qquad m = \underset{m}{\text{arg min}} \sum_{j \notin \mathrm{block}(k)} \big(y_1(j) - m(x_2(j), p_{12}(j))\big)^2.$$
 #
 # *Stacked* has the rows of run 1 and those of run 2 below them. The GBRT paper fills with zeros: literally, a row with branches then has no taken ones (*stacked, zeros*). *Stacked* alone takes the rows that counted the event; there the other event is a constant, and only the pace is left. *Shuffled* has the rows of run 2 in random order. *Third run alone* is fitted on the third run's other blocks: the best a merge can be.
 

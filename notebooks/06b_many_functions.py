@@ -81,7 +81,7 @@ training[0].groupby("function").head(1)
 #
 # A function $f$ belongs to the cluster $c$ that holds most of its samples, and $K$ rises while the false positives $FP$ fall, the share of the $n$ training samples beyond the threshold of their own cluster's autoencoder (§3.3.2, §3.4):
 #
-# $$c(f) = \arg\max_{c \le K} |\{X \in f : X \in c\}|, \qquad FP(K) = \frac{1}{n} \big|\{X : RE_{c}(X) > RE_{mean,\,c} + 2\,RE_{standard\ deviation,\,c}\}\big|$$
+# $$c(f) = \underset{c \le K}{\text{arg max}} |\{X \in f : X \in c\}|, \qquad FP(K) = \frac{1}{n} \big|\{X : RE_{c}(X) > RE_{mean,\,c} + 2\,RE_{standard\ deviation,\,c}\}\big|$$
 #
 # $F_1$ is that of notebook 06, $2\,t_p / (2\,t_p + f_p + f_n)$ over runs (§5.3).
 #

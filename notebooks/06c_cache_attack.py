@@ -98,7 +98,7 @@ results.table(busy.sort_values(busy.columns[0]).reset_index(), "targets",
 #
 # The first half of a load's benign runs trains; the second half and the attacks on every other library are judged. AutoPerf's autoencoder maps a run $x$ to $\hat x$, and calls it anomalous if its reconstruction error is beyond two standard deviations (§3.3.2); the counter with the largest part of the error is named (§3.5):
 #
-# $$RE(x) = \sum_i (x_i - \hat x_i)^2 > RE_{mean} + 2\,RE_{sd}, \qquad \text{named: } \arg\max_i\, (x_i - \hat x_i)^2.$$
+# $$RE(x) = \sum_i (x_i - \hat x_i)^2 > RE_{mean} + 2\,RE_{sd}, \qquad \text{named: } \underset{i}{\text{arg max}}\, (x_i - \hat x_i)^2.$$
 #
 # Beside it the same threshold on the distance from the mean, $\sum_i (x_i - \mu_i)^2 / \sigma_i^2$; *beyond*, some event more than four standard deviations off; an isolation forest; and the instructions alone.
 

@@ -3,9 +3,11 @@
 import ast
 import functools
 import graphlib
+import importlib.metadata
 import json
 import re
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -186,6 +188,20 @@ def test_a_file_of_parameters_says_what_differs_from_the_notebook(path):
     declared = declared_parameters(ROOT / "notebooks" / f"{path.stem}.ipynb")
     assert given.pop("profile") == path.parent.name
     assert given and all(declared[name].default != value for name, value in given.items())
+
+
+def test_what_is_imported_is_declared():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    needs = [*project["dependencies"], *project["optional-dependencies"]["cluster"]]
+    declared = {re.split(r"[\[<>=]", need)[0].lower() for need in needs}
+    distributions = importlib.metadata.packages_distributions()
+    sources = [*MODULES, *(ROOT / "workloads").rglob("*.py"), *(ROOT / "notebooks").glob("*.py")]
+    packages = {name.split(".")[0] for path in sources for name in imported(path)}
+    foreign = packages - set(sys.stdlib_module_names) - {"cmlib", "cmlib_workloads"}
+    names = {
+        package: {name.lower().replace("_", "-") for name in distributions[package]} for package in foreign
+    }
+    assert not {package for package, brought in names.items() if not brought & declared}
 
 
 def test_conda_and_pip_share_one_list():

@@ -11,12 +11,12 @@ import nbformat
 import papermill
 from jupyter_client.kernelspec import NoSuchKernel
 from jupyter_core.utils import ensure_event_loop
-from nbconvert import HTMLExporter
 from papermill.exceptions import PapermillExecutionError
 from traitlets.config import Config
 
 from cmlib.errors import NothingRecordedError, UnfitRecordingError
 from cmlib.io.archive import settle, write_whole
+from cmlib.report.formulas import FormulaExporter
 from cmlib.report.manifests import failed_notebook, remove_drafts
 from cmlib.report.parameters import for_papermill
 from cmlib.report.run import NotebookError
@@ -68,7 +68,7 @@ def _settle_with_page(notebook, draft, folder):
 @functools.cache
 def _exporter():
     """One for all pages: its templates take a fifth of a second to compile."""
-    return HTMLExporter(exclude_input_prompt=True, template_file=str(_PAGE))
+    return FormulaExporter(exclude_input_prompt=True, template_file=str(_PAGE))
 
 
 def _execute_with_kernel(notebook, draft, parameters, folder):

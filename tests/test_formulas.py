@@ -1,0 +1,35 @@
+"""Formulas of notebooks are drawn on their pages, without a script."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from cmlib.report.formulas import draw_formulas
+
+NOTEBOOKS = sorted((Path(__file__).resolve().parents[1] / "notebooks").glob("*.ipynb"))
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_every_formula_of_a_notebook_is_drawn(path):
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    prose = "\n\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+    drawn = draw_formulas(prose)
+    outside_code = re.sub(r"```.*?```|`[^`\n]+`", "", drawn, flags=re.S)
+    assert "$$" not in outside_code
+    assert drawn.count("<math") == drawn.count("</math>") >= prose.count("$$") / 2
+    assert not re.search(r"<m[a-z]+[^>]*>\\", drawn), "a command of TeX that is not known"
+
+
+@pytest.mark.parametrize(
+    "text", ["`$CMLIB_PUBLIC` and `$HOME`", "costs 5 $ or 6 $", "```\na=$b; c=$d\n```", "no formula"]
+)
+def test_dollars_that_are_no_formula_stay(text):
+    assert draw_formulas(text) == text
+
+
+def test_block_and_inline_formulas_are_told_apart():
+    block, inline = draw_formulas("$$x^2$$"), draw_formulas("so $x^2$ is")
+    assert 'display="block"' in block and "<msup>" in block
+    assert inline.startswith("so <math") and 'display="inline"' in inline
