@@ -22,6 +22,7 @@ def _draw(match):
         return match["code"]
     # The converter takes `\\Big(`, but not `\\Big\\{`.
     tex = re.sub(r"\\[bB]igg?(?=\\)", "", " ".join((match["block"] or match["inline"]).split()))
+    tex = re.sub(r"\\tag\{([^}]*)\}", r"\\qquad\\text{(\1)}", tex)
     return convert(tex, display="block" if match["block"] else "inline")
 
 
