@@ -25,11 +25,27 @@ profile = "paper"  # folder of the results under data/results
 results_folder = ""  # where results go instead of data/results
 
 # %%
-from cmlib.report import read_results
+from cmlib.report import count_reproduced, read_reproduction, read_results
 from cmlib.report.notebook import begin
 
 notebook = begin("10_summary", globals())
 results, settings = notebook.results, notebook.settings
+
+# %% [markdown]
+# ## What is reproduced
+#
+# *Reproduced*: by hardware counters, on as many programs as the paper has. *In part*: simulated, by software events, of fewer programs, or with something lacking. *Not*: nothing here shows it.
+
+# %%
+items = read_reproduction(settings["profile"], settings["results_folder"] or None)
+counts = count_reproduced(items)
+results.table(counts.reset_index(), "reproduced-counts",
+              "**Table.** Tables and figures of each paper, by how far they are reproduced.")
+
+# %%
+results.table(items, "reproduced",
+              "**Table.** Every table and figure of the five papers: what shows it here, on whose "
+              "data, of how many of the paper's programs, and what is lacking.", rows=100)
 
 # %% [markdown]
 # ## What was found

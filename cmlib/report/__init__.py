@@ -12,10 +12,12 @@ _HOMES = {
     "answers": "page",
     "build_index": "page",
     "check_parameters": "parameters",
+    "count_reproduced": "reproduction",
     "declared_parameters": "parameters",
     "paper": "results",
     "parse_value": "parameters",
     "read_parameters": "parameters",
+    "read_reproduction": "reproduction",
     "read_results": "results",
     "run_profile": "run",
 }

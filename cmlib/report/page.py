@@ -16,6 +16,7 @@ from cmlib.io.archive import write_whole
 from cmlib.report.inline import plain, to_html
 from cmlib.report.manifests import BY_PROGRAM, read_manifests
 from cmlib.report.overview import all_findings, gather_cards, opening
+from cmlib.report.reproduction import count_reproduced, reproduction
 from cmlib.templates import template
 from cmlib.topdown.answers import describe_misses, format_number
 
@@ -43,9 +44,15 @@ def build_index(folder, *, to_come=()):
     others = [finding for finding in all_findings(manifests) if finding["program"] not in shown]
     others.sort(key=lambda finding: (not finding["program"], finding["program"]))
     profile = manifests[-1]["profile"]
+    of_program = profile.startswith(f"{BY_PROGRAM}/")
+    reproduced = pd.DataFrame() if of_program or to_come else reproduction(folder, manifests)
     page = page_template("page.html.j2").render(
         profile=profile,
-        of_program=profile.startswith(f"{BY_PROGRAM}/"),
+        of_program=of_program,
+        reproduced=reproduced.to_dict("records"),
+        reproduced_counts=count_reproduced(reproduced).reset_index().to_dict("records")
+        if len(reproduced)
+        else [],
         sections=manifests,
         left_out=found.left_out,
         damaged=found.damaged,
@@ -59,7 +66,7 @@ def build_index(folder, *, to_come=()):
     target = folder / "index.html"
     write_whole(target, page)
     write_whole(folder / ANSWERS, json.dumps(answers(folder), indent=1, ensure_ascii=False) + "\n")
-    if profile.startswith(f"{BY_PROGRAM}/"):
+    if of_program:
         _build_programs(folder.parent)
     return target
 

@@ -1,0 +1,100 @@
+"""Which tables and figures of the papers a profile's results reproduce, and on whose data."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from cmlib import places
+from cmlib.report.manifests import read_manifests
+from cmlib.report.results import paper
+
+# Where a paper's programs are listed by name; elsewhere every program that was measured counts.
+_PROGRAMS = {"CounterMiner": ("counterminer", "coverage_percent"), "AutoPerf": ("autoperf", "table2")}
+_HIBENCH = 8  # the first of CounterMiner's programs, which are the GBRT paper's
+_NO_COUNTERS = {"simulated", "software events"}
+_COLUMNS = ["paper", "item", "shows", "status", "data", "programs", "notebook", "lacking"]
+
+
+def read_items():
+    """Every table and figure of the five papers: a row each, with what shows it here and what is lacking."""
+    return pd.read_csv(places.papers_dir() / "items.csv", keep_default_na=False, dtype=str)
+
+
+def read_reproduction(profile, folder=None):
+    """The state of every table and figure of the papers, by the results of a profile: see :func:`reproduction`."""
+    place = Path(folder or places.results_dir()) / profile
+    return reproduction(place, read_manifests(place).sections)
+
+
+def reproduction(folder, sections):
+    """The state of every table and figure of the papers.
+
+    Parameters
+    ----------
+    folder : path
+        A profile's results.
+    sections : sequence of dict
+        The manifests of its notebooks.
+
+    Returns
+    -------
+    DataFrame
+        A row a table or figure. ``status``: *reproduced*, *in part* (simulated or by software events, of fewer programs
+        than the paper's, or with something lacking), or *not*; ``programs``: how many of the paper's, as ``4 of 16``.
+    """
+    made = {
+        (section["notebook"], entry["name"])
+        for section in sections
+        for entry in (*section["figures"], *section["tables"])
+    }
+    items = read_items()
+    n_programs = [_count_programs(folder, item) for item in items.itertuples()]
+    status = [
+        _status(item, (item.notebook, item.result) in made, n)
+        for item, n in zip(items.itertuples(), n_programs, strict=True)
+    ]
+    programs = [
+        f"{n} of {of}" if of and n is not None else "" for n, of in zip(n_programs, items["of"], strict=True)
+    ]
+    table = items.assign(status=status, programs=programs)
+    table.loc[table["status"] == "not", "programs"] = ""
+    return table[_COLUMNS]
+
+
+def count_reproduced(table):
+    """How many tables and figures of each paper are reproduced, in part, or not."""
+    counts = pd.crosstab(table["paper"], table["status"])
+    columns = ["reproduced", "in part", "not"]
+    return counts.reindex(index=table["paper"].unique(), columns=columns, fill_value=0)
+
+
+def _status(item, is_made, n_programs):
+    if not is_made:
+        return "not"
+    enough = n_programs is None or not item.of or n_programs >= int(item.of)
+    return "reproduced" if enough and not item.lacking and item.data not in _NO_COUNTERS else "in part"
+
+
+def _count_programs(folder, item):
+    """How many programs of the paper's a table of the same run holds; None where none is counted."""
+    table, _, column = item.counted_in.partition(".")
+    file = folder / f"{table}.csv"
+    if not table or not file.is_file():
+        return None
+    measured = set(pd.read_csv(file, usecols=[column])[column])
+    listed = _listed(item.paper)
+    return len({_plain_name(name) for name in measured} & listed) if listed else len(measured)
+
+
+def _listed(paper_name):
+    if paper_name == "GBRT":
+        return set(list(paper("counterminer")["coverage_percent"])[:_HIBENCH])
+    if paper_name not in _PROGRAMS:
+        return set()
+    file, key = _PROGRAMS[paper_name]
+    return set(paper(file)[key])
+
+
+def _plain_name(name):
+    """A program's name as others write it: ``data_analytics`` is ``dataanalytics``."""
+    return name if name.startswith("parallel_") else name.replace("_", "")

@@ -1,0 +1,64 @@
+"""The table of what the papers' tables and figures are here."""
+
+import pandas as pd
+import pytest
+
+from cmlib import places
+from cmlib.report.reproduction import count_reproduced, read_items, reproduction
+
+NUMBERS = {  # as the papers number them
+    "CounterMiner": ([f"Fig. {n}" for n in range(1, 17)], [f"Table {n}" for n in ("I", "II", "III", "IV")]),
+    "GBRT": ([f"Fig. {n}" for n in range(1, 7)], ["Table 1", "Table 2"]),
+    "Fingerprinting": (["Fig. 1", "Fig. 2"], ["Table 1", "Table 2"]),
+    "AutoPerf": ([f"Fig. {n}" for n in range(1, 13)], ["Table 1", "Table 2", "Table 3"]),
+    "Online regression": ([f"Fig. {n}" for n in range(1, 11)], []),
+}
+
+
+def section(notebook, *figures):
+    return {"notebook": notebook, "figures": [{"name": name} for name in figures], "tables": []}
+
+
+def test_every_table_and_figure_of_the_papers_has_its_row():
+    items = read_items()
+    assert {paper: list(rows) for paper, rows in items.groupby("paper", sort=False)["item"]} == {
+        paper: figures + tables for paper, (figures, tables) in NUMBERS.items()
+    }
+
+
+def test_every_row_names_a_notebook_and_what_is_lacking_or_of_whom():
+    for item in read_items().itertuples():
+        assert (places.notebooks_dir() / f"{item.notebook}.ipynb").is_file(), item
+        assert item.result or item.lacking, item
+        assert item.data in {
+            "own hardware",
+            "others' hardware",
+            "software events",
+            "simulated",
+            "own numbers",
+            "diagram",
+        }
+
+
+@pytest.mark.parametrize(
+    "programs, status",
+    [(["kmeans", "wordcount", "gcc"], "reproduced"), (["kmeans", "kmeans", "gcc"], "in part")],
+)
+def test_programs_of_the_paper_are_counted_in_the_tables_of_the_run(tmp_path, programs, status):
+    (tmp_path / "03a_merging_runs").mkdir()
+    table = pd.DataFrame({"program": programs})
+    table.to_csv(tmp_path / "03a_merging_runs/run-times.csv", index=False)
+    rows = reproduction(tmp_path, [section("03a_merging_runs", "fig02")]).set_index(["paper", "item"])
+    shown = rows.loc[("GBRT", "Fig. 2")]
+    assert shown["status"] == status
+    assert shown["programs"] == f"{len({*programs} & {'kmeans', 'wordcount'})} of 2"
+
+
+def test_what_no_notebook_made_is_not_reproduced_and_simulations_are_in_part(tmp_path):
+    rows = reproduction(tmp_path, [section("05a_simulated_fingerprinting", "fig02")])
+    status = rows.set_index(["paper", "item"])["status"]
+    assert status.loc[("Fingerprinting", "Fig. 2")] == "in part"
+    assert set(status.drop(("Fingerprinting", "Fig. 2"))) == {"not"}
+    counts = count_reproduced(rows)
+    assert counts.loc["CounterMiner"].tolist() == [0, 0, 20]
+    assert counts.to_numpy().sum() == len(rows)
