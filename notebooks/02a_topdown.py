@@ -41,7 +41,7 @@ from cmlib import clean, explore, merge, topdown
 from cmlib.errors import NothingRecordedError
 from cmlib.experiments import data
 from cmlib.experiments.commands import command_to_count
-from cmlib.experiments.event_tables import table_name
+from cmlib.experiments.event_tables import processor_name, table_name
 from cmlib.io import events, store
 from cmlib.parallel import parallel_map
 from cmlib.plot.style import blank, card, single, styled
@@ -105,6 +105,8 @@ pd.DataFrame([{"program": name, "table": tables[name].name, "source": tables[nam
 # $$\hat{e}_t = \frac{1}{R} \sum_r \left( e_{r,t} + b_r \, (\overline{\mathrm{IPC}}_t - \mathrm{IPC}_{r,t}) \right), \quad b_r = \frac{\mathrm{cov}_t(e_r, \mathrm{IPC}_r)}{\mathrm{var}_t(\mathrm{IPC}_r)}.$$
 #
 # Each category's share of the slots is a formula over such rates, as the table of the processor has it (below). The dotted line is all slots: the nearer the stack comes to it, the better the counts agree.
+#
+# A step of slow instructions holds more slots than one of fast ones, so the mean of the steps' shares is no share of the run's slots. What is said of the whole run comes from its totals: the same formulas over the sum of each event's counts over the sum of the cycles in which it was counted. In the figures, steps are as wide as their cycles, so that areas are shares of the slots.
 
 # %%
 def separate_sums(name):
@@ -161,6 +163,22 @@ for several in parallel_map(account_by_every_way, programs, workers):
     ways |= several
 accounts = {name: ways[name, method, "adjusted to IPC"] for name in programs}
 
+
+# %%
+def account_of_totals(name):
+    """The account of a program's whole runs: shares of all slots, and the most they may be."""
+    runs = [store.load(url, run_id).whole() for run_id in data.interval_runs(url, [name])["run_id"]]
+    totals, costs = topdown.totals(runs), topdown.read_costs(processor_name(url, name))
+    account = topdown.account(totals["rate"].to_frame().T, tables[name])
+    most = account.shares.iloc[0].to_dict()
+    if costs.table == tables[name].name:  # counting errors, as on the first page
+        most |= topdown.bounds(totals, costs).shares["high"].to_dict()
+    return SimpleNamespace(account=account, shares=account.shares.iloc[0],
+                           level=account.level().iloc[0], most=most)
+
+
+wholes = {name: account_of_totals(name) for name in programs}
+
 # %%
 COLOURS = {"retired": "#3b9c6a", "at work": "#3b9c6a", "bad speculation": "#c8553d",
            "front end": "#e0a030", "back end": "#3f6fb5", "sibling thread": "#8a8f98"}
@@ -179,25 +197,28 @@ def shades(names, parents):
 
 # %%
 def stack_shares(axes, shares, ipc, colours):
-    """IPC above the stacked shares of the slots, over progress."""
+    """IPC above the stacked shares of the slots, steps as wide as their cycles."""
     above, below = axes
-    above.plot(ipc.index, ipc.to_numpy(), color="#333333", lw=1.2)
+    cycles = 1 / ipc / (1 / ipc).sum()
+    middles = (cycles.cumsum() - cycles / 2).to_numpy()
+    above.plot(middles, ipc.to_numpy(), color="#333333", lw=1.2)
     above.set_ylim(0, None)
     chosen, heights = [colours[name] for name in shares], shares.clip(lower=0).T.to_numpy()
-    stack = below.stackplot(shares.index, heights, colors=chosen, lw=0)
+    stack = below.stackplot(middles, heights, colors=chosen, lw=0)
     below.axhline(1.0, color="#333333", lw=0.8, ls=":")
-    below.set(xlabel="progress [share of instructions]", xlim=(0, 1), ylim=(0, 1.1))
+    below.set(xlabel="progress [share of cycles]", xlim=(0, 1), ylim=(0, 1.1))
     return stack
 
 
+# %%
 @styled
-def account_card(shares, ipc, parents):
-    """IPC and shares of one program for the report's first page: legible on a phone."""
+def account_card(shares, whole, ipc, parents):
+    """IPC and shares of one program for the report's first page, those of its whole run named."""
     figure, axes = card(3.6, 2, height_ratios=(1, 2.2))
     stack = stack_shares(axes, shares, ipc, shades(shares, parents))
     axes[0].set_ylabel("IPC")
     axes[1].set_ylabel("share of slots")
-    texts = [f"{name} {100 * mean:.0f} %" for name, mean in shares.mean().items()]
+    texts = [f"{name} {100 * whole[name]:.0f} %" for name in shares]
     narrow = {"columnspacing": 1.0, "handlelength": 1.1}
     figure.legend(stack, texts, loc="outside lower center", ncols=2, **narrow)
     return figure, axes
@@ -234,7 +255,7 @@ results.figure(
 # %%
 @styled
 def draw_means(shares):
-    """Mean shares of the slots as stacked horizontal bars, a bar a program."""
+    """Shares of a run's slots as stacked horizontal bars, a bar a program."""
     figure, ax = single(0.9 + 0.45 * len(shares))
     shown, colours = shares.loc[:, shares.max() > LEAST].fillna(0.0), shades(shares, {})
     shown.plot.barh(stacked=True, ax=ax, color=colours, width=0.65, legend=False)
@@ -245,15 +266,15 @@ def draw_means(shares):
     ax.invert_yaxis()
     ax.grid(False)
     ax.set(xlim=(0, max(1.05, shown.sum(axis=1).max() + 0.02)), ylabel="",
-           xlabel="share of slots, mean over the program's progress")
+           xlabel="share of the run's slots")
     figure.legend(loc="outside lower center", ncols=5)
     return figure, ax
 
 
-means = pd.DataFrame({name: frame.mean() for name, frame in levels.items()}).T
+means = pd.concat({name: whole.level for name, whole in wholes.items()}, axis=1).T
 figure, _ = draw_means(means)
 results.figure(
-    figure, "means", "**Figure.** The same, mean over the run. Dotted: all slots."
+    figure, "means", "**Figure.** The same of the whole run. Dotted: all slots."
 )
 
 # %% [markdown]
@@ -264,19 +285,21 @@ results.figure(
 # What could not be split for want of an event is absent here and named below, with the command that records it.
 
 # %%
-rows = [{"program": name, "category": category, "share of slots [%]": 100 * share.mean(),
-         "5th percentile": 100 * share.quantile(0.05),
-         "95th percentile": 100 * share.quantile(0.95), "formula": one.account.formulas[category]}
-        for name, one in accounts.items() for category, share in one.account.shares.items()]
-caption = "**Table.** Every category, by program: mean over the run, and percentiles of the steps."
+by_step = {name: one.account.shares.quantile([0.05, 0.95]) for name, one in accounts.items()}
+rows = [{"program": name, "category": category, "share of slots [%]": 100 * whole.shares[category],
+         "5th percentile": 100 * ends[0.05], "95th percentile": 100 * ends[0.95],
+         "formula": whole.account.formulas[category]}
+        for name, whole in wholes.items() for category, ends in by_step[name].items()]
+caption = ("**Table.** Every category, by program: share of the run's slots, and percentiles of "
+           "the steps, which are of equal instructions.")
 results.table(pd.DataFrame(rows), "categories", caption, rows=80, decimals=1)
 
 # %% [markdown]
 # ## Does it add up?
 #
-# With the shares $s_{k,t}$ of the categories $k$ in step $t$ of $T$,
+# With the shares $s_{k,t}$ of the categories $k$ in step $t$, which has the share $c_t$ of all cycles,
 #
-# $$\mathrm{mean} = \frac{1}{T} \sum_t \sum_k s_{k,t}, \qquad \mathrm{rms} = \sqrt{\frac{1}{T} \sum_t \Big( \sum_k s_{k,t} - 1 \Big)^2},$$
+# $$\mathrm{mean} = \sum_t c_t \sum_k s_{k,t}, \qquad \mathrm{rms} = \sqrt{\sum_t c_t \Big( \sum_k s_{k,t} - 1 \Big)^2},$$
 #
 # *mean* should be 1, and *rms*, the distance of the single steps, small.
 #
@@ -289,30 +312,30 @@ results.table(pd.DataFrame(rows), "categories", caption, rows=80, decimals=1)
 # *sums* is a second test, independent of the first: some events are by their umasks the sum of others, and are compared with that sum where no run counted the whole together with a part.
 # A way of cleaning or merging that is better by one test should be better by the other.
 #
-# *worst step* is the part of the squared distances that one single step makes up. Of wordcount it is two thirds: in its last step, in which it exits, a quarter of the slots is missing, however runs are cleaned and merged. In user mode
+# *worst step* is the part of the squared distances that one single step makes up, and *its sum* the sum of its shares. Where that step is the last, in which the program exits, and slots are missing however runs are cleaned and merged: in user mode
 # only was counted; what the processor does on its way into the kernel and back may be missing there, but no event recorded tells.
 
 # %%
-def closure_of(account):
+def closure_of(account, ipc):
     """How far an account is from all slots; unknown where it proves nothing."""
     uncounted = {part.name for part in account.table.parts()} & account.missing.keys()
     if uncounted or not account.table.closes:
-        return dict.fromkeys(["mean", "rms", "worst step"])
-    total = account.level().sum(axis=1)
-    squares = (total - 1) ** 2
-    return {"mean": total.mean(), "rms": squares.mean() ** 0.5,
-            "worst step": squares.max() / squares.sum()}
+        return dict.fromkeys(["mean", "rms", "worst step", "its sum"])
+    total, cycles = account.level().sum(axis=1), 1 / ipc / (1 / ipc).sum()
+    squares = cycles * (total - 1) ** 2
+    return {"mean": (cycles * total).sum(), "rms": squares.sum() ** 0.5,
+            "worst step": squares.max() / squares.sum(), "its sum": total[squares.idxmax()]}
 
 
 # %%
 closures = pd.DataFrame([
-    dict(zip(["program", "cleaning", "merging"], way, strict=True)) | closure_of(one.account)
-    | {"sums": one.sums} for way, one in ways.items()
-]).astype({"mean": float, "rms": float, "worst step": float})
+    dict(zip(["program", "cleaning", "merging"], way, strict=True))
+    | closure_of(one.account, one.ipc) | {"sums": one.sums} for way, one in ways.items()
+]).astype({"mean": float, "rms": float, "worst step": float, "its sum": float})
 results.table(
     closures,
     "closure",
-    "**Table.** Mean and root mean square distance from all slots, over the steps of progress "
+    "**Table.** Mean, and root mean square distance from all slots, over the steps by their cycles "
     "[share of the slots]; *sums*: root mean square distance between a whole and its parts [share "
     "of the whole], median of the sums.",
     decimals=4,
@@ -340,9 +363,9 @@ for name in judged.index.unique("program"):
 # These pictures and sentences stand at the beginning of the report. Losses are split into their parts where these were counted; shades of a colour are parts of one category.
 
 # %%
-def describe_shares(account):
+def describe_shares(whole):
     """What became of the slots: losses and their parts from 3 % on, and what was at work."""
-    shares, level = account.shares.mean(), account.level().mean()
+    account, shares, level = whole.account, whole.shares, whole.level
     losses = level.drop(AT_WORK, errors="ignore").sort_values(ascending=False)
     unit = "cycles" if account.table.name == "generic" else "slots"
     said = ["**hardly any**"] if losses.max() < 0.03 else []
@@ -355,11 +378,11 @@ def describe_shares(account):
 
 
 # %%
-def advise(account):
+def advise(whole):
     """What to try against the largest loss, or its largest part that has an advice."""
-    shares, table = account.shares.mean(), account.table
+    shares, table = whole.shares, whole.account.table
     advice = {one.name: one.advice for one in table.categories if one.advice}
-    losses = account.level().mean().drop(AT_WORK, errors="ignore")
+    losses = whole.level.drop(AT_WORK, errors="ignore")
     if losses.sum() <= 0.25:
         return f"little is lost: {advice['retired']}".rstrip(".") if "retired" in advice else ""
     chosen = losses.idxmax()
@@ -367,7 +390,7 @@ def advise(account):
                     if one.name in advice and one.name in shares]:
         chosen = shares[known].idxmax()
     text = advice.get(chosen, "").rstrip(".")
-    most = f", which brings at most {100 * shares[chosen]:.0f} % fewer cycles"
+    most = f", which brings at most {100 * whole.most[chosen]:.0f} % fewer cycles"
     return f"{chosen}: {text[:1].lower()}{text[1:]}{most}" if text else ""
 
 
@@ -413,21 +436,25 @@ def missing_events(name, closure):
 
 
 # %%
-def losses_by_part(account):
-    """Shares of the categories of level 1 from 0.5 % on, losses by their parts where known."""
-    names = [part for name in account.level() for part in
-             ([name] if name in AT_WORK else list(account.level(name)) or [name])]
-    shares = account.shares[names]
-    return shares.loc[:, shares.mean() >= 0.005]
+def losses_by_part(whole):
+    """Categories of level 1 from 0.5 % of the slots on, losses by their parts where known."""
+    names = [part for name in whole.level.index for part in
+             ([name] if name in AT_WORK else list(whole.account.level(name)) or [name])]
+    return [name for name in names if whole.shares[name] >= 0.005]
 
 
+# %%
 for name, one in accounts.items():
-    closure, limits = closure_of(one.account), describe_shares(one.account)
-    figure, _ = account_card(losses_by_part(one.account), one.ipc, one.account.table.parents)
+    whole = wholes[name]
+    closure, limits = closure_of(one.account, one.ipc), describe_shares(whole)
+    if closure["mean"] is not None:
+        closure["mean"] = whole.level.sum()
+    figure, _ = account_card(one.account.shares[losses_by_part(whole)], whole.shares, one.ipc,
+                             one.account.table.parents)
     alt = f"{name}: IPC over progress, and what became of the slots. {limits}"
     display(results.overview_picture(name, figure, alt))
     display(results.overview(name, limits=limits, sure=judge_sum(one, closure),
-                             advice=advise(one.account), lacking=missing_events(name, closure)))
+                             advice=advise(whole), lacking=missing_events(name, closure)))
 
 # %%
 for name in sorted(set(recorded) - set(programs)):
@@ -453,8 +480,8 @@ def draw_account(program, level, cleaning, merging):
     shares = one.account.shares[at_level(one.account, level)]
     parents = one.account.table.parents
     figure, _ = draw_accounts({program: shares}, {program: one.ipc}, parents)
-    means = 100 * shares.mean().rename("share of slots [%]")
-    return figure, means.to_frame().to_html(float_format="{:.1f}".format)
+    whole = 100 * wholes[program].shares[list(shares)].rename("share of the run's slots [%]")
+    return figure, whole.to_frame().to_html(float_format="{:.1f}".format)
 
 
 # %%

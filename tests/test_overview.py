@@ -120,10 +120,12 @@ def test_the_summary_reads_the_sentences_of_the_first_page(tmp_path):
 
 def test_the_picture_of_an_account_tells_each_share_in_its_legend():
     steps = np.linspace(0, 1, 5)
-    shares = pd.DataFrame({"retired": 0.25, "front-end latency": 0.5, "memory": 0.24}, index=steps)
+    whole = pd.Series({"retired": 0.25, "front-end latency": 0.5, "memory": 0.24})
+    shares = pd.DataFrame(dict(whole), index=steps)
+    shares.iloc[0] = [0.6, 0.2, 0.2]
     parents = {"front-end latency": "front end", "memory": "back end"}
     account_card = functions_of("02a_topdown")["account_card"]
-    figure, (above, below) = account_card(shares, pd.Series(2.0, index=steps), parents)
+    figure, (above, below) = account_card(shares, whole, pd.Series([4.0, 1, 1, 1, 1], steps), parents)
     assert [text.get_text() for text in figure.legends[0].get_texts()] == [
         "retired 25 %",
         "front-end latency 50 %",
@@ -131,6 +133,8 @@ def test_the_picture_of_an_account_tells_each_share_in_its_legend():
     ]
     assert above.get_ylabel() == "IPC" and below.get_ylim() == (0, 1.1)
     assert [len(stack.get_paths()) for stack in below.collections] == [1, 1, 1]
+    # A step of four times the speed is a quarter as wide.
+    np.testing.assert_allclose(np.diff(above.lines[0].get_xdata()), [0.625 / 4.25, *[1 / 4.25] * 3])
 
 
 def test_answers_json_says_what_the_first_page_says(page, tmp_path):
