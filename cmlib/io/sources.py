@@ -265,7 +265,7 @@ _REFUSED = {
     "Import the file as perf wrote it.",
     rb"\xff\xfe|\xfe\xff": "was saved in UTF-16. Import the file as perf wrote it.",
     # Command, thread, processor, time and event of a sample: `sleep 267 [001]  9218.512996:  250000 task-clock:`.
-    rb"(?:#[^\n]*\n|[ \t]*\n)*[^\n]*?[ \t][0-9]+(?:\.[0-9]+)?:[ \t]+(?:[0-9]+[ \t]+)?[^\s,;]+:[a-zA-Z]*:?(?:\s|$)": (
+    rb"(?:#[^\n]*\n|[ \t]*\n)*+[^\n]*?[ \t][0-9]+(?:\.[0-9]+)?:[ \t]++(?:[0-9]+[ \t]++)?[^\s,;]+:[a-zA-Z]*:?(?:\s|$)": (
         f"is output of `perf script`: samples. {_INSTEAD}."
     ),
     # Toplev's heading with -x,; the values are shares of slots, ratios and clock rates.

@@ -8,7 +8,7 @@ import html
 import re
 
 _MARK = re.compile(
-    r"(?P<ticks>`+)(?P<code>.+?)(?<!`)(?P=ticks)(?!`)"
+    r"(?P<ticks>(?<!`)`++)(?P<code>.+?)(?<!`)(?P=ticks)(?!`)"
     r"|\*\*(?P<strong>\S.*?)\*\*"
     r"|\*(?P<em>[^\s*](?:[^*]*[^\s*])?)\*"
 )

@@ -1,5 +1,6 @@
 """Pieces of a recording between times, and the marks that tell which program or phase ran when."""
 
+import functools
 import re
 from dataclasses import dataclass
 from decimal import Decimal
@@ -14,22 +15,13 @@ from cmlib.io.perf.formats.lines import TIME
 from cmlib.io.perf.grammar import ParseError
 
 _TIMED = re.compile(rf'^ *(?:\{{ *"interval" *: *)?({TIME})[^\n]*\n', re.MULTILINE)
-_START = re.compile(r"^Start:\s*([0-9]{1,20})(?:\.([0-9]{1,9})[0-9]*)?\s*$", re.MULTILINE)
+_START = re.compile(r"^Start:[ \t]*+([0-9]{1,20})(?:\.([0-9]{1,9})[0-9]*+)?[ \t\r]*+$", re.MULTILINE)
 _NS = 10**9
 
 
 def cut(text, start_s, end_s):
     """Heading and lines of the whole intervals between two times, and when the first begins [s]; None of none."""
-    form = find_format(text)
-    starts, stops, times = map(np.array, form.timed_rows(text) if form is wide else _timed_lines(text))
-    if not len(times):
-        raise ParseError(
-            f"line 1: the lines of this form ({form.NAME}) have no times that marks could refer to."
-        )
-    ends = np.unique(times)
-    begins = np.concatenate([[0.0], ends[:-1]])
-    begin = dict(zip(ends, begins, strict=True))
-    begins = np.array([begin[time] for time in times])
+    form, starts, stops, times, begins = _timed_lines(text)
     inside = (begins >= start_s) & (times <= end_s) & (times > begins)
     if not inside.any():
         return None
@@ -46,10 +38,24 @@ def begin_ns(text):
     return form.begin_ns(text) if form is wide else None
 
 
+@functools.lru_cache(maxsize=1)  # a recording is cut by each of its marks
 def _timed_lines(text):
-    found = list(_TIMED.finditer(text))
-    times = np.array([float(line[1].replace(",", ".")) for line in found])
-    return [line.start() for line in found], [line.end() for line in found], times
+    """The form, and where each line starts and stops, its time, and when its interval begins [s]."""
+    form = find_format(text)
+    if form is wide:
+        starts, stops, times = map(np.array, form.timed_rows(text))
+    else:
+        rows = (
+            (line.start(), line.end(), float(line[1].replace(",", "."))) for line in _TIMED.finditer(text)
+        )
+        lines = np.fromiter(rows, np.dtype("i8,i8,f8"))
+        starts, stops, times = (lines[field] for field in lines.dtype.names)
+    if not len(times):
+        raise ParseError(
+            f"line 1: the lines of this form ({form.NAME}) have no times that marks could refer to."
+        )
+    ends, interval = np.unique(times, return_inverse=True)
+    return form, starts, stops, times, np.concatenate([[0.0], ends[:-1]])[interval]
 
 
 _NUMBER = re.compile(r"[0-9]{1,20}(?:\.[0-9]{0,20})?")

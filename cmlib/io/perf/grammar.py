@@ -75,10 +75,11 @@ def find_grammar(text):
 
 def run_starts(text):
     """Where each run begins in what ``perf stat --append`` has put together."""
-    starts = [0]
+    starts, before = [0], 0
     for heading in re.finditer("^# started on ", text, re.MULTILINE):
-        if _DATA.search(text, starts[-1], heading.start()):
+        if _DATA.search(text, before, heading.start()):
             starts.append(heading.start())
+        before = heading.start()
     return starts
 
 

@@ -3,6 +3,7 @@
 import itertools
 import re
 import shlex
+from collections import Counter
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,15 @@ import pandas as pd
 from cmlib import clean
 from cmlib.io.events import base_name, copy_name
 from cmlib.io.perf.formats import few_columns, find_format, human_readable, per_place, separated, wide
-from cmlib.io.perf.formats.lines import TIME, Totals, as_intervals, by_program, first_line, joined
+from cmlib.io.perf.formats.lines import (
+    MOST_PROGRAMS,
+    TIME,
+    Totals,
+    as_intervals,
+    by_program,
+    first_line,
+    joined,
+)
 from cmlib.io.perf.grammar import ParseError, run_starts, shown
 
 
@@ -111,9 +120,13 @@ def without_uncounted_zeros(counts, running):
 def split_runs(text):
     """Cut a text where another run begins, as ``perf stat --append`` or a wide table put them together."""
     form = find_format(text.replace("\r\n", "\n"))
-    if hasattr(form, "runs"):
-        return form.runs(text)
-    return [text[start:end] for start, end in itertools.pairwise([*run_starts(text), len(text)])]
+    starts = form.run_starts(text) if form is wide else run_starts(text)
+    if len(starts) > MOST_PROGRAMS:
+        raise ParseError(
+            f"{shown(text, starts[MOST_PROGRAMS])} begins another run, after {MOST_PROGRAMS:,} of them. Split the file."
+        )
+    heading = text[: starts[0]]
+    return [heading + text[start:end] for start, end in itertools.pairwise([*starts, len(text)])]
 
 
 def by_kind_of_core(text):
@@ -283,14 +296,14 @@ def totals(text, columns=None, *, rows_are_runs=True):
 def program_names(commands):
     """A name for each of several commands: of the program, and with its arguments where a program comes twice."""
     names = {command: _words(command) for command in dict.fromkeys(commands)}
-    firsts = [words[0] for words in names.values()]
+    firsts = Counter(words[0] for words in names.values())
     named = {
-        command: "-".join(words if firsts.count(words[0]) > 1 else words[:1])[:60].strip("_.-")
+        command: "-".join(words if firsts[words[0]] > 1 else words[:1])[:60].strip("_.-")
         for command, words in names.items()
     }
-    alike = list(named.values())
+    alike = Counter(named.values())
     return {
-        command: f"{name}-{number}" if alike.count(name) > 1 else name
+        command: f"{name}-{number}" if alike[name] > 1 else name
         for number, (command, name) in enumerate(named.items(), 1)
     }
 
@@ -300,9 +313,13 @@ def _words(command):
         words = shlex.split(command)
     except ValueError:
         words = command.split()
-    while words and words[0].rpartition("/")[2] in _STARTERS:
-        words = list(itertools.dropwhile(_OF_STARTER.fullmatch, words[1:]))
-    plain = (re.sub(r"[^A-Za-z0-9_.]+", "_", word.rpartition("/")[2]) for word in words)
+    started = 0
+    for word in words:
+        after_starter = started > 0
+        if word.rpartition("/")[2] not in _STARTERS and not (after_starter and _OF_STARTER.fullmatch(word)):
+            break
+        started += 1
+    plain = (re.sub(r"[^A-Za-z0-9_.]+", "_", word.rpartition("/")[2]) for word in words[started:])
     return [word.removesuffix(".exe").strip("_.") or "x" for word in plain] or ["unnamed"]
 
 
@@ -322,7 +339,11 @@ def _tables(text):
         if not rows or "seconds time elapsed" in rows[1]:
             continue
         form = per_place if per_place.recognises(rows[1]) else human_readable
-        frame = form.read("\n" * text.count("\n", 0, rows.start(1)) + rows[1])
+        try:
+            frame = form.read(rows[1])
+        except ParseError:  # told with the number of the line in the whole text
+            form.read("\n" * text.count("\n", 0, rows.start(1)) + rows[1])
+            raise
         elapsed = _ELAPSED.search(text, rows.end(), end)
         seconds = float(f"{elapsed[1]}.{elapsed[2]}") if elapsed else np.nan
         notes = form.remarks(rows[1]) + [f"Counts are means of {table[2]} runs."] * bool(table[2])

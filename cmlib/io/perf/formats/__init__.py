@@ -2,9 +2,9 @@
 
 A module has ``NAME``; ``recognises(text)``, which looks at the first lines that hold something; ``read(text,
 interval_ms)``, which gives the columns of `parse_stat`; ``remarks(text, columns)`` on what is left out, added up or
-taken for granted; ``totals(text)``, if it has whole runs; and, if a file can hold several runs that ``# started on``
-does not tell apart, ``runs(text)``. A new form is a new module and its place in :data:`FORMATS`; `lines` is for those
-that are read line by line.
+taken for granted; and ``totals(text)``, if it has whole runs. A new form is a new module and its place in
+:data:`FORMATS`; `lines` is for those that are read line by line. All of them take time in proportion to the text's
+length, whatever the text is: `tests/test_linear_reading.py` has a text for each form and for each shape that hurts.
 """
 
 from cmlib.io.perf.formats import (

@@ -17,9 +17,10 @@ from cmlib.io.perf.grammar import ParseError
 NAME = "APerf's perf_stat"
 
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}(?:\.[0-9]{1,9})?Z")
+_COUNTS = "(?: *+[0-9]{1,20}+(?![0-9]))++"
 # Before a second's first line stands its length in bytes.
 _LINE = re.compile(
-    r"(?:^|\0)([0-9]{1,5}) ([A-Za-z][\w-]*);((?: *[0-9]{1,20})+);((?: *[0-9]{1,20})+); *[0-9.]+\r?$",
+    rf"(?:^|\0)([0-9]{{1,5}}) ([A-Za-z][\w-]*+);({_COUNTS});({_COUNTS}); *+[0-9.]++\r?$",
     re.MULTILINE,
 )
 _SUFFIX = re.compile(r"[-_](?:pkc|pki|mpki)$")

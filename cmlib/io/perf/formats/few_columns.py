@@ -15,10 +15,12 @@ NAME = "perf stat -x without running shares"
 _COUNT = rf"[0-9]{{1,300}}(?:\.[0-9]+)?|{UNCOUNTED}"
 _ROW = re.compile(
     rf"^ *(?:({TIME})[,;\t|])?({_COUNT})([,;\t|])(?:(n/a|[A-Za-z%][A-Za-z0-9%/]*|)\3)?"
-    r"([^\n\t;|0-9][^\n\t;|]*|[^\s,;|]*/[^/]*/)\s*$"
+    r"([^\n\t;|0-9][^\n\t;|]*+|[^\s,;|]*/[^/]*+/)\s*+$"
 )
 _HEADING = re.compile(r"^(?:Start:.*|Event [0-9]+ Label:.*|\s*#.*|\s*)$")
-_LABEL = re.compile(r"^Event [0-9]+ Label:\s*(\S+)\s+RAW Identifier:\s*(r[0-9a-fA-F]+)\s*$", re.MULTILINE)
+_LABEL = re.compile(
+    r"^Event [0-9]+ Label:[ \t]*+(\S++)[ \t]++RAW Identifier:[ \t]*+(r[0-9a-fA-F]++)[ \t\r]*+$", re.MULTILINE
+)
 
 
 def recognises(text):

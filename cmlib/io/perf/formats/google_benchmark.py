@@ -20,6 +20,9 @@ _OWN = re.compile(
 )
 
 
+_BLANKS = re.compile(r"\s*+")
+
+
 def recognises(text):
     """Whether there are benchmarks with their times."""
     return text.lstrip().startswith("{") and '"benchmarks"' in text and '"real_time"' in text
@@ -40,6 +43,7 @@ def remarks(text, columns=None):
 
 def totals(text):
     """Each repetition of each benchmark as a run."""
+    notes = tuple(remarks(text))
     for entry in _entries(text):
         name = str(entry.get("run_name") or entry.get("name") or "unnamed")
         frame = as_frame(_rows(entry)).assign(time_s=1.0)
@@ -51,17 +55,18 @@ def totals(text):
         unit = _SECONDS.get(entry.get("time_unit", "ns"), np.nan)
         seconds = float(unit * entry["real_time"] * entry["iterations"])
         piece = json.dumps({"benchmarks": [entry]}) + "\n"
-        yield Totals(piece, frame, name.replace("/", "-"), (seconds,), remarks=tuple(remarks(text)))
+        yield Totals(piece, frame, name.replace("/", "-"), (seconds,), remarks=notes)
 
 
 def _entries(text):
     """Repetitions; where there are aggregates only, their means."""
-    documents, decoder, rest = [], json.JSONDecoder(), text.strip()
+    documents, decoder, text = [], json.JSONDecoder(), text.rstrip()
     try:
-        while rest:
-            document, end = decoder.raw_decode(rest)
+        end = _BLANKS.match(text).end()
+        while end < len(text):
+            document, end = decoder.raw_decode(text, end)
             documents += document["benchmarks"]
-            rest = rest[end:].lstrip()
+            end = _BLANKS.match(text, end).end()
         entries = [entry for entry in documents if entry.get("run_type", "iteration") == "iteration"]
         # The iterations of an aggregate are its repetitions; its counts are means of one iteration.
         means = [entry | {"iterations": 1} for entry in documents if entry.get("aggregate_name") == "mean"]

@@ -16,15 +16,15 @@ _NUMBER = re.compile(
     rf"([0-9]+|[0-9]{{1,3}}(?:({_MARK})[0-9]{{3}})(?:\2[0-9]{{3}})*|[0-9]{{1,2}}(?:({_MARK})[0-9]{{2}})+\3[0-9]{{3}})"
     r"(?:([.,])([0-9]{2}|[0-9]{6}))?"
 )
-_SHARE = r"[(\[] *([0-9]{1,3}[.,][0-9]+) *%[)\]]"
-_VARIATION = r"(?:\( *\+- *[^)]*\))?"
+_SHARE = r"[(\[] *+([0-9]{1,3}[.,][0-9]++) *+%[)\]]"
+_VARIATION = r"(?:\( *+\+-[^()]*+\))?"
 _ROW = re.compile(
-    rf"^ *(?:({TIME}) +)?({_COUNT}) +(?:([A-Za-z%][^\s#(]*) +)?([^\s#(\[][^\s#]*)(?: \(([A-Za-z%/]+)\))?"
-    rf" *{_VARIATION} *(?:#[^\n]*?)? *(?:{_SHARE})? *{_VARIATION} *$"
+    rf"^ *+(?:({TIME}) ++)?({_COUNT}) ++(?:([A-Za-z%][^\s#(]*+) ++)?([^\s#(\[][^\s#]*+)(?: \(([A-Za-z%/]++)\))?"
+    rf" *+{_VARIATION} *+(?:#(?:[^\n ]| ++)*?)?(?: *+{_SHARE})? *+{_VARIATION} *+$"
 )
 # What else such a table holds: headings, a metric by itself, elapsed times.
 _HEADING = re.compile(
-    r"^\s*(?:#.*|Performance counter stats for .*|.* seconds (?:time elapsed|user|sys)\b.*|[0-9., ]+\s+#.*"
+    r"^\s*+(?:#.*|Performance counter stats for .*|.*(?<= )seconds (?:time elapsed|user|sys)\b.*|[0-9.,\s]++(?<=\s)#.*"
     r"|Topdown[^#]*#.*)?$"
 )
 

@@ -16,9 +16,10 @@ from cmlib.io.perf.grammar import ParseError
 NAME = "name[place][event][sample] = count"
 
 _COUNT = re.compile(
-    r"""^(\w+)((?:\[[0-9]+\])*)\[["']([^"'\n]+)["']\]\[([0-9]{1,9})\] *= *([0-9]{1,20})\s*$""", re.MULTILINE
+    r"""^(\w++)((?:\[[0-9]+\])*)\[["']([^"'\n]+)["']\]\[([0-9]{1,9})\] *= *([0-9]{1,20})[ \t\r]*+$""",
+    re.MULTILINE,
 )
-_TIME = re.compile(r"^walltime\[([01])\]\[([0-9]{1,9})\] *= *([0-9]{1,12})\s*$", re.MULTILINE)
+_TIME = re.compile(r"^walltime\[([01])\]\[([0-9]{1,9})\] *= *([0-9]{1,12})[ \t\r]*+$", re.MULTILINE)
 
 
 def recognises(text):

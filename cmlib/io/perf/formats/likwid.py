@@ -19,13 +19,13 @@ from cmlib.io.perf.grammar import ParseError, shown
 NAME = "likwid-perfctr -t"
 
 _HEADING = re.compile(
-    r"^\s*# GID[|, ](EventCount|MetricsCount)[|, ]CpuCount[|, ]Total runtime \[s\]([|, ])(.+?)\s*$",
+    r"^[ \t]*+# GID[|, ](EventCount|MetricsCount)[|, ]CpuCount[|, ]Total runtime \[s\]([|, ])(.+)$",
     re.M | re.I,
 )
-_THREADS = re.compile(r"^# (?:CORES|HWThreads): [0-9|]+\s*\n\s*[0-9]+ [0-9]+ [0-9]+ [0-9.]+ [0-9]", re.M)
-_ROW = re.compile(
-    r"\s*([0-9]{1,4})([ ,])([0-9]{1,4})\2([0-9]{1,5})\2([0-9]{1,12}(?:\.[0-9]{1,20})?)\2(.+?)\s*$"
+_THREADS = re.compile(
+    r"^# (?:CORES|HWThreads): [0-9|]++[ \t\r]*+\n\s*+[0-9]+ [0-9]+ [0-9]+ [0-9.]+ [0-9]", re.M
 )
+_ROW = re.compile(r"\s*+([0-9]{1,4})([ ,])([0-9]{1,4})\2([0-9]{1,5})\2([0-9]{1,12}(?:\.[0-9]{1,20})?)\2(.+)")
 _COUNT = re.compile(r"-?[0-9]{1,300}(?:\.[0-9]{1,300})?(?:e[+-]?[0-9]{1,2})?")
 # A line's clock and its counters' differ by so little.
 _WHOLE = 0.995
@@ -83,7 +83,7 @@ def remarks(text, columns=None):
 def _names(text):
     """What each group measures, and whether that is metrics."""
     found = list(_HEADING.finditer(text))
-    names = {group: heading[3].split(heading[2]) for group, heading in enumerate(found, 1)}
+    names = {group: heading[3].rstrip().split(heading[2]) for group, heading in enumerate(found, 1)}
     return names, not found or found[0][1].lower() == "metricscount"
 
 
@@ -93,7 +93,7 @@ def _lines(text, names):
     while (end := text.find("\n", start)) >= 0:
         if found := _ROW.match(text, start, end):
             group, n, n_threads = (int(found[k]) for k in (1, 3, 4))
-            cells = found[6].split(found[2])
+            cells = found[6].rstrip().split(found[2])
             if len(cells) != n * n_threads or (names and len(names.get(group, ())) != n):
                 raise ParseError(f"{shown(text, start)} has not the counts of a group that a heading names.")
             values = np.array([read_count(text, start, cell) for cell in cells]).reshape(n, n_threads)
@@ -119,7 +119,9 @@ def _rows(lines, measured):
     """Rows of turns in which all groups were counted, extrapolated from what was counted of each event."""
     groups, begin, turn = {line.group for line in lines}, 0.0, {}
     for line, one in zip(lines, measured, strict=True):
-        turn = {line.group: one} if line.group in turn else turn | {line.group: one}
+        if line.group in turn:
+            turn = {}
+        turn[line.group] = one
         if len(turn) < len(groups):
             continue
         counts = pd.DataFrame([own for own, _ in turn.values()])
@@ -139,8 +141,8 @@ _TIME, _BUSY, _CLOCK, _CPI = "runtime (rdtsc) [s]", "runtime unhalted [s]", "clo
 _ALWAYS = (_TIME, _BUSY, _CLOCK, _CPI)
 # Of the groups of caches, before likwid named its columns: the third is the quotient of the second and the first.
 _CACHE = ("request rate", "miss rate", "miss ratio")
-_NOMINAL = re.compile(r"^CPU clock:\s*([0-9.]+) GHz", re.MULTILINE)
-_PER_SECOND = re.compile(r"(.*?) *(bandwidth \[mbytes/s\]|\[?(?:mflop|muops)/s\]?)$")
+_NOMINAL = re.compile(r"^CPU clock:[ \t]*+([0-9]{1,9}(?:\.[0-9]{1,20})?) GHz", re.MULTILINE)
+_PER_SECOND = re.compile(r"(bandwidth \[mbytes/s\]|\[?(?:mflop|muops)/s\]?)$")
 
 
 def _counts_of_metrics(text, lines, names):
@@ -189,9 +191,9 @@ def _counts(group, values, nominal):
     for name, own in values.items():
         if name.endswith(" rate"):
             found[_event(name.removesuffix(" rate"))] = float(np.nansum(own * instructions))
-        elif per_second := _PER_SECOND.match(name):
-            unit = re.search("bytes|flop|uops", per_second[2])[0]
-            what = f"{per_second[1]} {unit}"
+        elif per_second := _PER_SECOND.search(name):
+            unit = re.search("bytes|flop|uops", per_second[1])[0]
+            what = f"{name[: per_second.start()].rstrip(' ')} {unit}"
             found[_event(what)] = float(1e6 * np.nansum(own * values[_TIME]))
     return found, seconds
 
@@ -201,4 +203,4 @@ def _event(name):
 
 
 def _is_used(name):
-    return name in _ALWAYS or name.endswith(" rate") or bool(_PER_SECOND.match(name))
+    return name in _ALWAYS or name.endswith(" rate") or bool(_PER_SECOND.search(name))

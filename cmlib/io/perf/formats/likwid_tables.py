@@ -5,6 +5,7 @@ and tables of the same region and events are as many runs. Tables of metrics and
 what the program prints.
 """
 
+import bisect
 import itertools
 import re
 
@@ -30,7 +31,7 @@ def recognises(text):
 
 def read(text, interval_ms=None):
     """Read the counts of all tables, without times."""
-    return as_frame(row for table in _TABLE.finditer(text) for row in _rows(text, table)[0])
+    return as_frame(row for table, end in _tables(text) for row in _rows(text, table, end)[0])
 
 
 def remarks(text, columns=None):
@@ -40,34 +41,48 @@ def remarks(text, columns=None):
 
 def totals(text):
     """Each table as a run."""
-    tables = list(_TABLE.finditer(text))
-    regions = [(found.start(), (found[1] or found[2]).strip()) for found in _REGION.finditer(text)]
-    begins = (_start(text, *pair, regions) for pair in itertools.pairwise(tables))
-    starts = [0, *begins, len(text)]
-    for table, (start, end) in zip(tables, itertools.pairwise(starts), strict=True):
-        rows, seconds = _rows(text, table)
+    tables = list(_tables(text))
+    regions = {found.start(): (found[1] or found[2]).strip() for found in _REGION.finditer(text)}
+    begins = list(regions)
+    starts = [_start(text, before, table, begins) for (before, _), (table, _) in itertools.pairwise(tables)]
+    for (table, end_of_rows), (start, end) in zip(
+        tables, itertools.pairwise([0, *starts, len(text)]), strict=True
+    ):
+        rows, seconds = _rows(text, table, end_of_rows)
         if rows:
-            region = next((name for at, name in reversed(regions) if start <= at < table.start()), "")
+            region = regions.get(_last_between(begins, start, table.start()), "")
             lasted = _seconds(_SECONDS.search(text, start, end)) if np.isnan(seconds) else seconds
             frame = as_frame(rows).assign(time_s=1.0)
             yield Totals(text[start:end], frame, region, (lasted,), remarks=tuple(remarks(text)))
 
 
-def _start(text, before, table, regions):
+def _tables(text):
+    """Headings of tables, and where the rows of each end at the latest."""
+    tables = list(_TABLE.finditer(text))
+    return zip(tables, [*(table.start() for table in tables[1:]), len(text)], strict=True)
+
+
+def _last_between(begins, start, end):
+    """The last of some sorted places from `start` on and before `end`; None if there is none."""
+    k = bisect.bisect_left(begins, end) - 1
+    return begins[k] if k >= 0 and begins[k] >= start else None
+
+
+def _start(text, before, table, begins):
     """Where a table begins that follows another: with its region, or its group."""
-    own = [at for at, _ in regions if before.end() < at < table.start()]
+    region = _last_between(begins, before.end() + 1, table.start())
     group = max(
         text.rfind(f"\n{word}", before.end(), table.start()) + 1 for word in ("Group", "TABLE", "STRUCT")
     )
-    return own[-1] if own else group or text.rfind("\n", 0, table.start()) + 1
+    return region if region is not None else group or text.rfind("\n", 0, table.start()) + 1
 
 
-def _rows(text, table):
+def _rows(text, table, most):
     """Rows of a table, with counts added up by event, and how long it was counted [s]."""
     start = text.find("\n", table.start()) + 1
     n = sum(map(bool, _cells(text[table.start() : start - 1]))) - 2
     counts, seconds = {}, np.nan
-    while 0 < start < len(text):
+    while 0 < start < most:
         end = text.find("\n", start)
         end = len(text) if end < 0 else end
         line, cells = text[start:end], _cells(text[start:end])

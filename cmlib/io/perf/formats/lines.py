@@ -52,6 +52,8 @@ def as_frame(rows):
 
 
 _DURATION = "duration_time"
+# Runs in a file, each a recording of its own; and runs of whole programs, each a table or a list of its own.
+MOST_PROGRAMS, _MOST_RUNS = 1000, 5000
 
 
 @dataclass(frozen=True)
@@ -84,8 +86,12 @@ class Totals:
 def by_program(found):
     """Runs put together by command and events."""
     groups = {}
-    for one in found:
+    for number, one in enumerate(found, 1):
         groups.setdefault((one.command, one.heading, tuple(one.frame["event"].unique())), []).append(one)
+        if number > _MOST_RUNS or len(groups) > MOST_PROGRAMS:
+            raise ParseError(
+                f"line 1: more than {MOST_PROGRAMS:,} programs or {_MOST_RUNS:,} runs come in one file. Split it."
+            )
     return [joined(several) for several in groups.values()]
 
 

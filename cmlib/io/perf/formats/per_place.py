@@ -25,6 +25,8 @@ _KEY = re.compile(
 _DATA = re.compile(r"^ *[^ #\n][^\n]*", re.MULTILINE)
 _KIND = re.compile(rf"(?<![\w/.-]){CORE_EVENT.pattern}")
 
+_MOST_KINDS = 8
+
 
 def recognises(text):
     """Whether the first line that is no comment names a place before its count."""
@@ -72,6 +74,11 @@ def by_kind_of_core(text):
     )
     if len(set(kinds) - {""}) < 2 or not counted:
         return {"": text}
+    if len(counted) > _MOST_KINDS:
+        raise ParseError(
+            f"line 1: {len(counted)} kinds of core are counted, and no processor has more than {_MOST_KINDS}: was the "
+            "file edited?"
+        )
     parts = {
         kind: "".join(line for line, own in zip(lines, kinds, strict=True) if own in ("", kind))
         for kind in counted

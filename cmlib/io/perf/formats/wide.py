@@ -45,6 +45,8 @@ _PER_SECOND = {"m": 1e3, "u": 1e6, "µ": 1e6, "n": 1e9}
 _EPOCH = 1e8
 # Rows from which on counts that only rise are running totals.
 _FEWEST_TOTALS = 20
+# Characters of the heading above all parts that a table is cut into.
+_MOST_OF_HEADINGS = 1 << 26
 # A pause of more intervals than this is the end of a run.
 _LONGEST_PAUSE = 10
 
@@ -75,15 +77,15 @@ def read(text, interval_ms=None, columns=None):
     return _frame(ends, names, np.where(is_level, counts * lengths[:, None], counts))
 
 
-def runs(text):
-    """Cut a table where another run begins: where time goes back, or makes a pause of more than ten intervals."""
+def run_starts(text):
+    """Where runs begin below the heading: where time goes back, or makes a pause of more than ten intervals."""
     table = _table(text)
     if table.times is None:
-        return [text]
+        return [0]
     steps = np.diff(table.times)
     begins = np.flatnonzero((steps <= 0) | (steps > _LONGEST_PAUSE * _step(table.times))) + 1
-    at = [table.end, *(table.starts[k] for k in begins), len(text)]
-    return [text[: table.end] + text[start:end] for start, end in itertools.pairwise(at)]
+    _check_parts(table, len(begins) + 1)
+    return [table.end, *(table.starts[k] for k in begins)]
 
 
 def totals(text, columns=None):
@@ -93,17 +95,29 @@ def totals(text, columns=None):
         return
     names, counts = table.counts(columns or {})
     named = (cells for name, cells in zip(table.names, table.cells, strict=True) if name.lower() in _PROGRAM)
-    programs = np.array(next(named, [""] * len(counts)))
+    programs = {}
+    for row, name in enumerate(next(named, [""] * len(counts))):
+        programs.setdefault(name, []).append(row)
+    _check_parts(table, len(programs))
+    left_out = _left_out(table, columns or {})
     lines = [text[start:end] for start, end in itertools.pairwise([*table.starts, len(text)])]
-    for name in dict.fromkeys(programs.tolist()):
-        rows = np.flatnonzero(programs == name)
+    for name, rows in programs.items():
         yield Totals(
             "".join(lines[row] for row in rows),
             _frame(np.arange(1.0, len(rows) + 1), names, counts[rows]),
             command=name,
             seconds=(np.nan,) * len(rows),
             heading=text[: table.end],
-            remarks=(NO_SHARES, _ROWS_ARE_RUNS, *_left_out(table, columns or {})),
+            remarks=(NO_SHARES, _ROWS_ARE_RUNS, *left_out),
+        )
+
+
+def _check_parts(table, n_parts):
+    """Raise ParseError before a long heading is put above each of many runs."""
+    if n_parts * table.end > _MOST_OF_HEADINGS:
+        raise ParseError(
+            f"{shown(table.text, table.start)} is a heading of {table.end:,} characters, and {n_parts:,} runs or "
+            "programs come below it: was the file damaged? Split it, or leave out columns."
         )
 
 

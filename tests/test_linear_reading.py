@@ -1,0 +1,193 @@
+"""Reading takes time in proportion to a text's length, whatever the text is."""
+
+import contextlib
+import itertools
+import json
+import time
+
+import pytest
+
+from cmlib.errors import CmlibError
+from cmlib.io import callgrind, perf
+from cmlib.io.perf.cutting import begin_ns
+from cmlib.io.samples import SampleParser
+from cmlib.io.sources import recognise
+from cmlib.report.inline import to_html
+
+FACTOR, MOST = 8, 30  # times the length; times the time: quadratic time has a ratio of 64
+_LONGEST = 80_000  # characters
+
+
+def read(text):
+    """All that is done with a file's text when it is imported and read again."""
+    for step in (
+        lambda: recognise(text.encode()),
+        lambda: perf.by_kind_of_core(text),
+        lambda: perf.at_place(text, "CPU1"),
+        lambda: perf.totals(text),
+        lambda: perf.split_runs(text),
+        lambda: perf.remarks(text),
+        lambda: perf.parse_stat(text, interval_ms=100),
+        lambda: begin_ns(text),
+        lambda: [perf.cut(text, second, second + 1.0) for second in range(4)],
+    ):
+        with contextlib.suppress(CmlibError):
+            step()
+
+
+def read_programs(text):
+    perf.program_names(text.split("\n"))
+
+
+def read_callgrind(text):
+    with contextlib.suppress(CmlibError):
+        callgrind.read_intervals(text)
+
+
+def read_samples(text):
+    parser = SampleParser(["cycles", "instructions"])
+    parser.feed(text.encode())
+    parser.finish()
+
+
+def lines(line):
+    """A text of so many lines, made from their numbers."""
+    return lambda n: "".join(line(k) for k in range(1, n + 1))
+
+
+def rows(form):
+    """Lines of perf with their times: four events an interval."""
+    return lines(lambda k: form.format(time=f"{(k + 3) // 4}.000000000", n=k, event="abcd"[k % 4]))
+
+
+def pumped(before, piece, after="x\n"):
+    """A piece again and again."""
+    return lambda n: before + piece * n + after
+
+
+_HEADING = " Performance counter stats for '{}':\n\n 5 cycles # 1 x (50.00%)\n\n 1.0 seconds time elapsed\n\n"
+_ROW = "     1.000000000,5,,cycles,9,100.00,,\n"
+_LIKWID = "# GID|EventCount|CpuCount|Total runtime [s]|A|B\n"
+_ENTRY = {"name": "x", "real_time": 1.0, "iterations": 2, "CYCLES": 3.0}
+_HONEST = {
+    "comma": rows("{time},{n},,{event}.x,9,80.00,,\n"),
+    "tab": rows("     {time}\t{n}\t\t{event}.x\t9\t80.00\t\t\n"),
+    "JSON": rows(
+        '{{"interval" : {time}, "counter-value" : "{n}.0", "unit" : "", "event" : "{event}.x", "event-runtime" : 9, '
+        '"pcnt-running" : 80.00}}\n'
+    ),
+    "for people": rows(" {time}   {n}   {event}.x   #  0.30 insn per cycle   (80.00%)\n"),
+    "few columns": rows("{time},{n},{event}.x\n"),
+    "a CPU": rows("{time},CPU1,{n},,{event}.x,9,80.00,,\n"),
+    "a cgroup": rows("{time},{n},,{event}.x,grp,9,80.00,,\n"),
+    "kinds of core": lines(
+        lambda k: f"{k}.000000000,{k},,cpu_{'core' if k % 2 else 'atom'}/cycles/,9,80.00,,\n"
+    ),
+    "wide": lambda n: "time_s,cycles,instructions\n" + lines(lambda k: f"{k},5,6\n")(n),
+    "wide, many runs": lambda n: "time_s,cycles,instructions\n" + lines(lambda k: f"{k % 3},5,6\n")(n),
+    "wide, many programs": lambda n: (
+        "program,cycles,instructions\n" + lines(lambda k: f"p{k},5,6\n")(n // 20)
+    ),
+    "appended tables": lines(lambda k: _HEADING.format("x")),
+    "appended runs": lines(lambda k: "# started on Sat Nov 21 03:00:46 2026\n\n5,,cycles,9,100.00,,\n"),
+    "benchmarks": lambda n: json.dumps({"benchmarks": [_ENTRY] * n}),
+    "documents of benchmarks": lines(lambda k: json.dumps({"benchmarks": [_ENTRY]}) + "\n"),
+    "statements": lines(lambda k: f'core[{k % 4}]["A.B"][{k}] = {k}\nwalltime[0][{k}] = {k}\n'),
+    "likwid's lines": lambda n: _LIKWID + lines(lambda k: f"1|2|1|{k}.5|3|4\n".replace("|", " "))(n),
+    "likwid's tables": lines(
+        lambda k: f"Region r{k}, Group 1\nEvent,Counter,HWThread 0\nINSTR,FIXC0,5\nTABLE,x\n"
+    ),
+    "PAPI": lines(lambda k: f"PAPI_TOT_INS : {k}\n"),
+    "APerf": lambda n: "2024-01-01T00:00:00Z\n" + lines(lambda k: f"{k % 9} ipc;5 6;7 8;1\n")(n),
+}
+_HOSTILE = {
+    "digits amid APerf's": pumped("2024-01-01T00:00:00Z\n0 ipc;5;6;1\n0 x;", "1 ", ";x"),
+    "digits of APerf's": pumped("2024-01-01T00:00:00Z\n0 ipc;5;6;1\n0 x;", "1", ";x"),
+    "line feeds": pumped("", "\n"),
+    "line feeds with a carriage return": pumped("", "\r\n"),
+    "blanks": pumped("", " "),
+    "blanks and line feeds": pumped("", " \n"),
+    "tabs": pumped("1.000000000,5,cycles", "\t"),
+    "headings of runs": pumped("", "# started on x\n", _ROW),
+    "headings of runs after a row": pumped(_ROW, "# started on x\n"),
+    "headings of tables": pumped("", " Performance counter stats for 'x':\n\n", _ROW),
+    "a table with blanks": pumped("  5  cycles", " ", "x # 3\n"),
+    "a table with a comment of blanks": pumped("  5  cycles  #", " ", "x (50.00\n"),
+    "a table with parentheses": pumped("  5  cycles  #", "(+-", "\n"),
+    "a table with parentheses in a name": pumped("  5  cycles", "(+-", "x x\n"),
+    "a table with a number in groups": pumped("  5", " 234", "x\n"),
+    "a table and blank lines": pumped(_HEADING.format("x"), " \n"),
+    "a number amid blanks": pumped("5 cycles\n 1", " ", "5\n"),
+    "a field of digits": pumped(_ROW + "1.000000000,", "5", ",,x\n"),
+    "fields": pumped(_ROW + "1.000000000,5", ",", "x\n"),
+    "slashes": pumped(_ROW + "1.000000000,5,,cpu", "/", ",x\n"),
+    "slashes of few columns": pumped("1.000000000,5,cycles\n1.000000000,5,c", "/", "x\n"),
+    "blanks of few columns": pumped("1.000000000,5,cycles\n1.000000000,5,c", " ", ";x\n"),
+    "braces": pumped('{"interval" : 1.0, "counter-value" : "5"', "}   ", "x\n"),
+    "quotes": pumped('{"cpu" : "', '"cpu" : ', "x\n"),
+    "places": pumped("1.000000000,S0", "-D0", ",x\n"),
+    "kinds of core": lines(lambda k: f"{k}.000000000,5,,armv8_{k}/x/,9,100.00,,\n"),
+    "words like kinds of core": pumped(_ROW, " apple__pmu_pmu"),
+    "labels": pumped("Start: ", "Event 1 Label: \n"),
+    "likwid's heading": pumped("# GID|EventCount|CpuCount|Total runtime [s]|A", " ", "|B\n1 1 1 1.0 2\n"),
+    "likwid's cores": pumped("# CORES: 1", "\n", "1 1 1 1.0 x"),
+    "likwid's line": pumped(_LIKWID + "1 1 1 1.0 2", " ", "x\n"),
+    "likwid's groups": lambda n: _LIKWID * n + lines(lambda k: f"{k % 9999} 2 1 1.0 3 4\n")(n),
+    "likwid's empty tables": pumped("", "Event,Counter,\n"),
+    "a row of numbers": pumped("1", ",1", ",x\n"),
+    "samples in comments": pumped("", "# a 1: \n"),
+    "a sample's name": pumped("a 1: ", "a:", ",\n"),
+    "documents": lambda n: '{"benchmarks": [], "real_time": 1}' * n,
+    "long heading of many runs": lambda n: f"time_s,cycles,{'x' * n}\n" + "2,5,6\n1,5,6\n" * (n // 4),
+}
+
+
+def seconds(reader, text):
+    began = time.process_time()
+    reader(text)
+    return time.process_time() - began
+
+
+def check_is_linear(reader, make):
+    """Find a length at which reading takes longer than what no length changes; then compare with eight times more."""
+    n, shortest = 8, None
+    while True:
+        text = make(n)
+        spent = seconds(reader, text)
+        shortest = min(spent, shortest or spent)
+        if spent > max(3 * shortest, 0.005) or len(text) > _LONGEST / FACTOR:
+            break
+        n *= 2
+    ratios = ((seconds(reader, make(FACTOR * n)) / max(seconds(reader, text), 1e-3)) for _ in range(3))
+    tried = list(itertools.takewhile(lambda ratio: ratio > MOST, ratios))
+    assert len(tried) < 3, f"{FACTOR} times {len(text)} characters took {min(tried):.0f} times the time"
+
+
+@pytest.mark.parametrize("form", _HONEST)
+def test_an_honest_text_is_read_in_linear_time(form):
+    check_is_linear(read, _HONEST[form])
+
+
+@pytest.mark.parametrize("shape", _HOSTILE)
+def test_a_hostile_text_is_read_in_linear_time(shape):
+    check_is_linear(read, _HOSTILE[shape])
+
+
+@pytest.mark.parametrize(
+    ("reader", "make"),
+    [
+        (read_programs, lines(lambda k: f"./p{k} -x\n")),
+        (read_programs, lines(lambda k: f"./p -x {k}\n")),
+        (read_programs, pumped("", "env ")),
+        (read_callgrind, pumped("version: 1\nevents: Ir\n", "desc: LL cache: x\n")),
+        (read_callgrind, pumped("", "version: 1\nevents: Ir\n")),
+        (read_samples, lines(lambda k: f"1 {k}.5: 9 cycles\n")),
+        (read_samples, lines(lambda k: f"1 {k}.5: 9 e{k}\n")),
+        (to_html, pumped("", "`")),
+        (to_html, pumped("", "*a ")),
+        (to_html, pumped("", "**a ")),
+        (to_html, pumped("*a", " ")),
+    ],
+)  # fmt: skip
+def test_other_texts_are_read_in_linear_time(reader, make):
+    check_is_linear(reader, make)
