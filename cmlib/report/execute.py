@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import json
 import logging
 import tempfile
 import threading
@@ -17,7 +18,9 @@ from traitlets.config import Config
 from cmlib.errors import NothingRecordedError, UnfitRecordingError
 from cmlib.io.archive import settle, write_whole
 from cmlib.report.formulas import FormulaExporter
+from cmlib.report.inline import to_html
 from cmlib.report.manifests import failed_notebook, remove_drafts
+from cmlib.report.overview import answers_of
 from cmlib.report.parameters import for_papermill
 from cmlib.report.run import NotebookError
 
@@ -60,8 +63,10 @@ def _settle_with_page(notebook, draft, folder):
             f"{notebook.name} ended without saving its results; its last cell calls results.save()."
         )
     settle(draft, target)
+    manifest = json.loads(target.with_name("manifest.json").read_text(encoding="utf-8"))
+    answers = [answer | {"html": to_html(answer["text"])} for answer in answers_of(manifest)]
     with _exporting:
-        page, _ = _exporter().from_notebook_node(nbformat.read(target, as_version=4))
+        page, _ = _exporter().from_notebook_node(nbformat.read(target, as_version=4), {"answers": answers})
     write_whole(target.with_suffix(".html"), page)
 
 

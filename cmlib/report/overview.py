@@ -48,6 +48,14 @@ def _empty(program):
     return card | {"sure": [], "lacking": [], "summary": {}, "simulated": False, "notebooks": []}
 
 
+def answers_of(manifest):
+    """What answers a notebook's question: findings about no program by itself; where there are none, one a program."""
+    general = [finding for finding in manifest["findings"] if not finding["program"]]
+    by_program = {program: sentences(topics) for program, topics in manifest["overviews"].items()}
+    by_program |= {finding["program"]: finding["text"] for finding in reversed(manifest["findings"])}
+    return general or [{"program": name, "text": text} for name, text in by_program.items() if text]
+
+
 def all_findings(manifests):
     """What notebooks found in plain words: notebook, program (empty: all) and text."""
     return [{"notebook": m["notebook"]} | finding for m in manifests for finding in m["findings"]]

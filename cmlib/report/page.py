@@ -2,11 +2,9 @@
 
 import functools
 import html
-import itertools
 import json
 import re
 from datetime import UTC, datetime
-from operator import itemgetter
 from pathlib import Path
 
 import pandas as pd
@@ -15,7 +13,7 @@ from markupsafe import Markup
 from cmlib.io.archive import write_whole
 from cmlib.report.inline import plain, to_html
 from cmlib.report.manifests import BY_PROGRAM, read_manifests
-from cmlib.report.overview import all_findings, gather_cards, opening
+from cmlib.report.overview import answers_of, gather_cards, opening
 from cmlib.report.reproduction import count_reproduced, reproduction
 from cmlib.templates import template
 from cmlib.topdown.answers import describe_misses, format_number
@@ -40,9 +38,10 @@ def build_index(folder, *, to_come=()):
             manifest[kind] = [entry for entry in manifest[kind] if entry["on_page"]]
         for table in manifest["tables"]:
             table["html"] = _table(folder / manifest["notebook"] / f"{table['name']}.csv")
-    shown = {card["program"] for card in cards}
-    others = [finding for finding in all_findings(manifests) if finding["program"] not in shown]
-    others.sort(key=lambda finding: (not finding["program"], finding["program"]))
+    with_card = {card["program"] for card in cards}
+    for manifest in manifests:
+        unshown = [finding for finding in manifest["findings"] if finding["program"] not in with_card]
+        manifest["answers"] = unshown or answers_of(manifest)
     profile = manifests[-1]["profile"]
     of_program = profile.startswith(f"{BY_PROGRAM}/")
     reproduced = pd.DataFrame() if of_program or to_come else reproduction(folder, manifests)
@@ -59,7 +58,6 @@ def build_index(folder, *, to_come=()):
         failed=found.failed,
         to_come=list(to_come),
         cards=cards,
-        findings={name: list(group) for name, group in itertools.groupby(others, itemgetter("program"))},
         versions=manifests[-1]["versions"],
         made=datetime.now(UTC).strftime(_TIME),
     )
