@@ -27,7 +27,6 @@ program = "all"  # programs to study, separated by commas, or all
 settings = {}  # database, profile, results_folder
 
 # %%
-import shlex
 
 import numpy as np
 import pandas as pd
@@ -43,6 +42,7 @@ from cmlib.io.imports import import_notes
 from cmlib.io.recording import INSTRUCTIONS, by_instructions
 from cmlib.plot.style import card
 from cmlib.report.notebook import begin
+from cmlib.shell import as_code, command_code, command_line, recorded_words
 from cmlib.topdown.answers import describe_misses
 
 notebook = begin("01a_first_look", globals())
@@ -241,10 +241,10 @@ def suggest_recording(meta):
     if meta.get("imported"):
         return ("instructions and cycles in the same recording give IPC: put "
                 "`{instructions,cycles}` in front of perf's list of events (`-e`), and "
-                f"`cmlib import {meta['program']} FILE`")
+                f"{command_code('cmlib', 'import', meta['program'], 'FILE')}")
     return ("IPC, and where the cycles go. `cmlib doctor` says whether this machine has hardware "
             "counters; on one that has, "
-            f"``{command_again(meta | {'command': ''})}`` records what that takes")
+            f"{as_code(command_again(meta | {'command': ''}))} records what that takes")
 
 
 def summarize_rates(often, by_event, own):
@@ -270,7 +270,8 @@ def describe_account(answer):
             f"their counts contradict each other by {off:.0f} %" if off else "",
             "not used, as they count too little: " + ", ".join(account["doubtful"])
             if account["doubtful"] else ""]
-    lacking = f"what would decide it: `{account['decide']}`" if account["decide"] else ""
+    decide = account["decide"]
+    lacking = f"what would decide it: {as_code(decide)}" if decide else ""
     if account["how"] == "open" and answer["processor"] in (None, "intel"):
         lacking = ("which processor it is, and what events cost there: `cmlib import … --machine "
                    "FILE`, with what `cmlib doctor --json` says on it")
@@ -305,14 +306,15 @@ def describe_saved_misses(profile):
 def describe_simulation(meta):
     """How sure simulated counts are, and what can be asked without a processor's counters."""
     caches = "; ".join(f"{name} {shape}" for name, shape in meta["simulator"]["caches"].items())
+    words = recorded_words(meta["command"])
+    diagnose = command_line("cmlib", "diagnose", "--simulate", "--", *words)
+    compare = command_line("cmlib", "compare", "--simulate", command_line(*words), "NEW")
     return {"sure": "counts are **simulated** by Valgrind, not measured: instructions, loads, "
                     "stores and branches are exact, misses and mispredictions are modelled, "
                     f"without speculation, with caches {caches}",
             "lacking": "IPC, and where cycles go, take a processor's counters. Without any, "
-                       f"``cmlib diagnose --simulate -- {meta['command']}`` names the class of "
-                       "each phase, and ``cmlib compare --simulate "
-                       f"{shlex.quote(meta['command'])} NEW`` tells whether another version "
-                       "executes more"}
+                       f"{as_code(diagnose)} names the class of each phase, and "
+                       f"{as_code(compare)} tells whether another version executes more"}
 
 # %%
 def phase_levels(series):

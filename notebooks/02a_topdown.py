@@ -46,6 +46,7 @@ from cmlib.io import events, store
 from cmlib.parallel import parallel_map
 from cmlib.plot.style import blank, card, single, styled
 from cmlib.report.notebook import begin
+from cmlib.shell import as_code
 from cmlib.topdown.tables import evaluate, names_in
 
 # %%
@@ -72,7 +73,9 @@ def choose_table(name):
 def suggest(name, needed):
     """What records some events of a program again."""
     meta = store.load(url, data.interval_runs(url, [name])["run_id"].iloc[0]).meta
-    return f"``{command_to_count(meta, [needed], PINNED, table_name(url, name))}`` records them"
+    command = command_to_count(meta, [needed], PINNED, table_name(url, name))
+    named = ", ".join(f"`{event}`" for event in needed)
+    return f"{as_code(command)} records them" if command else f"record {named}"
 
 
 def suggest_all(name):

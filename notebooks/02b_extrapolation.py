@@ -39,6 +39,7 @@ from cmlib.experiments.commands import command_to_count
 from cmlib.experiments.event_tables import known_sums, table_name
 from cmlib.io import events, store
 from cmlib.report.notebook import begin
+from cmlib.shell import as_code
 
 notebook = begin("02b_extrapolation", globals())
 results, url = notebook.results, notebook.database
@@ -247,7 +248,7 @@ def suggest_recording(run, found):
     pinned = [event for event in PINNED if event in run.counts]
     table = table_name(url, run.meta["program"])
     command = command_to_count(run.meta, groups, pinned, table) if thin else ""
-    named = f"``{command}``" if command else ", ".join(f"`{event}`" for event in thin)
+    named = as_code(command) if command else ", ".join(f"`{event}`" for event in thin)
     return f"record these events alone, so that none takes turns: {named}" if thin else ""
 
 

@@ -41,6 +41,7 @@ import pandas as pd
 
 from cmlib import experiments, explore, plot
 from cmlib.errors import NothingRecordedError
+from cmlib.experiments.data import how_to_record
 from cmlib.experiments.requested import resolve_names, split_names
 from cmlib.io import events, store
 from cmlib.parallel import parallel_map
@@ -75,7 +76,7 @@ lacking = {pair: [n for n in (*PAIRS[pair], pair) if not is_recorded(n)] for pai
 cases = {pair: PAIRS[pair] for pair in wanted if not lacking[pair]}
 if not cases or (pairs != "all" and len(cases) < len(wanted)):
     names = dict.fromkeys(name for pair in wanted for name in lacking[pair])
-    commands = ", ".join(f"`cmlib record --program {name}`" for name in names)
+    commands = ", ".join(how_to_record(name, []) for name in names)
     raise NothingRecordedError(f"nothing recorded yet of programs on one machine: run {commands}")
 
 # %% [markdown]

@@ -127,6 +127,13 @@ def test_a_start_in_words_nobody_reads_is_unknown(tmp_path):
             "is output of toplev",
         ),
         (b"1.000000000,5,,x<img src=y>,10,100.00,,\n", "counts an event named 'x<img"),
+        (
+            b"1.000000000,5,,x';touch${IFS}PWN;',10,100.00,,\n",
+            "counts an event .* what a shell takes for orders",
+        ),
+        (b"1.000000000,5,,a b,10,100.00,,\n", "counts an event .* what a shell takes for orders"),
+        (b"1.000000000,5,,`b`,10,100.00,,\n", "counts an event .* what a shell takes for orders"),
+        (b"seconds;cycles\n1;-5\n2;4\n3;4\n", "is not .* has '-5' for cycles, which is no count"),
         (b"1.000000000,5,,a\xe2\x80\xaeb,10,100.00,,\n", r"counts an event named 'a\\u202eb', with control"),
     ],
 )

@@ -6,6 +6,8 @@ import re
 import click
 from click.core import ParameterSource
 
+from cmlib.shell import command_of_report
+
 # By Valgrind's name of a cache: ours, and what it is called.
 _CACHES = {
     "I1": ("l1i", "first-level instruction"),
@@ -183,7 +185,7 @@ def _count(name, recorded, *, note, wait, **given):
 
     for set_name, made in record_program(name, recorded, _request(given), wait=wait, note=note).items():
         click.echo(f"{name}: {len(made)} runs made, set {set_name} is complete")
-    click.echo(f"Study it: cmlib run live -p program={name}")
+    click.echo(f"Study it: {command_of_report(name)}")
 
 
 def _request(given):
@@ -210,7 +212,7 @@ def _attach(name, command, running, *, seconds, note, wait, **given):
     how = {"seconds": seconds, "wait": wait, "note": note, "notify": functools.partial(click.echo, err=True)}
     made = record_attached(name, ways[way](chosen), _request(given), **how)
     click.echo(f"{name}: run {made.stem} is recorded")
-    click.echo(f"Study it: cmlib run live -p program={name}")
+    click.echo(f"Study it: {command_of_report(name)}")
 
 
 def _sample(name, recorded, *, events, modifier, wait, period, compress, **_):
@@ -233,7 +235,7 @@ def _simulate(name, command, *, caches, **given):
     notify = functools.partial(click.echo, err=True)
     made = record_simulated(name, command, notify=notify, caches=caches, **chosen)
     click.echo(f"{name}: {len(made)} simulated run{'s' * (len(made) != 1)} made")
-    click.echo(f"Study it: cmlib run live -p program={name}")
+    click.echo(f"Study it: {command_of_report(name)}")
 
 
 def _what(name, command, *, program, scale, options, **_):

@@ -5,6 +5,7 @@ import json
 import click
 
 from cmlib.cli.stored import set_names
+from cmlib.shell import command_line, command_of_report
 
 
 @click.command("import", epilog="Example: cmlib import gcc --mode mlpx --set sweep elsewhere/gcc.*.csv.gz")
@@ -57,7 +58,7 @@ def import_(name, files, about, counts, levels, **known):
     if about is None and (tables := _recognised_tables(metas)):
         click.echo(f"{tables} Or tell it by --machine.", err=True)
     programs = list(dict.fromkeys(file.parent.name for file in made))
-    click.echo(f"Study it: cmlib run live -p program={programs[0]}", err=True)
+    click.echo(f"Study it: {command_of_report(programs[0])}", err=True)
     if len(programs) > 1:
         click.echo(f"In the same way: {', '.join(programs[1:])}", err=True)
 
@@ -107,13 +108,13 @@ def fetch(name, listed, wanted):
     if wanted:
         added = import_programs(name, wanted)
         for program in added:
-            click.echo(f"cmlib run live -p program={program}")
+            click.echo(command_of_report(program))
         if not added:
             click.echo(f"{', '.join(wanted)}: among the recordings already.", err=True)
         return
     if known := programs(name):
         click.echo(f"Programs: {', '.join(known)}")
-        click.echo(f"Study one: cmlib fetch {name} --import {known[0]}", err=True)
+        click.echo(f"Study one: {command_line('cmlib', 'fetch', name, '--import', known[0])}", err=True)
 
 
 def _show_list():

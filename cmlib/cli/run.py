@@ -9,6 +9,7 @@ from cmlib.cli.stored import profile_names
 from cmlib.passwords import hide
 
 _LONGEST = 400  # characters of a line about the result
+_WITH_COMMAND = "To know more"
 
 
 @click.command(epilog="Example: cmlib run paper 02_cleaning 03_ranking -p program=gcc")
@@ -44,11 +45,17 @@ def _result(programs):
         texts = {
             name: found["limits"] or found["varies"],
             "What to try": found["advice"],
-            "To know more": next(iter(found["missing"]), ""),
+            _WITH_COMMAND: next(iter(found["missing"]), ""),
         }
         for label, text in texts.items():
+            if len(text) <= _LONGEST:
+                short = text
+            elif label == _WITH_COMMAND:  # of which nobody is to copy a part
+                short = "(on the page)"
+            else:
+                short = f"{text[:_LONGEST]}… (in full on the page)"
             if text:
-                yield f"{label}: {text if len(text) <= _LONGEST else text[:_LONGEST] + '… (in full on the page)'}"
+                yield f"{label}: {short}"
 
 
 def _parameter(text):

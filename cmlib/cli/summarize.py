@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from cmlib.cli.recordings import read_machine
+from cmlib.shell import command_of_report
 
 _WIDTH = 40  # of a bar that is all slots
 
@@ -90,7 +91,7 @@ def _from_recordings(name, machine, interval_ms):
     metas = [read_run(file) for file in files]
     if any(source_of(meta) != PERF for meta in metas):
         raise click.ClickException(
-            f"{name} is simulated: no cycles were counted. Its report: cmlib run live -p program={name}"
+            f"{name} is simulated: no cycles were counted. Its report: {command_of_report(name)}"
         )
     runs = []
     for file, meta in zip(files, metas, strict=True):

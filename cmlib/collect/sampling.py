@@ -24,6 +24,7 @@ from cmlib.io.archive.programs import check_names
 from cmlib.io.samples.files import LINES, SAMPLES, SampleError, draft, read_metadata, samples_dir
 from cmlib.io.samples.perf_data import SampleReader
 from cmlib.io.samples.perf_script import FIELDS, SampleParser
+from cmlib.shell import command_line
 
 _PIECE = 1 << 18  # bytes that are waited for: handling a piece costs more than what is in it
 _PRINT = ["perf", "script", "-F", FIELDS, "--ns", "--show-lost-events", "-i"]
@@ -219,7 +220,7 @@ def record_stream(
     program = as_program(command)
     target = Path(folder or samples_dir()) / name
     with (
-        machine.counters_lock(f"cmlib record {name} --samples", wait=wait),
+        machine.counters_lock(command_line("cmlib", "record", name, "--samples"), wait=wait),
         program.prepare() as counted,
     ):
         if counted.pids:

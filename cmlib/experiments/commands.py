@@ -2,35 +2,37 @@
 
 import itertools
 import re
-import shlex
 
 from cmlib.io import events
-from cmlib.topdown.answers import perf_line
+from cmlib.shell import are_plain, command_line, in_turn, output_of, perf_stat, recorded_words
 
 # As likwid and PAPI name events, and what is a heading and no name.
 _OTHER_TOOL = re.compile(r"^[A-Z0-9]+(?:_[A-Z0-9]+)+$|\s")
 
 
-def command_again(meta, options=""):
+def command_again(meta, *options):
     """The command that records a program as one of its runs was recorded."""
-    record = f"cmlib record {shlex.quote(meta['program'])}"
+    record = ["cmlib", "record", meta["program"]]
     if attached := meta.get("attached"):
-        interval = "" if meta["interval_ms"] == 100 else f"--interval-ms {meta['interval_ms']}"
-        seconds = f"--seconds {attached['seconds']:g}"
-        return " ".join(filter(None, [record, _running(attached), seconds, interval, options]))
-    return " ".join(filter(None, [record, options, "--", meta["command"] or "COMMAND"]))
+        interval = [] if meta["interval_ms"] == 100 else ["--interval-ms", meta["interval_ms"]]
+        seconds = ["--seconds", f"{attached['seconds']:g}"]
+        return command_line(*record, *_running(attached), *seconds, *interval, *options)
+    return command_line(*record, *options, "--", *recorded_words(meta["command"]))
 
 
 def command_to_count(meta, groups, pinned=(), table=None):
     """The commands that count groups of events, each without multiplexing; empty if perf knows one of them not.
 
-    Of a program that was imported they are perf's, with the events' codes where perf may not know their names.
+    Of a program that was imported they are perf's, with the events' codes where perf may not know their names. It is
+    empty, too, where an event's name is none of perf's.
     """
+    if not are_plain(itertools.chain(*groups)):
+        return ""
     if meta.get("imported"):
         return _with_perf(meta, groups, pinned, table)
     if meta.get("attached"):
-        return " && ".join(command_again(meta, f"--events {_listed(group)}") for group in groups)
-    return command_again(meta, f"--mode ocoe --events {_listed(itertools.chain(*groups))}")
+        return in_turn(command_again(meta, "--events", ",".join(group)) for group in groups)
+    return command_again(meta, "--mode", "ocoe", "--events", ",".join(itertools.chain(*groups)))
 
 
 def _with_perf(meta, groups, pinned, table):
@@ -45,19 +47,15 @@ def _with_perf(meta, groups, pinned, table):
     for number, group in enumerate(groups, 1):
         spelled = [(written | coded).get(event, event) for event in (*pinned, *group)]
         files.append("next.csv" if len(groups) == 1 else f"next-{number}.csv")
-        commands.append(f"{perf_line(spelled, meta['interval_ms'])} -o {files[-1]} -- COMMAND")
-    return " && ".join([*commands, f"cmlib import {shlex.quote(meta['program'])} {' '.join(files)}"])
-
-
-def _listed(group):
-    return shlex.quote(",".join(group))
+        commands.append(perf_stat(spelled, meta["interval_ms"], files[-1]))
+    return in_turn([*commands, command_line("cmlib", "import", meta["program"], *files)])
 
 
 def _running(attached):
     """The option that attaches to the same again; processes by their names, as their numbers may be others now."""
     if "cgroup" in attached:
-        return f"--cgroup {shlex.quote(attached['cgroup'])}"
+        return ["--cgroup", attached["cgroup"]]
     if "processes" not in attached:
-        return "--system"
+        return ["--system"]
     names = "|".join(dict.fromkeys(re.escape(process["name"]) for process in attached["processes"]))
-    return f'--pid "$(pgrep -d, -x {shlex.quote(names)})"'
+    return ["--pid", output_of("pgrep", "-d,", "-x", names)]

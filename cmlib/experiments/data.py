@@ -13,6 +13,7 @@ from cmlib.io import programs as program_tables
 from cmlib.io import store
 from cmlib.io.archive.runs import RUNS, TIME, UNKNOWN, VALGRIND
 from cmlib.parallel import parallel_map
+from cmlib.shell import FILES, command_code
 
 _KINDS = {"ocoe": "without multiplexing", "mlpx": "with multiplexing", "lines": "as lines"}
 FEWEST_INTERVALS = 20
@@ -96,10 +97,11 @@ def knows_ipc(events):
 def how_to_record(name, modes):
     """What brings a program in: its own recipe, if there is one."""
     if "lines" in modes:
-        return f"`cmlib record {name} --samples --compress -- COMMAND`"
+        return command_code("cmlib", "record", name, "--samples", "--compress", "--", "COMMAND")
     if name in program_tables.suites():
-        return f"`cmlib record --program {name}`"
-    return f"`cmlib record {name} -- COMMAND`, or `cmlib import {name} FILE…`"
+        return command_code("cmlib", "record", "--program", name)
+    record, take = ("record", name, "--", "COMMAND"), ("import", name, FILES)
+    return ", or ".join(command_code("cmlib", *words) for words in (record, take))
 
 
 def interval_runs(url, programs):

@@ -18,6 +18,7 @@ from cmlib.io.archive.programs import read_raw
 from cmlib.io.archive.runs import VALGRIND, source_of
 from cmlib.io.callgrind import display_name, read_intervals
 from cmlib.io.events import cycle_estimate, simulated_events
+from cmlib.shell import command_code
 
 _FUNCTIONS_NAMED, _LEAST_SHARE = 3, 0.05
 _LINE = re.compile(r"([0-9]+) B,[^,]*$")
@@ -99,7 +100,8 @@ def simulated_text(name):
     of them there were (None if that was not noted)."""
     if not (found := first_simulated(name)):
         raise NothingRecordedError(
-            f"no simulated run of {name!r} is recorded: run `cmlib record {name} --simulate -- COMMAND`."
+            f"no simulated run of {name!r} is recorded: run "
+            f"{command_code('cmlib', 'record', name, '--simulate', '--', 'COMMAND')}."
         )
     run, meta = found
     text = read_raw(places.recordings_dir() / name, run).decode(errors="replace")

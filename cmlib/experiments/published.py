@@ -13,6 +13,7 @@ from cmlib.io import events, perf, public
 from cmlib.io.archive.runs import MACHINE_FACTS
 from cmlib.rank.boosting import Boosting
 from cmlib.rank.leaks import is_named_leak
+from cmlib.shell import command_code
 from cmlib.topdown.levels import interval_lengths
 
 _BLOCKS, _FOLDS = 12, 4
@@ -65,8 +66,8 @@ def files_like(set_name, pattern):
 def how_to_get(set_name):
     """A sentence on how to get a set that is not here."""
     return (
-        f"Not shown: the recordings `{set_name}` are not here. `cmlib fetch {set_name}` has them, or CMLIB_PUBLIC "
-        "names a folder with them; then run this notebook again."
+        f"Not shown: the recordings `{set_name}` are not here. {command_code('cmlib', 'fetch', set_name)} has them, or "
+        "CMLIB_PUBLIC names a folder with them; then run this notebook again."
     )
 
 

@@ -4,6 +4,7 @@ from cmlib.collect.sampling import read_samples
 from cmlib.experiments.requested import resolve_names, split_names
 from cmlib.io import streams
 from cmlib.io.samples import find_streams
+from cmlib.shell import command_code
 
 # What is compressed of each published suite.
 EVENTS = {"spec-llc": "LLC-load-misses", "spec2000": "retired_mispredicted_branch_instructions"}
@@ -29,7 +30,7 @@ def load_samples(wanted="all", *, program="all", kind="auto"):
 def load_suite(name, event, wanted="all", *, folder=""):
     """Counts of a published suite that counts the event, by case, in one run of the case."""
     found = streams.find_runs(name, folder)
-    todo = f"`cmlib fetch {name}` has the set, or CMLIB_PUBLIC names a folder with it."
+    todo = f"{command_code('cmlib', 'fetch', name)} has the set, or CMLIB_PUBLIC names a folder with it."
     names = resolve_names(wanted, found["case"].unique(), about=f"the cases of {name}", todo=todo)
     counted = {}
     for run in found[found["case"].isin(names)].itertuples():
@@ -49,7 +50,8 @@ def load_streams(suite, event="", cases="all", *, folder="", program="all"):
     source = f"hardware events, {suite}"
     if not totals:
         if of_suite:
-            print(f"Not shown: {suite}; `cmlib fetch {suite}` has it. Here are kernel events instead.")
+            have = command_code("cmlib", "fetch", suite)
+            print(f"Not shown: {suite}; {have} has it. Here are kernel events instead.")
         totals = load_samples("all" if of_suite else cases, program=program)
         source = SOURCES[next(iter(totals.values())).attrs["kind"]]
     return {name: _first(own, event) for name, own in totals.items()}, source

@@ -12,6 +12,7 @@ from cmlib.collect.simulate.valgrind import cache_options, simulate
 from cmlib.errors import CmlibError, NothingRecordedError
 from cmlib.experiments.micro_recordings import FOLDER, KEY, read_series
 from cmlib.io.archive.programs import existing_runs
+from cmlib.shell import command_code
 
 # Some 3 million instructions, 0.05 s of simulation.
 EVERY_BLOCKS = 500_000
@@ -41,8 +42,8 @@ def observe(command, trained, counters, *, keep=None):
         about, name = {"label": keep, "size": None, "kind": "own"}, f"own-{keep}"
         if existing_runs(folder / name):
             raise RecordError(
-                f"{name!r} has been recorded: show it again with `cmlib diagnose --recorded {keep}`, or keep the "
-                "new run under another name."
+                f"{name!r} has been recorded: show it again with "
+                f"{command_code('cmlib', 'diagnose', '--recorded', keep)}, or keep the new run under another name."
             )
         groups, pinned = tuple(map(tuple, trained["groups"])), tuple(trained["pinned"])
         how = (trained["interval_ms"], trained["modifier"])
@@ -61,7 +62,8 @@ def observed(name):
         for one in read_series(place, KEY, run.partition("-")[0], only=run):
             return one
     raise NothingRecordedError(
-        f"nothing recorded yet of the key events of {name!r}: run `cmlib diagnose --keep {name} -- COMMAND`. "
+        f"nothing recorded yet of the key events of {name!r}: run "
+        f"{command_code('cmlib', 'diagnose', '--keep', name, '--', 'COMMAND')}. "
         f"Recorded: {', '.join(known) or 'none'}."
     )
 

@@ -15,6 +15,7 @@ from cmlib import places
 from cmlib.errors import CmlibError
 from cmlib.io.archive import digest, errors_as, plain, read_file
 from cmlib.io.imports import import_files
+from cmlib.shell import command_code
 
 
 class PublicError(CmlibError):
@@ -165,7 +166,7 @@ def _import(row, recordings):
 def _written(name, folder):
     content = read(name)
     if content is None:
-        raise PublicError(f"{name} is not there: `cmlib fetch {name.split('/')[1]}`.")
+        raise PublicError(f"{name} is not there: {command_code('cmlib', 'fetch', name.split('/')[1])}.")
     file = Path(folder) / Path(name).name
     file.write_bytes(content)
     return file

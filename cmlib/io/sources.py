@@ -154,7 +154,8 @@ def _source(file, text, machine, given, frame=None, remarks=None):
             f"{file} holds no counts: record it with `perf stat -I 100 -x, -o FILE -- COMMAND`, or without -I."
         )
     printed, running = perf.series(frame)
-    check_plausible(file, frame, shortest_s=0.0 if whole_runs else _SHORTEST_S)
+    shortest_s = 0.0 if whole_runs else _SHORTEST_S
+    check_plausible(file, frame, shortest_s=shortest_s, chosen=given["columns"] or ())
     counts, running = perf.without_uncounted_zeros(printed, running)
     hidden = [event for event in counts if (counts[event].isna() & printed[event].notna()).any()]
     counts.index = running.index = counts.index - given.get("start_s", 0.0)
@@ -220,6 +221,8 @@ def _started(text):
 
 
 _HEAD = 1 << 18
+# Events as perf writes them, whatever stands between the slashes of a PMU's, and kinds as in `task-clock [software]`.
+_NAME = re.compile(r"[^\s'\"`$;&|]+(?: \[\w+\])?|[\w-]+/[^/]*/\w*")
 # perf's shortest interval is 1 ms; no machine runs a third of a year without a count; no counter has more than 64 bits,
 # and what is added up are those of a thousand processors, scaled a hundred times.
 _SHORTEST_S, _LONGEST_S, _MOST = 1e-4, 1e7, 2.0**80
@@ -235,11 +238,8 @@ def check_size(file, raw, most=MOST_COUNTS):
         )
 
 
-def check_plausible(file, frame, *, shortest_s=_SHORTEST_S):
+def check_plausible(file, frame, *, shortest_s=_SHORTEST_S, chosen=()):
     """Raise RecordError for counts, times and names that no counter, no clock and no perf gave."""
-    if len(large := frame[frame["value"] > _MOST]):
-        row = large.iloc[0]
-        raise RecordError(f"{file} counts {row['value']:.3g} {row['event']} at once, which no counter holds.")
     names = frame["event"].unique()
     if len(names) > MOST_EVENTS:
         raise RecordError(f"{file} counts {len(names)} events, and a run has {MOST_EVENTS} at most.")
@@ -248,6 +248,14 @@ def check_plausible(file, frame, *, shortest_s=_SHORTEST_S):
             f"{file} counts an event named {odd[0]!r}, with control characters or angle brackets, which no event "
             "of perf's has: was the file edited? Import it as perf wrote it, or rename the event in a copy."
         )
+    if odd := [name for name in names if name not in chosen and not _NAME.fullmatch(name)]:
+        raise RecordError(
+            f"{file} counts an event named {odd[0]!r}, with quotes, blanks or what a shell takes for orders, as perf "
+            "names none: was the file edited? Rename the event in a copy, or ask for a column by --count or --level."
+        )
+    if len(bad := frame[~(frame["value"].isna() | frame["value"].between(0, _MOST))]):
+        row = bad.iloc[0]
+        raise RecordError(f"{file} counts {row['value']:.3g} {row['event']} at once, which no counter holds.")
     times = frame["time_s"].drop_duplicates().to_numpy()
     steps = np.diff(times, prepend=0.0)
     if times[0] <= 0 or np.median(steps) < shortest_s or steps.max() > _LONGEST_S:

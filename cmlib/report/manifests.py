@@ -8,6 +8,7 @@ from pathlib import Path
 
 from cmlib.experiments.requested import split_names
 from cmlib.io.archive import write_whole
+from cmlib.shell import command_line, command_of_report
 
 # The profile of one's own programs, whose results have a folder each.
 BY_PROGRAM = "live"
@@ -40,7 +41,7 @@ def place_of(profile, parameters):
 def command_of(place):
     """The command that makes the results in a folder that :func:`place_of` names."""
     profile, _, program = place.partition("/")
-    return f"cmlib run {profile}" + (f" -p program={program}" if program else "")
+    return command_of_report(program, profile) if program else command_line("cmlib", "run", profile)
 
 
 def read_manifests(folder):

@@ -15,13 +15,14 @@ from cmlib.report.inline import plain, to_html
 from cmlib.report.manifests import BY_PROGRAM, read_manifests
 from cmlib.report.overview import answers_of, gather_cards, opening
 from cmlib.report.reproduction import count_reproduced, reproduction
+from cmlib.shell import command_code
 from cmlib.templates import template
 from cmlib.topdown.answers import describe_misses, format_number
 
 ANSWERS = "answers.json"
 _ROWS_SHOWN = 60
 _TIME = "%Y-%m-%d %H:%M UTC"
-_LONG, _SHOWN = 160, 80  # characters of a command
+_LONG = 160  # characters of a command
 _LONG_CODE = re.compile(rf"<code>(?P<code>[^<]{{{_LONG},}})</code>")
 _PERCENT = re.compile("(?P<code><code>[^<]*</code>)| %")
 
@@ -32,7 +33,7 @@ def build_index(folder, *, to_come=()):
     found = read_manifests(folder)
     manifests, cards = found.sections, gather_cards(found)
     if not manifests:
-        raise ValueError(f"no results under {folder}: run `cmlib run {folder.name}` first.")
+        raise ValueError(f"no results under {folder}: run {command_code('cmlib', 'run', folder.name)} first.")
     for manifest in manifests:
         for kind in ("figures", "tables"):
             manifest[kind] = [entry for entry in manifest[kind] if entry["on_page"]]
@@ -143,7 +144,7 @@ def _sentence(text):
 
 
 def _folded(text):
-    """A clause as a sentence in HTML, with its full stop; long commands are folded to their beginning."""
+    """A clause as a sentence in HTML, with its full stop; a long command is folded, all of it: no end hides."""
     written = _LONG_CODE.sub(lambda found: _fold(html.unescape(found["code"])), _sentence(text))
     stop = "" if written.endswith("</details>") else "."
     return Markup(f"{written}{stop}")
@@ -151,7 +152,7 @@ def _folded(text):
 
 def _fold(command):
     return (
-        f'<details class="command"><summary><code>{html.escape(command[:_SHOWN])}…</code></summary>'
+        f'<details class="command"><summary>a command of {len(command):,} characters</summary>'
         f"<pre>{html.escape(command)}</pre></details>"
     )
 

@@ -2,13 +2,13 @@
 
 import functools
 import math
-import re
 
 import numpy as np
 import pandas as pd
 
 from cmlib import clean
 from cmlib.cost import without_misses
+from cmlib.shell import perf_stat
 from cmlib.templates import template
 from cmlib.topdown.bounds import LOSSES, bounds
 from cmlib.topdown.costs import UNKNOWN, known_programs, read_costs
@@ -191,15 +191,7 @@ def describe_misses(found, of="cycles"):
 def _command(decide, modifier, interval_ms):
     """The perf line that counts some events together with instructions and cycles, in the processor's own spelling."""
     spelled = [_spelled(event, modifier) for event in ("instructions", "cycles", *decide)]
-    return f"{perf_line(spelled, interval_ms)} -o FILE -- COMMAND"
-
-
-def perf_line(spelled, interval_ms):
-    """How `perf stat` is told some events: two beside all others, and what goes with Intel's slots in one group."""
-    first, second, *others = spelled
-    together = [f"{{{','.join(others)}}}"] if any(re.match("slots\\b", event) for event in others) else others
-    listed = " ".join(f"-e '{event}'" for event in (f"{first},{second}", *together))
-    return f"perf stat -I {interval_ms:.0f} -x, {listed}"
+    return perf_stat(spelled, interval_ms)
 
 
 def _spelled(event, modifier):

@@ -25,6 +25,7 @@ from cmlib.io.archive.programs import (
     next_place,
 )
 from cmlib.io.archive.runs import events_of
+from cmlib.shell import command_line
 
 _PAUSE_S = 0.1
 _STOPS = (signal.SIGINT, signal.SIGTERM)
@@ -159,7 +160,7 @@ def record_attached(
     check_perf()
     with (
         errors_as(RecordError, recordings),
-        machine.counters_lock(f"cmlib record {name}", wait=wait) as lock,
+        machine.counters_lock(command_line("cmlib", "record", name), wait=wait) as lock,
     ):
         plan, meta = _planned(name, running, request, existing_runs(recordings / name))
         target = make_folder(recordings / name)

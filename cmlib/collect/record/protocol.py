@@ -17,6 +17,7 @@ from cmlib.collect.schedule import PINNED, PROBE, make_plans, needs_counter, wit
 from cmlib.io import events, perf
 from cmlib.io.archive.programs import RecordError, check_names, existing_runs, read_raw
 from cmlib.io.archive.runs import events_of
+from cmlib.shell import command_line
 
 _PASSES, _SWEEP_PASSES, _PROBED = 3, 2, 48
 _NO_COUNTERS = {"offered": 0, "good": 0}
@@ -50,7 +51,7 @@ def record_program(
     with (
         contextlib.nullcontext(lock)
         if lock
-        else machine.counters_lock(f"cmlib record {name}", wait=wait) as held
+        else machine.counters_lock(command_line("cmlib", "record", name), wait=wait) as held
     ):
         request, counters = countable(request, existing_runs(target), counters)
         available, how = plan_options(request, counters, table)

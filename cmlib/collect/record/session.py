@@ -19,6 +19,7 @@ from cmlib.io.archive import errors_as, locked, make_folder, now, remove_abandon
 from cmlib.io.archive.programs import RecordError, add_run, check_comparable, check_names, existing_runs
 from cmlib.io.archive.runs import check_run, run_name
 from cmlib.io.events import second_readings
+from cmlib.shell import command_line
 
 _MOST_UNSEEN = 0.02
 _ATTEMPTS = 3
@@ -70,7 +71,9 @@ def record(
     program = as_program(command)
     with (
         errors_as(RecordError, recordings, hint=_GOES_ON),
-        contextlib.nullcontext(lock) if lock else machine.counters_lock(f"cmlib record {name}") as held,
+        contextlib.nullcontext(lock)
+        if lock
+        else machine.counters_lock(command_line("cmlib", "record", name)) as held,
     ):
         target = make_folder(recordings / name)
         remove_abandoned(target)

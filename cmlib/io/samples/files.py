@@ -9,6 +9,7 @@ import pandas as pd
 from cmlib import places
 from cmlib.errors import CmlibError, NothingRecordedError
 from cmlib.io.archive import as_text, digest, errors_as, read_object, settle, working_folder
+from cmlib.shell import command_code
 
 SCHEMA = 1
 LINES, SAMPLES = ".csv", ".txt.gz"
@@ -92,10 +93,9 @@ def find_streams(folder=None, kind="auto"):
     streams = frame[frame["kind"] == wanted].reset_index(drop=True)
     if streams.empty:
         what = "" if kind == "auto" else f"{kind} "
-        raise NothingRecordedError(
-            f"no {what}sample stream is recorded yet: run `cmlib record-samples"
-            f"{' --software' if kind == 'software' else ''}`"
-        )
+        software = ["--software"] * (kind == "software")
+        todo = command_code("cmlib", "record-samples", *software)
+        raise NothingRecordedError(f"no {what}sample stream is recorded yet: run {todo}")
     return streams
 
 
