@@ -25,8 +25,8 @@ def test_means_beside_a_papers_are_of_its_own_programs():
 
 def test_figures_are_called_after_the_suites_that_are_there():
     numbers = {"HiBench": "9", "CloudSuite 3.0": "10"}
-    assert study.paper_figures(["gcc", "kmeans"], numbers) == "Figure 9"
-    assert study.paper_figures(["datacaching", "sort"], numbers) == "Figures 9 and 10"
+    assert study.paper_figures(["gcc", "kmeans"], numbers) == "CounterMiner, Fig. 9"
+    assert study.paper_figures(["datacaching", "sort"], numbers) == "CounterMiner, Fig. 9 and 10"
     assert study.paper_figures(["myapp"], numbers) == "Figure"
 
 

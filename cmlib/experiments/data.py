@@ -187,6 +187,6 @@ def of_suites(programs, wanted):
 
 
 def paper_figures(programs, numbers):
-    """What CounterMiner's figures are called that show these programs."""
+    """What CounterMiner's figures are called that show these programs; of others just a figure."""
     figures = [number for suite, number in numbers.items() if of_suites(programs, [suite])]
-    return f"Figure{'s' * (len(figures) > 1)} {' and '.join(figures)}".strip()
+    return f"CounterMiner, Fig. {' and '.join(figures)}" if figures else "Figure"

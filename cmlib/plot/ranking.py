@@ -2,35 +2,41 @@
 
 from matplotlib.patches import Patch
 
-from cmlib.plot.style import bars_across, legend_below, palette, panels, styled
+from cmlib.plot.style import GREY, PAPER, bars_across, legend_below, palette, panels, styled
+
+UNDECIDED = "place not decided"
 
 
 @styled
-def refinement(histories, *, lines, marked, paper=None, paper_label="paper, mean of HiBench"):
-    """Model error against the number of events left, a panel a program."""
+def refinement(histories, *, lines, baselines, marked, paper=None):
+    """Model error against the number of events left, a panel a program; `paper`: printed errors by program."""
     figure, axes = panels(list(histories), height=2.5, sharex=True)
-    colours = palette(len(lines) + 1)
     for ax, (program, history) in zip(axes, histories.items(), strict=True):
-        for (column, label), colour in zip(lines.items(), colours, strict=False):
-            if history[column].isna().all():
-                continue
-            ax.plot(history["n_events"], history[column], label=label, color=colour, marker=".", ms=3, lw=1.1)
-        if paper:
-            ax.plot(list(paper), list(paper.values()), "x", color=colours[-1], label=paper_label)
-        ax.axvline(marked[program], color="#555555", lw=0.8, ls=":", label="model kept")
+        for (column, label), colour in zip(lines.items(), palette(len(lines)), strict=True):
+            if history[column].notna().any():
+                ax.plot(history["n_events"], history[column], label=label, color=colour, lw=1.4)
+        for (column, label), dashes in zip(baselines.items(), ("--", ":"), strict=False):
+            ax.plot(history["n_events"], history[column], label=label, color=GREY, ls=dashes, lw=1.2)
+        if printed := (paper or {}).get(program):
+            ax.plot(list(printed), list(printed.values()), label="paper", **PAPER)
+        ax.axvline(marked[program], color="#555555", lw=0.8, ls="-.", label="model kept")
         ax.set(title=program, xlabel="number of events", ylabel="error [%]", ylim=(0, None))
     axes[0].invert_xaxis()
-    legend_below(figure, axes[0], 3)
+    labelled = max(axes, key=lambda ax: len(ax.get_legend_handles_labels()[1]))
+    legend_below(figure, labelled, 3)
     return figure, axes
 
 
 @styled
 def ranking(frames, *, value, label, low=None, high=None, xlabel, columns=4, row_height=0.2, hue=None):
-    """The first entries of a ranking as horizontal bars, a panel a program, a colour a value of `hue`."""
+    """The first entries of a ranking as horizontal bars, a panel a program, a colour a value of `hue`; what is
+    :data:`UNDECIDED` is grey."""
     rows = max(len(frame) for frame in frames.values())
     figure, axes = panels(list(frames), columns=columns, height=0.9 + row_height * rows)
     shown = sorted({kind for frame in frames.values() for kind in frame[hue]}) if hue else []
     kinds = dict(zip(shown, palette(len(shown)), strict=True))
+    if UNDECIDED in kinds:
+        kinds[UNDECIDED] = GREY
     for ax, (program, frame) in zip(axes, frames.items(), strict=True):
         colours = [kinds[kind] for kind in frame[hue]] if hue else palette(1)[0]
         bars_across(ax, frame[value], frame[label], colours)

@@ -8,6 +8,14 @@ import seaborn as sns
 from matplotlib.figure import Figure
 
 _WIDTH = 9.0
+GREY = "#9aa0a6"  # what the rest is compared with, and what is not decided
+PAPER = {
+    "color": "#222222",
+    "marker": "x",
+    "ls": "",
+    "ms": 6,
+    "zorder": 5,
+}  # the papers' own numbers, everywhere
 _STYLE = {
     "axes.grid": True,
     "axes.grid.axis": "y",

@@ -134,7 +134,7 @@ def refine(
     holdout : tuple (DataFrame, Series), optional
         Another matrix and its IPC, such as another pass over the events
         (:func:`cmlib.merge.align.align_passes`).
-    gives_away : callable, default :func:`cmlib.rank.leaks.is_named_leak`
+    leaks_target : callable, default :func:`cmlib.rank.leaks.is_named_leak`
         Whether a column of that name holds y; another one where y is not IPC.
     error : callable, default :func:`relative_error`
         Of what was measured and what was predicted, the error of these rows [%]. A mean over rows: errors of parts
