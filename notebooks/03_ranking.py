@@ -83,6 +83,16 @@ if aim != study.IPC:
     choice = f" Others by `-p target=…`: {', '.join(others[:8])}." if others else ""
     display(results.finding(f"What is explained is **{aim.name}**.{reason}{choice}"))
 
+# %% [markdown]
+# Events that happen at a fixed rate in time, as timers' interrupts do, are left out as well: divided by instructions or by another event they are the time that these took. Over intervals the elasticity of their rate in time, in the time that an instruction takes, is 0; each of them would have to cost more cycles than an event does to be the cause of any (`cmlib.rank.leaks.find_ticking`).
+
+# %%
+for name, one in matrices.items():
+    if len(one.ticking):
+        rates = ", ".join(f"`{event}` {rate:,.0f}" for event, rate in one.ticking.items())
+        display(results.finding(f"Left out of the ranking of {name}, as their rate in time is all "
+                                f"the same whatever {aim.name} is: {rates} a second."))
+
 # %%
 by_axis = {}
 for name, one in matrices.items():

@@ -57,7 +57,7 @@ if aim != study.IPC:
 # %% [markdown]
 # ## The data
 #
-# Rows are steps of progress (or intervals of time, where one run counted all events), columns events per instruction. What is explained is the inverse of IPC, CPI, the cycles per instruction. Each event is of one kind (stalls, bad speculation, supply of instructions, supply of data, instruction mix; `data/events/kinds.yaml`). Left out are events that happen in less than a tenth of the rows, and those that are cycles per instruction by definition.
+# Rows are steps of progress (or intervals of time, where one run counted all events), columns events per instruction. What is explained is the inverse of IPC, CPI, the cycles per instruction. Each event is of one kind (stalls, bad speculation, supply of instructions, supply of data, instruction mix; `data/events/kinds.yaml`). Left out are events that happen in less than a tenth of the rows, those that are cycles per instruction by definition, and those that happen at a fixed rate in time, which are the same once they are divided by instructions.
 
 # %%
 runs = study.recorded_runs(url, programs[0], method=method, workers=workers)

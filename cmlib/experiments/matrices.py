@@ -1,6 +1,6 @@
 """One program's cleaned runs as a matrix: steps of progress, or of time where there is one run or no progress."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -16,6 +16,7 @@ from cmlib.io.archive.runs import TIME
 from cmlib.io.recording import INSTRUCTIONS
 from cmlib.parallel import Workers
 from cmlib.rank.boosting import regressor
+from cmlib.rank.leaks import find_ticking
 
 _ALIGNED = ("ocoe", "sweep")
 _MOST_ROWS = 1000
@@ -24,12 +25,16 @@ _MOST_RUNS = 5000  # of totals: neighbours among them have nothing to do with ea
 
 @dataclass(frozen=True)
 class Matrix:
-    """Events of one program against what they explain, and a second pass over the same events to test on."""
+    """Events of one program against what they explain, and a second pass over the same events to test on.
+
+    Of `ticking` events, which were left out, the rates [1/s]: :func:`cmlib.rank.leaks.find_ticking`.
+    """
 
     X: pd.DataFrame
     ipc: pd.Series
     holdout: tuple | None
     target: Target = IPC
+    ticking: pd.Series = field(default_factory=partial(pd.Series, dtype=float))
 
     @property
     def in_time(self):
@@ -57,12 +62,31 @@ def matrix(runs, *, target=IPC, per=None):
     """Put a program's cleaned runs into one matrix."""
     sets_of = runs.groupby("pass")["set"].agg(set)
     complete = [number for number, sets in sets_of.items() if sets == sets_of.iloc[0]]
+    runs = runs[runs["pass"].isin(complete)]
+    runs, ticking = _without_ticking(runs, target)
     chosen = runs[runs["pass"].isin(complete[:2])]
     if target != IPC or chosen["pass"].is_unique or _are_totals(chosen):
-        return _in_time(runs[runs["pass"].isin(complete)], target, target.per if per is None else per)
+        return replace(_in_time(runs, target, target.per if per is None else per), ticking=ticking)
     aligned = merge.align_passes(list(chosen["counts"]), list(chosen["pass"]), per=per or target.per)
     X, ipc = aligned[complete[0]]
-    return Matrix(X, ipc, aligned[complete[1]] if len(complete) > 1 else None)
+    return Matrix(X, ipc, aligned[complete[1]] if len(complete) > 1 else None, ticking=ticking)
+
+
+def _without_ticking(runs, target):
+    """Leave out the events whose rate in time is all the same, where what is explained is by something else."""
+    base = target.event if target == IPC else target.per
+    if not base or any(counts.index.name != "time_s" for counts in runs["counts"]):
+        return runs, pd.Series(dtype=float)
+    ticking = find_ticking(zip(runs["counts"], runs["seconds"], strict=True), base)
+    ticking = ticking.drop(target.event, errors="ignore")
+    others = [counts.drop(columns=ticking.index, errors="ignore") for counts in runs["counts"]]
+    if len(ticking) and all(target.leaks_target(event) for counts in others for event in counts):
+        named = ", ".join(f"{event} {rate:,.0f} times" for event, rate in ticking.items())
+        raise UnfitRecordingError(
+            f"what was counted beside {' and '.join(sorted(target.events))} happens at a fixed rate in time ({named} a "
+            f"second), and says nothing of {target.name}: record core events, which `cmlib doctor` lists."
+        )
+    return runs.assign(counts=others), ticking
 
 
 def core_runs(url, programs, target=IPC, *, workers=None):
