@@ -1,6 +1,7 @@
 """A series an event, from rows of one run."""
 
 import math
+import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -9,29 +10,36 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cmlib.io.events import base_name
-from cmlib.io.perf import parse_stat, series
+from cmlib.io.perf import ParseError, parse_stat, series, without_copies
 from tests.naive import series as naive_series
 from tests.perf_output import golden
 
-rows = st.lists(
-    st.tuples(
-        st.lists(st.sampled_from(["a:u", "b:u", "b:k", "c:uD", "d"]), min_size=1, max_size=6),
-        st.floats(0.001, 1),
-    ),
-    min_size=1,
-    max_size=6,
-)
+_EVENTS = ["a:u", "b:u", "b:k", "c:uD", "d"]
+_COLUMNS = ["time_s", "event", "value", "running"]
 
 
-@given(rows, st.randoms(use_true_random=False))
-def test_series_are_the_rows_cell_by_cell(intervals, random):
-    time, made = 0.0, []
-    for events, length in intervals:
-        time += length
+@st.composite
+def recorded_rows(draw):
+    """Rows of some intervals, of events that are counted once to three times in each interval that has them."""
+    times = dict(zip(_EVENTS, draw(st.lists(st.integers(1, 3), min_size=5, max_size=5)), strict=True))
+    random, time, made = draw(st.randoms(use_true_random=False)), 0.0, []
+    for events in draw(
+        st.lists(st.lists(st.sampled_from(_EVENTS), min_size=1, unique=True), min_size=1, max_size=6)
+    ):
+        time += draw(st.floats(0.001, 1))
+        counted = random.sample(
+            [event for event in events for _ in range(times[event])], k=sum(times[e] for e in events)
+        )
         made += [
-            (time, event, random.choice([math.nan, random.random()]), random.random()) for event in events
+            (time, event, random.choice([math.nan, random.random()]), share / 100)  # no two rows are alike
+            for share, event in enumerate(counted, len(made))
         ]
-    counts, running = series(pd.DataFrame(made, columns=["time_s", "event", "value", "running"]))
+    return made
+
+
+@given(recorded_rows())
+def test_series_are_the_rows_cell_by_cell(made):
+    counts, running = series(pd.DataFrame(made, columns=_COLUMNS))
     table, columns = naive_series.series(made, base_name)
     assert counts.columns.tolist() == columns and counts.index.tolist() == list(table)
     for column in columns:
@@ -74,3 +82,41 @@ def test_series_need_one_run_with_times():
 def test_no_rows_make_empty_series():
     counts, running = series(parse_stat(""))
     assert counts.shape == running.shape == (0, 0)
+
+
+def counted(n_intervals, *again):
+    """Intervals of a, b and twice c; `again` are further rows (interval, event, value)."""
+    rows = [(k, event, 10.0 * k + n) for k in range(1, n_intervals + 1) for n, event in enumerate("abcc")]
+    rows = sorted([*rows, *again], key=lambda row: row[0])
+    return pd.DataFrame(rows, columns=["time_s", "event", "value"]).assign(running=0.5)
+
+
+@pytest.mark.parametrize("twice", [[1], [7, 8], [20], range(1, 21)])
+def test_intervals_that_come_twice_are_counted_once(twice):
+    plain = counted(20)
+    doubled = pd.concat([plain, plain[plain["time_s"].isin(twice)]]).sort_values("time_s", kind="stable")
+    kept, n_copies = without_copies(doubled)
+    assert n_copies == 4 * len(twice)
+    pd.testing.assert_frame_equal(kept, plain)
+    pd.testing.assert_frame_equal(series(doubled)[0], series(plain)[0])
+    assert series(plain)[0].columns.tolist() == ["a", "b", "c", "c#2"]
+
+
+def test_another_count_of_an_event_in_few_intervals_is_refused():
+    with pytest.raises(ParseError, match="at 3 s counts a again, as 99,"):
+        series(counted(20, (3, "a", 99.0)))
+    counts, _ = series(counted(20, *((k, "a", 99.0) for k in range(1, 20))))  # cut off in the last one
+    assert counts["a#2"].iloc[:19].eq(99).all() and np.isnan(counts["a#2"].iloc[19])
+
+
+def test_series_far_larger_than_their_rows_take_no_memory():
+    n = 20_000
+    frame = pd.DataFrame(
+        {"time_s": np.arange(1.0, n + 1), "event": [f"e{k}" for k in range(n)], "value": 1.0, "running": 1.0}
+    )
+    tracemalloc.start()
+    with pytest.raises(ParseError, match="400,000,000 counts"):
+        series(frame)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 50e6

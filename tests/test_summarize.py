@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pandas as pd
@@ -224,3 +225,18 @@ def test_zeros_of_events_without_a_turn_are_left_out_and_named():
     assert said.endswith("left out: branch-misses, branches, cache-misses.")
     known = summarize("many", [(counts, 0 * counts + 0.5)])
     assert not any("no turn" in remark for remark in known["remarks"])
+
+
+def test_what_takes_long_is_told_and_what_is_too_large_is_refused(tmp_path, monkeypatch, capsys):
+    slow = threading.Event()
+    command = sys.modules["cmlib.cli.summarize"]
+    monkeypatch.setattr(command, "_PATIENCE_S", 0.0)
+    with command._progress("summarizing x"):
+        slow.wait(0.2)
+    assert "summarizing x: 00:0" in capsys.readouterr().err
+    large = tmp_path / "large.csv"
+    large.write_text(
+        "time_s," + ",".join(f"r{k:03x}" for k in range(480)) + "\n" + ("1," * 480 + "1\n") * 4200
+    )
+    code, text = said(large)
+    assert code == 2 and "2,020,681 counts" in text and "2,000,000 at most" in text, text

@@ -1,7 +1,8 @@
 """`cmlib summarize`."""
 
+import contextlib
 import json
-import math
+import threading
 from pathlib import Path
 
 import click
@@ -9,6 +10,7 @@ import click
 from cmlib.cli.recordings import read_machine
 from cmlib.shell import command_of_report
 
+_PATIENCE_S = 2.0
 _WIDTH = 40  # of a bar that is all slots
 
 
@@ -36,14 +38,37 @@ def summarize(recording, about, processor, interval_ms, as_json):
         )
     machine = read_machine(about).get("machine", {}) if about else {}
     read = _from_file if Path(recording).is_file() else _from_recordings
-    answers = [
-        _answer(name, metas, runs, processor, machine)
-        for name, metas, runs in read(recording, machine, interval_ms)
-    ]
+    with _progress(f"summarizing {recording}"):
+        answers = [
+            _answer(name, metas, runs, processor, machine)
+            for name, metas, runs in read(recording, machine, interval_ms)
+        ]
     if as_json:
         click.echo(json.dumps(answers[0] if len(answers) == 1 else answers, indent=1))
     else:
         click.echo("\n\n".join(map(_text, answers)))
+
+
+@contextlib.contextmanager
+def _progress(what):
+    """Show on stderr for how long something has gone on, where it takes longer than two seconds."""
+    from tqdm import tqdm
+
+    done = threading.Event()
+
+    def show():
+        if not done.wait(_PATIENCE_S):
+            with tqdm(desc=what, bar_format="{desc}: {elapsed}", leave=False) as clock:
+                while not done.wait(1):
+                    clock.refresh()
+
+    thread = threading.Thread(target=show, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
 
 
 def _answer(name, metas, runs, processor, machine):
@@ -70,7 +95,7 @@ def _from_file(file, machine, interval_ms):
     from cmlib.io.sources import read_sources
 
     programs = {}
-    for source in read_sources([file], machine, most=math.inf, interval_ms=interval_ms, columns=None):
+    for source in read_sources([file], machine, interval_ms=interval_ms, columns=None):
         programs.setdefault(source.mark, []).append(source)
     for mark, own in programs.items():
         metas = [source.facts | {"note": source.remark, "imported": True} for source in own]

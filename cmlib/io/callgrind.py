@@ -14,6 +14,7 @@ _PROCESS = re.compile(r"^version: ", re.MULTILINE)
 _PART = re.compile(r"^(?:desc: Timerange: Basic block ([0-9]+) - ([0-9]+)|totals: ([0-9 ]+))$", re.MULTILINE)
 _CACHE = re.compile(r"^desc: (I1|D1|LL) cache: (.+)$", re.MULTILINE)
 _LAST = "LL"
+_MOST_EVENTS = 64
 _NAMED = re.compile(r"(c?)(fn|fl|fi|fe|ob)=(?:\(([0-9]+)\) ?)?(.*)")
 _COST = frozenset("0123456789+-*")
 _KIND = {"fn": "fn", "fl": "file", "fi": "file", "fe": "file", "ob": "ob"}
@@ -95,6 +96,10 @@ def display_name(function, binary):
 
 def _parts(processes):
     names = _header(processes[0], "events").split()
+    if len(names) > _MOST_EVENTS:
+        raise CallgrindError(
+            f"Callgrind's output names {len(names)} events, and it simulates {_MOST_EVENTS} at most."
+        )
     rows, blocks = [], []
     for begin, end, totals in (found for process in processes for found in _PART.findall(process)):
         if totals:

@@ -56,14 +56,14 @@ class Source:
         return replace(self, mark="-".join(marks), remark=" ".join(remarks))
 
 
-def read_sources(files, machine, *, marks=(), place="", most=MOST_COUNTS, **given):
+def read_sources(files, machine, *, marks=(), place="", **given):
     """Read the runs of some files: intervals of one run each, and of whole runs all that counted the same together."""
     sources, totals = [], []
     for file in map(Path, files):
         with errors_as(RecordError, file):
             raw = plain(read_file(file), file)
         if not marks:
-            check_size(file, raw, most)
+            check_size(file, raw)
         if refusal := recognise(raw):
             raise RecordError(f"{file} {refusal}")
         text = raw.decode("utf-8", "surrogateescape")  # back to the same bytes
@@ -81,7 +81,7 @@ def read_sources(files, machine, *, marks=(), place="", most=MOST_COUNTS, **give
             totals += [(file, of_kind, own if len(whole) == 1 else "", one) for one in whole]
     sources += _totals(totals, machine, given)
     for source in sources:
-        check_size(source.file, source.raw, most)
+        check_size(source.file, source.raw)
     return sources
 
 
@@ -153,9 +153,10 @@ def _source(file, text, machine, given, frame=None, remarks=None):
         raise RecordError(
             f"{file} holds no counts: record it with `perf stat -I 100 -x, -o FILE -- COMMAND`, or without -I."
         )
-    printed, running = perf.series(frame)
+    frame, n_copies = perf.without_copies(frame)
     shortest_s = 0.0 if whole_runs else _SHORTEST_S
     check_plausible(file, frame, shortest_s=shortest_s, chosen=given["columns"] or ())
+    printed, running = perf.series(frame)
     counts, running = perf.without_uncounted_zeros(printed, running)
     hidden = [event for event in counts if (counts[event].isna() & printed[event].notna()).any()]
     counts.index = running.index = counts.index - given.get("start_s", 0.0)
@@ -165,7 +166,8 @@ def _source(file, text, machine, given, frame=None, remarks=None):
     facts |= {key: value for key, value in given.items() if value not in (None, {})}
     facts |= {"running_shares": not frame["running"].isna().any(), "names": names}
     facts |= {"zeros_uncounted": True} if hidden else {}
-    remarks = [*remarks, *([f"{WITHOUT_TURN} {', '.join(hidden)}."] if hidden else [])]
+    copies = [f"{n_copies:,} rows came twice, with equal counts: the copies are left out."] * bool(n_copies)
+    remarks = [*remarks, *copies, *([f"{WITHOUT_TURN} {', '.join(hidden)}."] if hidden else [])]
     renamed = [f"{there} is taken for {here}." for there, here in names.items() if there.lower() != here]
     return Source(file, raw, facts, counts, running, _printable(" ".join([*remarks, *renamed])))
 
@@ -226,14 +228,15 @@ _NAME = re.compile(r"[^\s'\"`$;&|]+(?: \[\w+\])?|[\w-]+/[^/]*/\w*")
 # perf's shortest interval is 1 ms; no machine runs a third of a year without a count; no counter has more than 64 bits,
 # and what is added up are those of a thousand processors, scaled a hundred times.
 _SHORTEST_S, _LONGEST_S, _MOST = 1e-4, 1e7, 2.0**80
+_LONGEST_NAME = 1000
 
 
-def check_size(file, raw, most=MOST_COUNTS):
+def check_size(file, raw):
     """Raise RecordError for more counts than a run is studied with, before they are read."""
     n_counts = raw.count(b"\n") * perf.counts_a_line(raw[:_HEAD].decode("latin-1"))
-    if n_counts > most:
+    if n_counts > MOST_COUNTS:
         raise RecordError(
-            f"{file} holds up to {n_counts:,} counts, and a run has {most:,} at most: record fewer events or "
+            f"{file} holds up to {n_counts:,} counts, and a run has {MOST_COUNTS:,} at most: record fewer events or "
             "longer intervals, or take parts of the file by --marks."
         )
 
@@ -243,6 +246,11 @@ def check_plausible(file, frame, *, shortest_s=_SHORTEST_S, chosen=()):
     names = frame["event"].unique()
     if len(names) > MOST_EVENTS:
         raise RecordError(f"{file} counts {len(names)} events, and a run has {MOST_EVENTS} at most.")
+    if len(longest := max(names, key=len)) > _LONGEST_NAME:
+        raise RecordError(
+            f"{file} counts an event whose name has {len(longest):,} characters, and {_LONGEST_NAME:,} are the most: "
+            f"{longest[:60]!r}…"
+        )
     if odd := [name for name in names if not name.isprintable() or "<" in name or ">" in name]:
         raise RecordError(
             f"{file} counts an event named {odd[0]!r}, with control characters or angle brackets, which no event "

@@ -35,7 +35,7 @@ def errors_as(kind, folder, *, hint=""):
 
 
 # perf's output packs to a tenth; what unpacks to a hundred times its size is not perf's.
-_RATIO, _ALWAYS = 100, 64 << 20
+_RATIO, _ALWAYS, _AT_MOST = 100, 64 << 20, 1 << 30
 _PIECE = 1 << 18
 
 
@@ -78,7 +78,7 @@ def unpack(packed, file):
 
 def unpacked(content, size, file):
     """Undo gzip, xz, bzip2 or Zstandard piece by piece."""
-    most, n = max(_ALWAYS, _RATIO * size), 0
+    most, n = min(max(_ALWAYS, _RATIO * size), _AT_MOST), 0
     begins = content.read(max(map(len, _OPENERS)))
     content.seek(0)
     opener = next((opener for magic, opener in _OPENERS.items() if begins.startswith(magic)), gzip.open)

@@ -14,5 +14,6 @@ from cmlib.io.perf.reading import (
     series,
     split_runs,
     totals,
+    without_copies,
     without_uncounted_zeros,
 )

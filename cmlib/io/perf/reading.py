@@ -17,6 +17,7 @@ from cmlib.io.perf.formats.lines import (
     Totals,
     as_intervals,
     by_program,
+    check_density,
     first_line,
     joined,
 )
@@ -173,6 +174,10 @@ def _unicode(text):
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
+# Share of the intervals that may have fewer readings of an event than it has.
+_FEW = 0.1
+
+
 def series(frame):
     """Lay out what :func:`parse_stat` read as one series an event.
 
@@ -187,7 +192,7 @@ def series(frame):
         Counts as perf prints them, NaN where not counted. The index `time_s`
         is the interval's end [s]; columns are the events' names without
         modifiers, in order of appearance. Where several events differ only in
-        their modifiers, they keep them. An event counted k times at once has
+        their modifiers, they keep them. An event counted k times in nearly every interval has
         the further columns ``event#2`` … ``event#k``.
     running : DataFrame, shape (n_intervals, n_events)
         Share of the time each was counted, 0 to 1; NaN where that is not known, 0 where an interval has no row of it.
@@ -195,7 +200,8 @@ def series(frame):
     Raises
     ------
     ValueError
-        If rows have no time, or time goes back.
+        If rows have no time, or time goes back; as of :func:`without_copies`; if the series were far larger than
+        the frame, as where each event was counted in an interval of its own.
 
     Examples
     --------
@@ -208,18 +214,80 @@ def series(frame):
     >>> running["ls_stlf"].tolist()
     [0.23, 0.24, 0.27]
     """
-    time = frame["time_s"].to_numpy(float)
-    _check_times(time)
-    starts = np.flatnonzero(np.diff(time, prepend=-np.inf))
-    interval = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(time)))
-    codes, events = pd.factorize(frame["event"])
-    column, names = _number_copies(interval, codes, _column_names(events))
-    index = pd.Index(time[starts], name="time_s")
+    frame, _ = without_copies(frame)
+    interval, codes, events, copy = _numbered(frame)
+    column, names = _number_copies(codes, copy, _column_names(events))
+    starts = np.flatnonzero(np.diff(interval, prepend=-1))
+    check_density(len(starts), len(names), len(frame))
+    index = pd.Index(frame["time_s"].to_numpy(float)[starts], name="time_s")
     counts = np.full((len(starts), len(names)), np.nan)
     running = np.zeros_like(counts)
     counts[interval, column] = frame["value"]
     running[interval, column] = frame["running"]
     return pd.DataFrame(counts, index, names), pd.DataFrame(running, index, names)
+
+
+def without_copies(frame):
+    """Leave out rows that come again in their interval, as where intervals were written twice.
+
+    An event's rows are its readings, numbered in each interval, where nearly every interval has as many.
+
+    Returns
+    -------
+    frame : DataFrame
+    n_copies : int
+        Rows left out: equal to another of the same event and interval.
+
+    Raises
+    ------
+    ParseError
+        If an interval has further rows of an event, with other counts.
+    """
+    interval, codes, events, copy = _numbered(frame)
+    if not copy.any():
+        return frame, 0
+    rows = frame[["value", "running"]].assign(interval=interval, code=codes)
+    is_equal = rows.duplicated().to_numpy()
+    is_further = _is_further(rows, copy)
+    if (is_further & ~is_equal).any():
+        row = frame.iloc[np.argmax(is_further & ~is_equal)]
+        raise ParseError(
+            f"line 1: the interval that ends at {row['time_s']:.9g} s counts {row['event']} again, as "
+            f"{row['value']:.15g}, and most intervals count it less often: were two recordings mixed up? "
+            "Import each by itself."
+        )
+    return frame[~is_further].reset_index(drop=True), int(is_further.sum())
+
+
+def _is_further(rows, copy):
+    """Whether a row is one more than its event has in nearly all intervals, or all rows come twice."""
+    if rows.duplicated(keep=False).all():
+        equal = rows.groupby(list(rows), dropna=False, sort=False)
+        sizes = equal["code"].transform("size").to_numpy()
+        if (n_times := np.gcd.reduce(sizes)) > 1:
+            return equal.cumcount().to_numpy() >= sizes // n_times
+    n_rows = rows.groupby(["code", "interval"]).size()
+    last = rows["interval"].iloc[-1]  # may be cut off
+    before = n_rows[n_rows.index.get_level_values("interval") < last]
+    all_of_them, before = (
+        n.groupby(level="code").quantile(_FEW, interpolation="lower") for n in (n_rows, before)
+    )
+    usual = all_of_them.combine(before, max, fill_value=1)
+    return copy >= usual.to_numpy()[rows["code"]]
+
+
+def _numbered(frame):
+    """Interval and event of each row, the events, and how many rows of the event are before it in the interval."""
+    time = frame["time_s"].to_numpy(float)
+    _check_times(time)
+    interval = np.cumsum(np.diff(time, prepend=time[:1]) > 0)
+    codes, events = pd.factorize(frame["event"])
+    key = interval * len(events) + codes
+    order = np.argsort(key, kind="stable")
+    first = np.flatnonzero(np.diff(key[order], prepend=-1))
+    copy = np.empty_like(key)
+    copy[order] = np.arange(len(key)) - np.repeat(first, np.diff(first, append=len(key)))
+    return interval, codes, events, copy
 
 
 def _check_times(time):
@@ -242,13 +310,8 @@ def _column_names(events):
     return bases.where(~bases.duplicated(keep=False), pd.Series(events, dtype="str")).tolist()
 
 
-def _number_copies(interval, codes, names):
-    """Column of each row, and all columns' names; the k-th row of an event in an interval is copy k."""
-    key = interval * len(names) + codes
-    order = np.argsort(key, kind="stable")
-    first = np.flatnonzero(np.diff(key[order], prepend=-1))
-    copy = np.empty_like(key)
-    copy[order] = np.arange(len(key)) - np.repeat(first, np.diff(first, append=len(key)))
+def _number_copies(codes, copy, names):
+    """Column of each row, and all columns' names."""
     n_copies = copy.max(initial=0) + 1
     kinds, first_row, column = np.unique(codes * n_copies + copy, return_index=True, return_inverse=True)
     appearance = np.argsort(first_row)

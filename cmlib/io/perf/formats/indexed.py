@@ -10,7 +10,7 @@ import re
 import numpy as np
 import pandas as pd
 
-from cmlib.io.perf.formats.lines import as_frame
+from cmlib.io.perf.formats.lines import as_frame, check_density
 from cmlib.io.perf.grammar import ParseError
 
 NAME = "name[place][event][sample] = count"
@@ -31,6 +31,7 @@ def read(text, interval_ms=None):
     """Read such statements, added up over places."""
     ends = _times(text, interval_ms)
     counts, _ = _counts(text)
+    check_density(len(ends), counts.shape[1], text.count("\n"))
     counts = counts.reindex(ends.index)
     return as_frame(
         (f"{ends[sample]:.9f}", event, "<not counted>" if np.isnan(count) else count, 1.0, "")
@@ -78,7 +79,10 @@ def _counts(text):
         (f"{at}{more}", event, int(n), float(count)) for at, more, event, n, count in _COUNT.findall(text)
     ]
     read = pd.DataFrame(rows, columns=["place", "event", "sample", "count"])
+    check_density(read["sample"].nunique(), len(read[["event", "place"]].drop_duplicates()), len(read))
     counters = read.pivot_table(index="sample", columns=["event", "place"], values="count", sort=False)
+    if len(counters) < 2:
+        raise ParseError("line 1: counters run on, and were read only once: their differences are not known.")
     steps = counters.sort_index().diff().iloc[1:]
     fallen = (steps < 0).cummax()
     by_event = fallen.T.groupby(level="event", sort=False).any().T

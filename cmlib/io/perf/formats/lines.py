@@ -51,7 +51,18 @@ def as_frame(rows):
     return pd.DataFrame(counted, columns=COLUMNS)
 
 
+def check_density(n_intervals, n_events, n_counts):
+    """Raise ParseError before a table is made that is far larger than what was counted."""
+    if n_intervals * n_events > max(_ALWAYS, _MOST_CELLS_A_COUNT * n_counts):
+        raise ParseError(
+            f"line 1: {n_intervals:,} intervals of {n_events:,} events would have {n_intervals * n_events:,} counts, "
+            f"and the file has {n_counts:,}: each event is there in few intervals only. Is it output of one recording?"
+        )
+
+
 _DURATION = "duration_time"
+# Cells that are always laid out as a table; beyond these, so many for each count.
+_ALWAYS, _MOST_CELLS_A_COUNT = 500_000, 4
 # Runs in a file, each a recording of its own; and runs of whole programs, each a table or a list of its own.
 MOST_PROGRAMS, _MOST_RUNS = 1000, 5000
 
