@@ -18,6 +18,7 @@ from cmlib.cli.run import run
 from cmlib.cli.stored import list_, remove
 from cmlib.cli.summarize import summarize
 from cmlib.errors import CmlibError
+from cmlib.terminal import printable, say
 
 # What each of these imports takes seconds: loaded when it is called, with what `cmlib --help` says of it.
 _PARTS = {
@@ -66,7 +67,7 @@ class _Commands(click.Group):
         except BrokenPipeError:
             raise
         except (CmlibError, ValueError, OSError, EOFError) as error:
-            raise click.ClickException(str(error)) from error
+            raise click.ClickException(str(error) or type(error).__name__) from error
 
 
 def _show(error):
@@ -77,13 +78,14 @@ def _show(error):
     if isinstance(error, BrokenPipeError):
         return
     if isinstance(error, click.ClickException):
+        error.message = printable(error.message)
         error.show()
     elif isinstance(error, OSError):
-        click.echo(f"Error: standard output: {error}", err=True)
+        say(f"Error: standard output: {error}", err=True)
     elif isinstance(error, (click.Abort, KeyboardInterrupt)):
-        click.echo("Aborted!", err=True)
+        say("Aborted!", err=True)
     else:
-        traceback.print_exception(error)
+        say("".join(traceback.format_exception(error)), err=True, nl=False)
 
 
 def _drop_unwritten():

@@ -4,6 +4,7 @@ import click
 
 from cmlib.collect import machine
 from cmlib.experiments.tuned_runs import important_rates
+from cmlib.terminal import say
 from cmlib_workloads import catalog, kernels
 from cmlib_workloads.campaign import DESIGNS, all_parts, check_quiet, run_parts
 
@@ -16,7 +17,7 @@ def _names(option, known, help):
 
 
 def _record(parts, only_list, **options):
-    run_parts({name: _PARTS[name] for name in parts}, click.echo, only_list=only_list, **options)
+    run_parts({name: _PARTS[name] for name in parts}, say, only_list=only_list, **options)
 
 
 @click.command("record-all", epilog="Example: cmlib record-all --only micro --only kernels")

@@ -8,6 +8,7 @@ import click
 from click.core import ParameterSource
 
 from cmlib.cli.record import simulating_options
+from cmlib.terminal import say
 
 _LEAST_SHARE = 0.1  # of the first cause's
 _VERDICTS = {
@@ -95,9 +96,7 @@ def compare(context, old, new, any_change, old_source, new_source, as_json, simu
             signals_handled((signal.SIGTERM, signal.SIGHUP), _interrupt),
             tqdm(total=total, unit="run", disable=None if n_commands else True, leave=False) as bar,
         ):
-            comparison = judge(
-                old, new, notify=lambda text: click.echo(text, err=True), progress=bar.update, **how
-            )
+            comparison = judge(old, new, notify=lambda text: say(text, err=True), progress=bar.update, **how)
     except BaseException as error:
         if as_json:
             _print_json(refusal("interrupted" if isinstance(error, KeyboardInterrupt) else str(error)))
@@ -105,7 +104,7 @@ def compare(context, old, new, any_change, old_source, new_source, as_json, simu
     if as_json:
         _print_json(comparison)
     else:
-        click.echo(as_text(comparison))
+        say(as_text(comparison))
     changed = comparison["verdict"] not in ("no change", "same") or comparison["counters"]["differ"]
     alarming = comparison["anomaly"] or (any_change and changed)
     context.exit(int(alarming))
@@ -126,4 +125,4 @@ def _interrupt(*_):
 
 
 def _print_json(comparison):
-    click.echo(json.dumps(comparison, indent=1, ensure_ascii=False, allow_nan=False))
+    say(json.dumps(comparison, indent=1, ensure_ascii=False, allow_nan=False))

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from cmlib.cli.record import simulating_options
+from cmlib.terminal import say
 
 _TAKES = (
     "A simulated run takes as long as the program by itself times 6 (it waits for memory), 60 to 70 (gzip, sort) or "
@@ -54,7 +55,7 @@ def diagnose(command, recorded, keep, html, every_blocks, simulated):
     _print(title, found, explain(found), trained.caveat)
     if html:
         write_whole(html, diagnosis_page(title, found, trained))
-        click.echo(f"\n{html}")
+        say(f"\n{html}")
 
 
 def _simulated(command, recorded, html, *, keep, every_blocks, caches):
@@ -68,45 +69,45 @@ def _simulated(command, recorded, html, *, keep, every_blocks, caches):
 
     if keep:
         once = {"passes": 1, "levels": 2, "every_blocks": every_blocks or EVERY_BLOCKS, "caches": caches}
-        record_simulated(keep, command, prefetch=True, notify=lambda text: click.echo(text, err=True), **once)
+        record_simulated(keep, command, prefetch=True, notify=lambda text: say(text, err=True), **once)
     if name := recorded or keep:
         run = simulated_text(name)
     else:
-        click.echo(_TAKES, err=True)
+        say(_TAKES, err=True)
         with tqdm(desc=command[0], unit=" basic blocks", unit_scale=True, mininterval=1, leave=False) as bar:
             how = {"progress": lambda done: bar.update(done - bar.n), "every_blocks": every_blocks}
             run = simulate_once(command, caches=caches, **how)
     title, profile = recorded or shlex.join(command), simulated_profile(*run)
-    click.echo(f"{title}: {profile.about}\n{click.wrap_text(SIMULATED, 110)}\n")
+    say(f"{title}: {profile.about}\n{click.wrap_text(SIMULATED, 110)}\n")
     for line in summary(profile):
-        click.secho(line, bold=True)
-    click.echo(
-        "\n   cycles  phases      from        to  class        what stands out, and functions by their share"
-    )
+        say(line, bold=True)
+    say("\n   cycles  phases      from        to  class        what stands out, and functions by their share")
     for kind in profile.kinds.head(MOST_KINDS).to_dict("records"):
-        click.echo(
-            f"{100 * kind['share']:7.1f} %{kind['n_phases']:8d}{kind['start']:10.3f}{kind['end']:10.3f}  "
-            f"{kind['class'] or '–':<12} {click.style(kind['label'], bold=True)}: {kind['functions']}"
-        )
+        place = f"{kind['n_phases']:8d}{kind['start']:10.3f}{kind['end']:10.3f}"
+        say(f"{100 * kind['share']:7.1f} %{place}  {kind['class'] or '–':<12} ", nl=False)
+        say(kind["label"], nl=False, bold=True)
+        say(f": {kind['functions']}")
     if left := left_out(profile):
-        click.echo(left)
-    click.echo("\ncycles: share of KCachegrind's estimate, none were counted; from, to: 10⁹ instructions\n")
+        say(left)
+    say("\ncycles: share of KCachegrind's estimate, none were counted; from, to: 10⁹ instructions\n")
     for label, meaning, remedy in explain_simulated(profile.kinds):
-        click.echo(f"{click.style(label, bold=True)}: {meaning}")
-        click.echo(click.wrap_text(remedy, 100, "  → ", "    "))
+        say(label, nl=False, bold=True)
+        say(f": {meaning}")
+        say(click.wrap_text(remedy, 100, "  → ", "    "))
     if html:
         write_whole(html, simulated_page(title, profile))
-        click.echo(f"\n{html}")
+        say(f"\n{html}")
 
 
 def _print(title, profile, explained, caveat):
-    click.echo(f"{title}: {len(profile.labelled)} slices{caveat.replace('**', '')}\n")
+    say(f"{title}: {len(profile.labelled)} slices{caveat.replace('**', '')}\n")
     for label, share in profile.shares.items():
         own = explained[explained["label"] == label]
-        click.echo(f"{click.style(label, bold=True)}  {share:.1f} % of slices: {own['meaning'].iloc[0]}")
-        click.echo(click.wrap_text(own["remedy"].iloc[0], 100, "  → ", "    "))
+        say(label, nl=False, bold=True)
+        say(f"  {share:.1f} % of slices: {own['meaning'].iloc[0]}")
+        say(click.wrap_text(own["remedy"].iloc[0], 100, "  → ", "    "))
         for rule in dict.fromkeys(own["rule"]):
-            click.echo(click.wrap_text(f"if {rule}", 100, "  ", "    "))
-    click.echo("\n  from [s]    to [s]  class")
+            say(click.wrap_text(f"if {rule}", 100, "  ", "    "))
+    say("\n  from [s]    to [s]  class")
     for phase in explained.itertuples():
-        click.echo(f"{phase.start_s:10.1f}{phase.end_s:10.1f}  {phase.label}")
+        say(f"{phase.start_s:10.1f}{phase.end_s:10.1f}  {phase.label}")

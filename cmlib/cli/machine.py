@@ -5,6 +5,8 @@ import json
 
 import click
 
+from cmlib.terminal import say
+
 _COLOURS = {"ok": "green", "note": "blue", "warning": "yellow", "error": "red"}
 
 
@@ -16,14 +18,15 @@ def doctor(as_json):
 
     examination = machine.examine()
     if as_json:
-        click.echo(json.dumps(dataclasses.asdict(examination), indent=1, ensure_ascii=False))
+        say(json.dumps(dataclasses.asdict(examination), indent=1, ensure_ascii=False))
         return
     for finding in examination.findings:
-        click.echo(f"{click.style(f'{finding.severity:<9}', _COLOURS[finding.severity])}{finding.what}")
+        say(f"{finding.severity:<9}", nl=False, fg=_COLOURS[finding.severity])
+        say(finding.what)
         below = [finding.numbers] if finding.severity == "ok" else [finding.numbers, f"→ {finding.todo}"]
         for line in filter(None, below):
-            click.echo(click.wrap_text(line, 100, " " * 9, " " * 9))
-    click.echo(f"{'counters':9}{examination.offered_counters} offered, {examination.good_counters} good")
+            say(click.wrap_text(line, 100, " " * 9, " " * 9))
+    say(f"{'counters':9}{examination.offered_counters} offered, {examination.good_counters} good")
 
 
 @click.command(epilog="Example: cmlib programs")
@@ -33,5 +36,5 @@ def programs():
 
     for name, lacks in lacking().items():
         recipe, state = recipes()[name], f"lacks {', '.join(lacks)}" if lacks else "ready"
-        click.echo(f"{name:28} {recipe.suite:14} {state}")
-        click.echo(f"{'':28} {recipe.framework}; {recipe.input}")
+        say(f"{name:28} {recipe.suite:14} {state}")
+        say(f"{'':28} {recipe.framework}; {recipe.input}")

@@ -7,6 +7,7 @@ import click
 from click.core import ParameterSource
 
 from cmlib.shell import command_of_report
+from cmlib.terminal import say
 
 # By Valgrind's name of a cache: ours, and what it is called.
 _CACHES = {
@@ -184,8 +185,8 @@ def _count(name, recorded, *, note, wait, **given):
     from cmlib.collect.record import record_program
 
     for set_name, made in record_program(name, recorded, _request(given), wait=wait, note=note).items():
-        click.echo(f"{name}: {len(made)} runs made, set {set_name} is complete")
-    click.echo(f"Study it: {command_of_report(name)}")
+        say(f"{name}: {len(made)} runs made, set {set_name} is complete")
+    say(f"Study it: {command_of_report(name)}")
 
 
 def _request(given):
@@ -209,10 +210,10 @@ def _attach(name, command, running, *, seconds, note, wait, **given):
 
     ways = {"pids": processes, "cgroup": cgroup, "system": lambda _: system()}
     ((way, chosen),) = running.items()
-    how = {"seconds": seconds, "wait": wait, "note": note, "notify": functools.partial(click.echo, err=True)}
+    how = {"seconds": seconds, "wait": wait, "note": note, "notify": functools.partial(say, err=True)}
     made = record_attached(name, ways[way](chosen), _request(given), **how)
-    click.echo(f"{name}: run {made.stem} is recorded")
-    click.echo(f"Study it: {command_of_report(name)}")
+    say(f"{name}: run {made.stem} is recorded")
+    say(f"Study it: {command_of_report(name)}")
 
 
 def _sample(name, recorded, *, events, modifier, wait, period, compress, **_):
@@ -223,7 +224,7 @@ def _sample(name, recorded, *, events, modifier, wait, period, compress, **_):
     how = {"modifier": modifier, "wait": wait, "period": period, "compress": compress}
     out, metadata = record_stream(name, recorded, group, **how)
     form = f"{metadata['n_lines']} lines instead" if compress else "kept as perf printed them"
-    click.echo(f"{name}: {metadata['n_samples']} samples ({metadata['n_lost']} lost), {form}: {out}")
+    say(f"{name}: {metadata['n_samples']} samples ({metadata['n_lost']} lost), {form}: {out}")
 
 
 def _simulate(name, command, *, caches, **given):
@@ -232,10 +233,10 @@ def _simulate(name, command, *, caches, **given):
     from cmlib.collect.simulate import record_simulated
 
     chosen = {key: given[key] for key in ("passes", "set_name", "note", "every_blocks") if given[key]}
-    notify = functools.partial(click.echo, err=True)
+    notify = functools.partial(say, err=True)
     made = record_simulated(name, command, notify=notify, caches=caches, **chosen)
-    click.echo(f"{name}: {len(made)} simulated run{'s' * (len(made) != 1)} made")
-    click.echo(f"Study it: {command_of_report(name)}")
+    say(f"{name}: {len(made)} simulated run{'s' * (len(made) != 1)} made")
+    say(f"Study it: {command_of_report(name)}")
 
 
 def _what(name, command, *, program, scale, options, **_):

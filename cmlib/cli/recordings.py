@@ -6,6 +6,7 @@ import click
 
 from cmlib.cli.stored import set_names
 from cmlib.shell import command_line, command_of_report
+from cmlib.terminal import say
 
 
 @click.command("import", epilog="Example: cmlib import gcc --mode mlpx --set sweep elsewhere/gcc.*.csv.gz")
@@ -51,16 +52,16 @@ def import_(name, files, about, counts, levels, **known):
     columns = dict.fromkeys(counts, "count") | dict.fromkeys(levels, "level")
     made = import_files(name, files, columns=columns, about=read_machine(about) if about else None, **known)
     for file in made:
-        click.echo(f"{file.parent.name}/{file.stem}")
+        say(f"{file.parent.name}/{file.stem}")
     metas = [json.loads(file.read_text(encoding="utf-8")) for file in made]
     for remark in dict.fromkeys(meta["note"] for meta in metas if meta["note"] != known["note"]):
-        click.echo(remark, err=True)
+        say(remark, err=True)
     if about is None and (tables := _recognised_tables(metas)):
-        click.echo(f"{tables} Or tell it by --machine.", err=True)
+        say(f"{tables} Or tell it by --machine.", err=True)
     programs = list(dict.fromkeys(file.parent.name for file in made))
-    click.echo(f"Study it: {command_of_report(programs[0])}", err=True)
+    say(f"Study it: {command_of_report(programs[0])}", err=True)
     if len(programs) > 1:
-        click.echo(f"In the same way: {', '.join(programs[1:])}", err=True)
+        say(f"In the same way: {', '.join(programs[1:])}", err=True)
 
 
 def _recognised_tables(metas):
@@ -103,18 +104,18 @@ def fetch(name, listed, wanted):
     fetched = fetch_set(name)
     where = f" in {cache_dir()}" if fetched else ""
     about = sets().loc[name]
-    click.echo(f"{name}: {_files(about['files'])}, {len(fetched)} fetched{where}.")
-    click.echo(f"Credit: {about['credit']}; licence: {about['licence']}.")
+    say(f"{name}: {_files(about['files'])}, {len(fetched)} fetched{where}.")
+    say(f"Credit: {about['credit']}; licence: {about['licence']}.")
     if wanted:
         added = import_programs(name, wanted)
         for program in added:
-            click.echo(command_of_report(program))
+            say(command_of_report(program))
         if not added:
-            click.echo(f"{', '.join(wanted)}: among the recordings already.", err=True)
+            say(f"{', '.join(wanted)}: among the recordings already.", err=True)
         return
     if known := programs(name):
-        click.echo(f"Programs: {', '.join(known)}")
-        click.echo(f"Study one: {command_line('cmlib', 'fetch', name, '--import', known[0])}", err=True)
+        say(f"Programs: {', '.join(known)}")
+        say(f"Study one: {command_line('cmlib', 'fetch', name, '--import', known[0])}", err=True)
 
 
 def _show_list():
@@ -123,10 +124,8 @@ def _show_list():
     table = sets()
     for row in table.itertuples():
         comes = f", {row.shipped} with cmlib" if row.shipped else ""
-        click.echo(
-            f"{row.Index}: {_files(row.files)}{comes}, {row.bytes / 1e6:.1f} MB, licence: {row.licence}"
-        )
-        click.echo(f"    {row.description}")
+        say(f"{row.Index}: {_files(row.files)}{comes}, {row.bytes / 1e6:.1f} MB, licence: {row.licence}")
+        say(f"    {row.description}")
 
 
 def _files(n):
@@ -145,6 +144,6 @@ def rebuild(url):
     from cmlib.io.store import rebuild as rebuild_store
     from cmlib.io.store import refused
 
-    click.echo(f"{len(rebuild_store(url=url, progress=True))} runs in the store")
+    say(f"{len(rebuild_store(url=url, progress=True))} runs in the store")
     for reason in refused(url)["reason"]:
-        click.echo(f"left out: {reason}", err=True)
+        say(f"left out: {reason}", err=True)

@@ -7,6 +7,7 @@ import click
 
 from cmlib.cli.stored import profile_names
 from cmlib.passwords import hide
+from cmlib.terminal import say
 
 _LONGEST = 400  # characters of a line about the result
 _WITH_COMMAND = "To know more"
@@ -35,8 +36,8 @@ def run(profile, notebooks, given, jobs, as_json):
     page = run_profile(profile, notebooks, parameters)
     answers = (page.parent / ANSWERS).read_text(encoding="utf-8")
     for line in () if as_json else _result(json.loads(answers)["programs"]):
-        click.echo(line, err=True)
-    click.echo(answers if as_json else page, nl=not as_json)
+        say(line, err=True)
+    say(answers if as_json else page, nl=not as_json)
 
 
 def _result(programs):

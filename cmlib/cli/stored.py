@@ -5,6 +5,8 @@ from pathlib import Path
 
 import click
 
+from cmlib.terminal import printable, say
+
 
 def recorded_names(ctx, param, incomplete):
     """Names of the programs recorded, for the shell's completion."""
@@ -33,19 +35,23 @@ def set_names(ctx, param, incomplete):
 def list_():
     """List the programs recorded, with what there is of each."""
     from cmlib import places
-    from cmlib.io.archive.programs import existing_runs
+    from cmlib.io.archive.programs import RecordError, existing_runs
 
     folder = places.recordings_dir()
     names = recorded_names(None, None, "")
     if not names:
-        click.echo(f"nothing is recorded under {folder}", err=True)
+        say(f"nothing is recorded under {folder}", err=True)
     for name in names:
-        runs = existing_runs(folder / name)
+        try:
+            runs = existing_runs(folder / name)
+        except RecordError as error:
+            say(f"left out: {error}", err=True)
+            continue
         sets = sorted({meta["set"] for meta in runs.values()})
         origin = "imported" if any(meta.get("imported") for meta in runs.values()) else "recorded here"
         events = {event for meta in runs.values() for group in meta["groups"] for event in group}
         size = sum(file.stat().st_size for file in (folder / name).iterdir() if file.is_file()) / 1e6
-        click.echo(
+        say(
             f"{name:28} {len(runs):4} runs  {len(events):4} events  {size:7.1f} MB  {', '.join(sets)}; {origin}"
         )
 
@@ -65,7 +71,7 @@ def remove(name, yes):
     report = places.results_dir() / "live" / name
     there = [path for path in (folder, report) if Path(path).is_dir() and not Path(path).is_symlink()]
     if not yes:
-        click.confirm(f"Remove {' and '.join(map(str, there))}?", abort=True, err=True)
+        click.confirm(printable(f"Remove {' and '.join(map(str, there))}?"), abort=True, err=True)
     for path in there:
         with locked(path):
             shutil.rmtree(path)

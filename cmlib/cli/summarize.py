@@ -9,6 +9,7 @@ import click
 
 from cmlib.cli.recordings import read_machine
 from cmlib.shell import command_of_report
+from cmlib.terminal import say
 
 _PATIENCE_S = 2.0
 _WIDTH = 40  # of a bar that is all slots
@@ -44,9 +45,9 @@ def summarize(recording, about, processor, interval_ms, as_json):
             for name, metas, runs in read(recording, machine, interval_ms)
         ]
     if as_json:
-        click.echo(json.dumps(answers[0] if len(answers) == 1 else answers, indent=1))
+        say(json.dumps(answers[0] if len(answers) == 1 else answers, indent=1))
     else:
-        click.echo("\n\n".join(map(_text, answers)))
+        say("\n\n".join(map(_text, answers)))
 
 
 @contextlib.contextmanager

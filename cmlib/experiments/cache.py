@@ -14,6 +14,7 @@ import pandas as pd
 from cmlib import places
 from cmlib.io.archive import draft_of
 
+FOLDER = "cache"  # among the results
 _LIBRARIES = ("numpy", "pandas", "scipy", "scikit-learn", "lightgbm", "numba")
 
 
@@ -36,7 +37,7 @@ def cached(inputs, compute):
 
 
 def _folder():
-    parent = places.results_dir() / "cache"
+    parent = places.results_dir() / FOLDER
     folder = parent / _source()
     if not folder.is_dir():
         folder.mkdir(parents=True, exist_ok=True)

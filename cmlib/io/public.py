@@ -73,6 +73,11 @@ def read(name):
             f"{place} is not the file that was published: its SHA-256 is {digest(content)[:12]}…, and that of the "
             f"original {sha256[:12]}…. Remove it, and fetch it again."
         )
+    if len(content) != (n_bytes := found["bytes"].iloc[0]):
+        raise PublicError(
+            f"{place} is not the file that was published: it has {len(content):,} bytes, and the original {n_bytes:,}. "
+            "Remove it, and fetch it again."
+        )
     return content
 
 

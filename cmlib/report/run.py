@@ -13,6 +13,7 @@ from tqdm import tqdm
 
 from cmlib import places
 from cmlib.errors import CmlibError, NothingRecordedError
+from cmlib.experiments.cache import FOLDER
 from cmlib.io import store
 from cmlib.parallel import ONE_THREAD
 from cmlib.report import kernels
@@ -20,6 +21,7 @@ from cmlib.report.manifests import note_left_out, place_of, read_manifests, remo
 from cmlib.report.page import build_index
 from cmlib.report.parameters import SHARED, Parameter
 from cmlib.report.planning import plan
+from cmlib.terminal import say
 
 
 class NotebookError(CmlibError):
@@ -89,6 +91,10 @@ def run_profile(profile, notebooks=(), parameters=None, *, results=None):
         raise ValueError(
             f"results would be written to {folder}, which holds parameters: give -p results_folder=…"
         )
+    if folder == results / FOLDER:
+        raise ValueError(
+            f"{folder} holds what notebooks have computed: a report needs a folder of another name."
+        )
     try:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / ".lock").touch()
@@ -106,7 +112,7 @@ def run_profile(profile, notebooks=(), parameters=None, *, results=None):
             # Once for all notebooks. That nothing is recorded, they tell.
             with contextlib.suppress(NothingRecordedError):
                 for reason in store.refused(store.refresh(url=url))["reason"]:
-                    print(f"left out: {reason}", file=sys.stderr)
+                    say(f"left out: {reason}", err=True)
         return _run(jobs, folder, n, may_lack=not notebooks)
 
 
@@ -163,7 +169,7 @@ def _run(jobs, folder, n, *, may_lack):
             remove_note(folder, name)
         raise NothingRecordedError(next(iter(left_out.values())))
     if left_out:
-        print(f"left out: {', '.join(left_out)}; the page says why", file=sys.stderr)
+        say(f"left out: {', '.join(left_out)}; the page says why", err=True)
     if failed:
         raise NotebookError("\n".join(failed))
     return folder / "index.html"

@@ -4,12 +4,12 @@ import contextlib
 import fcntl
 import os
 import stat
-import sys
 import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 
 from cmlib.errors import CmlibError
+from cmlib.terminal import say
 
 _SHARED = "/run/lock", "/dev/shm", "/tmp"
 _NAME = "cmlib-counters"
@@ -75,7 +75,7 @@ def _acquire(descriptor, file, wait):
                 f"the counters are in use: {holder} ({file}). Two at a time spoil each other's counts: "
                 "wait until it has ended, or let this one wait with --wait."
             ) from None
-        print(f"waiting for {holder}", file=sys.stderr)
+        say(f"waiting for {holder}", err=True)
         fcntl.flock(descriptor, fcntl.LOCK_EX)
 
 

@@ -3,11 +3,8 @@
 import contextlib
 import functools
 import re
-import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
-
-from tqdm import tqdm
 
 from cmlib import places
 from cmlib.collect import machine
@@ -18,6 +15,7 @@ from cmlib.io import events, perf
 from cmlib.io.archive.programs import RecordError, check_names, existing_runs, read_raw
 from cmlib.io.archive.runs import events_of
 from cmlib.shell import command_line
+from cmlib.terminal import say
 
 _PASSES, _SWEEP_PASSES, _PROBED = 3, 2, 48
 _NO_COUNTERS = {"offered": 0, "good": 0}
@@ -150,7 +148,7 @@ def countable(request, existing, counters=None):
     names = machine.software_events()
     message = f"no hardware event can be counted here, and `cmlib doctor` tells why: {census.complaint}"
     if request.mode is None and request.events is None and request.pinned == PINNED:
-        tqdm.write(f"{message}; recorded instead: {', '.join(names)}.", file=sys.stderr)
+        say(f"{message}; recorded instead: {', '.join(names)}.", err=True)
         software = {"mode": "ocoe", "events": ",".join(names), "pinned": ("task-clock",)}
         return replace(request, set_name=request.set_name or "software", **software), _NO_COUNTERS
     raise RecordError(

@@ -2,6 +2,7 @@
 
 import bz2
 import contextlib
+import errno
 import fcntl
 import gzip
 import hashlib
@@ -48,15 +49,22 @@ def read_file(file, *, most=2 << 30):
         return content.read()
 
 
+_NO_FILE = "it is no file, but a folder, a FIFO or a device"
+
+
 @contextlib.contextmanager
 def opened(file):
     """Open a file to read from; a FIFO or a device in its place is refused, and not waited for."""
     try:
-        if not stat.S_ISREG(os.stat(file).st_mode):
-            raise ArchiveError(f"{file} can't be read: it is no file, but a folder, a FIFO or a device.")
-        descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     except OSError as error:
-        raise ArchiveError(f"{file} can't be read: {error.strerror}.") from error
+        no_file = error.errno in (errno.ENXIO, errno.ENODEV)
+        raise ArchiveError(f"{file} can't be read: {_NO_FILE if no_file else error.strerror}.") from error
+    except ValueError as error:
+        raise ArchiveError(f"{str(file)!r} can't be read: {error}.") from error
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise ArchiveError(f"{file} can't be read: {_NO_FILE}.")
     with open(descriptor, "rb") as content:
         yield content
 

@@ -3,6 +3,7 @@
 import functools
 import itertools
 import json
+import math
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -32,7 +33,7 @@ def read_object(file, what, hint):
     """Read a JSON object."""
     text = read_file(file, most=_LARGEST)
     try:
-        content = json.loads(text, parse_constant=_refuse_constant)
+        content = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
     except (ValueError, RecursionError) as error:
         raise ArchiveError(f"{file} is not JSON: {error}. {hint}") from error
     if not isinstance(content, dict):
@@ -74,7 +75,8 @@ def first_problem(meta, kind):
         if not error.path[1:]:
             return f"it has no {next(key for key in schema['required'] if key not in meta)!r}"
         key = error.path[1]
-        return f"{key} is {shown(meta[key])} instead of {schema['properties'][key]['description']}"
+        described = schema["properties"][key].get("description", error.message)
+        return f"{key} is {shown(meta[key])} instead of {described}"
     return None
 
 
@@ -91,6 +93,10 @@ def shown(value):
 
 def _refuse_constant(name):
     raise ValueError(f"{name} is no number")
+
+
+def _finite(text):
+    return number if math.isfinite(number := float(text)) else _refuse_constant(text)
 
 
 def write_recording(description, packed, meta, *, schema, suffix=".csv.gz"):
@@ -193,5 +199,7 @@ def _problem(meta, file):
             return f"{key} is {shown(meta[key])} instead of the {what}'s name, {name!r}"
     if meta["run"] != (name := run_name(meta["set"], meta["pass"], meta["part"])):
         return f"run is {meta['run']!r} instead of {name!r}"
+    if source_of(meta) == VALGRIND and not meta.get("simulator"):
+        return "it is simulated, and its simulator is missing"
     n = len(events_of(meta))
     return None if n <= MOST_EVENTS else f"it has {n} events, and a run has {MOST_EVENTS} at most"

@@ -9,7 +9,9 @@ import pandas as pd
 from cmlib import places
 from cmlib.errors import CmlibError, NothingRecordedError
 from cmlib.io.archive import as_text, digest, errors_as, read_object, settle, working_folder
+from cmlib.io.archive.runs import first_problem
 from cmlib.shell import command_code
+from cmlib.terminal import say
 
 SCHEMA = 1
 LINES, SAMPLES = ".csv", ".txt.gz"
@@ -37,6 +39,8 @@ def read_metadata(table):
         return None
     with errors_as(SampleError, table):
         meta = read_object(description, "the metadata of samples", _HOW)
+        if problem := first_problem(meta, "samples"):
+            raise SampleError(f"{description} is not the metadata of samples: {problem}. {_HOW}")
         if not table.exists():
             raise SampleError(f"{table} does not exist, and {description.name} describes it.")
         checksum = digest(table)
@@ -86,7 +90,7 @@ def find_streams(folder=None, kind="auto"):
     """List the sample streams that are kept."""
     folder = Path(folder or samples_dir())
     frame = pd.DataFrame(
-        [_row(path) for path in sorted(folder.glob(f"*/*{SAMPLES}"))],
+        _readable(_row, sorted(folder.glob(f"*/*{SAMPLES}"))),
         columns=["name", "kind", "path", "period", "n_samples", "n_lost", "events", "command", "date"],
     )
     wanted = next((k for k in KINDS if (frame["kind"] == k).any()), None) if kind == "auto" else kind
@@ -102,11 +106,26 @@ def find_streams(folder=None, kind="auto"):
 def find_lines(folder=None, kind="software"):
     """List what was kept as lines while the programs ran."""
     columns = ["n_samples", "n_lines", "n_lost", "duration_s", "own_s"]
+
+    def row(path):
+        meta = read_metadata(path) or {}
+        if lacking := [column for column in columns if meta.get(column) is None]:
+            raise SampleError(f"the metadata of {path} lack {', '.join(lacking)}. {_HOW}")
+        return {"name": path.parent.name, "path": path.with_suffix("")} | {c: meta[c] for c in columns}
+
+    files = sorted(Path(folder or samples_dir()).glob(f"*/{kind}-lines-*{LINES}"))
+    return pd.DataFrame(_readable(row, files), columns=["name", "path", *columns])
+
+
+def _readable(row, files):
+    """Rows of the files that can be read; the others are left out by name."""
     rows = []
-    for path in sorted(Path(folder or samples_dir()).glob(f"*/{kind}-lines-*{LINES}")):
-        meta = read_metadata(path)
-        rows.append({"name": path.parent.name, "path": path.with_suffix("")} | {c: meta[c] for c in columns})
-    return pd.DataFrame(rows, columns=["name", "path", *columns])
+    for file in files:
+        try:
+            rows.append(row(file))
+        except SampleError as error:
+            say(f"left out: {error}", err=True)
+    return rows
 
 
 def _row(path):

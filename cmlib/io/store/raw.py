@@ -89,8 +89,10 @@ def read_counts(file, meta):
         counts, running = read_series(text) if simulated else perf.read_run(text, meta)
     except ArchiveError as error:
         raise StoreError(str(error)) from error
-    except ValueError as error:
-        raise StoreError(f"{raw} can't be stored: {error}") from error
+    except Exception as error:  # whatever a stranger's file makes of its reader stops no other
+        raise StoreError(f"{raw} can't be stored: {error or type(error).__name__}") from error
+    if not ((counts.isna() | (counts >= 0)) & np.isfinite(counts.fillna(0))).all(axis=None):
+        raise StoreError(f"{raw} can't be stored: it has counts below zero or without end.")
     if not 0 < counts.shape[1] <= MOST_EVENTS:
         raise StoreError(
             f"{raw} holds {counts.shape[1]} events; a run has 1 to {MOST_EVENTS}. Spread them over several runs."
@@ -109,7 +111,7 @@ def read_table(file, meta):
         raise StoreError(
             f"{error} Put the original back, or delete {file.name}, and the recording is gone."
         ) from error
-    except (OSError, ValueError, KeyError) as error:
+    except Exception as error:
         table = file.with_suffix(CONTENT_OF_LINES)
         raise StoreError(f"{table} can't be stored: {error}. Move it and {file.name} away.") from error
     return lines
@@ -120,6 +122,9 @@ def _source(kind, file, read):
         return Source(kind, file, read(file))
     except ArchiveError as error:
         return Source(kind, file, {}, str(error))
+    except Exception as error:
+        problem = f"{file} is no metadata: {error or type(error).__name__}. {_HOW}"
+        return Source(kind, file, {}, problem)
 
 
 def _read_lines(file):

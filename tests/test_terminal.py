@@ -1,0 +1,48 @@
+"""Nothing that is printed gives orders to the terminal, wherever its text comes from."""
+
+import ast
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cmlib.cli import main
+from cmlib.terminal import printable
+from tests.small_runs import add_run
+
+CMLIB = Path(__file__).parent.parent / "cmlib"
+ORDERS = "\x1b]0;x\x07\x9b2J\u202e\r"
+
+
+@given(st.text(st.characters(exclude_categories=())))
+def test_what_is_printed_has_no_control_characters_and_json_stays_what_it_was(text):
+    shown = printable(text)
+    assert all(char.isprintable() or char in "\n\t" for char in shown if ord(char) < 0x300)
+    assert json.loads(printable(json.dumps(text, ensure_ascii=False))) == text
+    assert printable(shown) == shown and (shown == text or not text.isprintable())
+
+
+@pytest.mark.parametrize(
+    "arguments", [["list"], ["store", "rebuild"], ["summarize", "bad"], ["import", ORDERS, "x"]]
+)
+def test_commands_escape_what_notes_folders_and_metadata_hold(tmp_path, monkeypatch, arguments):
+    monkeypatch.setenv("CMLIB_DATA", str(tmp_path))
+    folder = tmp_path / "recordings"
+    add_run(folder, "good", "ocoe", 0, 0, [("x", 1.0)])
+    add_run(folder, "bad", "ocoe", 0, 0, [("x", 1.0)], note=ORDERS, command=ORDERS, mode=ORDERS)
+    (folder / f"a{ORDERS}").mkdir()
+    (folder / f"a{ORDERS}" / "ocoe-p0-00.json").write_text("{}")
+    done = CliRunner().invoke(main, arguments)
+    assert done.output and not set("\x1b\x07\x9b\u202e") & set(done.output)
+
+
+def test_one_function_prints():
+    for file in CMLIB.rglob("*.py"):
+        if file.name == "terminal.py" or "experiments" in file.parts:  # notebooks' output
+            continue
+        for node in ast.walk(ast.parse(file.read_text())):
+            called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+            assert called not in ("print", "click.echo", "click.secho"), f"{file}:{node.lineno}"
