@@ -125,6 +125,15 @@ def test_a_page_is_made_while_a_notebook_replaces_its_results(tmp_path):
     assert "<strong>Table I.</strong> Errors." in report.build_index(tmp_path / "smoke").read_text()
 
 
+def test_the_folder_of_what_was_computed_takes_no_report(tmp_path):
+    folder = tmp_path / "params" / "cache"
+    folder.mkdir(parents=True)
+    (folder / "01_collection.yaml").write_text("profile: cache\n")
+    with pytest.raises(ValueError, match="a report needs a folder of another name"):
+        report.run_profile(str(folder), results=tmp_path / "results")
+    assert not (tmp_path / "results").exists()
+
+
 def test_no_results_is_said_with_the_command(tmp_path):
     with pytest.raises(ValueError, match="cmlib run"):
         report.build_index(tmp_path)
