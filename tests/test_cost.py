@@ -51,7 +51,7 @@ def test_slope_is_its_definition():
 
 
 def test_the_posterior_is_its_definition():
-    model, (X, _) = cost.learned(), cost.changes()
+    model, (X, _) = cost.default_cost_model(), cost.changes()
     found = model.posterior(X)
     constants = {"center": model.center_, "spread": model.spread_, "slope_error": model.slope_error_}
     constants |= {"store_weight": model.store_weight_, "latency": model.latency, "width": model.width}
@@ -89,7 +89,7 @@ def test_counting_more_of_everything_changes_nothing(factor, change):
 def test_a_cost_is_no_less_than_nothing_and_no_more_than_memory_or_the_program_takes():
     X = cost.changes()[0]
     strange = pd.concat([X.assign(slope=value, stderr=1.0) for value in (-500.0, 0.0, 1e5)])
-    found = cost.learned().posterior(strange)
+    found = cost.default_cost_model().posterior(strange)
     assert (found["cost"] > 0).all() and (found["cost"] <= found["limit"]).all()
     assert (found["limit"] * strange["misses"] <= strange["cycles"] - 0.25 + 1e-9).all()
 
@@ -143,53 +143,45 @@ def test_an_estimator_of_scikit_learn():
     assert model.get_params()["noise"] == 2.0 and model.score(X, y) > 0.8
 
 
-@pytest.fixture(scope="module")
-def held_out():
-    X, y = cost.changes()
-    return cost.held_out(X.drop(columns="stores_change"), y)
+@pytest.fixture(scope="module", params=[False, True], ids=["this", "other"])
+def held_out(request):
+    """Changes of either suite, foretold by what was learned from the other alone; on this or on another processor."""
+    X, y = cost.changes((*pooled.LARGER_CACHE, *pooled.PREFETCHERS))
+    found = cost.held_out(X.drop(columns="stores_change"), y, other_processor=request.param)
+    found["error"] = (found["predicted"] - found["measured"]).abs()
+    found["holds"] = found["measured"].between(found["low"], found["high"])
+    return found.assign(larger_cache=found["setting"].isin(pooled.LARGER_CACHE))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "setting, median, mean, spearman, half",
-    [
-        ("3.5 MiB", 1.5, 2, 0.85, 3),
-        ("7 MiB", 2, 3, 0.9, 5),
-        ("14 MiB", 2, 4, 0.9, 6),
-        ("19.25 MiB", 2, 4, 0.85, 7),
-    ],
-)
-def test_programs_left_out_are_foretold(held_out, setting, median, mean, spearman, half):
-    """What issue 28 asks, of the largest cache; what was reached, of the others."""
-    rows = held_out[held_out["setting"] == setting]
-    error = (rows["predicted"] - rows["measured"]).abs()
-    inside = rows["measured"].between(rows["low"], rows["high"]).mean()
-    assert error.median() <= median and error.mean() <= mean
-    assert rows["predicted"].corr(rows["measured"], "spearman") >= spearman
-    assert 0.8 <= inside <= 0.95
-    assert ((rows["high"] - rows["low"]) / 2).median() <= half
+def test_a_suite_is_foretold_by_the_other(held_out):
+    for _, rows in held_out[held_out["larger_cache"]].groupby(["suite", "setting"]):
+        assert rows["error"].median() <= 2.5 and rows["error"].mean() <= 5.1
+        assert rows["predicted"].corr(rows["measured"], "spearman") >= 0.75
+    for _, rows in held_out.groupby(["suite", "larger_cache"]):
+        assert 0.9 <= rows["holds"].mean() < 1
+        assert rows["predicted"].corr(rows["measured"], "spearman") >= 0.75
+    assert held_out.groupby("setting")["holds"].mean().min() >= 0.8
 
 
 @pytest.mark.slow
 def test_programs_whose_intervals_say_nothing_are_not_known_or_right(held_out):
     X = cost.changes()[0].drop(columns="stores_change")
     for name in SAYS_NOTHING:
-        rows = held_out[held_out["program"] == name]
-        known = not cost.doubt(X[X["program"] == name].iloc[0])
-        assert not known or rows["measured"].between(rows["low"], rows["high"]).all()
-    known = [not cost.doubt(row) for _, row in X.drop_duplicates("program").iterrows()]
-    assert 10 <= sum(known) <= 16
+        rows = held_out[held_out["larger_cache"] & (held_out["program"] == name)]
+        known = not cost.reason_unreliable(X[X["program"] == name].iloc[0])
+        assert not known or rows["holds"].all()
+    known = [not cost.reason_unreliable(row) for _, row in X.drop_duplicates("program").iterrows()]
+    assert 15 <= sum(known) <= 25
 
 
-@pytest.mark.slow
-def test_as_if_on_another_processor_intervals_hold_and_costs_are_less_certain(held_out):
-    X, y = cost.changes()
-    found = cost.held_out(X.drop(columns="stores_change"), y, elsewhere=True)
-    inside = found["measured"].between(found["low"], found["high"]).mean()
-    error = (found["predicted"] - found["measured"]).abs().mean()
-    assert 0.8 <= inside <= 0.95 and error <= 4
-    assert error > (held_out["predicted"] - held_out["measured"]).abs().mean()
-    assert cost.learned(elsewhere=True).spread_ > 2 * cost.learned().spread_
+def test_on_another_processor_what_other_programs_cost_tells_nothing():
+    here, there = cost.default_cost_model(), cost.default_cost_model(other_processor=True)
+    X = cost.changes()[0].drop_duplicates("program").assign(slope=0.0, stderr=np.inf, stores=0.0)
+    assert (there.posterior(X)["sd"] > here.posterior(X)["sd"]).all()
+    limit = there.posterior(X)["limit"]
+    middle = (limit - 1) / np.log(limit)  # mean of what is flat as a logarithm
+    npt.assert_allclose(there.posterior(X)["cost"], middle, rtol=0.05)
 
 
 def test_the_notebook_foretells_better_than_what_is_simpler(smoke):
@@ -197,15 +189,15 @@ def test_the_notebook_foretells_better_than_what_is_simpler(smoke):
     error = {name.split("by ")[1].split(",")[0]: value for name, value in found.items() if "error by" in name}
     assert error["pooled"] <= 2
     assert all(error["pooled"] < value for name, value in error.items() if name != "pooled")
-    assert 80 <= found["90 % intervals that hold, all sizes"] <= 95
+    assert 85 <= found["90 % intervals that hold, all sizes"] < 100
 
 
 def saved(counts, costs, *, running=1.0):
-    rows = cost.without_misses([(counts, counts * 0 + running)], costs)
+    rows = cost.savings_without_misses([(counts, counts * 0 + running)], costs)
     return {row["without"]: row for row in rows}
 
 
-def test_without_misses_a_planted_cost_goes_and_no_cache_saves_more_than_those_before_it():
+def test_savings_without_misses_a_planted_cost_goes_and_no_cache_saves_more_than_those_before_it():
     counts, loads, misses = planted(60, n=800)
     counts = counts.assign(**loads[["LLC-load-misses"]])
     counts["L1-dcache-load-misses"] = 3 * counts["LLC-load-misses"]
@@ -218,7 +210,7 @@ def test_without_misses_a_planted_cost_goes_and_no_cache_saves_more_than_those_b
     assert not last["reason"] and "not known" not in describe_misses(found.values())[0]
 
 
-def test_without_misses_says_where_intervals_do_not_tell_or_physics_does():
+def test_savings_without_misses_says_where_intervals_do_not_tell_or_physics_does():
     counts, loads, _ = planted(60, n=800)
     counts = counts.rename(columns={"cpu_cycles": "cycles"})
     few = counts.assign(**{"LLC-load-misses": 1e-6 * counts["cycles"]})

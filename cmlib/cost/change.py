@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from cmlib.cost.pooled import learned
-from cmlib.cost.rates import rates, slope
+from cmlib.cost.pooled import default_cost_model
+from cmlib.cost.slopes import rates, slope
 
 SURE = 2.0  # standard errors of the slope above nothing
 OTHERS = 2.0  # misses of stores for one of loads, beyond which the loads' tell little
@@ -52,8 +52,9 @@ def predict_change(cycles_run, misses_run, change, *, stores_change=None, misses
     misses : str, optional
         Column of the misses, if they are not the last-level cache's.
     model : fitted PooledCost, optional
-        By default learned from twenty programs of SPEC CPU2006 on a Xeon Gold 5120 (:func:`cmlib.cost.learned`);
-        ``learned(elsewhere=True)`` for another processor or other misses than of loads in the last level.
+        By default learned from 29 programs of SPEC CPU2006 and CPU2017 on a Xeon Gold 5120
+        (:func:`cmlib.cost.default_cost_model`); ``default_cost_model(other_processor=True)`` for another processor or
+        other misses than of loads in the last level.
 
     Returns
     -------
@@ -66,15 +67,15 @@ def predict_change(cycles_run, misses_run, change, *, stores_change=None, misses
 
     Notes
     -----
-    On those twenty programs, each left out while the others are learned from, with 2, 4, 8 and 11 times the cache: half
-    of the errors are below 1.1, 1.3, 1.5 and 1.6 % of all cycles, and 92 % of the 90 % intervals hold.
+    On these programs, each suite left out while the other is learned from, with 2, 4, 8 and 11 times the cache: half of
+    the errors are below 1.1, 1.0, 1.7 and 2.0 % of all cycles, and 98 % of the 90 % intervals hold.
     """
     row = rates_row(rates(cycles_run, misses_run, misses=misses)).assign(change=float(change))
     if stores_change is not None:
         row["stores_change"] = float(stores_change)
-    model = model or learned()
+    model = model or default_cost_model()
     (low,), (high,) = model.predict_interval(row)
-    reason = doubt(row.iloc[0])
+    reason = reason_unreliable(row.iloc[0])
     cost = float(model.posterior(row)["cost"].iloc[0])
     return Prediction(float(model.predict(row)[0]), float(low), float(high), cost, not reason, reason)
 
@@ -86,7 +87,7 @@ def rates_row(intervals):
     return pd.DataFrame([means]).assign(slope=steepness, stderr=stderr, intervals=len(intervals))
 
 
-def doubt(row):
+def reason_unreliable(row):
     """Why a program's intervals (:func:`rates_row`) don't tell what its misses cost; empty if they do."""
     if row["misses"] <= 0:
         return "no miss was counted"
@@ -114,7 +115,7 @@ _MOST_A_CYCLE = 128  # no core counts more
 _HARDLY = 1.0  # percent of the cycles, that is known without any interval
 
 
-def without_misses(runs, costs, *, ghz=None):
+def savings_without_misses(runs, costs, *, ghz=None):
     """Cycles that a program would save without misses of each cache, where its intervals tell it.
 
     Parameters
@@ -135,8 +136,8 @@ def without_misses(runs, costs, *, ghz=None):
 
     Notes
     -----
-    :func:`cmlib.cost.predict_change` by ``learned(elsewhere=True)``, as what a miss costs on another processor says
-    little; a miss costs no more than its latency on this one.
+    :func:`cmlib.cost.predict_change` by ``default_cost_model(other_processor=True)``, as what a miss costs on another
+    processor says little; a miss costs no more than its latency on this one.
     """
     chosen = {}
     for counts, running in runs:
@@ -153,10 +154,10 @@ def without_misses(runs, costs, *, ghz=None):
         if name in chosen
         for _, event, usable in [chosen[name]]
     ]
-    return _nested(found)
+    return _enforce_cache_inclusion(found)
 
 
-def _nested(found):
+def _enforce_cache_inclusion(found):
     """What misses a cache misses those before it, too, and saves no more than they do."""
     usable = [row for row in found if not row["reason"]]
     for inner, outer in zip(usable, usable[1:], strict=False):
@@ -173,12 +174,12 @@ def _saved(counts, event, latency):
     most = -percent * latency * row["misses"]
     if most < _HARDLY:
         return {"percent": 0.0, "low": 0.0, "high": float(most), "reason": ""}
-    reason = doubt(row)
+    reason = reason_unreliable(row)
     if not reason and row["slope"] - SURE * row["stderr"] > latency:
         reason = "more cycles come with a miss than it can cost"
     if reason:  # without its numbers
         return {"percent": None, "low": None, "high": None, "reason": reason.partition(":")[0]}
-    model = copy.copy(learned(elsewhere=True))
+    model = copy.copy(default_cost_model(other_processor=True))
     model.latency = latency
     found = predict_change(counts, counts, -row["misses"], misses=event, model=model)
     ends = {"percent": found.change, "low": found.high, "high": found.low}

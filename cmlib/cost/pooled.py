@@ -40,9 +40,9 @@ class PooledCost(RegressorMixin, BaseEstimator):
     Attributes
     ----------
     center_, spread_, slope_error_, store_weight_ : float
-    quantile_ : float
-        Half-width of an interval in standard deviations of the posterior: what `coverage` of all changes learned from
-        needed (a conformal score's quantile).
+    quantiles_ : (float, float)
+        Half-width of an interval in standard deviations of the posterior, where there will be fewer misses and where
+        there will be more: what `coverage` of such changes needed (quantiles of conformal scores).
     """
 
     def __init__(self, latency=300.0, width=4.0, noise=1.0, coverage=0.9):
@@ -90,10 +90,13 @@ class PooledCost(RegressorMixin, BaseEstimator):
         return self.calibrate(X, y)
 
     def calibrate(self, X, y):
-        """Set ``quantile_`` by measured changes, as :meth:`fit` does: after its other constants were set by hand."""
+        """Set ``quantiles_`` by measured changes, as :meth:`fit` does: after other constants were set by hand."""
         X = X.drop(columns="stores_change", errors="ignore")
-        scores = np.sort(np.abs(np.asarray(y) - self.predict(X)) / self._scale(X))
-        self.quantile_ = float(scores[min(len(scores), int(np.ceil((len(scores) + 1) * self.coverage))) - 1])
+        scores, more = np.abs(np.asarray(y) - self.predict(X)) / self._scale(X), X["change"].to_numpy() > 0
+        sides = (scores[side] if side.any() else scores for side in (~more, more))
+        n_programs = X["program"].nunique()  # their changes are not independent of each other
+        level = min(1.0, np.ceil((n_programs + 1) * self.coverage) / n_programs)
+        self.quantiles_ = tuple(float(np.quantile(side, level, method="higher")) for side in sides)
         return self
 
     def predict(self, X):
@@ -105,7 +108,8 @@ class PooledCost(RegressorMixin, BaseEstimator):
 
     def predict_interval(self, X):
         """Ends of the interval of :meth:`predict`, two ndarrays."""
-        middle, half = self.predict(X), self.quantile_ * self._scale(X)
+        fewer, more = self.quantiles_
+        middle, half = self.predict(X), np.where(X["change"] > 0, more, fewer) * self._scale(X)
         return np.maximum(middle - half, self._floor(X)), middle + half
 
     def _floor(self, X):
@@ -165,10 +169,11 @@ def _column(X, name):
 
 
 LARGER_CACHE = ("3.5 MiB", "7 MiB", "14 MiB", "19.25 MiB")
+PREFETCHERS = ("none", "DCUI", "DCUP", "L2A", "L2P")
 
 
 def changes(settings=LARGER_CACHE):
-    """Twenty programs of SPEC CPU2006 whose misses were changed, and what that changed.
+    """Programs of SPEC CPU2006 (20) and CPU2017 (9) whose misses were changed, and what that changed.
 
     Parameters
     ----------
@@ -179,7 +184,8 @@ def changes(settings=LARGER_CACHE):
     Returns
     -------
     X : DataFrame
-        What :meth:`PooledCost.fit` takes; ``setting``; and ``stores_change`` of misses of stores per instruction.
+        What :meth:`PooledCost.fit` takes; ``suite``, ``setting``; and ``stores_change`` of misses of stores per
+        instruction.
     y : Series
         Measured change of cycles per instruction.
     """
@@ -190,54 +196,52 @@ def changes(settings=LARGER_CACHE):
 
 
 @cache
-def learned(*, elsewhere=False):
-    """Costs learned from all these programs and their larger caches: a fitted :class:`PooledCost`.
+def default_cost_model(*, other_processor=False):
+    """Costs learned from all these programs and changes: a fitted :class:`PooledCost`.
 
     Parameters
     ----------
-    elsewhere : bool, default False
-        For another processor or another kind of misses: what other programs cost tells less there, by as much as it
-        differs from another set of recordings (`data/cost/processors.csv`).
+    other_processor : bool, default False
+        For another processor or another kind of misses: what a miss costs other programs tells nothing there, and any
+        cost from a cycle to memory's latency is as likely as another of the same order before the slope is seen.
     """
-    X, y = changes()
-    return _fitted(X.drop(columns="stores_change"), y, elsewhere)
+    return _learn(*changes((*LARGER_CACHE, *PREFETCHERS)), other_processor)
 
 
-def _fitted(X, y, elsewhere):
-    model = PooledCost().fit(X, y)
-    if elsewhere:
-        others = pd.read_csv(places.cost_dir() / "processors.csv")
-        centers = np.log([model.center_, *others["center"]])
-        within = np.mean(np.square([model.spread_, *others["spread"]]))
-        model.center_ = float(np.exp(centers.mean()))
-        model.spread_ = float(np.sqrt(within + (1 + 1 / len(centers)) * centers.var(ddof=1)))
-        model.calibrate(X, y)
-    return model
+def _learn(X, y, other_processor):
+    """From larger caches; how far one can be off, from all changes."""
+    larger = X["setting"].isin(LARGER_CACHE)
+    model = PooledCost().fit(X[larger].drop(columns="stores_change", errors="ignore"), y[larger])
+    if other_processor:
+        model.spread_ = np.inf
+    return model.calibrate(X, y)
 
 
-def held_out(X, y, *, elsewhere=False):
-    """Each program's changes foretold by a model that learned from the larger caches of the others.
+def held_out(X, y, *, by="suite", other_processor=False):
+    """The changes of each suite (or program) foretold by a model that learned from the others.
 
     Parameters
     ----------
     X, y : as of :func:`changes`
         Where X has no ``stores_change``, misses of stores are taken to change in proportion.
-    elsewhere : bool, default False
-        As of :func:`learned`.
+    by : {"suite", "program"}
+        What is left out at a time.
+    other_processor : bool, default False
+        As of :func:`default_cost_model`.
 
     Returns
     -------
     DataFrame
-        A row as of X: ``program``, ``setting``; ``measured``, ``predicted``, ``low`` and ``high`` in percent of the
-        cycles before the change, positive where cycles are saved; and ``cost`` of a miss [cycles].
+        A row as of X: ``program``, ``suite``, ``setting``; ``measured``, ``predicted``, ``low`` and ``high`` in
+        percent of the cycles before the change, positive where cycles are saved; and ``cost`` of a miss [cycles].
     """
-    learns = X["setting"].isin(LARGER_CACHE)
     parts = []
-    for program, rows in X.groupby("program", sort=False):
-        rest = learns & (X["program"] != program)
-        model = _fitted(X[rest].drop(columns="stores_change", errors="ignore"), y[rest], elsewhere)
+    for _, rows in X.groupby(by, sort=False):
+        rest = X.index.difference(rows.index)
+        model = _learn(X.loc[rest], y[rest], other_processor)
         (low, high), scale = model.predict_interval(rows), -100 / rows["cycles"]
         table = {"measured": y[rows.index], "predicted": model.predict(rows), "low": high, "high": low}
         predicted = pd.DataFrame(table, rows.index).mul(scale, axis=0)
-        parts.append(rows[["program", "setting"]].join(predicted).assign(cost=model.posterior(rows)["cost"]))
+        names = rows[["program", "suite", "setting"]]
+        parts.append(names.join(predicted).assign(cost=model.posterior(rows)["cost"]))
     return pd.concat(parts).sort_index()

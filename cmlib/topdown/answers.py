@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from cmlib import clean
-from cmlib.cost import without_misses
+from cmlib.cost import savings_without_misses
 from cmlib.shell import perf_stat
 from cmlib.templates import template
 from cmlib.topdown.bounds import LOSSES, bounds
@@ -69,7 +69,7 @@ def summarize(name, runs, *, processor=None, modifier="", whole_runs=False, core
     by_phase = phases(runs[0][0]) if len(runs) == 1 and not whole_runs else pd.DataFrame()
     costs = read_costs(processor or UNKNOWN)
     level = _levels(_each_run(runs) if whole_runs else runs, timed=not whole_runs or _knows_durations(runs))
-    misses = [] if whole_runs else without_misses(runs, costs, ghz=level.get("GHz"))
+    misses = [] if whole_runs else savings_without_misses(runs, costs, ghz=level.get("GHz"))
     n_rows = sum(len(counts) for counts, _ in runs)
     hidden = {event for zeros in hidden for event in zeros if zeros[event].any()}
     return {

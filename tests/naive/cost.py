@@ -4,11 +4,11 @@ import math
 
 
 def slope(cycles, misses, *, fewest=6):
-    """Least squares over the differences of neighbouring stretches of 1, 2, 4, … intervals, and its jackknife."""
+    """Least squares over differences of neighbouring stretches of 1, 2, 4, … intervals by r², and its jackknife."""
     scales = []
     length = 1
     while len(cycles) // length >= 2 * fewest:
-        product = square = 0.0
+        product = square = of_cycles = 0.0
         for first in range(0, len(cycles) // length // 2 * 2 * length, 2 * length):
             change = [
                 (sum(v[first + length : first + 2 * length]) - sum(v[first : first + length]))
@@ -17,7 +17,9 @@ def slope(cycles, misses, *, fewest=6):
             ]
             product += change[0] * change[1]
             square += change[1] ** 2
-        scales.append((product, square))
+            of_cycles += change[0] ** 2
+        weight = product**2 / (square * of_cycles)
+        scales.append((weight * product, weight * square))
         length *= 2
     total = sum(p for p, _ in scales) / sum(s for _, s in scales)
     without = []

@@ -54,7 +54,9 @@ def slope(cycles, misses):
     """Cycles that come with one miss more, from one stretch of a run to the next.
 
     Stretches of 1, 2, 4, … intervals are compared with their neighbours (Haar): neighbouring intervals are alike, and
-    what distinguishes phases differs from scale to scale.
+    what distinguishes phases differs from scale to scale. A scale counts by the squared correlation of its differences:
+    where cycles don't go with misses, misses were counted beside the cycles rather than as their cause, or in another
+    run that is out of step by less than the stretch, and the slope is too low.
 
     Parameters
     ----------
@@ -64,18 +66,22 @@ def slope(cycles, misses):
     Returns
     -------
     slope : float
-        Least squares over the differences of all scales [cycles/miss]; 0 where misses don't vary.
+        Least squares over the differences of all scales, each weighed by its squared correlation [cycles/miss]; 0 where
+        cycles or misses don't vary.
     stderr : float
         By leaving out one scale at a time (jackknife); infinite with fewer than two scales.
     """
-    scales = [(x @ y, x @ x) for y, x in zip(_differences(cycles), _differences(misses), strict=True)]
-    products, squares = np.array(scales).reshape(-1, 2).T
-    steady = np.ptp(misses) <= ROUNDING * np.abs(misses).max()
-    if len(scales) < 2 or steady or not (squares.sum() - squares > 0).all():
+    pairs = zip(_differences(cycles), _differences(misses), strict=True)
+    products, squares, of_cycles = np.array([(x @ y, x @ x, y @ y) for y, x in pairs]).reshape(-1, 3).T
+    if any(np.ptp(values) <= ROUNDING * np.abs(values).max() for values in (cycles, misses)):
+        return 0.0, np.inf
+    weights = products**2 / np.maximum(squares * of_cycles, np.finfo(float).tiny)
+    products, squares = weights * products, weights * squares
+    if len(weights) < 2 or not (squares.sum() - squares > 0).all():
         return 0.0, np.inf
     total = products.sum() / squares.sum()
     without = (products.sum() - products) / (squares.sum() - squares)
-    n = len(scales)
+    n = len(weights)
     return float(total), float(np.sqrt((n - 1) / n * np.sum((without - without.mean()) ** 2)))
 
 
