@@ -24,13 +24,23 @@ def is_gaussian(values):
     return len(values) == 0 or gaussian_statistic(values) < _CRITICAL
 
 
+@numba.njit(cache=True)
 def gaussian_statistic(values):
-    """Anderson-Darling statistic against a Gaussian of the samples' own mean and deviation."""
+    """Anderson-Darling statistic against a Gaussian of the samples' own mean and deviation.
+
+    Compiled, as a run is tested event by event: SciPy takes longer for its calls than for the samples.
+    """
     n, ordered = len(values), np.sort(values)
     if ordered[0] == ordered[-1]:
         return 0.0
-    z = (ordered - ordered.mean()) / ordered.std(ddof=1)
-    return anderson_darling(special.log_ndtr(z), special.log_ndtr(-z)) * (1 + 0.75 / n + 2.25 / n**2)
+    mean = ordered.mean()
+    width = math.sqrt(2 * ((ordered - mean) ** 2).sum() / (n - 1))
+    total = 0.0
+    for i in range(n):
+        below = math.erfc((mean - ordered[i]) / width) / 2
+        above = math.erfc((ordered[n - 1 - i] - mean) / width) / 2
+        total += (2 * i + 1) * (math.log(max(below, 1e-300)) + math.log(max(above, 1e-300)))
+    return (-n - total / n) * (1 + 0.75 / n + 2.25 / n**2)
 
 
 def anderson_darling(log_below, log_above):

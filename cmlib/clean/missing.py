@@ -1,5 +1,6 @@
 """Missing samples: which they are, and their filling from neighbours in time."""
 
+import numba
 import numpy as np
 
 from cmlib.errors import UnfitRecordingError
@@ -74,13 +75,25 @@ def fill_missing(values, missing, *, k=5):
         raise UnfitRecordingError(
             f"all {len(values)} samples are missing: there is nothing to fill them from"
         )
-    known, hidden = np.flatnonzero(~missing), np.flatnonzero(missing)
-    at = np.searchsorted(known, hidden)[:, None] + np.arange(-k, k)
-    distance = np.abs(known[np.clip(at, 0, len(known) - 1)] - hidden[:, None]).astype(float)
-    distance[(at < 0) | (at >= len(known))] = np.inf
-    nearest = np.argsort(distance, axis=1, kind="stable")[:, : min(k, len(known))]
-    filled = values.copy()
-    filled[hidden] = values[known[np.take_along_axis(at, nearest, axis=1)]].mean(axis=1)
+    return _mean_of_nearest(values, missing, k)
+
+
+@numba.njit(cache=True)
+def _mean_of_nearest(values, missing, k):
+    """Fill from both sides outwards. Compiled: sorting all distances takes longer than the rest of the cleaning."""
+    filled, known = values.copy(), np.flatnonzero(~missing)
+    taken = min(k, len(known))
+    for i in np.flatnonzero(missing):
+        after = np.searchsorted(known, i)
+        before, total = after - 1, 0.0
+        for _ in range(taken):
+            if before >= 0 and (after == len(known) or i - known[before] <= known[after] - i):
+                total += values[known[before]]
+                before -= 1
+            else:
+                total += values[known[after]]
+                after += 1
+        filled[i] = total / taken
     return filled
 
 

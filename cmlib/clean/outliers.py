@@ -2,6 +2,7 @@
 
 import math
 
+import numba
 import numpy as np
 
 
@@ -42,16 +43,37 @@ def replace_outliers(values, *, n_std=5.0, exact=None):
     """
     if not n_std > 0:
         raise ValueError(f"n_std is {n_std}; a threshold needs a number of standard deviations above 0")
-    finite = np.isfinite(values)
-    threshold = values[finite].mean() + n_std * values[finite].std() if finite.any() else np.inf
-    replaced = finite & (values > threshold)
+    replaced = _above(values, n_std)
     if exact is not None:
         replaced &= ~exact
-    remaining = np.where(replaced, np.nan, values)
-    interval = np.arange(len(values)) * math.ceil(math.sqrt(len(values))) // max(len(values), 1)
     cleaned = values.copy()
-    for own in np.unique(interval[replaced]):
-        within = interval == own
-        medians_of = within if np.isfinite(remaining[within]).any() else finite
-        cleaned[within & replaced] = np.nanmedian(remaining[medians_of])
+    if replaced.any():
+        _fill_with_medians(cleaned, replaced)
     return cleaned, replaced
+
+
+@numba.njit(cache=True)
+def _above(values, n_std):
+    """Mark samples above the threshold of Eq. 6. Compiled, as one event's series is too short for NumPy's calls."""
+    finite = values[np.isfinite(values)]
+    if len(finite) == 0:
+        return np.zeros(len(values), np.bool_)
+    mean = finite.mean()
+    return values > mean + n_std * math.sqrt(((finite - mean) ** 2).mean())
+
+
+@numba.njit(cache=True)
+def _fill_with_medians(values, replaced):
+    """Replace marked samples by the medians of their intervals' other samples (Eq. 7)."""
+    n, remaining = len(values), np.isfinite(values) & ~replaced
+    interval = np.arange(n) * math.ceil(math.sqrt(n)) // n
+    median_of_all = np.nan
+    for number in np.unique(interval[replaced]):
+        first, end = np.searchsorted(interval, number), np.searchsorted(interval, number + 1)
+        kept = values[first:end][remaining[first:end]]
+        if len(kept) == 0 and np.isnan(median_of_all):
+            median_of_all = np.median(values[remaining])
+        median = np.median(kept) if len(kept) else median_of_all
+        for i in range(first, end):
+            if replaced[i]:
+                values[i] = median
