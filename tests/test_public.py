@@ -191,6 +191,16 @@ def test_what_is_not_what_was_published_is_refused_and_not_kept(few, site, chang
     assert public.read("intervals/few/other.csv") is None
 
 
+def test_a_file_without_a_hash_is_read_if_it_has_the_size(few, site, monkeypatch):
+    listed = public.files().assign(sha256="")
+    monkeypatch.setattr(public, "_all_files", lambda: listed)
+    assert cmlib("fetch", "few").exit_code == 0 and public.read("intervals/few/other.csv")
+    (file,) = (few / "cache").rglob("other.csv")
+    file.write_bytes(file.read_bytes() + b"x")
+    with pytest.raises(public.PublicError, match="bytes, and the original"):
+        public.read("intervals/few/other.csv")
+
+
 def test_the_list_and_unknown_names(few):
     assert cmlib("fetch", "--list").output.startswith("few: 2 files, 0.0 MB, licence: MIT\n    what")
     assert cmlib("fetch").exit_code == 2
