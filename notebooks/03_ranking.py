@@ -118,6 +118,18 @@ for place, (axis, series) in enumerate(by_axis.items()):
 # The paper's algorithm (§III-C): fit *perf* on all events, rank them by their importance, drop the ten least important, fit again, until few are left; keep the model with the smallest error. *perf* is a gradient boosted regression tree, trained on $m$ random rows and tested on $m/4$ others (§V-B). Here it is for one program, as it stands there:
 
 # %%
+if not notebook.of_program:
+    steps = {"Data collector": "OCOE or MLPX,\nevents in groups",
+             "Data cleaner": "outliers,\nmissing values\n(notebook 02)",
+             "Model": "IPC by all events\n(Eq. 9)",
+             "Importance": "of each event\n(Eq. 10, 11)", "Refinement": "drop the least\nimportant",
+             "Interactions": "of pairs of the\nfirst events\n(notebook 04)"}
+    until = "until few events are left; the most accurate model goes on"
+    figure, _ = plot.flow(steps, returns=[("Refinement", "Model", until)], columns=6)
+    display(results.figure(figure, "flow", "**CounterMiner, Fig. 4; GBRT paper, Fig. 4.** The "
+                           "method. The loop below is the GBRT paper's figure."))
+
+# %%
 first = matrices[programs[0]]
 e, IPC = sorted(first.X), first.ipc  # e_1 … e_n
 order = np.random.default_rng(seed).permutation(len(IPC))

@@ -51,6 +51,7 @@ from cmlib.fingerprint.unknown import UnknownRejector
 from cmlib.io import perf
 from cmlib.io.archive.programs import read_raw
 from cmlib.io.programs import micro_benchmarks
+from cmlib.plot import flow
 from cmlib.report import paper
 from cmlib.report.notebook import begin
 
@@ -66,6 +67,14 @@ caveat, PER = recorded.caveat, "1,000 estimated cycles"
 X, about = cut(recorded.key["micro"], slice_s=1)
 print(f"{len(X)} slices of one interval, {X.shape[1]} modelled events per {PER}")
 X.head()
+
+# %%
+steps = {"a  Profile": "micro-benchmarks,\nall events", "b  Key events": "profile again,\nthe most "
+         "relevant\nevents only", "c  Slices": "of equal length", "d  Train": "a decision tree\non "
+         "the slices", "b′–d′  Apply": "program's slices,\nthe same events,\nthe tree names each"}
+figure, _ = flow(steps)
+results.figure(figure, "fig01", "**Fingerprinting, Fig. 1.** The method; here what profiles is a "
+               "simulation by Valgrind, not a processor.")
 
 # %% [markdown]
 # ## The micro-benchmarks

@@ -3,6 +3,7 @@
 from cmlib.plot.anomaly import curves
 from cmlib.plot.comparing import bars_by_program, counts, heat, points, run_times
 from cmlib.plot.compression import by_case, fits
+from cmlib.plot.flow import flow
 from cmlib.plot.ranking import UNDECIDED, ranking, refinement
 from cmlib.plot.series import series, series_by_program, simulated_phases, stack_estimate
 from cmlib.plot.style import legend_below, palette, panels, styled
