@@ -74,14 +74,19 @@ results.table(exact.sort_values("too many").reset_index(), "counting",
 retired = exact.loc["Retired Instructions"]
 results.number("counted by hand: instructions too many, median", retired["too many"], "ppm",
                note=f"of {retired['machines']:.0f} machines {retired['exact']:.0f} exact")
+mostly = [f"{event} ({row['exact']:.0f} of {row['machines']:.0f})"
+          for event, row in exact.iterrows() if row["exact"] > row["machines"] / 2]
+never = [event for event, row in exact.iterrows() if not row["exact"]]
+display(results.finding(
+    f"Exact on most machines: {', '.join(mostly) or 'no event'}. On none: "
+    f"{', '.join(never) or 'no event'}. Retired instructions are too many by "
+    f"{retired['too many']:.0f} per million in the median."))
 results.numbers()
 
 # %% [markdown]
-# Only conditional branches are exact on most machines. Instructions are too many by the interrupts of the run; stores count micro-operations on several machines, loads nowhere what the program does.
-#
 # ## What this doesn't show
 #
-# One program, without system calls or floating point, on machines of 2005 to 2015.
+# Why an event counts too many: the table has no causes. One program, without system calls or floating point, on machines of 2005 to 2015.
 #
 # **References.** Weaver, Terpstra, Moore, *Non-determinism and overcount on modern hardware performance counter implementations*, ISPASS 2013.
 
