@@ -42,7 +42,7 @@ files = repair.listed(which)
 # %% [markdown]
 # ## The files
 #
-# `data/public/repair.csv` has two lists that share no program and no event list. Sets that don't come with cmlib are fetched by `cmlib fetch NAME`, or lie in the folder `CMLIB_PUBLIC`; without them the intervals below are wider.
+# `data/public/repair.csv` has two lists, which overlap: cBench's thirty programs are in both with other events, SPEC CPU2000 has one event list for other programs in each, and `mlpx-ocoe` is one file, its even lines in one list and its odd ones in the other. Sets that don't come with cmlib are fetched by `cmlib fetch NAME`, or lie in the folder `CMLIB_PUBLIC`; without them the intervals below are wider.
 
 # %%
 files["cases"] = [len(repair.cases(file)) for file in files["file"]]

@@ -9,7 +9,7 @@ _IMPOSSIBLE = 1000.0
 # Fewer samples tell no level; more than a few intervals without any, and rotations are slower than intervals.
 _FEWEST, _FEW_GAPS = 8, 0.1
 # How much of what is new in an interval is taken to be new in each slot of the rotation as well.
-_NEW_IN_SLOTS = 0.6
+_INNOVATION_SHARE = 0.6
 # How far counts are moved to straight lines where some intervals have no turn.
 _TO_LINES = 0.5
 # Variance of a level's step over that of what is new in an interval. Less than the first would smooth over changes of
@@ -124,7 +124,7 @@ def _complete(values, share, lines, carriers, by_others):
         estimate = np.where(seen & (share < 1), values + _TO_LINES * (drawn - values), drawn)
     else:
         level = _level(values, share, carriers, by_others)
-        away = _NEW_IN_SLOTS * (1 - share) * (values - level)
+        away = _INNOVATION_SHARE * (1 - share) * (values - level)
         estimate = np.where(seen, np.maximum(values - away, 0), lines)
     return estimate, _variance(values, share, cut)
 
