@@ -92,7 +92,7 @@ model.importance_.nlargest(3)
 # %% [markdown]
 # ## The clusters of every program
 #
-# The cycles in the table are of the data, not of the model: per 1,000 instructions, those in the tenth of the steps with most of a cluster's first event, less those in the tenth with least. Below zero, more of it goes with fewer cycles; above *cycles_at_most*, they are more than the event can cost.
+# The cycles in the table are of the data, not of the model: per 1,000 instructions, those in the tenth of the steps with most of a cluster's first event that costs anything (*cycles_event*), less those in the tenth with least. A cluster of events that cost nothing, such as hits, has none. Below zero, more of it goes with fewer cycles; above *cycles_at_most*, they are more than the event can cost.
 
 # %%
 explain = partial(study.event_clusters, url, table=table, method=method, n_models=n_models,
@@ -154,7 +154,7 @@ if agreement:
 
 # %%
 def first_event(row):
-    return f"`{row['members'].split('; ')[0]}`"
+    return f"`{row['cycles_event'] or row['members'].split('; ')[0]}`"
 
 
 def note(row):
@@ -164,7 +164,8 @@ def note(row):
     if cycles > row["cycles_at_most"]:
         text = f"costs {row['cycles_at_most']:.0f} cycles at most"
     steady = row["direction"] == ("more" if cycles > 0 else "fewer")
-    return ", ".join(filter(None, [first_event(row), text if steady else "", row["category"]]))
+    shown = text if steady and row["cycles_event"] else ""
+    return ", ".join(filter(None, [first_event(row), shown, row["category"]]))
 
 
 # %%
@@ -194,7 +195,8 @@ def varies(found):
 # %%
 caption = ("**What cycles per instruction go with.** Clusters of events: importance [%] with the "
            "interval of 90 % of resampled models, first event, and cycles per 1,000 instructions "
-           "more in the tenth of the steps with most of that event than in the tenth with least")
+           "more in the tenth of the steps with most of that event than in the tenth with least, "
+           "where it costs any")
 for name, c in clusters.items():
     bars = c.table.head(5).rename(columns={"importance": "value"})
     bars = bars.assign(note=[note(row) for _, row in bars.iterrows()])

@@ -173,7 +173,11 @@ def test_every_event_is_in_one_cluster_but_those_that_are_the_target_or_hardly_h
 
 def test_cycles_are_those_of_the_data_and_signed(found, matrix):
     for row in found.table.itertuples():
-        count, cpi = matrix.X[row.members.split("; ")[0]], 1000 / matrix.ipc
+        if not row.cycles_event:
+            assert np.isnan(row.cycles_per_kilo_instruction)
+            continue
+        assert row.cycles_event in row.members.split("; ")
+        count, cpi = matrix.X[row.cycles_event], 1000 / matrix.ipc
         most, least = count >= count.quantile(0.9), count <= count.quantile(0.1)
         assert row.cycles_per_kilo_instruction == pytest.approx(cpi[most].mean() - cpi[least].mean())
         assert row.cycles_low <= row.cycles_high
@@ -186,6 +190,19 @@ def test_an_event_with_fewer_cycles_where_there_is_more_of_it_costs_nothing():
     cpi = 2.0 - 0.1 * (X["ex_ret_brn_misp"] - 0.1) * 100
     one = study.explain(study.Matrix(X, 1 / cpi, None), events.table(), n_models=4)
     assert one.table.at[0, "cycles_high"] < 0 and one.table.at[0, "direction"] == "fewer"
+
+
+def test_a_hit_gets_no_cycles_and_what_costs_beside_it_does():
+    path = planted(0)[0]["a0"] + 10
+    hits = pd.DataFrame({"op_cache_hit_miss.op_cache_hit": path})
+    both = hits.assign(ex_ret_brn_misp=0.01 * path + 1e-4 * np.sin(np.arange(len(path))))
+    costs, leading = topdown.read_costs("amd_zen5"), []
+    for X in (hits, both):
+        data = study.Matrix(X, 1 / (1 + 0.05 * path), None)
+        table = study.explain(data, events.table(), costs=costs, n_models=4).table
+        assert table["cycles_per_kilo_instruction"].notna().eq(table["cycles_event"] != "").all()
+        leading += [set(table["cycles_event"])]
+    assert leading[0] == {""} and "ex_ret_brn_misp" in leading[1]
 
 
 def test_nothing_costs_more_than_its_latency():

@@ -23,6 +23,7 @@ _DOZEN, _SECOND = (
     0.4,
 )  # members up to which a name tells topics; weight of a second one beside the first's
 _LISTED = 8
+_CYCLES = ["cycles_per_kilo_instruction", "cycles_low", "cycles_high", "cycles_at_most"]
 
 
 @dataclass(frozen=True)
@@ -114,10 +115,13 @@ def _members(weights, grouped):
 
 
 def _describe(members, draws, X, cpi, costs, what):
-    """Name, kind and importance of each cluster, and the cycles that go with its first event, from the data."""
+    """Name, kind and importance of each cluster, and the cycles that go with its first costly event, from the data."""
     of = members.groupby("cluster")["event"]
     first = of.first()
-    along = first.map(X[first].corrwith(cpi, method="spearman"))
+    costly = members["event"].map(lambda event: what.at[event, "class"] == "stall" or costs.charges(event))
+    costly = members[costly].groupby("cluster")["event"].first().reindex(first.index)
+    leading = costly.fillna(first)
+    along = leading.map(X[leading].corrwith(cpi, method="spearman"))
     described = pd.DataFrame(
         {
             "name": _names(members, what),
@@ -130,7 +134,9 @@ def _describe(members, draws, X, cpi, costs, what):
             "direction": np.select([along >= _FLAT, along <= -_FLAT], ["more", "fewer"], ""),
         }
     )
-    return described.join(first.apply(_cycles_with, args=(X, cpi, costs))).assign(members=of.agg(_listed))
+    counted = {cluster: _cycles_with(event, X, cpi, costs) for cluster, event in costly.dropna().items()}
+    cycles = pd.DataFrame.from_dict(counted, orient="index", columns=_CYCLES, dtype=float)
+    return described.join(cycles).assign(cycles_event=costly.fillna(""), members=of.agg(_listed))
 
 
 def _cycles_with(event, X, cpi, costs):
@@ -141,14 +147,8 @@ def _cycles_with(event, X, cpi, costs):
     count, cycles = X[event].to_numpy(float), 1000 * cpi.to_numpy(float)
     rows = (clusters.resample_blocks(len(X), seed, n_blocks=_N_BLOCKS) for seed in range(_N_DRAWS))
     low, high = np.quantile([_most_less_least(count[one], cycles[one]) for one in rows], [0.05, 0.95])
-    return pd.Series(
-        {
-            "cycles_per_kilo_instruction": _most_less_least(count, cycles),
-            "cycles_low": low,
-            "cycles_high": high,
-            "cycles_at_most": 1000 * _most_less_least(count, count) * costs.most(event),
-        }
-    )
+    at_most = 1000 * _most_less_least(count, count) * costs.most(event)
+    return _most_less_least(count, cycles), low, high, at_most
 
 
 def _most_less_least(count, values):

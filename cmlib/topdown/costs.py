@@ -63,6 +63,11 @@ class Costs:
         slots = [1 / width for width in self.width]
         return tuple(float(evaluate(str(text), values | {"slot": slot})) for slot in (min(slots), max(slots)))
 
+    def charges(self, event):
+        """Whether an event costs something, by what is known of the processor; of an unknown one, any may."""
+        kind = self.kind(event)
+        return bool(common()["kinds"].get(kind)) or (kind is None and self.name == UNKNOWN)
+
     def most(self, event, ghz=None):
         """The most that one event can cost [cycles]; NaN where that is not known."""
         costs = common()["kinds"].get(self.kind(event), {})
