@@ -52,6 +52,7 @@ from cmlib.experiments.anomaly import (
     slow_runs,
     slowdown,
 )
+from cmlib.experiments.targets import CLOCKS
 from cmlib.io.programs import kernels
 from cmlib.parallel import parallel_map
 from cmlib.plot.style import bars_across, blank, legend_right, palette
@@ -131,7 +132,8 @@ def learn(one):
     stop = anomaly.stopping_run(variance, eps=eps, goal=1, max_runs=len(runs))
     others = one.training[stop:] if len(one.training[stop:]) >= 10 else ()
     detector = anomaly.AutoPerf(random_state=seed).fit(runs[:stop], others=others)
-    return SimpleNamespace(program=one, detector=detector, learned=runs[:stop],
+    as_paper = anomaly.AutoPerf(random_state=seed).fit(one.training[:max_runs])
+    return SimpleNamespace(program=one, detector=detector, as_paper=as_paper, learned=runs[:stop],
                            stops=f"{stop}" if stop < len(runs) else "never")
 
 
@@ -311,10 +313,16 @@ rows = pd.DataFrame(map(evaluate, evaluated.values()), index=list(evaluated))
 
 
 # %%
-def f1_of_time_alone(one):
+def f1_of_time_alone(one, learned):
     """By time alone a run is anomalous if its median time is above all learned runs'."""
-    slow = slow_runs(one.learned, one.program.good, one.program.bad)
+    slow = slow_runs(learned, one.program.good, one.program.bad)
     return f1_of(*slow) if slow else np.nan
+
+
+def f1_as_paper(one):
+    """F1 of a detector, and of time alone, that learned as many runs as the paper's."""
+    judged = [one.as_paper.predict_runs(own) for own in (one.program.good, one.program.bad)]
+    return f1_of(*judged), f1_of_time_alone(one, one.program.training[:max_runs])
 
 
 printed = {name: autoperf["table2"][one.stands_for] for name, one in programs.items()}
@@ -323,13 +331,15 @@ table = rows.assign(
     type=[one.type for one in programs.values()],
     paper_f1=[row[5] for row in printed.values()], paper_runs=[row[0] for row in printed.values()],
     stops=[one.stops for one in evaluated.values()],
-    time=[f1_of_time_alone(one) for one in evaluated.values()],
+    time=[f1_of_time_alone(one, one.learned) for one in evaluated.values()],
 )
+table[["as_paper", "time_as_paper"]] = [f1_as_paper(one) for one in evaluated.values()]
 
 # %%
 COLUMNS = {
     "program": "program", "type": "type", "f1": "F1", "paper_f1": "paper, F1",
-    "time": "time alone, F1", "false_negatives": "missed", "bad": "of bad",
+    "time": "time alone, F1", "as_paper": "F1, paper's runs",
+    "time_as_paper": "time alone, F1, paper's runs", "false_negatives": "missed", "bad": "of bad",
     "false_positives": "false alarms", "good": "of good", "named": "named first",
     "cause_rank": "rank of the cause", "slowdown": "time, bad / good",
     "stops": "Algorithm 1 stops at run", "learned": "runs learned", "paper_runs": "paper, runs",
@@ -340,7 +350,8 @@ results.table(
     table,
     "table2",
     source + "**Table 2.** Every test run, judged by a detector that knows good runs only. *Time "
-    "alone* calls a run anomalous if its median invocation took longer than any learned run's.",
+    "alone* calls a run anomalous if its median invocation took longer than any learned run's; "
+    "*paper's runs*: as many were learned as the paper's, whatever Algorithm 1 says.",
 )
 
 # %% [markdown]
@@ -375,6 +386,10 @@ for name, value, unit, theirs, note in measured:
 results.numbers()
 
 # %%
+mean = table[["time alone, F1", "time alone, F1, paper's runs", "F1, paper's runs"]].mean()
+named = table["named first"].replace("", np.nan).value_counts()
+listed = "; ".join(f"`{counter}`{', time itself,' if counter in CLOCKS else ''} in {n}"
+                   for counter, n in named.items())
 bad, missed, good, alarms = table[["of bad", "missed", "of good", "false alarms"]].sum()
 mostly = table.loc[2 * table["missed"] > table["of bad"], "time, bad / good"].dropna()
 hidden = (
@@ -382,9 +397,10 @@ hidden = (
     f"{mostly.min():.2f} to {mostly.max():.2f} times as long. " if len(mostly) else ""
 )
 results.finding(
-    f"{source}Time alone finds the anomalies with a mean F1 of "
-    f"{table['time alone, F1'].mean():.2f}, the autoencoders with {calibrated['f1']:.2f}: what "
-    "these add is the counter that is named. "
+    f"{source}Time alone finds the anomalies with a mean F1 of {mean.iloc[0]:.2f}, the "
+    f"autoencoders with {calibrated['f1']:.2f}, where Algorithm 1 says how many runs are learned; "
+    f"with the paper's numbers of runs {mean.iloc[1]:.2f} and {mean.iloc[2]:.3f}. Named first in "
+    f"most of a program's runs that were found: {listed} of {named.sum()} programs. "
     f"Of {bad} anomalous runs of {len(table)} programs {bad - missed} are found by a "
     f"detector that never saw one; of {good} good ones {alarms} are called anomalous. {hidden}"
 )
