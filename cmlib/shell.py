@@ -3,6 +3,8 @@
 import re
 import shlex
 
+from cmlib.spelling import spelling
+
 # What perf, cmlib and most tools name events by; of other names no command is made.
 _EVENT = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:/=,@%+#~-]*")
 
@@ -59,7 +61,8 @@ def perf_stat(events, interval_ms, file="FILE"):
     first, second, *others = events
     if not are_plain(events):
         return ""
-    together = [f"{{{','.join(others)}}}"] if any(re.match("slots\\b", event) for event in others) else others
+    others.sort(key=lambda event: spelling(event) != "slots")  # which leads its group
+    together = [f"{{{','.join(others)}}}"] if "slots" in map(spelling, others) else others
     listed = [word for event in (f"{first},{second}", *together) for word in ("-e", event)]
     return command_line(
         "perf", "stat", "-I", f"{interval_ms:.0f}", "-x,", *listed, "-o", file, "--", "COMMAND"

@@ -31,14 +31,14 @@ settings = {}  # database, profile, results_folder
 import numpy as np
 import pandas as pd
 
-from cmlib import plot, topdown
+from cmlib import plot
 from cmlib.experiments import data, diagnosis
 from cmlib.experiments.commands import command_again
+from cmlib.experiments.summary import summarize_runs
 from cmlib.experiments.targets import CLOCKS
 from cmlib.fingerprint.diagnosis import advice
 from cmlib.fingerprint.phases import NOTHING_ELSE, added_shares, change_points, contributions
 from cmlib.io import events, store
-from cmlib.io.imports import import_notes
 from cmlib.io.recording import INSTRUCTIONS, by_instructions
 from cmlib.plot.style import card
 from cmlib.report.notebook import begin
@@ -161,12 +161,8 @@ def summarize(name, own):
         counts, running = run.whole()
         ends = run.interval_s[counts.index].cumsum() if run.holds_totals else counts.index
         whole.append((counts.set_axis(ends), running.set_axis(ends)))
-    meta, names = own[0].meta, {event for counts, _ in whole for event in counts}
-    return topdown.summarize(
-        name, whole, processor=events.find_processor([own[0].machine], names),
-        modifier=meta.get("modifier") or "", whole_runs=own[0].holds_totals,
-        core=events.core_pmu([*meta.get("names", {}), *names]),
-        notes=import_notes(run.meta for run in own))
+    metas = [run.meta for run in own]
+    return summarize_runs(name, metas, whole, machines=[own[0].machine])
 
 
 answers = {name: summarize(name, own) for name, own in runs.items() if not first.simulated}
@@ -258,7 +254,7 @@ def summarize_rates(often, by_event, own):
 # %%
 HOW = {"counted": "every category of the account was counted",
        "decided": "the bounds of the categories do not overlap",
-       "likely": "judged by what such counts cost on {}; the bounds alone leave it open",
+       "likely": "judged by the cycles in which nothing was issued; the bounds leave it open",
        "open": "the counts leave it open",
        "little lost": "the instructions that retired tell so much by themselves"}
 
@@ -266,15 +262,15 @@ HOW = {"counted": "every category of the account was counted",
 def describe_account(answer):
     """What limits a measured program, how sure that is, and what would decide it."""
     account, off = answer["account"], answer["account"]["contradiction"]
-    sure = [HOW[account["how"]].format(", ".join(account["known_programs"])),
+    disputed = ", ".join(f"{share:.1f} % {name}" for name, share in account["disputed"].items())
+    sure = [HOW[account["how"]],
+            f"the recording tool printed {disputed}, which the counts contradict"
+            if disputed else "",
             f"their counts contradict each other by {off:.0f} %" if off else "",
             "not used, as they count too little: " + ", ".join(account["doubtful"])
             if account["doubtful"] else ""]
     decide = account["decide"]
     lacking = f"what would decide it: {as_code(decide)}" if decide else ""
-    if account["how"] == "open" and answer["processor"] in (None, "intel"):
-        lacking = ("which processor it is, and what events cost there: `cmlib import … --machine "
-                   "FILE`, with what `cmlib doctor --json` says on it")
     return {"limits": account["text"].rstrip("."), "sure": "; ".join(filter(None, sure)),
             "advice": "; ".join(one["text"] for one in account["advice"]), "lacking": lacking}
 
@@ -362,8 +358,9 @@ for name in programs:
         details = describe_saved_misses(profiles[name])
         figure, _ = simulated_card(estimates[name], starts[name])
         summary = describe_estimate(profiles[name]) | describe_simulation(runs[name][0].meta)
-    elif name in ipc:
-        summary, rows = describe_account(answers[name]), {"IPC": ipc[name]}
+    elif answers[name]["account"]:
+        summary = describe_account(answers[name])
+        rows = {"IPC": ipc[name]} if name in ipc else {}
     else:
         often = pd.DataFrame([run.rates().mean() for run in runs[name]]).mean().nlargest(3)
         leading = {event: rates[name][event] for event in often.index if event in rates[name]}

@@ -41,7 +41,7 @@ from cmlib import clean, explore, merge, topdown
 from cmlib.errors import NothingRecordedError
 from cmlib.experiments import data
 from cmlib.experiments.commands import command_to_count
-from cmlib.experiments.event_tables import processor_name, table_name
+from cmlib.experiments.event_tables import table_name
 from cmlib.io import events, store
 from cmlib.parallel import parallel_map
 from cmlib.plot.style import blank, card, single, styled
@@ -65,9 +65,11 @@ LEAST = 0.001  # of all slots, to be drawn
 
 # %%
 def choose_table(name):
-    """The top-down table that knows some of the events counted of a program, or None."""
-    counted = data.interval_runs(url, [name])["events"].explode()
-    return topdown.choose_table(set(counted), table_name(url, name))
+    """The top-down table that fits what was counted of a program, as on the first page."""
+    whole = [store.load(url, run).whole() for run in data.interval_runs(url, [name])["run_id"]]
+    timed = [run for run in whole if "cycles" in run[0]]
+    rates = topdown.totals(timed)["rate"]
+    return topdown.choose_table(rates.index, table_name(url, name), rates)
 
 
 def suggest(name, needed):
@@ -131,9 +133,10 @@ def miss_of_sums(rates, sums):
 
 
 # %%
-def clean_steps(name, method, wanted):
-    """A program's runs, cleaned, in steps of progress."""
+def clean_steps(name, method, table, others):
+    """A program's runs, cleaned, in steps of progress: the events of a table, and others."""
     runs = data.interval_runs(url, [name])
+    wanted = {*table.takes(set(runs["events"].explode())), *others}
     if method in clean.SERIES_METHODS:  # event by event: only those that are needed
         whole = [store.load(url, run_id).whole() for run_id in runs["run_id"]]
         cleaned = [clean.clean_run(*(part[[event for event in part if event in wanted]]
@@ -152,7 +155,7 @@ def account_by_every_way(name):
     sums, found = separate_sums(name), {}
     parts = [event for whole, several in sums for event in (whole, *several)]
     for how in clean.DISTINCT_METHODS:
-        steps = clean_steps(name, how, {*tables[name].events(), *parts, *PINNED})
+        steps = clean_steps(name, how, tables[name], {*parts, *PINNED})
         for merging, adjust in {"as counted": False, "adjusted to IPC": True}.items():
             rates, ipc = topdown.merge_steps(steps, adjust=adjust)
             found[name, how, merging] = SimpleNamespace(
@@ -169,15 +172,11 @@ accounts = {name: ways[name, method, "adjusted to IPC"] for name in programs}
 
 # %%
 def account_of_totals(name):
-    """The account of a program's whole runs: shares of all slots, and the most they may be."""
+    """The account of a program's whole runs: shares of all slots."""
     runs = [store.load(url, run_id).whole() for run_id in data.interval_runs(url, [name])["run_id"]]
-    totals, costs = topdown.totals(runs), topdown.read_costs(processor_name(url, name))
-    account = topdown.account(totals["rate"].to_frame().T, tables[name])
-    most = account.shares.iloc[0].to_dict()
-    if costs.table == tables[name].name:  # counting errors, as on the first page
-        most |= topdown.bounds(totals, costs).shares["high"].to_dict()
+    account = topdown.account(topdown.totals(runs)["rate"].to_frame().T, tables[name])
     return SimpleNamespace(account=account, shares=account.shares.iloc[0],
-                           level=account.level().iloc[0], most=most)
+                           level=account.level().iloc[0])
 
 
 wholes = {name: account_of_totals(name) for name in programs}
@@ -363,7 +362,7 @@ for name in judged.index.unique("program"):
 # %% [markdown]
 # ## Where they go, program by program
 #
-# These pictures and sentences stand at the beginning of the report. Losses are split into their parts where these were counted; shades of a colour are parts of one category.
+# These pictures stand at the beginning of the report, beside what limits each program by notebook 01a. Losses are split into their parts where these were counted; shades of a colour are parts of one category.
 
 # %%
 def describe_shares(whole):
@@ -381,23 +380,6 @@ def describe_shares(whole):
 
 
 # %%
-def advise(whole):
-    """What to try against the largest loss, or its largest part that has an advice."""
-    shares, table = whole.shares, whole.account.table
-    advice = {one.name: one.advice for one in table.categories if one.advice}
-    losses = whole.level.drop(AT_WORK, errors="ignore")
-    if losses.sum() <= 0.25:
-        return f"little is lost: {advice['retired']}".rstrip(".") if "retired" in advice else ""
-    chosen = losses.idxmax()
-    while known := [one.name for one in table.parts(chosen)
-                    if one.name in advice and one.name in shares]:
-        chosen = shares[known].idxmax()
-    text = advice.get(chosen, "").rstrip(".")
-    most = f", which brings at most {100 * whole.most[chosen]:.0f} % fewer cycles"
-    return f"{chosen}: {text[:1].lower()}{text[1:]}{most}" if text else ""
-
-
-# %%
 def tested_events(account):
     """Events of level 1, and whether the sum depends on them, or they cancel in it."""
     formulas = [account.formulas[name] for name in account.level()]
@@ -411,9 +393,9 @@ def tested_events(account):
 
 def judge_sum(one, closure):
     """Whether the account adds up, and what the sum says nothing of."""
-    account, shows = one.account, tested_events(one.account)
     if closure["mean"] is None:
         return "what was counted can't be tested by its sum"
+    account, shows = one.account, tested_events(one.account)
     counted, cancels = (" + ".join(f"`{event}`" for event in shows if shows[event] == how)
                         for how in (True, False))
     assumed = [name for name in account.level()
@@ -456,8 +438,8 @@ for name, one in accounts.items():
                              one.account.table.parents)
     alt = f"{name}: IPC over progress, and what became of the slots. {limits}"
     display(results.overview_picture(name, figure, alt))
-    display(results.overview(name, limits=limits, sure=judge_sum(one, closure),
-                             advice=advise(whole), lacking=missing_events(name, closure)))
+    display(results.overview(name, sure=judge_sum(one, closure),
+                             lacking=missing_events(name, closure)))
 
 # %%
 for name in sorted(set(recorded) - set(programs)):

@@ -34,7 +34,18 @@ RESERVED = {
     "cmlib_workloads": {"cli"},
 }
 # The storeys: what stands higher may import what stands lower, and nothing the other way round.
-GROUND = {"errors", "lazy", "parallel", "passwords", "places", "shell", "synthetic", "terminal", "templates"}
+GROUND = {
+    "errors",
+    "lazy",
+    "parallel",
+    "passwords",
+    "places",
+    "shell",
+    "spelling",
+    "synthetic",
+    "terminal",
+    "templates",
+}
 METHODS = {
     "anomaly",
     "clean",

@@ -123,7 +123,9 @@ def test_the_rest_closes_by_definition_and_is_no_proof():
 def test_a_table_is_chosen_by_what_was_counted():
     assert topdown.choose_table(
         ["topdown-retiring", "topdown-fe-bound", "topdown-be-bound", "cycles"]
-    ).name == ("intel_sapphirerapids")
+    ).name.startswith("intel_")
+    four = ["topdown-retiring", "topdown-bad-spec", "topdown-fe-bound", "topdown-be-bound"]
+    assert topdown.choose_table(["slots", *four]).of_slots
     assert topdown.choose_table(["stalled-cycles-frontend", "instructions"]).name == "generic"
     assert topdown.choose_table(["page-faults"]) is None
     assert topdown.choose_table(["cycles", "instructions", *events.core_events(events.table())]) is None

@@ -32,6 +32,7 @@ def summarize(recording, about, processor, interval_ms, as_json):
     RECORDING is a file, as `cmlib import` takes it, or the name of a program. Nothing is stored.
     """
     from cmlib import topdown
+    from cmlib.experiments.summary import summarize_runs
 
     if processor and processor not in topdown.known_costs():
         raise click.BadParameter(
@@ -41,7 +42,7 @@ def summarize(recording, about, processor, interval_ms, as_json):
     read = _from_file if Path(recording).is_file() else _from_recordings
     with _progress(f"summarizing {recording}"):
         answers = [
-            _answer(name, metas, runs, processor, machine)
+            summarize_runs(name, metas, runs, machines=[machine], processor=processor)
             for name, metas, runs in read(recording, machine, interval_ms)
         ]
     if as_json:
@@ -70,25 +71,6 @@ def _progress(what):
     finally:
         done.set()
         thread.join()
-
-
-def _answer(name, metas, runs, processor, machine):
-    from cmlib import topdown
-    from cmlib.io import events
-    from cmlib.io.archive.runs import are_totals
-    from cmlib.io.imports import import_notes
-
-    first = metas[0]
-    names = {event for counts, _ in runs for event in counts}
-    return topdown.summarize(
-        name,
-        runs,
-        processor=processor or events.find_processor([machine or first.get("machine", {})], names),
-        modifier=first.get("modifier") or "",
-        whole_runs=are_totals(first),
-        core=events.core_pmu([*first.get("names", {}), *runs[0][0]]),
-        notes=import_notes(metas),
-    )
 
 
 def _from_file(file, machine, interval_ms):
@@ -143,8 +125,7 @@ def _bars(categories):
     rows = []
     for row in categories:
         depths[row["name"]] = depth = depths.get(row["parent"], -1) + 1
-        usual = f"{row['usual_low']:.0f}–{row['usual_high']:.0f} %" if "usual_low" in row else ""
         least, most = (round(_WIDTH * row[end] / 100) for end in ("low", "high"))
         bar = "█" * least + "░" * (most - least)
-        rows.append(row | {"name": "  " * depth + row["name"], "usual": usual, "bar": bar})
+        rows.append(row | {"name": "  " * depth + row["name"], "bar": bar})
     return rows

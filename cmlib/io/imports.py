@@ -3,6 +3,8 @@
 import reprlib
 from pathlib import Path
 
+import pandas as pd
+
 from cmlib import places
 from cmlib.io import events
 from cmlib.io.archive import as_text, errors_as, locked, make_folder
@@ -28,6 +30,12 @@ def import_notes(metas):
     """What was remarked when runs were imported; missing running shares are left out, as the counts tell them too."""
     notes = (meta.get("note", "").replace(NO_SHARES, "") for meta in metas if meta.get("imported"))
     return list(filter(None, dict.fromkeys(" ".join(note.split()) for note in notes)))
+
+
+def printed_shares(metas):
+    """What the tool that recorded some runs printed of their shares of slots: means over the runs."""
+    printed = pd.DataFrame([meta["printed"] for meta in metas if "printed" in meta])
+    return printed.mean().to_dict()
 
 
 def import_files(

@@ -156,15 +156,17 @@ def _source(file, text, machine, given, frame=None, remarks=None):
     frame, n_copies = perf.without_copies(frame)
     shortest_s = 0.0 if whole_runs else _SHORTEST_S
     check_plausible(file, frame, shortest_s=shortest_s, chosen=given["columns"] or ())
-    printed, running = perf.series(frame)
-    counts, running = perf.without_uncounted_zeros(printed, running)
-    hidden = [event for event in counts if (counts[event].isna() & printed[event].notna()).any()]
+    series, running = perf.series(frame)
+    counts, running = perf.without_uncounted_zeros(series, running)
+    hidden = [event for event in counts if (counts[event].isna() & series[event].notna()).any()]
+    counts, running = perf.add_modes(counts, running)
     counts.index = running.index = counts.index - given.get("start_s", 0.0)
     names = events.translate(counts, machine)
     counts, running = counts.rename(columns=names), running.rename(columns=names)
     facts = _facts(frame, counts, running, names, text)
     facts |= {key: value for key, value in given.items() if value not in (None, {})}
     facts |= {"running_shares": not frame["running"].isna().any(), "names": names}
+    facts |= {"printed": shares} if (shares := perf.printed(text)) else {}
     facts |= {"zeros_uncounted": True} if hidden else {}
     copies = [f"{n_copies:,} rows came twice, with equal counts: the copies are left out."] * bool(n_copies)
     remarks = [*remarks, *copies, *([f"{WITHOUT_TURN} {', '.join(hidden)}."] if hidden else [])]

@@ -5,7 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from cmlib.topdown.tables import TopdownTable, evaluate, names_in
+from cmlib.spelling import spelling
+from cmlib.topdown.tables import TopdownTable, evaluate, names_in, read_table, tables
+
+REMAINDER = "what the others leave"
+_SLOTS, _PARENT = "SLOTS", "PARENT"  # all slots, and those of the category above, among values
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,7 @@ def account(rates, table):
     Parameters
     ----------
     rates : DataFrame, shape (steps, events)
-        Events per cycle; ``cycles`` itself need not be there.
+        Events per cycle, in any spelling; ``cycles`` itself need not be there.
     table : TopdownTable
 
     Returns
@@ -53,17 +57,18 @@ def account(rates, table):
     ValueError
         If not even the number of slots can be computed; names the events it takes.
     """
-    values = {name: rates[name] for name in rates} | {"cycles": pd.Series(1.0, index=rates.index)}
+    values = {spelling(name): rates[name] for name in reversed(rates.columns)}
+    values |= {"cycles": pd.Series(1.0, index=rates.index)}
     slots, _ = _first(table.slots, values)
     if slots is None:
-        lacking = ", ".join(name for name in names_in(table.slots[0]) if name not in values)
+        lacking = ", ".join(_lacking(table.slots[0], values))
         raise ValueError(f"the slots of {table.name} are counted by {lacking}, which was not recorded.")
-    values["slots"], shares, formulas, missing = slots, {}, {}, {}
+    values[_SLOTS], shares, formulas, missing = slots, {}, {}, {}
     for parent in ["", *(category.name for category in table.categories)]:
         if parent and parent not in shares:
             continue
         whole = slots if not parent else shares[parent] * slots
-        _add_parts(table.parts(parent), values | {"parent": whole}, slots, shares, formulas, missing)
+        _add_parts(table.parts(parent), values | {_PARENT: whole}, slots, shares, formulas, missing)
     ordered = [category.name for category in table.categories if category.name in shares]
     return Account(table, pd.DataFrame(shares, index=rates.index)[ordered], formulas, missing)
 
@@ -73,13 +78,13 @@ def _add_parts(parts, values, slots, shares, formulas, missing):
     for part in (part for part in parts if part.formulas):
         taken, formula = _first(part.formulas, values)
         if taken is None:
-            missing[part.name] = tuple(name for name in names_in(part.formulas[0]) if name not in values)
+            missing[part.name] = tuple(_lacking(part.formulas[0], values))
         else:
             computed[part.name], formulas[part.name] = taken, formula
     for part in (part for part in parts if not part.formulas):
         if len(computed) == len(parts) - 1:
-            computed[part.name] = values["parent"] - sum(computed.values())
-            formulas[part.name] = "what the others leave"
+            computed[part.name] = values[_PARENT] - sum(computed.values())
+            formulas[part.name] = REMAINDER
         else:
             missing[part.name] = ()
     # A category is split where all its parts can be told; level 1 is shown as far as it was counted.
@@ -92,9 +97,77 @@ def _add_parts(parts, values, slots, shares, formulas, missing):
 def _first(formulas, values):
     """The first formula whose events all have a value, computed: (values, formula), or (None, "")."""
     for formula in formulas:
-        if all(name in values for name in names_in(formula)):
-            return evaluate(formula, values), formula
+        if not _lacking(formula, values):
+            return evaluate(
+                formula, {name: values[_key(name, values)] for name in names_in(formula)}
+            ), formula
     return None, ""
+
+
+def _lacking(formula, values):
+    return [name for name in names_in(formula) if _key(name, values) not in values]
+
+
+def _key(name, values):
+    """How a name in a formula stands among the values; ``slots`` is an event until all slots are known."""
+    word = {"slots": _SLOTS, "parent": _PARENT}.get(name)
+    return word if word in values else spelling(name)
+
+
+_ADDS_UP = 0.01  # share of the slots by which tables that fit may differ in how well they add up
+
+
+def fitting_tables(events, machine="", rates=None):
+    """The machine's own table where it fits some events, or else those that fit them best.
+
+    Parameters
+    ----------
+    events : iterable of str
+        In any spelling.
+    machine : str, optional
+        Name of the machine's table, if it has one.
+    rates : Series, optional
+        Events per cycle: of the tables that fit, those by which level 1 adds up best.
+
+    Returns
+    -------
+    list of TopdownTable
+        Several where they can't be told apart; empty if none fits.
+    """
+    spelled = set(map(spelling, events))
+    scores = {name: _computable(read_table(name), spelled) for name in tables()}
+    if scores.get(machine):
+        return [read_table(machine)]
+    most = max(scores.values(), default=0)
+    fitting = [read_table(name) for name, score in scores.items() if score == most > 0]
+    if rates is None or len(fitting) < 2:
+        return fitting
+    gaps = [abs(sum_gap(account(pd.DataFrame([rates]), table))) for table in fitting]
+    return [table for table, gap in zip(fitting, gaps, strict=True) if gap <= min(gaps) + _ADDS_UP]
+
+
+def choose_table(events, machine=None, rates=None):
+    """The first of the tables that fit some events; None if none does."""
+    return next(iter(fitting_tables(events, machine, rates)), None)
+
+
+def sum_gap(found):
+    """By how much level 1 is more than all slots; 0 where a category is not counted, or is what the others leave."""
+    level = found.level()
+    complete = {part.name for part in found.table.parts()} <= set(level)
+    complete &= all(found.formulas[name] != REMAINDER for name in level)
+    return float(level.iloc[0].sum() - 1) if complete else 0.0
+
+
+def _computable(table, spelled):
+    """How many categories of level 1 take events, cycles aside, that are all there."""
+    slots = any(set(map(spelling, names_in(text))) <= spelled | {"cycles"} for text in table.slots)
+    return slots * sum(any(_has(text, spelled) for text in part.formulas) for part in table.parts())
+
+
+def _has(formula, spelled):
+    needed = set(map(spelling, set(names_in(formula)) - {"parent", "slots", "cycles"}))
+    return bool(needed) and needed <= spelled
 
 
 PINNED = ("instructions", "cycles")

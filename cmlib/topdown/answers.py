@@ -8,10 +8,11 @@ import pandas as pd
 
 from cmlib import clean
 from cmlib.cost import savings_without_misses
-from cmlib.shell import perf_stat
+from cmlib.shell import command_line, perf_stat
+from cmlib.spelling import spelling
 from cmlib.templates import template
 from cmlib.topdown.bounds import LOSSES, bounds
-from cmlib.topdown.costs import UNKNOWN, known_programs, read_costs
+from cmlib.topdown.costs import UNKNOWN, read_costs
 from cmlib.topdown.levels import CUT_BY, DIFFERS, levels, phases, totals
 from cmlib.topdown.tables import read_table
 from cmlib.topdown.verdict import judge
@@ -25,24 +26,28 @@ _NAMED = 0.9  # share of its category's upper bound from which on a part's says 
 
 
 _STANDS_OUT = 1.1  # ratio of a level between phases from which on a sentence tells of it
+_IPC = "instructions a cycle"
 _PHASE_LEVELS = {"GHz": "clock [GHz]", "CPUs": "CPUs utilized", "instructions a cycle": "IPC"}
 _LEVELS = {
     "seconds": "{} s",
     "instructions": "{} instructions",
     "instructions a second": "{} a second",
     "instructions a cycle": "IPC {}",
+    "kernel cycles": "{} % of the cycles in the kernel",
+    "kernel instructions a cycle": "IPC {} there",
+    "user instructions a cycle": "IPC {} in user mode",
     "GHz": "{} GHz",
     "CPUs": "{} CPUs utilized",
 }
 
 
-def summarize(name, runs, *, processor=None, modifier="", whole_runs=False, core="", notes=()):
+def summarize(name, runs, *, processor=None, modifier="", whole_runs=False, core="", notes=(), printed=None):
     """Levels, the account with bounds, and what would decide it, as plain values.
 
     Parameters
     ----------
     name : str
-        Of the program. Among the programs whose account is known, one of this name is left out.
+        Of the program.
     runs : sequence of (DataFrame, DataFrame)
         Counts of each run, a row an interval [index: its end, s], a column an event, and the share of it in which they
         were counted (0–1), NaN where that is not known.
@@ -57,6 +62,8 @@ def summarize(name, runs, *, processor=None, modifier="", whole_runs=False, core
 
     notes : sequence of str, default ()
         Of the recording, as they were made when it was imported.
+    printed : dict of str to float, optional
+        What the recording tool itself printed, as :func:`cmlib.io.perf.printed` reads it.
 
     Returns
     -------
@@ -86,11 +93,17 @@ def summarize(name, runs, *, processor=None, modifier="", whole_runs=False, core
         "phases": by_phase.to_dict("records"),
         "phases_text": _phases_text(by_phase),
         "account": _account(
-            name, runs, processor, modifier, 1000 if whole_runs else _interval_ms(runs), level.get("GHz")
+            runs,
+            processor,
+            modifier,
+            1000 if whole_runs else _interval_ms(runs),
+            level.get("GHz"),
+            printed or {},
+            core,
         ),
         "misses": misses,
         "misses_text": describe_misses(misses),
-        "remarks": [*_remarks(runs, hidden, core, processor), *notes],
+        "remarks": [*_remarks(runs, hidden, core, processor, level, printed or {}), *notes],
     }
 
 
@@ -127,25 +140,40 @@ def _levels(runs, *, timed):
     return {name: value for name, value in medians.items() if math.isfinite(value)}
 
 
-def _account(name, runs, processor, modifier, interval_ms, ghz):
-    runs = [(counts, running) for counts, running in runs if "cycles" in counts]
-    if not any("instructions" in counts for counts, _ in runs):
+def _account(runs, processor, modifier, interval_ms, ghz, printed, core):
+    runs = [_with_cycles(counts, running) for counts, running in runs]
+    costs, found = read_costs(processor or UNKNOWN), totals([run for run in runs if "cycles" in run[0]])
+    bounded = bounds(found, costs, ghz=ghz, printed=printed)
+    if not bounded.exact and "instructions" not in found.index:
         return None
-    costs, found = read_costs(processor or UNKNOWN), totals(runs)
-    bounded = bounds(found, costs, ghz=ghz)
-    known = known_programs(costs.name).drop(columns=name, errors="ignore")
-    verdict = judge(bounded, found, costs, known=known)
+    verdict = judge(bounded, found, costs)
     answer = {
         "how": verdict.how,
         "limits": list(verdict.limits),
-        "categories": [_category(row, verdict) for row in _shown(bounded.shares)],
-        "known_programs": list(verdict.known),
+        "categories": [_category(row) for row in _shown(bounded.shares)],
+        "adds_up_to": _percent(1 + bounded.gap),
+        "printed": bounded.printed,
+        "disputed": {name: _percent(share) for name, share in bounded.disputed.items()},
+        "stalls": {name: _percent(share) for name, share in verdict.stalls.items()},
         "contradiction": _percent(bounded.contradiction),
         "doubtful": list(bounded.doubtful),
-        "decide": _command(verdict.decide, modifier, interval_ms) if verdict.decide else "",
+        "decide": _command(
+            verdict, read_costs("intel" if core else costs.name).metrics, modifier, interval_ms
+        ),
         "advice": _advice(bounded.shares, verdict, read_table(costs.table or _ANY_TABLE)),
     }
     return answer | {"text": _sentences().limits(answer, LOSSES)}
+
+
+def _with_cycles(counts, running):
+    """Counts by which rates can be told: where no cycles were counted, slots stand for them."""
+    if "cycles" in counts:
+        return counts, running
+    slots = next((event for event in counts if spelling(event) == "slots"), None)
+    if slots is None:
+        return counts, running
+    names = read_table("slots").takes(counts)
+    return counts[names].assign(cycles=counts[slots]), running[names].assign(cycles=running[slots])
 
 
 @functools.cache
@@ -170,17 +198,8 @@ def _advice(shares, verdict, table):
         # With no slot lost there, that share of the cycles would go.
         at_most = _percent(shares.at[part, "high"]) if name in LOSSES else None
         found = {"category": part, "action": action, "at_most": at_most}
-        if name in LOSSES:
-            found |= _usual(part, verdict)
         advised.append(found | {"text": _sentences().advice(found)})
     return advised
-
-
-def _usual(name, verdict):
-    """What is usual for such counts, of categories of level 1."""
-    if name not in verdict.usual.index:
-        return {}
-    return {f"usual_{end}": _percent(verdict.usual.at[name, end]) for end in ("low", "high")}
 
 
 def describe_misses(found, of="cycles"):
@@ -188,10 +207,29 @@ def describe_misses(found, of="cycles"):
     return _sentences().misses(found, of).split("\n")[:-1]
 
 
-def _command(decide, modifier, interval_ms):
-    """The perf line that counts some events together with instructions and cycles, in the processor's own spelling."""
-    spelled = [_spelled(event, modifier) for event in ("instructions", "cycles", *decide)]
-    return perf_stat(spelled, interval_ms)
+def _command(verdict, metrics, modifier, interval_ms):
+    """The perf line that counts what decides it: events, in the processor's own spelling, or perf's metrics."""
+    if verdict.decide:
+        spelled = [_spelled(event, modifier) for event in ("instructions", "cycles", *verdict.decide)]
+        return perf_stat(spelled, interval_ms)
+    if verdict.how not in ("open", "likely") or not metrics:
+        return ""
+    group = next(iter(metrics.values())) if len(metrics) == 1 else "GROUP"
+    words = [
+        "-I",
+        f"{interval_ms:.0f}",
+        "-x,",
+        "-M",
+        group,
+        "-e",
+        "instructions,cycles",
+        "-o",
+        "FILE",
+        "--",
+        "COMMAND",
+    ]
+    which = ", ".join(f"{name} on {where}" for where, name in metrics.items())
+    return command_line("perf", "stat", *words) + f"  # GROUP: {which}" * (len(metrics) > 1)
 
 
 def _spelled(event, modifier):
@@ -254,15 +292,16 @@ def _in_order(rows, parent=""):
             yield from _in_order(rows, row.Index)
 
 
-def _category(row, verdict):
+def _category(row):
     found = {"name": row.Index, "parent": row.parent, "low": _percent(row.low), "high": _percent(row.high)}
-    return found | _usual(row.Index, verdict) | {"events": list(row.events)}
+    return found | {"events": list(row.events)}
 
 
-def _remarks(runs, hidden, core, processor):
+def _remarks(runs, hidden, core, processor, level, printed):
     untold = any(np.isnan(running.to_numpy(float)).any() for _, running in runs)
     shares = [running.mean(skipna=False) for _, running in runs]
     thin = sorted({event for share in shares for event in share.index[share < _THIN]})
+    ipc, printed_ipc = level.get(_IPC, 0.0), printed.get(_IPC, 0.0)
     remarks = {
         f"These are the counts of one kind of core, {core}: of a program that ran on others as well perf scales them "
         "to its whole time, so that ratios hold, totals and rates a second do not.": core,
@@ -271,6 +310,9 @@ def _remarks(runs, hidden, core, processor):
         f"{', '.join(sorted(hidden))}.": hidden,
         "The recording does not tell for which share of the time events were counted.": untold,
         f"Counted for less than {100 * _THIN:.0f} % of the time: {', '.join(thin)}.": thin,
+        f"The tool printed an IPC of {printed_ipc:.3g}; the counts say {ipc:.3g}, which is taken.": ipc
+        and printed_ipc
+        and not 1 / _STANDS_OUT < ipc / printed_ipc < _STANDS_OUT,
     }
     return [remark for remark, holds in remarks.items() if holds]
 

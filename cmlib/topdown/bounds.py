@@ -4,18 +4,22 @@ An event that counts cycles or slots is a share of them as it stands; one that c
 costs between nothing, all hidden, and its latency on that processor.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
 
-from cmlib.topdown.account import account
+from cmlib.spelling import spelling
+from cmlib.topdown.account import REMAINDER, account, fitting_tables, sum_gap
 from cmlib.topdown.costs import UNKNOWN, common
-from cmlib.topdown.tables import read_table
+from cmlib.topdown.tables import names_in
 
+SIBLING = "sibling thread"
 LOSSES = ("front end", "back end", "bad speculation")
 _ROUNDS = 60
 _MANY, _HARDLY = 0.005, 0.005  # misses of the L1D a cycle; misses of the L2 beside them
+_LIKE = 0.05  # share of the slots by which level 1 may miss all, and what was printed what was counted
+_ROUNDED = 0.0006  # what perf prints has one decimal
 _AGREES = 0.01  # share of the slots by which counts may contradict each other before it is said
 
 
@@ -40,19 +44,29 @@ class Bounds:
         ``events``: those that bound it directly.
     exact : bool
         Whether every category of level 1 was counted, so that this is the account of :func:`cmlib.topdown.account`.
+    gap : float
+        By how much level 1 is more than all slots, below 0 if less, where each category was counted by itself [share of
+        slots]; 0 where it was not, or is off by no more than its counts are.
     contradiction : float
         By how much what the events say contradicts itself [share of slots]; 0 where it fits.
     doubtful : tuple of str
         Events that bound nothing, as they count far too little beside another.
+    printed : bool
+        Whether the shares are those that the tool itself printed.
+    disputed : dict of str to float
+        What the tool printed and the counts contradict.
     """
 
     shares: pd.DataFrame
     exact: bool
+    gap: float
     contradiction: float
     doubtful: tuple
+    printed: bool = False
+    disputed: dict = field(default_factory=dict)
 
 
-def bounds(totals, costs, *, ghz=None):
+def bounds(totals, costs, *, ghz=None, printed=None):
     """Bound the share of each category of the account.
 
     Parameters
@@ -64,6 +78,9 @@ def bounds(totals, costs, *, ghz=None):
         Of the processor: :func:`cmlib.topdown.read_costs`.
     ghz : float, optional
         Clock of the recording, by which latencies of memory become cycles; the processor's fastest otherwise.
+    printed : dict of str to float, optional
+        Shares of slots that the recording tool itself printed (0–1), by category: taken where level 1 was not counted,
+        if they add up and lie within the bounds, and compared otherwise.
 
     Returns
     -------
@@ -76,13 +93,28 @@ def bounds(totals, costs, *, ghz=None):
     moves. Pipeline restarts that no event counts are taken as none, and so are slots of a sibling thread, which then
     stand within the back end's upper bound.
     """
+    printed = printed or {}
     doubtful = _doubtful(totals, costs)
     totals = totals.drop(index=list(doubtful))
-    counted, exact, gap = _counted(totals, costs)
+    counted, exact, gap, error = _counted(totals, costs)
     given = [*counted, *_instructions(totals, costs), *_costs(totals, costs, ghz)]
-    named = {name for bound in given for name in bound.categories}
-    rare = [Bound((name,), 0.0, 0.0, ()) for name in common()["none"] if name not in named]
-    low, high, contradiction = _tighten([*given, *rare], gap)
+    low, high, contradiction = _tighten(given, abs(gap))
+    disputed = {
+        name: share
+        for name, share in printed.items()
+        if name in low and not low[name] - _LIKE <= share <= high[name] + _LIKE
+    }
+    whole = {*LOSSES, "retired"} <= printed.keys()
+    untold = 1 - sum(printed[name] for name in (*LOSSES, "retired")) if whole else 1.0
+    taken = not exact and whole and not disputed and -_LIKE < untold - printed.get(SIBLING, 0.0) < _LIKE
+    if taken:
+        exact, gap = True, untold
+        given += [
+            Bound((name,), share - _ROUNDED, share + _ROUNDED, ())
+            for name, share in printed.items()
+            if name in low
+        ]
+        low, high, contradiction = _tighten(given, abs(gap))
     parents = _parents()
     direct = {name: [] for name in parents}
     for bound in given:
@@ -96,7 +128,8 @@ def bounds(totals, costs, *, ghz=None):
             "events": {name: tuple(dict.fromkeys(events)) for name, events in direct.items()},
         }
     )
-    return Bounds(shares.loc[list(parents)], exact, contradiction, doubtful)
+    gap = 0.0 if taken or abs(gap) <= max(_LIKE, error) else gap
+    return Bounds(shares.loc[list(parents)], exact, gap, contradiction, doubtful, taken, disputed)
 
 
 def _doubtful(totals, costs):
@@ -112,31 +145,50 @@ def _doubtful(totals, costs):
 
 
 def _counted(totals, costs):
-    """Categories that the processor's own table computes from what was counted, with the error of its events."""
-    if not costs.table:
-        return [], False, 0.0
-    table, rates = read_table(costs.table), totals["rate"]
+    """Categories that a table computes from what was counted, with the error of its events, and what the sum lacks.
+
+    Where several tables fit as well, what they say together.
+    """
+    rates = totals["rate"]
     steps = pd.DataFrame([rates] * (len(rates) + 1)).reset_index(drop=True)
     for row, event in enumerate(rates.index, 1):
         steps.loc[row, event] *= 1 + totals.at[event, "error"]
-    try:
-        found = account(steps, table)
-    except ValueError:
-        return [], False, 0.0
-    known = [name for name in found.shares if name in _parents() and _is_known(name, found, rates)]
-    error = np.sqrt(((found.shares - found.shares.iloc[0]) ** 2).sum())
+    fitting = fitting_tables(rates.index, costs.table, rates)
+    accounts = [account(steps, table) for table in fitting if table.of_slots]
+    tables = [_known_shares(found, rates) for found in accounts]
+    if not tables:
+        return [], False, 0.0, 0.0
+    same = [name for name in tables[0] if all(name in table for table in tables)]
+    counted = [
+        Bound(
+            (name,),
+            min(table[name].low for table in tables),
+            max(table[name].high for table in tables),
+            tables[0][name].events,
+        )
+        for name in same
+    ]
+    exact = all({part.name for part in found.table.parts()} - {SIBLING} <= set(same) for found in accounts)
+    gap = max(map(sum_gap, accounts), key=abs) if exact else 0.0
+    level = [bound for bound in counted if bound.categories[0] in (*LOSSES, "retired")]
+    return counted, exact, gap, float(np.sqrt(sum((bound.high - bound.low) ** 2 for bound in level))) / 2
+
+
+def _known_shares(found, rates):
+    """The shares that were computed from something counted, and not from cycles alone."""
     at = found.shares.iloc[0]
-    events = {name: tuple(e for e in rates.index if e in found.formulas[name]) for name in known}
-    level_1 = {part.name for part in table.parts()}
-    exact = level_1 - {"sibling thread"} <= set(known)
-    counted = [Bound((name,), at[name] - error[name], at[name] + error[name], events[name]) for name in known]
-    return counted, exact, abs(1 - found.level().iloc[0].sum()) if exact else 0.0
-
-
-def _is_known(name, found, rates):
-    """Whether a share was computed from something counted, and not from cycles alone."""
-    formula = found.formulas[name]
-    return formula == "what the others leave" or any(event in formula for event in rates.index)
+    error = np.sqrt(((found.shares - at) ** 2).sum())
+    taken = {
+        name: tuple(
+            event for event in rates.index if spelling(event) in set(map(spelling, names_in(formula)))
+        )
+        for name, formula in found.formulas.items()
+    }
+    return {
+        name: Bound((name,), at[name] - error[name], at[name] + error[name], events)
+        for name, events in taken.items()
+        if name in _parents() and (events or found.formulas[name] == REMAINDER)
+    }
 
 
 def _instructions(totals, costs):
@@ -176,8 +228,11 @@ def _parents():
 def _tighten(given, gap):
     """Least and most of every category under sums and bounds, and by how much these contradict each other.
 
-    Level 1 may miss all slots by a gap: where each of it was counted, they add up as well as they were counted.
+    What is rare is taken as none where nothing bounds it. Level 1 may miss all slots by a gap: where each of it was
+    counted, they add up as well as they were counted.
     """
+    named = {name for bound in given for name in bound.categories}
+    given = [*given, *(Bound((name,), 0.0, 0.0, ()) for name in common()["none"] if name not in named)]
     forms = [
         ({name: 1.0} | dict.fromkeys(parts, -1.0), *((-gap, gap) if name == "all" else (0.0, 0.0)))
         for name, parts in common()["parts"].items()

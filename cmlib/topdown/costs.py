@@ -1,18 +1,16 @@
 """What events cost on each processor: see `data/topdown/README.md`, "Costs"."""
 
-import re
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 
-import pandas as pd
 import yaml
 
 from cmlib import places
+from cmlib.spelling import spelling
 from cmlib.topdown.tables import evaluate
 
 UNKNOWN = "unknown"
-_PMU = re.compile(r"^(?:cpu_[a-z]+|armv[0-9]+\w*|apple_\w+_pmu)/(?=[^/:]*(?::[a-zA-Z]*u[a-zA-Z]*)?/)")
 
 
 @dataclass(frozen=True)
@@ -33,9 +31,11 @@ class Costs:
     fused : bool
         Whether an instruction and a branch can be one op.
     kinds : dict of str to str
-        From an event's name or pattern, as :func:`spelling` makes it, to its kind.
+        From an event's name or pattern, as :func:`cmlib.spelling.spelling` makes it, to its kind.
     decide : dict of str to list
         By category: the events that count it, as perf takes them; ``with``: what these need beside them.
+    metrics : dict of str to str
+        Perf's metric groups that count level 1, where no events are named, by what processors have them.
     """
 
     name: str
@@ -47,6 +47,7 @@ class Costs:
     fused: bool
     kinds: dict
     decide: dict
+    metrics: dict
 
     def kind(self, event):
         """What kind of thing an event counts; None where nothing is known of it."""
@@ -75,11 +76,6 @@ class Costs:
         return max(cycles) if cycles and max(cycles) < float("inf") else float("nan")
 
 
-def spelling(event):
-    """An event's name without case, modifiers, the cores' PMU and the marks that other tools lose."""
-    return re.sub(r"[^a-z0-9*]", "", _PMU.sub("", event).split(":")[0].lower())
-
-
 def known_costs():
     """Names of the processors whose costs are known."""
     names = {file.stem for file in (places.topdown_dir() / "costs").glob("*.yaml")}
@@ -103,6 +99,7 @@ def read_costs(name=UNKNOWN):
         fused=read["fused"],
         kinds={spelling(event): kind for event, kind in kinds.items()},
         decide=read["decide"],
+        metrics=read.get("metrics", {}),
     )
 
 
@@ -114,10 +111,3 @@ def common():
 
 def _read(name):
     return yaml.safe_load((places.topdown_dir() / "costs" / f"{name}.yaml").read_text(encoding="utf-8"))
-
-
-@cache
-def known_programs(name):
-    """Events per cycle of programs whose account is known on a processor: a row an event, a column a program."""
-    file = places.topdown_dir() / "known" / f"{name}.csv"
-    return pd.read_csv(file, index_col="event") / 1000 if file.is_file() else pd.DataFrame()

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 
 from cmlib.fingerprint.phases import change_points
+from cmlib.spelling import spelling
 
 # No event of a core happens more often in a cycle: the most are floating-point operations, of two 512-bit units.
 _MOST_A_CYCLE = 128
@@ -12,6 +13,7 @@ _POINTS = 240
 DIFFERS = 1.05
 _FEWEST_A_SECOND = 10  # of switches, faults and the like, below which a phase's rate is told by chance
 CUT_BY = ("GHz", "CPUs", "instructions a second", "instructions a cycle")
+_KERNEL_LEADS = 20  # percent of the cycles
 _GAIN, _SHORTEST = 0.1, 0.04
 
 
@@ -40,7 +42,8 @@ def totals(runs):
             if event != "cycles":
                 values = counts[event].to_numpy(float)
                 parts.setdefault(event, []).append(_total(values, cycles, share[:, column], own))
-    return pd.DataFrame({event: _pooled(several) for event, several in parts.items()}).T.dropna(subset="rate")
+    pooled = {event: _pooled(several) for event, several in parts.items()}
+    return pd.DataFrame(pooled, index=["rate", "error", "dropped"]).T.dropna(subset="rate")
 
 
 def levels(counts, *, timed=True):
@@ -57,8 +60,9 @@ def levels(counts, *, timed=True):
     -------
     dict of str to float
         ``seconds``; where they were counted ``instructions``, ``instructions a second``, ``instructions a cycle``,
-        ``GHz`` (cycles over task-clock) and ``CPUs`` (task-clock over seconds); and a second, ``system calls``,
-        ``switches``, ``migrations``, ``faults`` and ``interrupts``.
+        ``kernel cycles`` (percent) and instructions a cycle of kernel and user mode, where they were counted apart, and
+        first where the kernel has a fifth of the cycles; ``GHz`` (cycles over task-clock) and ``CPUs`` (task-clock over
+        seconds); and a second, ``system calls``, ``switches``, ``migrations``, ``faults`` and ``interrupts``.
     """
     return _levels(counts, interval_lengths(counts) if timed else np.full(len(counts), np.nan))
 
@@ -176,6 +180,7 @@ def _levels(counts, lengths):
         found["instructions"] = instructions.sum()
         found["instructions a second"] = quotient(instructions, lengths)
         found["instructions a cycle"] = quotient(instructions, cycles)
+    apart = _by_mode(counted)
     if clock is not None:
         found["GHz"] = quotient(cycles / 1e6, clock) if cycles is not None else None
         found["CPUs"] = quotient(clock / 1e3, lengths)
@@ -183,4 +188,24 @@ def _levels(counts, lengths):
         event = next((one for one in events if one in counted), None)
         if event is not None:
             found[name] = quotient(counted[event], lengths)
+    leads = apart.get("kernel cycles", 0.0) >= _KERNEL_LEADS
+    found = apart | found if leads else found | apart
     return {name: float(value) for name, value in found.items() if pd.notna(value)}
+
+
+def _by_mode(counted):
+    """Share of the kernel in all cycles [%], and instructions a cycle of both, where these were counted apart."""
+    kernel = {}
+    for event, counts in counted.items():
+        name, _, mode = spelling(event).partition(":")
+        if mode and name in ("cycles", "instructions") and name in counted:
+            kernel[name] = counts.sum(), counted[name][counts.notna()].sum()
+    cycles, all_cycles = kernel.get("cycles", (0.0, 0.0))
+    if not all_cycles:
+        return {}
+    found = {"kernel cycles": 100 * cycles / all_cycles}
+    if "instructions" in kernel and 0 < cycles < all_cycles:
+        instructions, all_instructions = kernel["instructions"]
+        found["kernel instructions a cycle"] = instructions / cycles
+        found["user instructions a cycle"] = (all_instructions - instructions) / (all_cycles - cycles)
+    return found

@@ -11,6 +11,7 @@ import yaml
 
 from cmlib import places
 from cmlib.errors import CmlibError
+from cmlib.spelling import spelling
 
 REST = "rest"
 
@@ -71,9 +72,19 @@ class TopdownTable:
         return [category for category in self.categories if category.parent == parent]
 
     @property
+    def of_slots(self):
+        """Whether its level 1 is that of slots, and not of cycles in which nothing was issued."""
+        return {"retired", "front end", "back end"} <= {part.name for part in self.parts()}
+
+    @property
     def parents(self):
         """Category to the one above it, of those below level 1."""
         return {category.name: category.parent for category in self.categories if category.parent}
+
+    def takes(self, events):
+        """Those of some events that a formula names, however they are spelled."""
+        named = set(map(spelling, [*self.events(), "topdown.slots", "cycles"]))
+        return [event for event in events if spelling(event) in named]
 
     def events(self):
         """Every event that a formula names, each once."""
@@ -96,26 +107,6 @@ def read_table(name):
     read = yaml.safe_load(text)
     categories = tuple(_categories(read["categories"], "", name))
     return TopdownTable(name, read["source"], _listed(read["slots"]), read["closes"], categories)
-
-
-def choose_table(events, machine=None):
-    """The machine's own table where it fits some events, or else the one that fits them best."""
-    events = set(events)
-    scores = {name: _computable(read_table(name), events) for name in tables()}
-    if scores.get(machine):
-        return read_table(machine)
-    best, name = max(((score, name) for name, score in scores.items()), default=(0, None))
-    return read_table(name) if best > 0 else None
-
-
-def _computable(table, events):
-    return sum(any(_has(text, events) for text in part.formulas) for part in table.parts())
-
-
-def _has(formula, events):
-    """Whether a formula takes events, cycles aside, and all of them are there."""
-    needed = set(names_in(formula)) - {"parent", "slots", "cycles"}
-    return bool(needed) and needed <= events
 
 
 def _categories(described, parent, table):

@@ -28,6 +28,7 @@ from cmlib.io.events.tables import (
     table_for,
 )
 from cmlib.places import events_dir
+from cmlib.spelling import spelling
 
 
 def umask_sums(table):
@@ -107,9 +108,18 @@ def find_processor(machines, names):
 
 
 def processor_by_names(names):
-    """Whose events they are, by their names: an event table, ``intel`` by clocks that only Intel's count, or None."""
-    found = next(iter(recognise(names).tables), None)
-    return found or ("intel" if {"bus-cycles", "ref-cycles"} <= set(map(_generic, names)) else None)
+    """Whose events they are, by their names: an event table, ``intel`` or ``arm`` by what only these count, or None."""
+    if found := next(iter(recognise(names).tables), None):
+        return found
+    spelled = set(map(spelling, names))
+    if {"buscycles", "refcycles"} <= spelled or any(name.startswith("topdown") for name in spelled):
+        return None if core_pmu(names) else "intel"
+    named_pmu = any(name.startswith(("armv8", "armv9")) for name in names)
+    return "arm" if named_pmu or spelled & _ARM_STALLS or len(spelled & _ARM_NAMES) > 1 else None
+
+
+_ARM_STALLS = frozenset(map(spelling, ["stall_frontend", "stall_backend", "stall_slot"]))
+_ARM_NAMES = frozenset(map(spelling, COMMON_EVENTS.values())) - set(map(spelling, HARDWARE_NAMES))
 
 
 def _kinds(names, machine):

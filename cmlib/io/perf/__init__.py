@@ -3,6 +3,8 @@
 from cmlib.io.perf.cutting import begin_ns, cut
 from cmlib.io.perf.formats.lines import as_intervals, joined
 from cmlib.io.perf.grammar import ParseError
+from cmlib.io.perf.modes import add_modes
+from cmlib.io.perf.printed import printed
 from cmlib.io.perf.reading import (
     at_place,
     by_kind_of_core,

@@ -22,6 +22,7 @@ from cmlib.io.perf.formats.lines import (
     joined,
 )
 from cmlib.io.perf.grammar import ParseError, run_starts, shown
+from cmlib.io.perf.modes import add_modes
 
 
 def parse_stat(text, *, interval_ms=None, columns=None):
@@ -106,6 +107,7 @@ def read_run(text, meta):
         )
     if meta.get("zeros_uncounted"):
         counts, running = without_uncounted_zeros(counts, running)
+    counts, running = add_modes(counts, running)
     names, time = meta.get("names", {}), counts.index - meta.get("start_s", 0.0)
     return tuple(frame.rename(columns=names).set_axis(time) for frame in (counts, running))
 

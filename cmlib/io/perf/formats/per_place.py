@@ -26,6 +26,10 @@ _DATA = re.compile(r"^ *[^ #\n][^\n]*", re.MULTILINE)
 _KIND = re.compile(rf"(?<![\w/.-]){CORE_EVENT.pattern}")
 
 _MOST_KINDS = 8
+_KIND_OF_METRIC = re.compile(r"\((cpu_(?:core|atom|lowpower))\)\s*(?:#.*)?$")
+_METRIC = re.compile(
+    rf" *(?:{TIME})?(?:\s+#|([,;\t|])\1{{2}}|\{{ *(?:\"interval\" *: *[0-9.]+ *, *)?\"metric-value)"
+)
 
 
 def recognises(text):
@@ -68,7 +72,10 @@ def remarks(text, columns=None):
 def by_kind_of_core(text):
     """The lines of each kind of core, by its PMU's name, with those of none, where several counted; else all, by ""."""
     lines = text.splitlines(keepends=True)
-    kinds = [found[1] if (found := _KIND.search(line)) else "" for line in lines]
+    kinds = []
+    for line in lines:  # a metric by itself is of the kind of core that the line above it counts
+        found, above = _KIND.search(line) or _KIND_OF_METRIC.search(line), kinds[-1] if kinds else ""
+        kinds.append(found[1] if found else above if _METRIC.match(line) else "")
     counted = dict.fromkeys(
         kind for kind, line in zip(kinds, lines, strict=True) if kind and "<not " not in line
     )

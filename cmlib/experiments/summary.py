@@ -1,0 +1,42 @@
+"""What is said of a program's runs before anything is fitted, the same at the command line and on the first page."""
+
+from cmlib import topdown
+from cmlib.io import events
+from cmlib.io.archive.runs import are_totals
+from cmlib.io.imports import import_notes, printed_shares
+
+
+def summarize_runs(name, metas, runs, *, machines=(), processor=None):
+    """Levels, the account with bounds, and what would decide it, of runs and their metadata.
+
+    Parameters
+    ----------
+    name : str
+        Of the program.
+    metas : sequence of dict
+        Metadata of each run.
+    runs : sequence of (DataFrame, DataFrame)
+        As of :func:`cmlib.topdown.summarize`.
+    machines : sequence of dict, default ()
+        What is known of the machines; of the first run's metadata if empty.
+    processor : str, optional
+        Told by the machine, or else by the names of the events, if not given.
+
+    Returns
+    -------
+    dict
+        As of :func:`cmlib.topdown.summarize`.
+    """
+    first, names = metas[0], list(dict.fromkeys(event for counts, _ in runs for event in counts))
+    known = [machine for machine in machines if machine] or [first.get("machine", {})]
+    spelled = [*names, *first.get("names", {})]
+    return topdown.summarize(
+        name,
+        runs,
+        processor=processor or events.find_processor(known, spelled),
+        modifier=first.get("modifier") or "",
+        whole_runs=are_totals(first),
+        core=events.core_pmu([*first.get("names", {}), *names]),
+        notes=import_notes(metas),
+        printed=printed_shares(metas),
+    )

@@ -1,0 +1,35 @@
+"""Events that a recording counts in user mode and in the kernel apart, added up."""
+
+import re
+
+_MODE = re.compile(r"(\w[^:/]*|[^:]+/[^:/]*)[:/]([IGHpPSDWeb]*)([uk])([IGHpPSDWeb]*/?)")
+
+
+def add_modes(counts, running):
+    """Put the sum of ``cycles:u`` and ``cycles:k`` before them as ``cycles``, and so of every event with both.
+
+    Parameters
+    ----------
+    counts, running : DataFrame, shape (n_intervals, n_events)
+        As :func:`cmlib.io.perf.series` lays them out.
+
+    Returns
+    -------
+    counts, running : DataFrame
+        With the sums' columns; the share of a sum is the smaller one of its parts.
+    """
+    found = {event: _MODE.fullmatch(event) for event in counts}
+    parts = {}
+    for event, mode in found.items():
+        if mode:
+            parts.setdefault(mode[1], {}).setdefault(mode[3], event)
+    sums = {name: several for name, several in parts.items() if len(several) == 2 and name not in counts}
+    if not sums:
+        return counts, running
+    counts, running = counts.copy(), running.copy()
+    for name, several in sums.items():
+        columns = list(several.values())
+        place = min(map(counts.columns.get_loc, columns))
+        counts.insert(place, name, counts[columns].sum(axis=1, skipna=False))
+        running.insert(place, name, running[columns].min(axis=1, skipna=False))
+    return counts, running

@@ -1,0 +1,122 @@
+"""Shares of slots that perf, or toplev, computed itself and printed beside its counts or alone."""
+
+import re
+
+import numpy as np
+import pandas as pd
+
+# What perf's metric groups call the categories of the account, on Intel, AMD and Arm; several names are parts of one.
+_CATEGORIES = {
+    "retired": r"(?:tma_)?retiring",
+    "plain ops": r"retiring_fastpath",
+    "microcode": r"retiring_microcode",
+    "bad speculation": r"(?:tma_)?bad[ _]speculation",
+    "front end": r"(?:tma_)?front ?end[ _]bound",
+    "back end": r"(?:tma_)?back ?end[ _]bound",
+    "sibling thread": r"smt_contention",
+    "mispredicted branches": r"tma_branch_mispredicts|bad_speculation_mispredicts",
+    "pipeline restarts": r"tma_machine_clears|bad_speculation_pipeline_restarts",
+    "front-end latency": r"tma_fetch_latency|frontend_bound_latency",
+    "front-end bandwidth": r"tma_fetch_bandwidth|frontend_bound_bandwidth",
+    "memory": r"tma_memory_bound|backend_bound_memory",
+    "core": r"tma_core_bound|backend_bound_cpu",
+}
+_PARTS = {
+    "retired": ("plain ops", "microcode"),
+    "bad speculation": ("mispredicted branches", "pipeline restarts"),
+    "front end": ("front-end latency", "front-end bandwidth"),
+    "back end": ("memory", "core"),
+}
+IPC = "instructions a cycle"
+_NUMBER = r"[0-9]{1,4}(?:[.,][0-9]{1,4})?"
+_NAME = "|".join(f"(?P<c{k}>{names})" for k, names in enumerate(_CATEGORIES.values()))
+_SHARE = re.compile(
+    rf"(?<![\w.])(?P<share>{_NUMBER})[^\w\n.%]*(?:metric-unit\W+)?% *(?:{_NAME})(?![\w%])", re.IGNORECASE
+)
+_TOPLEV = re.compile(
+    rf"\b(?:FE|BE|BAD|RET)[ ,;]+(?:{_NAME})[ ,;]+(?:% *Slots[ ,;]+)?(?P<share>{_NUMBER})\b",
+    re.IGNORECASE,
+)
+_IPC = re.compile(rf"({_NUMBER})[^\w\n.%]*(?:metric-unit\W+)?insns? per cycle", re.IGNORECASE)
+_HEADED = re.compile(rf"(?<![\w.])(?:% *)?(?:{_NAME})(?!\w)(?: *%)?", re.IGNORECASE)
+_VALUE = re.compile(rf"(?<![\w.:-]){_NUMBER}(?![\w.])")
+
+
+def printed(text):
+    """Read the shares of slots that were printed, and perf's IPC.
+
+    Parameters
+    ----------
+    text : str
+        Output of ``perf stat``, of one kind of core: metrics behind counts, on lines of their own, in columns
+        (``--metric-only``, ``--topdown``), between separators or as JSON; or what toplev prints.
+
+    Returns
+    -------
+    dict of str to float
+        Mean over all lines: by category of the account, its share of the slots (0–1), and ``instructions a cycle``.
+    """
+    rows, heading = [], []
+    for line in text.split("\n"):
+        if "{" in line and "metric-unit" not in line:
+            rows += _of_object(line)
+        elif found := [*_SHARE.finditer(line)] or [*_TOPLEV.finditer(line)]:
+            rows += [(_category(match), _float(match["share"]) / 100) for match in found]
+        elif len(named := [*_HEADED.finditer(line)]) > 1:
+            heading = named
+        elif re.search(r"[A-Za-z]{3}", line):
+            heading = []
+        elif heading:
+            rows += _below(heading, line)
+        rows += [(IPC, _float(match[1])) for match in _IPC.finditer(line)]
+    return _means(pd.DataFrame(rows, columns=["category", "value"]))
+
+
+def _category(match):
+    return next(name for k, name in enumerate(_CATEGORIES) if match[f"c{k}"])
+
+
+def _float(text):
+    return float(text.replace(",", "."))
+
+
+def _of_object(line):
+    """Metrics as keys of a JSON object, as ``-j --metric-only`` writes them."""
+    for match in re.finditer(rf'"([^"]*)" *: *"({_NUMBER})"', line):
+        if named := _HEADED.search(match[1]):
+            yield _category(named), _float(match[2]) / 100
+
+
+def _below(heading, line):
+    """What stands below the names of a heading: between the same separators, or where the names end."""
+    line = line.split("#")[0].rstrip()
+    separator = next((mark for mark in ";|\t," if heading[0].string.count(mark) >= len(heading) - 1), None)
+    if separator:
+        columns, cells = heading[0].string.split(separator), line.split(separator)
+        if len(cells) >= len(columns) - 1:
+            cells = [""] * (len(columns) - len(cells)) + cells
+            for column, cell in zip(columns, cells, strict=False):
+                named, value = _HEADED.search(column), _VALUE.fullmatch(cell.strip().rstrip("%"))
+                if named and value:
+                    yield _category(named), _float(value[0]) / 100
+        return
+    values = [*_VALUE.finditer(line.replace("%", " "))]
+    if len(values) < len(heading):
+        return
+    nothing_else = not re.search("[a-z]", _HEADED.sub("", heading[0].string).replace("time", ""))
+    ends = np.array([value.end() for value in values])
+    last = values[-len(heading) :]
+    for k, named in enumerate(heading):
+        value = last[k] if nothing_else else values[int(np.abs(ends - named.end()).argmin())]
+        yield _category(named), _float(value[0]) / 100
+
+
+def _means(rows):
+    """Over tables and intervals; a category of which only the parts were printed is their sum."""
+    shares = {name: float(value) for name, value in rows.groupby("category")["value"].mean().items()}
+    whole = {
+        name: sum(shares[part] for part in parts)
+        for name, parts in _PARTS.items()
+        if set(parts) <= shares.keys()
+    }
+    return whole | shares
