@@ -183,7 +183,7 @@ named or "no parameter is known to change the time"
 # The paper's Figure 15 only illustrates why method A should need fewer runs; here it is measured. Each method ranks the parameters from a number of runs, and the figure shows how often the reference comes first.
 #
 # - *Parameters directly* is method B: importance in a model of the time by the parameters.
-# - *Events first, by pairs* is method A: the most important events and all parameters are the inputs of a mixed model (Eq. 9), and a parameter ranks by its strongest pair with an event. Pairs are ranked by the residual variance, what a plane leaves of the model's predictions $\hat t$ at the pair's values $x_i$ (notebook 08 says how this differs from the paper's), or by Friedman's H:
+# - *Events first, by pairs* is method A: the most important events and all parameters are the inputs of a mixed model (Eq. 9), and a parameter ranks by its strongest pair with an event. Pairs are ranked by the residual variance (Elith, Leathwick and Hastie 2008), what a plane leaves of the model's predictions $\hat t$ at the pair's values $x_i$ (notebook 08 says how this differs from the paper's), or by Friedman's H:
 #
 # $$v = \sum_{i=1}^{n} \big(\hat t(x_i) - a - b^\top x_i\big)^2$$
 #
