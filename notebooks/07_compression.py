@@ -14,15 +14,15 @@
 # ---
 
 # %% [markdown]
-# # Compression: straight lines instead of the samples of last-level misses
+# # Compression: straight lines instead of samples
 #
-# **Question.** How much smaller do the last-level misses of SPEC CPU2006 get as piecewise-linear segments (*lines*), and how well do the lines fit?
+# **Question.** How much smaller do the samples of an event's count get as piecewise-linear segments (*lines*), and how well do the lines fit?
 #
 # *Reads* the streams of `cmlib fetch spec-llc`, in the cache or in the folder `CMLIB_PUBLIC`; without them the sample streams of kernel events that come with cmlib. *Writes* reduction, fit and errors of every case, beside what Wu and Mencer print for the same program.
 #
 # [Notebook 07c](07c_other_compression.ipynb) asks whether other methods lose less at the same size.
 #
-# It is the paper's suite and the paper's event: 20 of its 57 cases, on a Xeon Gold 5120. A sample was taken each 100 million instructions, where the paper has one each million cycles: some fifty times fewer samples of a run.
+# With `spec-llc` it is the paper's suite and the paper's event, last-level misses: 20 of its 57 cases, on a Xeon Gold 5120. A sample was taken each 100 million instructions, where the paper has one each million cycles: some fifty times fewer samples of a run.
 
 # %% tags=["parameters"]
 suite = "spec-llc"  # streams to compress {spec-llc, spec2000, samples}
@@ -41,7 +41,7 @@ import numpy as np
 import pandas as pd
 
 from cmlib import explore, plot
-from cmlib.compress import OnlineRegression, compress, fit_quality, line_ends
+from cmlib.compress import OnlineRegression, compress, fit_quality, line_ends, reconstruct
 from cmlib.experiments.sample_streams import EVENTS, load_streams, load_suite
 from cmlib.report import paper
 from cmlib.report.notebook import begin
@@ -77,11 +77,13 @@ def unevenness(counts):
 
 
 def drawn(name, **options):
-    """Samples and lines of a case, to be drawn."""
+    """Samples of a case, its lines, and how far the samples lie from them, to be drawn."""
     x, y = totals[name][timer], totals[name][event]
-    return pd.Series(y.to_numpy(), x.to_numpy()), line_ends(compress(x, y, **options))
+    lines, samples = compress(x, y, **options), pd.Series(y.to_numpy(), x.to_numpy())
+    return samples, line_ends(lines), samples - reconstruct(lines, x)
 
 
+# %%
 uneven = pd.Series({name: unevenness(counts) for name, counts in totals.items()})
 uneven = uneven.dropna().sort_values()
 totals = {name: totals[name] for name in sorted(uneven.index)}
@@ -106,7 +108,31 @@ results.figure(
 #
 # $$r_{n+1} > 3\hat\sigma, \qquad \hat\sigma = \sqrt{\tfrac{1}{n-2} \textstyle\sum_i (y_i - \hat y_i)^2} \tag{7}$$
 #
-# and the next line starts at the last sample of the old one. After two samples there is no $\hat\sigma$ yet, and $r_3 < \alpha |\hat y_3|$ decides. The sums are updated by each sample, so time and memory are bounded (Eq. 5 and 6, here with the same denominator):
+# and the next line starts at the last sample of the old one. After two samples there is no $\hat\sigma$ yet, and $r_3 < \alpha |\hat y_3|$ decides. The whole method, on one of the cases above, in the paper's letters:
+
+# %%
+first = next(iter(shown))
+x_all, y_all = totals[first][[timer, event]].to_numpy(float).T
+starts, begin_at = [], 0
+for i in range(2, len(x_all)):
+    if i - begin_at < 2:
+        continue
+    x, y = x_all[begin_at:i], y_all[begin_at:i]
+    x, y, n = x - x[0], y - y[0], i - begin_at  # about the line's first sample
+    S_x, S_y, S_xy, S_x2 = x.sum(), y.sum(), (x * y).sum(), (x * x).sum()
+    k = (n * S_xy - S_x * S_y) / (n * S_x2 - S_x**2)  # Eq. 3
+    b = (S_y * S_x2 - S_x * S_xy) / (n * S_x2 - S_x**2)  # Eq. 4
+    y_hat = k * (x_all[i] - x_all[begin_at]) + b + y_all[begin_at]
+    r = abs(y_all[i] - y_hat)
+    sigma = np.sqrt(((y - k * x - b) ** 2).sum() / (n - 2)) if n > 2 else np.nan
+    if r > (n_sigma * sigma if n > 2 else alpha * abs(y_hat)):  # Eq. 7
+        starts.append(x_all[begin_at])
+        begin_at = i - 1
+starts.append(x_all[begin_at])
+print(f"{first}: {len(x_all)} samples, {len(starts)} lines")
+
+# %% [markdown]
+# Written so, it fits each line anew with each sample. The sums can be updated instead, so that time and memory a sample are bounded (Eq. 5 and 6, here with the same denominator):
 #
 # $$k_{n+1} = \frac{(n+1)(S_{xy} + x_{n+1}y_{n+1}) - (S_x + x_{n+1})(S_y + y_{n+1})}{(n+1)(S_{x^2} + x_{n+1}^2) - (S_x + x_{n+1})^2} \tag{5}$$
 # $$b_{n+1} = \frac{(S_y + y_{n+1})(S_{x^2} + x_{n+1}^2) - (S_x + x_{n+1})(S_{xy} + x_{n+1}y_{n+1})}{(n+1)(S_{x^2} + x_{n+1}^2) - (S_x + x_{n+1})^2} \tag{6}$$
@@ -114,11 +140,11 @@ results.figure(
 # Here they are taken about the line's first sample: about zero, rounding hides the breaks that come late in a long run.
 
 # %%
-first = next(iter(shown))
-regression = OnlineRegression(alpha=alpha, n_sigma=n_sigma)
-lines = [regression.add(x, y) for x, y in totals[first][[timer, event]].to_numpy(float)]
-lines = [line for line in lines if line is not None]
-pd.DataFrame(lines).head()
+regression = OnlineRegression(alpha=alpha, n_sigma=n_sigma)  # finds the same, sample by sample
+lines = [regression.add(x, y) for x, y in zip(x_all, y_all, strict=True)]
+lines = pd.DataFrame([line for line in lines if line is not None])
+np.testing.assert_allclose(lines["x_start"], starts[:-1])
+lines.head()
 
 # %% [markdown]
 # ## How much smaller?
@@ -160,7 +186,8 @@ most = printed["sample_data_mb"]
 levels = {"paper, most from": most["most_from"], "paper, most to": most["most_to"]}
 figure, _ = plot.by_case(sizes, ylabel="size [MB]", levels=levels)
 results.figure(
-    figure, "fig01", f"**Figure 1.** Size as two numbers a sample, and as lines. {about}"
+    figure, "fig01",
+    f"**Online regression, Fig. 1.** Size as two numbers a sample, and as lines. {about}"
 )
 
 # %%
@@ -173,8 +200,9 @@ figure, _ = plot.by_case(ratios.dropna(axis=1, how="all"), ylabel="samples / lin
 results.figure(
     figure,
     "fig02",
-    "**Figure 2.** Reduction: samples a line; as printed, with the drift test, with a hard bound "
-    f"of {100 * bound:g} % of the count, and the paper's points for the same programs. {about}",
+    "**Online regression, Fig. 2.** Reduction: samples a line; as printed, with the drift test, "
+    f"with a hard bound of {100 * bound:g} % of the count, and the paper's points for the same "
+    f"programs. {about}",
 )
 
 # %% [markdown]
@@ -191,7 +219,8 @@ levels = {"paper's claim": printed["mnesd_below"]}
 axis = "MNESD [share of the count]"
 figure, _ = plot.by_case(mnesd[["printed", "drift"]], ylabel=axis, levels=levels)
 results.figure(
-    figure, "fig05", f"**Figure 5.** Largest standard deviation of any line (MNESD). {about}"
+    figure, "fig05",
+    f"**Online regression, Fig. 5.** Largest standard deviation of any line (MNESD). {about}"
 )
 
 # %% [markdown]
@@ -214,7 +243,7 @@ figure, _ = plot.fits(panels, xlabel=timer, ylabel=event)
 results.figure(
     figure,
     "fig03-fig09",
-    "**Figures 3, 4, 6 to 9.** Fits as printed. The paper draws "
+    "**Online regression, Fig. 3, 4, 6 to 9.** Fits as printed. The paper draws "
     f"{', '.join(of_paper_figures)}; of these here: {', '.join(same) or 'none'}. "
     f"{source.capitalize()}.",
 )
@@ -305,8 +334,10 @@ def draw_lines(stream, event, alpha, n_sigma, drift):
     """Samples of a stream and their lines, with size and errors."""
     x, y = totals[stream].iloc[:, 0], totals[stream][event]
     lines = compress(x, y, alpha=alpha, n_sigma=n_sigma, drift=drift or None)
-    samples = y.set_axis(x.to_numpy()).iloc[:: max(1, len(y) // 4000)]
-    figure, _ = plot.fits({f"{stream}: {event}": (samples, line_ends(lines))}, columns=1,
+    samples = y.set_axis(x.to_numpy())
+    distances = (samples - reconstruct(lines, x)).iloc[:: max(1, len(y) // 4000)]
+    figure, _ = plot.fits({f"{stream}: {event}": (samples.loc[distances.index], line_ends(lines),
+                                                  distances)}, columns=1,
                           xlabel=f"{x.name}, cumulated", ylabel=f"{event},\ncumulated")
     found = pd.Series(fit_quality(lines, x, y)).to_frame(f"of {len(y):,} samples")
     return figure, found.to_html(float_format="{:.4g}".format)

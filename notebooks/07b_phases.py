@@ -35,7 +35,7 @@ import numpy as np
 import pandas as pd
 
 from cmlib import plot
-from cmlib.compress import compress, line_ends
+from cmlib.compress import compress, line_ends, reconstruct
 from cmlib.errors import NothingRecordedError
 from cmlib.experiments.requested import resolve_names
 from cmlib.io import streams
@@ -77,7 +77,8 @@ def edges(samples):
 panels = {}
 for name in list(runs)[1:3] or list(runs)[:1]:
     x, y = cumulated(runs[name])
-    panels[name] = pd.Series(y.to_numpy(), x), line_ends(compress(x, y, drift=drift))
+    samples, lines = pd.Series(y.to_numpy(), x), compress(x, y, drift=drift)
+    panels[name] = samples, line_ends(lines), samples - reconstruct(lines, x)
 figure, _ = plot.fits(panels, xlabel="sample", ylabel=f"{event}, cumulated")
 results.figure(
     figure,
