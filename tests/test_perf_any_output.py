@@ -2,6 +2,7 @@
 
 from operator import itemgetter
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
@@ -18,6 +19,7 @@ from cmlib.io.perf import (
     split_runs,
     totals,
 )
+from cmlib.io.perf.formats import separated
 from tests.naive import parsing as naive
 from tests.perf_output import COLUMNS, EMON, GOLDEN, LIKWID, frame_of, golden
 
@@ -87,6 +89,15 @@ def test_whatever_perf_writes_reads_as_field_by_field(output):
     text, separator, decimal = output
     expected = frame_of(naive.parse(text, separator, decimal))
     assert_frame_equal(parse_stat(text), expected, rtol=1e-15, atol=0, check_index_type=False)
+
+
+@given(outputs(), st.integers(1, 200))
+def test_where_the_text_is_cut_into_chunks_does_not_matter(output, chunk):
+    text, _, _ = output
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(separated, "_CHUNK", chunk)
+        in_pieces = parse_stat(text)
+    assert_frame_equal(in_pieces, parse_stat(text))
 
 
 @st.composite

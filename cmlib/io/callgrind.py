@@ -79,8 +79,13 @@ def read_functions(text):
     names = list(read_parts(text).totals.columns)
     found = {}
     first = 0
-    for process in _simulations(text)[0]:
-        first = _read_process(process, first, len(names), found)
+    try:
+        for process in _simulations(text)[0]:
+            first = _read_process(process, first, len(names), found)
+    except (ValueError, TypeError, IndexError) as error:  # a cost before any function, too many, or no number
+        raise CallgrindError(
+            f"Callgrind's output has a line of costs that can't be read: {error}."
+        ) from error
     index = pd.MultiIndex.from_tuples(found, names=["part", "function", "file", "object"])
     return pd.DataFrame(list(found.values()), index, names)
 
@@ -96,10 +101,8 @@ def display_name(function, binary):
 
 def _parts(processes):
     names = _header(processes[0], "events").split()
-    if len(names) > _MOST_EVENTS:
-        raise CallgrindError(
-            f"Callgrind's output names {len(names)} events, and it simulates {_MOST_EVENTS} at most."
-        )
+    if len(names) > _MOST_EVENTS or len(set(names)) < len(names):
+        raise CallgrindError(f"Callgrind's output names {len(names)} events, or one twice.")
     rows, blocks = [], []
     for begin, end, totals in (found for process in processes for found in _PART.findall(process)):
         if totals:

@@ -123,8 +123,8 @@ def in_recording(file, read, text, **how):
     """Read something in a recording's text; what is wrong with it becomes a CmlibError that names the file."""
     try:
         return read(text, **how)
-    except (ValueError, IndexError) as error:
-        raise CmlibError(f"{file}: its samples can't be read: {error}") from error
+    except (ValueError, IndexError, OverflowError) as error:
+        raise CmlibError(f"{file}: its samples can't be read: {str(error)[:300]}") from error
 
 
 def read_about(file):

@@ -405,9 +405,9 @@ def _tables(text):
             continue
         form = per_place if per_place.recognises(rows[1]) else human_readable
         try:
-            frame = form.read(rows[1])
+            frame = form.read(_unicode(rows[1]))
         except ParseError:  # told with the number of the line in the whole text
-            form.read("\n" * text.count("\n", 0, rows.start(1)) + rows[1])
+            form.read("\n" * text.count("\n", 0, rows.start(1)) + _unicode(rows[1]))
             raise
         elapsed = _ELAPSED.search(text, rows.end(), end)
         seconds = float(f"{elapsed[1]}.{elapsed[2]}") if elapsed else np.nan
@@ -419,7 +419,7 @@ def _tables(text):
 def _listed(text, form):
     """Runs of fields between separators or JSON: where perf says that it started, or the list of events begins anew."""
     for start, end in itertools.pairwise([*run_starts(text), len(text)]):
-        frame = form.read(text[start:end])
+        frame = form.read(_unicode(text[start:end]))
         events, n = frame["event"].tolist(), len(frame)
         if not n:
             continue

@@ -34,7 +34,10 @@ def recognises(text):
 def read(text, interval_ms=None):
     """Read such seconds, added up over CPUs."""
     times = list(_TIME.finditer(text))
-    clock = pd.to_datetime([time[0] for time in times], format="ISO8601")
+    try:
+        clock = pd.to_datetime([time[0] for time in times], format="ISO8601")
+    except ValueError as error:
+        raise ParseError(f"line 1: APerf's file has a time that is none: {error}.") from error
     ends = (clock - clock[0]).total_seconds().to_numpy()
     step = float(np.median(np.diff(ends))) if len(ends) > 1 else 1.0
     bounds = [*(time.start() for time in times), len(text)]

@@ -24,7 +24,8 @@ _TIME = re.compile(r"^walltime\[([01])\]\[([0-9]{1,9})\] *= *([0-9]{1,12})[ \t\r
 
 def recognises(text):
     """Whether there is such a statement."""
-    return bool(_COUNT.search(text))
+    # Finding a few characters takes a tenth of the time.
+    return ('"][' in text or "'][" in text) and bool(_COUNT.search(text))
 
 
 def read(text, interval_ms=None):

@@ -26,7 +26,7 @@ _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?")
 
 def recognises(text):
     """Whether there is a table of counts."""
-    return bool(_TABLE.search(text))
+    return "Counter" in text and bool(_TABLE.search(text))
 
 
 def read(text, interval_ms=None):

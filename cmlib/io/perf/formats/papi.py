@@ -13,7 +13,7 @@ _LINE = re.compile(
 
 def recognises(text):
     """Whether there is such a line."""
-    return bool(_LINE.search(text))
+    return "PAPI_" in text and bool(_LINE.search(text))
 
 
 def read(text, interval_ms=None):
