@@ -1,0 +1,434 @@
+"""Damaged and hostile files: each is read or refused with a reason, in bounded time and memory. By hand: make fuzz
+
+python benchmarks/fuzz.py [--mutants 20000] [--seed 0] [--seconds 20] [--megabytes 700] [--keep FOLDER] [SEED_FILE…]
+
+Mutants are made of the real files under tests/golden and in CMLIB_PUBLIC (../shared/public if not set), or of files
+that are named; as many of each dialect. A worker process reads each as `cmlib import` and the stored recording's
+reader do, with limits that the kernel holds. What ends otherwise than read or refused, or exceeds a limit, is kept in
+FOLDER (a new temporary one), and the exit code is 1.
+"""
+
+import argparse
+import collections
+import contextlib
+import gzip
+import itertools
+import lzma
+import multiprocessing
+import os
+import random
+import re
+import resource
+import signal
+import sys
+import tempfile
+import time
+import traceback
+import zlib
+from pathlib import Path
+
+import numpy as np
+
+from cmlib.errors import CmlibError
+from cmlib.io import callgrind, perf, regions
+from cmlib.io.perf.cutting import read_marks
+from cmlib.io.perf.formats import find_format
+from cmlib.io.samples import SampleParser, SampleReader
+from cmlib.io.sources import read_sources
+
+_LONGEST_SEED = 20_000  # bytes of a file, to the end of a line
+_PER_DIALECT = 25  # files
+_LONGEST_MUTANT = 400_000
+_BLANKS = [b" ", b"\t", b"\n", b"\r\n", b"\0", b"\xa0", b"\xe2\x80\xa8", b"\x1b", b""]
+_NUMBERS = [
+    b"0",
+    b"-1",
+    b"1e308",
+    b"1e999",
+    b"9" * 20,
+    b"9" * 400,
+    b"nan",
+    b"inf",
+    b"0.1",
+    b"<not counted>",
+    b"true",
+]
+_PIECES = [
+    b"# started on Sat Nov 21 03:00:46 2026\n",
+    b" Performance counter stats for 'x':\n\n",
+    b"1.000000000,5,,cycles,9,100.00,,\n",
+    b"CPU0,",
+    b"cpu/event=0x1,umask=0x2/",
+    b"name=",
+    b"/",
+    b"{",
+    b"[",
+    b'"',
+    b"(",
+    b"#",
+    b" ( +-  1.00% )",
+    b"Event|Counter|\n",
+    b"# GID|EventCount|CpuCount|Total runtime [s]|A|B\n",
+    b"PAPI_TOT_INS : 5\n",
+    b"version: 1\nevents: Ir\n",
+]  # fmt: skip
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("files", nargs="*", type=Path, metavar="SEED_FILE")
+    parser.add_argument("--mutants", type=int, default=20_000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seconds", type=float, default=20.0, help="of processor time a mutant")
+    parser.add_argument("--megabytes", type=int, default=700, help="of memory a mutant")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER")
+    options = parser.parse_args()
+    seeds = _seeds(options.files or _found())
+    if not seeds:
+        sys.exit("no file to make mutants of: set CMLIB_PUBLIC, or name files.")
+    keep = options.keep or Path(tempfile.mkdtemp(prefix="cmlib-fuzz-"))
+    keep.mkdir(parents=True, exist_ok=True)
+    sys.exit(_fuzz(seeds, options, keep))
+
+
+def _fuzz(seeds, options, keep):
+    chance = random.Random(options.seed)
+    dialects = sorted(seeds)
+    outcomes, longest, largest = collections.defaultdict(collections.Counter), {}, {}
+    with tempfile.TemporaryDirectory() as folder, _Worker(options) as worker:
+        target = Path(folder) / "mutant"
+        for number in range(options.mutants):
+            dialect = dialects[number % len(dialects)]
+            content = _mutant(chance, chance.choice(seeds[dialect]), seeds)
+            target.write_bytes(content)
+            outcome, seconds, megabytes, told = worker.read(dialect, target)
+            outcomes[dialect][outcome] += 1
+            longest[dialect] = max(seconds, longest.get(dialect, 0.0))
+            largest[dialect] = max(megabytes, largest.get(dialect, 0.0))
+            if outcome not in ("read", "refused"):
+                kept = keep / f"{options.seed}-{number}-{zlib.crc32(content):08x}"
+                kept.write_bytes(content)
+                kept.with_suffix(".txt").write_text(f"{dialect}: {outcome}\n{told}", encoding="utf-8")
+                print(f"{kept}: {dialect}: {outcome}: {told.strip().splitlines()[-1:]}", flush=True)
+    print(f"{'dialect':40} {'read':>6} {'refused':>8} {'failed':>7} {'s at most':>10} {'MB at most':>11}")
+    for dialect in dialects:
+        n = outcomes[dialect]
+        failed = n.total() - n["read"] - n["refused"]
+        print(
+            f"{dialect:40} {n['read']:6} {n['refused']:8} {failed:7} {longest.get(dialect, 0):10.2f} "
+            f"{largest.get(dialect, 0):11.0f}"
+        )
+    n = sum(outcomes.values(), collections.Counter())
+    failed = n.total() - n["read"] - n["refused"]
+    print(
+        f"{n.total()} mutants, seed {options.seed}: {n['read']} read, {n['refused']} refused, {failed} failed"
+        + (f" and are kept in {keep}" if failed else "")
+    )
+    return int(failed > 0)
+
+
+class _Worker:
+    """A process that reads mutants, started anew where a limit ended it."""
+
+    def __init__(self, options):
+        self._options, self._process = options, None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._end()
+
+    def read(self, dialect, file):
+        """Outcome, processor seconds, megabytes above what was in use before, and what was told."""
+        if self._process is None:
+            self._connection, theirs = multiprocessing.Pipe()
+            limits = self._options.seconds, self._options.megabytes
+            self._process = multiprocessing.get_context("fork").Process(target=_work, args=(theirs, *limits))
+            self._process.start()
+            theirs.close()
+        self._connection.send((dialect, str(file)))
+        with contextlib.suppress(EOFError):
+            # Processor time is limited by the kernel; this only ends what sleeps.
+            if self._connection.poll(60 * self._options.seconds):
+                return self._connection.recv()
+        code = self._end()
+        if code == -signal.SIGXCPU:
+            return "too long", self._options.seconds, 0.0, f"more than {self._options.seconds} s"
+        return "ended", 0.0, 0.0, f"the process ended with {code}"
+
+    def _end(self):
+        if self._process is None:
+            return None
+        self._connection.close()
+        self._process.join(1)
+        if self._process.exitcode is None:
+            self._process.kill()
+            self._process.join()
+        code, self._process = self._process.exitcode, None
+        return code
+
+
+def _work(connection, seconds, megabytes):
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _read_all(b"1.000000000,5,,cycles,9,100.00,,\n")  # what is imported late, is now
+    with contextlib.suppress(EOFError):
+        while True:
+            dialect, file = connection.recv()
+            before = _status("VmSize")
+            Path("/proc/self/clear_refs").write_text("5")  # the highest memory from now on
+            resident = _status("VmHWM")
+            used = time.process_time()
+            most = int(used + seconds) + 1
+            resource.setrlimit(resource.RLIMIT_CPU, (most, resource.RLIM_INFINITY))
+            resource.setrlimit(resource.RLIMIT_AS, ((before + megabytes) << 20, resource.RLIM_INFINITY))
+            outcome, told = _outcome(dialect, Path(file))
+            resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+            spent = time.process_time() - used
+            if outcome in ("read", "refused") and spent > seconds:
+                outcome = "too long"
+            connection.send((outcome, spent, _status("VmHWM") - resident, told))
+
+
+def _status(key):
+    """Of this process [MB]."""
+    found = re.search(rf"^{key}:\s*([0-9]+) kB", Path("/proc/self/status").read_text(), re.MULTILINE)
+    return int(found[1]) // 1000
+
+
+def _outcome(dialect, file):
+    try:
+        _READERS.get(dialect, _read_perf)(file)
+    except CmlibError as error:
+        cause = error.__cause__
+        while isinstance(cause, CmlibError):
+            cause = cause.__cause__
+        is_told = cause is None or _is_told(cause) or "samples can't be read" in str(error)
+        if str(error).strip() and is_told:
+            return "refused", str(error)
+        return "unclear", traceback.format_exc()
+    except MemoryError:
+        return "too large", traceback.format_exc()
+    except Exception:  # whatever a reader raises is what is looked for
+        return "traceback", traceback.format_exc()
+    return "read", ""
+
+
+def _is_told(cause):
+    """Whether an error was raised by this package, or by what reads JSON, tables and packed files for it."""
+    last = traceback.extract_tb(cause.__traceback__)[-1].filename
+    readers = ("/json/", "/gzip.py", "/lzma.py", "/bz2.py", "/pandas/io/", "/pandas/core/dtypes/")
+    return "/cmlib/" in last or last.endswith("parsers.pyx") or any(name in last for name in readers)
+
+
+def _read_perf(file):
+    sources = read_sources([file], {}, interval_ms=None, columns=None)
+    for source in sources:
+        perf.read_run(source.raw.decode(errors="replace"), source.facts)
+
+
+def _read_all(content):
+    with tempfile.NamedTemporaryFile() as file, contextlib.suppress(CmlibError):
+        file.write(content)
+        file.flush()
+        _read_perf(Path(file.name))
+
+
+def _read_callgrind(file):
+    text = file.read_bytes().decode(errors="replace")
+    callgrind.read_series(text)
+    callgrind.read_intervals(text)
+
+
+def _read_samples(file):
+    _feed(SampleParser(["cycles", "instructions", "task-clock", "page-faults"]), file)
+
+
+def _read_stream(file):
+    _feed(SampleReader(["task-clock", "page-faults"]), file)
+
+
+def _feed(reader, file):
+    content = file.read_bytes()
+    for start in range(0, len(content), 4096):
+        reader.feed(content[start : start + 4096])
+    reader.finish()
+
+
+def _read_regions(file):
+    regions.in_recording(file, regions.read_runs, file.read_bytes().decode(errors="replace"))
+
+
+_READERS = {
+    "Callgrind": _read_callgrind,
+    "perf script": _read_samples,
+    "perf record -o -": _read_stream,
+    "regions": _read_regions,
+    "marks": read_marks,
+}
+
+
+def _found():
+    public = Path(os.environ.get("CMLIB_PUBLIC", "../shared/public"))
+    roots = [Path("tests/golden"), public, Path("data/regions"), Path("data/recordings/simulated-bzip2")]
+    return [file for root in roots for file in sorted(root.rglob("*")) if file.is_file()]
+
+
+def _seeds(files):
+    """Beginnings of files by dialect, as many of each as are looked at."""
+    found = collections.defaultdict(list)
+    for file in files:
+        content = _content(file)
+        dialect = _dialect(file, content)
+        if dialect and len(content) > 1:
+            found[dialect].append(content)
+    return {
+        dialect: [contents[k] for k in np.unique(np.linspace(0, len(contents) - 1, _PER_DIALECT).astype(int))]
+        for dialect, contents in found.items()
+    }
+
+
+def _content(file):
+    openers = {".gz": gzip.open, ".xz": lzma.open}
+    with openers.get(file.suffix, open)(file, "rb") as opened:
+        content = opened.read(_LONGEST_SEED)
+    return content[: content.rfind(b"\n") + 1] if len(content) == _LONGEST_SEED else content
+
+
+def _dialect(file, content):
+    if content.startswith(b"PERFILE2"):
+        return "perf record -o -"
+    if content.startswith(b"# run="):
+        return "regions"
+    if "perf_script" in file.name:
+        return "perf script"
+    if "benchmarks.data" in file.name:
+        return "marks"
+    if b"# callgrind format" in content[:1000]:
+        return "Callgrind"
+    if file.suffix in (".md", ".py", ".c", ".h", ".xlsx", ".msgpack"):
+        return None
+    return find_format(content.decode("utf-8", "surrogateescape").replace("\r\n", "\n")).NAME
+
+
+def _mutant(chance, content, seeds):
+    for _ in range(chance.choice([1, 1, 1, 2, 3, 5])):
+        content = chance.choice(_CHANGES)(chance, content, seeds)[:_LONGEST_MUTANT]
+    return content
+
+
+def _slice(chance, content, longest):
+    start = chance.randrange(len(content) + 1)
+    return start, min(len(content), start + chance.randint(0, longest))
+
+
+def _flip(chance, content, seeds):
+    changed = bytearray(content)
+    for _ in range(chance.choice([1, 2, 10])):
+        if changed:
+            changed[chance.randrange(len(changed))] = chance.randrange(256)
+    return bytes(changed)
+
+
+def _delete(chance, content, seeds):
+    start, end = _slice(chance, content, chance.choice([1, 5, 100, 10_000]))
+    return content[:start] + content[end:]
+
+
+def _insert(chance, content, seeds):
+    start, _ = _slice(chance, content, 0)
+    piece = chance.choice([*_BLANKS, *_NUMBERS, *_PIECES])
+    return content[:start] + piece * chance.choice([1, 1, 2, 100, 10_000]) + content[start:]
+
+
+def _pump(chance, content, seeds):
+    """A short piece again and again, which is what makes a backtracking expression slow."""
+    start, end = _slice(chance, content, chance.choice([1, 2, 4, 10, 40]))
+    times = chance.choice([2, 30, 1000, 20_000])
+    return content[:start] + content[start:end] * times + content[end:]
+
+
+def _pump_line(chance, content, seeds):
+    lines = content.splitlines(keepends=True) or [b""]
+    k = chance.randrange(len(lines))
+    n = chance.choice([1, 1, 3, 20])
+    times = chance.choice([2, 2, 100, 3000])
+    return b"".join(lines[:k] + lines[k : k + n] * times + lines[k + n :])
+
+
+def _number(chance, content, seeds):
+    numbers = list(itertools.islice(re.finditer(rb"[0-9]+(?:[.,][0-9]+)?", content), 20_000))
+    if not numbers:
+        return content
+    found, new = chance.choice(numbers), chance.choice(_NUMBERS)
+    if chance.random() < 0.2:
+        return content.replace(found[0], new)
+    return content[: found.start()] + new + content[found.end() :]
+
+
+def _renumber(chance, content, seeds):
+    """The same line many times, with a number of its own: of many events, intervals, places, samples."""
+    lines = content.splitlines(keepends=True) or [b""]
+    k = chance.randrange(len(lines))
+    numbers = list(re.finditer(rb"[0-9]+", lines[k]))
+    if not numbers:
+        return content
+    wanted = chance.sample(numbers, min(len(numbers), chance.choice([1, 2, 3])))
+    pieces = []
+    for n in range(1, chance.choice([10, 1000, 4000])):
+        line = lines[k]
+        for found in sorted(wanted, key=lambda each: -each.start()):
+            width = len(found[0]) if found[0].startswith(b"0") else 1
+            line = line[: found.start()] + b"%0*d" % (width, n) + line[found.end() :]
+        pieces.append(line)
+    return b"".join(lines[: k + chance.choice([0, 1])] + pieces + lines[k + 1 :])
+
+
+def _swap(chance, content, seeds):
+    lines = content.splitlines(keepends=True)
+    if len(lines) > 1:
+        i, j = chance.sample(range(len(lines)), 2)
+        lines[i], lines[j] = lines[j], lines[i]
+    return b"".join(lines)
+
+
+def _shuffle(chance, content, seeds):
+    lines = content.splitlines(keepends=True)
+    chance.shuffle(lines)
+    return b"".join(lines)
+
+
+def _cells(chance, content, seeds):
+    """Remove, repeat or exchange a cell of each line."""
+    separator = chance.choice([b",", b";", b"\t", b" ", b"|"])
+    k, times = chance.randrange(8), chance.choice([0, 0, 2, 50])
+    lines = [line.split(separator) for line in content.split(b"\n")]
+    changed = [cells[:k] + cells[k : k + 1] * times + cells[k + 1 :] for cells in lines]
+    return b"\n".join(separator.join(cells) for cells in changed)
+
+
+def _splice(chance, content, seeds):
+    other = chance.choice(seeds[chance.choice(sorted(seeds))])
+    start, _ = _slice(chance, content, 0)
+    from_, to = _slice(chance, other, len(other))
+    return content[:start] + other[from_:to] + content[start if chance.random() < 0.5 else len(content) :]
+
+
+def _again(chance, content, seeds):
+    return content * chance.choice([2, 2, 3, 20])
+
+
+def _cut(chance, content, seeds):
+    return content[: chance.randrange(len(content) + 1)]
+
+
+_CHANGES = [
+    _flip, _delete, _insert, _insert, _pump, _pump, _pump_line, _number, _renumber, _swap, _shuffle, _cells, _splice,
+    _again, _cut,
+]  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()
