@@ -206,3 +206,13 @@ def test_each_kind_of_core_has_what_was_printed_of_it(tmp_path):
 """
     core, atom = told(text, tmp_path)
     assert core["limits"] == ["front end"] and core["printed"] and not atom["printed"]
+
+
+def test_digits_in_fours_are_read_and_few_stalls_of_an_unknown_kind_tell_nothing(tmp_path):
+    rows = {"cycles": "1,4784,0455", "instructions": "2,0000,0000", "stalled-cycles-frontend": "147,8404"}
+    table = "".join(f"  {count}      {event}\n" for event, count in rows.items())
+    table += "  2365,6872      stalled-cycles-backend\n"
+    (account,) = told(
+        f" Performance counter stats for './x':\n\n{table}\n  1.0 seconds time elapsed\n", tmp_path
+    )
+    assert account["how"] == "open" and level_1(account)

@@ -6,7 +6,8 @@ from cmlib.topdown.bounds import LOSSES
 
 LITTLE_LOST = 0.75  # share of the slots from which on, where so many retired, little is lost
 _SMALL = 0.25  # of the largest upper bound: what is below is not named as what may limit a program
-_STALLED = 0.1  # share of the cycles from which on stalls tell what limits a program
+# Share of the cycles from which on stalls tell what limits a program: where it is known what they are, and elsewhere.
+_STALLED, _MUCH_STALLED = 0.1, 0.25
 # How many times the cycles of one kind of stall must be the others': where what they are is known, and where it is not.
 _MORE, _FAR_MORE = 1.25, 2.0
 _REFILL = 20  # cycles that a misprediction usually costs
@@ -83,10 +84,10 @@ def _telling_stalls(totals, costs):
             stalls = {"front end": rates[front], "back end": rates[back]}
             largest, other = max(stalls.values()), min(stalls.values())
             known = front == _STALLS[0][0]
-            enough = (_MORE if known else _FAR_MORE) * other
+            enough = max(_STALLED, _MORE * other) if known else max(_MUCH_STALLED, _FAR_MORE * other)
             surely = known or rates[back] == largest
             misses = _REFILL * rates.get("misprediction", 0.0)
-            if surely and largest >= max(_STALLED, enough, misses) and sum(stalls.values()) <= 1.0 + _STALLED:
+            if surely and largest >= max(enough, misses) and sum(stalls.values()) <= 1.0 + _STALLED:
                 return stalls
     return {}
 

@@ -10,10 +10,11 @@ NAME = "perf stat's table for people"
 # A blank that cannot be broken is written in the locale's encoding, which need not be UTF-8.
 _MARK = "[.,' \u00a0\u202f\ufffd\udca0]"
 _COUNT = rf"[0-9]{{1,3}}(?: [0-9]{{3}})+(?:[.,][0-9]+)?|[0-9](?:[0-9]|(?! ){_MARK}(?=[0-9]))*|{UNCOUNTED}"
-# Marks between digits are the locale's: 74,325,443 or, in India, 6,00,63,89,180; a count with a unit has two decimals,
-# and up to perf 4.20 six: 7.309,17 msec task-clock, 7.309,174663 task-clock (msec).
+# Marks between digits are the locale's: 74,325,443 or, in India, 6,00,63,89,180, or by four, 1,4784,0455; a count with
+# a unit has two decimals, and up to perf 4.20 six: 7.309,17 msec task-clock, 7.309,174663 task-clock (msec).
 _NUMBER = re.compile(
-    rf"([0-9]+|[0-9]{{1,3}}(?:({_MARK})[0-9]{{3}})(?:\2[0-9]{{3}})*|[0-9]{{1,2}}(?:({_MARK})[0-9]{{2}})+\3[0-9]{{3}})"
+    rf"([0-9]+|[0-9]{{1,3}}(?:({_MARK})[0-9]{{3}})(?:\2[0-9]{{3}})*|[0-9]{{1,4}}(?:,[0-9]{{4}})+"
+    rf"|[0-9]{{1,2}}(?:({_MARK})[0-9]{{2}})+\3[0-9]{{3}})"
     r"(?:([.,])([0-9]{2}|[0-9]{6}))?"
 )
 _SHARE = r"[(\[] *+([0-9]{1,3}[.,][0-9]++) *+%[)\]]"
