@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # The lock file is whole. What is imported is compiled then: all of it would take longer than the rest.
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-compile
 
-.PHONY: bench-smoke setup run lint test check lab notebooks docs lock pictures public clean
+.PHONY: bench-smoke setup run lint test check fuzz lab notebooks docs lock pictures public clean
 
 setup: $(VENV)/ready
 
@@ -71,6 +71,9 @@ bench-smoke: setup  # benchmarks at their smallest: that they run
 	$(BIN)/python benchmarks/dtw.py --rounds 1
 	$(BIN)/python benchmarks/parse.py --rows 20000
 	$(BIN)/python benchmarks/refine.py --smallest
+
+fuzz: setup  # reads 20,000 damaged files: make fuzz FUZZ="--seed 1"
+	$(BIN)/python benchmarks/fuzz.py $(FUZZ)
 
 public: setup  # tries to import others' recordings in CMLIB_PUBLIC (../shared/public); LIVE=live: and run live
 	$(BIN)/python benchmarks/public.py $(LIVE)

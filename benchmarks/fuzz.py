@@ -203,9 +203,12 @@ def _outcome(dialect, file):
         _READERS.get(dialect, _read_perf)(file)
     except CmlibError as error:
         cause = error.__cause__
-        while isinstance(cause, CmlibError):
-            cause = cause.__cause__
-        is_told = cause is None or _is_told(cause) or "samples can't be read" in str(error)
+        is_told = (
+            cause is None
+            or isinstance(cause, CmlibError)
+            or _is_told(cause)
+            or "samples can't be read" in str(error)
+        )
         if str(error).strip() and is_told:
             return "refused", str(error)
         return "unclear", traceback.format_exc()
