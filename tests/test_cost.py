@@ -10,8 +10,9 @@ from sklearn.base import clone
 
 from cmlib import cost
 from cmlib.cost import pooled
-from cmlib.topdown import read_costs
+from cmlib.topdown import bounds, read_costs
 from cmlib.topdown.answers import describe_misses
+from cmlib.topdown.bounds import surely_saved
 from tests.naive import cost as naive
 from tests.test_notebooks import numbers
 
@@ -210,6 +211,38 @@ def test_savings_without_misses_a_planted_cost_goes_and_no_cache_saves_more_than
     assert not last["reason"] and "not known" not in describe_misses(found.values())[0]
 
 
+def test_readings_of_all_runs_are_combined_and_held_to_the_account():
+    runs = []
+    for seed in range(3):
+        counts, loads, _ = planted(60, n=800, seed=seed)
+        counts = counts.assign(**{"LLC-load-misses": loads["LLC-load-misses"]})
+        runs.append((counts, counts * 0 + 1.0))
+    runs.append((counts.assign(**{"LLC-load-misses": 0.01 * counts["instructions"]}), runs[0][1]))
+    costs = read_costs()
+    (row,) = cost.savings_without_misses(runs, costs)
+    alone = [cost.savings_without_misses([run], costs)[0] for run in runs[:3]]
+    assert (row["runs"], row["of_runs"]) == (3, 4) and not row["overstates"]
+    for end in ("percent", "low", "high"):
+        assert row[end] == pytest.approx(np.median([reading[end] for reading in alone]))
+    assert "from 3 of 4 runs" in describe_misses([row])[0]
+    totals = pd.DataFrame({"rate": [1.0], "error": [0.0]}, ["instructions"])
+    shares = bounds(totals, costs).shares
+    shares.loc[["memory and other caches", "back end"], "high"] = row["low"] / 200
+    (held,) = cost.savings_without_misses(runs, costs, shares=shares)
+    assert held["high"] == held["percent"] == pytest.approx(row["low"] / 2)
+    sure = row | {"low": 20.0}
+    assert bounds(totals, costs, savings=[sure]).shares.at["back end", "low"] == pytest.approx(0.2)
+
+
+def test_an_event_that_counts_more_than_loads_overstates_and_bounds_nothing():
+    counts, loads, _ = planted(60, n=800)
+    counts = counts.assign(**{"cache-misses": loads["LLC-load-misses"]})
+    found = saved(counts, read_costs())["LLC misses"]
+    assert found["overstates"] and "overstates" in describe_misses([found])[0]
+    sure = found | {"low": 20.0}
+    assert not surely_saved([sure]) and surely_saved([sure | {"overstates": False}])
+
+
 def test_savings_without_misses_says_where_intervals_do_not_tell_or_physics_does():
     counts, loads, _ = planted(60, n=800)
     counts = counts.rename(columns={"cpu_cycles": "cycles"})
@@ -218,7 +251,7 @@ def test_savings_without_misses_says_where_intervals_do_not_tell_or_physics_does
     assert (
         found["percent"] == 0
         and 0 < found["high"] < 1
-        and describe_misses([found])[0].startswith("Without LLC misses: at most 0.")
+        and describe_misses([found])[0].startswith("Without `LLC-load-misses` (LLC misses): at most 0.")
     )
     steep = counts.assign(cycles=counts["cycles"] * 100, **loads[["LLC-load-misses"]])
     unsteady = counts.assign(**{"LLC-load-misses": counts["instructions"] * 0.01})

@@ -11,7 +11,7 @@ from cmlib.cost import savings_without_misses
 from cmlib.shell import command_line, perf_stat
 from cmlib.spelling import spelling
 from cmlib.templates import template
-from cmlib.topdown.bounds import LOSSES, bounds
+from cmlib.topdown.bounds import LOSSES, bounds, surely_saved
 from cmlib.topdown.costs import UNKNOWN, read_costs
 from cmlib.topdown.levels import CUT_BY, DIFFERS, levels, phases, totals
 from cmlib.topdown.tables import read_table
@@ -76,7 +76,7 @@ def summarize(name, runs, *, processor=None, modifier="", whole_runs=False, core
     by_phase = phases(runs[0][0]) if len(runs) == 1 and not whole_runs else pd.DataFrame()
     costs = read_costs(processor or UNKNOWN)
     level = _levels(_each_run(runs) if whole_runs else runs, timed=not whole_runs or _knows_durations(runs))
-    misses = [] if whole_runs else savings_without_misses(runs, costs, ghz=level.get("GHz"))
+    misses = [] if whole_runs else _misses(runs, costs, level.get("GHz"))
     n_rows = sum(len(counts) for counts, _ in runs)
     hidden = {event for zeros in hidden for event in zeros if zeros[event].any()}
     return {
@@ -100,6 +100,7 @@ def summarize(name, runs, *, processor=None, modifier="", whole_runs=False, core
             level.get("GHz"),
             printed or {},
             core,
+            misses,
         ),
         "misses": misses,
         "misses_text": describe_misses(misses),
@@ -140,10 +141,17 @@ def _levels(runs, *, timed):
     return {name: value for name, value in medians.items() if math.isfinite(value)}
 
 
-def _account(runs, processor, modifier, interval_ms, ghz, printed, core):
+def _misses(runs, costs, ghz):
+    """What would be saved without misses of each cache, held to the account by the other events."""
+    counted = [(counts, running) for counts, running in runs if {"instructions", "cycles"} <= set(counts)]
+    shares = bounds(totals(counted), costs, ghz=ghz).shares if counted else None
+    return savings_without_misses(runs, costs, ghz=ghz, shares=shares)
+
+
+def _account(runs, processor, modifier, interval_ms, ghz, printed, core, misses):
     runs = [_with_cycles(counts, running) for counts, running in runs]
     costs, found = read_costs(processor or UNKNOWN), totals([run for run in runs if "cycles" in run[0]])
-    bounded = bounds(found, costs, ghz=ghz, printed=printed)
+    bounded = bounds(found, costs, ghz=ghz, printed=printed, savings=misses)
     if not bounded.exact and "instructions" not in found.index:
         return None
     verdict = judge(bounded, found, costs)
@@ -160,7 +168,9 @@ def _account(runs, processor, modifier, interval_ms, ghz, printed, core):
         "decide": _command(
             verdict, read_costs("intel" if core else costs.name).metrics, modifier, interval_ms
         ),
-        "advice": _advice(bounded.shares, verdict, read_table(costs.table or _ANY_TABLE)),
+        "advice": _advice(
+            bounded.shares, verdict, read_table(costs.table or _ANY_TABLE), surely_saved(misses)
+        ),
     }
     return answer | {"text": _sentences().limits(answer, LOSSES)}
 
@@ -181,16 +191,20 @@ def _sentences():
     return template("cmlib.topdown", "sentences.j2").module
 
 
-def _advice(shares, verdict, table):
+def _advice(shares, verdict, table, saved):
     """What to try against each category that may limit the program, or its part that surely is most of it.
 
-    Where it may be any of all, nothing is advised but to record what decides it.
+    What is surely lost most comes first. Where it may be any of all, nothing is advised but to record what decides it,
+    and what surely would save something without misses.
     """
-    if len(verdict.limits) == len(LOSSES):
-        return []
+    limits = sorted(verdict.limits, key=lambda name: shares.at[name, "low"], reverse=True)
+    if len(limits) == len(LOSSES):
+        limits = ["back end"] if saved else []
+        if not limits:
+            return []
     texts = {one.name: one.advice for one in table.categories if one.advice}
     advised = []
-    for name in verdict.limits or ("retired",):
+    for name in limits or ("retired",):
         surely = max(_MOST_OF_IT * shares.at[name, "low"], _NOTHING)
         parts = shares.index[(shares["parent"] == name) & (shares["low"] > surely)]
         part = next((part for part in parts if part in texts), name)

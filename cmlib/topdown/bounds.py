@@ -66,7 +66,7 @@ class Bounds:
     disputed: dict = field(default_factory=dict)
 
 
-def bounds(totals, costs, *, ghz=None, printed=None):
+def bounds(totals, costs, *, ghz=None, printed=None, savings=()):
     """Bound the share of each category of the account.
 
     Parameters
@@ -81,6 +81,8 @@ def bounds(totals, costs, *, ghz=None, printed=None):
     printed : dict of str to float, optional
         Shares of slots that the recording tool itself printed (0–1), by category: taken where level 1 was not counted,
         if they add up and lie within the bounds, and compared otherwise.
+    savings : sequence of dict, optional
+        From :func:`cmlib.cost.savings_without_misses`: the lower ends bound the back end.
 
     Returns
     -------
@@ -98,6 +100,8 @@ def bounds(totals, costs, *, ghz=None, printed=None):
     totals = totals.drop(index=list(doubtful))
     counted, exact, gap, error = _counted(totals, costs)
     given = [*counted, *_instructions(totals, costs), *_costs(totals, costs, ghz)]
+    if not exact:
+        given += [Bound(("back end",), low, 1.0, (event,)) for event, low in surely_saved(savings)]
     low, high, contradiction = _tighten(given, abs(gap))
     disputed = {
         name: share
@@ -130,6 +134,15 @@ def bounds(totals, costs, *, ghz=None, printed=None):
     )
     gap = 0.0 if taken or abs(gap) <= max(_LIKE, error) else gap
     return Bounds(shares.loc[list(parents)], exact, gap, contradiction, doubtful, taken, disputed)
+
+
+def surely_saved(savings):
+    """Events of loads' misses, and the share of the cycles that is surely saved without them."""
+    return [
+        (row["event"], row["low"] / 100)
+        for row in savings
+        if not row["overstates"] and not row["reason"] and row["low"] >= 1
+    ]
 
 
 def _doubtful(totals, costs):
