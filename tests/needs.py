@@ -41,6 +41,7 @@ THINGS = {
     "chromium": (lambda: shutil.which("chromium"), "chromium"),
     "git": (lambda: shutil.which("git"), "git"),
     "java": (lambda: shutil.which("java"), "default-jre-headless"),
+    "lld": (lambda: shutil.which("ld.lld"), "lld"),
     "memcached": (lambda: shutil.which("memcached"), "memcached"),
     "perf": (perf_works, "linux-perf"),
     "postgres": (lambda: POSTGRES, "postgresql; then .ci/with_postgres make test"),

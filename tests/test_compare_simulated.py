@@ -218,3 +218,23 @@ def test_what_can_not_be_compared_is_refused(versions):
     done = CliRunner().invoke(main, ["compare", "--simulate", "--json", "true", "false"])
     refused = json.loads(done.stdout)
     assert done.exit_code == 2 and refused["verdict"] == "refused" and "exit code 1" in refused["refused"][0]
+
+
+@needs_valgrind
+@pytest.mark.slow
+def test_a_loop_that_becomes_memcpy_is_no_slower_and_the_verdict_is_libcs(tmp_path):
+    """glibc copies by `rep movsb` under Valgrind, where it may; Callgrind counts its repetitions."""
+    source = (
+        "#include <string.h>\nchar a[1 << 18], b[1 << 18];\nint main(int n) { a[9] = n; COPY; return *b; }"
+    )
+    loop, call = (
+        "for (long i = 0; i < sizeof a / 8; i++) ((volatile long *)b)[i] = ((long *)a)[i]",
+        "memcpy(b, a, sizeof a)",
+    )
+    paths = [
+        build(tmp_path / name, source=source.replace("COPY", f"for (int k = 0; k < 4; k++) {{ {copy}; b[k] = k; }}"))
+        for name, copy in (("old", loop), ("new", call))
+    ]  # fmt: skip
+    found = compare_simulated(*paths, n_runs=1, notify=quiet)
+    assert found["verdict"] == "faster" and found["depends_on_libc"]
+    assert found["libc_share"]["new"] > 0.3 > 0.1 > found["libc_share"]["old"]

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from cmlib.anomaly.speed import FASTER, NO_CHANGE, SLOWER
+from cmlib.anomaly.speed import FASTER, INCONCLUSIVE, NO_CHANGE, SLOWER
 
 MAY_BE_SLOWER, SAME = "may be slower", "same"
 # Of the estimated cycles, which are a model: 200 pairs of equal programs, on two sizes of caches, came to 0.001 %, and
@@ -16,6 +16,7 @@ _LEAST_COST = 0.001
 # Where runs of one version differ, a change must be this many times as large.
 _TIMES_SPREAD = 5
 _MOST_FUNCTIONS, _LEAST_SHARE = 5, 0.1
+_MOST_IN_LIBC = 0.1  # of the instructions
 
 
 def judge_counts(old, new, table, smallest=0.005, smallest_modelled=0.02):
@@ -62,7 +63,8 @@ def judge_estimate(tests, old, new, weight, smallest=0.02):
     Returns
     -------
     verdict : str
-        ``slower``, ``may be slower``, ``faster`` (fewer instructions, and misses no more) or ``same``.
+        ``slower``, ``may be slower``, ``faster`` (fewer instructions, and misses no more), ``same``; or
+        ``inconclusive`` if runs of one version differ so much that the smallest relevant change could not be told.
     ratio : float
         Estimated cycles of the new version, as a multiple of the old one's.
     by_misses : float
@@ -75,14 +77,22 @@ def judge_estimate(tests, old, new, weight, smallest=0.02):
     base, noise = cycles[0].mean(), _TIMES_SPREAD * max(map(spread, cycles))
     by_misses, change = ((b.mean() - a.mean()) / base for a, b in (misses, cycles))
     threshold = max(LEAST_ESTIMATE, noise)
-    instructions = tests.set_index("event")["verdict"].iloc[0]
+    first = tests.iloc[0]
+    instructions = first["verdict"]
     if instructions == "more" or (change >= threshold and cycles[1].min() > cycles[0].max()):
         verdict = SLOWER
     elif by_misses >= max(smallest, noise) and misses[1].min() > misses[0].max():
         verdict = MAY_BE_SLOWER
+    elif instructions == "fewer":
+        verdict = FASTER
     else:
-        verdict = FASTER if instructions == "fewer" else SAME
+        verdict = INCONCLUSIVE if 0 < first["threshold"] <= _TIMES_SPREAD * first["spread"] else SAME
     return verdict, float(1 + change), float(by_misses), float(threshold)
+
+
+def depends_on_libc(*shares):
+    """Whether libc's routines, which it chooses by processor, hold so many instructions that the verdict is theirs."""
+    return max(shares) > _MOST_IN_LIBC
 
 
 def blame(old, new, event):

@@ -89,7 +89,11 @@ WHOLE = "whole program"
 ELAPSED, PROCESSOR = "elapsed time", "processor time"
 
 SLOWER, FASTER, NO_CHANGE = "slower", "faster", "no change"
+INCONCLUSIVE, MOVED = "inconclusive", "moved"
+LAYOUT, MEMORY, WORK = "layout", "layout or memory", "work"
 _SHORTEST = 1e-9  # of the clock [s]
+_SAME_WORK = 0.005  # of instructions, which repeat to 1e-4
+_MOST_TIMES = 100  # as many runs: what would take more lies at the threshold
 
 
 @dataclass(frozen=True)
@@ -98,12 +102,13 @@ class Speed:
 
     Attributes
     ----------
-    verdict : {"slower", "faster", "no change"}
+    verdict : {"slower", "faster", "no change", "inconclusive"}
+        No change if all confidence intervals exclude relevant ones.
     p_value : float
         Smallest of all tests, corrected for their number.
-    settled : bool
-        Whether more runs would hardly change the verdict: there is a change, or all confidence intervals
-        exclude relevant ones.
+    runs_needed : int or None
+        For an inconclusive verdict: runs in all that would decide, if the estimates stay as they are; None if a ratio
+        lies so near to the threshold that a hundred times as many would not.
     tests : DataFrame
         A row a function and measure, the smallest p-value first: function, measure, verdict, ratio, low, high
         (95 % confidence interval), p_slower, p_faster (corrected, at most 1), significant (one of the two is
@@ -112,8 +117,13 @@ class Speed:
 
     verdict: str
     p_value: float
-    settled: bool
     tests: pd.DataFrame
+    runs_needed: int | None = None
+
+    @property
+    def settled(self):
+        """Whether more runs would hardly change the verdict."""
+        return self.verdict != INCONCLUSIVE
 
 
 def judge_speed(old, new, *, alpha=0.002, smallest=0.05, paired=True, n_looks=1):
@@ -165,8 +175,61 @@ def judge_speed(old, new, *, alpha=0.002, smallest=0.05, paired=True, n_looks=1)
     verdict = _overall(tests)
     irrelevant = (tests["high"] < 1 + smallest) & (tests["low"] > 1 / (1 + smallest))
     order = np.argsort(p_values, kind="stable")
-    settled = verdict != NO_CHANGE or bool(irrelevant.all())
-    return Speed(verdict, float(p_values.min()), settled, tests.iloc[order].reset_index(drop=True))
+    needed = None
+    if verdict == NO_CHANGE and not irrelevant.all():
+        verdict, n = INCONCLUSIVE, max(min(map(len, times)) for times in timed.values())
+        needed = _runs_needed(tests[~irrelevant], n, alpha / n_tests, smallest)
+    return Speed(verdict, float(p_values.min()), tests.iloc[order].reset_index(drop=True), needed)
+
+
+def _runs_needed(tests, n, alpha, smallest):
+    """Runs for which each interval would exclude the threshold, or 1: its width falls with the root of their number."""
+    estimate, threshold = np.log(tests["ratio"]).abs(), np.log1p(smallest)
+    half_width = np.log(tests["high"] / tests["low"].where(tests["low"] > 0)) / 2
+    to_significance = stats.norm.isf(alpha) / stats.norm.isf(0.025) * half_width / estimate
+    ratio = (half_width / (threshold - estimate)).where(estimate < threshold, to_significance)
+    times = float((ratio**2).max(skipna=False))
+    return max(n + 1, math.ceil(times * n)) if times < _MOST_TIMES else None
+
+
+def explain_by_code(verdict, same, instructions):
+    """What a verdict on times becomes by what is known of the code.
+
+    Parameters
+    ----------
+    verdict : str
+        Of :func:`judge_speed`.
+    same : bool or None
+        Whether all code that ran is the same but for its addresses; None if unknown.
+    instructions : float or None
+        Instructions of the new version as a multiple of the old one's.
+
+    Returns
+    -------
+    verdict : str
+        ``moved`` if the time of the same code changed, ``no change`` if it can't be told that it did.
+    cause : {"layout", "layout or memory", "work"} or None
+        What the time changed by: the same instructions are no more work.
+    """
+    if verdict not in (SLOWER, FASTER):
+        return NO_CHANGE if same else verdict, None
+    if same:
+        return MOVED, LAYOUT
+    if instructions is None:
+        return verdict, None
+    return verdict, MEMORY if abs(math.log(instructions)) < math.log1p(_SAME_WORK) else WORK
+
+
+def judge_layouts(here, layouts):
+    """The verdict over layouts, if the times of a single layout had another; both as of :func:`judge_speed`."""
+    changed_here = here.verdict in (SLOWER, FASTER)
+    return MOVED if changed_here and layouts.verdict == NO_CHANGE else layouts.verdict
+
+
+def layout_range(old, new):
+    """Least and most processor time of a version in a layout, as multiples of its median over layouts."""
+    relative = [times[WHOLE, PROCESSOR] / times[WHOLE, PROCESSOR].median() for times in (old, new)]
+    return float(min(map(np.min, relative))), float(max(map(np.max, relative)))
 
 
 def _times(old, new, paired):

@@ -17,6 +17,8 @@ _VERDICTS = {
     "counters differ": "changed, counters differ",
     "no change": "no change",
     "may be slower": "MAY BE SLOWER",
+    "inconclusive": "INCONCLUSIVE",
+    "moved": "same code, moved",
     "same": "same",
 }
 
@@ -35,7 +37,8 @@ def as_text(comparison):
 _EXAMPLE = "Example: cmlib compare --events page-faults,context-switches './old --size 9' './new --size 9'"
 _DEFAULTS = {"n_runs": 40, "smallest": 5.0}
 _SIMULATED_DEFAULTS = {"n_runs": 2, "smallest": 0.5}
-_OF_PERF = ("events", "alpha", "keep", "seed")
+_OF_PERF = ("events", "alpha", "keep", "seed", "layouts", "build")
+_UNCHANGED = ("no change", "same", "inconclusive")
 
 
 @click.command(epilog=_EXAMPLE)
@@ -57,6 +60,15 @@ _OF_PERF = ("events", "alpha", "keep", "seed")
     help="Smallest relevant change of the time, or of simulated instructions.  [default: 5, or 0.5 simulated]",
 )  # fmt: skip
 @click.option("--any-change", is_flag=True, help="Exit code 1 for every change, faster versions as well.")
+@click.option("--strict", is_flag=True, help="Exit code 3 if the verdict is inconclusive.")
+@click.option(
+    "--layouts", metavar="N", type=click.IntRange(1),
+    help="Time both versions in N random layouts too: is it the code, or where it lies? At least 10; 20 are good.",
+)  # fmt: skip
+@click.option(
+    "--build", metavar="COMMAND",
+    help="With --layouts: a shell command that links a version anew in the folder of its program, as `make -B`.",
+)  # fmt: skip
 @click.option(
     "--timeout", metavar="SECONDS", type=click.FloatRange(0, min_open=True),
     help="End a command that runs longer, and refuse to compare.",
@@ -72,10 +84,12 @@ _OF_PERF = ("events", "alpha", "keep", "seed")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 @simulating_options
 @click.pass_context
-def compare(context, old, new, any_change, old_source, new_source, as_json, simulated, **how):
+def compare(context, old, new, any_change, strict, old_source, new_source, as_json, simulated, **how):
     """Compare the NEW version of a program with the OLD one."""
     if (old_source is None) != (new_source is None):
         raise click.UsageError("--old-source and --new-source belong together.")
+    if how["build"] and not how["layouts"]:
+        raise click.UsageError("--build is for --layouts.")
     from tqdm import tqdm
 
     from cmlib.collect.compare.comparison import compare_programs, compare_simulated, refusal
@@ -105,9 +119,9 @@ def compare(context, old, new, any_change, old_source, new_source, as_json, simu
         _print_json(comparison)
     else:
         say(as_text(comparison))
-    changed = comparison["verdict"] not in ("no change", "same") or comparison["counters"]["differ"]
+    changed = comparison["verdict"] not in _UNCHANGED or comparison["counters"]["differ"]
     alarming = comparison["anomaly"] or (any_change and changed)
-    context.exit(int(alarming))
+    context.exit(1 if alarming else 3 if strict and comparison["verdict"] == "inconclusive" else 0)
 
 
 def _drop_what_perf_needs(context, how):

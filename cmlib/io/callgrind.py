@@ -9,6 +9,7 @@ import pandas as pd
 
 from cmlib.errors import CmlibError
 from cmlib.io.events import second_level_events, simulated_events
+from cmlib.io.machine_code import is_string_instruction
 
 _PROCESS = re.compile(r"^version: ", re.MULTILINE)
 _PART = re.compile(r"^(?:desc: Timerange: Basic block ([0-9]+) - ([0-9]+)|totals: ([0-9 ]+))$", re.MULTILINE)
@@ -57,19 +58,23 @@ def read_second_level(text):
     return _parts(second[0]) if second else None
 
 
-def read_functions(text):
+def read_functions(text, *, strings_once=False):
     """Read what each function itself did in each part, without the functions that it called.
 
     Parameters
     ----------
     text : str
         As of :func:`read_parts`.
+    strings_once : bool, default False
+        Count a repeated string instruction (``rep movsb``) once each time that it is executed, as processors do;
+        Callgrind counts its repetitions. It takes ``--dump-instr=yes --collect-jumps=yes``, and the program's files,
+        which are read: not for what strangers wrote.
 
     Returns
     -------
     DataFrame of int
         Index: ``part``, ``function``, ``file`` (as the debug information names it, ``???`` without) and ``object``;
-        columns: Callgrind's short names. The rows of a part add up to its totals.
+        columns: Callgrind's short names. The rows of a part add up to its totals, but for `strings_once`.
 
     Raises
     ------
@@ -77,15 +82,19 @@ def read_functions(text):
         As of :func:`read_parts`.
     """
     names = list(read_parts(text).totals.columns)
-    found = {}
+    found, repeats = {}, {}
     first = 0
     try:
         for process in _simulations(text)[0]:
-            first = _read_process(process, first, len(names), found)
+            first = _read_process(process, first, len(names), found, repeats)
     except (ValueError, TypeError, IndexError) as error:  # a cost before any function, too many, or no number
         raise CallgrindError(
             f"Callgrind's output has a line of costs that can't be read: {error}."
         ) from error
+    if strings_once:
+        at_work = {place: is_string_instruction(*place) for place in {(key[3], at) for key, at in repeats}}
+        for (key, at), count in repeats.items():
+            found[key][names.index("Ir")] -= count * at_work[key[3], at]
     index = pd.MultiIndex.from_tuples(found, names=["part", "function", "file", "object"])
     return pd.DataFrame(list(found.values()), index, names)
 
@@ -135,32 +144,51 @@ def _processes(text):
     return [text[start:end] for start, end in zip(starts, [*starts[1:], len(text)], strict=True)]
 
 
-def _read_process(text, part, n_events, found):
-    """Add one process's costs to `found`; return the number of the part after its last."""
-    n_positions = len(_header(text, "positions").split())
+def _read_process(text, part, n_events, found, repeats):
+    """Add one process's costs to `found`, and jumps of instructions to themselves to `repeats`; return the number of
+    the part after its last."""
+    positions = _header(text, "positions").split()
+    n_positions, with_address = len(positions), positions[0] == "instr"
     known = {"fn": {}, "file": {}, "ob": {}}
     place = {"fn": "", "file": "", "ob": ""}
     costs, inclusive = None, False
+    key, address, jump = None, 0, None
     for line in text.splitlines():
         if line[:1] in _COST and line:
+            if with_address:
+                address = _moved(address, line.split(maxsplit=1)[0])
+                if jump is not None and jump[1] == address:
+                    repeats[key, address] = repeats.get((key, address), 0) + jump[0]
+                jump = None
             if not inclusive:
                 for k, cost in enumerate(line.split()[n_positions:]):
                     costs[k] += int(cost)
             inclusive = False
         elif line.startswith("calls="):
             inclusive = True
+        elif with_address and line.startswith(("jump=", "jcnd=")):
+            count, target = line[5:].split()[:2]
+            jump = int(count.partition("/")[0]), _moved(address, target)
         elif named := _NAMED.fullmatch(line):
-            called, key, number, name = named.groups()
-            kind = _KIND[key]
+            called, tag, number, name = named.groups()
+            kind = _KIND[tag]
             name = known[kind].setdefault(number, name) if number else name
-            if called or key in ("fi", "fe"):
+            if called or tag in ("fi", "fe"):
                 continue  # where a call goes, or code that was inlined: the function stays
             place[kind] = name
             if kind == "fn":
-                costs = found.setdefault((part, name, place["file"], place["ob"]), [0] * n_events)
+                key = part, name, place["file"], place["ob"]
+                costs = found.setdefault(key, [0] * n_events)
         elif line.startswith("totals:"):
             part += 1
     return part
+
+
+def _moved(address, position):
+    """An address that Callgrind writes whole, or by its distance from the one before."""
+    if position == "*":
+        return address
+    return address + int(position) if position[0] in "+-" else int(position, 0)
 
 
 def _header(text, key):

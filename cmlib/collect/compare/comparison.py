@@ -2,7 +2,7 @@
 
 import tempfile
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
@@ -10,12 +10,21 @@ import pandas as pd
 
 from cmlib.anomaly.changes import changed_functions
 from cmlib.anomaly.compare import check_comparable, compare_versions
-from cmlib.anomaly.counts import blame, judge_counts, judge_estimate, spread
+from cmlib.anomaly.counts import blame, depends_on_libc, judge_counts, judge_estimate, spread
 from cmlib.anomaly.detector import AutoPerf
-from cmlib.anomaly.speed import NO_CHANGE, SLOWER, judge_speed
+from cmlib.anomaly.speed import (
+    NO_CHANGE,
+    SLOWER,
+    explain_by_code,
+    judge_layouts,
+    judge_speed,
+    layout_range,
+)
+from cmlib.collect.compare.code import compare_code
+from cmlib.collect.compare.layouts import check_layouts, time_layouts
 from cmlib.collect.compare.versions import Version, check_free, open_pair, save_pair
 from cmlib.collect.simulate import read_functions, read_parts
-from cmlib.collect.simulate.valgrind import cache_options, simulate
+from cmlib.collect.simulate.valgrind import EACH_INSTRUCTION, FIXED_LIBC, cache_options, simulate
 from cmlib.errors import CmlibError
 from cmlib.io.archive.runs import PERF, VALGRIND
 from cmlib.io.callgrind import REPEATS, as_events, display_name
@@ -27,6 +36,7 @@ INSTRUCTIONS = "sim.instructions"
 # Good forms of 13 programs that were recorded twice (data/regions) differed by up to 17 % in their time.
 DRIFT = 0.25
 _UNBOUNDED = 1e12
+_LIBC = r"/(?:libc|ld-musl|libmusl)[^/]*$"
 
 
 def compare_programs(
@@ -40,6 +50,8 @@ def compare_programs(
     keep=None,
     sources=None,
     timeout=None,
+    layouts=None,
+    build=None,
     seed=0,
     notify=print,
     progress=lambda: None,
@@ -48,6 +60,9 @@ def compare_programs(
     changed = changed_functions(*sources) if sources else []
     if keep:
         check_free(keep)
+    commands = [Version(name, timeout=timeout) for name in (old, new) if not name.endswith(".json")]
+    if layouts:
+        check_layouts(commands, build)
     how = {"event_list": events, "n_runs": n_runs, "timeout": timeout, "notify": notify, "progress": progress}
     with closing(open_pair(old, new, alpha=alpha, seed=seed, **how)) as looks:
         for pair in looks:
@@ -64,7 +79,25 @@ def compare_programs(
         save_pair(pair, keep)
     detector = AutoPerf(random_state=seed)
     counters = compare_versions(pair.old.runs, pair.new.runs, alpha=alpha, detector=detector)
-    verdict = COUNTERS if speed.verdict == NO_CHANGE and counters.anomalous else speed.verdict
+    verdict, code = speed.verdict, None
+    if len(commands) == 2 and (layouts or verdict != NO_CHANGE):
+        code = compare_code(*commands, notify)
+        verdict, cause = explain_by_code(verdict, code.same, code.instructions)
+        code = asdict(code) | {"cause": cause}
+    over_layouts = None
+    if layouts and not code["same"]:
+        times = time_layouts(commands, layouts, build, seed, notify)
+        over = judge_speed(*times, alpha=alpha, smallest=smallest)
+        verdict = judge_layouts(speed, over)
+        over_layouts = {
+            "n": layouts,
+            "verdict": over.verdict,
+            "range": layout_range(*times),
+            "times": _rows(over.tests, unbounded=_UNBOUNDED),
+            "runs_needed": over.runs_needed,
+        }
+    if verdict == NO_CHANGE and counters.anomalous:
+        verdict = COUNTERS
     functions = counters.functions
     named = set(speed.tests.loc[speed.tests["verdict"] != NO_CHANGE, "function"])
     named |= set(functions.loc[functions["anomalous"], "function"])
@@ -75,7 +108,10 @@ def compare_programs(
         verdict,
         source=PERF,
         settled=speed.settled,
+        runs_needed=speed.runs_needed,
         p_value=speed.p_value,
+        code=code,
+        layouts=over_layouts,
         rules={
             "test": f"{test} test of the logarithms of times, one-sided",
             "alpha": alpha,
@@ -104,6 +140,7 @@ class SimulatedVersion:
     name: str
     runs: pd.DataFrame
     functions: pd.DataFrame
+    libc_share: float
     about: dict
 
 
@@ -148,6 +185,8 @@ def compare_simulated(
         source=VALGRIND,
         simulator=new.about,
         settled=bool(differing <= REPEATS),
+        libc_share={"old": old.libc_share, "new": new.libc_share},
+        depends_on_libc=depends_on_libc(old.libc_share, new.libc_share),
         p_value=None,
         rules={
             "test": "ranges of the runs' counts, which repeat",
@@ -214,22 +253,27 @@ def _last_names(names):
 
 def _simulated(version, run, options):
     with tempfile.TemporaryDirectory(prefix="cmlib-") as folder:
-        how = {"options": options, "limit_s": version.timeout}
+        options = [*options, *EACH_INSTRUCTION]
+        how = {"options": options, "environment": FIXED_LIBC, "limit_s": version.timeout}
         return simulate(version.argv(run), Path(folder), **how).raw.decode(errors="replace")
 
 
 def _version(version, texts):
-    parts = [read_parts(text) for text in texts]
-    runs = pd.DataFrame([as_events(one.totals).sum() for one in parts])
-    about = {"version": parts[0].version, "caches": parts[0].caches}
-    return SimulatedVersion(version.command, runs, _by_function(texts), about)
+    parts = read_parts(texts[0])
+    about = {"version": parts.version, "caches": parts.caches, "environment": FIXED_LIBC}
+    tables = [read_functions(text, strings_once=True) for text in texts]
+    runs = pd.DataFrame([as_events(table).sum() for table in tables])
+    counts = pd.concat(tables)["Ir"]
+    of_libc = counts.index.get_level_values("object").str.contains(_LIBC)
+    share = float(counts[of_libc].sum() / counts.sum())
+    return SimulatedVersion(version.command, runs, _by_function(tables), share, about)
 
 
-def _by_function(texts):
-    found = pd.concat([read_functions(text).reset_index() for text in texts], ignore_index=True)
+def _by_function(tables):
+    found = pd.concat([table.reset_index() for table in tables], ignore_index=True)
     found["function"] = list(map(display_name, found["function"], found["object"]))
     shorts = simulated_events()["callgrind"]
-    counts = as_events(found.groupby("function")[list(shorts)].sum()) / len(texts)
+    counts = as_events(found.groupby("function")[list(shorts)].sum()) / len(tables)
     files = found.loc[found.groupby("function")["Ir"].idxmax()].set_index("function")["file"]
     return counts.assign(file=files)
 

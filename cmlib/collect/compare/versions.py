@@ -268,6 +268,12 @@ def _count_regions(argv, events, file, timeout):
     return times
 
 
+def time_whole(argv, timeout=None):
+    """Elapsed and processor time [s] of one execution."""
+    with tempfile.TemporaryDirectory(prefix="cmlib-") as folder:
+        return _count_whole(argv, [], Path(folder) / "regions.csv", timeout)
+
+
 def _count_whole(argv, events, file, timeout):
     """Write the whole program as its only region, as the header writes it; return its times."""
     check_perf()

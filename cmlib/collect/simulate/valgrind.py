@@ -26,6 +26,14 @@ _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20}
 _CALLGRIND = ["--tool=callgrind", "--cache-sim=yes", "--branch-sim=yes", "--combine-dumps=yes"]
 # Counts the basic blocks that Callgrind would count, and nothing else.
 _BARE = ["--tool=none", "--stats=yes", "--vex-guest-chase=no", "--vex-iropt-unroll-thresh=0"]
+# Costs by address, so that what Callgrind counts by its repetitions can be counted once.
+EACH_INSTRUCTION = ["--dump-instr=yes", "--collect-jumps=yes"]
+# glibc copies by `rep movsb` where CPUID offers it, as under Valgrind it does: by vectors it is the same everywhere.
+# (`glibc.cpu.hwcaps` would do so too, but glibc 2.36 reads on behind its end, so that instructions do not repeat.)
+_FROM_BYTES = 1 << 40
+FIXED_LIBC = {
+    "GLIBC_TUNABLES": f"glibc.cpu.x86_rep_movsb_threshold={_FROM_BYTES}:glibc.cpu.x86_rep_stosb_threshold={_FROM_BYTES}"
+}
 _FOR_ALL = ["--trace-children=yes", "--vgdb=no"]
 _REFUSED = re.compile(
     r"valgrind:|unhandled|[Uu]nrecognised|the 'impossible' happened|not supported|SIGILL|Can't execute setuid"
@@ -135,15 +143,27 @@ def check_valgrind():
     return version.strip().removeprefix("valgrind-")
 
 
-def simulate(command, folder, *, every_blocks=None, options=(), progress=None, python=False, limit_s=None):
+def simulate(
+    command,
+    folder,
+    *,
+    every_blocks=None,
+    options=(),
+    progress=None,
+    python=False,
+    limit_s=None,
+    environment=(),
+):
     """Run a command once under Callgrind; with `python`, an interpreter's work is split by Python's functions."""
     intervals = [] if every_blocks is None else [f"--dump-every-bb={every_blocks}"]
     verbose = ["-v"] if PREFETCHING in options else []  # with the number of lines prefetched
     options = [*_CALLGRIND, *verbose, *intervals, *options, f"--callgrind-out-file={_escaped(folder)}/%p.out"]
     meanwhile = (lambda: progress(blocks_so_far(folder))) if progress else None
     options += [f"--separate-callers2={_PYTHON_LOOP}"] if python else []
-    how = {"environment": {"PYTHONPERFSUPPORT": "1"} if python else {}, "limit_s": limit_s}
-    log, seconds = _run(command, folder, options, meanwhile=meanwhile, **how)
+    environment = dict(environment) | ({"PYTHONPERFSUPPORT": "1"} if python else {})
+    log, seconds = _run(
+        command, folder, options, meanwhile=meanwhile, environment=environment, limit_s=limit_s
+    )
     files = sorted(folder.glob("*.out"), key=lambda file: int(file.stem))
     raw = b"".join(_named(file) if python else file.read_bytes() for file in files)
     if not raw:

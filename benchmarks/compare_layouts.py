@@ -1,0 +1,184 @@
+"""Does a verdict survive a relink? Ten C programs, each linked in many random layouts, and with planted work.
+
+    python benchmarks/compare_layouts.py measure TIMES.jsonl --layouts 20 --planted 2
+    python benchmarks/compare_layouts.py judge TIMES.jsonl
+    python benchmarks/compare_layouts.py columns ../shared/public/commonest
+
+`measure` runs each program in pairs with itself, linked anew: by lld, which shuffles functions and data (even seeds),
+or with nops in a function that is never called (odd ones); and with versions that do 5 and 10 % more work, in another
+layout too. It adds a row a comparison, and goes on where it was cut off. `judge` says what the rules make of these
+times: of times alone, and of times and machine code. `columns` does so for recordings in which one binary was run
+with 512 sizes of its environment, or 32 offsets of its buffers: nothing but the layout differs.
+"""
+
+import collections
+import json
+import os
+import random
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import click
+import numpy as np
+import pandas as pd
+
+from cmlib.anomaly.speed import ELAPSED, PROCESSOR, WHOLE, explain_by_code, judge_speed
+from cmlib.collect.compare.code import compare_code
+from cmlib.collect.compare.versions import Version
+
+SOURCE = Path(__file__).with_suffix(".c")
+PROGRAMS = (
+    "queens",
+    "interpreter",
+    "tokens",
+    "sort",
+    "hash",
+    "tree",
+    "crc",
+    "life",
+    "matches",
+    "distance",
+)
+LOOKS = (12, 20, 40)
+
+
+def build(folder, program, seed, work=1000):
+    """Link a program in the layout of a seed (0: as it comes)."""
+    target = Path(folder, f"{program}-{seed:04d}-{work}")
+    if not target.exists():
+        shuffled = ["-fuse-ld=lld", f"-Wl,--shuffle-sections=*={seed}"] if seed and seed % 2 == 0 else []
+        nops = random.Random(seed).randrange(1, 4096) if seed % 2 else 0
+        options = [
+            "-O2",
+            "-ffunction-sections",
+            f"-D{program}_",
+            f"-DWORK={work}L",
+            f"-DNOPS={nops}",
+            *shuffled,
+        ]
+        subprocess.run(["cc", *options, SOURCE, "-o", target], check=True)
+    return target
+
+
+def timed(program):
+    """Elapsed and user time [s] of one execution."""
+    began = time.perf_counter()
+    _, status, usage = os.wait4(os.posix_spawn(program, [program], os.environ), 0)
+    if os.waitstatus_to_exitcode(status):
+        raise SystemExit(f"{program} failed")
+    return time.perf_counter() - began, usage.ru_utime
+
+
+def frame(rows):
+    """Times as `judge_speed` takes them."""
+    return pd.DataFrame(np.array(rows), columns=pd.MultiIndex.from_product([[WHOLE], [ELAPSED, PROCESSOR]]))
+
+
+@click.group()
+def main():
+    """Relinked programs: time them, then judge the times."""
+
+
+@main.command()
+@click.argument("out", type=click.Path(path_type=Path))
+@click.option("--layouts", default=20, show_default=True, help="Of each program.")
+@click.option("--planted", default=2, show_default=True, help="Of each program and size of change.")
+@click.option("--first-seed", default=1, show_default=True)
+@click.option("--smallest", default=5.0, show_default=True, help="Smallest relevant change [percent].")
+@click.option("--folder", type=click.Path(path_type=Path), help="Where programs are kept.")
+def measure(out, layouts, planted, first_seed, smallest, folder):
+    """Time the pairs."""
+    folder = folder or Path(tempfile.mkdtemp())
+    folder.mkdir(parents=True, exist_ok=True)
+    done = (
+        {tuple(row["key"]) for row in map(json.loads, out.read_text().splitlines())}
+        if out.exists()
+        else set()
+    )
+    keys = [(program, first_seed + k, 1000) for k in range(layouts) for program in PROGRAMS]
+    keys += [
+        (program, first_seed + layouts + k, work)
+        for work in (1050, 1100) for k in range(planted) for program in PROGRAMS
+    ]  # fmt: skip
+    random.Random(0).shuffle(keys)
+    for key in keys:
+        if key in done:
+            continue
+        programs = build(folder, key[0], 0), build(folder, *key)
+        order, times = random.Random(str(key)), ([], [])
+        for look in LOOKS:
+            while len(times[0]) < look:
+                for form in order.sample((0, 1), 2):
+                    times[form].append(timed(programs[form]))
+            if judge_speed(*map(frame, times), n_looks=len(LOOKS), smallest=smallest / 100).settled:
+                break
+        with out.open("a") as file:
+            file.write(
+                json.dumps({"key": key, "old": times[0], "new": times[1], "load": os.getloadavg()[0]}) + "\n"
+            )
+
+
+@main.command()
+@click.argument("file", type=click.Path(path_type=Path, exists=True))
+@click.option("--smallest", default=5.0, show_default=True, help="Smallest relevant change [percent].")
+@click.option("--folder", type=click.Path(path_type=Path), help="Where programs are kept.")
+def judge(file, smallest, folder):
+    """Count the verdicts, by times alone and by times and code."""
+    folder = folder or Path(tempfile.mkdtemp())
+    folder.mkdir(parents=True, exist_ok=True)
+    verdicts, ratios = collections.defaultdict(collections.Counter), collections.defaultdict(list)
+    for row in map(json.loads, file.read_text().splitlines()):
+        program, seed, work = row["key"]
+        times = frame(row["old"]), frame(row["new"])
+        speed = judge_speed(*times, n_looks=len(LOOKS), smallest=smallest / 100)
+        versions = [Version(str(build(folder, *key))) for key in ((program, 0), row["key"])]
+        code = compare_code(*versions, notify=lambda text: None)
+        told, _ = explain_by_code(speed.verdict, code.same, code.instructions)
+        verdicts[work, "times alone"][speed.verdict] += 1
+        verdicts[work, "times and code"][told] += 1
+        processor = speed.tests.set_index("measure").loc[PROCESSOR]
+        ratios[program, work].append(processor["ratio"])
+        if told in ("slower", "faster") and work == 1000 or code.same != (work == 1000):
+            print(f"{program}, seed {seed}, work {work}: {told}, {code}")
+    for (work, rule), counts in sorted(verdicts.items()):
+        print(f"{work / 1000:g} times the work, {rule}: {dict(counts)} of {counts.total()}")
+    for (program, work), of_program in sorted(ratios.items()):
+        print(
+            f"{program}, {work / 1000:g}: processor time {min(of_program):.3f} to {max(of_program):.3f} times"
+        )
+
+
+@main.command()
+@click.argument("folder", type=click.Path(path_type=Path, exists=True))
+@click.option("--draws", default=2000, show_default=True, help="Comparisons over layouts, of each file.")
+@click.option("--layouts", default=20, show_default=True)
+def columns(folder, draws, layouts):
+    """Judge pairs of columns, and random samples of them."""
+    rng = np.random.default_rng(0)
+    for file in sorted([*folder.glob("env-bias/results-*"), *folder.glob("heap-alias/results-*")]):
+        table = pd.read_csv(file)
+        # the one row of unhalted core cycles; other files are an estimate or a comparison
+        rows = table[table.iloc[:, 1].astype(str).str.match(r"(cycles|r003c)(:u)?$", na=False)]
+        if rows.empty or file.name.split(".")[-2] in ("comparison", "estimate"):
+            continue
+        cycles = rows.iloc[0, 2:].astype(float).to_numpy()
+        ratio = cycles[:, None] / cycles
+        different = ratio[np.triu_indices(cycles.size, 1)]
+        alone = np.mean((different >= 1.05) | (different <= 1 / 1.05))
+        told = collections.Counter()
+        for _ in range(draws):
+            old, new = (rng.choice(cycles, layouts, replace=cycles.size < 2 * layouts) for _ in range(2))
+            frames = (pd.DataFrame({(WHOLE, ELAPSED): times}) for times in (old, new))
+            told[judge_speed(*frames).verdict] += 1
+        print(
+            f"{file.parent.name}/{file.name}: {cycles.size} columns, "
+            f"at most {cycles.max() / np.median(cycles):.2f} times "
+            f"the median; of {different.size} pairs {alone:.2%} slower or faster, the same code in all; "
+            f"over {layouts} layouts {dict(told)} of {draws}"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,140 @@
+"""Did the code that ran change, or only where it lies? What two commands load and execute, compared."""
+
+import re
+import shlex
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from cmlib.collect.record.execute import run_timed
+from cmlib.collect.simulate import read_functions
+from cmlib.collect.simulate.valgrind import EACH_INSTRUCTION, FIXED_LIBC, simulate
+from cmlib.collect.toolchain import run_tool
+from cmlib.errors import CmlibError
+from cmlib.io.machine_code import differing, read_code
+
+_MAPPED = re.compile(r"PERF_RECORD_MMAP2? .*: r-xp (/.+)$", re.MULTILINE)
+_LONGEST_S = 600  # of a simulation
+# Functions by Callgrind's names as the linker knows them; caches and branches are not asked for.
+_EXECUTED = ["--cache-sim=no", "--branch-sim=no", "--demangle=no", *EACH_INSTRUCTION]
+_MOST_NAMED = 20
+
+
+@dataclass(frozen=True)
+class CodeComparison:
+    """What the machine code of two commands says.
+
+    Attributes
+    ----------
+    same : bool or None
+        Whether all that ran is the same but for its addresses; None if that can't be told.
+    reason : str
+        Why it can't be told, or what differs beside functions.
+    functions : tuple of str
+        Functions that ran and differ, by the linker's names.
+    instructions : float or None
+        Instructions of the new version as a multiple of the old one's, as Valgrind executes them; None if these were
+        not counted.
+    """
+
+    same: bool | None
+    reason: str = ""
+    functions: tuple[str, ...] = ()
+    instructions: float | None = None
+
+
+def compare_code(old, new, notify=print):
+    """Compare what two versions (commands) load and execute.
+
+    Each is run once, to see which files it maps. Where functions differ, each is run once more under Callgrind, to see
+    which were executed.
+    """
+    try:
+        return _compared(old, new, notify)
+    except CmlibError as error:
+        return CodeComparison(None, str(error))
+
+
+def _compared(old, new, notify):
+    files = [_mapped_files(version) for version in (old, new)]
+    _check_arguments(old, new, {path for mapped in files for path in mapped})
+    pairs = _paired(*files)
+    unlike = {}
+    for pair in pairs:
+        functions, objects = differing(*map(read_code, pair))
+        if objects:
+            return CodeComparison(False, f"data differ in {pair[1]}: {_listed(objects)}")
+        unlike |= {(str(path), name): name for path in pair for name in functions}
+    if not unlike:
+        return CodeComparison(True)
+    if shutil.which("valgrind") is None:
+        names = _listed(set(unlike.values()))
+        return CodeComparison(
+            None, f"{names} differ; whether they ran tells Valgrind, which is not installed"
+        )
+    notify(f"{len(set(unlike.values()))} functions differ: Callgrind tells whether they ran.")
+    executed, counts = zip(*(_executed(version) for version in (old, new)), strict=True)
+    ran = {name for key, name in unlike.items() if any(key in functions for functions in executed)}
+    return CodeComparison(not ran, "", tuple(sorted(ran)[:_MOST_NAMED]), float(counts[1] / counts[0]))
+
+
+def _mapped_files(version):
+    """Executables and libraries that a command loads, with what it starts."""
+    with tempfile.TemporaryDirectory(prefix="cmlib-") as folder:
+        file = str(Path(folder, "perf.data"))
+        recording = ["perf", "record", "-q", "-B", "-N", "-e", "dummy:u", "-o", file, "--", *version.argv(0)]
+        run_timed(recording, environment={}, timeout=version.timeout)
+        text = run_tool(["perf", "script", "-i", file, "--show-mmap-events"])
+    found = [Path(path) for path in dict.fromkeys(_MAPPED.findall(text))]
+    if not all(path.is_file() for path in found):
+        raise CmlibError("code was made at run time, or its file is gone")
+    return found
+
+
+def _check_arguments(old, new, mapped):
+    """Raise CmlibError if the commands differ in more than the files that they execute."""
+    words = [version.argv(0) for version in (old, new)]
+    if len(words[0]) != len(words[1]):
+        raise CmlibError("the commands have different arguments")
+    for pair in zip(*words, strict=True):
+        if pair[0] == pair[1]:
+            continue
+        paths = [Path(shutil.which(word) or word).resolve() for word in pair]
+        if all(path in mapped for path in paths):
+            continue
+        if not all(path.is_file() for path in paths) or paths[0].read_bytes() != paths[1].read_bytes():
+            raise CmlibError(f"the commands differ in {shlex.quote(pair[0])} and {shlex.quote(pair[1])}")
+
+
+def _paired(old, new):
+    """Files that differ, each with its counterpart: of the same name, or the only ones left."""
+    left = [[path for path in files if path not in others] for files, others in ((old, new), (new, old))]
+    pairs = []
+    for path in list(left[0]):
+        partner = next((other for other in left[1] if other.name == path.name), None)
+        if partner is None and len(left[0]) == len(left[1]) == 1:
+            partner = left[1][0]
+        if partner is not None:
+            left[0].remove(path)
+            left[1].remove(partner)
+            pairs.append((path, partner))
+    if left[0] or left[1]:
+        raise CmlibError(f"only one of them loads {_listed({*map(str, left[0]), *map(str, left[1])})}")
+    return [pair for pair in pairs if pair[0].read_bytes() != pair[1].read_bytes()]
+
+
+def _executed(version):
+    """Functions that a command executes, by file, and the number of its instructions."""
+    with tempfile.TemporaryDirectory(prefix="cmlib-") as folder:
+        limit_s = version.timeout or _LONGEST_S
+        how = {"options": _EXECUTED, "environment": FIXED_LIBC, "limit_s": limit_s}
+        outcome = simulate(version.argv(0), Path(folder), **how)
+    functions = read_functions(outcome.raw.decode(errors="replace"), strings_once=True)
+    names = {(file, name.partition("'")[0]) for _, name, _, file in functions.index}
+    return names, functions["Ir"].sum()
+
+
+def _listed(names):
+    shown = sorted(names)
+    return ", ".join(shown[:5]) + (f" and {len(shown) - 5} more" if len(shown) > 5 else "")

@@ -1,0 +1,360 @@
+"""Read the functions and data of an executable file so that two links of the same code read the same.
+
+Addresses are replaced by what lies there: the name of a function or object, or the bytes of a constant without one.
+"""
+
+import bisect
+import hashlib
+import operator
+import re
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from cmlib.errors import CmlibError
+
+_NO_DATA = re.compile(
+    r"\.(eh_frame|gcc_except_table|got|interp|note|go|relro|stapsdt|typelink|itablink|tm_clone)"
+)
+# Of the compiler's start-up files: they subtract addresses of the sections from one another.
+_UNNAMED = ("", "register_tm_clones", "deregister_tm_clones")
+_NO_CODE = ("STT_SECTION", "STT_FILE", "STT_TLS")
+_TO_RIP = re.compile(r"rip ([+-]) (0x[0-9a-f]+|[0-9])")
+_NUMBER = re.compile(r"0x[0-9a-f]+")
+_BRANCH = re.compile(r"(j|call|loop|xbegin)")
+_PADDING = re.compile(r"^(?:nop|int3|data16|add \0? ?byte ptr \[rax\], al)")
+_STRING = re.compile(
+    rb"[\x26\x2e\x36\x3e\x64-\x67]*[\xf2\xf3][\x26\x2e\x36\x3e\x64-\x67]*[\x40-\x4f]?[\xa4-\xa7\xaa-\xaf]"
+)
+_DEEPEST = 3  # of constants that point to constants
+_LARGEST = 1 << 29  # bytes of a file
+
+
+class MachineCodeError(CmlibError):
+    """A file whose functions can't be told apart."""
+
+
+@dataclass(frozen=True)
+class Code:
+    """What an executable file holds.
+
+    Attributes
+    ----------
+    functions : dict of str to list
+        By symbol, which several static functions may share: a digest of the code without addresses, and for each of
+        these what lies there, in one or two readings (the end of an object may be the start of another).
+    objects : dict of str to Counter
+        Digests of initialized data by symbol; data that no symbol names goes by its section.
+    users : dict of str to set of str
+        Functions whose code refers to an object.
+    """
+
+    functions: dict
+    objects: dict
+    users: dict
+
+
+def read_code(path):
+    """Read an executable or library of x86-64.
+
+    Raises
+    ------
+    MachineCodeError
+        If it is no such file, or has no symbols.
+    """
+    from elftools.common.exceptions import ELFError
+    from elftools.elf.elffile import ELFFile
+
+    if Path(path).stat().st_size > _LARGEST:
+        raise MachineCodeError(f"{path} is larger than {_LARGEST >> 20} MiB")
+    with open(path, "rb") as file:
+        try:
+            elf = ELFFile(file)
+            if elf["e_machine"] != "EM_X86_64":
+                raise MachineCodeError(f"{path} is no machine code of x86-64, which alone is compared")
+            return _Image(elf, path).code()
+        except (ELFError, UnicodeDecodeError, AttributeError, KeyError, TypeError, OverflowError) as error:
+            raise MachineCodeError(f"{path} is no whole ELF file: {error}") from error
+
+
+def is_string_instruction(path, address):
+    """Whether a repeated string instruction of x86 lies at an address of a file."""
+    from elftools.common.exceptions import ELFError
+    from elftools.elf.elffile import ELFFile
+
+    if not Path(path).is_file():
+        return False
+    with open(path, "rb") as file:
+        try:
+            offset = next(ELFFile(file).address_offsets(address), None)
+        except ELFError:
+            return False
+        if offset is None:
+            return False
+        file.seek(offset)
+        return _STRING.match(file.read(15)) is not None
+
+
+def differing(old, new):
+    """Functions that differ between two files, or refer to objects that do; and objects that differ without being
+    referred to by code."""
+    functions, objects = (
+        {name for name in {*a, *b} if not same(a.get(name, []), b.get(name, []))}
+        for a, b, same in (
+            (old.functions, new.functions, _same_bodies),
+            (old.objects, new.objects, operator.eq),
+        )
+    )
+    for name in list(objects):
+        users = old.users.get(name, set()) | new.users.get(name, set())
+        functions |= users
+        if users:
+            objects.remove(name)
+    return functions, objects
+
+
+def _same_bodies(old, new):
+    """Whether functions of one name are the same, in any order."""
+    left = list(new)
+    for digest, references in old:
+        for body in left:
+            if body[0] == digest and all(
+                not a.isdisjoint(b) for a, b in zip(references, body[1], strict=True)
+            ):
+                left.remove(body)
+                break
+        else:
+            return False
+    return not left
+
+
+def _digest(text):
+    return hashlib.blake2b(text.encode(), digest_size=12).hexdigest()
+
+
+_EMPTY = _digest("")
+
+
+class _Image:
+    """A file's sections, symbols and relocations, by address."""
+
+    def __init__(self, elf, path):
+        from elftools.elf.relocation import RelocationSection
+        from elftools.elf.sections import SymbolTableSection
+
+        self.fixed = elf["e_type"] == "ET_EXEC"
+        sections = [s for s in elf.iter_sections() if s["sh_flags"] & 2 and s["sh_addr"]]
+        sections = sorted((s for s in sections if not s["sh_flags"] & 0x400), key=lambda s: s["sh_addr"])
+        self.sections, self.starts = sections, [s["sh_addr"] for s in sections]
+        self.contents = {s.name: b"" if s["sh_type"] == "SHT_NOBITS" else s.data() for s in sections}
+        table = elf.get_section_by_name(".symtab")
+        if not isinstance(table, SymbolTableSection):
+            raise MachineCodeError(f"{path} has no symbols: compare it before `strip`, or link without -s")
+        self.functions, self.objects = self._symbols(table)
+        self.relocations = {}
+        for section in elf.iter_sections():
+            if isinstance(section, RelocationSection) and section["sh_flags"] & 2:
+                names = elf.get_section(section["sh_link"])
+                for entry in section.iter_relocations():
+                    addend = entry["r_addend"] if section.is_RELA() else 0
+                    symbol = entry["r_info_sym"]
+                    to = (names.get_symbol(symbol).name, addend) if symbol else (None, addend)
+                    self.relocations[entry["r_offset"]] = to
+        self.users, self.constants, self.referred = defaultdict(set), {}, set()
+
+    def _symbols(self, table):
+        """Extents of functions and objects: sorted (start, end, name)."""
+        functions, objects = {}, {}
+        for symbol in table.iter_symbols():
+            start, size, kind = symbol["st_value"], symbol["st_size"], symbol["st_info"]["type"]
+            section = self.section(start) if isinstance(symbol["st_shndx"], int) else None
+            if symbol.name in _UNNAMED or section is None or kind in _NO_CODE:
+                continue
+            if section["sh_flags"] & 4:
+                functions[start] = min(functions.get(start, (symbol.name, size)), (symbol.name, size))
+            elif size:
+                objects[start] = min(objects.get(start, (symbol.name, size)), (symbol.name, size))
+        ordered = sorted(functions)
+        extents = []
+        for start, following in zip(ordered, [*ordered[1:], 1 << 64], strict=True):
+            name, size = functions[start]
+            section = self.section(start)
+            end = min(start + size if size else following, section["sh_addr"] + section["sh_size"])
+            extents.append((start, end, name))
+        return extents, [(start, start + size, name) for start, (name, size) in sorted(objects.items())]
+
+    def section(self, address):
+        at = bisect.bisect_right(self.starts, address) - 1
+        inside = at >= 0 and address < self.starts[at] + self.sections[at]["sh_size"]
+        return self.sections[at] if inside else None
+
+    def bytes_of(self, start, end):
+        section = self.section(start)
+        first = section["sh_addr"]
+        return self.contents[section.name][start - first : end - first]
+
+    def code(self):
+        from capstone import CS_ARCH_X86, CS_MODE_64, Cs
+
+        self.disassembler = Cs(CS_ARCH_X86, CS_MODE_64)
+        self.disassembler.skipdata = True
+        bodies = [(name, *self._instructions(start, end)) for start, end, name in self.functions]
+        self.cuts = self._cuts(target for *_, targets in bodies for target in targets)
+        functions, objects = defaultdict(list), defaultdict(Counter)
+        for name, text, targets in bodies:
+            functions[name].append((_digest(text), [self._readings(target, name) for target in targets]))
+        for start, end, name in self.objects:
+            if self._is_data(self.section(start)):
+                objects[name][_digest(f"{end - start} {self._content(start, end)}")] += 1
+            else:
+                objects[name][str(end - start)] += 1
+        for start in self.cuts:
+            named = start in self.referred or _covering(self.objects, start) is not None
+            if named or not self._is_data(self.section(start)):
+                continue
+            if (constant := self._constant(start)) != _EMPTY:
+                objects[self.section(start).name][constant] += 1
+        return Code(dict(functions), dict(objects), dict(self.users))
+
+    def _is_data(self, section):
+        plain = section["sh_type"] == "SHT_PROGBITS" and not section["sh_flags"] & 4
+        return plain and not _NO_DATA.match(section.name)
+
+    def _instructions(self, start, end):
+        """Code of a function as text with the addresses in it left out, and these."""
+        lines, targets = [], []
+        for address, size, mnemonic, operands in self.disassembler.disasm_lite(
+            self.bytes_of(start, end), start
+        ):
+            if _BRANCH.match(mnemonic) and operands.startswith("0x"):
+                target = int(operands, 16)
+                if start <= target < end:
+                    operands = f"+{target - start:x}"
+                else:
+                    operands = "\0"
+                    targets.append(target)
+            elif found := _TO_RIP.search(operands):
+                offset = int(found[1] + found[2], 0)
+                targets.append(address + size + offset)
+                operands = operands.replace(found[0], "\0")
+            elif self.fixed:
+                numbers = [n for n in _NUMBER.findall(operands) if self.section(int(n, 16))]
+                targets += [int(number, 16) for number in numbers]
+                operands = _NUMBER.sub(lambda n: "\0" if n[0] in numbers else n[0], operands)  # noqa: B023
+            lines.append(f"{mnemonic} {operands}")
+        while lines and _PADDING.match(lines[-1]):
+            lines.pop()
+        return "\n".join(lines), targets
+
+    def _cuts(self, targets):
+        """Where data that no symbol names may begin."""
+        cuts = {*targets, *self.starts}
+        cuts.update(edge for start, end, _ in self.objects for edge in (start, end))
+        cuts.update(addend for symbol, addend in self.relocations.values() if symbol is None)
+        if self.fixed:
+            for section in filter(self._is_data, self.sections):
+                cuts.update(
+                    self._pointers(section["sh_addr"], section["sh_addr"] + section["sh_size"]).values()
+                )
+        return sorted(cut for cut in cuts if self.section(cut) is not None)
+
+    def _pointers(self, start, end):
+        """Addresses that lie in data, by where."""
+        if not self.fixed:
+            return {
+                at: self.relocations[at][1]
+                for at in range(-(-start // 8) * 8, end - 7, 8)
+                if at in self.relocations
+            }
+        first = -(-start // 8) * 8
+        content = self.bytes_of(start, end)[first - start :]
+        words = np.frombuffer(content[: len(content) // 8 * 8], "<u8")
+        lowest, highest = self.starts[0], self.starts[-1] + self.sections[-1]["sh_size"]
+        inside = np.flatnonzero((words >= lowest) & (words < highest))
+        return {first + 8 * int(k): int(words[k]) for k in inside if self.section(int(words[k]))}
+
+    def _readings(self, target, user):
+        """What lies at an address, and the object that ends there."""
+        before = bisect.bisect_left(self.objects, (target,)) - 1
+        readings = {self._resolved(target, user)}
+        if before >= 0 and self.objects[before][1] == target:
+            readings.add(f"{self.objects[before][2]}+{target - self.objects[before][0]:x}")
+        return readings
+
+    def _resolved(self, target, user="", depth=0):
+        """What lies at an address, in words that hold wherever that is."""
+        section = self.section(target)
+        if section is None:
+            return "outside"
+        if section.name.startswith(".got") and target in self.relocations:
+            return self._pointed(target, self.relocations[target][1], depth)
+        if section["sh_flags"] & 4:
+            return self._stub(target) if section.name.startswith(".plt") else self._in_function(target)
+        if (covering := _covering(self.objects, target)) is not None:
+            first, _, name = covering
+            if user:
+                self.users[name].add(user)
+            return f"{name}+{target - first:x}"
+        self.referred.add(target)
+        return self._constant(target, depth) if self._is_data(section) else section.name
+
+    def _in_function(self, target):
+        covering = _covering(self.functions, target)
+        return "code" if covering is None else f"{covering[2]}+{target - covering[0]:x}"
+
+    def _stub(self, target):
+        """The function that an entry of the procedure linkage table jumps to."""
+        for address, size, _, operands in self.disassembler.disasm_lite(
+            self.bytes_of(target, target + 16), target
+        ):
+            if found := _TO_RIP.search(operands):
+                symbol, addend = self.relocations.get(
+                    address + size + int(found[1] + found[2], 0), ("stub", 0)
+                )
+                return f"{symbol}+{addend}" if symbol else self._in_function(addend)
+        return "stub"
+
+    def _constant(self, start, depth=0):
+        """Bytes without a name, up to where something else is referred to; tables of jumps by where they lead."""
+        if depth > _DEEPEST:
+            return self.section(start).name
+        if start not in self.constants:
+            self.constants[start] = self.section(start).name
+            following = bisect.bisect_right(self.cuts, start)
+            section = self.section(start)
+            end = section["sh_addr"] + section["sh_size"]
+            if following < len(self.cuts):
+                end = min(end, self.cuts[following])
+            jumps, at = [], start
+            if not self.relocations.get(start):
+                for offset in np.frombuffer(
+                    self.bytes_of(start, start + (end - start) // 4 * 4), "<i4"
+                ).tolist():
+                    if _covering(self.functions, start + offset) is None:
+                        break
+                    jumps.append(self._in_function(start + offset))
+                    at += 4
+            self.constants[start] = _digest("\n".join(jumps) + self._content(at, end, depth).rstrip("0"))
+        return self.constants[start]
+
+    def _content(self, start, end, depth=0):
+        """Bytes as hexadecimal digits, with pointers by what they point to."""
+        if start >= end:
+            return ""
+        text, at = [], start
+        for where, target in self._pointers(start, end).items():
+            text += [self.bytes_of(at, where).hex(), self._pointed(where, target, depth)]
+            at = where + 8
+        return "|".join([*text, self.bytes_of(at, end).hex()])
+
+    def _pointed(self, where, target, depth):
+        symbol, addend = self.relocations.get(where, (None, target))
+        return f"{symbol}+{addend}" if symbol else self._resolved(target, depth=depth + 1)
+
+
+def _covering(extents, address):
+    """The extent that an address lies in; None if in none."""
+    at = bisect.bisect_right(extents, (address, 1 << 65)) - 1
+    return extents[at] if at >= 0 and extents[at][0] <= address < extents[at][1] else None
