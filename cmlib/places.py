@@ -58,6 +58,11 @@ def topdown_dir():
     return _shipped("data/topdown", "topdown")
 
 
+def processors_dir():
+    """Folder of what vendors publish of their processors, one file a microarchitecture."""
+    return _shipped("data/processors", "processors")
+
+
 def public_dir():
     """Folder of public recordings: their registry, and those that come with the package."""
     return _shipped("data/public", "public")

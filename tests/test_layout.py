@@ -40,6 +40,7 @@ GROUND = {
     "parallel",
     "passwords",
     "places",
+    "processors",
     "shell",
     "spelling",
     "synthetic",

@@ -230,6 +230,7 @@ def test_an_arm_processor_s_events_are_those_of_perf_s_own_list(monkeypatch):
     monkeypatch.setattr("cmlib.collect.machine.event_names.perf_list", lambda: listed)
     known = machine.known_events({"vendor": "ARM", "family": 8, "model": 0xD0C})
     assert known.loc["br_pred", ["code", "umask", "named"]].tolist() == [0x12, 0, True] and len(known) == 7
+    assert machine.known_events({"vendor": "ARM", "family": 8, "model": 0xD40})["core"].max() > 0
     monkeypatch.setattr("cmlib.collect.machine.event_names.perf_list", lambda: "")
     assert machine.known_events({"vendor": "ARM", "family": 8, "model": 0xD0C}).empty
 

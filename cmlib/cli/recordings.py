@@ -71,6 +71,16 @@ def _recognised_tables(metas):
     return events.describe_recognised(events.recognise(names - events.second_readings(names).keys()))
 
 
+def known_processor(text):
+    """The processor that a value of `--processor` names."""
+    from cmlib import processors, topdown
+
+    try:
+        return processors.find(text, topdown.known_costs())
+    except processors.UnknownProcessorError as error:
+        raise click.BadParameter(str(error), param_hint="--processor") from error
+
+
 def read_machine(file):
     """What a file of `--machine` holds."""
     from cmlib.io.archive import ArchiveError, read_object

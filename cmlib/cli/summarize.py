@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from cmlib.cli.recordings import read_machine
+from cmlib.cli.recordings import known_processor, read_machine
 from cmlib.shell import command_of_report
 from cmlib.terminal import say
 
@@ -19,7 +19,9 @@ _WIDTH = 40  # of a bar that is all slots
 @click.argument("recording")
 @click.option("--machine", "about", type=click.Path(exists=True, dir_okay=False),
               help="What `cmlib doctor --json` said on the machine measured.")  # fmt: skip
-@click.option("--processor", help="Whose events they are, if no --machine tells; a wrong name lists all.")
+@click.option(
+    "--processor", help="Whose events they are: haswell, zen2, graviton3, 6248R; a wrong name lists all."
+)
 @click.option(
     "--interval-ms",
     type=click.IntRange(1, 86_400_000),
@@ -31,13 +33,9 @@ def summarize(recording, about, processor, interval_ms, as_json):
 
     RECORDING is a file, as `cmlib import` takes it, or the name of a program. Nothing is stored.
     """
-    from cmlib import topdown
     from cmlib.experiments.summary import summarize_runs
 
-    if processor and processor not in topdown.known_costs():
-        raise click.BadParameter(
-            f"no costs of it; of {', '.join(topdown.known_costs())}.", param_hint="--processor"
-        )
+    processor = processor and known_processor(processor)
     machine = read_machine(about).get("machine", {}) if about else {}
     read = _from_file if Path(recording).is_file() else _from_recordings
     with _progress(f"summarizing {recording}"):

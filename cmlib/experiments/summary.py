@@ -30,13 +30,14 @@ def summarize_runs(name, metas, runs, *, machines=(), processor=None):
     first, names = metas[0], list(dict.fromkeys(event for counts, _ in runs for event in counts))
     known = [machine for machine in machines if machine] or [first.get("machine", {})]
     spelled = [*names, *first.get("names", {})]
+    core = events.core_pmu(spelled)
     return topdown.summarize(
         name,
         runs,
-        processor=processor or events.find_processor(known, spelled),
+        processor=processor or events.find_processor(known, spelled, core),
         modifier=first.get("modifier") or "",
         whole_runs=are_totals(first),
-        core=events.core_pmu([*first.get("names", {}), *names]),
+        core=core,
         notes=import_notes(metas),
         printed=printed_shares(metas),
     )

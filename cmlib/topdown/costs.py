@@ -6,7 +6,7 @@ from functools import cache
 
 import yaml
 
-from cmlib import places
+from cmlib import places, processors
 from cmlib.spelling import spelling
 from cmlib.topdown.tables import evaluate
 
@@ -79,7 +79,12 @@ class Costs:
 def known_costs():
     """Names of the processors whose costs are known."""
     names = {file.stem for file in (places.topdown_dir() / "costs").glob("*.yaml")}
-    return sorted(names - {"common", UNKNOWN})
+    return sorted(names - {"common", UNKNOWN} | {name for name in processors.known() if _costs_of(name)})
+
+
+def _costs_of(name):
+    """Costs that a processor's file holds; None where it has none."""
+    return processors.read(name)["costs"] if name in processors.known() else None
 
 
 @cache
@@ -110,4 +115,6 @@ def common():
 
 
 def _read(name):
+    if costs := _costs_of(name):
+        return costs | {"table": name if processors.read(name)["categories"] else ""}
     return yaml.safe_load((places.topdown_dir() / "costs" / f"{name}.yaml").read_text(encoding="utf-8"))

@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 import yaml
 
-from cmlib import places
+from cmlib import places, processors
 from cmlib.errors import CmlibError
 from cmlib.spelling import spelling
 
@@ -95,7 +95,8 @@ class TopdownTable:
 
 def tables():
     """Names of the microarchitectures that have a table."""
-    return sorted(file.stem for file in places.topdown_dir().glob("*.yaml"))
+    written = {file.stem for file in places.topdown_dir().glob("*.yaml")}
+    return sorted(written | {name for name in processors.known() if processors.read(name)["categories"]})
 
 
 @cache
@@ -103,10 +104,23 @@ def read_table(name):
     """Read the table of a microarchitecture."""
     if name not in tables():
         raise ValueError(f"there is no table {name!r} under data/topdown; there are {', '.join(tables())}.")
-    text = (places.topdown_dir() / f"{name}.yaml").read_text(encoding="utf-8")
+    path = places.topdown_dir() / f"{name}.yaml"
+    if not path.is_file():
+        return _from_file(name)
+    text = path.read_text(encoding="utf-8")
     read = yaml.safe_load(text)
     categories = tuple(_categories(read["categories"], "", name))
     return TopdownTable(name, read["source"], _listed(read["slots"]), read["closes"], categories)
+
+
+def _from_file(name):
+    """The table of a processor's file, as tools/make_processor_tables.py writes it."""
+    about = processors.read(name)
+    categories = tuple(
+        Category(row["name"], row["parent"], tuple(row["formulas"]), row["about"], row["advice"])
+        for row in about["categories"]
+    )
+    return TopdownTable(name, about["source"], _listed(about["slots"]), False, categories)
 
 
 def _categories(described, parent, table):
@@ -126,7 +140,12 @@ def _listed(formula):
 # An event's name holds dots, colons, dashes within words and equals signs: `topdown.slots`, `cycles:u`.
 _NAME = re.compile(r"[A-Za-z_][\w]*(?:[.:=][\w]+|-(?=[A-Za-z])[\w]+)*")
 _CALLS = {"min": np.minimum, "max": np.maximum}
+_CHOICE = "where"
+_FUNCTIONS = {*_CALLS, _CHOICE}
 _OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv}
+
+
+_COMPARISONS = {ast.Gt: operator.gt, ast.Lt: operator.lt, ast.GtE: operator.ge, ast.LtE: operator.le}
 
 
 class FormulaError(CmlibError):
@@ -135,14 +154,14 @@ class FormulaError(CmlibError):
 
 def names_in(formula):
     """The events that a formula takes, each once, in its order."""
-    return list(dict.fromkeys(name for name in _NAME.findall(formula) if name not in _CALLS))
+    return list(dict.fromkeys(name for name in _NAME.findall(formula) if name not in _FUNCTIONS))
 
 
 def evaluate(formula, values):
     """Compute a formula."""
     names = names_in(formula)
     numbered = _NAME.sub(
-        lambda match: match[0] if match[0] in _CALLS else f"x{names.index(match[0])}", formula
+        lambda match: match[0] if match[0] in _FUNCTIONS else f"x{names.index(match[0])}", formula
     )
     try:
         tree = ast.parse(numbered, mode="eval").body
@@ -164,6 +183,14 @@ def _value(node, values, formula):
             return -_value(operand, values, formula)
         case ast.Call(func=ast.Name(id=name), args=[first, second], keywords=[]) if name in _CALLS:
             return _CALLS[name](_value(first, values, formula), _value(second, values, formula))
+        case ast.Call(
+            func=ast.Name(id="where"),
+            args=[ast.Compare(left=left, ops=[op], comparators=[right]), *branches],
+            keywords=[],
+        ) if type(op) in _COMPARISONS and len(branches) == 2:
+            left, right, *branches = (_value(part, values, formula) for part in (left, right, *branches))
+            return np.where(_COMPARISONS[type(op)](left, right), *branches)
     raise FormulaError(
-        f"{formula!r} is not a formula: it takes events, numbers, + - * / and brackets, min(a, b) and max(a, b)."
+        f"{formula!r} is not a formula: it takes events, numbers, + - * / and brackets, min(a, b), max(a, b) and "
+        "where(a > b, if so, if not)."
     )

@@ -35,14 +35,21 @@ DEFAULT_SOFTWARE = (
 
 
 def known_events(about):
-    """The events of a processor: those of the package's table, and what else perf's own list names."""
+    """The events of a processor: perf's own list first, then the package's table; a table written here before both."""
     table = events.table_of(about)
+    by_code = about.get("vendor") in ("GenuineIntel", "AuthenticAMD")  # elsewhere the PMU is not called cpu
     try:
         listed = events.from_perf_list(perf_list())
     except events.EventError:
-        return table
+        return table if by_code else table.iloc[:0]
     if table.empty:
         return listed
+    if not events.is_written(events.table_for(about)):
+        listed["core"] = table["core"].reindex(listed.index, fill_value=0)
+        order = listed["core"].where(listed["core"] > 0).rank()
+        listed["core"] = order.fillna(0).astype(int)
+        rest = table[~table.index.isin(listed.index)].assign(core=0)
+        return pd.concat([listed, rest]) if by_code else listed
     return pd.concat([table, listed[~listed.index.isin(table.index)].assign(abbr="")])
 
 

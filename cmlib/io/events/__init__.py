@@ -28,6 +28,7 @@ from cmlib.io.events.tables import (
     from_perf_list,
     general_events,
     is_simulated,
+    is_written,
     known_tables,
     processor_of,
     read_table,

@@ -8,7 +8,7 @@ from functools import cache
 import pandas as pd
 import yaml
 
-from cmlib.io.events.tables import EventError, general_events, known_tables, table
+from cmlib.io.events.tables import EventError, general_events, known_tables, names_of
 from cmlib.places import events_dir
 
 _NAMES = yaml.safe_load((events_dir() / "names.yaml").read_text(encoding="utf-8"))
@@ -48,7 +48,8 @@ def encode(event, table, modifier="u"):
         return name + modifier
     if name in table.index and not table.at[name, "named"]:
         row = table.loc[name]
-        return f"cpu/event={row['code']:#x},umask={row['umask']:#x},name={name}/{modifier}"
+        extra = f",{row['extra']}" if row.get("extra") else ""
+        return f"cpu/event={row['code']:#x},umask={row['umask']:#x}{extra},name={name}/{modifier}"
     if name in SOFTWARE_NAMES or name in _TOOL or ":" in name:
         modifier = re.sub("[uk]", "", modifier)
     elif not (name in table.index or name in HARDWARE_NAMES or _HARDWARE_PATTERN.fullmatch(name)):
@@ -122,7 +123,7 @@ def plain(name):
 
 @functools.cache
 def _known():
-    tables = [general_events().index, *(table(name).index for name in known_tables())]
+    tables = [general_events().index, *map(names_of, known_tables())]
     names = [*HARDWARE_NAMES, *SOFTWARE_NAMES, "duration_time", "user_time", "system_time"]
     return frozenset(map(plain, [*names, *(name for index in tables for name in index)]))
 

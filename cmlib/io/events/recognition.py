@@ -23,6 +23,7 @@ from cmlib.io.events.tables import (
     is_model_of,
     is_simulated,
     known_tables,
+    names_of,
     processor_of,
     table,
     table_for,
@@ -102,15 +103,20 @@ def same_events(names, machine=None):
     return found
 
 
-def find_processor(machines, names):
+def find_processor(machines, names, core=""):
     """That of the first machine that is known, else by whose event names these are; None where neither tells."""
-    return next(filter(None, map(processor_of, machines)), None) or processor_by_names(names)
+    return next(
+        filter(None, (processor_of(machine, core) for machine in machines)), None
+    ) or processor_by_names(names)
 
 
 def processor_by_names(names):
     """Whose events they are, by their names: an event table, ``intel`` or ``arm`` by what only these count, or None."""
-    if found := next(iter(recognise(names).tables), None):
-        return found
+    tables = recognise(names).tables
+    if len(tables) == 1 or tables[:1] and tables[0] in _FIRST:
+        return tables[0]
+    if tables[:1] and not core_pmu(names) and all(name.startswith("intel_") for name in tables):
+        return "intel"
     spelled = set(map(spelling, names))
     if {"buscycles", "refcycles"} <= spelled or any(name.startswith("topdown") for name in spelled):
         return None if core_pmu(names) else "intel"
@@ -195,7 +201,7 @@ def _names_by_code(machine):
 
 def _names_by_spelling(names, machine):
     known = table_for(machine) if machine.get("vendor") else next(iter(recognise(names).tables), None)
-    return {plain(name): name for name in table(known).index} if known else {}
+    return {plain(name): name for name in names_of(known)} if known else {}
 
 
 def core_pmu(names):
@@ -229,6 +235,8 @@ def _within(name):
 
 # Names of a processor's own events that must be a table's, of those there are.
 _FEWEST_NAMES, _LEAST_SHARE = 2, 0.5
+# The commonest processors, taken first where names do not tell.
+_FIRST = ("amd_zen3", "amd_zen4", "amd_zen5", "intel_icelake", "intel_sapphirerapids", "intel_skylake")
 
 
 class Recognised(NamedTuple):
@@ -262,7 +270,8 @@ def recognise(names):
     if most < max(_FEWEST_NAMES, _LEAST_SHARE * len(own)):
         return Recognised((), 0, len(own), outside)
     best = sorted(
-        (name for name in matched if matched[name] == most), key=lambda name: -len(_plain_names(name))
+        (name for name in matched if matched[name] == most),
+        key=lambda name: (name not in _FIRST, -len(_plain_names(name))),
     )
     return Recognised(tuple(best), most, len(own), outside)
 
@@ -297,4 +306,4 @@ def _unit(name):
 
 @functools.cache
 def _plain_names(name):
-    return frozenset(map(plain, (general_events() if name == "perf" else table(name)).index))
+    return frozenset(map(plain, general_events().index if name == "perf" else names_of(name)))

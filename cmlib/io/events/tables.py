@@ -7,6 +7,7 @@ from functools import cache
 
 import pandas as pd
 
+from cmlib import processors
 from cmlib.errors import CmlibError
 from cmlib.places import events_dir
 
@@ -46,6 +47,12 @@ def table(name="amd_zen5"):
     [np.int64(53), np.int64(0), 'SLF']
     """
     path = events_dir() / f"{name}.csv"
+    if listed := _from_file(name):
+        table = pd.DataFrame(listed, columns=_COLUMNS_OF_FILES).set_index("event")
+        if not path.is_file():
+            return table
+        written = read_table(path)
+        return pd.concat([written, table[~table.index.isin(written.index)].assign(core=0)])
     if not path.is_file():
         raise EventError(
             f"there is no event table {name!r} in {path.parent}; it holds: {', '.join(known_tables())}.\n"
@@ -73,24 +80,50 @@ def read_table(path):
                 f"{path}, line {repeated.idxmax() + 2}: {column} {frame[column][repeated.idxmax()]!r} is in an "
                 "earlier line already; give it another."
             )
-    return frame.assign(named=False, whole=True).set_index("event")
+    return frame.assign(named=False, whole=True, extra="").set_index("event")
 
 
 def known_tables():
     """Names of the event tables that come with the package, sorted."""
-    return sorted(path.stem for path in events_dir().glob("*.csv") if path.stem not in _NO_TABLES)
+    written = {path.stem for path in events_dir().glob("*.csv") if path.stem not in _NO_TABLES}
+    return sorted(written | {name for name in processors.known() if processors.read(name)["events"]})
 
 
-def table_for(machine):
-    """Name the event table that fits a machine."""
+_COLUMNS_OF_FILES = [*COLUMNS, "named", "whole", "extra"]
+
+
+def _from_file(name):
+    """Rows of an event table from a processor's file."""
+    return [
+        row | {"bits": 0, "counters": 1, "abbr": "", "named": False, "whole": not row["extra"]}
+        for row in processors.rows(name)
+    ]
+
+
+def is_written(table):
+    """Whether a table was written by hand, and is not made of a vendor's files alone."""
+    return (events_dir() / f"{table}.csv").is_file()
+
+
+@cache
+def names_of(table):
+    """Names of a table's events, without reading what they count."""
+    path = events_dir() / f"{table}.csv"
+    written = pd.read_csv(path, usecols=["event"])["event"] if path.is_file() else ()
+    return list(dict.fromkeys([*written, *(row["event"] for row in processors.rows(table))]))
+
+
+def table_for(machine, core=""):
+    """Name the event table that fits a machine, or its cores of a kind."""
     known = _processors(events_dir() / f"{_PROCESSORS}.csv")
-    return next((row.table for row in known if is_model_of(machine, row)), None)
+    written = next((row.table for row in known if is_model_of(machine, row)), None)
+    return written or processors.of_machine(machine, core)
 
 
-def processor_of(machine):
+def processor_of(machine, core=""):
     """Name of a machine's processor: of its event table, or of one without; None of a machine that is not known."""
     older = _processors(events_dir() / f"{_OLDER}.csv")
-    return table_for(machine) or next((row.table for row in older if is_model_of(machine, row)), None)
+    return table_for(machine, core) or next((row.table for row in older if is_model_of(machine, row)), None)
 
 
 def is_model_of(machine, row):
@@ -115,7 +148,7 @@ def table_of(machine):
 def general_events():
     """The events that perf knows by the same name on every processor, those of the kernel among them."""
     frame = pd.read_csv(events_dir() / f"{_GENERAL}.csv", index_col="event").assign(
-        code=0, umask=0, bits=0, counters=1, abbr="", core=0, named=True, whole=True
+        code=0, umask=0, bits=0, counters=1, abbr="", core=0, named=True, whole=True, extra=""
     )
     return frame[table().columns]
 
@@ -143,13 +176,13 @@ def from_perf_list(text):
             terms = dict(term.partition("=")[::2] for term in match["terms"].split(","))
             code, umask = (int(terms.get(key, "0"), 0) for key in ("event", "umask"))
             whole = terms.keys() <= _WHOLE
-            rows.setdefault(event, (code, umask, 0, 1, unit, "", 0, description, True, whole))
+            rows.setdefault(event, (code, umask, 0, 1, unit, "", 0, description, True, whole, ""))
     if not rows:
         raise EventError(
             f"perf lists no named event of the cores ({len(text.splitlines())} lines read).\n"
             "A newer perf may know this processor; or add a table as data/events/README.md says."
         )
-    columns = [*COLUMNS[1:], "named", "whole"]
+    columns = [*COLUMNS[1:], "named", "whole", "extra"]
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("event")
 
 

@@ -1,0 +1,110 @@
+"""Processors by name: the files of `data/processors`, one a microarchitecture, and the names that people use."""
+
+import difflib
+import json
+import lzma
+import re
+from functools import cache
+
+from cmlib.errors import CmlibError
+from cmlib.places import processors_dir
+
+_ENDING = ".json.xz"
+_FILLING = re.compile(
+    r"\((?:r|tm)\)|\b\d+th gen\b|\b\d+-core\b|\bw(?:ith|/) .*"
+    r"|\b(?:intel|amd|arm|aws|core|xeon|platinum|gold|silver|bronze|cpu|processor)\b"
+)
+
+
+class UnknownProcessorError(CmlibError, ValueError):
+    """No processor is called so."""
+
+
+@cache
+def known():
+    """Names of the processors that have a file, sorted."""
+    return sorted(file.name.removesuffix(_ENDING) for file in processors_dir().glob(f"*{_ENDING}"))
+
+
+@cache
+def read(name):
+    """What the file of a processor holds, as tools/make_processor_tables.py writes it."""
+    return json.loads(lzma.decompress((processors_dir() / f"{name}{_ENDING}").read_bytes()))
+
+
+def rows(name):
+    """Events of a processor's file as dicts; none where it has no file."""
+    if name not in known():
+        return []
+    about = read(name)
+    return [dict(zip(about["fields"], values, strict=True)) for values in about["events"]]
+
+
+def of_machine(machine, core=""):
+    """The processor of a machine by vendor, family and model; of its kind of core, where it has several.
+
+    Parameters
+    ----------
+    machine : dict
+        As ``cmlib doctor --json`` describes it.
+    core : str
+        PMU of the cores, such as ``cpu_atom``; the fastest cores' if empty.
+
+    Returns
+    -------
+    str or None
+    """
+    vendor, family, model = (machine.get(key) for key in ("vendor", "family", "model"))
+    for name in known() if None not in (vendor, family, model) else ():
+        for *machines, first, last, pmu in read(name)["machines"]:
+            if machines == [vendor, family] and first <= model <= last and pmu in ("", core or "cpu_core"):
+                return name
+    return None
+
+
+def find(text, others=()):
+    """The processor that people call so.
+
+    Parameters
+    ----------
+    text : str
+        ``haswell``, ``zen2``, ``graviton3``, ``6248R``, ``i7-1260P``, ``spr``, or the name of a file.
+    others : collection of str
+        Further names that are known, each as it stands.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    UnknownProcessorError
+        If none is called so; names the nearest.
+
+    Examples
+    --------
+    >>> find("Xeon Gold 6248R"), find("graviton3")
+    ('intel_skylake', 'arm_neoverse_v1')
+    """
+    if text in known() or text in others:
+        return text
+    asked = _plain(text)
+    names = {pattern: name for name in known() for pattern in read(name)["names"]}
+    by_spelling = {_plain(called): name for called, name in names.items()} | {_plain(n): n for n in known()}
+    if asked in by_spelling:
+        return by_spelling[asked]
+    model = " ".join(_FILLING.sub(" ", text.lower().partition("@")[0]).split())
+    for pattern, name in names.items():
+        if re.fullmatch(pattern, model):
+            return name
+    people = [called for called in names if re.fullmatch(r"[\w-]+", called)]
+    near = difflib.get_close_matches(text.lower(), {*people, *known(), *others}, n=4, cutoff=0.5)
+    hint = f" Did you mean {' or '.join(near)}?" if near else ""
+    raise UnknownProcessorError(
+        f"no processor is known as {text!r}.{hint} Known are {', '.join(sorted({*known(), *others}))}, "
+        "and names of models such as i7-1260P or 6248R."
+    )
+
+
+def _plain(text):
+    return re.sub(r"[^a-z0-9]", "", text.lower())
