@@ -392,3 +392,22 @@ def test_events_are_told_to_regions_and_to_perf():
     for wrong in ("", "mine=zero", "page-faults,page-faults", "odd=9:1", "odd=1:-1", "odd=-1"):
         with pytest.raises(CmlibError):
             countable(wrong)
+
+
+def test_markdown_is_printed_or_added_to_the_summary_of_a_job(tmp_path, monkeypatch):
+    versions = kept(tmp_path, "old"), kept(tmp_path, "slow|new", factor=1.4, severity=0.003, seed=1)
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+    printed = compared("--markdown", *versions, code=1).stdout
+    rows = [line for line in printed.splitlines() if line.startswith("|")]
+    assert len(rows) > 2 and {line.count("|") for line in rows} == {6}
+    assert "slower" in rows[2] and "`fills.near_cache`" in printed and "not in pairs" in printed
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
+    assert "|" not in compared("--markdown", *versions, code=1).stdout.replace("slow|new", "")
+    assert (tmp_path / "summary.md").read_text(encoding="utf-8").strip() == printed.strip()
+
+
+def test_an_inconclusive_comparison_ends_with_0_or_if_asked_with_3(tmp_path):
+    versions = kept(tmp_path, "old"), kept(tmp_path, "new", factor=1.249, seed=2)
+    found = told(*versions, code=0)
+    assert found["verdict"] == "inconclusive" and "runs" in found["limited_by"] and not found["settled"]
+    assert compared("--strict", *versions, code=3)

@@ -220,6 +220,19 @@ def explain_by_code(verdict, same, instructions):
     return verdict, MEMORY if abs(math.log(instructions)) < math.log1p(_SAME_WORK) else WORK
 
 
+def limits(verdict, *, paired=True, code_known=True, libc=False, repeats=True):
+    """What a verdict is limited by, in words for programs."""
+    holds = {
+        "runs": verdict == INCONCLUSIVE and repeats,
+        "layout": verdict == MOVED,
+        "not in pairs": not paired,
+        "code unknown": not code_known,
+        "libc": libc,
+        "varying work": not repeats,
+    }
+    return [name for name, limiting in holds.items() if limiting]
+
+
 def judge_layouts(here, layouts):
     """The verdict over layouts, if the times of a single layout had another; both as of :func:`judge_speed`."""
     changed_here = here.verdict in (SLOWER, FASTER)

@@ -2,6 +2,7 @@
 
 import functools
 import json
+import os
 import signal
 
 import click
@@ -23,15 +24,15 @@ _VERDICTS = {
 }
 
 
-def as_text(comparison):
-    """A comparison as text, a line a finding; of its causes the first three that matter."""
+def as_text(comparison, form="txt"):
+    """A comparison as text or Markdown (md), a line a finding; of its causes the first three that matter."""
     from cmlib.templates import template
 
     causes = comparison["counters"]["causes"]
     most = [cause for cause in causes if cause["share"] >= _LEAST_SHARE * causes[0]["share"]][:3]
     changed = sorted(comparison["changed_functions"], key=lambda function: not function["in_verdict"])
     shown = comparison | {"verdicts": _VERDICTS, "causes": most, "changed": changed}
-    return template("cmlib.cli", "compare.txt.j2").render(shown).rstrip()
+    return template("cmlib.cli", f"compare.{form}.j2").render(shown).rstrip()
 
 
 _EXAMPLE = "Example: cmlib compare --events page-faults,context-switches './old --size 9' './new --size 9'"
@@ -81,10 +82,16 @@ _UNCHANGED = ("no change", "same", "inconclusive")
 )
 @click.option("--new-source", type=click.Path(exists=True), help="Source files of NEW.")
 @click.option("--seed", default=0, show_default=True, help="Of the order within pairs, and the autoencoders.")
+@click.option(
+    "--markdown", is_flag=True,
+    help="Print Markdown; or, on a runner of GitHub, add it to the job's summary ($GITHUB_STEP_SUMMARY).",
+)  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 @simulating_options
 @click.pass_context
-def compare(context, old, new, any_change, strict, old_source, new_source, as_json, simulated, **how):
+def compare(
+    context, old, new, any_change, strict, old_source, new_source, markdown, as_json, simulated, **how
+):
     """Compare the NEW version of a program with the OLD one."""
     if (old_source is None) != (new_source is None):
         raise click.UsageError("--old-source and --new-source belong together.")
@@ -115,8 +122,14 @@ def compare(context, old, new, any_change, strict, old_source, new_source, as_js
         if as_json:
             _print_json(refusal("interrupted" if isinstance(error, KeyboardInterrupt) else str(error)))
         raise
+    summary = os.environ.get("GITHUB_STEP_SUMMARY") if markdown else None
+    if summary:
+        with open(summary, "a", encoding="utf-8") as file:
+            file.write(as_text(comparison, "md") + "\n")
     if as_json:
         _print_json(comparison)
+    elif markdown and not summary:
+        say(as_text(comparison, "md"))
     else:
         say(as_text(comparison))
     changed = comparison["verdict"] not in _UNCHANGED or comparison["counters"]["differ"]

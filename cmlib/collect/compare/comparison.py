@@ -19,6 +19,7 @@ from cmlib.anomaly.speed import (
     judge_layouts,
     judge_speed,
     layout_range,
+    limits,
 )
 from cmlib.collect.compare.code import compare_code
 from cmlib.collect.compare.layouts import check_layouts, time_layouts
@@ -112,6 +113,7 @@ def compare_programs(
         p_value=speed.p_value,
         code=code,
         layouts=over_layouts,
+        limited_by=limits(verdict, paired=pair.paired, code_known=code is None or code["same"] is not None),
         rules={
             "test": f"{test} test of the logarithms of times, one-sided",
             "alpha": alpha,
@@ -177,6 +179,7 @@ def compare_simulated(
         tests, old.runs, new.runs, table["weight"], smallest_modelled
     )
     causes = _causes(tests[tests["verdict"] != NO_CHANGE], old, new)
+    by_libc = depends_on_libc(old.libc_share, new.libc_share)
     differing = max(spread(version.runs)[INSTRUCTIONS] for version in (old, new))
     return _report(
         old,
@@ -186,7 +189,8 @@ def compare_simulated(
         simulator=new.about,
         settled=bool(differing <= REPEATS),
         libc_share={"old": old.libc_share, "new": new.libc_share},
-        depends_on_libc=depends_on_libc(old.libc_share, new.libc_share),
+        depends_on_libc=by_libc,
+        limited_by=limits(verdict, libc=by_libc, repeats=bool(differing <= REPEATS)),
         p_value=None,
         rules={
             "test": "ranges of the runs' counts, which repeat",
