@@ -14,7 +14,7 @@
 # ---
 
 # %% [markdown]
-# # Compression: straight lines instead of samples
+# # Compression: piecewise-linear segments in place of samples
 #
 # **Question.** How much smaller do the samples of an event's count get as piecewise-linear segments (*lines*), and how well do the lines fit?
 #

@@ -14,13 +14,13 @@
 # ---
 
 # %% [markdown]
-# # Tuning: which of Spark's parameters matter, by models of settings and of events
+# # Tuning: which of Spark's parameters change a program's time
 #
 # **Question.** Which of Spark's parameters does a program's time depend on?
 #
 # *Reads* runs of Spark programs under different settings. *Writes* the effect of each single parameter, the importance of every parameter, and interacting pairs of events and parameters.
 #
-# Method B is direct: a model of the execution time by the parameters, one row a run. Method A begins with the events: which events matter for the performance, and which parameters interact with those (CounterMiner, §V-D). The papers say that both name the same parameter (GBRT study, §4.3). Here both are compared with a reference that neither was trained on: runs in which a single parameter was changed. [Notebook 08a](08a_number_of_runs.ipynb) asks how many runs each method needs, [notebook 08b](08b_causes.ipynb) whether the important events are causes.
+# Method B is direct: a model of the execution time by the parameters, one row a run. Method A begins with the events: which events matter for the performance, and which parameters interact with those (CounterMiner, §V-D). The papers say that both name the same parameter (GBRT study, §4.3). Here both are compared with a reference that neither was trained on: runs in which a single parameter was changed. `cmlib record-tuning --program NAME` records another program on Spark. [Notebook 08a](08a_number_of_runs.ipynb) asks how many runs each method needs, [notebook 08b](08b_causes.ipynb) whether the important events are causes.
 
 # %% tags=["parameters"]
 program = "all"  # programs to study, separated by commas, or all that are recorded
@@ -32,12 +32,12 @@ settings = {}  # jobs, executor, scheduler, interactive, profile, results_folder
 # %%
 import numpy as np
 import pandas as pd
+import seaborn as sns
 
 from cmlib import explore, plot, tuning
 from cmlib.experiments.spark_settings import TABLE_IV
 from cmlib.experiments.tuned_runs import load_tuned
 from cmlib.interact import rank_pairs
-from cmlib.io import events
 from cmlib.parallel import parallel_map
 from cmlib.rank import influence, regressor, stability
 from cmlib.report import paper
@@ -49,7 +49,6 @@ results, workers = notebook.results, notebook.workers
 counterminer = paper("counterminer")["tuning"]
 tuned = load_tuned(wanted=program)
 one = next(iter(tuned.values()))
-table = events.table_of(one.machine)
 kind = {"cycles": "hardware events"}.get(one.per, "software events and tracepoints")
 sizes = ", ".join(f"{len(each.runs)} runs of {name}" for name, each in tuned.items())
 source = f"{sizes}; {kind}; {one.machine['model_name']}, {one.machine['processors']} processors."
@@ -87,6 +86,11 @@ results.figure(figure, "times", f"**Figure.** Execution time of every run. {sour
 # The paper tunes two parameters of sort this way (its Figure 14): *bbs*, tied to the most important event, changes the time by 111.3 %, and *nwt*, tied to a lesser one, by 29.4 %. Here *nwt* was changed, without an effect that these runs could show. ***bbs* was not changed alone**, so the paper's largest number has no counterpart on this page; `cmlib record-tuning --program sort` records it, on the machine that made the other runs.
 
 # %%
+def full_name(parameter):
+    """Spark's name of a parameter that Table IV abbreviates."""
+    return TABLE_IV[parameter].name.removeprefix("spark.")
+
+
 @plot.styled
 def times_by_level(groups):
     """Each run's time by the level of one parameter, with the level's mean."""
@@ -97,7 +101,7 @@ def times_by_level(groups):
         ax.plot(place, own["seconds"], "o", ms=4, mfc="none")
         ax.plot(means.index, means, "_", ms=30, mew=2, color="#222222")
         ax.set_xticks(range(3), ["low", "default", "high"])
-        ax.set(title=": ".join(names), ylabel="execution time [s]")
+        ax.set(title=f"{names[0]}: {full_name(names[1])}", ylabel="execution time [s]")
         ax.set(ylim=(0, 1.1 * own["seconds"].max()), xlim=(-0.5, 2.5))
     return figure, axes
 
@@ -134,8 +138,11 @@ figure, _ = times_by_level(tried.groupby(["program", "parameter"], sort=False))
 results.figure(
     figure,
     "fig14",
-    "**Figure 14.** Execution time by the level of one parameter, a circle a run; the bar is their "
-    "mean. Ends and defaults are in Table IV.",
+    "**CounterMiner, Fig. 14.** Execution time by the level of one parameter, a circle a run; the "
+    f"bar is their mean. Ends and defaults are in Table IV. {source} *See:* "
+    + ("; ".join(f"{row.program} by {full_name(row.parameter)} {row.variation:.0f} %"
+                 for row in varied.sort_values("variation").tail(2)[::-1].itertuples())
+       or "no parameter was changed alone") + ".",
 )
 
 # %%
@@ -165,11 +172,6 @@ truth = changing.groupby("program", sort=False)["parameter"].last().to_dict()
 # A boosted model of the time by the thirteen parameters, and the contribution of each. The lines are intervals over resampled runs: parameters whose lines overlap are in no certain order.
 
 # %%
-def full_name(parameter):
-    """Spark's name of a parameter that Table IV abbreviates."""
-    return TABLE_IV[parameter].name.removeprefix("spark.")
-
-
 model = regressor(boosting=tuning.FEW_ROWS, seed=seed).fit(one.runs.parameters, one.runs.seconds)
 first = influence(model)
 print(f"{next(iter(tuned))}, one model of all its runs: {full_name(first.index[0])} has "
@@ -205,7 +207,7 @@ results.figure(
 #
 # $$v = \sum_{i=1}^{n} \big(\hat t(x_i) - a - b^\top x_i\big)^2$$
 #
-# This residual variance takes any nonlinear effect of a single input for an interaction; Friedman's H measures only the joint effect. Both are shown. Where one event is in all pairs of the upper panels with nearly equal bars, the residual variance ranks that event's nonlinearity, and the order of the parameters has no meaning.
+# This residual variance takes any nonlinear effect of a single input for an interaction: where one event is in all of its first pairs with nearly equal shares, it ranks that event's nonlinearity, and the order of the parameters has no meaning. Friedman's H measures only the joint effect. The figure has H, the table both.
 
 # %%
 def couple(runs, measure):
@@ -224,25 +226,45 @@ by_plane, by_h = pairs.values()
 
 
 # %%
-def short(names):
-    """Events' abbreviations, or tracepoints without their family."""
-    found = events.abbreviate(names, table)
-    return [name.rpartition(":")[2].removeprefix("sys_enter_") for name in found]
+def short(name):
+    """An event's name; of a tracepoint without its family."""
+    return name.rpartition(":")[2].removeprefix("sys_enter_")
 
 
-leading = {}
-for measure, rankings in {"residual variance": by_plane, "Friedman's H": by_h}.items():
-    for name, ranked in rankings.items():
-        first = ranked.head(10)
-        labels = zip(short(first["event_a"]), map(full_name, first["event_b"]), strict=True)
-        leading[f"{name}, {measure}"] = first.assign(label=[" - ".join(pair) for pair in labels])
-axis = "importance of the pair [%]"
-figure, _ = plot.ranking(leading, value="importance", label="label", xlabel=axis, columns=2)
+def importances(ranked):
+    """Importance of each pair [%]: a row an event, a column a parameter."""
+    table = ranked.pivot(index="event_b", columns="event_a", values="importance")
+    rows, columns = (table.max(axis=axis).sort_values(ascending=False).index for axis in (1, 0))
+    return table.loc[rows, columns].rename(index=full_name, columns=short)
+
+
+@plot.styled
+def pair_maps(maps):
+    """A heat map of pairs a program."""
+    figure, axes = plot.panels(list(maps), columns=1, height=4.2)
+    for ax, (name, table) in zip(axes, maps.items(), strict=True):
+        written = table.map(lambda percent: f"{percent:.0f}" if percent >= 1 else "")
+        sns.heatmap(table, ax=ax, cmap="Blues", annot=written, fmt="", linewidths=0.5,
+                    cbar_kws={"label": "importance of the pair [%]"})
+        ax.set(title=name, xlabel="event", ylabel="")
+        ax.tick_params(axis="x", rotation=45)
+    return figure, axes
+
+
+# %%
+figure, _ = pair_maps({name: importances(ranked) for name, ranked in by_h.items()})
+strongest = {name: ranked.iloc[0] for name, ranked in by_h.items()}
+flat = {name: ranked["importance"].head(10) for name, ranked in by_plane.items()}
 results.figure(
     figure,
     "fig13",
-    "**Figure 13.** The strongest pairs of an important event and a parameter: above by the "
-    f"residual variance of the model, below by Friedman's H. {source}",
+    "**CounterMiner, Fig. 13.** Pairs of an important event and a parameter by Friedman's H; "
+    f"numbers from 1 %. {source} *See:* the strongest pair is "
+    + "; ".join(f"{short(pair['event_a'])} with {full_name(pair['event_b'])} "
+                f"({pair['importance']:.0f} %) in {name}" for name, pair in strongest.items())
+    + ". By the residual variance the first ten lie between "
+    + "; ".join(f"{one.min():.1f} and {one.max():.1f} % ({name})" for name, one in flat.items())
+    + ", which ranks nothing.",
 )
 
 # %%

@@ -70,10 +70,10 @@ def _fill_with_medians(values, replaced):
     median_of_all = np.nan
     for number in np.unique(interval[replaced]):
         first, end = np.searchsorted(interval, number), np.searchsorted(interval, number + 1)
-        kept = values[first:end][remaining[first:end]]
-        if len(kept) == 0 and np.isnan(median_of_all):
+        others = values[first:end][remaining[first:end]]
+        if len(others) == 0 and np.isnan(median_of_all):
             median_of_all = np.median(values[remaining])
-        median = np.median(kept) if len(kept) else median_of_all
+        median = np.median(others) if len(others) else median_of_all
         for i in range(first, end):
             if replaced[i]:
                 values[i] = median

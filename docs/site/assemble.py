@@ -20,8 +20,12 @@ TEXTS = (
     "SECURITY.md",
 )
 SECTIONS = {
-    "Notebooks": ("docs/[0-9]*",),
+    "Notebooks": ("notebooks/*",),
     "Guides": (
+        "docs/record-for-the-notebooks",
+        "docs/top-down",
+        "docs/cost",
+        "docs/cleaning-benchmark",
         "docs/import",
         "docs/public",
         "docs/running-services",
@@ -51,11 +55,8 @@ def assemble(results, target):
     _write(target / "api.md", Path(__file__).with_name("api.md").read_bytes())
     for notebook in sorted((ROOT / "notebooks").glob("*.ipynb")):
         _write(target / "notebooks" / notebook.name, _executed(notebook, results))
-        guide = target / "docs" / f"{notebook.stem}.md"
-        below = f"\n## Executed\n\n{_toctree('', [f'Executed notebook </notebooks/{notebook.stem}>'], hidden=False)}"
-        guide.write_text(guide.read_text(encoding="utf-8") + below, encoding="utf-8")
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    readme = readme.replace("](docs/README.md)", "](docs/01_collection.md)")
+    readme = readme.replace("](docs/README.md)", "](docs/commands.md)")
     lists = [_toctree(caption, _pages(patterns, target)) for caption, patterns in SECTIONS.items()]
     _write(target / "index.md", "\n\n".join([readme, *lists]).encode())
 
@@ -77,7 +78,12 @@ def _executed(notebook, results):
 
 
 def _pages(patterns, target):
-    files = [file for pattern in patterns for file in sorted(target.glob(f"{pattern}.md"))]
+    files = [
+        file
+        for pattern in patterns
+        for file in sorted(target.glob(f"{pattern}.*"))
+        if file.suffix in {".md", ".ipynb"}
+    ]
     return [f"/{file.relative_to(target).with_suffix('').as_posix()}" for file in files]
 
 
