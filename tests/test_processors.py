@@ -244,3 +244,12 @@ def test_an_event_with_a_mask_is_encoded_with_it():
     table = events.table("intel_haswell")
     name = "idq_uops_not_delivered.cycles_0_uops_deliv.core"
     assert events.encode(name, table) == f"cpu/event=0x9c,umask=0x1,cmask=0x4,name={name}/u"
+
+
+@pytest.mark.parametrize("name", processors.known())
+def test_events_that_decide_have_the_codes_of_their_table(name):
+    rows = {row["event"]: row for row in processors.rows(name)}
+    for listed in (processors.read(name)["costs"] or {"decide": {}})["decide"].values():
+        for event in (event for event in listed if isinstance(event, dict)):
+            row = rows[event["name"]]
+            assert event["code"].startswith(f"event={row['code']:#x},umask={row['umask']:#x}")

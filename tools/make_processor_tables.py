@@ -83,7 +83,8 @@ def _processor(folder, about, known):
     costs = None  # where data/topdown/costs has them
     if "latency" in about:
         costs = {key: about[key] for key in ("width", "GHz", "latency")} | {"source": about["latencies"]}
-        costs |= {key: about.get(key, like[key]) for key in ("fused", "events", "decide")}
+        costs |= {key: like[key] for key in ("fused", "events")}
+        costs["decide"] = _with_codes(about.get("decide", like["decide"]), events)
     return made | {
         "machines": about["machines"],
         "names": about["names"],
@@ -94,6 +95,21 @@ def _processor(folder, about, known):
         "categories": categories,
         "costs": costs,
     }
+
+
+def _with_codes(decide, events):
+    """Events that decide, with the codes of this processor's own table: the first of several names that it has."""
+    made = {}
+    for category, listed in decide.items():
+        made[category] = []
+        for choices in listed:
+            if isinstance(choices, str):
+                made[category].append(choices)
+                continue
+            row = next(events[name] for name in choices if name in events and events[name]["takes"])
+            terms = [f"event={row['code']:#x}", f"umask={row['umask']:#x}", row["extra"]]
+            made[category].append({"name": row["event"], "code": ",".join(filter(None, terms))})
+    return made
 
 
 def _is_fixed_or_register(row):
