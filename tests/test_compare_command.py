@@ -407,7 +407,7 @@ def test_markdown_is_printed_or_added_to_the_summary_of_a_job(tmp_path, monkeypa
 
 
 def test_an_inconclusive_comparison_ends_with_0_or_if_asked_with_3(tmp_path):
-    versions = kept(tmp_path, "old"), kept(tmp_path, "new", factor=1.249, seed=2)
+    versions = kept(tmp_path, "old"), kept(tmp_path, "new", factor=1.245, seed=2)
     found = told(*versions, code=0)
     assert found["verdict"] == "inconclusive" and "runs" in found["limited_by"] and not found["settled"]
     assert compared("--strict", *versions, code=3)
