@@ -41,16 +41,16 @@ import pandas as pd
 
 import cmlib.plot.fingerprint as plot
 from cmlib import explore, places
-from cmlib.collect.record import existing_runs
 from cmlib.errors import UnfitRecordingError
 from cmlib.experiments import diagnosis, fingerprint
 from cmlib.experiments.micro_recordings import FOLDER, cut
 from cmlib.fingerprint.c45 import C45Classifier
 from cmlib.fingerprint.diagnosis import score_programs
 from cmlib.fingerprint.unknown import UnknownRejector
-from cmlib.io import perf
-from cmlib.io.archive.programs import read_raw
+from cmlib.io.archive import readable
+from cmlib.io.archive.programs import readable_runs
 from cmlib.io.programs import micro_benchmarks
+from cmlib.io.store.raw import read_counts
 from cmlib.plot import flow
 from cmlib.report import paper
 from cmlib.report.notebook import begin
@@ -336,13 +336,13 @@ QUANTITIES = {
 def counted_rates(folder):
     """Events per 1,000 instructions of a program on a processor: the mean of the runs with each."""
     wanted = {part[1:] for _, parts, _ in QUANTITIES.values() for part in parts.split()}
-    rates = {}
-    for run, meta in existing_runs(folder).items():
-        events = {event for group in meta.get("groups", ()) for event in group} & wanted
-        if not events or "instructions" not in meta.get("pinned", ()):
-            continue
-        counts, _ = perf.series(perf.parse_stat(read_raw(folder, run).decode()))
-        for event in events & set(counts):
+    rates, metas = {}, {}
+    for run, meta in readable_runs(folder).items():
+        events = {event for group in meta["groups"] for event in group} & wanted
+        if events and "instructions" in meta["pinned"]:
+            metas[folder / f"{run}.json"] = meta
+    for counts, _ in readable(lambda file: read_counts(file, metas[file]), metas).values():
+        for event in wanted & set(counts):
             used = counts[counts[event] <= 10 * counts["instructions"]]  # more is a fault
             rates.setdefault(event, []).append(used[event].sum() / used["instructions"].sum())
     return {event: 1000 * np.mean(values) for event, values in rates.items()}

@@ -87,22 +87,23 @@ def _from_file(file, machine, interval_ms):
 def _from_recordings(name, machine, interval_ms):
     from cmlib import places
     from cmlib.cli.stored import recorded_names
-    from cmlib.io import perf
-    from cmlib.io.archive import read_content
-    from cmlib.io.archive.runs import PERF, read_run, source_of
+    from cmlib.io.archive import readable
+    from cmlib.io.archive.programs import readable_runs
+    from cmlib.io.archive.runs import PERF, source_of
+    from cmlib.io.store.raw import read_counts
 
     if name not in recorded_names(None, None, ""):
         raise click.BadParameter(f"{name} is neither a file nor a recorded program; see cmlib list.")
-    files = sorted((places.recordings_dir() / name).glob("*.json"))
-    metas = [read_run(file) for file in files]
-    if any(source_of(meta) != PERF for meta in metas):
+    folder = places.recordings_dir() / name
+    metas = {folder / f"{run}.json": meta for run, meta in readable_runs(folder).items()}
+    if any(source_of(meta) != PERF for meta in metas.values()):
         raise click.ClickException(
             f"{name} is simulated: no cycles were counted. Its report: {command_of_report(name)}"
         )
-    runs = []
-    for file, meta in zip(files, metas, strict=True):
-        runs.append(perf.read_run(read_content(file, meta["sha256"]).decode(errors="replace"), meta))
-    return [(name, metas, runs)]
+    runs = readable(lambda file: read_counts(file, metas[file]), metas)
+    if not runs:
+        raise click.ClickException(f"{name} has no run that can be read.")
+    return [(name, [metas[file] for file in runs], list(runs.values()))]
 
 
 def _text(answer):

@@ -1,6 +1,5 @@
 """The recordings of the fifteen programs of AutoPerf's Table 2."""
 
-import json
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,8 +14,9 @@ from cmlib.collect.compare.counters import CYCLES, counters_with_role
 from cmlib.errors import NothingRecordedError
 from cmlib.experiments.cache import cached
 from cmlib.experiments.requested import resolve_names
+from cmlib.io.archive import read_object, readable
 from cmlib.io.programs import kernels
-from cmlib.io.regions import OVERHEAD_FILE, load_recording
+from cmlib.io.regions import OVERHEAD_FILE, in_recording, load_recording
 
 RECORD = "cmlib record-kernels"
 INSTEAD = (
@@ -46,13 +46,14 @@ class ProgramRuns:
     def diluted(self):
         """Runs of the control and of the diluted form, by the share of updates in the contended place."""
         files = self.folder.glob("diluted-*.json")
-        forms = {}
-        for file in sorted(files, reverse=True):
-            control = file.with_name(file.name.replace("diluted", "control"))
-            if control.is_file():
-                metadata, runs = load_recording(file)
-                forms[metadata["sharing"]] = (_runs(control), list(runs.values()))
-        return forms
+        controls = {file: file.with_name(file.name.replace("diluted", "control")) for file in files}
+
+        def read(file):
+            metadata, runs = load_recording(file)
+            return float(metadata["sharing"]), (_runs(controls[file]), list(runs.values()))
+
+        both = (file for file in sorted(controls, reverse=True) if controls[file].is_file())
+        return dict(readable(read, both).values())
 
 
 def recorded_programs(folder="", wanted="all"):
@@ -62,11 +63,13 @@ def recorded_programs(folder="", wanted="all"):
     names = resolve_names(
         wanted, known, about="AutoPerf's programs, which are what is evaluated here", todo=INSTEAD
     )
-    programs = {}
+    chosen = {}
     for program in kernels():
         both = [folder / program.name / f"{form}.json" for form in ("good", "bad")]
         if program.name in names and all(file.is_file() for file in both):
-            programs[program.name] = _program_runs(program, folder / program.name)
+            chosen[folder / program.name] = program
+    runs = readable(lambda place: _program_runs(chosen[place], place), chosen)
+    programs = {place.name: of_program for place, of_program in runs.items()}
     if not programs:
         raise NothingRecordedError(f"nothing recorded yet: run `{RECORD}`")
     return programs
@@ -135,9 +138,14 @@ def _program_runs(program, folder):
         good=good[n_training:],
         bad=_runs(folder / "bad.json"),
         again=_runs(again) if again.is_file() else [],
-        overhead=json.loads(overhead.read_text(encoding="utf-8"))["ratios"] if overhead.is_file() else [],
+        overhead=_overhead(overhead) if overhead.is_file() else [],
         folder=folder,
     )
+
+
+def _overhead(file):
+    content = read_object(file, "what counting costs", f"Run `{RECORD}` again.")
+    return in_recording(file, lambda costs: [float(ratio) for ratio in costs["ratios"]], content)
 
 
 def _runs(file):

@@ -7,14 +7,13 @@ import numpy as np
 import pandas as pd
 
 from cmlib import places
-from cmlib.collect.record import existing_runs
 from cmlib.collect.simulate import read_parts
 from cmlib.collect.simulate.valgrind import PREFETCHING
 from cmlib.errors import NothingRecordedError, UnfitRecordingError
 from cmlib.experiments.fingerprint import HEALTHY, SLICE_S, rates_of_one_run, train_for_one_run
 from cmlib.fingerprint.diagnosis import advice, label_slices, phases
 from cmlib.fingerprint.phases import IN_ORDER, simulated_phases
-from cmlib.io.archive.programs import read_raw
+from cmlib.io.archive.programs import read_raw, readable_runs
 from cmlib.io.archive.runs import VALGRIND, source_of
 from cmlib.io.callgrind import display_name, read_intervals
 from cmlib.io.events import cycle_estimate, simulated_events
@@ -91,7 +90,7 @@ def refuse_simulated_program(program):
 
 def first_simulated(name):
     """Name and metadata of the first simulated run of a program among the recordings; None if there is none."""
-    runs = existing_runs(places.recordings_dir() / name).items()
+    runs = readable_runs(places.recordings_dir() / name).items()
     return next(((run, meta) for run, meta in runs if source_of(meta) == VALGRIND), None)
 
 

@@ -21,7 +21,7 @@ from cmlib.fingerprint.key_events import (
 from cmlib.fingerprint.phases import NAMED_FROM, added_shares
 from cmlib.fingerprint.slices import EXACT_RATES, MODELLED_RATES, simulated_counts
 from cmlib.fingerprint.unknown import UnknownRejector
-from cmlib.io.archive.programs import existing_runs
+from cmlib.io.archive.programs import readable_runs
 from cmlib.io.archive.runs import VALGRIND, source_of
 from cmlib.io.events import simulated_events
 from cmlib.io.programs import micro_benchmarks
@@ -101,7 +101,7 @@ def load_simulated(folder=None, *, kinds=("micro", "unseen", "own")):
     key = {kind: list(map(_modelled, series[kind])) for kind in kinds}
     alike = tuple(one for kind in kinds if kind != "own" for one in key[kind] if program_of(one) not in apart)
     key["micro"] = list(map(_modelled, everything))
-    meta = next(iter(existing_runs(folder / everything[0].program).values()))
+    meta = next(iter(readable_runs(folder / everything[0].program).values()))
     return Fingerprints(dict.fromkeys(KINDS, []) | key, everything, pd.DataFrame(), meta, alike)
 
 

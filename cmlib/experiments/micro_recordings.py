@@ -1,7 +1,9 @@
 """Recordings of the micro-benchmarks, measured and simulated: read, and cut into slices."""
 
 import json
+import math
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +21,9 @@ from cmlib.fingerprint.slices import (
     slice_rates,
 )
 from cmlib.io import perf
-from cmlib.io.archive.programs import existing_runs, read_raw
+from cmlib.io.archive import readable
+from cmlib.io.archive.programs import read_raw, readable_runs
+from cmlib.io.archive.runs import read_run
 from cmlib.io.events import second_level_events, simulated_events
 
 ALL, KEY = "all", "key"
@@ -48,7 +52,7 @@ def find_key_events(folder, n):
 def recorded_events(folder, set_name, only="micro-*"):
     """Events of a set of recordings that was begun before, in all runs of one program; empty if there is none."""
     for place in sorted(Path(folder).glob(f"{only}/")):
-        metas = [meta for meta in existing_runs(place).values() if meta["set"] == set_name]
+        metas = [meta for meta in readable_runs(place).values() if meta["set"] == set_name]
         if metas:
             return list(dict.fromkeys(event for meta in metas for event in meta["encodings"]))
     return []
@@ -57,7 +61,7 @@ def recorded_events(folder, set_name, only="micro-*"):
 def key_metadata(folder):
     """Metadata of some run of the key events; None if there is none."""
     metas = (
-        meta for place in sorted(Path(folder).glob("micro-*/")) for meta in existing_runs(place).values()
+        meta for place in sorted(Path(folder).glob("micro-*/")) for meta in readable_runs(place).values()
     )
     return next((meta for meta in metas if meta["set"] == KEY), None)
 
@@ -94,16 +98,30 @@ class Series:
 
 def read_series(folder, set_name, kind="micro", *, only="*"):
     """Read the recorded runs of a kind of programs ("micro", "unseen", "CPU", "parallel", "own"), by program, pass
-    and part."""
-    recorded = []
-    for place in sorted(Path(folder).glob(f"{kind.lower()}-*/")):
-        if only not in ("*", place.name):
-            continue
-        for name, meta in existing_runs(place).items():
-            if meta["set"] == set_name:
-                series = perf.series(perf.parse_stat(read_raw(place, name).decode()))
-                recorded.append(Series(place.name, meta["pass"], json.loads(meta["note"]), *series))
-    return recorded
+    and part; a pass with a part that can't be read is left out by name."""
+    passes = {}
+    for file in sorted(Path(folder).glob(f"{kind.lower()}-*/{set_name}-p*.json")):
+        if only in ("*", file.parent.name):
+            passes.setdefault(file.with_name(file.stem.rpartition("-")[0]), []).append(file)
+    return list(chain.from_iterable(readable(lambda name: list(map(_read, passes[name])), passes).values()))
+
+
+def _read(file):
+    meta, place = read_run(file), file.parent
+    series = perf.series(perf.parse_stat(read_raw(place, file.stem).decode()))
+    return Series(place.name, meta["pass"], _about(meta, file), *series)
+
+
+def _about(meta, file):
+    """What a micro-benchmark's run is of, as its note tells."""
+    try:
+        about = json.loads(meta["note"])
+        size = about["size"] is None or math.isfinite(about["size"])
+        if not size or not isinstance(about["label"], str | None):
+            raise TypeError("it has no label, or its size is no number")
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
+        raise CmlibError(f"{file}: its note does not tell label and size: {error}.") from error
+    return about
 
 
 def cut(series, *, slice_s=0.4):
@@ -140,13 +158,17 @@ def read_slices(folder, set_name, kind="micro"):
 
 
 def read_simulated_series(folder, kind="micro"):
-    """Read the simulated runs of a kind of programs, with three levels of caches."""
-    runs = {place: existing_runs(place) for place in sorted(Path(folder).glob(f"{kind}-*/"))}
-    return [_read_simulated(place, of_place) for place, of_place in runs.items() if of_place]
+    """Read the simulated runs of a kind of programs, with three levels of caches; one that can't be read is left out
+    by name."""
+    runs = {place: readable_runs(place) for place in sorted(Path(folder).glob(f"{kind}-*/"))}
+    first = {
+        place / f"{run}.json": of_place[run] for place, of_place in runs.items() for run in [*of_place][:1]
+    }
+    return list(readable(lambda file: _read_simulated(file, first[file]), first).values())
 
 
-def _read_simulated(place, runs):
-    run, meta = next(iter(runs.items()))
+def _read_simulated(file, meta):
+    place, run = file.parent, file.stem
     counts, _ = read_simulation(read_raw(place, run).decode(errors="replace"))
     lacking = second_level_events().index.difference(counts.columns)
     if len(lacking):
@@ -156,4 +178,4 @@ def _read_simulated(place, runs):
         )
     counts.index = pd.Index(np.arange(1.0, len(counts) + 1), name="interval")
     inner = counts.iloc[1:]  # the last slice is left out when the run is cut
-    return Series(place.name, 0, json.loads(meta["note"]), inner, None, (*MODELLED_RATES, *EXACT_RATES))
+    return Series(place.name, 0, _about(meta, file), inner, None, (*MODELLED_RATES, *EXACT_RATES))

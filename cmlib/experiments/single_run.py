@@ -50,8 +50,9 @@ def observe(command, trained, counters, *, keep=None):
         plan = Plan(trained["set"], trained["mode"], 0, pinned, groups, *how)
         where = {"folder": folder, "note": json.dumps(about)}
         record(name, command, [plan], encodings=trained["encodings"], counters=counters, **where)
-        (series,) = read_series(folder, trained["set"], "own", only=name)
-        return series
+        if not (series := read_series(folder, trained["set"], "own", only=name)):
+            raise RecordError(f"{name!r} was recorded, and can't be read.")
+        return series[0]
 
 
 def observed(name):

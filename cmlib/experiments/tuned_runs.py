@@ -1,6 +1,7 @@
 """Runs of Spark programs under different settings, read from their recordings."""
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -10,8 +11,10 @@ from cmlib.clean import whole_intervals
 from cmlib.errors import CmlibError, NothingRecordedError
 from cmlib.experiments.requested import resolve_names
 from cmlib.experiments.spark_settings import EMITTERS, FOLDER, HIGHEST, emitted_of, settings_of
+from cmlib.io.archive import readable
+from cmlib.io.archive.runs import read_run
 from cmlib.io.programs import parse_program_label
-from cmlib.io.store.raw import find_recordings, read_counts
+from cmlib.io.store.raw import read_counts
 
 RECORD = "cmlib record-tuning"
 _IMPORTANT = 10
@@ -32,12 +35,12 @@ class Tuned:
 
 
 def load_tuned(folder="", wanted="all"):
-    """Read the recordings of programs under different settings."""
-    files = find_recordings(folder or places.hardware_first(places.recordings_dir() / FOLDER))
-    rows = {}
-    for file, meta in files.items():
-        program, scale, options = parse_program_label(meta["command"])
-        rows.setdefault(program, []).append((file, meta, scale, options))
+    """Read the recordings of programs under different settings; one that can't be read is left out by name."""
+    place = Path(folder or places.hardware_first(places.recordings_dir() / FOLDER))
+    metas, rows = readable(read_run, sorted(place.glob("*/*.json"))), {}
+    labels = readable(lambda file: parse_program_label(metas[file]["command"]), metas)
+    for file, (program, scale, options) in labels.items():
+        rows.setdefault(program, []).append((file, metas[file], scale, options))
     if not rows:
         raise NothingRecordedError(f"nothing recorded yet: run `{RECORD}`, which takes programs on Spark")
     about, todo = (
@@ -72,19 +75,22 @@ def _tuned(name, recorded):
                 f"{' '.join(_where(first))}: times can't be compared. Move one kind out of the recordings."
             )
     random, ends, defaults, settings, emitted = [], [], [], {}, {}
-    for file, meta, _, options in recorded:
+    by_file = {file: (meta, options) for file, meta, _, options in recorded}
+    readings = readable(lambda file: _reading(file, *by_file[file]), by_file)
+    for file, (counts, rates, chosen) in readings.items():
+        meta = by_file[file][0]
         kind = meta["program"].removeprefix(f"{name}-")
         match kind.split("-"):
             case ["emit", *at, _]:
-                emitted.setdefault("-".join(at), []).append((file, meta, emitted_of(options)))
+                emitted.setdefault("-".join(at), []).append((meta, counts, rates))
             case ["default"]:
                 defaults.append(meta["duration_s"])
-                settings.setdefault(kind, []).append((file, meta))
+                settings.setdefault(kind, []).append(counts)
             case [parameter, level]:
                 ends.append((parameter, level, meta["duration_s"]))
-                settings.setdefault(kind, []).append((file, meta))
+                settings.setdefault(kind, []).append(counts)
             case _:
-                random.append((file, meta, settings_of(options)))
+                random.append((meta, counts, chosen))
     if not random:
         raise NothingRecordedError(
             f"nothing recorded yet of {name} under settings drawn at random: run `{RECORD} --program {name}`"
@@ -98,15 +104,23 @@ def _tuned(name, recorded):
     return Tuned(runs, levels, per, first["machine"], scale, pace, usual, emitters)
 
 
+def _reading(file, meta, options):
+    """Counts of a run, rates of the events that were emitted beside it, and its settings."""
+    counts, _ = read_counts(file, meta)
+    if "task-clock" not in counts and not {"cycles", "instructions"} <= {*counts}:
+        raise CmlibError(f"{file} counts neither task-clock nor cycles and instructions.")
+    return counts, emitted_of(options), settings_of(options)
+
+
 def _runs(recorded):
     """Runs with these parameters, what events are divided by, and how much of that there is in a second."""
     names = [
         meta["program"] if meta["pass"] == 0 else f"{meta['program']}/{meta['run']}"
-        for _, meta, _ in recorded
+        for meta, _, _ in recorded
     ]
-    counts = {name: read_counts(file, meta)[0] for name, (file, meta, _) in zip(names, recorded, strict=True)}
+    counts = {name: of_run for name, (_, of_run, _) in zip(names, recorded, strict=True)}
     parameters = pd.DataFrame([values for *_, values in recorded], names).fillna(0.0)
-    seconds = pd.Series([meta["duration_s"] for _, meta, _ in recorded], names, name="seconds")
+    seconds = pd.Series([meta["duration_s"] for meta, _, _ in recorded], names, name="seconds")
     totals = _totals(counts)
     if "cycles" not in totals:
         rates, pace = _rates(totals, "task-clock"), totals["task-clock"] / seconds
@@ -123,7 +137,7 @@ def _whole(counts):
 
 
 def _usual(recorded, per):
-    return _rates(_totals({file: read_counts(file, meta)[0] for file, meta in recorded}), per).mean()
+    return _rates(_totals(dict(enumerate(recorded))), per).mean()
 
 
 def _totals(counts):
@@ -135,4 +149,4 @@ def _rates(totals, per):
 
 
 def _where(meta):
-    return meta["machine"]["model_name"], meta["machine"]["kernel"]
+    return tuple(str(meta["machine"].get(fact)) for fact in ("model_name", "kernel"))

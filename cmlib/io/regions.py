@@ -28,7 +28,11 @@ def read_regions(path):
             f"{path}: processes that counted different events wrote to it; give each its own file"
         )
     numbers = [column for column in frame if column not in PLACE]
-    return frame[~repeated].reset_index(drop=True).astype(dict.fromkeys(numbers, float))
+    truths = frame[numbers].select_dtypes(bool)
+    frame = frame[~repeated].reset_index(drop=True).astype(dict.fromkeys(numbers, float))
+    if bad := [column for column in numbers if column in truths or (frame[column] < 0).any()]:
+        raise ValueError(f"{path}: {bad[0]} holds values below zero, or true and false, and not counts")
+    return frame
 
 
 def normalize(regions, *, per="instructions"):
@@ -123,8 +127,9 @@ def in_recording(file, read, text, **how):
     """Read something in a recording's text; what is wrong with it becomes a CmlibError that names the file."""
     try:
         return read(text, **how)
-    except (ValueError, IndexError, OverflowError) as error:
-        raise CmlibError(f"{file}: its samples can't be read: {str(error)[:300]}") from error
+    except Exception as error:  # whatever a stranger's text raises
+        reason = str(error)[:300] or type(error).__name__
+        raise CmlibError(f"{file}: its samples can't be read: {reason}") from error
 
 
 def read_about(file):

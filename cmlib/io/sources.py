@@ -62,12 +62,12 @@ def read_sources(files, machine, *, marks=(), place="", **given):
     for file in map(Path, files):
         with errors_as(RecordError, file):
             raw = plain(read_file(file), file)
-        if not marks:
-            check_size(file, raw)
-        if refusal := recognise(raw):
-            raise RecordError(f"{file} {refusal}")
-        text = raw.decode("utf-8", "surrogateescape")  # back to the same bytes
         with _errors_of(file):
+            if not marks:
+                check_size(file, raw)
+            if refusal := recognise(raw):
+                raise RecordError(f"{file} {refusal}")
+            text = raw.decode("utf-8", "surrogateescape")  # back to the same bytes
             kinds = perf.by_kind_of_core(perf.at_place(text, place) if place else text)
         for kind, own in kinds.items():
             of_kind = {"remark": _OF_ONE_KIND.format(kind) if kind else "", "mark": kind}
@@ -89,8 +89,11 @@ def read_sources(files, machine, *, marks=(), place="", **given):
 def _errors_of(file):
     try:
         yield
-    except ValueError as error:
-        raise RecordError(f"{file} is not output of perf stat that can be read: {error}") from error
+    except RecordError:
+        raise
+    except Exception as error:  # whatever a stranger's file makes of its reader
+        reason = str(error) or type(error).__name__
+        raise RecordError(f"{file} is not output of perf stat that can be read: {reason}") from error
 
 
 def _totals(found, machine, given):
@@ -103,7 +106,8 @@ def _totals(found, machine, given):
         groups.setdefault(key, {}).setdefault(one.text, (file, of_kind, text, one))
     for (mark, *_), members in groups.items():
         file, of_kind, text, _ = next(iter(members.values()))
-        runs = perf.joined([one for *_, one in members.values()])
+        with _errors_of(file):
+            runs = perf.joined([one for *_, one in members.values()])
         text = text if len(members) == 1 and text else runs.heading + runs.text
         notes = [
             f"Counts are totals of {len(runs.seconds)} run{'s' * (len(runs.seconds) > 1)}.",

@@ -14,6 +14,7 @@ from cmlib.io.archive.files import (
     pack,
     plain,
     read_file,
+    readable,
     remove_abandoned,
     settle,
     unpack,

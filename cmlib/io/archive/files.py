@@ -17,6 +17,7 @@ from glob import escape
 from pathlib import Path
 
 from cmlib.errors import CmlibError
+from cmlib.terminal import say
 
 
 class ArchiveError(CmlibError, ValueError):
@@ -33,6 +34,18 @@ def errors_as(kind, folder, *, hint=""):
     except OSError as error:
         where, reason = error.filename or folder, error.strerror or error
         raise kind(f"could not write to {where}: {reason}. {hint}".strip()) from error
+
+
+def readable(read, files):
+    """What `read` makes of each file; one of which it raises anything is left out by name, with the reason."""
+    contents = {}
+    for file in files:
+        try:
+            contents[file] = read(file)
+        except Exception as error:  # whatever a stranger's file makes of its reader stops no other
+            reason = error if str(file) in str(error) else f"{file}: {error or type(error).__name__}"
+            say(f"left out: {str(reason)[:1000]}", err=True)
+    return contents
 
 
 # perf's output packs to a tenth; what unpacks to a hundred times its size is not perf's.

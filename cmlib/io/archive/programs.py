@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 from cmlib.errors import CmlibError
-from cmlib.io.archive import errors_as, pack, read_file, unpack, write_recording
+from cmlib.io.archive import errors_as, pack, read_file, readable, unpack, write_recording
 from cmlib.io.archive.runs import (
     SCHEMA,
     VALGRIND,
@@ -36,9 +36,15 @@ def check_names(program, set_name):
 
 
 def existing_runs(folder):
-    """Read the metadata of a program's runs."""
+    """Read the metadata of all runs of a program, to which others are to be added."""
     with errors_as(RecordError, folder):
         return {file.stem: read_run(file) for file in sorted(Path(folder).glob("*.json"))}
+
+
+def readable_runs(folder):
+    """Read the metadata of a program's runs; one that can't be read is left out by name."""
+    metas = readable(read_run, sorted(Path(folder).glob("*.json")))
+    return {file.stem: meta for file, meta in metas.items()}
 
 
 def read_raw(folder, run):

@@ -90,11 +90,14 @@ def parse_stat(text, *, interval_ms=None, columns=None):
     text = _unicode(text).replace("\r\n", "\n")
     _check_is_one_run(text)
     form = find_format(text)
-    if not columns:
-        return form.read(text, interval_ms)
-    if form is not wide:
+    if columns and form is not wide:
         raise ParseError(f"line 1: columns can be chosen of a wide table only, and this is {form.NAME}.")
-    return wide.read(text, interval_ms, columns)
+    frame = wide.read(text, interval_ms, columns) if columns else form.read(text, interval_ms)
+    if len(bad := frame[(frame["value"] < 0) | np.isinf(frame["value"])]):
+        raise ParseError(
+            f"line 1: {bad['value'].iloc[0]} {bad['event'].iloc[0]} were counted, which is no count."
+        )
+    return frame
 
 
 def read_run(text, meta):

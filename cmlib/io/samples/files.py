@@ -8,10 +8,9 @@ import pandas as pd
 
 from cmlib import places
 from cmlib.errors import CmlibError, NothingRecordedError
-from cmlib.io.archive import as_text, digest, errors_as, read_object, settle, working_folder
+from cmlib.io.archive import as_text, digest, errors_as, read_object, readable, settle, working_folder
 from cmlib.io.archive.runs import first_problem
 from cmlib.shell import command_code
-from cmlib.terminal import say
 
 SCHEMA = 1
 LINES, SAMPLES = ".csv", ".txt.gz"
@@ -90,7 +89,7 @@ def find_streams(folder=None, kind="auto"):
     """List the sample streams that are kept."""
     folder = Path(folder or samples_dir())
     frame = pd.DataFrame(
-        _readable(_row, sorted(folder.glob(f"*/*{SAMPLES}"))),
+        readable(_row, sorted(folder.glob(f"*/*{SAMPLES}"))).values(),
         columns=["name", "kind", "path", "period", "n_samples", "n_lost", "events", "command", "date"],
     )
     wanted = next((k for k in KINDS if (frame["kind"] == k).any()), None) if kind == "auto" else kind
@@ -114,18 +113,7 @@ def find_lines(folder=None, kind="software"):
         return {"name": path.parent.name, "path": path.with_suffix("")} | {c: meta[c] for c in columns}
 
     files = sorted(Path(folder or samples_dir()).glob(f"*/{kind}-lines-*{LINES}"))
-    return pd.DataFrame(_readable(row, files), columns=["name", "path", *columns])
-
-
-def _readable(row, files):
-    """Rows of the files that can be read; the others are left out by name."""
-    rows = []
-    for file in files:
-        try:
-            rows.append(row(file))
-        except SampleError as error:
-            say(f"left out: {error}", err=True)
-    return rows
+    return pd.DataFrame(readable(row, files).values(), columns=["name", "path", *columns])
 
 
 def _row(path):

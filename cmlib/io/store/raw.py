@@ -64,14 +64,6 @@ def find_sources(recordings_dir=None, samples_dir=None):
     return series + lines
 
 
-def find_recordings(recordings_dir):
-    """Metadata of all recordings of a folder by their files; a StoreError where one is wrong."""
-    sources = find_sources(recordings_dir, samples_dir=recordings_dir)
-    if problem := next((one.problem for one in sources if one.problem), ""):
-        raise StoreError(problem)
-    return {one.file: one.meta for one in sources}
-
-
 def recorded_programs():
     """Names of the programs of which anything is recorded, whether it can be stored or not."""
     recordings = places.recordings_dir()

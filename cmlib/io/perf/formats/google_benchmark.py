@@ -20,6 +20,7 @@ _OWN = re.compile(
 )
 
 
+_MOST = 1e18
 _BLANKS = re.compile(r"\s*+")
 
 
@@ -52,8 +53,7 @@ def totals(text):
                 f"line 1: benchmark {name!r} has no counters of events. Build the library with libpfm, and run "
                 "it with --benchmark_perf_counters=CYCLES,INSTRUCTIONS --benchmark_format=json."
             )
-        unit = _SECONDS.get(entry.get("time_unit", "ns"), np.nan)
-        seconds = float(unit * entry["real_time"] * entry["iterations"])
+        seconds = _SECONDS[entry.get("time_unit", "ns")] * entry["real_time"] * entry["iterations"]
         piece = json.dumps({"benchmarks": [entry]}) + "\n"
         yield Totals(piece, frame, name.replace("/", "-"), (seconds,), remarks=notes)
 
@@ -71,11 +71,18 @@ def _entries(text):
         # The iterations of an aggregate are its repetitions; its counts are means of one iteration.
         means = [entry | {"iterations": 1} for entry in documents if entry.get("aggregate_name") == "mean"]
         entries = [entry for entry in entries or means if not entry.get("error_occurred")]
-        if not all(isinstance(e[key], float | int) for e in entries for key in ("real_time", "iterations")):
-            raise TypeError("a time is no number")
+        for entry in entries:
+            if not (_is_number(entry["real_time"]) and _is_number(entry["iterations"])):
+                raise TypeError("a time or a number of iterations is no number from 0 to 10^18")
+            if str(entry.get("time_unit", "ns")) not in _SECONDS:
+                raise TypeError(f"a time_unit is {str(entry['time_unit'])[:60]!r}")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ParseError(f"line 1: this is not the JSON that google-benchmark writes: {error}.") from error
     return entries
+
+
+def _is_number(value):
+    return type(value) in (int, float) and 0 <= value <= _MOST
 
 
 def _counters(entry):
@@ -84,4 +91,7 @@ def _counters(entry):
 
 def _rows(entry):
     named = ((name.rpartition("::")[2], mean) for name, mean in _counters(entry).items())
-    return [(None, name, mean * entry["iterations"], np.nan, "") for name, mean in named if is_event(name)]
+    means = [(name, mean) for name, mean in named if is_event(name)]
+    if bad := next((pair for pair in means if not _is_number(pair[1])), None):
+        raise ParseError(f"line 1: {str(bad[1])[:60]} {bad[0]} an iteration is no count.")
+    return [(None, name, mean * entry["iterations"], np.nan, "") for name, mean in means]

@@ -1,0 +1,117 @@
+"""A file that can't be read is left out by name, wherever recordings are read, and the others go on."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from cmlib import places
+from cmlib.cli import main
+from cmlib.errors import CmlibError
+from cmlib.experiments import anomaly, diagnosis, micro_recordings, tuned_runs
+from cmlib.io import perf
+from cmlib.io.archive.programs import RecordError
+from cmlib.io.regions import in_recording, read_runs
+from cmlib.io.sources import read_sources
+from tests.small_runs import add_run
+
+ROOT = Path(__file__).parent.parent
+EVENTS = [("instructions", 5), ("cycles", 9)]
+ABSURD_NOTES = ["", "[]", "{}", '{"label": {}, "size": 1}', '{"label": "x", "size": "1"}', "[" * 10_000,
+                f'{{"label": "x", "size": {10**400}}}']  # fmt: skip
+
+
+def test_micro_recordings_go_on_without_a_pass_that_can_t_be_read(tmp_path, capsys):
+    note = json.dumps({"label": "none", "size": 1})
+    for part in range(2):
+        add_run(tmp_path, "micro-a", "all", 0, part, EVENTS, note=note)
+        damaged = add_run(tmp_path, "micro-a", "all", 1, part, EVENTS, note=note)
+    damaged.with_suffix(".csv.gz").write_bytes(b"x")
+    for number, absurd in enumerate(ABSURD_NOTES):
+        add_run(tmp_path, f"micro-bad-{number}", "all", 0, 0, EVENTS, note=absurd)
+    add_run(tmp_path, "micro-mode", "all", 0, 0, EVENTS, note=note, mode=[])
+    series = micro_recordings.read_series(tmp_path, "all")
+    assert [(one.program, one.number) for one in series] == [("micro-a", 0)] * 2
+    told = capsys.readouterr().err
+    assert str(damaged.with_suffix(".csv.gz")) in told and "micro-mode" in told
+    assert all(f"micro-bad-{number}" in told for number in range(len(ABSURD_NOTES)))
+
+
+def test_a_program_is_summarized_and_diagnosed_without_the_run_that_can_t_be_read(
+    tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setenv("CMLIB_DATA", str(tmp_path))
+    add_run(tmp_path / "recordings", "a", "ocoe", 0, 0, EVENTS)
+    add_run(tmp_path / "recordings", "a", "ocoe", 0, 1, EVENTS, machine={"model": []})
+    add_run(tmp_path / "recordings", "a", "ocoe", 0, 2, EVENTS, text="no counts")
+    done = CliRunner().invoke(main, ["summarize", "a"])
+    assert done.exit_code == 0 and "ocoe-p0-01" in done.stderr and "ocoe-p0-02" in done.stderr
+    assert diagnosis.first_simulated("a") is None and "ocoe-p0-01" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("broken", ["overhead.json", "bad.csv.gz", "good.json"])
+def test_programs_with_regions_go_on_without_one_that_can_t_be_read(tmp_path, capsys, broken):
+    regions = places.hardware_first(ROOT / "data/regions")
+    for program in ("histogram", "cache_server"):
+        shutil.copytree(regions / program, tmp_path / program)
+    (tmp_path / "histogram" / broken).write_text('{"ratios": [[]]}')
+    assert list(anomaly.recorded_programs(tmp_path)) == ["cache_server"]
+    assert str(tmp_path / "histogram" / broken) in capsys.readouterr().err
+
+
+def test_tuning_goes_on_without_runs_that_can_t_be_read(tmp_path, capsys):
+    def add(number, command="cmlib record --program sort --scale 1", **changes):
+        events = [("task-clock", 50), ("page-faults", number)]
+        return add_run(tmp_path, f"sort-{number:03}", "tuning", 0, 0, events, command=command, **changes)
+
+    for number in range(3):
+        add(number)
+    odd = "cmlib record --program sort --scale 1 --option spark.executor.cores="
+    bad = [add(3, command="x"), add(4, duration_s="x"), add(5, text="1;2;3"), add(6, command=f"{odd}x")]
+    assert len(tuned_runs.load_tuned(tmp_path)["sort"].runs) == 3
+    told = capsys.readouterr().err
+    assert all(file.parent.name in told for file in bad)
+
+
+GOOD = {"name": "BM", "run_type": "iteration", "iterations": 10, "real_time": 5.0, "time_unit": "ns",
+        "CYCLES": 4.0, "INSTRUCTIONS": 2.0}  # fmt: skip
+
+
+def _google_benchmark(tmp_path, **changes):
+    file = tmp_path / "bench.json"
+    file.write_text(json.dumps({"benchmarks": [GOOD, GOOD | changes]}))
+    return read_sources([file], {}, interval_ms=None, columns=None)
+
+
+@pytest.mark.parametrize("key", ["iterations", "real_time", "time_unit", "CYCLES"])
+@pytest.mark.parametrize("value", [10**400, -1, float("inf"), float("nan"), True])
+def test_numbers_of_google_benchmark_that_no_counter_has_are_refused(tmp_path, key, value):
+    assert _google_benchmark(tmp_path)
+    with pytest.raises(RecordError, match="bench.json"):
+        _google_benchmark(tmp_path, **{key: value})
+
+
+@pytest.mark.parametrize("key", GOOD)
+@pytest.mark.parametrize("value", [None, [], {}, "x", ["ns"]])
+def test_what_a_reader_raises_names_the_file(tmp_path, key, value):
+    try:
+        _google_benchmark(tmp_path, **{key: value})
+    except CmlibError as error:
+        assert "bench.json" in str(error)
+
+
+@pytest.mark.parametrize("value", ["-5", "true", "inf", "1e400", "9" * 320])
+def test_counts_that_no_counter_gives_are_refused_by_every_reader(value):
+    regions = "function,location,thread,threads,work,seconds,running,instructions,cycles\nf,a.c:1,0,1,1,0.1,1"
+    with pytest.raises(CmlibError, match="kept.json"):
+        in_recording("kept.json", read_runs, f"# run=0\n{regions},100,{value}\n")
+    for text in (
+        f"1.000000000,{value},,instructions,10,100.00,,\n",
+        f'{{"interval" : 1.000000000, "counter-value" : "{value}", "unit" : "", "event" : "instructions"}}\n',
+        f"     1.000000000     {value}      instructions\n",
+        f"time,instructions,cycles\n1,{value},3\n2,4,5\n3,6,7\n",
+    ):
+        with pytest.raises(ValueError):
+            perf.series(perf.parse_stat(text))
