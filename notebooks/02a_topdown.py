@@ -326,7 +326,8 @@ def closure_of(account, ipc):
     total, cycles = account.level().sum(axis=1), 1 / ipc / (1 / ipc).sum()
     squares = cycles * (total - 1) ** 2
     return {"mean": (cycles * total).sum(), "rms": squares.sum() ** 0.5,
-            "worst step": squares.max() / squares.sum(), "its sum": total[squares.idxmax()]}
+            "worst step": squares.max() / (squares.sum() or float("nan")),
+            "its sum": total[squares.idxmax()]}
 
 
 # %%

@@ -17,7 +17,7 @@ def locked(file):
 
 
 def made_by_make():
-    return set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M))
+    return set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M))
 
 
 def test_ci_runs_what_contributors_can_run_with_pinned_actions():
@@ -35,7 +35,7 @@ def test_ci_runs_what_contributors_can_run_with_pinned_actions():
 def test_what_contributors_and_containers_are_told_to_make_is_in_the_makefile():
     files = ("CONTRIBUTING.md", "README.md", ".devcontainer/devcontainer.json", ".ci/run")
     for file in (ROOT / name for name in files):
-        wanted = set(re.findall(r"(?:`|^|&& )make ([a-z]+)", file.read_text(encoding="utf-8"), re.M))
+        wanted = set(re.findall(r"(?:`|^|&& )make ([a-z-]+)", file.read_text(encoding="utf-8"), re.M))
         assert wanted and wanted <= made_by_make(), file.name
     assert json.loads((ROOT / files[2]).read_text(encoding="utf-8"))["image"]
 

@@ -114,6 +114,7 @@ def _key(name, values):
     return word if word in values else spelling(name)
 
 
+_LINUX = "slots"  # the table of Linux's top-down events, which are the same on every processor
 _ADDS_UP = 0.01  # share of the slots by which tables that fit may differ in how well they add up
 
 
@@ -139,11 +140,20 @@ def fitting_tables(events, machine="", rates=None):
     if scores.get(machine):
         return [read_table(machine)]
     most = max(scores.values(), default=0)
+    # Processors' own formulas divide by the sum of the four, whatever it is of the slots.
+    if scores[_LINUX] == most > 0:
+        return [read_table(_LINUX)]
     fitting = [read_table(name) for name, score in scores.items() if score == most > 0]
     if rates is None or len(fitting) < 2:
         return fitting
     gaps = [abs(sum_gap(account(pd.DataFrame([rates]), table))) for table in fitting]
     return [table for table, gap in zip(fitting, gaps, strict=True) if gap <= min(gaps) + _ADDS_UP]
+
+
+def linux_tables(events):
+    """The table of Linux's top-down events, where all of level 1 was counted by them; else none."""
+    table = read_table(_LINUX)
+    return [table] if _computable(table, set(map(spelling, events))) == len(table.parts()) else []
 
 
 def choose_table(events, machine=None, rates=None):

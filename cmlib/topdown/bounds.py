@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from cmlib.spelling import spelling
-from cmlib.topdown.account import REMAINDER, account, fitting_tables, sum_gap
+from cmlib.topdown.account import REMAINDER, account, fitting_tables, linux_tables, sum_gap
 from cmlib.topdown.costs import UNKNOWN, common
 from cmlib.topdown.tables import names_in
 
@@ -182,7 +182,9 @@ def _counted(totals, costs):
         for name in same
     ]
     exact = all({part.name for part in found.table.parts()} - {SIBLING} <= set(same) for found in accounts)
-    gap = max(map(sum_gap, accounts), key=abs) if exact else 0.0
+    # Counts must add up whatever a processor's own formula divides them by.
+    counts = [account(steps, table) for table in linux_tables(rates.index)]
+    gap = max(map(sum_gap, [*accounts, *counts]), key=abs) if exact else 0.0
     level = [bound for bound in counted if bound.categories[0] in (*LOSSES, "retired")]
     return counted, exact, gap, float(np.sqrt(sum((bound.high - bound.low) ** 2 for bound in level))) / 2
 

@@ -28,7 +28,7 @@ _KIND = re.compile(rf"(?<![\w/.-]){CORE_EVENT.pattern}")
 _MOST_KINDS = 8
 _KIND_OF_METRIC = re.compile(r"\((cpu_(?:core|atom|lowpower))\)\s*(?:#.*)?$")
 _METRIC = re.compile(
-    rf" *(?:{TIME})?(?:\s+#|([,;\t|])\1{{2}}|\{{ *(?:\"interval\" *: *[0-9.]+ *, *)?\"metric-value)"
+    rf" *+(?:{TIME})?(?:(?<=\s)#|\s++#|([,;\t|])\1{{2}}|\{{ *(?:\"interval\" *: *[0-9.]+ *, *)?\"metric-value)"
 )
 
 
