@@ -42,6 +42,11 @@ class ProgramRuns:
     overhead: list
     folder: Path
 
+    @property
+    def label(self):
+        """What ran, and which of the paper's programs it stands for."""
+        return self.name if self.name == self.stands_for else f"{self.name} (for {self.stands_for})"
+
     @cached_property
     def diluted(self):
         """Runs of the control and of the diluted form, by the share of updates in the contended place."""
@@ -78,9 +83,9 @@ def recorded_programs(folder="", wanted="all"):
 def describe_counts(programs):
     """What captions and findings begin with, where counts are not of hardware events."""
     if any(one.synthetic for one in programs.values()):
-        return "**Synthetic counts, nothing was measured.** "
+        return "Synthetic counts, nothing was measured. "
     per_work = any(one.per == "work" for one in programs.values())
-    return "**Software events per unit of work: the machine had no PMU.** " if per_work else ""
+    return "Software events per unit of work: the machine had no PMU. " if per_work else ""
 
 
 def slow_runs(learned, *others):

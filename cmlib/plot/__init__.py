@@ -1,7 +1,7 @@
 """Figures: each takes results and returns ``(figure, axes)``; nothing is computed here."""
 
 from cmlib.plot.anomaly import curves
-from cmlib.plot.comparing import bars_by_program, counts, heat, points, run_times
+from cmlib.plot.comparing import bars_by_program, counts, dots_by_program, heat, points, run_times
 from cmlib.plot.compression import by_case, fits
 from cmlib.plot.flow import flow
 from cmlib.plot.ranking import UNDECIDED, ranking, refinement

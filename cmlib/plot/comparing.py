@@ -2,9 +2,10 @@
 
 import seaborn as sns
 
-from cmlib.plot.style import legend_right, palette, panels, single, styled
+from cmlib.plot.style import PAPER, legend_right, palette, panels, single, styled
 
 _LETTERS_IN_A_ROW = 70
+_MARKERS = "osD^v"
 
 
 @styled
@@ -21,6 +22,34 @@ def bars_by_program(frame, *, value, hue, ylabel, levels=None):
             ax.get_xticks(), [label.get_text() for label in ax.get_xticklabels()], rotation=40, ha="right"
         )
     legend_right(ax, title="")
+    return figure, ax
+
+
+@styled
+def dots_by_program(frame, *, value, hue, xlabel, paper=None):
+    """A row a program, a dot a `hue`, side by side; crosses for what the paper prints, by program."""
+    programs, hues = list(dict.fromkeys(frame["program"])), list(dict.fromkeys(frame[hue]))
+    slots = len(hues) + bool(paper)
+    figure, ax = single(0.8 + max(0.25, 0.075 * slots) * len(programs))
+    step = 0.8 / slots
+    for number, (name, colour) in enumerate(zip(hues, palette(len(hues)), strict=True)):
+        rows = frame[frame[hue] == name]
+        heights = [programs.index(of) - 0.4 + (number + 0.5) * step for of in rows["program"]]
+        ax.plot(rows[value], heights, _MARKERS[number], ms=5, color=colour, label=name)
+    if paper:
+        ax.plot(
+            list(paper.values()),
+            [programs.index(of) + 0.4 - step / 2 for of in paper],
+            label="paper",
+            **PAPER,
+        )
+    ax.set_yticks(range(len(programs)), programs)
+    ax.set(xlabel=xlabel, ylim=(len(programs) - 0.5, -0.5))
+    for row in range(1, len(programs)):
+        ax.axhline(row - 0.5, color="#e3e5e8", lw=0.8)
+    ax.grid(True, axis="x")
+    ax.grid(False, axis="y")
+    legend_right(ax)
     return figure, ax
 
 
