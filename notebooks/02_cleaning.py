@@ -20,17 +20,20 @@
 #
 # *Reads* the store. *Writes* the error of every method on every event, and a verdict.
 #
-# Truth is a run in which the event never left its counter (OCOE). Two such runs differ as well, so every distance is judged beside the distance between two OCOE runs (CounterMiner, §II-B). Whether what CounterMiner's cleaning replaces are outliers is the question of notebook 02e; how errors grow with the number of events, that of notebook 02f.
+# A processor counts a handful of events at a time. With *multiplexing* (MLPX) more events take turns on the counters, and perf extrapolates each count. The reference is a run in which the event had a counter all the time (one counter, one event: OCOE). Two such runs differ as well, so each distance is compared with the distance between two OCOE runs (CounterMiner, §II-B).
+#
+# Other notebooks: 02c takes recordings whose truth is exact, 02d zeros, 02e outliers, 02f the number of events. For a program of your own, record it both ways with `cmlib record NAME -- COMMAND`, then `cmlib run live 02_cleaning -p program=NAME`.
 
 # %% tags=["parameters"]
 program = "all"  # programs to study, separated by commas, or all
-event = ""  # that the figures follow; empty: instruction-cache misses if counted, else the first
-method = "kalman"  # cleaning that is set beside what perf prints {cmlib.clean.DISTINCT_METHODS}
+event = ""  # drawn in the figures; empty: instruction-cache misses if counted, else the first
+method = "kalman"  # cleaning drawn beside the paper's {cmlib.clean.DISTINCT_METHODS}
 settings = {}  # database, interactive, profile, results_folder
 
 # %%
 import itertools
 
+import numpy as np
 import pandas as pd
 
 from cmlib import clean, explore, plot
@@ -43,6 +46,7 @@ from cmlib.experiments import published, repair
 from cmlib.experiments.data import knows_ipc
 from cmlib.experiments.event_tables import known_sums
 from cmlib.io import events, store
+from cmlib.plot.style import GREY, PAPER, single
 from cmlib.report import paper
 from cmlib.report.notebook import begin
 
@@ -87,9 +91,11 @@ for name in counterminer["coverage_percent"]:
     where, n_events = known.get(name, ("", 0))
     ways = "both ways" if name in runs else "published, one way only" if where else "not here"
     rows.append({"program": name, "recorded": ways, "processors": where, "events": n_events})
-results.table(pd.DataFrame(rows), "table2", "**Table II.** The paper's sixteen programs, as far "
-              "as they are recorded here or by others (CloudSuite), and how many events, of "
-              "several processors on the last: Figures 1 and 6 take those recorded both ways.",
+results.table(pd.DataFrame(rows), "table2", "**CounterMiner, Table II.** The paper's sixteen "
+              "programs: how they are recorded here or by others (CloudSuite), on which "
+              "processors, and with how many events. *See:* "
+              f"{sum(row['recorded'] == 'both ways' for row in rows)} are recorded both ways, "
+              "as the figures below need.",
               rows=16)
 
 # %% [markdown]
@@ -102,17 +108,37 @@ results.table(pd.DataFrame(rows), "table2", "**Table II.** The paper's sixteen p
 # $$dist_{mea} = DTW(S_{mlpx}, S_{ocoe}) \tag{3}$$
 # $$error = \left|1 - \frac{dist_{ref}}{dist_{mea}}\right| \times 100\,\% \tag{4}$$
 #
-# Where more than two runs counted the event all the time, $dist_{ref}$ is the mean over their pairs and $dist_{mea}$ that over the runs.
+# Where more than two runs counted the event all the time, $dist_{ref}$ is the mean over their pairs and $dist_{mea}$ the mean over the runs. DTW itself: $g_{ij}$ is the least sum over the first $i$ and $j$ samples,
+#
+# $$g_{ij} = |S_{1,i} - S_{2,j}| + \min(g_{i-1,j},\ g_{i,j-1},\ g_{i-1,j-1}), \qquad DTW(S_1, S_2) = g_{mn}.$$
 
 # %%
+def DTW(S_1, S_2):
+    """Eq. 1, row by row of g."""
+    above = np.concatenate([[0.0], np.full(len(S_2), np.inf)])  # g before the first sample
+    for sample in S_1:
+        g = np.full(len(above), np.inf)
+        for j, other in enumerate(S_2, 1):
+            g[j] = abs(sample - other) + min(above[j], g[j - 1], above[j - 1])
+        above = g
+    return above[-1]
+
+
 reference, run = references[programs[0]][event], runs[programs[0]][1][0]
 S_mlpx = run.whole()[0][event].dropna()
-S_ocoe1, S_ocoe2 = reference.series[:2]
+S_ocoe = reference.series
 display(S_mlpx.rename("count").rename_axis("time [s]").to_frame().head(3))
-dist_ref, dist_mea = dtw(S_ocoe1, S_ocoe2), dtw(S_mlpx, S_ocoe1)
-error = abs(1 - dist_ref / dist_mea) * 100
-print(f"{event} in {programs[0]}, one multiplexed run against one pair: dist_ref {dist_ref:,.0f}, "
-      f"dist_mea {dist_mea:,.0f}, error {error:.1f} %")
+
+dist_ref = np.mean([dtw(*pair) for pair in itertools.combinations(S_ocoe, 2)])  # Eq. 2
+dist_mea = np.mean([dtw(S_mlpx, one) for one in S_ocoe])  # Eq. 3
+error = abs(1 - dist_ref / dist_mea) * 100  # Eq. 4
+
+# %%
+np.testing.assert_allclose(dtw(S_mlpx, S_ocoe[0]), DTW(S_mlpx.to_numpy(), S_ocoe[0].to_numpy()))
+np.testing.assert_allclose(reference.compare(run.counts[event])[0], error)
+print(f"{event} in {programs[0]}, the first multiplexed run against {len(S_ocoe)} OCOE runs: "
+      f"dist_ref {dist_ref:,.0f}, dist_mea {dist_mea:,.0f}, error {error:.1f} %. The library's "
+      "dtw and Reference.compare give the same.")
 
 # %% [markdown]
 # ## Every method on every event
@@ -120,10 +146,13 @@ print(f"{event} in {programs[0]}, one multiplexed run against one pair: dist_ref
 # - *scaling* is what perf prints.
 # - *interpolate* draws a line between the stretches in which an event was really counted (Mathur and Cook).
 # - *counterminer* takes samples above $mean + n \times std$ (Eq. 6; $n = 3$ for Gaussian events, 5 for long tails) for outliers, which become the median of their interval; a gap becomes the mean of its $k = 5$ nearest samples, $\hat X_i = \frac{1}{k} \sum_{j \in N_k(i)} X_j$ (Eq. 8). *counterminer-printed* does so without the running shares, and so fills zeros that were counted.
-# - *kalman*, ours, takes each rate for a level that drifts and smooths what multiplexing added. Notebook 02c judges it where the truth is exact, with standard errors.
+# - *kalman*, ours, takes each rate for a level that drifts and smooths what multiplexing added. Notebook 02c measures it where the truth is exact, with standard errors.
 #
-# Eq. 4 folds at 1: a series nearer to OCOE than two OCOE runs are to each other counts as an error again. So the plain ratio of distances stands beside it, and the errors of the total and of the distribution, which no
-# time warping can fool.
+# Eq. 4 folds at 1: a series nearer to OCOE than two OCOE runs are to each other counts as an error again. Three more measures are therefore taken:
+#
+# - *distance_ratio* = $dist_{mea} / dist_{ref}$: 1 is the distance between two OCOE runs.
+# - *total_error_percent*: difference of the totals, in percent of OCOE's.
+# - *distribution_error*: Wasserstein distance between the values, in standard deviations of OCOE's values. Like the total it takes no time warping.
 
 # %%
 def compare(program):
@@ -143,58 +172,118 @@ frame = pd.concat(map(compare, programs))
 methods = frame[~frame["method"].isin(["always counted", "ocoe"])]
 followed = methods[methods["event"] == event]
 
-# %% [markdown]
-# Figures 1 and 6 of the paper: the error of one event by Eq. 4, before and after. Bars are the mean of the multiplexed runs, thin lines reach from the least to the greatest, dashed lines are the paper's means over its 16
-# programs. Where the paper's cleaning replaces nothing, as is usual here (notebook 02e), its bar equals the one before.
+# %%
+WAYS = {"scaling": "before (what perf prints)", method: f"after ({method})",
+        "counterminer": "after, the paper's way (counterminer)"}
+WAYS = {way: WAYS[way] for way in dict.fromkeys(["scaling", "counterminer", method])}
+by_program = followed.groupby(["program", "method"])["eq4_percent"].agg(["mean", "min", "max"])
+of_paper = study.of_suites(programs, ["HiBench", "CloudSuite 3.0"])
+columns = [name for name in programs if name not in of_paper] + of_paper
+before, after = counterminer["raw_error_percent"], counterminer["cleaned_error_percent"]
+
 
 # %%
-shown = {"scaling": "before (what perf prints)", "counterminer": "after (counterminer)"}
-shown |= {method: f"after ({method})"}
-both = followed[followed["method"].isin(shown)].assign(method=lambda f: f["method"].map(shown))
-levels = {
-    "paper, before": counterminer["raw_error_percent"]["mean"],
-    "paper, after": counterminer["cleaned_error_percent"]["mean"],
-}
-figure, _ = plot.bars_by_program(
-    both.sort_values("method", ascending=False),
-    value="eq4_percent", hue="method", ylabel="error by Eq. 4 [%]", levels=levels,
-)  # fmt: skip
-caption = f"**Figures 1 and 6.** Error of `{event}` before and after cleaning, by Eq. 4."
+def draw_way(ax, way, shift, colour):
+    """Bars of one way of cleaning, and lines from the least to the greatest run."""
+    shown = by_program.xs(way, level="method").loc[columns]
+    ends = shown["mean"] - shown["min"], shown["max"] - shown["mean"]
+    ax.bar(np.arange(len(columns)) + shift, shown["mean"], 0.25, color=colour, label=WAYS[way])
+    ax.errorbar(np.arange(len(columns)) + shift, shown["mean"], ends, ls="", color="#333333", lw=1)
+
+
+def draw_paper(ax):
+    """The paper's range and means, beside programs that it ran as well."""
+    if of_paper:
+        at = np.arange(len(columns) - len(of_paper), len(columns))
+        band = f"the paper before, 16 programs: {before['min']:g} to {before['max']:g}"
+        ax.fill_between([at[0] - 0.45, at[-1] + 0.45], before["min"], before["max"], color=GREY,
+                        alpha=0.25, lw=0, label=band)
+        ax.plot(at - 0.26, [before["mean"]] * len(at), **PAPER,
+                label=f"the paper's means: {before['mean']:g} before, {after['mean']:g} after")
+        ax.plot(at, [after["mean"]] * len(at), **PAPER)
+
+
+# %%
+def note_unchanged(ax):
+    """Say so where the paper's cleaning leaves the error as it was."""
+    for place, name in enumerate(columns):
+        shown = by_program.loc[name]
+        if np.isclose(*shown.loc[["scaling", "counterminer"], "mean"]):
+            ax.annotate("no change", (place - 0.13, shown.loc["scaling", "max"]), (0, 3),
+                        ha="center", fontsize=8, textcoords="offset points")
+
+
+@plot.styled
+def draw_errors():
+    """Error by Eq. 4 of each program, before cleaning and after."""
+    figure, ax = single(3.8)
+    draw_paper(ax)
+    for (number, way), colour in zip(enumerate(WAYS), plot.palette(3), strict=False):
+        draw_way(ax, way, 0.26 * (number - 1), colour)
+    note_unchanged(ax)
+    ax.set(ylabel="error by Eq. 4 [%]", ylim=(0, None))
+    ax.set_xticks(range(len(columns)), columns)
+    plot.legend_below(figure, ax, 2)
+    return figure, ax
+
+
+# %%
+equal = of_paper or programs
+means = by_program["mean"].unstack().loc[equal, list(WAYS)].mean()
+unchanged = np.isclose(*by_program["mean"].unstack()[["scaling", "counterminer"]].T.to_numpy())
+n_runs = sum(len(mlpx) for _, mlpx in runs.values())
+caption = (f"**CounterMiner, Fig. 1 and 6.** Error of `{event}` by Eq. 4 [%] before and after "
+           f"cleaning, own hardware: bars are means of {n_runs} multiplexed runs of "
+           f"{len(programs)} programs, lines reach from the lowest run to the highest. *See:* in "
+           f"{', '.join(equal)} the mean error is {means['scaling']:.1f} % before, "
+           f"{means['counterminer']:.1f} % after the paper's cleaning and {means[method]:.1f} % "
+           f"after {method}; the paper's cleaning changes nothing in {unchanged.sum()} of "
+           f"{len(programs)} programs.")
+figure, _ = draw_errors()
 results.figure(figure, "fig01-fig06", caption)
 
 # %% [markdown]
-# The same, not folded: the distance from OCOE as a multiple of run-to-run noise, the distance between two OCOE runs. *always counted* is the floor: `instructions`, which was never multiplexed, scored in the same runs.
+# The same, not folded: the distance from OCOE as a multiple of the distance between two OCOE runs. *always counted* is `instructions`, which was never multiplexed, in the same runs: differences below it say nothing of cleaning.
 #
-# And every multiplexed event, mean over programs. 1: nothing left to gain. Cleaning matters where the first column is well above 1.
+# Then every multiplexed event, mean over programs. At 1 there is nothing left to gain; cleaning matters where the first column is well above 1.
 
 # %%
 figure, _ = plot.bars_by_program(
     frame[frame["event"] == event], value="distance_ratio", hue="method",
     ylabel="distance to OCOE /\ndistance OCOE to OCOE", levels={"as near as OCOE itself": 1.0},
 )  # fmt: skip
-results.figure(figure, "ratio", f"**Figure.** Distance of `{event}` to OCOE, by method.")
+floor = frame[frame["event"] == event].groupby("method")["distance_ratio"].mean()
+results.figure(figure, "ratio", f"**Figure.** Distance of `{event}` to OCOE, by method, as a "
+               "multiple of the distance between two OCOE runs. *See:* on average "
+               f"{floor['scaling']:.2f} as perf prints it, {floor[method]:.2f} after {method}, and "
+               f"{floor['always counted']:.2f} for what was never multiplexed.")
 
 # %%
 ratios = methods.groupby(["event", "method"])["distance_ratio"].mean().unstack()
 ratios = ratios[list(DISTINCT_METHODS)]
 named = ratios.rename(index=lambda name: f"{name} ({events.abbreviate([name], table)[0]})")
 figure, _ = plot.heat(named, label="distance to OCOE /\nOCOE to OCOE", centre=1.0)
-results.figure(figure, "ratio-by-event", "**Figure.** Ratio of distances by event and method.")
+highest = ratios["scaling"].idxmax()
+results.figure(figure, "ratio-by-event", "**Figure.** Ratio of distances by event and method, "
+               f"mean of {len(programs)} programs. *See:* farthest from OCOE is `{highest}`, "
+               f"{ratios.at[highest, 'scaling']:.2f} as perf prints it and "
+               f"{ratios.at[highest, method]:.2f} after {method}.")
 
 # %% [markdown]
 # ## Verdict
 #
-# Each method by each measure: mean and median over program-and-event pairs, and on how many of them it is the only best or the only worst.
-# The paper prints two errors after cleaning for ten multiplexed events: 7.7 % (abstract and Figure 6, mean of 16 programs) and 5.3 % (Figure 7, whose programs it does not name). Beside the first stands a mean of its own programs only.
+# Each method by each measure: mean and median over pairs of a program and an event, and on how many of them it is the only best or the only worst. Eq. 4 and time warping favour what is smooth, so a method should win by the total as well.
+#
+# The paper prints two errors after cleaning for ten multiplexed events: 7.7 % (abstract and Figure 6, mean of 16 programs) and 5.3 % (Figure 7, whose programs it does not name). The first is compared with a mean over the paper's programs only.
 
 # %%
 constants_set_on = repair.listed("tuning").query("set == 'own'")["file"].str.split("/").str[1]
 tuned = methods["program"].isin(constants_set_on).map({True: "tuned on", False: "others"})
 
 
-def judge(own, measure):
+def score(part, measure):
     """Each method's mean by a measure, and where it is the only best and the only worst."""
-    cases = own.groupby(["program", "event", "method"], sort=False)[measure].mean()
+    cases = part.groupby(["program", "event", "method"], sort=False)[measure].mean()
     cases = cases.unstack().dropna()
     best, worst = (cases.eq(edge, axis=0) for edge in (cases.min(axis=1), cases.max(axis=1)))
     alone = {name: at[at.sum(axis=1) == 1].sum()
@@ -203,67 +292,70 @@ def judge(own, measure):
                          "events": len(cases)})
 
 
-judged = {(measure, programs): judge(own, measure)
-          for measure in accuracy.MEASURES for programs, own in methods.groupby(tuned)}
-verdict = pd.concat(judged, names=["measure", "programs", "method"]).reset_index()
-caption = "the programs on which the smoother's constants were set apart from the others."
-results.table(verdict, "verdict", f"**Table.** Each method by each measure, {caption}")
+verdict = pd.concat({(measure, kind): score(part, measure) for measure in accuracy.MEASURES
+                     for kind, part in methods.groupby(tuned)},
+                    names=["measure", "programs", "method"]).reset_index()
+totals = methods.groupby("method")["total_error_percent"].mean()
+caption = ("**Table.** Each method by each measure, the programs on which the smoother's constants "
+           "were set (*tuned on*) apart from the others. *See:* errors of the total lie between "
+           f"{totals.min():.1f} and {totals.max():.1f} %, whatever the method.")
+results.table(verdict, "verdict", caption)
 
 # %%
 wins = methods.groupby(["program", "event", "method"])["distance_ratio"].mean().unstack()
 winner = wins.assign(best=wins.idxmin(axis=1)).reset_index()
 better = wins.min(axis=1).to_numpy() < wins["scaling"].to_numpy()
 winner["best"] = winner["best"].where(better, "none: perf's own number is as near")
-caption = "**Table.** Ratio of distances by program and event, and which method is nearest to OCOE."
+near = winner["best"].value_counts()
+caption = ("**Table.** Ratio of distances by program and event, and which method is nearest to "
+           f"OCOE. *See:* most often {near.index[0]} ({near.iloc[0]} of {len(winner)}).")
 results.table(winner, "winners", caption, rows=60)
 
+# %% [markdown]
+# ## What the paper printed, and what was measured here
+
 # %%
-errors = followed.groupby(["program", "method"])["eq4_percent"].mean().unstack()
-before = counterminer["raw_error_percent"]["mean"]
-after = counterminer["cleaned_error_percent"]["mean"]
-of_paper = study.of_suites(errors.index, ["HiBench", "CloudSuite 3.0"])
+errors = by_program["mean"].unstack()
 if of_paper:
-    mean = errors.loc[of_paper].mean()
-    note = f"{event} in {', '.join(of_paper)}; the paper: 16 programs"
-    results.number("error before cleaning, mean", mean["scaling"], "%", paper=before, note=note)
-    name = "error after cleaning as the paper does, mean"
-    results.number(name, mean["counterminer"], "%", paper=after, note=note)
-equal = list(of_paper) or list(errors.index)
-name, note = f"error after cleaning, {method}, mean", f"{event} in {', '.join(equal)}"
-results.number(name, errors.loc[equal, method].mean(), "%",
-               note=f"{note}; no such method in the paper")
+    note = f"{event} in {', '.join(of_paper)}, own hardware; the paper: 16 programs"
+    results.number("error before cleaning, mean", means["scaling"], "%", paper=before["mean"],
+                   note=note)
+    results.number("error after cleaning as the paper does, mean", means["counterminer"], "%",
+                   paper=after["mean"], note=note)
+results.number(f"error after cleaning, {method}, mean", means[method], "%",
+               note=f"{event} in {', '.join(equal)}; no such method in the paper")
+display(results.numbers())
 
 # %%
-labels = {"scaling": "what perf prints", "interpolate": "straight lines",
-          "counterminer": "CounterMiner's way", "kalman": "the smoother (kalman)"}  # fmt: skip
+labels = {"counterminer": "the paper's cleaning", "interpolate": "straight lines",
+          "kalman": "the smoother (kalman)"}  # fmt: skip
 
 
-def order(own, measure, digits=2, unit=""):
-    """Every way by one measure, the best first."""
-    mean = own.groupby("method")[measure].mean()[list(labels)].sort_values()
-    return ", ".join(f"{labels[name]} {value:.{digits}f}{unit}" for name, value in mean.items())
+def describe_ratios(part):
+    """The ratio of distances after each way of cleaning, the lowest first."""
+    mean = part.groupby("method")["distance_ratio"].mean()[list(labels)].sort_values()
+    return ", ".join(f"{value:.2f} after {labels[name]}" for name, value in mean.items())
 
 
-above = errors.index[errors[method] > errors["scaling"]]
-worse = f" After *{method}* the error of `{event}` is above that of what perf prints in "
-for on, own in methods.groupby(tuned):
-    named, farther = ", ".join(own["program"].unique()), [*above.intersection(own["program"])]
-    ratio = own.groupby("method")["distance_ratio"].mean()
-    gain = 1 - ratio["kalman"] / ratio["interpolate"]
-    told = "no gain" if gain < 0.01 else f"a gain of {100 * gain:.0f} %"
-    set_on = "were set" if on == "tuned on" else "were not set"
-    results.finding(
-        f"On {named}, on which the smoother's constants {set_on}, the distance from the truth as a "
-        "multiple of that of two true runs from each other is: "
-        f"{order(own, 'distance_ratio', 3)}: of the smoother over straight lines {told}. Error by "
-        f"Eq. 4: {order(own, 'eq4_percent', 1, ' %')}. Error of the total: "
-        f"{order(own, 'total_error_percent', 2, ' %')}."
-        + (f"{worse}{', '.join(farther)}." if farther else ""))
+raw = methods.loc[methods["method"] == "scaling", "distance_ratio"].mean()
+text = (f"What perf prints is {raw:.2f} times as far from a run without multiplexing as two such "
+        f"runs are from each other (mean of {len(wins)} pairs of a program and an event); "
+        f"{describe_ratios(methods)}.")
+unseen = methods[tuned == "others"]
+if len(unseen) and len(unseen) < len(methods):
+    ratio = unseen.groupby("method")["distance_ratio"].mean()
+    text += (f" On {', '.join(unseen['program'].unique())}, on which the smoother was not tuned, "
+             f"it is {ratio['scaling']:.2f} as perf prints it; {describe_ratios(unseen)}.")
+farther = errors.index[errors[method] > errors["scaling"]]
+if len(farther):
+    text += (f" After *{method}* the error of `{event}` by Eq. 4 is above that of what perf "
+             f"prints in {', '.join(farther)}.")
+results.finding(text)
 
 # %% [markdown]
 # ## Explore
 #
-# Any event in any program, cleaned in any of these ways: what was counted all the time, what perf printed, and what is left of the difference, by the measures of the verdict.
+# In JupyterLab: any event in any program, cleaned in any of these ways. The curves are what was counted all the time (OCOE), what perf printed (MLPX) and what cleaning made of it.
 # For CounterMiner's way, *n* is how many standard deviations above the mean an outlier begins (Eq. 6), *k* how many neighbours fill a gap (Eq. 8).
 
 # %%
@@ -311,7 +403,9 @@ enable(method)
 panel = explore.Panel(draw_cleaned, controls, {
     "program": lambda name: explore.offer(controls["event"], sorted(references[name])),
     "method": enable})
-caption = f"**Figure.** The panel at its first setting: OCOE, what perf prints, and *{method}*."
+caption = (f"**Figure.** The panel at its first setting, `{controls['event'].value}` in "
+           f"{programs[0]}: OCOE runs, what perf prints (MLPX), and {method}. *See:* rings are the "
+           "samples that cleaning changed.")
 panel if notebook.interactive else results.figure(panel.figure(), "explore", caption)
 
 # %% [markdown]
@@ -322,5 +416,4 @@ panel if notebook.interactive else results.figure(panel.figure(), "explore", cap
 # **References.** Lv et al., *CounterMiner*, MICRO 2018, §II-B, §III-B, §V-A. Mathur and Cook, *Improved estimation for software multiplexing of performance counters*, MASCOTS 2005.
 
 # %%
-display(results.numbers())
 results.save()
