@@ -20,13 +20,14 @@
 #
 # *Reads* the store. *Writes* how each event's samples are distributed, which of them the cleaning changes, and the greatest ones beside those of runs without multiplexing.
 #
-# A program is run with every event on a counter of its own all the time (OCOE), and with events that take turns on the counters (MLPX). A burst that both show is the program's. How near cleaning brings whole series to OCOE is the question of notebook 02; what becomes of zeros, that of notebook 02d.
+# A program is run with every event on a counter all the time (one counter, one event: OCOE), and with events that take turns on the counters (multiplexing: MLPX). A burst that both show is the program's. How near cleaning brings whole series to OCOE is the question of notebook 02; what becomes of zeros, that of notebook 02d. A program of your own is recorded both ways by `cmlib record NAME -- COMMAND`; then `cmlib run live 02e_outliers -p program=NAME`.
 
 # %% tags=["parameters"]
-program = "all"  # programs to study, separated by commas, or all
+program = "all"  # programs recorded both ways, separated by commas, or all
 settings = {}  # database, profile, results_folder
 
 # %%
+import numpy as np
 import pandas as pd
 
 from cmlib import clean, plot
@@ -71,17 +72,58 @@ mlpx[0].counts.head(3)
 #
 # $$L = \frac{Max(TS_{ei}) - Min(TS_{ei})}{Roundup(Sqrt(Count(TS_{ei})), 0)}. \tag{7}$$
 #
-# That is an interval of *values*, in which an outlier would be replaced by its like. Here it is one of time: the series of $m$ samples is cut into $\lceil\sqrt{m}\rceil$ intervals of equal length. A missing value of the series (Eq. 8)
+# That is an interval of *values*, in which an outlier would be replaced by its like. Here it is one of time: the series of $m$ samples is cut into $\lceil\sqrt{m}\rceil$ intervals of equal length.
+
+# %%
+def clean_outliers(TS, n):
+    """Eq. 6 and 7: samples above the threshold become the median of their interval."""
+    threshold = TS.mean() + n * TS.std()
+    outlier = threshold < TS
+    m = len(TS)
+    n_intervals = int(np.ceil(np.sqrt(m)))  # the denominator of Eq. 7
+    interval = np.arange(m) * n_intervals // m
+    cleaned = TS.copy()
+    for i in np.flatnonzero(outlier):
+        others = TS[(interval == interval[i]) & ~outlier]
+        cleaned[i] = np.median(others if len(others) else TS[~outlier])
+    return cleaned
+
+# %% [markdown]
+# A missing value of the series (Eq. 8)
 #
 # $$\{X_1, X_2, X_3, X_4, X_5, 0, X_7, \dots, X_i, \dots, X_m\} \tag{8}$$
 #
-# becomes the mean of its $k = 5$ nearest neighbours, $\hat X_i = \frac{1}{k} \sum_{j \in N_k(i)} X_j$, for which the paper has no number (`cmlib.clean.replace_outliers`, `fill_missing`).
+# becomes the mean of its $k = 5$ nearest neighbours in time (KNN), $N_k(i)$ being their places:
+#
+# $$\hat X_i = \frac{1}{k} \sum_{j \in N_k(i)} X_j.$$
+
+# %%
+def fill_gaps(X, missing, k=5):
+    """Eq. 8: a missing value becomes the mean of its k nearest neighbours that are known."""
+    X_hat, known = X.copy(), np.flatnonzero(~missing)
+    for i in np.flatnonzero(missing):
+        N_k = known[np.argsort(abs(known - i), kind="stable")[:k]]  # earlier first, if as near
+        X_hat[i] = X[N_k].mean()
+    return X_hat
+
+
+# %%
+series = [run.whole()[0].dropna(axis=1).to_numpy(float).T for run in mlpx]
+series = [TS for of_run in series for TS in of_run]
+missing_in = np.random.default_rng(0)
+for TS in series:
+    for n in (3, 5):
+        expected, _ = clean.replace_outliers(TS, n_std=n)
+        np.testing.assert_allclose(clean_outliers(TS, n), expected)
+    missing = missing_in.random(len(TS)) < 0.1  # a tenth of the samples, at random
+    np.testing.assert_allclose(fill_gaps(TS, missing), clean.fill_missing(TS, missing))
+print(f"cmlib.clean.replace_outliers (n = 3 and 5) and fill_missing (a tenth hidden) give the same "
+      f"on {len(series)} multiplexed series of {programs[0]}")
 
 # %% [markdown]
 # ## How events are distributed
 #
-# The $n$ of Eq. 6 depends on the distribution of an event, so it has to be known. The test is Anderson and Darling's at 5 %;
-# a long tail is named by the distribution that fits best; *constant* is the same count in every interval, mostly zero.
+# The $n$ of Eq. 6 depends on the distribution of an event, so it has to be known. The test is Anderson and Darling's at 5 %; of a long tail the family that fits best is named (generalized extreme values GEV, Gumbel, logistic); *constant* is the same count in every interval, mostly zero.
 
 
 # %%
@@ -105,9 +147,14 @@ def distributions(program):
 kinds = pd.concat(map(distributions, programs))
 best = kinds["best"].str.upper().replace({"GUMBEL": "Gumbel", "LOGISTIC": "logistic"})
 kinds["kind"] = kinds["kind"].where(kinds["kind"] != "long-tail", "long tail, best " + best)
+
+# %%
 shape = kinds.groupby(["program", "kind"]).size().unstack(fill_value=0)
 figure, _ = plot.counts(shape, ylabel="series of one event in one run")
-caption = "**Figure.** Distribution of each event's samples in each run (§III-B)."
+gaussian_share = 100 * (kinds["kind"] == "gaussian").mean()
+caption = ("**CounterMiner, §III-B, drawn.** Distribution of each event's samples in each run: "
+           f"{len(kinds)} series of {len(programs)} programs, own hardware. *See:* "
+           f"{gaussian_share:.0f} % are Gaussian and take n = 3.")
 results.figure(figure, "distributions", caption)
 
 # %%
@@ -116,7 +163,10 @@ covered = kinds[kinds["mode"] == "mlpx"].groupby("program")[within].mean().reset
 unknown = [float("nan")] * 2
 printed = [counterminer["coverage_percent"].get(name, unknown) for name in covered["program"]]
 covered[["paper, n = 3", "paper, n = 5"]] = printed
-caption = "**Table I.** Share of multiplexed samples below mean + n standard deviations [%]."
+caption = ("**CounterMiner, Table I.** Share of multiplexed samples up to mean + n standard "
+           "deviations [%], own hardware. *See:* "
+           f"{covered[within[0]].mean():.1f} % for n = 3 and {covered[within[1]].mean():.1f} % for "
+           f"n = 5, means of {len(covered)} programs.")
 results.table(covered, "table1", caption)
 
 # %% [markdown]
@@ -156,7 +206,9 @@ if peaks.empty:
         f"of {', '.join(programs)} no event was counted both with and without multiplexing: record "
         "the same events in both ways: `cmlib record PROGRAM -- COMMAND`.")
 by_program = peaks.groupby("program")[["samples", "replaced"]].sum().reset_index()
-caption = "**Table.** Samples of the events recorded both ways, and those that Eq. 6 to 8 change."
+caption = ("**Table.** Samples of the events recorded both ways, and those that Eq. 6 to 8 change. "
+           f"*See:* {100 * by_program['replaced'].sum() / by_program['samples'].sum():.2f} % of "
+           "all are changed.")
 display(results.table(by_program, "replaced", caption))
 most = peaks.sort_values("replaced", ascending=False, kind="stable").iloc[0]
 where = f", most in one run ({most['replaced']}) of {most['event']} in {most['program']}"
@@ -167,8 +219,7 @@ results.finding(
 # %% [markdown]
 # ## Outliers, or bursts of the program?
 #
-# The run and event in which most is replaced, counted all the time (OCOE), as perf extrapolates it when it takes turns with others (MLPX), and cleaned as the paper does (MLPX-CLN). Rings: samples that were changed. OCOE and MLPX
-# are two runs, so the curves differ in timing as well.
+# The run and event in which most is replaced: counted all the time (OCOE), as perf extrapolates it when it takes turns with others (MLPX), and cleaned as the paper does (MLPX-CLN). Rings are samples that were changed. OCOE and MLPX are two runs, so the curves differ in timing as well.
 
 
 # %%
@@ -193,28 +244,37 @@ def describe(one):
         f"the event reaches {one['ocoe']:.1f} times, at {one['ocoe_second']:.1f} s.")
 
 
-caption = f"**Figures 2 a and 5 a.** `{most['event']}`: {describe(most)}"
+caption = ("**CounterMiner, Fig. 2 a and 5 a.** The series in which most is replaced, "
+           f"`{most['event']}` in {most['program']}, before and after cleaning, own hardware. "
+           f"*See:* {describe(most)}")
 results.figure(draw(most), "fig02-fig05", caption)
 
 # %% [markdown]
-# The paper's Figure 2a shows an outlier beside normal values. Here: the greatest multiplexed sample of all, as a multiple of the median of the unmultiplexed ones.
+# The paper's Figure 2 a shows an outlier. Here is the greatest multiplexed sample of all events, as a multiple of the event's median without multiplexing.
 
 # %%
 outlier = peaks.nlargest(1, "mlpx").iloc[0]
-caption = (f"**Figure 2 a.** `{outlier['event']}`: {describe(outlier)} The paper's example: "
-           f"{counterminer['outlier_ratio']} times normal values.")
+caption = ("**CounterMiner, Fig. 2 a.** The greatest sample of all, of "
+           f"`{outlier['event']}` in {outlier['program']}, own hardware; the paper's example, of "
+           f"another event, is {counterminer['outlier_ratio']} times normal values. *See:* "
+           f"{describe(outlier)}")
 results.figure(draw(outlier), "fig02-outlier", caption)
 
 # %% [markdown]
-# Are the same bursts there without multiplexing? What the paper's cleaning takes for an outlier may be what the program does, such as its cold start. *mlpx*, *cleaned* and *ocoe* are multiples of the median without multiplexing.
+# Are the same bursts there without multiplexing? What the paper's cleaning takes for an outlier may be what the program does, such as its cold start. Columns are as above; a sample counts as the program's where it is at most 1.5 times what OCOE reaches.
 
 # %%
 cut = peaks[peaks["cleaned"] < peaks["mlpx"]].sort_values("mlpx", ascending=False)
-display(results.table(cut, "cut", "**Table.** Greatest samples that the paper's cleaning replaces, "
-                      "beside the greatest of the runs without multiplexing.", rows=30))
 there = cut["mlpx"] <= 1.5 * cut["ocoe"]
 true, beyond = cut[there], cut[~there]
 below, greatest = (cut["cleaned"] < cut["ocoe"]).sum(), int((~there).cummin().sum())
+shown = cut[["program", "run", "event", "second", "ocoe_second", "mlpx", "cleaned", "ocoe"]]
+display(results.table(shown, "cut", "**Table.** Greatest samples that the paper's cleaning "
+                      "replaces [multiples of the event's median without multiplexing], and the "
+                      f"greatest of the runs without multiplexing. *See:* {len(true)} of "
+                      f"{len(cut)} are reached without multiplexing.", rows=30))
+
+# %%
 if len(cut):
     ratios = ", ".join(f"{ratio:.1f}" for ratio in beyond["mlpx"] / beyond["ocoe"])
     others = (f" The other {len(beyond)}"
@@ -229,6 +289,9 @@ if len(cut):
         f"program are.{others} After cleaning {below} are below what the event reaches, at "
         f"{(cut['cleaned'] / cut['ocoe']).median():.2f} of it in the median."))
 
+# %% [markdown]
+# ## What the paper printed, and what was measured here
+
 # %%
 long_tails = kinds[kinds["kind"].str.startswith("long")]
 of_paper = study.of_suites(programs, ["HiBench", "CloudSuite 3.0"])
@@ -237,11 +300,13 @@ printed = counterminer["distributions"]
 if len(gaussian):
     results.number("series of an event that are Gaussian", 100 * gaussian.mean(), "%",
                    paper=100 * printed["gaussian"] / printed["events"],
-                   note=f"in {', '.join(of_paper)}, constant ones included")
+                   note=f"in {', '.join(of_paper)}, own hardware, constant ones included")
 if len(long_tails):
     share = 100 * (long_tails["best"] == "gev").mean()
     results.number("long-tailed series that GEV fits best", share, "%",
-                   note=f"the paper: {printed['family']} fits best")
+                   note=f"own hardware; the paper: {printed['family']} fits best")
+
+display(results.numbers())
 
 # %% [markdown]
 # ## What this doesn't show
@@ -251,5 +316,4 @@ if len(long_tails):
 # **References.** Lv et al., *CounterMiner*, MICRO 2018, §II-B, §III-B, Figures 2 and 5, Table I. Anderson and Darling, *A test of goodness of fit*, JASA 1954.
 
 # %%
-display(results.numbers())
 results.save()
