@@ -46,7 +46,7 @@ def of_machine(machine, core=""):
     Parameters
     ----------
     machine : dict
-        As ``cmlib doctor --json`` describes it.
+        As ``cmlib doctor --json`` describes it, or :func:`told`.
     core : str
         PMU of the cores, such as ``cpu_atom``; the fastest cores' if empty.
 
@@ -54,12 +54,29 @@ def of_machine(machine, core=""):
     -------
     str or None
     """
+    if name := machine.get("processor"):
+        kinds = read(name)["machines"] if name in known() else ()
+        if not core or not any(pmu for *_, pmu in kinds) or any(pmu == core for *_, pmu in kinds):
+            return name
+        machine = dict(zip(("vendor", "family", "model"), kinds[0], strict=False))
     vendor, family, model = (machine.get(key) for key in ("vendor", "family", "model"))
     for name in known() if None not in (vendor, family, model) else ():
         for *machines, first, last, pmu in read(name)["machines"]:
             if machines == [vendor, family] and first <= model <= last and pmu in ("", core or "cpu_core"):
                 return name
     return None
+
+
+def core_pmu(name):
+    """PMU of a processor's cores, where it is never without others; else empty."""
+    kinds = {pmu for *_, pmu in read(name)["machines"]} if name in known() else {""}
+    return kinds.pop() if len(kinds) == 1 else ""
+
+
+def told(name):
+    """What is known of a machine of which somebody told the processor's name; nothing without one."""
+    vendors = {"intel": "GenuineIntel", "amd": "AuthenticAMD", "arm": "ARM"}
+    return {"processor": name, "vendor": vendors[name.partition("_")[0]]} if name else {}
 
 
 def find(text, others=()):

@@ -24,7 +24,7 @@
 
 # %% tags=["parameters"]
 program = "all"  # programs to study, separated by commas, or all
-settings = {}  # database, profile, results_folder
+settings = {}  # database, processor, profile, results_folder
 
 # %%
 
@@ -162,7 +162,8 @@ def summarize(name, own):
         ends = run.interval_s[counts.index].cumsum() if run.holds_totals else counts.index
         whole.append((counts.set_axis(ends), running.set_axis(ends)))
     metas = [run.meta for run in own]
-    return summarize_runs(name, metas, whole, machines=[own[0].machine])
+    return summarize_runs(name, metas, whole, machines=[own[0].machine],
+                          processor=notebook.processor)
 
 
 answers = {name: summarize(name, own) for name, own in runs.items() if not first.simulated}

@@ -28,7 +28,7 @@
 # %% tags=["parameters"]
 program = "all"  # programs to study, separated by commas, or all
 method = "kalman"  # cleaning before runs are merged {cmlib.clean.DISTINCT_METHODS}
-settings = {}  # jobs, executor, scheduler, database, interactive, profile, results_folder
+settings = {}  # jobs, executor/scheduler, database, processor, interactive, profile, results_folder
 
 # %%
 from types import SimpleNamespace
@@ -52,6 +52,7 @@ from cmlib.topdown.tables import evaluate, names_in
 # %%
 notebook = begin("02a_topdown", globals())
 results, workers, url = notebook.results, notebook.workers, notebook.database
+processor = notebook.processor
 recorded = data.programs(url, program)
 data.refuse_simulated(url, recorded, "where cycles go takes a processor's counters. Where "
                       "KCachegrind's estimate of them goes is in notebook 01a.")
@@ -69,20 +70,20 @@ def choose_table(name):
     whole = [store.load(url, run).whole() for run in data.interval_runs(url, [name])["run_id"]]
     timed = [run for run in whole if "cycles" in run[0]]
     rates = topdown.totals(timed)["rate"]
-    return topdown.choose_table(rates.index, table_name(url, name), rates)
+    return topdown.choose_table(rates.index, table_name(url, name, processor), rates)
 
 
 def suggest(name, needed):
     """What records some events of a program again."""
     meta = store.load(url, data.interval_runs(url, [name])["run_id"].iloc[0]).meta
-    command = command_to_count(meta, [needed], PINNED, table_name(url, name))
+    command = command_to_count(meta, [needed], PINNED, table_name(url, name, processor))
     named = ", ".join(f"`{event}`" for event in needed)
     return f"{as_code(command)} records them" if command else f"record {named}"
 
 
 def suggest_all(name):
     """What records the events of its processor's table; without one, where to look."""
-    table = table_name(url, name)
+    table = table_name(url, name, processor)
     if table not in topdown.tables():
         return ("what the recorded events bound, and what would decide it, begins the first page: "
                 "`cmlib summarize FILE`")
@@ -116,7 +117,7 @@ pd.DataFrame([{"program": name, "table": tables[name].name, "source": tables[nam
 # %%
 def separate_sums(name):
     """Sums between events of which no run counted the whole together with a part."""
-    table, runs = table_name(url, name), data.interval_runs(url, [name])
+    table, runs = table_name(url, name, processor), data.interval_runs(url, [name])
     counted = runs.explode("events").groupby("events")["run_id"].agg(set)
     return [(whole, [*parts])
             for whole, parts in (events.umask_sums(events.table(table)) if table else ())

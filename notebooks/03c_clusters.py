@@ -28,7 +28,7 @@ target = ""  # any other than IPC leaves this notebook out: clusters go with cyc
 method = "kalman"  # cleaning of the runs {cmlib.clean.DISTINCT_METHODS}
 n_models = 20  # models behind the interval of an importance [4, 200]
 seed = 0  # of the models [0, 1000000]
-settings = {}  # jobs, executor, scheduler, database, profile, results_folder
+settings = {}  # jobs, executor, scheduler, database, processor, profile, results_folder
 
 # %%
 from functools import partial
@@ -95,8 +95,8 @@ model.importance_.nlargest(3)
 # The cycles in the table are of the data, not of the model: per 1,000 instructions, those in the tenth of the steps with most of a cluster's first event that costs anything (*cycles_event*), less those in the tenth with least. A cluster of events that cost nothing, such as hits, has none. Below zero, more of it goes with fewer cycles; above *cycles_at_most*, they are more than the event can cost.
 
 # %%
-explain = partial(study.event_clusters, url, table=table, method=method, n_models=n_models,
-                  seed=seed)
+explain = partial(study.event_clusters, url, table=table, processor=notebook.processor,
+                  method=method, n_models=n_models, seed=seed)
 clusters = dict(zip(programs, parallel_map(explain, programs, workers=workers), strict=True))
 clusters = {name: found for name, found in clusters.items() if found is not None}
 if not clusters:

@@ -6,7 +6,7 @@ from pathlib import Path
 NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
 
 
-def functions_of(notebook, **given):
+def functions_of(notebook, /, **given):
     """All functions of a notebook by name; they see its imports and colours, one another, and what is given."""
     source = (NOTEBOOKS / f"{notebook}.py").read_text(encoding="utf-8")
     kept = [

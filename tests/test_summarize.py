@@ -5,17 +5,19 @@ import re
 import subprocess
 import sys
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from cmlib import places, topdown
+from cmlib import places, processors, topdown
 from cmlib.cli import main
-from cmlib.io import events
+from cmlib.io import events, store
 from cmlib.io.imports import import_files
 from cmlib.topdown import summarize
+from tests.notebook_functions import functions_of
 from tests.perf_output import GOLDEN
 
 GCC = places.recordings_dir() / "gcc" / "mlpx12-p0-00.csv.gz"
@@ -202,6 +204,65 @@ def test_a_file_tells_what_its_programs_tell_once_they_are_imported(file, tmp_pa
     for one, other in zip([told] if isinstance(told, dict) else told, imported, strict=True):
         assert one.pop("name").removeprefix(file.name).strip() == other.pop("name").removeprefix("app")[1:]
         assert one == other
+
+
+_ALDER_LAKE = """
+     8,000,000,000      cpu_core/cycles/
+     4,000,000,000      cpu_atom/cycles/
+     6,000,000,000      cpu_core/instructions/
+     2,000,000,000      cpu_atom/instructions/
+"""
+_PLAIN = """
+     8,000,000,000      cycles
+     6,000,000,000      instructions
+"""
+_GRAVITON = _PLAIN + "     2,500,000,000      stall_frontend\n     3,000,000,000      stall_backend\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "called", "names", "deciding"),
+    [
+        (_ALDER_LAKE, "i7-1260P", ["intel_gracemont", "intel_goldencove"], "cpu_core/topdown-fe-bound/"),
+        (_PLAIN, "zen2", ["amd_zen2"], "name=de_dis_uop_queue_empty_di0/"),
+        (_GRAVITON, "graviton3", ["arm_neoverse_v1"], "stall_slot_backend"),
+    ],
+    ids=["Alder Lake", "Zen 2", "Graviton 3"],
+)
+def test_a_processor_that_is_told_is_kept_and_the_first_page_says_the_same(
+    text, called, names, deciding, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("CMLIB_DATA", str(tmp_path))
+    file = tmp_path / "perf.txt"
+    file.write_text(f" Performance counter stats for './x':\n{text}\n       1.0 seconds time elapsed\n")
+    expected = json.loads(said(file, "--processor", called, "--json")[1])
+    expected = expected if isinstance(expected, list) else [expected]
+    assert sorted(one["processor"] for one in expected) == sorted(names)
+    assert any(deciding in one["account"]["decide"] for one in expected)
+    for name, options in (("kept", ["--processor", called]), ("asked", [])):
+        assert CliRunner().invoke(main, ["import", name, str(file), *options]).exit_code == 0
+    url = store.refresh(tmp_path / "recordings", f"sqlite:///{tmp_path}/store.sqlite")
+    asked = SimpleNamespace(processor=processors.find(called))
+    for name, notebook in (("kept", SimpleNamespace(processor="")), ("asked", asked)):
+        first_page = functions_of("01a_first_look", notebook=notebook)["summarize"]
+        for one in expected:
+            program = f"{name}-{one['core']}".rstrip("-")
+            runs = [store.load(url, run) for run in store.runs(url, program=program)["run_id"]]
+            answer = json.loads(json.dumps(first_page(one["name"], runs)))
+            assert answer == one
+
+
+def test_each_kind_of_core_is_counted_by_its_own_pmu():
+    counts, running = made(instructions=1.0)
+    for processor, pmu in (("intel_skymont", "cpu_atom"), ("intel_lioncove", "cpu_core")):
+        line = summarize("x", [(counts, running)], processor=processor)["account"]["decide"]
+        assert f"{pmu}/instructions/,{pmu}/cycles/" in line and " cpu/" not in line and "'cpu/" not in line
+
+
+@pytest.mark.parametrize("command", [["import", "app"], ["run", "live"], ["summarize"]])
+def test_an_unknown_processor_is_refused_with_near_names(command):
+    files = [] if command[0] == "run" else [str(GCC)]
+    result = CliRunner().invoke(main, [*command, *files, "--processor", "hasswel"])
+    assert result.exit_code == 2 and "Did you mean" in result.output and "haswell" in result.output
 
 
 def test_a_file_that_is_no_recording_is_named_and_called_what_it_is(tmp_path):

@@ -40,8 +40,9 @@ from cmlib.terminal import say
 @click.option(
     "--machine", "about", type=click.Path(exists=True), help="What `cmlib doctor --json` said there."
 )
+@click.option("--processor", help="Whose events they are, as of `cmlib summarize`; kept with every run.")
 @click.option("--note", default="", help="Kept with every run.")
-def import_(name, files, about, counts, levels, **known):
+def import_(name, files, about, counts, levels, processor, **known):
     """Import FILES, counts that were recorded elsewhere, as runs of program NAME.
 
     Output of `perf stat` in any form, by interval or totals, tables of a column an event, and other tools' files, as
@@ -50,14 +51,16 @@ def import_(name, files, about, counts, levels, **known):
     from cmlib.collect.record import import_files
 
     columns = dict.fromkeys(counts, "count") | dict.fromkeys(levels, "level")
-    made = import_files(name, files, columns=columns, about=read_machine(about) if about else None, **known)
+    about = read_machine(about) if about else None
+    processor = processor and known_processor(processor)
+    made = import_files(name, files, columns=columns, about=about, processor=processor, **known)
     for file in made:
         say(f"{file.parent.name}/{file.stem}")
     metas = [json.loads(file.read_text(encoding="utf-8")) for file in made]
     for remark in dict.fromkeys(meta["note"] for meta in metas if meta["note"] != known["note"]):
         say(remark, err=True)
-    if about is None and (tables := _recognised_tables(metas)):
-        say(f"{tables} Or tell it by --machine.", err=True)
+    if about is None and not processor and (tables := _recognised_tables(metas)):
+        say(f"{tables} Or tell it by --machine or --processor.", err=True)
     programs = list(dict.fromkeys(file.parent.name for file in made))
     say(f"Study it: {command_of_report(programs[0])}", err=True)
     if len(programs) > 1:

@@ -5,6 +5,7 @@ import logging
 
 import click
 
+from cmlib.cli.recordings import known_processor
 from cmlib.cli.stored import profile_names
 from cmlib.passwords import hide
 from cmlib.terminal import say
@@ -24,13 +25,18 @@ _WITH_COMMAND = "To know more"
     type=int,
     help="Processes that compute at a time; -1 means one a processor. From 2, two notebooks run side by side.",
 )
+@click.option(
+    "--processor", help="Whose events they are, as of `cmlib summarize`, whatever the recording tells."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON, as in answers.json.")
-def run(profile, notebooks, given, jobs, as_json):
+def run(profile, notebooks, given, jobs, processor, as_json):
     """Run the notebooks of PROFILE (smoke, paper or live), all or those named, and make their report."""
     from cmlib.report import run_profile
     from cmlib.report.page import ANSWERS
 
     parameters = dict(_parameter(text) for text in given) | ({} if jobs is None else {"jobs": jobs})
+    if processor:
+        parameters["processor"] = known_processor(processor)
     # Of a cell that is interrupted it would tell with a traceback, when everything has been said.
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)
     page = run_profile(profile, notebooks, parameters)

@@ -34,9 +34,10 @@ def summarize(recording, about, processor, interval_ms, as_json):
     RECORDING is a file, as `cmlib import` takes it, or the name of a program. Nothing is stored.
     """
     from cmlib.experiments.summary import summarize_runs
+    from cmlib.processors import told
 
     processor = processor and known_processor(processor)
-    machine = read_machine(about).get("machine", {}) if about else {}
+    machine = (read_machine(about).get("machine", {}) if about else {}) | told(processor)
     read = _from_file if Path(recording).is_file() else _from_recordings
     with _progress(f"summarizing {recording}"):
         answers = [

@@ -43,13 +43,14 @@ class EventClusters:
     categories: pd.DataFrame
 
 
-def event_clusters(url, program, *, table, method="kalman", n_models=20, seed=0):
+def event_clusters(url, program, *, table, processor="", method="kalman", n_models=20, seed=0):
     """Clusters of a recorded program's events; None where there are too few steps or no event varies."""
     runs = recorded_runs(url, program, method=method, workers=Workers(1))
     try:
         data = matrix(runs, per="instructions")
-        cycles = None if data.in_time else _category_cycles(runs, table_name(url, program), data.X.index)
-        costs = topdown.read_costs(processor_name(url, program))
+        name = table_name(url, program, processor)
+        cycles = None if data.in_time else _category_cycles(runs, name, data.X.index)
+        costs = topdown.read_costs(processor_name(url, program, processor))
         return explain(data, table, cycles=cycles, costs=costs, n_models=n_models, seed=seed)
     except UnfitRecordingError:
         return None

@@ -4,6 +4,7 @@ import functools
 
 import pandas as pd
 
+from cmlib import processors
 from cmlib.io import events, store
 
 
@@ -27,15 +28,17 @@ def event_table(url):
     return joined.assign(abbr=joined["abbr"].mask(joined["abbr"].duplicated(), ""))
 
 
-def table_name(url, program):
+def table_name(url, program, processor=""):
     """Name of the event table of a program's machine, or of that which its events' names tell; None without one."""
+    if processor:
+        return events.table_for(processors.told(processor))
     return next((table for name, _, table, _ in _programs(url) if name == program), None)
 
 
-def processor_name(url, program):
+def processor_name(url, program, processor=""):
     """Name of a program's processor, as :func:`cmlib.topdown.known_costs` lists it; None where it is not known."""
     machines, runs = store.machines(url), store.runs(url, program=program)
-    return events.find_processor(map(machines.get, runs["run_id"]), set().union(*runs["events"]))
+    return processor or events.find_processor(map(machines.get, runs["run_id"]), set().union(*runs["events"]))
 
 
 def known_sums(run):

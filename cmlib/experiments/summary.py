@@ -1,6 +1,6 @@
 """What is said of a program's runs before anything is fitted, the same at the command line and on the first page."""
 
-from cmlib import topdown
+from cmlib import processors, topdown
 from cmlib.io import events
 from cmlib.io.archive.runs import are_totals
 from cmlib.io.imports import import_notes, printed_shares
@@ -29,12 +29,13 @@ def summarize_runs(name, metas, runs, *, machines=(), processor=None):
     """
     first, names = metas[0], list(dict.fromkeys(event for counts, _ in runs for event in counts))
     known = [machine for machine in machines if machine] or [first.get("machine", {})]
+    known = [processors.told(processor)] if processor else known
     spelled = [*names, *first.get("names", {})]
     core = events.core_pmu(spelled)
     return topdown.summarize(
         name,
         runs,
-        processor=processor or events.find_processor(known, spelled, core),
+        processor=events.find_processor(known, spelled, core),
         modifier=first.get("modifier") or "",
         whole_runs=are_totals(first),
         core=core,

@@ -21,6 +21,7 @@ from cmlib.io.archive.runs import MACHINE_FACTS, UNKNOWN, are_totals, check_run,
 from cmlib.io.perf.cutting import read_marks
 from cmlib.io.perf.formats.lines import NO_SHARES
 from cmlib.io.sources import read_sources
+from cmlib.processors import told
 
 _UNMULTIPLEXED = "ocoe"
 _DAY_MS = 24 * 3600 * 1000
@@ -52,6 +53,7 @@ def import_files(
     command="",
     note="",
     about=None,
+    processor=None,
     folder=None,
 ):
     """Import counts by interval, a run a file, or as many as were put into it.
@@ -93,6 +95,8 @@ def import_files(
     note : str, default ""
     about : dict, optional
         What ``cmlib doctor --json`` said on the machine of the recording.
+    processor : str, optional
+        Of the machine, as :func:`cmlib.processors.find` names it.
     folder : path, optional
         Of all recordings; `data/recordings` by default.
 
@@ -114,7 +118,7 @@ def import_files(
     recordings = Path(folder or places.recordings_dir())
     condition = condition or place
     check_names(_program(name, "", condition), set_name or _UNMULTIPLEXED)
-    origin = _origin(about, command, note) | {"condition": condition}
+    origin = _origin(about, processor, command, note) | {"condition": condition}
     known = {"mode": mode, "interval_ms": interval_ms, "columns": columns, "place": place}
     known |= {"marks": read_marks(marks) if marks else ()}
     sources = {}
@@ -145,6 +149,8 @@ def _intended(target, sources, set_name, origin):
     for source in sources:
         facts = {"note": " ".join(filter(None, [origin["note"], source.remark]))}
         meta = _metadata(name, source, set_name, ready) | origin | facts
+        core = events.core_pmu([*events_of(meta), *meta.get("names", {})])
+        meta["machine"] = meta["machine"] | told(core and events.processor_of(meta["machine"], core))
         for run, raw in contents.items():
             if raw == source.raw:
                 raise RecordError(f"{source.file} is {name}/{run} already; nothing was imported.")
@@ -166,12 +172,12 @@ def _metadata(name, source, set_name, ready):
     return place | facts | ({"groups": alike[0]["groups"]} if alike else {})
 
 
-def _origin(about, command, note):
+def _origin(about, processor, command, note):
     """What perf's output does not tell; without `about`, the machine is unknown in every respect."""
     about = {"machine": {}, "offered_counters": None, "good_counters": None} if about is None else about
     try:
         counters = {"offered": about["offered_counters"], "good": about["good_counters"]}
-        machine = dict.fromkeys(MACHINE_FACTS) | about["machine"]
+        machine = dict.fromkeys(MACHINE_FACTS) | about["machine"] | told(processor)
     except (KeyError, TypeError) as error:
         raise RecordError(
             "what was told of the machine is not the output of `cmlib doctor --json`."

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-from cmlib import places
+from cmlib import places, processors, topdown
 from cmlib.parallel import Workers
 from cmlib.report import Results, check_parameters, declared_parameters
 from cmlib.report.manifests import BY_PROGRAM
@@ -27,6 +27,12 @@ class Notebook:
     def interactive(self):
         """Whether its widgets are to be shown, and not a figure in their place."""
         return self.settings["interactive"]
+
+    @property
+    def processor(self):
+        """Name of the processor of which somebody said that the recordings are; empty where nobody did."""
+        told = self.settings["processor"]
+        return told and processors.find(told, topdown.known_costs())
 
     @cached_property
     def database(self):

@@ -20,6 +20,7 @@ SHARED = {
     "executor": ("processes", "where the workers are: this machine, or a cluster {processes, dask}"),
     "scheduler": ("", "address of a running Dask scheduler; needs executor dask"),
     "database": ("", "SQLAlchemy URL of the store; empty: an SQLite file among the results"),
+    "processor": ("", "whose events they are, as of cmlib summarize; empty: as the recording tells"),
     "interactive": (True, "widgets at the end; False: a figure in their place"),
     "profile": ("paper", "folder of the results under data/results"),
     "results_folder": ("", "where results go instead of data/results"),

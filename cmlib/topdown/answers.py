@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pandas as pd
 
-from cmlib import clean
+from cmlib import clean, processors
 from cmlib.cost import savings_without_misses
 from cmlib.shell import command_line, perf_stat
 from cmlib.spelling import spelling
@@ -166,7 +166,11 @@ def _account(runs, processor, modifier, interval_ms, ghz, printed, core, misses)
         "contradiction": _percent(bounded.contradiction),
         "doubtful": list(bounded.doubtful),
         "decide": _command(
-            verdict, read_costs("intel" if core else costs.name).metrics, modifier, interval_ms
+            verdict,
+            read_costs("intel" if core else costs.name).metrics,
+            modifier,
+            interval_ms,
+            core or processors.core_pmu(costs.name),
         ),
         "advice": _advice(
             bounded.shares, verdict, read_table(costs.table or _ANY_TABLE), surely_saved(misses)
@@ -221,10 +225,10 @@ def describe_misses(found, of="cycles"):
     return _sentences().misses(found, of).split("\n")[:-1]
 
 
-def _command(verdict, metrics, modifier, interval_ms):
+def _command(verdict, metrics, modifier, interval_ms, core):
     """The perf line that counts what decides it: events, in the processor's own spelling, or perf's metrics."""
     if verdict.decide:
-        spelled = [_spelled(event, modifier) for event in ("instructions", "cycles", *verdict.decide)]
+        spelled = [_spelled(event, modifier, core) for event in ("instructions", "cycles", *verdict.decide)]
         return perf_stat(spelled, interval_ms)
     if verdict.how not in ("open", "likely") or not metrics:
         return ""
@@ -246,10 +250,12 @@ def _command(verdict, metrics, modifier, interval_ms):
     return command_line("perf", "stat", *words) + f"  # GROUP: {which}" * (len(metrics) > 1)
 
 
-def _spelled(event, modifier):
+def _spelled(event, modifier, core):
+    if isinstance(event, str) and core:
+        return f"{core}/{event}/{modifier}"
     if isinstance(event, str):
         return f"{event}:{modifier}" if modifier else event
-    return f"cpu/{event['code']},name={event['name']}/{modifier}"
+    return f"{core or 'cpu'}/{event['code']},name={event['name']}/{modifier}"
 
 
 def describe_levels(levels):

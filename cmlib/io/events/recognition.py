@@ -131,7 +131,7 @@ _ARM_NAMES = frozenset(map(spelling, COMMON_EVENTS.values())) - set(map(spelling
 def _kinds(names, machine):
     """Kinds of processor that a recording can be from."""
     codes = _generic_codes()
-    if machine.get("vendor") is not None:
+    if machine.get("family") is not None:
         kinds = pd.read_csv(events_dir() / "generic_processors.csv").itertuples(index=False)
         return [known.codes for known in kinds if is_model_of(machine, known)][:1]
     generic = [name for name in map(_generic, names) if name in codes.index]

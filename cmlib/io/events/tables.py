@@ -115,15 +115,15 @@ def names_of(table):
 
 def table_for(machine, core=""):
     """Name the event table that fits a machine, or its cores of a kind."""
-    known = _processors(events_dir() / f"{_PROCESSORS}.csv")
-    written = next((row.table for row in known if is_model_of(machine, row)), None)
-    return written or processors.of_machine(machine, core)
+    name = processor_of(machine, core)
+    return name if name and names_of(name) else None
 
 
 def processor_of(machine, core=""):
     """Name of a machine's processor: of its event table, or of one without; None of a machine that is not known."""
-    older = _processors(events_dir() / f"{_OLDER}.csv")
-    return table_for(machine, core) or next((row.table for row in older if is_model_of(machine, row)), None)
+    rows = [row for file in (_PROCESSORS, _OLDER) for row in _processors(events_dir() / f"{file}.csv")]
+    written = (row.table for row in rows if not machine.get("processor") and is_model_of(machine, row))
+    return next(written, None) or processors.of_machine(machine, core)
 
 
 def is_model_of(machine, row):
