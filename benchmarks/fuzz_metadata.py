@@ -20,12 +20,12 @@ from collections import Counter
 from pathlib import Path
 
 from cmlib.errors import CmlibError
-from cmlib.experiments import data
+from cmlib.experiments import anomaly, data, micro_recordings, tuned_runs
 from cmlib.experiments.commands import command_again, command_to_count
 from cmlib.experiments.event_tables import known_sums, table_name
 from cmlib.io import events, regions, samples, store
 from cmlib.io.archive import digest, read_object
-from cmlib.io.archive.programs import existing_runs
+from cmlib.io.archive.programs import readable_runs
 from cmlib.io.imports import import_notes
 from cmlib.topdown.answers import summarize
 
@@ -73,9 +73,18 @@ def paths(value, path=()):
         yield from paths(inner, (*path, key))
 
 
-def mutants():
+def region_mutants():
+    """As `mutants`, of the metadata of regions."""
+    machine = good_metas()[0]["machine"]
+    return mutants([
+        {"schema": 1, "program": "histogram", "events": [{"cycles": "cpu-cycles"}], "machine": machine,
+         "sharing": 0.5, "per": "instructions"}
+    ])  # fmt: skip
+
+
+def mutants(metas=None):
     """Each of the metadata with one value replaced: what was done, and the result."""
-    for number, meta in enumerate(good_metas()):
+    for number, meta in enumerate(metas or good_metas()):
         for path in paths(meta):
             for name, value in ABSURD.items():
                 if not path:
@@ -119,9 +128,8 @@ def check(root, metas):
     for name in stored:
         for run_id in data.timed_runs(url, data.programs(url, name))["run_id"]:
             use(url, name, store.load(url, run_id))
-    for folder in recordings.iterdir():
-        with contextlib.suppress(CmlibError):
-            existing_runs(folder)
+    with contextlib.redirect_stderr(io.StringIO()):
+        assert all(readable_runs(recordings / name) for name in stored)
     return len(refused)
 
 
@@ -140,6 +148,55 @@ def use(url, name, run):
     summarize(
         name, [(counts, running)], processor=processor, modifier=modifier, notes=[run.meta.get("note", "")]
     )
+
+
+_TOLD = {"micro": {"note": '{"label": "none", "size": 1}'},
+         "spark": {"command": "cmlib record --program {} --scale 1"}}  # fmt: skip
+
+
+def check_loaders(root, metas):
+    """Load forged runs of micro-benchmarks and of Spark's settings beside a good one of each, as notebooks do."""
+    good = good_metas()[0]
+    for prefix, told in _TOLD.items():
+        folder = Path(root) / prefix
+        shutil.rmtree(folder, ignore_errors=True)
+        for number, meta in enumerate([good, *metas]):
+            name = f"{prefix}{number}"
+            program = f"{name}-000" if prefix == "spark" else f"{prefix}-{number}"
+            if isinstance(meta, dict):
+                facts = {"program": program, **{key: text.replace("{}", name) for key, text in told.items()}}
+                meta = meta | {key: value for key, value in facts.items() if meta.get(key) == good[key]}
+            write_run(folder, program, meta)
+    with contextlib.redirect_stderr(io.StringIO()):
+        series = micro_recordings.read_series(Path(root) / "micro", "ocoe")
+        assert "micro-0" in {one.program for one in series}
+        micro_recordings.read_simulated_series(Path(root) / "micro")
+        micro_recordings.recorded_events(Path(root) / "micro", "ocoe")
+        assert "spark0" in tuned_runs.load_tuned(Path(root) / "spark") or not metas
+
+
+def check_regions(root, meta):
+    """Load two programs with regions, one of them with forged metadata."""
+    text = (
+        "# run=0 part=0\nfunction,location,thread,threads,work,seconds,running,instructions,cycles\n"
+        "f,a.c:1,0,1,1,0.1,1,100,200\n"
+    )
+    packed = gzip.compress(text.encode(), mtime=0)
+    good = {"schema": 1, "program": "x", "events": [], "machine": {}, "per": "instructions"}
+    for program, about in (("histogram", meta), ("reverse_index", good)):
+        folder = Path(root) / "regions" / program
+        folder.mkdir(parents=True, exist_ok=True)
+        for form in ("good", "bad", "diluted-1", "control-1"):
+            (folder / f"{form}.csv.gz").write_bytes(packed)
+            forged = {"sha256": digest(packed)} | about if isinstance(about, dict) else about
+            with contextlib.suppress(UnicodeEncodeError):
+                (folder / f"{form}.json").write_text(json.dumps(forged))
+        (folder / "overhead.json").write_text('{"ratios": [1.0]}')
+    with contextlib.redirect_stderr(io.StringIO()):
+        programs = anomaly.recorded_programs(Path(root) / "regions")
+        assert "reverse_index" in programs
+        for program in programs.values():
+            assert isinstance(program.diluted, dict)
 
 
 def check_about(root, meta):
@@ -177,10 +234,15 @@ def main():
             if refused is None:  # which of them it was
                 refused = sum(attempt(check, root, [meta], shown=name) or 0 for name, meta in batch)
             outcomes += Counter(refused=refused, all=len(batch))
+            attempt(check_loaders, root, [meta for _, meta in batch], shown=batch[0][0])
             for name, meta in batch:
                 attempt(check_about, root, meta, shown=name)
+        for name, meta in region_mutants():
+            attempt(check_regions, root, meta, shown=name)
+            outcomes += Counter(regions=1)
     print(
-        f"{outcomes['all']:,} mutants, {outcomes['refused']:,} of them refused, {time.perf_counter() - began:.0f} s"
+        f"{outcomes['regions']:,} mutants of regions; {outcomes['all']:,} of runs, {outcomes['refused']:,} of them "
+        f"refused; {time.perf_counter() - began:.0f} s"
     )
 
 

@@ -16,6 +16,13 @@ def printable(text):
     return _ORDERS.sub(lambda found: f"\\u{ord(found[0]):04x}", str(text))
 
 
+def say_above_bars(text):
+    """Print text as :func:`say` does, above the bars of progress."""
+    from tqdm import tqdm
+
+    tqdm.write(printable(text))
+
+
 def say(text="", *, err=False, nl=True, **style):
     """Print text without orders to the terminal, in a style of click's."""
     click.secho(printable(text), err=err, nl=nl, **style)

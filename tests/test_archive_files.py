@@ -16,7 +16,7 @@ from cmlib.cli import main
 from cmlib.collect import record
 from cmlib.collect import sampling as sample_streams
 from cmlib.errors import CmlibError
-from cmlib.io import archive, samples, store
+from cmlib.io import archive, regions, samples, store
 from cmlib.io.archive import ArchiveError, files
 from cmlib.io.regions import load_recording
 from tests.processes import processes, wait_until
@@ -196,3 +196,10 @@ def test_sampling_that_is_killed_leaves_nothing_running_and_what_it_leaves_is_re
     out, _ = sample_streams.record_stream("p", BUSY, group, **how)
     assert {file.name.partition(".")[0] for file in (tmp_path / "p").iterdir()} == {out.name}
     assert not list((tmp_path / "p").glob("*.partial"))
+
+
+@pytest.mark.parametrize("read", [regions.read_regions, archive.read_file])
+def test_a_table_that_is_no_file_is_not_waited_for(tmp_path, read):
+    os.mkfifo(tmp_path / "fifo.csv")
+    with pytest.raises(CmlibError, match="it is no file"):
+        read(tmp_path / "fifo.csv")

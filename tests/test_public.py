@@ -199,6 +199,10 @@ def test_a_file_without_a_hash_is_read_if_it_has_the_size(few, site, monkeypatch
     file.write_bytes(file.read_bytes() + b"x")
     with pytest.raises(public.PublicError, match="bytes, and the original"):
         public.read("intervals/few/other.csv")
+    file.unlink()
+    monkeypatch.setattr(public, "_all_files", lambda: listed.assign(bytes=listed["bytes"] + 1))
+    refused = cmlib("fetch", "few")
+    assert refused.exit_code == 2 and "bytes, and the original" in refused.output and not file.exists()
 
 
 def test_the_list_and_unknown_names(few):

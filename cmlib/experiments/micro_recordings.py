@@ -1,5 +1,6 @@
 """Recordings of the micro-benchmarks, measured and simulated: read, and cut into slices."""
 
+import io
 import json
 import math
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from cmlib.fingerprint.slices import (
     slice_rates,
 )
 from cmlib.io import perf
-from cmlib.io.archive import readable
+from cmlib.io.archive import read_file, readable
 from cmlib.io.archive.programs import read_raw, readable_runs
 from cmlib.io.archive.runs import read_run
 from cmlib.io.events import second_level_events, simulated_events
@@ -39,7 +40,7 @@ def stored_sweep(folder):
     file = Path(folder) / SWEEP
     if not file.is_file():
         raise NothingRecordedError(f"no latency sweep is kept with the recordings: run `{COMMAND}`")
-    return pd.read_csv(file)
+    return pd.read_csv(io.BytesIO(read_file(file)))
 
 
 def find_key_events(folder, n):

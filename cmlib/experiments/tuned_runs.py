@@ -48,7 +48,9 @@ def load_tuned(folder="", wanted="all"):
         f"If it runs on Spark: `{RECORD} --program NAME`",
     )
     names = resolve_names(wanted, rows, about=about, todo=todo)
-    return {name: _tuned(name, rows[name]) for name in names}
+    if len(names) == 1:
+        return {names[0]: _tuned(names[0], rows[names[0]])}
+    return readable(lambda name: _tuned(name, rows[name]), names)
 
 
 def important_rates(folder, program, at):

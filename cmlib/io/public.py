@@ -107,7 +107,10 @@ def _fetch(row):
     )
     try:
         known = f"sha256:{row.sha256}" if row.sha256 else None
-        pooch.retrieve(address, known, fname=name, path=cache_dir() / folder)
+        file = Path(pooch.retrieve(address, known, fname=name, path=cache_dir() / folder))
+        if (n_bytes := file.stat().st_size) != row.bytes:
+            file.unlink()
+            raise ValueError(f"it has {n_bytes:,} bytes, and the original {row.bytes:,}.")
     except requests.HTTPError as error:
         raise PublicError(f"{address} is not there: {error}.") from error
     except requests.RequestException as error:

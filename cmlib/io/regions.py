@@ -9,7 +9,7 @@ import pandas as pd
 
 from cmlib.anomaly.samples import PLACE
 from cmlib.errors import CmlibError
-from cmlib.io.archive import errors_as, now, pack, read_content, read_object, write_recording
+from cmlib.io.archive import errors_as, now, pack, read_content, read_file, read_object, write_recording
 from cmlib.io.archive.runs import first_problem
 
 OVERHEAD_FILE = "overhead.json"  # what counting costs a program, beside its recordings
@@ -17,8 +17,9 @@ ABOUT = ("function", "location", "thread", "threads", "work", "seconds", "runnin
 
 
 def read_regions(path):
-    """Read a file that regions wrote."""
-    frame = pd.read_csv(path, dtype={"function": str, "location": str})
+    """Read a file that regions wrote, or its lines."""
+    text = path if hasattr(path, "read") else io.BytesIO(read_file(path))
+    frame = pd.read_csv(text, dtype={"function": str, "location": str})
     missing = [column for column in ABOUT if column not in frame]
     if missing:
         raise ValueError(f"{path}: not a file of regions, columns {missing} are missing")

@@ -13,6 +13,7 @@ from cmlib.collect.simulate.valgrind import EACH_INSTRUCTION, FIXED_LIBC, simula
 from cmlib.collect.toolchain import run_tool
 from cmlib.errors import CmlibError
 from cmlib.io.machine_code import differing, read_code
+from cmlib.terminal import say
 
 _MAPPED = re.compile(r"PERF_RECORD_MMAP2? .*: r-xp (/.+)$", re.MULTILINE)
 _LONGEST_S = 600  # of a simulation
@@ -44,7 +45,7 @@ class CodeComparison:
     instructions: float | None = None
 
 
-def compare_code(old, new, notify=print):
+def compare_code(old, new, notify=say):
     """Compare what two versions (commands) load and execute.
 
     Each is run once, to see which files it maps. Where functions differ, each is run once more under Callgrind, to see

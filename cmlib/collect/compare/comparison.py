@@ -30,6 +30,7 @@ from cmlib.errors import CmlibError
 from cmlib.io.archive.runs import PERF, VALGRIND
 from cmlib.io.callgrind import REPEATS, as_events, display_name
 from cmlib.io.events import simulated_events
+from cmlib.terminal import say
 
 SCHEMA = 2
 COUNTERS, REFUSED = "counters differ", "refused"
@@ -54,7 +55,7 @@ def compare_programs(
     layouts=None,
     build=None,
     seed=0,
-    notify=print,
+    notify=say,
     progress=lambda: None,
 ):
     """Record two versions, or read their recordings, and judge the new one by the old one."""
@@ -156,7 +157,7 @@ def compare_simulated(
     caches=None,
     sources=None,
     timeout=None,
-    notify=print,
+    notify=say,
     progress=lambda: None,
 ):
     """Simulate two versions, and judge the new one by its instructions, and by what modelled misses add."""

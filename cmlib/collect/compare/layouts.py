@@ -13,6 +13,7 @@ from cmlib.anomaly.speed import WHOLE
 from cmlib.collect.compare.versions import MEASURES, time_whole
 from cmlib.collect.toolchain import run_tool
 from cmlib.errors import CmlibError
+from cmlib.terminal import say
 
 # Of each layout and version; the least time is that of the layout.
 _REPEATS = 3
@@ -32,7 +33,7 @@ def check_layouts(versions, build):
         )
 
 
-def time_layouts(versions, n_layouts, build=None, seed=0, notify=print):
+def time_layouts(versions, n_layouts, build=None, seed=0, notify=say):
     """Times of both versions in random layouts.
 
     With `build`, a shell command that is run in the folder of each version's program and makes it anew, layout k is

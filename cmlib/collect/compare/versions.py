@@ -25,6 +25,7 @@ from cmlib.collect.record.execute import check_perf, run_timed
 from cmlib.errors import CmlibError
 from cmlib.io import perf
 from cmlib.io.regions import in_recording, read_recording, read_regions, read_runs, save_recording
+from cmlib.terminal import say
 
 FORMS = ("old", "new")
 _ATTEMPTS = 3
@@ -70,7 +71,7 @@ def open_pair(
     alpha=0.002,
     timeout=None,
     seed=0,
-    notify=print,
+    notify=say,
     progress=lambda: None,
 ):
     """Read the recordings and record the commands."""

@@ -26,6 +26,7 @@ from cmlib.io.archive.programs import (
 )
 from cmlib.io.archive.runs import events_of
 from cmlib.shell import command_line
+from cmlib.terminal import say
 
 _PAUSE_S = 0.1
 _STOPS = (signal.SIGINT, signal.SIGTERM)
@@ -112,7 +113,7 @@ def _has_ended(running):
 
 
 def record_attached(
-    name, running, request=None, *, seconds=60.0, folder=None, wait=False, note="", notify=print
+    name, running, request=None, *, seconds=60.0, folder=None, wait=False, note="", notify=say
 ):
     """Count for some time what runs already, as one run of a program.
 

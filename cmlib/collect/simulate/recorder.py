@@ -23,6 +23,7 @@ from cmlib.io.archive.programs import add_run, check_comparable, check_names, re
 from cmlib.io.archive.runs import VALGRIND, run_name
 from cmlib.io.callgrind import REPEATS, as_events, difference, read_parts, read_second_level, read_series
 from cmlib.io.events import simulated_events
+from cmlib.terminal import say, say_above_bars
 
 # Measured of bzip2, gzip and C loops: Callgrind takes 8 to 13 times as long as Valgrind without a tool, and sees
 # 1.0 to 2.5 times the basic blocks that Valgrind's scheduler tells.
@@ -37,7 +38,7 @@ _WHY = (
 )
 
 
-def estimate(command, n_simulations, notify=print, *, limit_s=_LONGEST_S):
+def estimate(command, n_simulations, notify=say, *, limit_s=_LONGEST_S):
     """Basic blocks of an interval, and of a run, from one under Valgrind without a tool, some five times slower than
     native; what the simulations take is told before they start."""
     with tempfile.TemporaryDirectory(prefix="cmlib-") as folder:
@@ -70,7 +71,7 @@ def record_simulated(
     prefetch=False,
     folder=None,
     note="",
-    notify=tqdm.write,
+    notify=say_above_bars,
 ):
     """Record a program under Valgrind's Callgrind, which counts thirteen events at once."""
     recordings = Path(folder or places.recordings_dir())

@@ -2,13 +2,23 @@
 
 import contextlib
 import gzip
+import io
 from pathlib import Path
 
 import pandas as pd
 
 from cmlib import places
 from cmlib.errors import CmlibError, NothingRecordedError
-from cmlib.io.archive import as_text, digest, errors_as, read_object, readable, settle, working_folder
+from cmlib.io.archive import (
+    as_text,
+    digest,
+    errors_as,
+    read_file,
+    read_object,
+    readable,
+    settle,
+    working_folder,
+)
 from cmlib.io.archive.runs import first_problem
 from cmlib.shell import command_code
 
@@ -27,7 +37,7 @@ def read_lines(out):
     meta = read_metadata(table)
     if meta is None:
         raise SampleError(f"no lines at {out}: {out}.json does not exist.")
-    return pd.read_csv(table), meta
+    return pd.read_csv(io.BytesIO(read_file(table))), meta
 
 
 def read_metadata(table):
