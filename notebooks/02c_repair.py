@@ -68,7 +68,7 @@ display(case.counts[[event]].join(shares).head())
 #
 # $$x_i = x_{i-1} + w_i, \quad \operatorname{Var} w_i = q \qquad y_i = x_i + e_i, \quad \operatorname{Var} e_i = v / s_i$$
 #
-# A Kalman filter and smoother gives $\hat x_i$ from all intervals, and $q / v$ by maximum likelihood. What was counted stays; of the rest of the interval the share $\rho = 0.6$ of what is new is of the counted slots alone, and gives way to the level:
+# A Kalman filter and smoother gives $\hat x_i$ from all intervals, and $q / v$ by maximum likelihood. What was counted stays; of the rest of the interval the share $\rho = 0.6$ of what is new is of the counted slots alone, and gives way to the level. Where its running share is the same in every interval, these hold whole rotations and stay as printed ($\rho = 0$):
 #
 # $$\hat y_i = y_i - \rho \, (1 - s_i) \, (y_i - \hat x_i)$$
 #

@@ -79,10 +79,15 @@ def test_the_unit_changes_nothing(seed, unit):
     npt.assert_allclose(errors_again, unit * errors, rtol=1e-9)
 
 
-def test_what_is_new_in_each_slot_is_smoothed_by_as_much_as_was_not_seen():
-    """Independent slots, one in four of which is seen: of the rest, 60 % of what is new goes."""
+@pytest.mark.parametrize("slots", [4, 8, 24])
+def test_intervals_of_whole_rotations_stay_as_printed(slots):
+    counts, running, _ = replay(counted(960)[list("abcde")], [["a"], ["b"], ["c", "d"], ["e"]], slots=slots)
+    pd.testing.assert_frame_equal(estimate_counts(counts, running)[0], counts)
+
+
+def test_uneven_turns_of_independent_slots_are_smoothed():
     exact = pd.DataFrame(1e6 + 1e5 * np.random.default_rng(0).normal(size=(4000, 1)), columns=["a"])
-    counts, running, truth = replay(exact, [["a"], [], [], []], slots=8)
+    counts, running, truth = replay(exact, [["a"], [], [], []], slots=7)
     cleaned, _ = estimate_counts(counts, running)
     off = [((part - truth)["a"] ** 2).mean() for part in (counts, cleaned)]
     assert off[1] < 0.75 * off[0]

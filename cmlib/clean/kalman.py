@@ -8,8 +8,9 @@ from cmlib.clean.missing import interpolate
 _IMPOSSIBLE = 1000.0
 # Fewer samples tell no level; more than a few intervals without any, and rotations are slower than intervals.
 _FEWEST, _FEW_GAPS = 8, 0.1
-# How much of what is new in an interval is taken to be new in each slot of the rotation as well.
-_INNOVATION_SHARE = 0.6
+# How much of what is new in an interval is taken to be of the counted slots alone; where shares vary by less than the
+# second (standard deviation over mean), intervals hold whole rotations, and none is.
+_INNOVATION_SHARE, _EVEN = 0.6, 0.01
 # How far counts are moved to straight lines where some intervals have no turn.
 _TO_LINES = 0.5
 # Variance of a level's step over that of what is new in an interval. Less than the first would smooth over changes of
@@ -35,7 +36,8 @@ def estimate_counts(counts, running, *, sums=()):
     An event's rate in an interval is a level, which drifts, and what is new in it. The level is smoothed over all
     intervals (Kalman filter and smoother of a random walk, observed the worse the smaller the running share; the ratio
     of both variances by maximum likelihood). The counted share of an interval stays as it was counted. Of the
-    rest, 60 % of what is new is taken to be of the counted slots alone, and is replaced by the level.
+    rest, 60 % of what is new is taken to be of the counted slots alone, and is replaced by the level. Where an event's
+    running share is the same in all intervals, these hold whole rotations: its counts stay as perf prints them.
 
     The rate is per interval, or per count of an event that was counted all the time, such as cycles, or per count that
     the events of other slots predict (ridge regression of logarithms, each interval without itself), whichever leaves
@@ -69,9 +71,10 @@ def estimate_counts(counts, running, *, sums=()):
     --------
     >>> import pandas as pd
     >>> printed = pd.DataFrame({"a": [10.0, 14, 9, 13, 11, 8, 12, 10, 11, 12]})
-    >>> estimates, errors = estimate_counts(printed, 0 * printed + 0.25)
+    >>> running = pd.DataFrame({"a": [0.25, 0.2] * 5})
+    >>> estimates, errors = estimate_counts(printed, running)
     >>> estimates["a"].round(1).tolist()[:4]
-    [10.4, 13.1, 9.8, 12.4]
+    [10.4, 12.9, 9.7, 12.3]
     """
     estimates, share = _possible(counts, running)
     filled = estimates.apply(lambda event: _filled(event.to_numpy(), share[event.name].to_numpy()))
@@ -123,10 +126,16 @@ def _complete(values, share, lines, carriers, by_others):
         drawn = interpolate(values, share)
         estimate = np.where(seen & (share < 1), values + _TO_LINES * (drawn - values), drawn)
     else:
-        level = _level(values, share, carriers, by_others)
+        level = values if _whole_rotations(share) else _level(values, share, carriers, by_others)
         away = _INNOVATION_SHARE * (1 - share) * (values - level)
         estimate = np.where(seen, np.maximum(values - away, 0), lines)
     return estimate, _variance(values, share, cut)
+
+
+def _whole_rotations(share):
+    """Return True if the running share is the same in all intervals with a turn."""
+    turns = share[share > 0]
+    return turns.std() < _EVEN * turns.mean()
 
 
 def _level(values, share, carriers, by_others):
