@@ -13,13 +13,12 @@
 #     name: python3
 # ---
 
-
 # %% [markdown]
 # # AutoPerf on kernels with contended caches: is the new version slower, and why?
 #
 # **Question.** Does a model that has seen only good runs of a program find the runs of a slow version, better than their time alone does, and does it name the cause?
 #
-# *Reads* the recordings of the kernels under `data/regions`: 13 small programs, each in a good form and in a bad one, whose threads contend for a cache line or a lock. Twelve were written for this from the paper's descriptions; Boost's spinlocks are the original. *Writes* AutoPerf's Figures 1 to 3, 5 and 11 and its Tables 1 and 2.
+# *Reads* the recordings of the kernels under `data/regions`: small programs, each in a good form and in a bad one, whose threads contend for a cache line or a lock. They were written for this from the paper's descriptions, but for Boost's spinlocks, which are the original. *Writes* AutoPerf's Figures 1 to 3, 5 and 11 and its Tables 1 and 2.
 #
 # [06f](06f_training_runs.ipynb) has Algorithm 1, which ends the training; [06b](06b_many_functions.ipynb) many changed functions; [06d](06d_sensitivity.ipynb) false alarms, small slowdowns and overhead; [06e](06e_other_models.ipynb) other models and topologies. To compare two versions of a program of your own: `cmlib compare './old input' './new input'`.
 
@@ -97,7 +96,7 @@ results.table(
     f"{sum(bool(row[-1]) for row in rows)} of {len(rows)} have one.")  # fmt: skip
 
 # %% [markdown]
-# A *sample* is one invocation of a kernel, counted from its beginning to its end: its counts divided by its instructions and by the number of threads. Where instructions can't be counted, software events and tracepoints (processor time, page faults, system calls, …) are divided by the work that the program says it does. A *run* is one execution, of some twenty invocations; runs differ in the size of the input and the number of threads. Good runs are split, in the order of recording, into those for training and those for the test; bad runs are for the test only.
+# A *sample* is one invocation of a kernel, counted from its beginning to its end: its counts divided by its instructions and by the number of threads. Where instructions can't be counted, software events and tracepoints (processor time, page faults, system calls, …) are divided by the work that the program says it does. A *run* is one execution, of many invocations; runs differ in the size of the input and the number of threads. Good runs are split, in the order of recording, into those for training and those for the test; bad runs are for the test only.
 
 # %%
 TYPES = {"fs": "false sharing", "ts": "true sharing", "np": "NUMA"}
@@ -118,7 +117,7 @@ display(results.table(
     f"**Table.** The fifteen programs of AutoPerf's Table 2 and what is recorded of each. {source}"
     f"*See:* {len(programs)} of {len(rows)} are recorded."))  # fmt: skip
 print(f"{first.label}: the first samples of its first good run, {len(counters)} counters")
-first.good[0][counters].head()
+first.good[0][counters].iloc[:5, :7]
 
 # %% [markdown]
 # ## The method

@@ -13,7 +13,6 @@
 #     name: python3
 # ---
 
-
 # %% [markdown]
 # # Seven changed functions: how many autoencoders does AutoPerf need?
 #
@@ -214,13 +213,14 @@ def draw(plane, clusters):
 
 
 # %%
-shown = {f"K = {k}\nF1 {scored[k]['F1, calibrated']:.2f}": clusters_of[k] for k in ks[1:] or ks}
+shown = {f"K = {k}\n{scored[k]['F1, calibrated']:.2f}": clusters_of[k] for k in ks[1:] or ks}
 figure, (_, right) = draw(PCA(2).fit_transform(x), shown)
 right.set_xticks(range(len(shown)), list(shown))
 right.set_yticks(range(len(chosen)), list(chosen))
 right.spines["left"].set_visible(False)
 right.tick_params(axis="both", length=0)
 right.tick_params(axis="y", pad=14)
+right.set_xlabel("clusters of samples, and F1 below")
 right.grid(False)
 n_used = {k: len(groups_of(clusters_of[k])) for k in ks}
 theirs = "; ".join(f"K = {k}: {', '.join(map(str, values))}"

@@ -13,7 +13,6 @@
 #     name: python3
 # ---
 
-
 # %% [markdown]
 # # AutoPerf's sensitivity: how small a slowdown is found, how often wrongly, and what counting costs
 #

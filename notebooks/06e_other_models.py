@@ -13,7 +13,6 @@
 #     name: python3
 # ---
 
-
 # %% [markdown]
 # # Other models in AutoPerf's place: does a simpler one find as much?
 #

@@ -13,7 +13,6 @@
 #     name: python3
 # ---
 
-
 # %% [markdown]
 # # AutoPerf's Algorithm 1: after how many good runs can training stop?
 #
@@ -130,7 +129,7 @@ eps = 0.05 / 8 * series["variance"].expanding().mean()
 stop = terminate(series["variance"].tolist(), eps.tolist(), goal, len(runs))
 assert stop == anomaly.stopping_run(series["variance"], eps=eps, goal=goal, max_runs=len(runs))
 print(f"{first.label}: {len(runs)} runs; Algorithm 1 gives {stop}")
-series.T
+series.head()
 
 # %%
 found, rows = {}, []
