@@ -49,7 +49,7 @@ results = notebook.results
 todo = "cBench's programs are taken together: program=all."
 resolve_names(program, [], about="programs of this notebook", todo=todo)
 CLOCKS, RUNS, LISTS, STEPS, FOLDS = (1000, 1500, 2000), (1, 2), (1, 2), 10, 5
-NEVER = ["SW_INCR", "CID_WRITE_RETIRED"]  # happened in no interval, or hardly any
+NEVER = ["sw_incr", "CID_WRITE_RETIRED"]  # happened in no interval, or hardly any
 FILE = "intervals/a15-cbench/cBench-big-list{}-Run-{}-{}000-{}.data"
 
 
@@ -217,7 +217,7 @@ value = changes.at["ipc", "run to run"]
 results.number("cBench: change of IPC from run to run, median", value, "%", note=note)
 
 # %%
-lost = pd.DataFrame({"misses": 1000 * slow["L1D_CACHE_REFILL"]})
+lost = pd.DataFrame({"misses": 1000 * slow["l1d_cache_refill"]})
 lost["change"] = 100 * (fast["ipc"] / slow["ipc"] - 1)
 named = [*lost["change"].nsmallest(3).index, lost["misses"].idxmax()]
 
@@ -239,15 +239,15 @@ about = "**Figure.** What each program loses in IPC when the clock goes from 1 t
 results.figure(figure, "cbench-clock", about)
 
 # %%
-refills = ["L1D_CACHE_REFILL", "L1D_TLB_REFILL", "L1I_CACHE_REFILL", "BRANCH_MISPRED"]
+refills = ["l1d_cache_refill", "l1d_tlb_refill", "l1i_cache_refill", "BRANCH_MISPRED"]
 rho = {event: spearmanr(slow[event], lost["change"]).statistic for event in refills}
 note = ", ".join(f"{event} {value:.2f}" for event, value in list(rho.items())[1:])
 name = "cBench: rank correlation of data-cache refills with the loss of IPC at 2 GHz"
-results.number(name, rho["L1D_CACHE_REFILL"], note=note)
+results.number(name, rho["l1d_cache_refill"], note=note)
 display(results.finding(
     "A clock twice as fast changes IPC of cBench's programs by "
     f"{changes.at['ipc', '1 to 2 GHz']:.1f} % in the median, most where data-cache "
-    f"refills are many (rank correlation {rho['L1D_CACHE_REFILL']:.2f}); importances agree "
+    f"refills are many (rank correlation {rho['l1d_cache_refill']:.2f}); importances agree "
     f"across clock rates ({clock['kendall', 'mean']:.2f}) about as across runs "
     f"({again['kendall', 'mean']:.2f}). An effect as small as that "
     "can't show whether importance follows what slows a program."

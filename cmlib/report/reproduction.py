@@ -81,7 +81,10 @@ def _count_programs(folder, item):
     file = folder / f"{table}.csv"
     if not table or not file.is_file():
         return None
-    measured = set(pd.read_csv(file, usecols=[column])[column])
+    rows = pd.read_csv(file)
+    if column not in rows:  # of an older version's run
+        return None
+    measured = set(rows[column])
     listed = _listed(item.paper)
     return len({_plain_name(name) for name in measured} & listed) if listed else len(measured)
 
