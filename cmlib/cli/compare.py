@@ -8,6 +8,7 @@ import signal
 import click
 from click.core import ParameterSource
 
+from cmlib.cli.history import compare_history
 from cmlib.cli.record import simulating_options
 from cmlib.terminal import say
 
@@ -38,13 +39,20 @@ def as_text(comparison, form="txt"):
 _EXAMPLE = "Example: cmlib compare --events page-faults,context-switches './old --size 9' './new --size 9'"
 _DEFAULTS = {"n_runs": 40, "smallest": 5.0}
 _SIMULATED_DEFAULTS = {"n_runs": 2, "smallest": 0.5}
+_HISTORY_DEFAULTS = {"alpha": 0.05, "smallest": 1.0}
+_OF_HISTORY = ("history", "page", "any_change", "alpha", "smallest", "as_json")
 _OF_PERF = ("events", "alpha", "keep", "seed", "layouts", "build")
 _UNCHANGED = ("no change", "same", "inconclusive")
 
 
 @click.command(epilog=_EXAMPLE)
-@click.argument("old")
-@click.argument("new")
+@click.argument("old", required=False)
+@click.argument("new", required=False)
+@click.option(
+    "--history", type=click.Path(exists=True), metavar="FOLDER|CSV",
+    help="Instead of OLD and NEW: at which commits did metrics change? Folders of --keep, or commits by metrics.",
+)  # fmt: skip
+@click.option("--page", type=click.Path(dir_okay=False), help="With --history: an HTML page to write.")
 @click.option(
     "--events", metavar="LIST", help="Events of commands, with commas between; NAME=CODE for raw ones."
 )
@@ -54,11 +62,11 @@ _UNCHANGED = ("no change", "same", "inconclusive")
 )  # fmt: skip
 @click.option(
     "--alpha", default=0.002, show_default=True, type=click.FloatRange(0, 0.5, min_open=True),
-    help="False-alarm probability that is accepted.",
+    help="False-alarm probability that is accepted; of a whole history 0.05.",
 )  # fmt: skip
 @click.option(
     "--smallest-change", "smallest", metavar="PERCENT", type=click.FloatRange(0, 1000),
-    help="Smallest relevant change of the time, or of simulated instructions.  [default: 5, or 0.5 simulated]",
+    help="Smallest relevant change of the time, or of simulated instructions.  [default: 5; simulated 0.5, history 1]",
 )  # fmt: skip
 @click.option("--any-change", is_flag=True, help="Exit code 1 for every change, faster versions as well.")
 @click.option("--strict", is_flag=True, help="Exit code 3 if the verdict is inconclusive.")
@@ -90,9 +98,27 @@ _UNCHANGED = ("no change", "same", "inconclusive")
 @simulating_options
 @click.pass_context
 def compare(
-    context, old, new, any_change, strict, old_source, new_source, markdown, as_json, simulated, **how
+    context,
+    old,
+    new,
+    history,
+    page,
+    any_change,
+    strict,
+    old_source,
+    new_source,
+    markdown,
+    as_json,
+    simulated,
+    **how,
 ):
     """Compare the NEW version of a program with the OLD one."""
+    if history is not None:
+        context.exit(int(_compare_history(context, history, page, as_json, how) and any_change))
+    if page is not None:
+        raise click.UsageError("--page is for --history.")
+    if new is None:
+        raise click.UsageError("Give OLD and NEW, or --history.")
     if (old_source is None) != (new_source is None):
         raise click.UsageError("--old-source and --new-source belong together.")
     if how["build"] and not how["layouts"]:
@@ -135,6 +161,22 @@ def compare(
     changed = comparison["verdict"] not in _UNCHANGED or comparison["counters"]["differ"]
     alarming = comparison["anomaly"] or (any_change and changed)
     context.exit(1 if alarming else 3 if strict and comparison["verdict"] == "inconclusive" else 0)
+
+
+def _compare_history(context, path, page, as_json, how):
+    foreign = [
+        parameter.opts[0]
+        for parameter in context.command.params
+        if context.get_parameter_source(parameter.name) == ParameterSource.COMMANDLINE
+        and parameter.name not in _OF_HISTORY
+        and context.params[parameter.name] is not None
+    ]
+    if foreign:
+        raise click.UsageError(f"{foreign[0]} is not for --history.")
+    if context.get_parameter_source("alpha") == ParameterSource.DEFAULT:
+        how["alpha"] = _HISTORY_DEFAULTS["alpha"]
+    smallest = _HISTORY_DEFAULTS["smallest"] if how["smallest"] is None else how["smallest"]
+    return compare_history(path, page, alpha=how["alpha"], smallest=smallest / 100, as_json=as_json)
 
 
 def _drop_what_perf_needs(context, how):

@@ -1,0 +1,29 @@
+"""`cmlib compare --history`."""
+
+import json
+from pathlib import Path
+
+from cmlib.terminal import say
+
+
+def compare_history(path, page, *, alpha, smallest, as_json):
+    """Print at which commits of a history metrics changed, write its page, and return whether any did."""
+    from cmlib.anomaly.history import find_groups
+    from cmlib.collect.compare.kept import read_kept
+    from cmlib.errors import CmlibError
+    from cmlib.io.archive import errors_as, write_whole
+    from cmlib.io.histories import read_history
+    from cmlib.report.history import history_page, summarize_history
+    from cmlib.templates import template
+
+    history, subjects = read_kept(path) if Path(path).is_dir() else read_history(path)
+    groups = find_groups(history, alpha=alpha, smallest=smallest)
+    summary = summarize_history(history, subjects, groups, alpha=alpha, smallest=smallest)
+    if page:
+        with errors_as(CmlibError, page):
+            write_whole(page, history_page(Path(path).name, history, summary, groups))
+    if as_json:
+        say(json.dumps(summary, indent=1, ensure_ascii=False, allow_nan=False))
+    else:
+        say(template("cmlib.cli", "history.txt.j2").render(summary).rstrip())
+    return bool(groups)

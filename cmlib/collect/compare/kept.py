@@ -1,0 +1,39 @@
+"""A history of comparisons that were kept: a folder a commit."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from cmlib.collect.compare.versions import FORMS, read_times
+from cmlib.errors import CmlibError
+from cmlib.io.histories import HOW, check_history
+from cmlib.io.regions import in_recording, read_recording
+
+
+def read_kept(folder):
+    """Median times by commit of the folders that ``cmlib compare --keep FOLDER/COMMIT`` wrote, oldest first.
+
+    The new version's recording counts, the old one's where there is no other. Metrics of several processors are taken
+    apart by its name.
+    """
+    rows = {}
+    for own in sorted(path for path in Path(folder).iterdir() if path.is_dir()):
+        file = next((own / f"{form}.json" for form in FORMS[::-1] if (own / f"{form}.json").is_file()), None)
+        if file is None:
+            continue
+        about, text = read_recording(file)
+        medians = in_recording(file, read_times, text).median()
+        processor = str((about.get("machine") or {}).get("model_name") or "unknown")
+        rows[own.name] = about["date"], {(processor, *name): value for name, value in medians.items()}
+    if not rows:
+        raise CmlibError(f"{folder}: no folder in it has a {FORMS[1]}.json. {HOW}")
+    commits = sorted(rows, key=lambda commit: rows[commit][0])
+    history = pd.DataFrame([rows[commit][1] for commit in commits], index=commits).rename_axis("commit")
+    n_processors = len({processor for processor, *_ in history})
+    history.columns = [
+        " · ".join(([processor] if n_processors > 1 else []) + [f"{function}, {measure}"])
+        for processor, function, measure in history
+    ]
+    history = history.dropna(axis="columns", how="all")
+    check_history(history, folder)
+    return history, [""] * len(history)

@@ -1,0 +1,90 @@
+"""Histories: metrics by commit, from a table."""
+
+import io
+
+import numpy as np
+import pandas as pd
+
+from cmlib.errors import CmlibError
+from cmlib.io.archive import errors_as, plain, read_file
+
+_MOST_BYTES, _MOST_COMMITS, _MOST_CELLS = 64 << 20, 10_000, 4_000_000
+_LONG = {"commit", "benchmark", "value"}
+HOW = (
+    "A history is a CSV with a column `commit`, optionally `subject`, and a column a metric, oldest first; or with the "
+    "columns commit, benchmark and value, optionally series (a machine), date and subject; or a folder with a folder a "
+    "commit, each written by `cmlib compare --keep`."
+)
+
+
+def read_history(file):
+    """Read a history, oldest commit first.
+
+    Parameters
+    ----------
+    file : path
+        A CSV, packed or not, with a row a commit (a column a metric) or a row a value (columns ``commit``,
+        ``benchmark``, ``value``). With a column ``date`` in ISO 8601 the earliest of a commit orders, else the file.
+
+    Returns
+    -------
+    history : DataFrame, shape (n_commits, n_metrics)
+        Medians by commit and metric; NaN where there is none.
+    subjects : list of str
+        First lines of the commits; empty where unknown.
+
+    Raises
+    ------
+    CmlibError
+        If it is no history, or a larger one than 10,000 commits, 4 million values or 64 MiB.
+    """
+    with errors_as(CmlibError, file):
+        content = plain(read_file(file, most=_MOST_BYTES), file)
+    try:
+        table = pd.read_csv(io.BytesIO(content), dtype={"commit": str, "subject": str}, keep_default_na=True)
+    except (ValueError, OverflowError) as error:
+        raise CmlibError(f"{file}: it is no CSV: {str(error)[:200]}. {HOW}") from error
+    if "commit" not in table or not len(table):
+        raise CmlibError(f"{file}: it has no column `commit`, or no rows. {HOW}")
+    table["commit"] = table["commit"].fillna("")
+    if "date" in table:
+        dates = pd.to_datetime(table["date"], utc=True, errors="coerce", format="ISO8601")
+        table = table.iloc[dates.argsort(kind="stable")]
+    texts = table["subject"] if "subject" in table else pd.Series("", table.index)
+    subjects = texts.fillna("").groupby(table["commit"], sort=False).first()
+    metrics = (
+        _spread(table, file)
+        if set(table) >= _LONG
+        else table.drop(columns=["date", "subject"], errors="ignore")
+    )
+    values = (
+        metrics.drop(columns="commit")
+        .apply(pd.to_numeric, errors="coerce")
+        .replace([np.inf, -np.inf], np.nan)
+    )
+    history = values.groupby(metrics["commit"], sort=False).median().dropna(axis="columns", how="all")
+    check_history(history, file)
+    return history, list(subjects.reindex(history.index))
+
+
+def check_history(history, path):
+    """Raise CmlibError for a history without values, or with too many commits."""
+    if history.empty:
+        raise CmlibError(f"{path}: it has no value of any metric. {HOW}")
+    if len(history) > _MOST_COMMITS or history.size > _MOST_CELLS:
+        raise CmlibError(
+            f"{path} is refused: {len(history):,} commits by {history.shape[1]:,} metrics; {_MOST_COMMITS:,} commits "
+            f"and {_MOST_CELLS:,} values are the most. Give the latest ones, or fewer metrics."
+        )
+
+
+def _spread(table, file):
+    """A row a value becomes a row a commit, the order of the commits kept."""
+    metric = table["benchmark"].astype(str)
+    if "series" in table:
+        metric = table["series"].astype(str) + " · " + metric
+    if table["commit"].nunique() * metric.nunique() > _MOST_CELLS:
+        raise CmlibError(f"{file} is refused: commits by benchmarks are more than {_MOST_CELLS:,} values.")
+    values = pd.to_numeric(table["value"], errors="coerce")
+    wide = values.groupby([table["commit"], metric]).median().unstack()
+    return wide.reindex(table["commit"].unique()).rename_axis("commit").reset_index()

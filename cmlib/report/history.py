@@ -1,0 +1,69 @@
+"""A history's changes, as a dictionary and as one page with a small picture a benchmark."""
+
+import numpy as np
+
+from cmlib.templates import template
+
+_WIDTH, _HEIGHT = 240, 36
+
+
+def summarize_history(history, subjects, groups, *, alpha, smallest):
+    """What is told of a history: by text, JSON and page alike."""
+
+    def commit(row):
+        return {"commit": str(history.index[row]), "subject": subjects[row]}
+
+    return {
+        "commits": len(history),
+        "metrics": history.shape[1],
+        "alpha": alpha,
+        "smallest_change": smallest,
+        "groups": [
+            commit(group.row)
+            | {
+                "first": commit(group.first),
+                "last": commit(group.last),
+                "candidates": group.last - group.first + 1,
+            }
+            | {
+                "steps": [
+                    {
+                        "metric": step.metric,
+                        "ratio": None if np.isnan(step.ratio) else step.ratio,
+                        "p_value": step.p_value,
+                    }
+                    for step in group.steps.itertuples()
+                ]
+            }
+            for group in groups
+        ],
+    }
+
+
+def history_page(title, history, summary, groups):
+    """One page: the groups, and each metric's values by commit with its steps, those that stepped last first."""
+    steps = {metric: [] for metric in history}
+    for number, group in enumerate(groups):
+        for metric in group.steps["metric"]:
+            steps[metric].append((number, group.row))
+    latest = sorted(history, key=lambda metric: -max((row for _, row in steps[metric]), default=-1))
+    pictures = [_picture(metric, history[metric].to_numpy(float), steps[metric]) for metric in latest]
+    page = template("cmlib.report", "history.html.j2", autoescape=True)
+    return page.render(summary, title=title, pictures=pictures, width=_WIDTH, height=_HEIGHT)
+
+
+def _picture(metric, values, steps):
+    """Points and lines of a small picture, its height the middle 98 % of the values."""
+    rows = np.flatnonzero(np.isfinite(values))
+    low, high = np.quantile(values[rows], [0.01, 0.99])
+    x = _WIDTH * np.arange(len(values)) / max(1, len(values) - 1)
+    y = _HEIGHT * (
+        1 - np.clip((values - low) / (high - low) if high > low else np.full(len(values), 0.5), 0, 1)
+    )
+    return {
+        "metric": metric,
+        "points": " ".join(f"{x[row]:.1f},{y[row]:.1f}" for row in rows),
+        "steps": [{"group": number + 1, "x": f"{x[row]:.1f}"} for number, row in steps],
+        "first": values[rows[0]],
+        "last": values[rows[-1]],
+    }
