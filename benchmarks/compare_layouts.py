@@ -12,6 +12,7 @@ with 512 sizes of its environment, or 32 offsets of its buffers: nothing but the
 """
 
 import collections
+import functools
 import json
 import os
 import random
@@ -24,8 +25,8 @@ import click
 import numpy as np
 import pandas as pd
 
-from cmlib.anomaly.speed import ELAPSED, PROCESSOR, WHOLE, explain_by_code, judge_speed
-from cmlib.collect.compare.code import compare_code
+from cmlib.anomaly.speed import ELAPSED, NO_CHANGE, PROCESSOR, WHOLE, explain_by_code, judge_speed
+from cmlib.collect.compare import code as machine_code
 from cmlib.collect.compare.versions import Version
 
 SOURCE = Path(__file__).with_suffix(".c")
@@ -128,20 +129,24 @@ def judge(file, smallest, folder):
     """Count the verdicts, by times alone and by times and code."""
     folder = folder or Path(tempfile.mkdtemp())
     folder.mkdir(parents=True, exist_ok=True)
+    # each program is simulated once, not once a comparison
+    machine_code._executed = functools.cache(machine_code._executed)
     verdicts, ratios = collections.defaultdict(collections.Counter), collections.defaultdict(list)
     for row in map(json.loads, file.read_text().splitlines()):
         program, seed, work = row["key"]
         times = frame(row["old"]), frame(row["new"])
         speed = judge_speed(*times, n_looks=len(LOOKS), smallest=smallest / 100)
-        versions = [Version(str(build(folder, *key))) for key in ((program, 0), row["key"])]
-        code = compare_code(*versions, notify=lambda text: None)
-        told, _ = explain_by_code(speed.verdict, code.same, code.instructions)
+        told, code = speed.verdict, None
+        if told != NO_CHANGE:  # as the command does
+            versions = [Version(str(build(folder, *key))) for key in ((program, 0), row["key"])]
+            code = machine_code.compare_code(*versions, notify=lambda text: None)
+            told, _ = explain_by_code(told, code.same, code.instructions)
         verdicts[work, "times alone"][speed.verdict] += 1
         verdicts[work, "times and code"][told] += 1
         processor = speed.tests.set_index("measure").loc[PROCESSOR]
         ratios[program, work].append(processor["ratio"])
-        if told in ("slower", "faster") and work == 1000 or code.same != (work == 1000):
-            print(f"{program}, seed {seed}, work {work}: {told}, {code}")
+        if code and code.same != (work == 1000):
+            print(f"{program}, seed {seed}, work {work}: {told}, {code}", flush=True)
     for (work, rule), counts in sorted(verdicts.items()):
         print(f"{work / 1000:g} times the work, {rule}: {dict(counts)} of {counts.total()}")
     for (program, work), of_program in sorted(ratios.items()):

@@ -15,6 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from cmlib.anomaly.autoencoder import Autoencoder
+from cmlib.anomaly.compare import Verdict
 from cmlib.anomaly.detector import AutoPerf
 from cmlib.cli import main
 from cmlib.collect.compare import comparison, versions
@@ -406,7 +407,10 @@ def test_markdown_is_printed_or_added_to_the_summary_of_a_job(tmp_path, monkeypa
     assert (tmp_path / "summary.md").read_text(encoding="utf-8").strip() == printed.strip()
 
 
-def test_an_inconclusive_comparison_ends_with_0_or_if_asked_with_3(tmp_path):
+def test_an_inconclusive_comparison_ends_with_0_or_if_asked_with_3(tmp_path, monkeypatch):
+    functions = pd.DataFrame({"function": ["synthetic_f"], "anomalous": [False]})
+    same_counters = Verdict(False, 1.0, functions, pd.DataFrame())
+    monkeypatch.setattr(comparison, "compare_versions", lambda *_, **settings: same_counters)
     versions = kept(tmp_path, "old"), kept(tmp_path, "new", factor=1.245, seed=2)
     found = told(*versions, code=0)
     assert found["verdict"] == "inconclusive" and "runs" in found["limited_by"] and not found["settled"]

@@ -38,10 +38,12 @@ def as_text(comparison, form="txt"):
 
 _EXAMPLE = "Example: cmlib compare --events page-faults,context-switches './old --size 9' './new --size 9'"
 _DEFAULTS = {"n_runs": 40, "smallest": 5.0}
+_SMALLEST_OF_RECORDINGS = 25.0
 _SIMULATED_DEFAULTS = {"n_runs": 2, "smallest": 0.5}
 _HISTORY_DEFAULTS = {"alpha": 0.05, "smallest": 1.0}
 _OF_HISTORY = ("history", "page", "any_change", "alpha", "smallest", "as_json")
 _OF_PERF = ("events", "alpha", "keep", "seed", "layouts", "build")
+_OF_RECORDINGS = ("any_change", "strict", "smallest", "load", "as_json", "recordings", "old", "new")
 _UNCHANGED = ("no change", "same", "inconclusive")
 
 
@@ -95,6 +97,14 @@ _UNCHANGED = ("no change", "same", "inconclusive")
     help="Print Markdown; or, on a runner of GitHub, add it to the job's summary ($GITHUB_STEP_SUMMARY).",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+@click.option(
+    "--recordings", is_flag=True,
+    help="OLD and NEW are two recordings of a service, files or names: compare them where their load is the same.",
+)  # fmt: skip
+@click.option(
+    "--load", default="instructions", show_default=True, metavar="EVENT",
+    help="With --recordings: the event whose number a second is the load.",
+)  # fmt: skip
 @simulating_options
 @click.pass_context
 def compare(
@@ -110,6 +120,8 @@ def compare(
     markdown,
     as_json,
     simulated,
+    recordings,
+    load,
     **how,
 ):
     """Compare the NEW version of a program with the OLD one."""
@@ -119,6 +131,14 @@ def compare(
         raise click.UsageError("--page is for --history.")
     if new is None:
         raise click.UsageError("Give OLD and NEW, or --history.")
+    if recordings:
+        _refuse_options(context, {*context.params} - {*_OF_RECORDINGS}, "--recordings")
+        smallest = (_SMALLEST_OF_RECORDINGS if how["smallest"] is None else how["smallest"]) / 100
+        found = _compare_recordings(old, new, load, smallest, as_json)
+        changed = any_change and found == "differs"
+        context.exit(1 if changed else 3 if strict and found == "not comparable" else 0)
+    if context.get_parameter_source("load") == ParameterSource.COMMANDLINE:
+        raise click.UsageError("--load is for --recordings.")
     if (old_source is None) != (new_source is None):
         raise click.UsageError("--old-source and --new-source belong together.")
     if how["build"] and not how["layouts"]:
@@ -130,7 +150,8 @@ def compare(
 
     judge, defaults = compare_programs, _DEFAULTS
     if simulated is not None:
-        _drop_what_perf_needs(context, how)
+        _refuse_options(context, _OF_PERF, "--simulate")
+        how = {name: value for name, value in how.items() if name not in _OF_PERF}
         judge = functools.partial(compare_simulated, caches=simulated)
         defaults = _SIMULATED_DEFAULTS
     how |= {name: value for name, value in defaults.items() if how[name] is None}
@@ -164,28 +185,39 @@ def compare(
 
 
 def _compare_history(context, path, page, as_json, how):
-    foreign = [
-        parameter.opts[0]
-        for parameter in context.command.params
-        if context.get_parameter_source(parameter.name) == ParameterSource.COMMANDLINE
-        and parameter.name not in _OF_HISTORY
-        and context.params[parameter.name] is not None
-    ]
-    if foreign:
-        raise click.UsageError(f"{foreign[0]} is not for --history.")
+    _refuse_options(context, {*context.params} - {*_OF_HISTORY}, "--history")
     if context.get_parameter_source("alpha") == ParameterSource.DEFAULT:
         how["alpha"] = _HISTORY_DEFAULTS["alpha"]
     smallest = _HISTORY_DEFAULTS["smallest"] if how["smallest"] is None else how["smallest"]
     return compare_history(path, page, alpha=how["alpha"], smallest=smallest / 100, as_json=as_json)
 
 
-def _drop_what_perf_needs(context, how):
-    for name in _OF_PERF:
-        if context.get_parameter_source(name) == ParameterSource.COMMANDLINE:
+def _compare_recordings(old, new, load, smallest, as_json):
+    """Print how two recordings of a service compare; the verdict."""
+    from cmlib.cli.summarize import read_programs
+    from cmlib.experiments.service import compare_services
+    from cmlib.templates import template
+
+    programs = [list(read_programs(recording, {})) for recording in (old, new)]
+    for recording, within in zip((old, new), programs, strict=True):
+        if len(within) != 1:
+            raise click.BadParameter(f"{recording} holds {len(within)} programs: import it, and give names")
+    answer = compare_services(*(within[0] for within in programs), load=load, smallest=smallest)
+    if as_json:
+        _print_json(answer)
+    else:
+        say(template("cmlib.cli", "service.txt.j2").render(answer).rstrip())
+    return answer["verdict"]
+
+
+def _refuse_options(context, names, mode):
+    for name in sorted(names):
+        given = context.get_parameter_source(name) == ParameterSource.COMMANDLINE
+        if given and context.params[name] is not None:
+            option = next(param.opts[0] for param in context.command.params if param.name == name)
             raise click.UsageError(
-                f"--{name} is for commands that perf counts, and --simulate has no part for it."
+                f"{option} is for commands that perf counts, and {mode} has no part for it."
             )
-        del how[name]
 
 
 def _interrupt(*_):

@@ -38,11 +38,10 @@ def summarize(recording, about, processor, interval_ms, as_json):
 
     processor = processor and known_processor(processor)
     machine = (read_machine(about).get("machine", {}) if about else {}) | told(processor)
-    read = _from_file if Path(recording).is_file() else _from_recordings
     with _progress(f"summarizing {recording}"):
         answers = [
             summarize_runs(name, metas, runs, machines=[machine], processor=processor)
-            for name, metas, runs in read(recording, machine, interval_ms)
+            for name, metas, runs in read_programs(recording, machine, interval_ms)
         ]
     if as_json:
         say(json.dumps(answers[0] if len(answers) == 1 else answers, indent=1))
@@ -70,6 +69,12 @@ def _progress(what):
     finally:
         done.set()
         thread.join()
+
+
+def read_programs(recording, machine, interval_ms=None):
+    """Name, metadata and counts of the runs of every program in a file, or of the recorded program of a name."""
+    read = _from_file if Path(recording).is_file() else _from_recordings
+    return read(recording, machine, interval_ms)
 
 
 def _from_file(file, machine, interval_ms):

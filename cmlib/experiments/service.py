@@ -1,0 +1,149 @@
+"""Compare two recordings of a service, before and after a change, where both bore the same load."""
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from cmlib import topdown
+from cmlib.errors import CmlibError
+from cmlib.experiments.summary import summarize_runs
+from cmlib.io.archive.runs import are_totals
+from cmlib.topdown.levels import interval_lengths, levels
+
+SCHEMA = 1
+DIFFERS, NO_CHANGE, NOT_COMPARABLE = "differs", "no change", "not comparable"
+_STEP = 1.1  # ratio of the loads at a phase's ends
+_FEWEST = 8  # intervals of the same load; parts that a level's variation is told from
+_ROUNDING = 1e-18  # variance of what does not vary
+_EXTENSIVE = ("seconds", "instructions")  # levels that grow with the recording
+
+
+def compare_services(old, new, *, load="instructions", smallest=0.25):
+    """Set levels, account and rates of two recordings side by side, over intervals of equal load.
+
+    Intervals are put into phases by their load (throughput), a tenth wide; of each phase as many are taken of one
+    recording as of the other, evenly over its time (coarsened exact matching).
+
+    Parameters
+    ----------
+    old, new : (str, sequence of dict, sequence of (DataFrame, DataFrame))
+        Name, metadata and runs, as of :func:`cmlib.experiments.summary.summarize_runs`.
+    load : str, default "instructions"
+        Event whose number a second is the load.
+    smallest : float, default 0.25
+        Smallest relevant change of a level or rate, as a share; of the account, as a share of the slots.
+
+    Returns
+    -------
+    dict
+        What ``cmlib compare --recordings --json`` prints: see `docs/compare.md`.
+
+    Raises
+    ------
+    CmlibError
+        If a recording has no intervals, or did not count the load.
+    """
+    loads = [_loads(*recording, load) for recording in (old, new)]
+    bins = [[np.floor(np.log(run) / np.log(_STEP)) for run in runs] for runs in loads]
+    phases, kept = _match(*map(np.concatenate, bins))
+    names = {"old": old[0], "new": new[0]}
+    answer = {"schema": SCHEMA, "load": load, **names, "phases": phases}
+    if min(map(len, kept)) < _FEWEST:
+        return answer | {"verdict": NOT_COMPARABLE, "levels": [], "account": [], "rates": []}
+    matched = [_select(runs, rows) for (_, _, runs), rows in zip((old, new), kept, strict=True)]
+    measures = {"levels": _levels, "rates": _rates}
+    tables = {name: _compare_parts(matched, measured, smallest) for name, measured in measures.items()}
+    tables["account"] = _account((old, new), matched, smallest)
+    differs = any(row["differs"] for table in tables.values() for row in table)
+    return answer | {"verdict": DIFFERS if differs else NO_CHANGE} | tables
+
+
+def _loads(name, metas, runs, event):
+    """Load of each interval [events a second], by run; NaN where none was counted."""
+    if are_totals(metas[0]):
+        raise CmlibError(f"{name} has totals of runs; loads are of intervals: record with perf stat -I 1000")
+    if any(event not in counts for counts, _ in runs):
+        raise CmlibError(f"{name} did not count {event} in all runs: give --load an event that both have")
+    loads = [(counts[event] / interval_lengths(counts)).to_numpy(float) for counts, _ in runs]
+    return [np.where(load > 0, load, np.nan) for load in loads]
+
+
+def _match(old, new):
+    """Phases by load, and the rows of each recording that stand for equal loads."""
+    phases, kept = [], ([], [])
+    for step in sorted({*old[np.isfinite(old)], *new[np.isfinite(new)]}):
+        rows = [np.flatnonzero(bins == step) for bins in (old, new)]
+        n = min(map(len, rows))
+        for taken, of_phase in zip(kept, rows, strict=True):
+            taken.extend(of_phase[np.linspace(0, len(of_phase) - 1, n).round().astype(int)] if n else ())
+        numbers = {"old": len(rows[0]), "new": len(rows[1])}
+        ends = {"from": _STEP**step, "to": _STEP ** (step + 1)}
+        phases.append({**ends, **numbers, "comparable": n > 0})
+    return phases, [np.sort(np.array(rows, int)) for rows in kept]
+
+
+def _select(runs, rows):
+    """The runs with these of all their intervals alone, one after the other."""
+    selected, first = [], 0
+    for counts, running in runs:
+        own = rows[(rows >= first) & (rows < first + len(counts))] - first
+        first += len(counts)
+        if len(own):
+            ends = pd.Index(interval_lengths(counts)[own].cumsum())
+            selected.append((counts.iloc[own].set_axis(ends), running.iloc[own].set_axis(ends)))
+    return selected
+
+
+def _compare_parts(recordings, measured, smallest):
+    """Geometric mean over parts of a recording, and the change with Welch's interval: 95 % for all rows together."""
+    tables = [pd.DataFrame(list(map(measured, _parts(runs)))) for runs in recordings]
+    names = tables[0].columns.intersection(tables[1].columns, sort=False)
+    rows = []
+    for name in names:
+        old, new = (np.log(table[name][table[name] > 0]) for table in tables)
+        if min(len(old), len(new)) > 1:
+            change, n = new.mean() - old.mean(), np.array([len(old), len(new)])
+            variances = np.array([old.var(), new.var()]) / n + _ROUNDING  # of both means
+            degrees = variances.sum() ** 2 / (variances**2 / (n - 1)).sum()
+            half = stats.t.isf(0.025 / len(names), degrees) * np.sqrt(variances.sum())
+            low, high = change - half, change + half
+            differs = abs(change) >= np.log1p(smallest) and not low <= 0 <= high
+            numbers = np.exp([old.mean(), new.mean(), change, low, high]).tolist()
+            row = dict(zip(("old", "new", "ratio", "low", "high"), numbers, strict=True))
+            rows.append({"name": name, **row, "differs": bool(differs)})
+    return rows
+
+
+def _parts(runs):
+    """At least eight consecutive parts of all runs together, each of one run."""
+    pieces = -(-_FEWEST // len(runs))
+    for counts, running in runs:
+        lengths = interval_lengths(counts)
+        for rows in np.array_split(np.arange(len(counts)), min(pieces, len(counts))):
+            ends = lengths[rows].cumsum()
+            yield counts.iloc[rows].set_axis(ends), running.iloc[rows].set_axis(ends)
+
+
+def _levels(part):
+    return {name: level for name, level in levels(part[0]).items() if name not in _EXTENSIVE}
+
+
+def _rates(part):
+    """Events per thousand cycles."""
+    return 1000 * topdown.totals([part])["rate"] if "cycles" in part[0] else {}
+
+
+def _account(recordings, matched, smallest):
+    """Shares of the slots [%]: bounds of both, and of their difference."""
+    shares = []
+    for (name, metas, _), runs in zip(recordings, matched, strict=True):
+        account = summarize_runs(name, metas, runs)["account"]
+        shares.append({row["name"]: row for row in account["categories"]} if account else {})
+    rows = []
+    for name, old in shares[0].items():
+        if new := shares[1].get(name):
+            low, high = new["low"] - old["high"], new["high"] - old["low"]
+            ends = {form: [row["low"], row["high"]] for form, row in (("old", old), ("new", new))}
+            differs = max(low, -high) > 100 * smallest
+            rows.append({"name": name, **ends, "low": low, "high": high, "differs": differs})
+    return rows

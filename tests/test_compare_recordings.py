@@ -1,0 +1,103 @@
+"""`cmlib compare --recordings`: two recordings of a service, where both bore the same load."""
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from cmlib import places
+from cmlib.cli import main
+
+
+def compared(*arguments, code=0):
+    done = CliRunner().invoke(main, ["compare", "--recordings", *map(str, arguments)])
+    assert done.exit_code == code and "Traceback" not in done.stderr, done.output
+    return done.stdout
+
+
+def told(*arguments, code=0):
+    return json.loads(compared("--json", *arguments, code=code))
+
+
+def served(file, loads, *, cycles=1.0, misses=1.0, seed=0):
+    """Write what perf stat -I writes of a service: per request 1e6 instructions, and cycles and misses times these."""
+    rng = np.random.default_rng(seed)
+    lines = []
+    for second, load in enumerate(loads, 1):
+        per_request = {
+            "requests:served": 1,
+            "instructions": 1e6,
+            "cycles": 8e5 * cycles * rng.lognormal(0, 0.02),
+            "cache-misses": 4e3 * misses * cycles * rng.lognormal(0, 0.02),
+        }
+        for event, number in per_request.items():
+            lines.append(f"{second}.000000000,{load * number:.0f},,{event},1000000000,100.00,,")
+    file.write_text("\n".join(lines) + "\n")
+    return file
+
+
+def rows(table):
+    return {row["name"]: row for row in table}
+
+
+def test_a_change_at_equal_load_is_told_and_other_loads_are_not_compared(tmp_path):
+    low, middle, high = [100] * 20, [1000] * 30, [5000] * 25
+    old = served(tmp_path / "old.csv", low + middle)
+    new = served(tmp_path / "new.csv", high + middle, cycles=1.5, misses=2, seed=1)
+    answer = told(old, new, "--load", "requests:served")
+    assert [(p["old"], p["new"], p["comparable"]) for p in answer["phases"]] == [
+        (20, 0, False),
+        (30, 30, True),
+        (0, 25, False),
+    ]
+    assert all(phase["from"] <= load < phase["to"] for phase, load in
+               zip(answer["phases"], (100, 1000, 5000), strict=True))  # fmt: skip
+    ipc, misses = rows(answer["levels"])["instructions a cycle"], rows(answer["rates"])["cache-misses"]
+    assert answer["verdict"] == "differs" and ipc["differs"] and misses["differs"]
+    assert ipc["low"] < 1 / 1.5 < ipc["high"] and misses["low"] < 2 < misses["high"]
+    assert not rows(answer["levels"])["instructions a second"]["differs"]
+    shown = compared(old, new, "--load", "requests:served", "--any-change", code=1)
+    assert "DIFFERS" in shown and shown.count("not comparable") == 2
+
+
+def test_equal_versions_under_any_mix_of_loads_do_not_differ(tmp_path):
+    rng = np.random.default_rng(2)
+    old, new = (
+        served(tmp_path / f"{seed}.csv", rng.choice([300, 900, 2700], 60, p=shares), seed=seed)
+        for seed, shares in enumerate(([0.6, 0.3, 0.1], [0.2, 0.3, 0.5]))
+    )
+    answer = told(old, new, "--any-change")
+    assert answer["verdict"] == "no change" and all(phase["comparable"] for phase in answer["phases"])
+    other = served(tmp_path / "other.csv", [50_000] * 40)
+    apart = told(old, other, "--strict", code=3)
+    assert apart["verdict"] == "not comparable" and not apart["levels"]
+
+
+def test_recordings_have_account_and_rates_side_by_side():
+    files = [places.recordings_dir() / name for name in
+             ("gcc/mlpx12-p0-00.csv.gz", "gcc/mlpx12-p1-00.csv.gz", "bzip2/mlpx12-p0-00.csv.gz")]  # fmt: skip
+    same = told(*files[:2])
+    assert same["verdict"] == "no change" and len(same["rates"]) == 13
+    other = told(files[0], files[2])
+    assert rows(other["rates"])["op_cache_hit_miss.op_cache_hit"]["ratio"] > 1.3
+    for row in other["account"]:
+        assert row["low"] == pytest.approx(row["new"][0] - row["old"][1])
+        assert row["high"] == pytest.approx(row["new"][1] - row["old"][0])
+    latency = rows(other["account"])["front-end latency"]
+    assert latency["high"] < 0 and "front-end latency" in compared(files[0], files[2])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--load", "absent"], "absent"),
+        (["--runs", "4"], "--runs"),
+        (["--markdown"], "--markdown"),
+        (["--simulate"], "--simulate"),
+    ],
+)
+def test_what_recordings_have_no_part_for_is_refused(tmp_path, options, message):
+    file = served(tmp_path / "a.csv", [100] * 20)
+    done = CliRunner().invoke(main, ["compare", "--recordings", str(file), str(file), *options])
+    assert done.exit_code in (1, 2) and message in done.stderr
