@@ -197,7 +197,7 @@ growth = gbrt["error_growth_percent"]
 results.figure(figure, "fig03-fig07-eq4",
                "**CounterMiner, Fig. 3 and 7; GBRT paper, Fig. 1.** Error by Eq. 4 [%] by the "
                f"number of events, before and after cleaning; others' hardware (a15-cbench, "
-               f"{len(first)} pairs of runs), replayed. Crosses: what the papers print, on another "
+               f"{len(first)} pairs of runs), replayed. Crosses: CounterMiner's, of another "
                f"processor and other programs; the GBRT paper prints a growth of "
                f"{growth['growth']} % from {growth['from_events']} to {growth['to_events']} "
                f"events. {describe_growth(folded)}")
