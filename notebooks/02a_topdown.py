@@ -23,6 +23,8 @@
 # In every cycle the pipeline can take a fixed number of operations: eight on Zen 5, six on Zen 4, four to six on Intel's cores. Each of these *slots* is used by an operation that later retires, wasted on an operation of a
 # wrong path (*bad speculation*), or left empty, because no operation had arrived (*front end*) or because there was no room for it (*back end*). This is the top-down method of Yasin (ISPASS 2014).
 #
+# A program of your own: `cmlib record NAME -- COMMAND`, then `cmlib run live 02a_topdown -p program=NAME`; a table for another processor: `data/topdown/README.md`.
+#
 # The events behind it do not fit on the counters at once, so they come from many runs. Where a sum of them should be all slots, its distance from that tells how far counting, cleaning and merging of these events are from the truth.
 
 # %% tags=["parameters"]
@@ -33,6 +35,7 @@ settings = {}  # jobs, executor/scheduler, database, processor, interactive, pro
 # %%
 from types import SimpleNamespace
 
+import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib.patches import Patch
@@ -182,6 +185,47 @@ def account_of_totals(name):
 
 wholes = {name: account_of_totals(name) for name in programs}
 
+# %% [markdown]
+# ### The account of a whole run, from raw totals
+#
+# Of an event $e$ the rate is the sum of its counts over the sum of the cycles in which it was counted, over all runs $r$ and intervals $i$; what was counted for a share $w$ of an interval weighs as much:
+#
+# $$\bar e = \frac{\sum_{r,i} w_{r,i} \, e_{r,i}}{\sum_{r,i} w_{r,i} \, c_{r,i}}$$
+#
+# By AMD's formulas for eight slots a cycle, with retired $r$ = `ex_ret_ops`, dispatched $d$ = `de_src_op_disp.all`, and the slots that were left empty for want of operations, $f$, and for want of room, $b$:
+#
+# $$\text{retired} = \frac{\bar r}{8}, \quad \text{bad speculation} = \frac{\bar d - \bar r}{8}, \quad \text{front end} = \frac{\bar f}{8}, \quad \text{back end} = \frac{\bar b}{8}.$$
+
+# %%
+def rate(event, runs):
+    """Counts of an event a cycle, over all runs and intervals that counted it."""
+    e = c = 0.0
+    for counts, running in runs:
+        if event in counts:
+            w = running[event].fillna(1.0).where(counts[event].notna(), 0.0)
+            e += (w * counts[event]).sum()
+            c += (w * counts["cycles"]).sum()
+    return e / c
+
+
+def account_by_hand(name):
+    """Shares of the slots by AMD's formulas for Zen 5."""
+    runs = [store.load(url, run_id).whole() for run_id in data.interval_runs(url, [name])["run_id"]]
+    r, d = rate("ex_ret_ops", runs), rate("de_src_op_disp.all", runs)
+    f = rate("de_no_dispatch_per_slot.no_ops_from_frontend", runs)
+    b = rate("de_no_dispatch_per_slot.backend_stalls", runs)
+    return pd.Series({"retired": r, "bad speculation": d - r, "front end": f, "back end": b}) / 8
+
+
+# %%
+zen5 = [name for name in programs if tables[name].name == "amd_zen5"][:1]
+for name in zen5:
+    by_hand = account_by_hand(name)
+    np.testing.assert_allclose(by_hand, wholes[name].level[by_hand.index], rtol=1e-9)
+    text = ", ".join(f"{category} {100 * share:.1f} %" for category, share in by_hand.items())
+    print(f"{name}: {text}; in all {100 * by_hand.sum():.1f} % of the slots. cmlib.topdown gives "
+          "the same from the table.")
+
 # %%
 COLOURS = {"retired": "#3b9c6a", "at work": "#3b9c6a", "bad speculation": "#c8553d",
            "front end": "#e0a030", "back end": "#3f6fb5", "sibling thread": "#8a8f98"}
@@ -251,9 +295,11 @@ print({name: frame.shape for name, frame in levels.items()}, "steps x categories
 display(levels[programs[0]].head())
 ipcs = {name: one.ipc for name, one in accounts.items()}
 figure, _ = draw_accounts(levels, ipcs, {})
+widest = max(levels, key=lambda name: np.ptp(ipcs[name]))
 results.figure(
-    figure, "account", "**Figure.** IPC (above) and what became of the slots (below), by progress."
-)
+    figure, "account", "**Figure.** IPC (above) and what became of the slots (below), by progress, "
+    f"of {len(levels)} programs; dotted: all slots. *See:* IPC varies most in {widest}, from "
+    f"{ipcs[widest].min():.2f} to {ipcs[widest].max():.2f}.")
 
 # %%
 @styled
@@ -273,12 +319,21 @@ def draw_means(shares):
     figure.legend(loc="outside lower center", ncols=5)
     return figure, ax
 
-
+# %%
 means = pd.concat({name: whole.level for name, whole in wholes.items()}, axis=1).T
 figure, _ = draw_means(means)
+losses = means.drop(columns=AT_WORK, errors="ignore")
+largest = pd.DataFrame({"loss": losses.idxmax(axis=1), "share": 100 * losses.max(axis=1)})
+sums = 100 * means.sum(axis=1)
+text = ", ".join(f"{one.loss} in {name} ({one.share:.0f} % of the slots)"
+                 for name, one in largest.iterrows())
 results.figure(
-    figure, "means", "**Figure.** The same of the whole run. Dotted: all slots."
-)
+    figure, "means", "**Figure.** What became of the slots over the whole run; dotted: all slots. "
+    f"*See:* the largest loss is {text}.")
+results.finding(f"The largest loss of slots is: {text}. The categories add up to "
+                f"{sums.min():.1f} to {sums.max():.1f} % of all slots."
+                if len(means) > 1 else f"The largest loss of slots is: {text}; the categories add "
+                f"up to {sums.iloc[0]:.1f} % of all slots.")
 
 # %% [markdown]
 # ## One level deeper
@@ -336,12 +391,15 @@ closures = pd.DataFrame([
     dict(zip(["program", "cleaning", "merging"], way, strict=True))
     | closure_of(one.account, one.ipc) | {"sums": one.sums} for way, one in ways.items()
 ]).astype({"mean": float, "rms": float, "worst step": float, "its sum": float})
+by_way = closures.groupby(["cleaning", "merging"])["rms"].mean().dropna()
+see = ("the sum is nearest to all slots with {} and runs {}, {:.1f} % off (mean of programs)"
+       .format(*by_way.idxmin(), 100 * by_way.min()) if len(by_way) else "no sum can be tested")
 results.table(
     closures,
     "closure",
     "**Table.** Mean, and root mean square distance from all slots, over the steps by their cycles "
     "[share of the slots]; *sums*: root mean square distance between a whole and its parts [share "
-    "of the whole], median of the sums.",
+    f"of the whole], median of the sums. *See:* {see}.",
     decimals=4,
 )
 
