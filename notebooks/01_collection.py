@@ -22,6 +22,8 @@
 #
 # A processor has a handful of counters and hundreds of events. **OCOE** (one counter, one event) counts as many events as there are counters, all the time, and needs a run for each handful.
 # **MLPX** (multiplexing) lets groups of events take turns on the counters every few milliseconds, and perf extrapolates each count by the share of time its group was on (CounterMiner, §II-A).
+#
+# Read this notebook first for a recording of your own (`cmlib record NAME -- COMMAND`, then `cmlib run live 01_collection -p program=NAME`): it says whether the rest can be believed. Three values stay apart everywhere: `<not counted>` (nothing was measured), `<not supported>` (it can't be), and `0` (it was measured and did not happen).
 
 # %% tags=["parameters"]
 program = "all"  # programs to study, separated by commas, or all
@@ -61,7 +63,7 @@ first.counts.head()
 # %% [markdown]
 # ## The machine that made the recordings, and this one
 #
-# Recordings carry the machine they were made on. Counters differ between machines, and some lie: a census counts the same event several times at once and sees how many copies agree.
+# Recordings carry the machine they were made on. Counters differ between machines, and some lie: a census counts the same event several times at once and sees how many copies agree. *Offered* is what the kernel hands out, *good* how many count correctly. A recording with more events in a group than good counters is wrong without any warning from perf.
 
 # %%
 if not notebook.of_program:  # which may have been recorded elsewhere
@@ -90,7 +92,9 @@ results.mark(data.describe_source(url, programs))  # simulated counts say so in 
 machines = pd.DataFrame(map(describe_machine, recordings))
 machines = machines.groupby(list(machines), dropna=False, sort=False).size().rename("runs")
 results.table(machines.reset_index(), "machines",
-              "**Table.** Machines and counters behind the recordings.")
+              "**Table.** Machines and counters behind the recordings. *See:* "
+              f"{len(recordings)} runs on {len(machines)} kind{'s' * (len(machines) > 1)} of "
+              "machine.")
 
 # %% [markdown]
 # ## What is recorded
@@ -123,7 +127,7 @@ results.table(overview, "recordings",
               "time each event was on a counter.")
 
 # %% [markdown]
-# The *running share* $r$ is the share of an interval for which an event was on a counter. Unmultiplexed events sit at 1. Where groups take turns, perf prints $\hat{c} = c / r$ for the $c$ events that it saw (CounterMiner, §II-A): with four groups, some three quarters of what it prints is extrapolated. A simulation counts everything all the time, without counters. Some files from elsewhere tell no shares: then they are not known, and not drawn.
+# The *running share* $r$ is the share of an interval for which an event was on a counter. Unmultiplexed events sit at 1. Where groups take turns, perf prints $\hat{c} = c / r$ for the $c$ events that it saw (CounterMiner, §II-A): with four groups, some three quarters of what it prints is extrapolated; below a share of about 0.1 a single burst decides the count of the whole interval. A simulation counts everything all the time, without counters. Some files from elsewhere tell no shares: then they are not known, and not drawn.
 
 # %%
 @plot.styled
@@ -144,10 +148,12 @@ multiplexed = [run for run in known if (run.running[run.studied] < 1).any(axis=N
 if multiplexed:
     shares = pd.concat([run.running[run.studied].melt(value_name="share").assign(kind=run.kind)
                         for run in known], ignore_index=True)[["kind", "share"]].dropna()
+    turning = shares.loc[shares["share"] < 1, "share"].median()
     figure, _ = draw_shares(shares)
     display(results.figure(figure, "running-share",
                            "**Figure.** Share of the intervals in which an event was on a counter "
-                           "for at most so much of the time, all runs whose files tell it."))
+                           f"for at most so much of the time, {len(known)} runs. *See:* where "
+                           f"events take turns, {turning:.2f} of the time in the median."))
 
 # %% [markdown]
 # ## Which events count at all
@@ -179,7 +185,8 @@ by_unit = counting.groupby("unit")[["counts", "always zero"]].sum()
 figure, _ = plot.counts(by_unit, ylabel="events x programs")
 results.figure(figure, "counting",
                "**Figure.** Events by unit of the core, summed over programs: those that counted "
-               "at least once, and those that read zero throughout.")
+               "at least once, and those that read zero throughout. *See:* "
+               f"{by_unit['always zero'].sum()} of {by_unit.to_numpy().sum()} read zero.")
 
 # %%
 results.table(counting.reset_index(), "events",
@@ -205,11 +212,15 @@ def check_sums(run):
 columns = ["program", "run", "whole", "parts", "same group", "difference [%]"]
 sums = pd.DataFrame([row for run in recordings for row in check_sums(run)], columns=columns)
 if len(sums):
+    off = sums["difference [%]"].abs().groupby(sums["same group"]).max()
+    text = ", ".join(f"{value:.3g} % {'in one group' if same else 'where they took turns'}"
+                     for same, value in off.items())
     display(results.table(sums, "sums", "**Table.** Events that are sums of others: relative "
-                                        "difference of their totals in one run.", decimals=5))
+                          "difference of their totals in one run. *See:* sums differ by at most "
+                          f"{text}.", decimals=5))
 
 # %% [markdown]
-# Sums whose events were measured in one group agree to a thousandth of a percent; those whose events took turns differ by what multiplexing loses.
+# Sums whose events were measured in one group should agree to the last count, or a counter or a table is wrong; those whose events took turns differ by what multiplexing loses.
 
 # %%
 counted = int(counting.query("counts > 0").index.nunique())

@@ -18,7 +18,7 @@
 #
 # **Question.** What can be said of a program before anything is fitted: how it runs, in which phases, and what limits it?
 #
-# *Reads* the store. *Writes* the pictures and sentences that the report begins with, a card a program.
+# *Reads* the store. *Writes* the pictures and sentences that the report begins with, a card a program. Of your own program: `cmlib record NAME -- COMMAND`, then `cmlib run live 01a_first_look -p program=NAME`.
 #
 # A measured program has levels, as `perf stat` prints them, and an account of the pipeline's slots with bounds from whatever was counted. A simulated one has KCachegrind's estimate of its cycles, phase by phase.
 
@@ -74,11 +74,23 @@ def ipc_by_run(own):
 
 
 ipc = {name: series for name, own in runs.items() if (series := ipc_by_run(own))}
+
+# %%
 if ipc:
+    levels = {name: pd.Series({run: line.mean() for run, line in by_run.items()})
+              for name, by_run in ipc.items()}
+    apart = {name: 100 * (level.max() / level.min() - 1) for name, level in levels.items()}
+    farthest = max(apart, key=apart.get)
+    text = ", ".join(f"{level.mean():.2f} in {name}" for name, level in levels.items())
+    see = (f"mean IPC is {text}; runs of one program differ by at most {apart[farthest]:.0f} % "
+           f"({farthest}).")
     figure, _ = plot.series_by_program(ipc, ylabel="IPC [instructions per cycle]")
     display(results.figure(figure, "ipc",
-                           "**Figure.** IPC over time, of unmultiplexed runs if there are any.",
+                           "**Figure.** IPC over time, of unmultiplexed runs if there are any, a "
+                           f"line a run. *See:* {see}",
                            on_page=len(ipc) > 1))  # of one program its card has it
+    if len(ipc) > 1:
+        display(results.finding(f"Of {len(ipc)} programs, {see} What limits each is on its card."))
 
 # %% [markdown]
 # Look whether the shape repeats: if it does not, runs can't be merged, and no ranking will hold. Even where it does, its timing shifts from run to run, which is why series are compared by dynamic time warping (DTW)

@@ -20,6 +20,8 @@
 #
 # *Reads* two published sets, `nfv-haswell` and `mlpx-ocoe`. *Writes* where zeros are, what each cleaning makes of them, and how far that is from the truth where it is known.
 #
+# Without one of the sets its part says how to get it (`cmlib fetch`). With running shares a zero beside a share above 0 was counted; without them, the second part below tells which zeros were not. `cmlib summarize` leaves those out and says so.
+#
 # CounterMiner (§III-B) takes zeros for missing values wherever an event reaches 0.01, and fills them from the five nearest samples (notebook 02e). perf itself tells the three apart: `<not counted>` (no turn), `<not supported>`, and 0.
 
 # %% tags=["parameters"]
@@ -87,9 +89,10 @@ if runs:
     title = f"{event}: {len(marks)} zeros in {len(lines['MLPX'])} intervals"
     figure, _ = plot.series(lines, marks=marks, ylabel="count per interval", title=title)
     display(results.figure(figure, "fig02b-fig05b",
-                           "**Figures 2 b and 5 b, on others' hardware (nfv-haswell).** Zeros and "
-                           "what the paper's cleaning (MLPX-CLN) and the default put in their "
-                           "place."))
+                           "**CounterMiner, Fig. 2 b and 5 b.** Zeros (MLPX) and what the paper's "
+                           "cleaning (MLPX-CLN) and the smoother (kalman) put in their place, 60 "
+                           "intervals; others' hardware (nfv-haswell). *See:* "
+                           f"{len(marks)} counted zeros become {marks.mean():,.0f} on average."))
 
 # %%
 totals = pd.DataFrame(columns=["way", "total"])
@@ -174,7 +177,8 @@ if all(content):
     figure.axes[0].xaxis.set_major_formatter("{x:,.0f}")
     display(results.figure(figure, "filled", "**Figure.** What filling from the nearest rows puts "
                            "in place of zeros, as a multiple of the true count (log scale; 1 is "
-                           "right)."))
+                           "right); others' hardware (mlpx-ocoe). *See:* up to "
+                           f"{wide['filled / truth'].max():,.0f} times the truth."))
     most, ends = order["zero at once"], own["filled / truth"].agg(["min", "max"])
     display(results.finding(
                     f"{hidden.any().sum()} events of mlpx-ocoe read 0 in {most[most > 0].min()} "
