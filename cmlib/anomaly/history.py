@@ -2,7 +2,8 @@
 
 A rank sum is tested at every split of seeded intervals (Kovács et al. 2023, Biometrika 110, 249), narrowest first.
 Its tail is bounded by its moment generating function: no distribution of the noise is assumed, ties may occur, and the
-bound is the exact probability where all values before a split lie below all behind it. `ruptures` tells no false-alarm
+bound is the exact probability where all values before a split lie below all behind it. What all splits come to was
+simulated. `ruptures` tells no false-alarm
 rate; `apache-otava` assumes normal noise.
 """
 
@@ -49,8 +50,8 @@ def find_groups(history, *, alpha=0.05, smallest=0.01):
     Returns
     -------
     list of Group
-        In the order of commits.  Columns of `steps`: metric, ratio (medians, after over before), p_value (a bound
-        over all commits and metrics), first and last (row).
+        In the order of commits.  Columns of `steps`: metric, ratio (medians, after over before), p_value (over
+        all commits and metrics), first and last (row).
     """
     steps, supports = [], []
     for metric, values in history.items():
@@ -81,7 +82,7 @@ def change_points(values, *, alpha=0.05, smallest=0.0):
     Returns
     -------
     DataFrame
-        A row a change point: position (the first sample behind the step), ratio (medians), p_value (a bound over all
+        A row a change point: position (the first sample behind the step), ratio (medians), p_value (over all
         splits), first and last (the positions at which it may be).
     """
     rows = []
