@@ -87,7 +87,7 @@ def main():
 @click.option("--layouts", default=20, show_default=True, help="Of each program.")
 @click.option("--planted", default=2, show_default=True, help="Of each program and size of change.")
 @click.option("--first-seed", default=1, show_default=True)
-@click.option("--smallest", default=5.0, show_default=True, help="Smallest relevant change [percent].")
+@click.option("--smallest", default=4.0, show_default=True, help="Smallest relevant change [percent].")
 @click.option("--folder", type=click.Path(path_type=Path), help="Where programs are kept.")
 def measure(out, layouts, planted, first_seed, smallest, folder):
     """Time the pairs."""
@@ -123,7 +123,7 @@ def measure(out, layouts, planted, first_seed, smallest, folder):
 
 @main.command()
 @click.argument("file", type=click.Path(path_type=Path, exists=True))
-@click.option("--smallest", default=5.0, show_default=True, help="Smallest relevant change [percent].")
+@click.option("--smallest", default=4.0, show_default=True, help="Smallest relevant change [percent].")
 @click.option("--folder", type=click.Path(path_type=Path), help="Where programs are kept.")
 def judge(file, smallest, folder):
     """Count the verdicts, by times alone and by times and code."""

@@ -313,7 +313,7 @@ def test_neither_drift_nor_a_faster_version_nor_counters_alone_are_an_anomaly(tm
 @pytest.mark.slow
 def test_recordings_made_in_pairs_show_smaller_changes(tmp_path):
     old, new = (kept(tmp_path, f"{factor}", factor=factor, session="one") for factor in (1.0, 1.1))
-    assert told(old, new, code=1)["rules"]["smallest_change"] == 0.05
+    assert told(old, new, code=1)["rules"]["smallest_change"] == 0.04
     other = kept(tmp_path, "other", factor=1.1, session={"of": "another"})
     assert told(old, other, code=0)["rules"]["smallest_change"] == 0.25
 

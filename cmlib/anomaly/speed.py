@@ -126,7 +126,7 @@ class Speed:
         return self.verdict != INCONCLUSIVE
 
 
-def judge_speed(old, new, *, alpha=0.002, smallest=0.05, paired=True, n_looks=1):
+def judge_speed(old, new, *, alpha=0.002, smallest=0.04, paired=True, n_looks=1):
     """Judge the times of a new version by those of the old one.
 
     A function is slower if its time has changed significantly, the one-sided p-value is at most `alpha` after
@@ -140,7 +140,7 @@ def judge_speed(old, new, *, alpha=0.002, smallest=0.05, paired=True, n_looks=1)
         As from :func:`cmlib.collect.compare.versions.read_times`.
     alpha : float, default 0.002
         False-alarm probability that is accepted, for either direction.
-    smallest : float, default 0.05
+    smallest : float, default 0.04
         Smallest relevant change, as a share of the time.
     paired : bool, default True
         Whether row k of one was recorded together with row k of the other.

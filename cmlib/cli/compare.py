@@ -37,7 +37,7 @@ def as_text(comparison, form="txt"):
 
 
 _EXAMPLE = "Example: cmlib compare --events page-faults,context-switches './old --size 9' './new --size 9'"
-_DEFAULTS = {"n_runs": 40, "smallest": 5.0}
+_DEFAULTS = {"n_runs": 40, "smallest": 4.0}
 _SMALLEST_OF_RECORDINGS = 25.0
 _SIMULATED_DEFAULTS = {"n_runs": 2, "smallest": 0.5}
 _HISTORY_DEFAULTS = {"alpha": 0.05, "smallest": 1.0}
@@ -68,7 +68,7 @@ _UNCHANGED = ("no change", "same", "inconclusive")
 )  # fmt: skip
 @click.option(
     "--smallest-change", "smallest", metavar="PERCENT", type=click.FloatRange(0, 1000),
-    help="Smallest relevant change of the time, or of simulated instructions.  [default: 5; simulated 0.5, history 1]",
+    help="Smallest relevant change of the time, or of simulated instructions.  [default: 4; simulated 0.5, history 1]",
 )  # fmt: skip
 @click.option("--any-change", is_flag=True, help="Exit code 1 for every change, faster versions as well.")
 @click.option("--strict", is_flag=True, help="Exit code 3 if the verdict is inconclusive.")

@@ -48,7 +48,7 @@ def compare_programs(
     events=None,
     n_runs=40,
     alpha=0.002,
-    smallest=0.05,
+    smallest=0.04,
     keep=None,
     sources=None,
     timeout=None,
