@@ -1,6 +1,7 @@
 """Tables made of vendors' files: their formulas against the vendors', their names against perf's, names in use."""
 
 import csv
+import itertools
 import json
 import os
 import re
@@ -84,26 +85,111 @@ def vendors(tmp_path_factory):
     return folder
 
 
+# Further processors of a table.
+ALSO = {
+    "HSW/metrics/haswell": "intel_haswell", "BDW/metrics/broadwell": "intel_broadwell",
+    "SKL/metrics/skylake": "intel_skylake", "CLX/metrics/cascadelakex": "intel_skylake",
+    "ICL/metrics/icelake": "intel_icelake", "RKL/metrics/rocketlake": "intel_icelake",
+    "EMR/metrics/emeraldrapids": "intel_sapphirerapids",
+}  # fmt: skip
+METRICS = {f"{file}_metrics.json": name for file, name in ALSO.items()} | {
+    "ARL/metrics/arrowlake_metrics_lioncove_core.json": "intel_lioncove"
+}
+METRICS = [*((name, file) for file, name in METRICS.items())] + [
+    (name, FACTS[name]["metrics"])
+    for name in WITH_FORMULAS
+    if "json" in FACTS[name]["metrics"] and name[:5] == "intel"
+]
+# What one of two threads of a core counts for both.
+OF_BOTH = {
+    "cpu_clk_unhalted.thread_any": "cycles",
+    "int_misc.recovery_cycles_any": "int_misc.recovery_cycles",
+}
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name", [name for name in WITH_FORMULAS if "json" in FACTS[name]["metrics"] and name[:5] == "intel"]
-)
-def test_formulas_are_those_of_perfmon(vendors, name):
-    """`Formula` with its aliases, one thread a core."""
-    file = vendors / "intel" / FACTS[name]["metrics"]
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(("name", "file"), METRICS)
+def test_formulas_are_those_of_perfmon(vendors, name, file, threads):
+    """`Formula` with its aliases: of one thread a core, and of a core whose two threads are counted together."""
+    file = vendors / "intel" / file
     metrics = {m["MetricName"]: m for m in json.loads(file.read_text(encoding="utf-8-sig"))["Metrics"]}
     rows = [row for row in processors.read(name)["categories"] if row["level"] <= 2]
     assert len(rows) == 12
+    if threads > 1 and name == "intel_haswell":  # where both threads' uops are halved, whichever of them runs
+        rows = [row for row in rows if row["vendor"] not in ("Memory_Bound", "Core_Bound")]
     for row in rows:
         metric = metrics[row["vendor"]]
         aliases = {event["Alias"]: ours(event["Name"]) for event in metric["Events"]}
         formula = metric["Formula"].strip()
 
         def share(counts, aliases=aliases, formula=formula):
+            counts = counts | {both: 2 * counts[event] for both, event in OF_BOTH.items() if event in counts}
             values = {alias: counts[event] for alias, event in aliases.items()}
-            return by_python(formula, values | {"smt_on": False, "threads": 1}) / 100
+            return by_python(formula, values | {"smt_on": threads > 1, "threads": threads}) / 100
 
-        assert_same(name, row["vendor"], share, aliases.values())
+        assert_same(name, row["vendor"], share, [*map(lambda e: OF_BOTH.get(e, e), aliases.values())])
+
+
+@pytest.mark.slow
+def test_widths_models_and_counters_are_the_vendors(vendors):
+    widths = {
+        "intel_haswell": 4,
+        "intel_broadwell": 4,
+        "intel_skylake": 4,
+    }  # in their formulas, compared above
+    columns = {"intel_icelake": "ICL", "intel_tigerlake": "TGL", "intel_sapphirerapids": "SPR",
+               "intel_graniterapids": "GNR", "intel_goldencove": "ADL/RPL", "intel_redwoodcove": "MTL",
+               "intel_lioncove": "LNL/ARL", "intel_cougarcove": "PTL"}  # fmt: skip
+    efficient = [name for name in WITH_FORMULAS if ".csv:" in FACTS[name]["metrics"]]
+    columns |= {name: FACTS[name]["metrics"].partition(":")[2] for name in efficient}
+    for file in ("TMA_Metrics-full.csv", "E-core_TMA_Metrics.csv"):
+        read = list(csv.reader((vendors / "intel" / file).read_text(encoding="utf-8-sig").splitlines()))
+        heads = next(row for row in read if row and row[0] == "Key")
+        told = next(row for row in read if "#Pipeline_Width" in row[:2])
+        for name, column in columns.items():
+            if column in heads:  # an empty cell is as the next column, of an older processor
+                widths[name] = int(next(filter(None, told[heads.index(column) :])))
+    assert {name: FACTS[name]["width"] for name in widths} == widths and len(widths) == 15
+    listed = list(csv.DictReader((vendors / "intel/mapfile.csv").read_text(encoding="utf-8").splitlines()))
+    pmus = {"": "", "Core": "cpu_core", "Atom": "cpu_atom", "LowPower_Atom": "cpu_lowpower"}
+    for name in widths:
+        about, masks = processors.read(name), set()
+        for file in FACTS[name]["perfmon"]:
+            content = json.loads((vendors / "intel" / file).read_text(encoding="utf-8-sig"))
+            masks |= {event.get("Counter", "") for event in content["Events"]}
+            for row in (row for row in listed if row["Filename"] == f"/{file}"):
+                vendor, family, model = re.match(r"(\w+)-(\w+)-(\w+)", row["Family-model"]).groups()
+                machine = {"vendor": vendor, "family": int(family, 16), "model": int(model, 16)}
+                assert events.table_for(machine, pmus[row["Core Role Name"]]) == name
+        counters = {int(n) for mask in masks if "Fixed" not in mask for n in re.findall(r"\d+", mask)}
+        assert about["counters"] == len(counters)
+
+
+@pytest.mark.parametrize("name", [name for name in processors.known() if processors.rows(name)])
+def test_what_decides_is_in_the_table_and_fits_the_counters(name):
+    """With instructions and cycles, for any two categories that are open."""
+    masks, costs = {row["event"]: row["takes"] for row in processors.rows(name)}, topdown.read_costs(name)
+    free = set(range(processors.read(name)["counters"]))
+    anyone = sum(1 << counter for counter in free)
+    in_fixed = {"cycles", "slots"} if name.startswith("arm") else {"instructions", "cycles", "slots"}
+    masks |= dict.fromkeys(
+        ["instructions", "cycles", "stalled-cycles-frontend", "stalled-cycles-backend"], anyone
+    )
+    for pair in itertools.combinations(costs.decide.keys() - {"with"}, 2):
+        listed = ["instructions", "cycles", *(event for category in pair for event in costs.decide[category])]
+        named = [event if isinstance(event, str) else event["name"] for event in listed]
+        own = [event for event in named if event not in in_fixed and not event.startswith("topdown-")]
+        assert set(own) <= set(masks)
+        assert fit([masks[event] for event in own], free)
+
+
+def fit(masks, free):
+    """Whether each event gets one of the counters that it can take."""
+    if not masks:
+        return True
+    first, *rest = sorted(masks, key=int.bit_count)
+    return any(fit(rest, free - {counter}) for counter in free if first >> counter & 1)
 
 
 @pytest.mark.slow
@@ -157,21 +243,34 @@ def test_formulas_of_arm_are_linux_s(vendors, name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["amd_zen4", "amd_zen5"])
-def test_level_1_of_amd_is_linux_s(vendors, name):
+def test_levels_1_and_2_of_amd_are_linux_s(vendors, name):
     table = topdown.read_table(name)
     file = vendors / f"linux/x86/{name.replace('_', '')}/pipeline.json"
-    metrics = {entry["MetricName"]: entry["MetricExpr"] for entry in json.loads(file.read_text())}
+    metrics = {
+        re.sub("_(by|from)_", "_", entry["MetricName"]): entry["MetricExpr"]
+        for entry in json.loads(file.read_text())
+    }
     called = {"front end": "frontend_bound", "back end": "backend_bound", "bad speculation": "bad_speculation",
               "retired": "retiring", "sibling thread": "smt_contention"}  # fmt: skip
+    below = {
+        "mispredicted branches": "bad_speculation_mispredicts",
+        "microcode": "retiring_microcode",
+        "memory": "backend_bound_memory",
+    }  # front-end latency is counted by another event than Linux's
+    expressions = {metric: text.replace(".", "_") for metric, text in metrics.items() if "cpu@" not in text}
+    names = {event for text in metrics.values() if "cpu@" not in text for event in topdown.names_in(text)}
     rng = np.random.default_rng(0)
-    for category in table.parts():
-        ratio = re.fullmatch(r"d_ratio\((.+), total_dispatch_slots\)", metrics[called[category.name]])[1]
-        width = int(metrics["total_dispatch_slots"].split()[0])
-        counts = {event: rng.uniform(1e6, 1e9) for event in [*topdown.names_in(ratio), "cycles"]}
-        values = {event.replace(".", "_"): count for event, count in counts.items()}
-        expected = by_python(ratio.replace(".", "_"), values) / (width * counts["cycles"])
-        slots = topdown.evaluate(table.slots[0], counts)
-        npt.assert_allclose(topdown.evaluate(category.formulas[0], counts) / slots, expected, rtol=1e-9)
+    counts = {event: rng.uniform(1e6, 1e9) for event in names - {"d_ratio"} - set(metrics)}
+    counts |= {"cycles": counts["ls_not_halted_cyc"], "ex_no_retire.not_complete": 2e9}
+    values = {event.replace(".", "_"): count for event, count in counts.items()}
+    values["d_ratio"] = lambda part, whole: part / whole
+    for metric in ("total_dispatch_slots", *called.values(), *below.values()):
+        values[metric] = by_python(expressions[metric], values)
+    slots = topdown.evaluate(table.slots[0], counts)
+    for category in [*table.parts(), *(row for row in table.categories if row.name in below)]:
+        parent = slots * values[called[category.parent]] if category.parent else slots
+        share = topdown.evaluate(category.formulas[0], counts | {"parent": parent, "slots": slots}) / slots
+        npt.assert_allclose(share, values[(called | below)[category.name]], rtol=1e-9)
 
 
 # By which number perf tells a processor, where its lists of 6.1 have it.

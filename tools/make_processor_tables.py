@@ -2,7 +2,7 @@
 
 FOLDER holds `intel/`, a checkout of github.com/intel/perfmon (BSD-3-Clause; its notice is kept in every file made of
 it), and `linux/`, tools/perf/pmu-events/arch of Linux, of which names, codes and formulas are taken, and no texts.
-`tools/processors.yaml` says which processors there are, and what no vendor's file holds: latencies, names in use.
+`tools/processors.yaml` says which processors there are, and what no vendor's file holds: names in use, estimates.
 """
 
 import ast
@@ -47,7 +47,7 @@ def main(folder, names):
     _TARGET.mkdir(exist_ok=True)
     for name, about in known["processors"].items():
         if not names or name in names:
-            made = _processor(Path(folder), about, known)
+            made = _processor(name, Path(folder), about, known)
             text = json.dumps(made, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
             packed = lzma.compress(text.encode(), preset=9 | lzma.PRESET_EXTREME)
             (_TARGET / f"{name}.json.xz").write_bytes(packed)
@@ -55,7 +55,7 @@ def main(folder, names):
             print(f"{name}: {len(made['events'])} events, {len(levels)} categories, {len(packed)} bytes")
 
 
-def _processor(folder, about, known):
+def _processor(name, folder, about, known):
     events, categories, made = {}, [], {"licence": "", "source": about["source"]}
     if "perfmon" in about:
         for file in about["perfmon"]:
@@ -69,8 +69,9 @@ def _processor(folder, about, known):
             events.setdefault(row["event"], row)
         categories = _linux_categories(folder / "linux", about, known)
         _add_modified(events, categories)
-    used = {name for row in categories for name in names_in(row["formula"])}
-    kept = [row for name, row in events.items() if name in used or not _is_fixed_or_register(row)]
+    categories = [row for row in categories if all(map(_is_counted(events), names_in(row["formula"])))]
+    used = {event for row in categories for event in names_in(row["formula"])}
+    kept = [row for event, row in events.items() if event in used or not _is_fixed_or_register(row)]
     like = known["kinds"][about["like"]]
     counted = {row["event"] for row in kept if row["takes"]}
     core = [next((n for n in choices if n in counted), None) for choices in like["core"]]
@@ -79,11 +80,12 @@ def _processor(folder, about, known):
     rows = [[(row | {"core": order.get(row["event"], 0)})[field] for field in fields] for row in kept]
     for row in categories:
         row["formulas"] = [f"slots * {row.pop('formula')}", *like.get("also", {}).get(row["name"], ())]
-    slots = about.get("slots", f"{about['width']} * cycles")
-    costs = None  # where data/topdown/costs has them
-    if "latency" in about:
-        costs = {key: about[key] for key in ("width", "GHz", "latency")} | {"source": about["latencies"]}
-        costs |= {key: like[key] for key in ("fused", "events")}
+    slots = about.get("slots", f"{about['width']} * cycles") if categories else ""
+    costs = None
+    if not (_HERE.parent / f"data/topdown/costs/{name}.yaml").is_file():
+        costs = (
+            known["estimate"] | {"width": about["width"]} | {key: like[key] for key in ("fused", "events")}
+        )
         costs["decide"] = _with_codes(about.get("decide", like["decide"]), events)
     return made | {
         "machines": about["machines"],
@@ -95,6 +97,11 @@ def _processor(folder, about, known):
         "categories": categories,
         "costs": costs,
     }
+
+
+def _is_counted(events):
+    """Whether a formula's event is in the table, or counted by a fixed counter under perf's name."""
+    return lambda event: event in events or event in _RENAMED.values()
 
 
 def _with_codes(decide, events):
