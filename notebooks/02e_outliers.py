@@ -109,7 +109,7 @@ def fill_gaps(X, missing, k=5):
 
 # %%
 series = [run.whole()[0].dropna(axis=1).to_numpy(float).T for run in mlpx]
-series = [TS for of_run in series for TS in of_run]
+series = [TS[:500] for of_run in series for TS in of_run]  # plain loops are slow
 missing_in = np.random.default_rng(0)
 for TS in series:
     for n in (3, 5):
