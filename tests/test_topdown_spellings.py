@@ -11,10 +11,15 @@ from hypothesis import strategies as st
 
 from cmlib import topdown
 from cmlib.experiments.summary import summarize_runs
+from cmlib.io import perf
+from cmlib.io.archive import read_content
+from cmlib.io.archive.runs import read_run as read_meta
+from cmlib.io.imports import import_files
 from cmlib.io.perf import printed
 from cmlib.io.sources import read_sources
 from cmlib.spelling import spelling
 from tests.notebook_functions import functions_of
+from tests.perf_output import GOLDEN
 
 SLOTS = {"slots": 2.75, "topdown-retiring": 0.605, "topdown-bad-spec": 0.1375, "topdown-fe-bound": 1.32,
          "topdown-be-bound": 0.6875}  # fmt: skip
@@ -216,3 +221,27 @@ def test_digits_in_fours_are_read_and_few_stalls_of_an_unknown_kind_tell_nothing
         f" Performance counter stats for './x':\n\n{table}\n  1.0 seconds time elapsed\n", tmp_path
     )
     assert account["how"] == "open" and level_1(account)
+
+
+@pytest.mark.parametrize(
+    ("name", "limit", "is_printed"),
+    [
+        ("n2-mail.txt", "back end", False),
+        ("zen4-no-heading.md", "back end", False),
+        ("n1-raw.csv", "back end", False),
+        ("icl-cgroup.txt", "back end", False),
+        ("icl-per-core.json", "back end", False),
+        ("spr-metric-only.txt", "back end", True),
+        ("skl-topdown.txt", "front end", True),
+        ("skl-toplev.csv", "front end", True),
+        ("v1-topdown-tool.txt", "front end", True),
+    ],
+)
+def test_what_holds_an_account_is_answered_by_it_however_it_comes(name, limit, is_printed, tmp_path):
+    """Written by hand, as perf, mails, pages and other tools write it; again from what is imported."""
+    (account,) = told((GOLDEN / "accounts" / name).read_text(), tmp_path)
+    assert account["limits"] == [limit] and account["printed"] == is_printed
+    (meta_file,) = import_files("x", [GOLDEN / "accounts" / name], folder=tmp_path)
+    meta = read_meta(meta_file)
+    counts = perf.read_run(read_content(meta_file, meta["sha256"]).decode(), meta)
+    assert summarize_runs("x", [meta], [counts])["account"]["limits"] == [limit]

@@ -32,13 +32,25 @@ def summarize_runs(name, metas, runs, *, machines=(), processor=None):
     known = [processors.told(processor)] if processor else known
     spelled = [*names, *first.get("names", {})]
     core = events.core_pmu(spelled)
+    processor = _adding_up(events.find_processor(known, spelled, core), known, spelled, runs)
     return topdown.summarize(
         name,
         runs,
-        processor=events.find_processor(known, spelled, core),
+        processor=processor,
         modifier=first.get("modifier") or "",
         whole_runs=are_totals(first),
         core=core,
         notes=import_notes(metas),
         printed=printed_shares(metas),
     )
+
+
+def _adding_up(processor, machines, names, runs):
+    """Of processors that the names of events leave open, that by whose table level 1 adds up best."""
+    alike = [name for name in events.recognise(names).tables if name in topdown.tables()]
+    runs = [run for run in runs if "cycles" in run[0]]
+    if any(map(events.processor_of, machines)) or processor not in alike or not runs:
+        return processor
+    fitting = topdown.fitting_tables(names, None, topdown.totals(runs)["rate"])
+    alike = [table.name for table in fitting if table.name in alike]
+    return alike[0] if alike and processor not in alike else processor

@@ -65,24 +65,49 @@ def read_sources(files, machine, *, marks=(), place="", **given):
         with _errors_of(file):
             if not marks:
                 check_size(file, raw)
-            if refusal := recognise(raw):
-                raise RecordError(f"{file} {refusal}")
             text = raw.decode("utf-8", "surrogateescape")  # back to the same bytes
-            kinds = perf.by_kind_of_core(perf.at_place(text, place) if place else text)
-        for kind, own in kinds.items():
-            of_kind = {"remark": _OF_ONE_KIND.format(kind) if kind else "", "mark": kind}
-            with _errors_of(file):
-                rows_are_runs = given["interval_ms"] is None
-                whole = [] if marks else perf.totals(own, given["columns"], rows_are_runs=rows_are_runs)
-                parts = [] if whole else perf.split_runs(own)
-                read = functools.partial(_marked, marks) if marks else _parts
-                found = read(file, parts, machine, given)
-            sources += [source.noted(**of_kind) for source in found]
-            totals += [(file, of_kind, own if len(whole) == 1 else "", one) for one in whole]
+            if (refusal := recognise(raw)) and not perf.shares_alone(text):
+                raise RecordError(f"{file} {refusal}")
+            found, whole = _read_amid(file, text, (marks, place, machine, given))
+        sources += found
+        totals += whole
     sources += _totals(totals, machine, given)
     for source in sources:
         check_size(source.file, source.raw)
     return sources
+
+
+def _read_amid(file, text, about):
+    """Runs of a text that is perf's output, or has some; or else what it printed without counts."""
+    try:
+        return _read(file, text, *about)
+    except RecordError as error:
+        with contextlib.suppress(RecordError):
+            if inside := perf.extract(text):
+                return _read(file, inside, *about, note=perf.NOTE)
+        if alone := perf.shares_alone(text):
+            return [], [(file, {"remark": "", "mark": ""}, text, alone[0])]
+        raise error
+
+
+def _read(file, text, marks, place, machine, given, note=""):
+    """Runs by interval in a text, and what it has of whole runs."""
+    sources, totals = [], []
+    with _errors_of(file):
+        kinds = perf.by_kind_of_core(perf.at_place(text, place) if place else text)
+    for kind, own in kinds.items():
+        of_kind = {
+            "remark": " ".join(filter(None, [note, _OF_ONE_KIND.format(kind) * bool(kind)])),
+            "mark": kind,
+        }
+        with _errors_of(file):
+            rows_are_runs = given["interval_ms"] is None
+            whole = [] if marks else perf.totals(own, given["columns"], rows_are_runs=rows_are_runs)
+            parts = [] if whole else perf.split_runs(own)
+            found = (functools.partial(_marked, marks) if marks else _parts)(file, parts, machine, given)
+        sources += [source.noted(**of_kind) for source in found]
+        totals += [(file, of_kind, own if len(whole) == 1 else "", one) for one in whole]
+    return sources, totals
 
 
 @contextlib.contextmanager

@@ -152,9 +152,9 @@ def _account(runs, processor, modifier, interval_ms, ghz, printed, core, misses)
     runs = [_with_cycles(counts, running) for counts, running in runs]
     costs, found = read_costs(processor or UNKNOWN), totals([run for run in runs if "cycles" in run[0]])
     bounded = bounds(found, costs, ghz=ghz, printed=printed, savings=misses)
-    if not bounded.exact and "instructions" not in found.index:
-        return None
     verdict = judge(bounded, found, costs)
+    if verdict.how == "open" and "instructions" not in found.index:
+        return None
     answer = {
         "how": verdict.how,
         "limits": list(verdict.limits),

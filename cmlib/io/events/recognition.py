@@ -67,6 +67,8 @@ def _can_merge(summands, parts):
 
 
 _RAW = re.compile(r"r([0-9a-fA-F]{1,6})")
+_CODE = re.compile(r"(?:r|event=0x)([0-9a-fA-F]{1,6})(?::[a-zA-Z]*)?")
+_ARM_INSTRUCTIONS_CYCLES = {0x08, 0x11, 0x1B}
 _LONGEST_CODE = 0xFF
 
 
@@ -171,7 +173,7 @@ def translate(names, machine):
     again = second_readings(names := list(names))
     names = [name for name in names if name not in again]
     named = dict(zip(names, names, strict=True))
-    for known_by in (_names_by_code(machine), _names_by_spelling(names, machine)):
+    for known_by in (_names_by_code(names, machine), _names_by_spelling(names, machine)):
         named = {name: known_by.get(_plain_or_code(known), known) for name, known in named.items()}
     common = _common(named.values())
     named = {name: common.get(known, known) for name, known in named.items()}
@@ -188,13 +190,25 @@ def translate(names, machine):
 
 def _plain_or_code(name):
     """A raw code of event and umask as a number; another name without what tools write differently."""
-    found = _RAW.fullmatch(name)
-    return int(found[1], 16) if found else plain(name)
+    code = _raw_code(name)
+    return plain(name) if code is None else code
 
 
-def _names_by_code(machine):
+def _raw_code(name):
+    """Event and umask of ``r1b``, ``armv8_pmuv3_0/r001b/`` or ``armv8_pmuv3_0/event=0x1b/``; None of a name."""
+    found = _CODE.fullmatch(_within(name))
+    return int(found[1], 16) if found else None
+
+
+def _are_arm_codes(names):
+    """Whether raw codes are Arm's common events, with instructions or cycles among them: others' need an umask."""
+    codes = {code for name in names if (code := _raw_code(name)) is not None}
+    return len(codes) > 1 and bool(codes & _ARM_INSTRUCTIONS_CYCLES) and codes <= COMMON_EVENTS.keys()
+
+
+def _names_by_code(names, machine):
     if machine.get("vendor") in (None, "GenuineIntel", "AuthenticAMD") and not table_for(machine):
-        return {}
+        return COMMON_EVENTS if _are_arm_codes(names) else {}
     codes = _codes(table_for(machine))
     return {code: name for name, code in codes.items()} or COMMON_EVENTS
 

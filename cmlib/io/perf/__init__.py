@@ -4,7 +4,7 @@ from cmlib.io.perf.cutting import begin_ns, cut
 from cmlib.io.perf.formats.lines import as_intervals, joined
 from cmlib.io.perf.grammar import ParseError
 from cmlib.io.perf.modes import add_modes
-from cmlib.io.perf.printed import printed
+from cmlib.io.perf.printed import printed, shares_alone
 from cmlib.io.perf.reading import (
     at_place,
     by_kind_of_core,
@@ -19,3 +19,4 @@ from cmlib.io.perf.reading import (
     without_copies,
     without_uncounted_zeros,
 )
+from cmlib.io.perf.transcript import NOTE, extract

@@ -1,9 +1,11 @@
-"""Shares of slots that perf, or toplev, computed itself and printed beside its counts or alone."""
+"""Shares of slots that perf, toplev or Arm's topdown-tool computed itself and printed beside its counts or alone."""
 
 import re
 
 import numpy as np
 import pandas as pd
+
+from cmlib.io.perf.formats.lines import Totals, as_frame
 
 # What perf's metric groups call the categories of the account, on Intel, AMD and Arm; several names are parts of one.
 _CATEGORIES = {
@@ -28,15 +30,22 @@ _PARTS = {
     "back end": ("memory", "core"),
 }
 IPC = "instructions a cycle"
-_NUMBER = r"[0-9]{1,4}(?:[.,][0-9]{1,4})?"
+_ALONE = "No event was counted: the values are the percentages that the tool printed."
+LEVEL_1 = tuple(_PARTS)
+_NAMES = dict(zip(LEVEL_1, ("retiring", "bad_speculation", "frontend_bound", "backend_bound"), strict=True))
+_NUMBER = r"[0-9]{1,4}(?:[.,][0-9]{1,6})?"
 _NAME = "|".join(f"(?P<c{k}>{names})" for k, names in enumerate(_CATEGORIES.values()))
 _SHARE = re.compile(
     rf"(?<![\w.])(?P<share>{_NUMBER})[^\w\n.%]*(?:metric-unit\W+)?% *(?:{_NAME})(?![\w%])", re.IGNORECASE
 )
-_TOPLEV = re.compile(
-    rf"\b(?:FE|BE|BAD|RET)[ ,;]+(?:{_NAME})[ ,;]+(?:% *Slots[ ,;]+)?(?P<share>{_NUMBER})\b",
+# Toplev: `FE Frontend_Bound % Slots 42.0`, with -x `Frontend_Bound,42.0,% Slots`; topdown-tool: `Retiring.. 4% slots`.
+_TOOLS = re.compile(
+    rf"\b(?:(?:FE|BE|BAD|RET)[ ,;]+(?:{_NAME})[ ,;]+(?:% *Slots[ ,;]+)?(?P<share>{_NUMBER})\b"
+    rf"|(?<![\w.])(?:{_NAME.replace('<c', '<d')})[ .,;]+(?P<other>{_NUMBER})[ ,;]*%)",
     re.IGNORECASE,
 )
+_STALLS = re.compile(rf"\b(front|back)end Stalled Cycles[ .,]+({_NUMBER})[ ,]*%", re.IGNORECASE)
+_ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 _IPC = re.compile(rf"({_NUMBER})[^\w\n.%]*(?:metric-unit\W+)?insns? per cycle", re.IGNORECASE)
 _HEADED = re.compile(rf"(?<![\w.])(?:% *)?(?:{_NAME})(?!\w)(?: *%)?", re.IGNORECASE)
 _VALUE = re.compile(rf"(?<![\w.:-]){_NUMBER}(?![\w.])")
@@ -49,7 +58,7 @@ def printed(text):
     ----------
     text : str
         Output of ``perf stat``, of one kind of core: metrics behind counts, on lines of their own, in columns
-        (``--metric-only``, ``--topdown``), between separators or as JSON; or what toplev prints.
+        (``--metric-only``, ``--topdown``), between separators or as JSON; or what toplev or topdown-tool prints.
 
     Returns
     -------
@@ -57,14 +66,14 @@ def printed(text):
         Mean over all lines: by category of the account, its share of the slots (0–1), and ``instructions a cycle``.
     """
     rows, heading = [], []
-    for line in text.split("\n"):
+    for line in _ESCAPE.sub("", text).split("\n"):
         if "{" in line and "metric-unit" not in line:
             rows += _of_object(line)
-        elif found := [*_SHARE.finditer(line)] or [*_TOPLEV.finditer(line)]:
-            rows += [(_category(match), _float(match["share"]) / 100) for match in found]
+        elif found := [*_TOOLS.finditer(line)] or [*_SHARE.finditer(line)]:
+            rows += [(_category(match), _float(match["share"] or match["other"]) / 100) for match in found]
         elif len(named := [*_HEADED.finditer(line)]) > 1:
             heading = named
-        elif re.search(r"[A-Za-z]{3}", line):
+        elif re.search(r"[a-z]{3}", line):
             heading = []
         elif heading:
             rows += _below(heading, line)
@@ -72,8 +81,20 @@ def printed(text):
     return _means(pd.DataFrame(rows, columns=["category", "value"]))
 
 
+def shares_alone(text):
+    """What was printed of level 1, or of stalls, as a run of a text that counts nothing; none if it was not printed."""
+    shares = printed(text)
+    rows = {_NAMES[name]: 100 * shares[name] for name in LEVEL_1 if set(LEVEL_1) <= shares.keys()}
+    stalls = {f"stall_{match[1].lower()}end": _float(match[2]) for match in _STALLS.finditer(text)}
+    if not rows and len(stalls) == 2:
+        rows = {"cycles": 100.0} | stalls
+    frame = as_frame((1, name, value, np.nan, "%") for name, value in rows.items())
+    return [Totals(text, frame, remarks=(_ALONE,))] if rows else []
+
+
 def _category(match):
-    return next(name for k, name in enumerate(_CATEGORIES) if match[f"c{k}"])
+    groups = match.groupdict()
+    return next(name for k, name in enumerate(_CATEGORIES) if groups[f"c{k}"] or groups.get(f"d{k}"))
 
 
 def _float(text):

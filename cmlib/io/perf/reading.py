@@ -1,5 +1,6 @@
 """Reading counts by interval, in whatever form they come."""
 
+import contextlib
 import itertools
 import re
 import shlex
@@ -10,7 +11,7 @@ import pandas as pd
 
 from cmlib import clean
 from cmlib.io.events import base_name, copy_name
-from cmlib.io.perf.formats import few_columns, find_format, human_readable, per_place, separated, wide
+from cmlib.io.perf.formats import cgroup, few_columns, find_format, human_readable, per_place, separated, wide
 from cmlib.io.perf.formats.lines import (
     MOST_PROGRAMS,
     TIME,
@@ -23,6 +24,7 @@ from cmlib.io.perf.formats.lines import (
 )
 from cmlib.io.perf.grammar import ParseError, run_starts, shown
 from cmlib.io.perf.modes import add_modes
+from cmlib.io.perf.printed import shares_alone
 
 
 def parse_stat(text, *, interval_ms=None, columns=None):
@@ -93,7 +95,7 @@ def parse_stat(text, *, interval_ms=None, columns=None):
     if columns and form is not wide:
         raise ParseError(f"line 1: columns can be chosen of a wide table only, and this is {form.NAME}.")
     frame = wide.read(text, interval_ms, columns) if columns else form.read(text, interval_ms)
-    if len(bad := frame[(frame["value"] < 0) | np.isinf(frame["value"])]):
+    if len(bad := frame[(frame["value"] < 0) | (frame["value"] == np.inf)]):
         raise ParseError(
             f"line 1: {bad['value'].iloc[0]} {bad['event'].iloc[0]} were counted, which is no count."
         )
@@ -103,7 +105,7 @@ def parse_stat(text, *, interval_ms=None, columns=None):
 def read_run(text, meta):
     """Read a run as its metadata say: with their interval, and their names for events."""
     if meta.get("axis") == "runs":
-        counts, running = series(as_intervals(joined(totals(_unicode(text), meta.get("columns")))))
+        counts, running = series(as_intervals(joined(_totals_or_shares(_unicode(text), meta.get("columns")))))
     else:
         counts, running = series(
             parse_stat(text, interval_ms=meta["interval_ms"], columns=meta.get("columns"))
@@ -113,6 +115,13 @@ def read_run(text, meta):
     counts, running = add_modes(counts, running)
     names, time = meta.get("names", {}), counts.index - meta.get("start_s", 0.0)
     return tuple(frame.rename(columns=names).set_axis(time) for frame in (counts, running))
+
+
+def _totals_or_shares(text, columns):
+    with contextlib.suppress(ParseError):
+        if found := totals(text, columns):
+            return found
+    return shares_alone(text)
 
 
 def without_uncounted_zeros(counts, running):
@@ -353,7 +362,7 @@ def totals(text, columns=None, *, rows_are_runs=True):
         return by_program(form.totals(text))
     first = first_line(text, re.compile(r"\s*(?:#.*)?$"))
     if (
-        form in (separated, per_place, human_readable, few_columns)
+        form in (separated, cgroup, per_place, human_readable, few_columns)
         and _COUNTS.match(first)
         and not _is_timed(first)
     ):

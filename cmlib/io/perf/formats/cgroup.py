@@ -9,9 +9,10 @@ from cmlib.io.perf.grammar import ParseError, shown
 NAME = "perf stat -G"
 
 _HEADING = re.compile(r" *(?:#.*)?$")
-# Time, count, unit and event; the cgroup, which is no number as the run time behind it is; and run time and share.
+# Perhaps time; count, unit and event; the cgroup, which is no number as the run time behind it is; run time and share.
 _ROW = re.compile(
-    rf"^( *{TIME}([,;\t|])(?:[0-9]+(?:[.,][0-9]+)?|{UNCOUNTED})\2[^\n,;\t|0-9]*\2(?:[^\n,;\t|/]++|/[^\n/]*/)*+)"
+    rf"^( *(?:{TIME}[,;\t|])?(?:[0-9]+(?:[.,][0-9]+)?|{UNCOUNTED})([,;\t|])"
+    r"[^\n,;\t|0-9<]*\2(?:[^\n,;\t|/]++|/[^\n/]*/)++)"
     r"\2(?![0-9.,]+%?\2)([^\n,;\t|]+)(?=\2[0-9]+\2[0-9]{1,3}[.,][0-9]{2}(?:\2|$))",
     re.MULTILINE,
 )

@@ -2,6 +2,7 @@
 
 import re
 
+from cmlib.io.events import is_event
 from cmlib.io.perf.formats.lines import TIME, UNCOUNTED, as_frame, first_line, match_lines
 from cmlib.io.perf.grammar import ParseError, shown
 
@@ -23,11 +24,20 @@ _ROW = re.compile(
     rf"^ *+(?:({TIME}) ++)?({_COUNT}) ++(?:([A-Za-z%][^\s#(]*+) ++)?([^\s#(\[][^\s#]*+)(?: \(([A-Za-z%/]++)\))?"
     rf" *+{_VARIATION} *+(?:#(?:[^\n ]| ++)*?)?(?: *+{_SHARE})? *+{_VARIATION} *+$"
 )
+_UNITS = frozenset(
+    ["msec", "nsec", "ns", "Joules", "Bytes", "KiB", "MiB", "GiB", "MB", "MiB/s", "%", "C", "W"]
+)
 # What else such a table holds: headings, a metric by itself, elapsed times.
 _HEADING = re.compile(
     r"^\s*+(?:#.*|Performance counter stats for .*|.*(?<= )seconds (?:time elapsed|user|sys)\b.*|[0-9.,\s]++(?<=\s)#.*"
-    r"|Topdown[^#]*#.*)?$"
+    rf"|(?:{TIME}\s+)?(?:Topdown[^#]*)?#.*)?$"
 )
+
+
+def row_of(line):
+    """A line of such a table that counts an event: its time, count, unit and event among others; None of another."""
+    found = _ROW.match(line)
+    return found if found and (found[2][0] == "<" or _NUMBER.fullmatch(found[2])) else None
 
 
 def recognises(text):
@@ -57,6 +67,10 @@ def read(text, interval_ms=None):
 
 def _fields(text, start, found):
     time, count, unit, event, unit_behind, share = found.groups()
+    if (
+        unit and unit not in _UNITS and (is_event(unit) or not is_event(event))
+    ):  # a cgroup stands behind the event
+        unit, event = "", unit
     unit = unit or unit_behind or ""
     if not count.startswith("<"):
         number = _NUMBER.fullmatch(count)

@@ -20,7 +20,8 @@ _PLACE_IN_TABLE = re.compile(
 )
 _NAME = re.compile(r"CPU[0-9]+|[SN][0-9]+(?:-[A-Z]+[0-9]+)*")
 _KEY = re.compile(
-    r'"(?:cpu|core|cluster|cache|die|socket|node)" *: *"([^"\n]*)" *, *(?:"aggregate-number" *: *[0-9]+ *, *)?'
+    r'"(?:cpu|core|cluster|cache|die|socket|node)" *: *"([^"\n]*)" *, *'
+    r'(?:"(?:aggregate-number|counters)" *: *[0-9]+ *, *)?'
 )
 _DATA = re.compile(r"^ *[^ #\n][^\n]*", re.MULTILINE)
 _KIND = re.compile(rf"(?<![\w/.-]){CORE_EVENT.pattern}")

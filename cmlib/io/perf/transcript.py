@@ -1,0 +1,78 @@
+"""Output of `perf stat` amid other text: a page in Markdown, a mail that quotes it, what a terminal showed."""
+
+import re
+
+from cmlib.io.events import is_event
+from cmlib.io.perf.formats import human_readable
+from cmlib.io.perf.formats.lines import TIME, UNCOUNTED
+
+NOTE = "Perf's output was taken out of the text around it."
+_ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_QUOTED = re.compile(r"^(?:> ?)+", re.MULTILINE)
+_FENCE = re.compile(r"^\s*(?:```|~~~)")
+_SOFT_BREAK = re.compile(r"=\n")  # of a mail that is quoted-printable
+_ENCODED_MAIL = 3  # soft breaks that make a text one
+_COMMAND = re.compile(r"^\s*(?:\S*[$#%>]\s*)?(?:sudo +)?(?:\S*/)?perf stat +([^\n']+)")
+_KEPT = re.compile(r"^ *(?:Performance counter stats for |# started on |[0-9.,]+ .*seconds time elapsed)")
+_METRIC = re.compile(r"^ *(?:Topdown\S* *(?:\(\w+\))? *)?#")
+_FIELDS = re.compile(
+    rf" *(?:(?:{TIME}([,;\t|]))?(?:(?:[0-9]+(?:[.,][0-9]+)?|{UNCOUNTED})([,;\t|])[^,;\t|]*\2[^;\t|]+?\2[0-9]+\2[0-9]"
+    r'|[,;\t|]{3}[^%]*%)|\{ *"[^\n]*"(?:counter|metric)-(?:value|unit)")'
+)
+
+
+def extract(text):
+    """Take out perf's lines, with perf's heading above each table, of the command where one was typed above it.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    str
+        Tables for people if there are any, or else fields and JSON; empty if there are neither, or nothing around them.
+    """
+    lines = _plain_lines(text)
+    first = next(filter(str.strip, lines), "")
+    if lines == text.split("\n") and _is_perfs(first) and not any(map(_COMMAND.match, lines)):
+        return ""
+    tables = _tables(lines)
+    return "\n".join(tables or [line for line in lines if _FIELDS.match(line)] or [""])
+
+
+def _plain_lines(text):
+    text = _ESCAPE.sub("", text)
+    if len(_SOFT_BREAK.findall(text)) >= _ENCODED_MAIL:
+        text = _SOFT_BREAK.sub("", text)
+    return ["" if _FENCE.match(line) else line for line in _QUOTED.sub("", text).split("\n")]
+
+
+def _is_perfs(line):
+    return bool(
+        _KEPT.match(line) or _FIELDS.match(line) or human_readable.row_of(line) or line.startswith("#")
+    )
+
+
+def _tables(lines):
+    """Rows with their headings, and how long the programs took."""
+    found, command, is_headed, n_rows = [], "", False, 0
+    for line in lines:
+        if typed := _COMMAND.match(line):
+            command, is_headed = typed[1].strip(), False
+        elif _KEPT.match(line):
+            is_headed |= "Performance" in line
+            found += ["", line, ""]
+        elif row := human_readable.row_of(line):
+            if not is_headed and not row[1] and is_event(row[4]):
+                found += ["", f" Performance counter stats for '{command}':", ""]
+                is_headed = True
+            if is_headed or row[1]:
+                found.append(line)
+                n_rows += 1
+        elif _METRIC.match(line) and found and found[-1]:
+            found.append(line)
+        elif line.strip() and found and found[-1]:
+            found.append("")
+            is_headed = False
+    return found if n_rows else []
