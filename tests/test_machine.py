@@ -243,6 +243,16 @@ def test_an_arm_processor_s_events_are_those_of_perf_s_own_list(monkeypatch):
     assert machine.known_events({"vendor": "ARM", "family": 8, "model": 0xD0C}).empty
 
 
+def test_perf_s_own_list_comes_before_the_table_of_a_vendor_s_file(fake_perf, monkeypatch):
+    haswell = {"vendor": "GenuineIntel", "family": 6, "model": 0x3F}
+    assert machine.known_events(haswell).loc["uops_issued.any", ["code", "named"]].tolist() == [0x0E, False]
+    entry = {"EventName": "uops_issued.any", "Topic": "pipeline", "Encoding": "cpu/event=0x7e,umask=0x3/"}
+    monkeypatch.setenv("FAKE_LIST", json.dumps([entry, entry | {"EventName": "only.perf_s"}]))
+    known = machine.known_events(haswell)
+    assert known.loc["uops_issued.any", ["code", "umask", "named"]].tolist() == [0x7E, 3, True]
+    assert known.at["only.perf_s", "named"] and not known.at["resource_stalls.any", "named"]
+
+
 def test_of_an_empty_host_nothing_is_known(tmp_path, no_perf):
     assert set(machine.describe(tmp_path).values()) == {None}
     assert core_pmus(tmp_path) == [] and paranoid_level(tmp_path) is None
