@@ -1,5 +1,6 @@
 """Did the code that ran change, or only where it lies? What two commands load and execute, compared."""
 
+import filecmp
 import re
 import shlex
 import shutil
@@ -104,7 +105,7 @@ def _check_arguments(old, new, mapped):
         paths = [Path(shutil.which(word) or word).resolve() for word in pair]
         if all(path in mapped for path in paths):
             continue
-        if not all(path.is_file() for path in paths) or paths[0].read_bytes() != paths[1].read_bytes():
+        if not all(path.is_file() for path in paths) or not filecmp.cmp(*paths, shallow=False):
             raise CmlibError(f"the commands differ in {shlex.quote(pair[0])} and {shlex.quote(pair[1])}")
 
 
@@ -122,7 +123,7 @@ def _paired(old, new):
             pairs.append((path, partner))
     if left[0] or left[1]:
         raise CmlibError(f"only one of them loads {_listed({*map(str, left[0]), *map(str, left[1])})}")
-    return [pair for pair in pairs if pair[0].read_bytes() != pair[1].read_bytes()]
+    return [pair for pair in pairs if not filecmp.cmp(*pair, shallow=False)]
 
 
 def _executed(version):
