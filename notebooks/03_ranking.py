@@ -138,6 +138,8 @@ test, train = np.sort(order[:n_test]), np.sort(order[n_test:])
 # of IPC, Eq. 14; a rate that may be 0 takes its mean below the line
 beside = IPC if aim == study.IPC else IPC * 0 + IPC.mean()
 
+n_dropped = min(step, max(1, len(e) // 4))  # ten at a time leave little of a dozen
+
 # %%
 path = []
 while True:
@@ -146,9 +148,9 @@ while True:
     err = 100 * (abs(IPC.iloc[test] - IPC_pred) / beside.iloc[test]).mean()
     importance = influence(perf)  # percent, the most important first
     path.append((len(e), err, list(importance.index[:3])))
-    if len(e) <= step:
+    if len(e) <= n_dropped:
         break
-    e = sorted(importance.index[:-step])
+    e = sorted(importance.index[:-n_dropped])
 
 path = pd.DataFrame(path, columns=["n_events", "error", "first three"])
 off = 100 * (abs(IPC.iloc[test] - IPC.iloc[train].mean()) / beside.iloc[test]).mean()

@@ -23,6 +23,7 @@ SHIPPED = {
     "data/cost": "cmlib/_shipped/cost",
     "data/events": "cmlib/_shipped/events",
     "data/papers": "cmlib/_shipped/papers",
+    "data/processors": "cmlib/_shipped/processors",
     "data/programs": "cmlib/_shipped/programs",
     "data/public": "cmlib/_shipped/public",
     "data/topdown": "cmlib/_shipped/topdown",

@@ -26,6 +26,7 @@ SERVICE = "record service --pid 812 --seconds 60"
 DIAGNOSE, COMPARE = "diagnose -- ./myapp", "compare './old' './new'"
 ELSEWHERE = {
     "diagnose --simulate -- ./myapp",  # test_simulated_diagnosis.py
+    "compare --history FOLDER",  # test_history.py
     "run live -p program=tryout",
     "run live -p program=myapp",
     "run paper",  # test_report.py

@@ -45,12 +45,12 @@ def compare_services(old, new, *, load="instructions", smallest=0.25):
     """
     loads = [_loads(*recording, load) for recording in (old, new)]
     bins = [[np.floor(np.log(run) / np.log(_STEP)) for run in runs] for runs in loads]
-    phases, kept = _match(*map(np.concatenate, bins))
+    phases, matched_rows = _match(*map(np.concatenate, bins))
     names = {"old": old[0], "new": new[0]}
     answer = {"schema": SCHEMA, "load": load, **names, "phases": phases}
-    if min(map(len, kept)) < _FEWEST:
+    if min(map(len, matched_rows)) < _FEWEST:
         return answer | {"verdict": NOT_COMPARABLE, "levels": [], "account": [], "rates": []}
-    matched = [_select(runs, rows) for (_, _, runs), rows in zip((old, new), kept, strict=True)]
+    matched = [_select(runs, rows) for (_, _, runs), rows in zip((old, new), matched_rows, strict=True)]
     measures = {"levels": _levels, "rates": _rates}
     tables = {name: _compare_parts(matched, measured, smallest) for name, measured in measures.items()}
     tables["account"] = _account((old, new), matched, smallest)
@@ -70,16 +70,16 @@ def _loads(name, metas, runs, event):
 
 def _match(old, new):
     """Phases by load, and the rows of each recording that stand for equal loads."""
-    phases, kept = [], ([], [])
+    phases, matched_rows = [], ([], [])
     for step in sorted({*old[np.isfinite(old)], *new[np.isfinite(new)]}):
         rows = [np.flatnonzero(bins == step) for bins in (old, new)]
         n = min(map(len, rows))
-        for taken, of_phase in zip(kept, rows, strict=True):
+        for taken, of_phase in zip(matched_rows, rows, strict=True):
             taken.extend(of_phase[np.linspace(0, len(of_phase) - 1, n).round().astype(int)] if n else ())
         numbers = {"old": len(rows[0]), "new": len(rows[1])}
         ends = {"from": _STEP**step, "to": _STEP ** (step + 1)}
         phases.append({**ends, **numbers, "comparable": n > 0})
-    return phases, [np.sort(np.array(rows, int)) for rows in kept]
+    return phases, [np.sort(np.array(rows, int)) for rows in matched_rows]
 
 
 def _select(runs, rows):

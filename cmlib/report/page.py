@@ -22,7 +22,7 @@ from cmlib.topdown.answers import describe_misses, format_number
 ANSWERS = "answers.json"
 _ROWS_SHOWN = 60
 _TIME = "%Y-%m-%d %H:%M UTC"
-_LONG = 160  # characters of a command
+_LONG = 300  # characters of a command
 _LONG_CODE = re.compile(rf"<code>(?P<code>[^<]{{{_LONG},}})</code>")
 _PERCENT = re.compile("(?P<code><code>[^<]*</code>)| %")
 
@@ -39,13 +39,14 @@ def build_index(folder, *, to_come=()):
             manifest[kind] = [entry for entry in manifest[kind] if entry["on_page"]]
         for table in manifest["tables"]:
             table["html"] = _table(folder / manifest["notebook"] / f"{table['name']}.csv")
+    profile = manifests[-1]["profile"]
+    of_program = profile.startswith(f"{BY_PROGRAM}/")
     with_card = {card["program"] for card in cards}
     for manifest in manifests:
         unshown = [finding for finding in manifest["findings"] if finding["program"] not in with_card]
-        manifest["answers"] = unshown or answers_of(manifest)
-    profile = manifests[-1]["profile"]
-    of_program = profile.startswith(f"{BY_PROGRAM}/")
-    reproduced = pd.DataFrame() if of_program or to_come else reproduction(folder, manifests)
+        manifest["answers"] = unshown or ([] if of_program else answers_of(manifest))
+    of_papers = profile.split("/")[0] != BY_PROGRAM and not to_come
+    reproduced = reproduction(folder, manifests) if of_papers else pd.DataFrame()
     page = page_template("page.html.j2").render(
         profile=profile,
         of_program=of_program,

@@ -13,6 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 TEXTS = (
     "docs/*.md",
     "docs/*.png",
+    "docs/action/*",
     "data/*/README.md",
     "data/public/LICENSES/*",
     "CHANGELOG.md",

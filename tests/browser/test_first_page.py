@@ -27,7 +27,9 @@ def make(folder, programs):
         {"name": names, "value": 30.0, "low": 10.0, "high": 55.0, "note": "12 cycles; back end"}
     )
     for program in programs:
-        figure, _ = account_card(shares, pd.Series(2 + np.sin(9 * steps), index=steps), parents)
+        figure, _ = account_card(
+            shares, shares.mean(), pd.Series(2 + np.sin(9 * steps), index=steps), parents
+        )
         results.overview_picture(program, figure, f"{program}: slots over progress")
         results.overview_bars(program, bars, "Families of events, importance [%]")
         command = f"`cmlib record {program} --events {','.join(20 * ['some_event.of_a_cpu'])} -- COMMAND`"

@@ -43,13 +43,13 @@ _MADE = """() => [typeof went, document.querySelectorAll(
 def pages(tmp_path_factory):
     """The pages of two notebooks about a recording whose names attack."""
     home = tmp_path_factory.mktemp("received")
-    made_up.record(home / "recordings", PROGRAM, EVENTS, EVENTS[0], n_intervals=30)
+    made_up.record(home / "recordings", "received", EVENTS, EVENTS[0], n_intervals=30)
     _add_notebooks(home)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CMLIB_DATA", str(home))
         patch.setattr(places, "notebooks_dir", lambda: home)
         patch.setattr(places, "params_dir", lambda: home / "params")
-        page = report.run_profile("live", parameters={"program": PROGRAM, "jobs": 1})
+        page = report.run_profile("live", parameters={"program": "received", "jobs": 1})
     return [page, *page.parent.glob("*/*.html")]
 
 
@@ -60,7 +60,8 @@ def test_names_stay_text(new_page, pages, pictures):
         opened.goto(page.as_uri())
         opened.screenshot(path=pictures / f"{page.stem}.png", full_page=True)
         assert opened.evaluate(_MADE) == ["undefined", 0], page
-        assert PROGRAM in opened.locator("body").inner_text()
+        if "01" not in page.stem:  # programs of such names are refused, titles and captions are any text
+            assert PROGRAM in opened.locator("body").inner_text()
 
 
 def _add_notebooks(home):

@@ -54,7 +54,7 @@ def test_one_multiplexed_file_becomes_a_report_that_says_how_sure_it_is(imported
     card = unfolded(page)
     assert "12 events took turns on the counters, each for 24 % of the time" in card
     assert "on held-out blocks, the mean by" in card
-    assert "Likely the front end" in card and "are lost to the front end, at most" in card
+    assert "not decided" in card and "are lost to the front end, at most" in card
     command = page.locator("article .command").last
     command.locator("summary").click()
     shown = command.locator("pre").inner_text()
