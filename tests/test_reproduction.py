@@ -1,5 +1,9 @@
 """The table of what the papers' tables and figures are here."""
 
+import json
+import re
+from pathlib import Path
+
 import pandas as pd
 import pytest
 
@@ -62,3 +66,15 @@ def test_what_no_notebook_made_is_not_reproduced_and_simulations_are_in_part(tmp
     counts = count_reproduced(rows)
     assert counts.loc["CounterMiner"].tolist() == [0, 0, 20]
     assert counts.to_numpy().sum() == len(rows)
+
+
+def test_the_readme_counts_what_the_stored_notebook_counted():
+    root = Path(__file__).resolve().parents[1]
+    cells = json.loads((root / "notebooks/10_summary.ipynb").read_text(encoding="utf-8"))["cells"]
+    outputs = [output for cell in cells for output in cell.get("outputs", [])]
+    html = "".join("".join(output.get("data", {}).get("text/html", "")) for output in outputs)
+    number = r"<td[^>]*>(\d+)</td>\s*"
+    stored = re.findall(rf"<td[^>]*>([A-Z][\w ]+)</td>\s*{number}{number}{number}</tr>", html)
+    readme = (root / "README.md").read_text(encoding="utf-8")
+    shown = re.findall(r"^\|([A-Z]\w+(?: regression)?)[^|]*\|(\d+)\|(\d+)\|(\d+)\|$", readme, re.M)
+    assert len(stored) == 5 and shown == stored
