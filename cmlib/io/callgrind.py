@@ -288,5 +288,9 @@ def read_intervals(text, most=300):
     counts = _by_progress(totals.groupby(interval).sum())
     functions = as_events(read_functions(text))
     names = ["interval", "function", "file", "object"]
+    if len(functions) and functions.index.get_level_values("part").max() >= len(interval):
+        raise CallgrindError(
+            "functions are of more parts than there are totals: the file was cut or changed."
+        )
     placed = functions.reset_index().assign(interval=lambda frame: interval[frame["part"]])
     return counts, placed.drop(columns="part").groupby(names).sum()

@@ -108,6 +108,8 @@ def by_program(found):
 
 def joined(several):
     """Runs that counted the same, as those of one program, numbered through."""
+    if not several:
+        raise ParseError("line 1: there are no totals of a run here.")
     before = np.cumsum([0, *(len(one.seconds) for one in several)])[:-1]
     frames = [
         one.frame.assign(time_s=one.frame["time_s"] + n) for one, n in zip(several, before, strict=True)
