@@ -250,3 +250,8 @@ def test_from_twenty_runs_on_what_varies_over_runs_is_studied(tmp_path, monkeypa
         experiments.choose_target(url, "few")
     with pytest.raises(UnfitRecordingError, match="totals of whole runs, and this takes intervals"):
         experiments.programs(url, "app", modes=["ocoe", "mlpx"])
+
+
+def test_a_stored_run_whose_totals_are_gone_is_refused():
+    with pytest.raises(perf.ParseError, match="no totals of a run"):
+        perf.read_run("nothing that was counted\n", {"axis": "runs"})

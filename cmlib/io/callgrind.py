@@ -16,6 +16,7 @@ _PART = re.compile(r"^(?:desc: Timerange: Basic block ([0-9]+) - ([0-9]+)|totals
 _CACHE = re.compile(r"^desc: (I1|D1|LL) cache: (.+)$", re.MULTILINE)
 _LAST = "LL"
 _MOST_EVENTS = 64
+_MOST_DIGITS = 18  # of a count of 64 bits
 _NAMED = re.compile(r"(c?)(fn|fl|fi|fe|ob)=(?:\(([0-9]+)\) ?)?(.*)")
 _COST = frozenset("0123456789+-*")
 _KIND = {"fn": "fn", "fl": "file", "fi": "file", "fe": "file", "ob": "ob"}
@@ -115,7 +116,13 @@ def _parts(processes):
     rows, blocks = [], []
     for begin, end, totals in (found for process in processes for found in _PART.findall(process)):
         if totals:
-            costs = list(map(int, totals.split()))
+            numbers = totals.split()
+            if len(numbers) > len(names) or max(map(len, numbers), default=0) > _MOST_DIGITS:
+                raise CallgrindError(
+                    f"a part has {len(numbers)} totals of {len(names)} events, or one of more than "
+                    f"{_MOST_DIGITS} digits: the file was cut or changed."
+                )
+            costs = list(map(int, numbers))
             rows.append(costs + [0] * (len(names) - len(costs)))  # zeros at a row's end are left out
         else:
             blocks.append(int(end) - int(begin))
