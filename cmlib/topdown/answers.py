@@ -70,7 +70,7 @@ def summarize(name, runs, *, processor=None, modifier="", whole_runs=False, core
     dict
         What ``cmlib summarize --json`` prints: see `docs/summary.md`.
     """
-    hidden = [_without_turn(counts, running) for counts, running in runs]
+    hidden = [clean.zeros_without_turn(counts, running) for counts, running in runs]
     runs = [(counts.mask(zeros), running) for (counts, running), zeros in zip(runs, hidden, strict=True)]
     shares = np.concatenate([running.to_numpy(float).ravel() for _, running in runs])
     by_phase = phases(runs[0][0]) if len(runs) == 1 and not whole_runs else pd.DataFrame()
@@ -117,14 +117,6 @@ def _each_run(runs):
     for counts, running in runs:
         for k, length in enumerate(np.diff(counts.index, prepend=0.0)):
             yield counts.iloc[[k]].set_axis([length]), running.iloc[[k]]
-
-
-def _without_turn(counts, running):
-    """Zeros that were not counted, where shares are not known."""
-    unknown = running.isna()
-    if not unknown.to_numpy().any():
-        return unknown
-    return clean.zeros_without_turn(counts) & unknown
 
 
 def _interval_ms(runs):

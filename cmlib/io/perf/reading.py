@@ -126,9 +126,7 @@ def _totals_or_shares(text, columns):
 
 def without_uncounted_zeros(counts, running):
     """Take zeros of events that had no turn for not counted, where shares are not told."""
-    if not (unknown := running.isna()).to_numpy().any():
-        return counts, running
-    hidden = clean.zeros_without_turn(counts) & unknown
+    hidden = clean.zeros_without_turn(counts, running)
     return counts.mask(hidden), running.mask(hidden, 0.0)
 
 
