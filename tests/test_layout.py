@@ -36,7 +36,6 @@ RESERVED = {
 # The storeys: what stands higher may import what stands lower, and nothing the other way round.
 GROUND = {
     "errors",
-    "lazy",
     "parallel",
     "passwords",
     "places",

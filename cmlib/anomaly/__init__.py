@@ -3,19 +3,16 @@
 Names are loaded when they are asked for.
 """
 
-from cmlib.lazy import loader
+import lazy_loader
 
-_HOMES = {
-    "AutoPerf": "detector",
-    "Autoencoder": "autoencoder",
-    "Verdict": "compare",
-    "change_points": "history",
-    "changed_functions": "changes",
-    "compare_versions": "compare",
-    "find_groups": "history",
-    "judge_runs": "compare",
-    "judge_speed": "speed",
-    "stopping_run": "autoencoder",
-}
-__all__ = list(_HOMES)
-__getattr__ = loader(__name__, _HOMES)
+__getattr__, __dir__, __all__ = lazy_loader.attach(
+    __name__,
+    submod_attrs={
+        "autoencoder": ["Autoencoder", "stopping_run"],
+        "changes": ["changed_functions"],
+        "compare": ["Verdict", "compare_versions", "judge_runs"],
+        "detector": ["AutoPerf"],
+        "history": ["change_points", "find_groups"],
+        "speed": ["judge_speed"],
+    },
+)

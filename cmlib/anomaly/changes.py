@@ -7,23 +7,12 @@ from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
-_C_SUFFIXES = (".c", ".cc", ".cpp", ".cxx", ".c++", ".h", ".hh", ".hpp", ".hxx", ".ipp", ".inl")
-SUFFIXES = {**dict.fromkeys(_C_SUFFIXES, "c"), ".py": "python"}
+import lizard
+from lizard_languages import get_reader_for
+
 _MOST_STATEMENTS = 2  # of a small function
-_C_TOKEN = re.compile(
-    r"""(?P<skipped>//[^\n]*|/\*.*?\*/|^[ \t]*\#(?:[^\n\\]|\\.)*|\s+)"""
-    r"""|R"\((?:.*?)\)"|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|\w+|::|->|[-+*/%&|^=!<>]=|<<|>>|\+\+|--|.""",
-    re.DOTALL | re.MULTILINE,
-)
-# Words before a bracket that are no function's name.
-_C_KEYWORDS = frozenset(
-    re.findall(
-        r"\w+",
-        "if for while switch catch return sizeof alignof decltype noexcept void int long short char bool float "
-        "double unsigned signed auto alignas __attribute__ __declspec static_assert do else new delete throw",
-    )
-)
 _CALL = re.compile(r"\b(\w+)(?: <[\w :,*&<>]*>)? \(")
+_ENDS = (";", "{", "}", ":")  # what a function's head follows
 
 
 @dataclass(frozen=True)
@@ -46,7 +35,7 @@ class Function:
 
 
 def changed_functions(old, new):
-    """Functions of C, C++ and Python that were changed, added or removed between two source trees, a dict each:
+    """Functions that were changed, added or removed between two source trees, a dict each:
     function, change, location, targets."""
     before, after = read_functions(old), read_functions(new)
     matched = [_match(before[name], after[name]) for name in {**after, **before}]
@@ -73,27 +62,25 @@ def read_functions(tree):
     """All functions of a folder or file, lists by name; a ValueError if it holds no source."""
     root = Path(tree)
     files = [root] if root.is_file() else sorted(path for path in root.rglob("*") if path.is_file())
-    sources = [path for path in files if path.suffix.lower() in SUFFIXES]
+    sources = [path for path in files if get_reader_for(path.name)]
     if not sources:
-        raise ValueError(
-            f"{root}: no C, C++ or Python source there; give a folder or a file with one of {list(SUFFIXES)}"
-        )
+        raise ValueError(f"{root}: no source of C, C++, Python or another language that lizard reads")
     functions = defaultdict(list)
     for path in sources:
         name = path.name if path == root else path.relative_to(root).as_posix()
         text = path.read_text(encoding="utf-8", errors="replace")
-        for function in functions_in(text, SUFFIXES[path.suffix.lower()], name):
+        for function in functions_in(text, name):
             functions[function.name].append(function)
     return functions
 
 
-def functions_in(source, language, path=""):
-    """Functions defined in a source text; none in Python that can't be parsed."""
-    if language == "c":
-        return list(_functions_of_c(source, path))
+def functions_in(source, path):
+    """Functions defined in a source text of the language that its path tells; none in a text that can't be parsed."""
     try:
-        return list(_functions_of_python(ast.parse(source), path))
-    except SyntaxError:
+        if path.endswith(".py"):
+            return list(_functions_of_python(ast.parse(source), path))
+        return [_function(info, path) for info in _PARSER.analyze_source_code(path, source).function_list]
+    except Exception:  # whatever half a source makes of its parser
         return []
 
 
@@ -119,83 +106,37 @@ def _functions_of_python(node, path, scopes=()):
         )
 
 
-def _functions_of_c(source, path):
-    """By braces: what stands before one says whether a scope, a function or something else begins."""
-    found = [match for match in _C_TOKEN.finditer(source) if match["skipped"] is None]
-    tokens, scopes, head, at = [match[0] for match in found], [], 0, 0
-    while at < len(tokens):
-        if tokens[at] == "{":
-            opened, end = _c_name(tokens[head:at]), _matching(tokens, at, "{", "}")
-            if opened is None or end is None:
-                scopes.append(_c_scope(tokens[head:at]))
-            else:
-                name, first = opened
-                yield _c_function(tokens[head:end], name, first, at - head, scopes, path,
-                                  source.count("\n", 0, found[head].start()) + 1)  # fmt: skip
-                at = end - 1
-        elif tokens[at] == "}" and scopes:
-            scopes.pop()
-        if tokens[at] in "{};" or (
-            tokens[at] == ":" and tokens[at - 1] in ("public", "private", "protected")
-        ):
-            head = at + 1
-        at += 1
+def _keep_tokens(tokens, reader):
+    """Extension of lizard: keep each function's tokens, from the end of what stands before it."""
+    kept, head = [], 0
+    for token in tokens:
+        yield token
+        kept.append(token)
+        info = vars(reader.context.current_function)
+        info["tokens"] = kept, info.get("tokens", (kept, head))[1], len(kept)
+        if token in _ENDS:
+            head = len(kept)
 
 
-def _c_name(head):
-    """The name in a function's head, and where its parameters begin; None if it is none."""
-    if "operator" in head:
-        start = head.index("operator")
-        first = next((i for i in range(start + 2, len(head)) if head[i] == "("), None)
-        word = " " if head[start + 1].isalpha() else ""
-        return first and ("operator" + word + "".join(head[start + 1 : first]), first)
-    depth = 0
-    for at, token in enumerate(head if "namespace" not in head else ()):
-        if depth == 0 and token == "=":
-            return None
-        if depth == 0 and token == "(" and at and _is_c_name(head[at - 1]):
-            start = at - 1
-            while start > 0 and head[start - 1] in ("::", "~"):
-                start -= 1 if head[start - 1] == "~" else 2
-            return "".join(head[start:at]), at
-        depth += (token == "(") - (token == ")")
-    return None
+_PARSER = lizard.FileAnalyzer([*lizard.get_extensions([]), _keep_tokens])
 
 
-def _is_c_name(token):
-    return re.match(r"[A-Za-z_]\w*$", token) is not None and token not in _C_KEYWORDS
-
-
-def _c_scope(head):
-    """The name of a namespace or class; empty for what names nothing."""
-    kinds = [at for at, token in enumerate(head) if token in ("namespace", "class", "struct", "union")]
-    after = head[kinds[-1] + 1 :] if kinds else []
-    brackets = itertools.pairwise([*after, ""])
-    return next((token for token, behind in brackets if _is_c_name(token) and behind != "("), "")
-
-
-def _c_function(tokens, name, first, body, scopes, path, line):
-    inside = tokens[body:]
+def _function(info, path):
+    kept, first, end = info.tokens
+    tokens = kept[first:end]
+    start = tokens.index("{") if "{" in tokens else len(tokens)
+    head, inside = tokens[:start], tokens[start:]
+    name = re.sub(r" (?=\W)", "", info.name)
     return Function(
         path=path,
-        line=line,
-        name="::".join([*filter(None, scopes), name]),
-        parameters=tuple(tokens[first : _matching(tokens, first, "(", ")")]),
+        line=info.start_line,
+        name=name,
+        parameters=tuple(info.full_parameters),
         tokens=tuple(tokens),
-        calls=frozenset(_CALL.findall(" ".join(inside))) - _C_KEYWORDS,
-        small=inside.count(";") <= _MOST_STATEMENTS or "inline" in tokens[:body],
-        local="static" in tokens[:body] and not any(scopes),
+        calls=frozenset(_CALL.findall(" ".join(inside))),
+        small=(inside.count(";") or info.nloc - 2) <= _MOST_STATEMENTS or "inline" in head,
+        local="static" in head and "::" not in name,
     )
-
-
-def _matching(tokens, at, opening, closing):
-    """Behind the bracket that closes the one at a place; None if none does."""
-    depth = 0
-    for end in range(at, len(tokens)):
-        depth += (tokens[end] == opening) - (tokens[end] == closing)
-        if not depth:
-            return end + 1
-    return None
 
 
 def _match(before, after):

@@ -1,16 +1,12 @@
 """Piecewise-linear segments instead of samples (Wu and Mencer, "Online Linear Regression of Sampling Data")."""
 
-from cmlib.lazy import loader
+import lazy_loader
 
-_HOMES = {
-    "BoundedRegression": "bounded",
-    "Line": "online",
-    "OnlineRegression": "online",
-    "compress": "lines",
-    "fit_quality": "lines",
-    "intervals": "lines",
-    "line_ends": "lines",
-    "reconstruct": "lines",
-}
-__all__ = list(_HOMES)
-__getattr__ = loader(__name__, _HOMES)
+__getattr__, __dir__, __all__ = lazy_loader.attach(
+    __name__,
+    submod_attrs={
+        "bounded": ["BoundedRegression"],
+        "lines": ["compress", "fit_quality", "intervals", "line_ends", "reconstruct"],
+        "online": ["Line", "OnlineRegression"],
+    },
+)

@@ -3,30 +3,24 @@
 Names are loaded when they are asked for: what runs notebooks takes one that needs no model.
 """
 
-from cmlib.lazy import loader
+import lazy_loader
 
-_HOMES = {
-    "EventClusters": "clusters",
-    "IPC": "targets",
-    "Matrix": "matrices",
-    "Target": "targets",
-    "choose_target": "targets",
-    "cleaned_runs": "data",
-    "core_runs": "matrices",
-    "describe_source": "data",
-    "event_clusters": "clusters",
-    "event_table": "event_tables",
-    "explain": "clusters",
-    "interval_runs": "data",
-    "matrix": "matrices",
-    "of_suites": "data",
-    "open_database": "data",
-    "paper_figures": "data",
-    "programs": "data",
-    "recorded_matrix": "matrices",
-    "recorded_runs": "matrices",
-    "refine": "matrices",
-    "suites": "data",
-}
-__all__ = list(_HOMES)
-__getattr__ = loader(__name__, _HOMES)
+__getattr__, __dir__, __all__ = lazy_loader.attach(
+    __name__,
+    submod_attrs={
+        "clusters": ["EventClusters", "event_clusters", "explain"],
+        "data": [
+            "cleaned_runs",
+            "describe_source",
+            "interval_runs",
+            "of_suites",
+            "open_database",
+            "paper_figures",
+            "programs",
+            "suites",
+        ],
+        "event_tables": ["event_table"],
+        "matrices": ["Matrix", "core_runs", "matrix", "recorded_matrix", "recorded_runs", "refine"],
+        "targets": ["IPC", "Target", "choose_target"],
+    },
+)

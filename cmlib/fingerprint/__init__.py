@@ -1,7 +1,11 @@
 """Fingerprints of hardware bottlenecks: key events, time slices and the decision tree (Yoo et al. 2012)."""
 
-from cmlib.lazy import loader
+import lazy_loader
 
-_HOMES = {"C45Classifier": "c45", "select_key_events": "key_events"}
-__all__ = list(_HOMES)
-__getattr__ = loader(__name__, _HOMES)
+__getattr__, __dir__, __all__ = lazy_loader.attach(
+    __name__,
+    submod_attrs={
+        "c45": ["C45Classifier"],
+        "key_events": ["select_key_events"],
+    },
+)

@@ -3,23 +3,15 @@
 Names are loaded when they are asked for: a notebook that keeps its results needn't load what runs notebooks.
 """
 
-from cmlib.lazy import loader
+import lazy_loader
 
-_HOMES = {
-    "NotebookError": "run",
-    "Results": "results",
-    "ResultsBusyError": "run",
-    "answers": "page",
-    "build_index": "page",
-    "check_parameters": "parameters",
-    "count_reproduced": "reproduction",
-    "declared_parameters": "parameters",
-    "paper": "results",
-    "parse_value": "parameters",
-    "read_parameters": "parameters",
-    "read_reproduction": "reproduction",
-    "read_results": "results",
-    "run_profile": "run",
-}
-__all__ = list(_HOMES)
-__getattr__ = loader(__name__, _HOMES)
+__getattr__, __dir__, __all__ = lazy_loader.attach(
+    __name__,
+    submod_attrs={
+        "page": ["answers", "build_index"],
+        "parameters": ["check_parameters", "declared_parameters", "parse_value", "read_parameters"],
+        "reproduction": ["count_reproduced", "read_reproduction"],
+        "results": ["Results", "paper", "read_results"],
+        "run": ["NotebookError", "ResultsBusyError", "run_profile"],
+    },
+)

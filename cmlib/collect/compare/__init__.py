@@ -3,14 +3,13 @@
 Names are loaded when they are asked for: a program that only counts its regions loads nothing else.
 """
 
-from cmlib.lazy import loader
+import lazy_loader
 
-_HOMES = {
-    "compare_programs": "comparison",
-    "compare_simulated": "comparison",
-    "include_dir": "instrument",
-    "read_times": "versions",
-    "region": "instrument",
-}
-__all__ = list(_HOMES)
-__getattr__ = loader(__name__, _HOMES)
+__getattr__, __dir__, __all__ = lazy_loader.attach(
+    __name__,
+    submod_attrs={
+        "comparison": ["compare_programs", "compare_simulated"],
+        "instrument": ["include_dir", "region"],
+        "versions": ["read_times"],
+    },
+)
