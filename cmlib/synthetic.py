@@ -15,7 +15,31 @@ class PlantedPairs(NamedTuple):
 
 
 def product_pair_data(n_steps=300, n_events=10, n_pairs=2, *, noise=0.02, seed=0):
-    """Rates of events that all act on IPC, some pairs of them as a product."""
+    """Make rates of events that all act on IPC, some pairs of them as a product.
+
+    Parameters
+    ----------
+    n_steps : int, default 300
+        Rows.
+    n_events : int, default 10
+        Columns.
+    n_pairs : int, default 2
+        Pairs whose product acts on IPC; no event is in two.
+    noise : float, default 0.02
+        Standard deviation of the noise [IPC].
+    seed : int, default 0
+        Of all that is drawn.
+
+    Returns
+    -------
+    PlantedPairs
+        X (DataFrame, shape (n_steps, n_events), events per cycle), ipc (Series) and pairs (tuple of pairs of names).
+
+    Raises
+    ------
+    ValueError
+        If there are too few events for the pairs.
+    """
     if 2 * n_pairs > n_events:
         raise ValueError(f"{n_pairs} pairs need {2 * n_pairs} events; there are {n_events}.")
     rng = np.random.default_rng(seed)

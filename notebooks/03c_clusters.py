@@ -42,7 +42,7 @@ from cmlib.experiments.data import refuse_simulated
 from cmlib.io import events
 from cmlib.parallel import parallel_map
 from cmlib.rank import blocks, relative_error
-from cmlib.rank.clusters import ClusterModel, cluster_events, held_out
+from cmlib.rank.clusters import ClusterRegression, cluster_events, held_out
 from cmlib.report.notebook import begin
 
 notebook = begin("03c_clusters", globals())
@@ -81,7 +81,7 @@ X.head()
 # %%
 fold = blocks(X.index, 12) % 4
 grouped = cluster_events(X, what["kind"])
-model = ClusterModel(grouped).fit(X, cpi, fold)
+model = ClusterRegression(grouped).fit(X, cpi, fold)
 _, predicted = held_out(grouped, X, cpi, fold)
 means = [cpi[fold != held].mean() for held in fold]
 print(f"{programs[0]}: {X.shape[1]} events in {grouped.nunique()} clusters, penalty of the ridge "

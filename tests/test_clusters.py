@@ -16,7 +16,7 @@ from cmlib.errors import UnfitRecordingError
 from cmlib.io import events, perf
 from cmlib.io.archive import plain
 from cmlib.rank import blocks, clusters, relative_error
-from cmlib.rank.clusters import ClusterModel
+from cmlib.rank.clusters import ClusterRegression
 
 DRIVERS = {"a": 4, "b": 3}
 COSTS = {"a": 0.3, "b": 0.15}
@@ -64,7 +64,7 @@ def partition(grouped):
 def test_planted_clusters_come_first_with_all_their_members(seed):
     X, cpi = planted(seed)
     grouped = clusters.cluster_events(X, of_one_kind(X))
-    model = ClusterModel(grouped).fit(X, cpi, blocks(X.index, 12) % 4)
+    model = ClusterRegression(grouped).fit(X, cpi, blocks(X.index, 12) % 4)
     first = model.importance_.nlargest(2).index
     members = [set(grouped.index[grouped == number]) for number in first]
     assert members == [{f"{name}{copy}" for copy in range(copies)} for name, copies in DRIVERS.items()]
@@ -73,7 +73,7 @@ def test_planted_clusters_come_first_with_all_their_members(seed):
 def test_the_model_is_ridge_regression_and_its_contributions_add_up():
     X, cpi = planted(0)
     grouped = clusters.cluster_events(X, of_one_kind(X))
-    model = ClusterModel(grouped, penalty=3.0, clip=np.inf).fit(X, cpi)
+    model = ClusterRegression(grouped, penalty=3.0, clip=np.inf).fit(X, cpi)
     Z = (X - X.mean()) / X.std(ddof=0)
     np.testing.assert_allclose(model.slopes_, Ridge(3.0).fit(Z, cpi).coef_, rtol=1e-6)
     np.testing.assert_allclose(model.predict(X), Ridge(3.0).fit(Z, cpi).predict(Z))
@@ -88,7 +88,7 @@ def test_held_out_steps_are_predicted_by_models_that_never_saw_them():
     X, cpi = planted(2)
     grouped, fold = clusters.cluster_events(X, of_one_kind(X)), blocks(X.index, 12) % 4
     added, predicted = clusters.held_out(grouped, X, cpi, fold)
-    alone = ClusterModel(grouped).fit(X[fold != 0], cpi[fold != 0], fold[fold != 0])
+    alone = ClusterRegression(grouped).fit(X[fold != 0], cpi[fold != 0], fold[fold != 0])
     np.testing.assert_allclose(predicted[fold == 0], alone.predict(X[fold == 0]))
     np.testing.assert_allclose(added[fold == 0], alone.contributions(X[fold == 0]))
     assert relative_error(cpi, predicted) < relative_error(cpi, cpi.mean()) / 4

@@ -10,7 +10,7 @@ from scipy.stats import kendalltau, spearmanr
 from sklearn.ensemble import ExtraTreesRegressor
 
 from cmlib import rank
-from cmlib.rank import stability
+from cmlib.rank import refinement, stability
 from cmlib.rank.boosting import Boosting, regressor
 from cmlib.rank.importance import influence
 from tests.naive import ranking as naive
@@ -299,7 +299,7 @@ def test_errors_may_be_in_percent_of_the_mean_where_y_is_zero_in_some_rows():
     y = (X["a"] - 0.5).clip(lower=0)
     with pytest.raises(ValueError, match="must be positive and finite"):
         rank.refine(X, y, step=1)
-    error = partial(rank.error_of_mean, mean=y.mean())
+    error = partial(refinement.error_of_mean, mean=y.mean())
     found = rank.refine(X, y, step=1, boosting=SMALL, error=error)
     fold = rank.blocks(X.index, 12) % 4
     plain = sum(abs(y[i] - y[fold != fold[i]].mean()) for i in range(80)) / 80 / y.mean()

@@ -44,7 +44,7 @@ def clusters_needed(rates):
 
 
 @dataclass(frozen=True)
-class ClusterModel:
+class FittedCluster:
     """What is known of the good samples of a cluster of functions.
 
     Attributes
@@ -63,14 +63,14 @@ class ClusterModel:
 
 def fit_clusters(samples, clusters, model):
     """Train an autoencoder for each cluster of functions."""
-    parts = [own.to_numpy() for own in _by_cluster(samples, clusters)]
-    return [cluster_model(clone(model).fit(own), own) for own in parts]
+    parts = [part.to_numpy() for part in _by_cluster(samples, clusters)]
+    return [cluster_model(clone(model).fit(part), part) for part in parts]
 
 
 def cluster_model(autoencoder, values):
     """A fitted autoencoder with the threshold that its training samples give."""
     errors = -autoencoder.score_samples(values)
-    return ClusterModel(autoencoder, errors.mean() + 2 * errors.std(), np.median(values, axis=0))
+    return FittedCluster(autoencoder, errors.mean() + 2 * errors.std(), np.median(values, axis=0))
 
 
 def cross_val_distances(samples, clusters, models, model, *, folds):
@@ -81,8 +81,8 @@ def cross_val_distances(samples, clusters, models, model, *, folds):
     for number in range(fold.max() + 1):
         learned = _by_cluster(samples[fold != number], clusters)
         others = [
-            replace(final, autoencoder=_of_topology(model, final).fit(own.to_numpy()))
-            for final, own in zip(models, learned, strict=True)
+            replace(final, autoencoder=_of_topology(model, final).fit(part.to_numpy()))
+            for final, part in zip(models, learned, strict=True)
         ]
         held_out[fold == number] = distances(samples[fold == number], clusters, others)
     return held_out
@@ -91,11 +91,11 @@ def cross_val_distances(samples, clusters, models, model, *, folds):
 def distances(samples, clusters, models):
     """How far samples are from what was learned, as a multiple of their threshold's length."""
     scaled, places = np.empty(len(samples)), _places(samples, clusters)
-    for number, one in enumerate(models):
-        own = places == number
-        if own.any():
-            errors = -one.autoencoder.score_samples(samples[own].to_numpy())
-            scaled[own] = np.sqrt(errors / one.threshold)
+    for number, model in enumerate(models):
+        members = places == number
+        if members.any():
+            errors = -model.autoencoder.score_samples(samples[members].to_numpy())
+            scaled[members] = np.sqrt(errors / model.threshold)
     return scaled
 
 

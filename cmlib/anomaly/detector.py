@@ -56,7 +56,7 @@ class AutoPerf(BaseEstimator):
     counters_ : list of str
     clusters_ : dict of str to int
         Autoencoder of each function.
-    models_ : list of ClusterModel
+    models_ : list of FittedCluster
         Autoencoder and threshold of each cluster.
     history_ : DataFrame
         k, autoencoders, false_positive_rate for each number of clusters tried (Fig. 8).

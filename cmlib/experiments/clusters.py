@@ -13,7 +13,7 @@ from cmlib.experiments.matrices import matrix, recorded_runs
 from cmlib.io import events
 from cmlib.parallel import Workers
 from cmlib.rank import blocks, clusters, predict_held_out, regressor, relative_error
-from cmlib.rank.clusters import ClusterModel
+from cmlib.rank.clusters import ClusterRegression
 
 _SEEN_IN, _FEWEST_STEPS = 0.1, 20  # share of the steps in which an event must have happened; steps in all
 _N_BLOCKS, _N_FOLDS, _N_SHUFFLES, _N_DRAWS = 12, 4, 30, 200
@@ -73,10 +73,10 @@ def _explain(data, table, cycles, costs, n_models, seed):
     X, cpi = _usable(data.X, what["class"]), 1 / data.ipc
     fold = blocks(X.index, _N_BLOCKS) % _N_FOLDS
     grouped = clusters.cluster_events(X, what["kind"])
-    model = ClusterModel(grouped).fit(X, cpi, fold)
+    model = ClusterRegression(grouped).fit(X, cpi, fold)
     drawn = [clusters.resample_blocks(len(X), one) for one in range(seed, seed + n_models)]
     models = [
-        ClusterModel(grouped, penalty=model.penalty_).fit(X.iloc[rows], cpi.iloc[rows]) for rows in drawn
+        ClusterRegression(grouped, penalty=model.penalty_).fit(X.iloc[rows], cpi.iloc[rows]) for rows in drawn
     ]
     added = [one.event_contributions(X) for one in models]
     order = _draws(added, grouped).mean().sort_values(ascending=False, kind="stable").index

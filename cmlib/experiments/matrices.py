@@ -17,6 +17,7 @@ from cmlib.io.recording import INSTRUCTIONS
 from cmlib.parallel import Workers
 from cmlib.rank.boosting import regressor
 from cmlib.rank.leaks import find_ticking
+from cmlib.rank.refinement import error_of_mean
 
 _ALIGNED = ("ocoe", "sweep")
 _MOST_ROWS = 1000
@@ -173,7 +174,7 @@ def refine(data, *, step=10, test_share=0.2, seed=0):
 
 
 def _of_target(data):
-    in_mean = partial(rank.error_of_mean, mean=data.ipc.mean())
+    in_mean = partial(error_of_mean, mean=data.ipc.mean())
     return {"leaks_target": data.target.leaks_target, "error": None if data.target == IPC else in_mean}
 
 

@@ -1,4 +1,6 @@
-"""Which pairs of events act on IPC together, by what a model depends on."""
+"""Rank pairs of events by how strongly they act on IPC together, by what a model depends on."""
 
-from cmlib.interact.dependence import Surface, pair_surface, partial_dependence, partial_dependences
+from cmlib.interact.dependence import pair_surface
 from cmlib.interact.pairs import rank_pairs
+
+__all__ = ["pair_surface", "rank_pairs"]

@@ -1,4 +1,4 @@
-"""What a model says of one event or two, averaged over all the others."""
+"""Partial dependence: a model's mean prediction with one event or two held at chosen values."""
 
 from dataclasses import dataclass
 from itertools import islice
@@ -11,7 +11,7 @@ _ROWS = 40_000  # predicted in one call: of a few hundred rows, the call costs m
 
 @dataclass(frozen=True)
 class Surface:
-    """Partial dependence of IPC on a pair of events, and what the two say alone.
+    """Partial dependence of IPC on a pair of events, and on each alone.
 
     Attributes
     ----------
@@ -30,8 +30,8 @@ class Surface:
     @property
     def summed(self):
         """The sum of the two single effects around the mean: the surface if neither heeded the other."""
-        one, other = self.single[self.joint.index.name], self.single[self.joint.columns.name]
-        both = np.add.outer(one.to_numpy(), other.to_numpy()) - self.mean
+        down, across = self.single[self.joint.index.name], self.single[self.joint.columns.name]
+        both = np.add.outer(down.to_numpy(), across.to_numpy()) - self.mean
         return pd.DataFrame(both, self.joint.index, self.joint.columns)
 
     @property
@@ -41,11 +41,12 @@ class Surface:
 
 
 def partial_dependence(fitted, X, points):
-    """Mean prediction with some events held at given values and the others as in every row.
+    """Compute the mean prediction with some events held at given values and the others as in every row.
 
     Parameters
     ----------
     fitted : fitted estimator
+        With `predict`.
     X : DataFrame, shape (n_rows, n_events)
         The columns of the model, in its order.
     points : DataFrame, shape (n_points, events held)
@@ -69,9 +70,9 @@ def partial_dependence(fitted, X, points):
     return next(partial_dependences(fitted, X, [(places, points.to_numpy())]))
 
 
-def partial_dependences(fitted, X, several):
+def partial_dependences(fitted, X, point_sets):
     """:func:`partial_dependence` at many sets of points, several of them in a call of the model."""
-    values, rest = X.to_numpy(), iter(several)
+    values, rest = X.to_numpy(), iter(point_sets)
     while held := list(islice(rest, 1)):
         held += islice(rest, max(0, _ROWS // max(1, len(held[0][1]) * len(X)) - 1))
         rows = np.concatenate([_held(values, *points) for points in held])
@@ -80,7 +81,7 @@ def partial_dependences(fitted, X, several):
 
 
 def pair_surface(fitted, X, event_a, event_b, *, n_values=10, n_rows=100):
-    """Partial dependence of IPC on two events, over the middle nine tenths of their values.
+    """Compute the partial dependence of IPC on two events, over the middle nine tenths of their values.
 
     Parameters
     ----------
@@ -99,6 +100,7 @@ def pair_surface(fitted, X, event_a, event_b, *, n_values=10, n_rows=100):
     Returns
     -------
     Surface
+        The surface, each event's own curve, and what the pair does beyond their sum (`beyond`) [IPC].
 
     Raises
     ------

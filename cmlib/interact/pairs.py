@@ -1,4 +1,4 @@
-"""Rank pairs of events by how strongly they act on IPC together."""
+"""The intensity with which pairs of events act on IPC together, by three published measures."""
 
 from itertools import chain, combinations, product
 
@@ -25,7 +25,7 @@ def rank_pairs(
     n_points=60,
     seed=0,
 ):
-    """Interaction intensity of every pair of events, by one model of IPC.
+    """Rank pairs of events by how strongly they act on IPC together, by one model of IPC.
 
     ``residual_variance``: all other events stand at their means, the model predicts
     IPC at the pair's values in every row of X, and a plane is fitted to the
@@ -39,7 +39,7 @@ def rank_pairs(
     Parameters
     ----------
     X : DataFrame, shape (n_rows, n_events)
-        As :mod:`cmlib.merge.align` makes it.
+        Rates of events, as :func:`cmlib.merge.align_runs` makes them.
     y : Series, shape (n_rows,)
         IPC; looked at by ``printed``, and to fit a model where none is given.
     events : sequence of str
@@ -47,21 +47,26 @@ def rank_pairs(
     partners : sequence of str, optional
         Columns that each event is paired with, such as a program's parameters, instead
         of the other events.
-    method : "residual_variance", "printed" or "h_statistic", default "residual_variance"
+    method : {"residual_variance", "printed", "h_statistic"}, default "residual_variance"
+        The measure of intensity.
     fitted : fitted estimator, optional
         A model of some columns of X, such as that of :func:`cmlib.rank.refine`.
         Without it, one is fitted to all of X.
-    model, boosting, seed
-        What :func:`cmlib.rank.boosting.regressor` takes, to fit that one.
+    model : estimator, optional
+        What :func:`cmlib.rank.regressor` takes, to fit that one.
+    boosting : Boosting, optional
+        What :func:`cmlib.rank.regressor` takes, to fit that one.
     n_points : int, default 60
         Rows, drawn at random, that H is computed on: at each of their values the
         model predicts for all of them, so that the cost grows with the square.
+    seed : int, default 0
+        Of the model, and of the rows drawn.
 
     Returns
     -------
     DataFrame
         A row a pair, the strongest first: ``pair`` ("a × b"), ``event_a`` and
-        ``event_b`` (in order of their names, or event and column beside it), ``intensity`` (sum of the squared
+        ``event_b`` (in order of their names, or event and partner), ``intensity`` (sum of the squared
         residuals [IPC²]; for ``h_statistic`` over the part beyond both events) and
         ``importance`` [%]. ``h_statistic`` adds ``h``: that part as a share of the
         pair's partial dependence (0: none, 1: the pair acts only together).

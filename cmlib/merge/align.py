@@ -1,4 +1,4 @@
-"""Fuse runs that counted different events into one matrix and its IPC."""
+"""Merge runs that counted different events into one matrix of rates and its IPC: stacked, or aligned by progress."""
 
 import numpy as np
 import pandas as pd
@@ -121,7 +121,9 @@ def step_runs(runs, n_steps=None):
 
     Parameters
     ----------
-    runs, n_steps
+    runs : sequence of DataFrame
+        As in :func:`align_runs`.
+    n_steps : int >= 2, optional
         As in :func:`align_runs`.
 
     Returns
@@ -144,7 +146,29 @@ def step_runs(runs, n_steps=None):
 
 
 def align_passes(runs, passes, n_steps=None, **options):
-    """Align each pass over the events on its own, so that one can test another."""
+    """Align each pass over the events on its own, so that one can test another.
+
+    Parameters
+    ----------
+    runs : sequence of DataFrame
+        As in :func:`align_runs`.
+    passes : sequence of hashable, shape (n_runs,)
+        The pass that each run belongs to.
+    n_steps : int >= 2, optional
+        As in :func:`align_runs`, the same for all passes.
+    **options
+        As in :func:`align_runs`.
+
+    Returns
+    -------
+    dict
+        By pass: X (DataFrame, the events that all passes counted) and ipc (Series), as of :func:`align_runs`.
+
+    Raises
+    ------
+    UnfitRecordingError
+        If no event was counted in every pass; also as in :func:`align_runs`.
+    """
     runs = _checked(runs)
     n_steps = n_steps or _steps_for(runs)
     by_pass = {}

@@ -1,4 +1,4 @@
-"""Stochastic gradient boosting of regression trees."""
+"""Gradient-boosted regression trees that predict IPC from event rates, fitted by LightGBM."""
 
 import re
 from dataclasses import dataclass
@@ -18,17 +18,17 @@ class Boosting:
     rates of 0.05 to 0.15 were within a tenth of each other. Stacked runs want more
     leaves (31): a tree must find the run before it can look at the run's events.
 
-    Attributes
+    Parameters
     ----------
-    trees : int
+    trees : int, default 100
         Trees in the ensemble.
-    learning_rate : float
+    learning_rate : float, default 0.1
         Share of each tree's correction that is applied.
-    leaves : int
+    leaves : int, default 8
         Leaves a tree; a tree of J leaves can express interactions of J - 1 events.
-    rows_per_leaf : int
+    rows_per_leaf : int, default 5
         Fewest rows in a leaf.
-    row_share : float
+    row_share : float, default 0.5
         Share of the rows that each tree is grown on; what makes it stochastic
         (Friedman 2002, who advises a half).
     """
@@ -45,7 +45,27 @@ STACKED = Boosting(trees=100, learning_rate=0.15, leaves=31)
 
 
 def regressor(model=None, *, boosting=None, seed=0):
-    """An unfitted model of IPC: LightGBM's boosting, or a clone of a scikit-learn estimator."""
+    """Return an unfitted model of IPC: LightGBM's boosting, or a clone of a scikit-learn estimator.
+
+    Parameters
+    ----------
+    model : estimator, optional
+        A scikit-learn regressor to clone. Default: stochastic gradient boosting.
+    boosting : Boosting, optional
+        Settings of the default model.
+    seed : int, default 0
+        Of the model's random choices; set as `random_state` where the estimator has one.
+
+    Returns
+    -------
+    estimator
+        With `fit(X, y)` and `predict(X)`; the default takes frames whose columns have any name.
+
+    Raises
+    ------
+    ValueError
+        If both `model` and `boosting` are given.
+    """
     if model is None:
         return _Regressor(boosting or Boosting(), seed)
     if boosting is not None:
@@ -57,7 +77,26 @@ def regressor(model=None, *, boosting=None, seed=0):
 
 
 def predict_held_out(X, y, fold, *, boosting=None, seed=0):
-    """Predict each fold by a model of the other folds."""
+    """Predict each fold by a model of the other folds.
+
+    Parameters
+    ----------
+    X : DataFrame, shape (n_rows, n_events)
+        Rates of events.
+    y : Series of float, shape (n_rows,)
+        IPC, or another quantity to predict.
+    fold : ndarray of int, shape (n_rows,)
+        Number of each row's fold, such as :func:`blocks` gives.
+    boosting : Boosting, optional
+        Settings of the models.
+    seed : int, default 0
+        Of the models.
+
+    Returns
+    -------
+    ndarray of float, shape (n_rows,)
+        Predictions [unit of y], each by a model that saw no row of its fold.
+    """
     # In order of their names, as everywhere: of two events that split alike, the first is taken.
     X, predicted = X[sorted(X)], np.empty(len(y))
     for held in np.unique(fold):

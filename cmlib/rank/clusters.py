@@ -1,4 +1,4 @@
-"""Clusters of events that rise and fall together, weighed by one ridge regression of cycles per instruction."""
+"""Clusters of events that rise and fall together, and what each adds to cycles per instruction."""
 
 import numpy as np
 import pandas as pd
@@ -28,6 +28,7 @@ def cluster_events(X, kinds, *, distance=0.3):
     Returns
     -------
     Series of int, shape (n_events,)
+        Number of each event's cluster, from 0.
     """
     if X.shape[1] < 2:
         return pd.Series(0, index=X.columns)
@@ -39,7 +40,7 @@ def cluster_events(X, kinds, *, distance=0.3):
     return pd.Series(fcluster(tree, distance, "distance") - 1, index=X.columns)
 
 
-class ClusterModel(RegressorMixin, BaseEstimator):
+class ClusterRegression(RegressorMixin, BaseEstimator):
     """Ridge regression on standardized events, whose contributions are added up by cluster.
 
     No model of clusters is fitted: grouping changes nothing of the prediction.
@@ -56,6 +57,7 @@ class ClusterModel(RegressorMixin, BaseEstimator):
     Attributes
     ----------
     penalty_ : float
+        The penalty that was used.
     slopes_ : Series
         By event, per standard deviation.
     importance_ : Series
@@ -69,8 +71,8 @@ class ClusterModel(RegressorMixin, BaseEstimator):
 
     def fit(self, X, y, groups=None):
         """Fit to rows; where no penalty is given, it is chosen by holding out each of `groups`."""
-        own = X[self.clusters.index]
-        self.mean_, scale = own.mean(), own.std(ddof=0)
+        clustered = X[self.clusters.index]
+        self.mean_, scale = clustered.mean(), clustered.std(ddof=0)
         self.scale_ = scale.where(scale > 0, 1.0)
         Z = self._standardized(X)
         values = Z.to_numpy(), y.to_numpy()
@@ -102,10 +104,29 @@ class ClusterModel(RegressorMixin, BaseEstimator):
 
 
 def held_out(clusters, X, y, groups):
-    """What each cluster adds, and what is predicted, by models that saw nothing of the row's group."""
+    """Compute contributions and predictions by models that saw nothing of the row's group.
+
+    Parameters
+    ----------
+    clusters : Series of int
+        As :func:`cluster_events` makes it.
+    X : DataFrame, shape (n_rows, n_events)
+        Rates of events.
+    y : Series of float, shape (n_rows,)
+        Cycles per instruction.
+    groups : ndarray, shape (n_rows,)
+        Group of each row, such as the run; each is held out once.
+
+    Returns
+    -------
+    contributions : DataFrame of float, shape (n_rows, n_clusters)
+        What each cluster adds above the mean [unit of y].
+    predicted : Series of float, shape (n_rows,)
+        Prediction [unit of y].
+    """
     added, predicted = [], []
     for seen, unseen in GroupKFold(len(np.unique(groups))).split(X, groups=groups):
-        model = ClusterModel(clusters).fit(X.iloc[seen], y.iloc[seen], groups[seen])
+        model = ClusterRegression(clusters).fit(X.iloc[seen], y.iloc[seen], groups[seen])
         added.append(model.contributions(X.iloc[unseen]))
         predicted.append(model.predict(X.iloc[unseen]))
     return pd.concat(added).loc[X.index], pd.concat(predicted).loc[X.index]
@@ -133,7 +154,7 @@ def shuffle_members(clusters, kinds, seed):
     """Clusters of the same sizes and kinds whose members are drawn at random: what any claim has to beat."""
     rng = np.random.default_rng(seed)
     by_kind = clusters.groupby(kinds[clusters.index])
-    return by_kind.transform(lambda own: rng.permutation(own.to_numpy()))
+    return by_kind.transform(lambda numbers: rng.permutation(numbers.to_numpy()))
 
 
 def overlap(draws, *, n_first=5):

@@ -1,4 +1,4 @@
-"""Rank events by what they tell about IPC, and refine the ranking by dropping the least important."""
+"""Event importance refinement: rank events by a model of IPC, drop the least important, and repeat."""
 
 from dataclasses import dataclass
 from itertools import combinations
@@ -95,7 +95,7 @@ def refine(
     error=None,
     seed=0,
 ):
-    """Event importance refinement: fit, rank, drop the least important, fit again.
+    """Fit, rank, drop the least important events, and fit again (event importance refinement).
 
     From all events down to `step` or fewer, `step` at a time; the most accurate
     model is kept, and its importances are the ranking (CounterMiner, §III-C and
@@ -112,7 +112,7 @@ def refine(
     Parameters
     ----------
     X : DataFrame, shape (n_rows, n_events)
-        As :mod:`cmlib.merge.align` makes it.
+        Rates of events, as :func:`cmlib.merge.align_runs` makes them.
     y : Series of float > 0, shape (n_rows,)
         IPC; with another `error`, whatever that takes.
     step : int, default 10
@@ -121,10 +121,12 @@ def refine(
         Random share of rows that ``error`` is taken on: a fifth of all, as in both
         papers (CounterMiner, §V-B: m training examples and a quarter of m for the
         test; GBRT paper, §4.2: 80 % for training).
-    model, boosting
-        What :func:`cmlib.rank.boosting.regressor` takes.
-    importance : "friedman" or "printed", default "friedman"
-        See :func:`cmlib.rank.importance.influence`.
+    model : estimator, optional
+        As of :func:`regressor`.
+    boosting : Boosting, optional
+        As of :func:`regressor`.
+    importance : {"friedman", "printed"}, default "friedman"
+        As `method` of :func:`influence`.
     n_blocks : int, default 12
         Blocks: equal parts of the index level ``progress`` if there is one, else of
         the rows in their order.
@@ -133,17 +135,19 @@ def refine(
         folds take n_folds·(n_folds - 1)/2 refinements more.
     holdout : tuple (DataFrame, Series), optional
         Another matrix and its IPC, such as another pass over the events
-        (:func:`cmlib.merge.align.align_passes`).
+        (:func:`cmlib.merge.align_passes`).
     leaks_target : callable, default :func:`cmlib.rank.leaks.is_named_leak`
         Whether a column of that name holds y; another one where y is not IPC.
     error : callable, default :func:`relative_error`
         Of what was measured and what was predicted, the error of these rows [%]. A mean over rows: errors of parts
         are put together by their numbers of rows.
     seed : int, default 0
+        Of the random share and of the models.
 
     Returns
     -------
     Refinement
+        The errors of every step (`history`), the model that was kept (`model`) and its ranking (`importances`).
 
     Raises
     ------
@@ -173,10 +177,10 @@ def refine(
     if n_folds < 2:
         raise ValueError(f"n_folds is {n_folds}; blocks are held out in 2 folds or more.")
     error = error or relative_error
-    given = {"leaks_target": leaks_target, "positive": error is relative_error}
-    X, y = _checked(X, y, "X", **given)
+    checks = {"leaks_target": leaks_target, "positive": error is relative_error}
+    X, y = _checked(X, y, "X", **checks)
     if holdout is not None:
-        holdout = _checked(*holdout, "holdout", **given, columns=X.columns)
+        holdout = _checked(*holdout, "holdout", **checks, columns=X.columns)
     train, test = _random_split(len(X), test_share, seed)
     blank, path = _path(X, y, step, model, boosting, importance, seed)
     steps = list(path(np.arange(len(X))))
@@ -195,18 +199,45 @@ def refine(
 
 
 def relative_error(measured, predicted):
-    """Mean of |measured - predicted| / measured, in percent (CounterMiner, Eq. 14)."""
+    """Return the mean of |measured - predicted| / measured, in percent (CounterMiner, Eq. 14).
+
+    Parameters
+    ----------
+    measured : array-like of float > 0, shape (n_rows,)
+        IPC, or another quantity.
+    predicted : array-like of float, shape (n_rows,), or float
+        In the same unit.
+
+    Returns
+    -------
+    float
+        Mean relative error [%].
+    """
     measured = np.asarray(measured)
     return 100 * np.mean(np.abs(measured - np.asarray(predicted)) / measured)
 
 
 def error_of_mean(measured, predicted, *, mean):
-    """Mean of |measured - predicted|, in percent of `mean`: for rates that are zero, or nearly, in some rows."""
+    """Return the mean of |measured - predicted|, in percent of `mean`: for rates that are nearly zero in some rows."""
     return 100 * np.mean(np.abs(np.asarray(measured) - np.asarray(predicted))) / mean
 
 
 def blocks(index, n_blocks):
-    """Which of `n_blocks` equal parts of the index level ``progress``, or else of the rows, each row is in."""
+    """Number the block of neighbouring rows that each row is in.
+
+    Parameters
+    ----------
+    index : Index, shape (n_rows,)
+        Of a matrix; its level ``progress`` (0 to 1) is cut into equal parts if there is one, else the rows in their
+        order.
+    n_blocks : int
+        Number of blocks.
+
+    Returns
+    -------
+    ndarray of int, shape (n_rows,)
+        From 0 to n_blocks - 1.
+    """
     progress = np.arange(len(index)) / len(index)
     if "progress" in index.names:
         progress = index.get_level_values("progress").to_numpy()
@@ -271,7 +302,31 @@ def _path(X, y, step, model, boosting, importance, seed):
 
 
 def drop_least(blank, X, y, *, step, importance="friedman", reusable=True):
-    """Yield (model, ranking) with fewer and fewer events."""
+    """Yield a model and its ranking for all events, then for fewer and fewer.
+
+    Parameters
+    ----------
+    blank : estimator
+        Unfitted; cloned at each step.
+    X : DataFrame, shape (n_rows, n_events)
+        Rates of events.
+    y : Series of float, shape (n_rows,)
+        IPC.
+    step : int
+        Events dropped at a time.
+    importance : {"friedman", "printed"}, default "friedman"
+        As `method` of :func:`influence`.
+    reusable : bool, default True
+        Whether events that no split uses may go without fitting again: right where the model looks at all events at
+        every split, in a fixed order.
+
+    Yields
+    ------
+    model : fitted estimator
+        Of the events that are left.
+    ranking : Series of float
+        Their importance [%], descending.
+    """
     while True:
         fitted = clone(blank).fit(X, y)
         ranking = influence(fitted, method=importance, X=X)

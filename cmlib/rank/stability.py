@@ -1,4 +1,4 @@
-"""How far a ranking of events can be trusted."""
+"""How much a ranking of events changes with the seed and with the rows that the model was trained on."""
 
 import numpy as np
 import pandas as pd
@@ -6,6 +6,7 @@ from scipy.stats import rankdata
 
 from cmlib.errors import UnfitRecordingError
 from cmlib.rank.boosting import regressor
+from cmlib.rank.clusters import resample_blocks
 from cmlib.rank.importance import influence
 
 
@@ -20,22 +21,57 @@ def draw_importances(
     model=None,
     boosting=None,
 ):
-    """Importances of models that differ by seed and by the rows they were trained on."""
+    """Compute importances by models that differ in their seed and in the rows that they were trained on.
+
+    Parameters
+    ----------
+    X : DataFrame, shape (n_rows, n_events)
+        Rates of events.
+    y : Series of float, shape (n_rows,)
+        IPC.
+    seeds : iterable of int, default range(20)
+        A model each.
+    resample : bool, default True
+        Whether each model is trained on blocks of neighbouring rows drawn with replacement (block bootstrap); else
+        on all rows.
+    n_blocks : int, default 20
+        Blocks that the rows are cut into.
+    importance : {"friedman", "printed"}, default "friedman"
+        As `method` of :func:`influence`.
+    model : estimator, optional
+        As of :func:`regressor`.
+    boosting : Boosting, optional
+        As of :func:`regressor`.
+
+    Returns
+    -------
+    DataFrame of float, shape (n_seeds, n_events)
+        Importance of each event [%]; a row sums to 100.
+    """
     X = X[sorted(X.columns)]
-    blocks = np.array_split(np.arange(len(X)), min(n_blocks, len(X)))
     rankings = {}
     for seed in seeds:
-        rng = np.random.default_rng(seed)
-        rows = np.arange(len(X))
-        if resample:
-            rows = np.concatenate([blocks[block] for block in rng.integers(len(blocks), size=len(blocks))])
+        rows = resample_blocks(len(X), seed, n_blocks=n_blocks) if resample else np.arange(len(X))
         fitted = regressor(model, boosting=boosting, seed=seed).fit(X.iloc[rows], y.iloc[rows])
         rankings[seed] = influence(fitted, method=importance, X=X.iloc[rows])
     return pd.DataFrame(rankings).T.rename_axis("seed")
 
 
 def importance_spread(draws, *, coverage=0.9):
-    """Mean importance of every event, its standard deviation, and where it ranks."""
+    """Summarize drawn importances: mean, standard deviation and intervals of importance and of rank.
+
+    Parameters
+    ----------
+    draws : DataFrame of float, shape (n_draws, n_events)
+        As :func:`draw_importances` gives them.
+    coverage : float, default 0.9
+        Share of the draws that lie in the intervals.
+
+    Returns
+    -------
+    DataFrame
+        A row an event, by descending mean: mean, sd, low, high [%], rank_low and rank_high (1 is the most important).
+    """
     tails = [(1 - coverage) / 2, (1 + coverage) / 2]
     low, high = draws.quantile(tails).to_numpy()
     ranks = draws.rank(axis=1, ascending=False, method="min")
@@ -53,17 +89,42 @@ def importance_spread(draws, *, coverage=0.9):
     return frame.sort_values("mean", ascending=False, kind="stable").rename_axis("event")
 
 
-def rank_agreement(one, other, *, n_top=20, n_boot=200, seed=0):
-    """How much two rankings agree on the events that either puts near the top."""
-    common = one.columns.intersection(other.columns, sort=False)
+def rank_agreement(draws_a, draws_b, *, n_top=20, n_boot=200, seed=0):
+    """Compare two rankings by the events that either puts near the top.
+
+    Parameters
+    ----------
+    draws_a : DataFrame of float, shape (n_draws, n_events)
+        As :func:`draw_importances` gives them.
+    draws_b : DataFrame of float, shape (n_draws, n_events)
+        The same of the other ranking.
+    n_top : int, default 20
+        Events of each ranking that are compared.
+    n_boot : int, default 200
+        Resamplings of the draws.
+    seed : int, default 0
+        Of the resampling.
+
+    Returns
+    -------
+    DataFrame, shape (3, 3)
+        Rows kendall (tau-b), spearman (rho) and top10_shared (share of the first ten in common); columns value, low
+        and high (middle nine tenths of the resamplings).
+
+    Raises
+    ------
+    UnfitRecordingError
+        If fewer than 3 events are in both rankings.
+    """
+    common = draws_a.columns.intersection(draws_b.columns, sort=False)
     if len(common) < 3:
         raise UnfitRecordingError(
             f"{len(common)} event(s) are in both rankings; at least 3 are needed to compare them."
         )
-    means = one[common].mean(), other[common].mean()
+    means = draws_a[common].mean(), draws_b[common].mean()
     leading = [mean.sort_values(ascending=False, kind="stable").index[:n_top] for mean in means]
     compared = leading[0].union(leading[1])
-    both = one[compared].to_numpy(), other[compared].to_numpy()
+    both = draws_a[compared].to_numpy(), draws_b[compared].to_numpy()
     rng = np.random.default_rng(seed)
     drawn = [
         _agreement(*(draws[rng.integers(len(draws), size=len(draws))].mean(axis=0) for draws in both))
@@ -76,16 +137,16 @@ def rank_agreement(one, other, *, n_top=20, n_boot=200, seed=0):
     )
 
 
-def _agreement(one, other):
+def _agreement(means_a, means_b):
     """Kendall's tau-b, Spearman's rho, and the share of the first ten in common; SciPy's take 100 times as long."""
-    n_first = min(10, len(one))
-    first = [set(np.argsort(-values, kind="stable")[:n_first]) for values in (one, other)]
-    signs = [np.sign(np.subtract.outer(values, values)) for values in (one, other)]
-    ranks = [rankdata(values) for values in (one, other)]
+    n_first = min(10, len(means_a))
+    first = [set(np.argsort(-values, kind="stable")[:n_first]) for values in (means_a, means_b)]
+    signs = [np.sign(np.subtract.outer(values, values)) for values in (means_a, means_b)]
+    ranks = [rankdata(values) for values in (means_a, means_b)]
     shared = len(first[0] & first[1]) / n_first
     return _correlation(*signs), _correlation(*(rank - rank.mean() for rank in ranks)), shared
 
 
-def _correlation(one, other):
-    size = np.sqrt(np.sum(one**2) * np.sum(other**2))
-    return np.sum(one * other) / size if size > 0 else np.nan
+def _correlation(a, b):
+    size = np.sqrt(np.sum(a**2) * np.sum(b**2))
+    return np.sum(a * b) / size if size > 0 else np.nan
