@@ -28,6 +28,7 @@ from cmlib.io.archive import digest, read_object
 from cmlib.io.archive.programs import readable_runs
 from cmlib.io.imports import import_notes
 from cmlib.topdown.answers import summarize
+from cmlib_workloads.micro.case_runs import recorded_events
 
 _BATCH = 40
 ABSURD = {
@@ -171,7 +172,7 @@ def check_loaders(root, metas):
         series = micro_recordings.read_series(Path(root) / "micro", "ocoe")
         assert "micro-0" in {one.program for one in series}
         micro_recordings.read_simulated_series(Path(root) / "micro")
-        micro_recordings.recorded_events(Path(root) / "micro", "ocoe")
+        recorded_events(Path(root) / "micro", "ocoe")
         assert "spark0" in tuned_runs.load_tuned(Path(root) / "spark") or not metas
 
 

@@ -21,11 +21,13 @@ import pandas as pd
 from cmlib.collect import machine
 from cmlib.collect.record import Counted, Program
 from cmlib.collect.record.execute import Outcome, resolve
-from cmlib.experiments.micro_recordings import FOLDER, recorded_events
-from cmlib.fingerprint.cache_levels import plateaus, working_sets
+from cmlib.experiments.micro_recordings import FOLDER
+from cmlib.fingerprint.cache_levels import plateaus
 from cmlib.io import events
 from cmlib.io.programs import micro_benchmarks
 from cmlib_workloads.micro import case_runs as micro
+from cmlib_workloads.micro.case_runs import recorded_events
+from cmlib_workloads.micro.sizes import working_sets
 from tests.fake import planted
 
 COUNTERS = {"offered": 6, "good": 5}

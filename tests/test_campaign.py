@@ -6,14 +6,13 @@ import pytest
 from click.testing import CliRunner
 
 from cmlib import places
-from cmlib.cli import campaign as commands
 from cmlib.cli import main
 from cmlib.collect import machine, record
 from cmlib.collect.record import protocol
 from cmlib.collect.schedule import make_plans
 from cmlib.errors import CmlibError
 from cmlib.io import events
-from cmlib_workloads import campaign
+from cmlib_workloads import campaign, commands
 
 COUNTERS = {"offered": 6, "good": 5}
 
@@ -72,7 +71,7 @@ def test_a_machine_on_which_perf_runs_is_not_quiet(tmp_path, monkeypatch):
 def test_a_machine_whose_processors_are_taken_is_not_quiet(tmp_path, monkeypatch):
     readings = iter([(0.0, 0.0, 0.0), (2.0, 3.0, 0.0)] * 5)
     monkeypatch.setattr("time.sleep", lambda seconds: None)
-    monkeypatch.setattr("cmlib.collect.machine.processor_times", lambda root: next(readings))
+    monkeypatch.setattr("cmlib_workloads.campaign.processor_times", lambda root: next(readings))
     monkeypatch.setattr("os.cpu_count", lambda: 2)
     with pytest.raises(CmlibError, match="other programs take 75 % .* 5 % is the most allowed"):
         campaign.check_quiet(root=proc(tmp_path, 100, {}))

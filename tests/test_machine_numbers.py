@@ -5,17 +5,18 @@ import os
 import pytest
 
 from cmlib.collect import machine
+from cmlib_workloads.neighbours import processor_times, taken_by_others
 
 
 def test_what_others_took_is_told_apart(tmp_path):
     (tmp_path / "proc").mkdir()
     (tmp_path / "proc/stat").write_text("cpu  100 20 30 900 50 1 2 3 7 8\ncpu0 1 2 3\n")
-    _, busy, own = machine.processor_times(tmp_path)
+    _, busy, own = processor_times(tmp_path)
     assert busy == pytest.approx(156 / os.sysconf("SC_CLK_TCK")) and 0 < own <= sum(os.times()[:4])
     processors = os.cpu_count()
     # In 10 s somebody was busy for 6, of which this program's processes took 4
-    assert machine.taken_by_others((0, 0, 0), (10, 6, 4)) == pytest.approx(0.2 / processors)
-    assert machine.taken_by_others((0, 0, 0), (1, 0.9, 0.91)) == 0
+    assert taken_by_others((0, 0, 0), (10, 6, 4)) == pytest.approx(0.2 / processors)
+    assert taken_by_others((0, 0, 0), (1, 0.9, 0.91)) == 0
 
 
 def test_events_become_the_numbers_that_the_pmu_says(tmp_path):

@@ -20,6 +20,7 @@ from cmlib_workloads.tuning import (
     at_rates,
     record_runs,
 )
+from cmlib_workloads.tuning.rates import important_rates, rates_to_emit
 from tests.small_runs import add_run
 
 MACHINE = {"model_name": "one", "kernel": "Linux", "processors": 2}
@@ -154,9 +155,9 @@ def test_runs_with_emitted_events_are_an_experiment_of_their_own(write, tmp_path
         write(run, {"task-clock": 500, "page-faults": 1500, "cpu-migrations": 5}, seconds=9.0)
     one = tuned_runs.load_tuned(tmp_path)["sort"]
     assert one.emitted == {} and list(one.usual) == ["default", "exc-high"] and (one.pace == 150).all()
-    highest = tuned_runs.rates_to_emit(one, ["page-faults", "cpu-migrations"], at="exc-high")
+    highest = rates_to_emit(one, ["page-faults", "cpu-migrations"], at="exc-high")
     assert highest == pytest.approx({"page-faults": 150 * (9 - 3), "cpu-migrations": 0})
-    assert tuned_runs.important_rates(tmp_path, "sort", "exc-high") == pytest.approx(highest)
+    assert important_rates(tmp_path, "sort", "exc-high") == pytest.approx(highest)
 
     for run in at_rates("sort", {"page-faults": 900.0}, 30, at="exc-high"):
         faults = 1500 + float(run.emitted["page-faults"])

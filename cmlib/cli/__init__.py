@@ -39,7 +39,7 @@ class _Commands(click.Group):
     def get_command(self, ctx, cmd_name):
         if cmd_name not in _PARTS:
             return super().get_command(ctx, cmd_name)
-        return getattr(importlib.import_module("cmlib.cli.campaign"), cmd_name.replace("-", "_"))
+        return getattr(importlib.import_module("cmlib_workloads.commands"), cmd_name.replace("-", "_"))
 
     def format_commands(self, ctx, formatter):
         own = {name: command.get_short_help_str(80) for name, command in self.commands.items()}

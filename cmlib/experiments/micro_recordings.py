@@ -12,7 +12,6 @@ import pandas as pd
 
 from cmlib.collect.simulate import read_series as read_simulation
 from cmlib.errors import CmlibError, NothingRecordedError
-from cmlib.fingerprint.key_events import select_key_events
 from cmlib.fingerprint.slices import (
     ESTIMATED_CYCLES,
     EXACT_RATES,
@@ -41,22 +40,6 @@ def stored_sweep(folder):
     if not file.is_file():
         raise NothingRecordedError(f"no latency sweep is kept with the recordings: run `{COMMAND}`")
     return pd.read_csv(io.BytesIO(read_file(file)))
-
-
-def find_key_events(folder, n):
-    """Select the key events from the recordings of all events."""
-    X, about = read_slices(folder, ALL)
-    candidates = X.loc[:, X.nunique() > 1].drop(columns="instructions")
-    return select_key_events(candidates, about["label"], min(n, candidates.shape[1]))
-
-
-def recorded_events(folder, set_name, only="micro-*"):
-    """Events of a set of recordings that was begun before, in all runs of one program; empty if there is none."""
-    for place in sorted(Path(folder).glob(f"{only}/")):
-        metas = [meta for meta in readable_runs(place).values() if meta["set"] == set_name]
-        if metas:
-            return list(dict.fromkeys(event for meta in metas for event in meta["encodings"]))
-    return []
 
 
 def key_metadata(folder):
@@ -148,14 +131,6 @@ def cut(series, *, slice_s=0.4):
         index=X.index,
     )
     return X, about
-
-
-def read_slices(folder, set_name, kind="micro"):
-    """Read the slices of a kind of programs: `read_series`, then `cut`."""
-    series = read_series(folder, set_name, kind)
-    if not series:
-        raise NothingRecordedError(f"nothing recorded yet of the {kind} programs: run `{COMMAND}`")
-    return cut(series)
 
 
 def read_simulated_series(folder, kind="micro"):

@@ -10,14 +10,13 @@ from cmlib import places, tuning
 from cmlib.clean import whole_intervals
 from cmlib.errors import CmlibError, NothingRecordedError
 from cmlib.experiments.requested import resolve_names
-from cmlib.experiments.spark_settings import EMITTERS, FOLDER, HIGHEST, emitted_of, settings_of
+from cmlib.experiments.spark_settings import FOLDER, emitted_of, settings_of
 from cmlib.io.archive import readable
 from cmlib.io.archive.runs import read_run
 from cmlib.io.programs import parse_program_label
 from cmlib.io.store.raw import read_counts
 
 RECORD = "cmlib record-tuning"
-_IMPORTANT = 10
 
 
 @dataclass(frozen=True)
@@ -51,21 +50,6 @@ def load_tuned(folder="", wanted="all"):
     if len(names) == 1:
         return {names[0]: _tuned(names[0], rows[names[0]])}
     return readable(lambda name: _tuned(name, rows[name]), names)
-
-
-def important_rates(folder, program, at):
-    """Highest rates of those events to emit that matter most in the runs at random."""
-    one = load_tuned(folder, program)[program]
-    ranked = tuning.important_events(one.runs).index[:_IMPORTANT]
-    return rates_to_emit(one, [event for event in ranked if event in EMITTERS], at=at)
-
-
-def rates_to_emit(one, events, *, at="default"):
-    """Highest rate at which each event is emitted."""
-    seen, pace = one.runs.rates, one.pace.median()
-    lacking = seen.max() - one.usual.get(at, seen.median())
-    tops = pace * lacking.clip(lower=0.1 * (seen.max() - seen.min()))
-    return {event: min(float(tops[event]), HIGHEST.get(event, float("inf"))) for event in events}
 
 
 def _tuned(name, recorded):

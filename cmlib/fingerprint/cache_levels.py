@@ -1,4 +1,4 @@
-"""The levels of the memory found in a latency sweep, and working sets that lie well inside each of them."""
+"""The levels of the memory found in a latency sweep."""
 
 import itertools
 
@@ -10,9 +10,7 @@ from cmlib.errors import CmlibError
 LEVELS = ("L1", "L2", "L3", "M")
 _FEWEST = 3
 _WITHIN = 1.5
-_MEMORY = 64 << 20
-_PAGE = 4096
-_AGAIN = "Sweep again on a quiet machine; caches that are shared or cut off by a hypervisor show no level."
+AGAIN = "Sweep again on a quiet machine; caches that are shared or cut off by a hypervisor show no level."
 
 
 def plateaus(latencies):
@@ -32,25 +30,6 @@ def plateaus(latencies):
     measured = pd.DataFrame(rows, index=pd.Index(LEVELS, name="level"), columns=["smallest", "largest", "ns"])
     if not measured["ns"].is_monotonic_increasing:
         raise CmlibError(
-            f"latencies don't rise from level to level, something else ran beside the sweep:\n{measured}\n{_AGAIN}"
+            f"latencies don't rise from level to level, something else ran beside the sweep:\n{measured}\n{AGAIN}"
         )
     return measured
-
-
-def working_sets(levels, n=3):
-    """Choose working-set sizes well inside each level."""
-    largest = levels["largest"]
-    bounds = {
-        "L2": (1.5 * largest["L1"], 0.75 * largest["L2"]),
-        "L3": (1.5 * largest["L2"], 0.75 * largest["L3"]),
-        "M": (max(8 * largest["L3"], _MEMORY), 2 * max(8 * largest["L3"], _MEMORY)),
-    }
-    for level, (low, high) in bounds.items():
-        if low > high:
-            raise CmlibError(
-                f"no working set fits {level} without fitting the level before:\n{levels}\n{_AGAIN}"
-            )
-    return {
-        level: [int(size) // _PAGE * _PAGE for size in np.geomspace(low, high, n)]
-        for level, (low, high) in bounds.items()
-    }

@@ -20,6 +20,8 @@ from cmlib.io.samples.files import samples_dir
 from cmlib_workloads import catalog, kernels, tuning
 from cmlib_workloads.kernels import executions
 from cmlib_workloads.micro import case_runs, simulated
+from cmlib_workloads.neighbours import processor_times, taken_by_others
+from cmlib_workloads.tuning.rates import important_rates
 
 # Of a run with what gets it ready [s].
 _MICRO_S, _SIMULATED_S, _PROGRAM_S, _STREAM_S, _TUNING_S = 8.0, 10.0, 18.0, 8.0, 20.0
@@ -65,15 +67,8 @@ class Part:
     jobs: Callable[..., Iterator[Job]]
 
 
-def all_parts(rates_to_emit):
-    """Every part by name.
-
-    Parameters
-    ----------
-    rates_to_emit : callable
-        Takes the folder of the runs under other settings, a program and a setting; gives the highest rate of each
-        event that is emitted beside the program [1/s].
-    """
+def all_parts():
+    """Every part by name."""
     usual = (lambda folder: [Request()], _usual_sets)
     return {
         "micro": Part("05", "thirteen micro-benchmarks, and programs that no model is trained on", _micro),
@@ -105,7 +100,7 @@ def all_parts(rates_to_emit):
             partial(_programs, catalog.of_suites("co-located"), *usual),
         ),
         "streams": Part("07", "35 cases of eight CPU programs, a sample per million cycles", _streams),
-        "tuning": Part("08", "programs on Spark under other settings", partial(_tuning, rates_to_emit)),
+        "tuning": Part("08", "programs on Spark under other settings", _tuning),
     }
 
 
@@ -139,9 +134,9 @@ def _run_jobs(part, jobs, notify, only_list):
 
 def check_quiet(root="/"):
     """Raise unless the machine is quiet: nobody else counts, and hardly anybody computes."""
-    before = machine.processor_times(root)
+    before = processor_times(root)
     time.sleep(_WATCHED_S)
-    taken = machine.taken_by_others(before, machine.processor_times(root))
+    taken = taken_by_others(before, processor_times(root))
     if counting := counting_processes(root):
         raise CmlibError(
             f"others count already, {', '.join(counting)}, and two at a time spoil each other's counts: "
@@ -252,7 +247,7 @@ def _record_stream(case, file, group, how):
     yield case.name
 
 
-def _tuning(rates_to_emit, counters, programs=tuple(DESIGNS)):
+def _tuning(counters, programs=tuple(DESIGNS)):
     folder = places.recordings_dir() / tuning.FOLDER / (places.HARDWARE if counters["offered"] else "")
     for program in programs:
         scale, ends, levels = DESIGNS.get(program, (1.0, tuple(TABLE_IV), ()))
@@ -268,7 +263,7 @@ def _tuning(rates_to_emit, counters, programs=tuple(DESIGNS)):
         yield job(f"at both ends of {', '.join(ends)}", names, lambda runs=at_ends: runs, _PASSES_AT_ENDS)
         for at in levels:
             names = [f"{program}-emit-{at}-{number:03d}" for number in range(_EMITTING)]
-            emitting = partial(_emitting, rates_to_emit, folder, program, at)
+            emitting = partial(_emitting, folder, program, at)
             yield job(f"beside emitted events, {at}", names, emitting)
 
 
@@ -276,5 +271,5 @@ def _record_tuning(program, runs, folder, scale, passes, counters):
     yield from tuning.record_runs(program, runs(), folder, scale=scale, passes=passes, counters=counters)
 
 
-def _emitting(rates_to_emit, folder, program, at):
-    return tuning.at_rates(program, rates_to_emit(folder, program, at), _EMITTING, at=at)
+def _emitting(folder, program, at):
+    return tuning.at_rates(program, important_rates(folder, program, at), _EMITTING, at=at)

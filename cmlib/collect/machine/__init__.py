@@ -4,9 +4,7 @@ from cmlib.collect.machine.counter_census import (
     Census,
     census,
     judge_census,
-    processor_times,
     supported,
-    taken_by_others,
 )
 from cmlib.collect.machine.doctor import Examination, Facts, Finding, examine, find
 from cmlib.collect.machine.event_names import all_events, default_events, known_events, software_events

@@ -1,12 +1,10 @@
-"""How many counters are offered, how many tell the truth, and how much of the processors others take."""
+"""How many counters are offered, and how many tell the truth."""
 
 import math
-import os
 import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -22,7 +20,6 @@ _EVENTS = ("branches:u", "instructions:u")
 # Of an Intel core's eight counters, events of its caches and memory take the first four only; loads are one.
 _NARROW, _ALL_TAKE = "L1-dcache-loads:u", 4
 _SPIN = [sys.executable, "-I", "-S", "-c", "for _ in range(500_000): pass"]
-_BUSY = (0, 1, 2, 5, 6, 7)  # of /proc/stat's columns: user, nice, system, irq, softirq, steal
 
 
 @dataclass(frozen=True)
@@ -131,16 +128,3 @@ def _perf_stat(selected, command):
         done = subprocess.run(once, stdin=subprocess.DEVNULL, capture_output=True, text=True)
         text = output.read_text(encoding="utf-8") if done.returncode == 0 else ""
     return text, " ".join(line.strip() for line in done.stderr.strip().splitlines()[:2])
-
-
-def processor_times(root="/"):
-    """Read the clocks that :func:`taken_by_others` compares."""
-    first = (Path(root) / "proc/stat").read_text(encoding="utf-8").split("\n")[0].split()[1:]
-    busy = sum(int(first[column]) for column in _BUSY) / os.sysconf("SC_CLK_TCK")
-    return time.monotonic(), busy, sum(os.times()[:4])
-
-
-def taken_by_others(before, after):
-    """Share of the processors' time that others took, the hypervisor among them."""
-    passed, busy, own = (late - early for early, late in zip(before, after, strict=True))
-    return min(1.0, max(0.0, busy - own) / (passed * (os.cpu_count() or 1)))

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cmlib.collect.compare.versions import plan_parts
-from cmlib.collect.machine import processor_times, taken_by_others
 from cmlib.collect.machine.event_names import INSTRUCTIONS
 from cmlib.errors import CmlibError
 from cmlib.io.archive import as_text, now, write_whole
 from cmlib.io.programs import Kernel
 from cmlib.io.regions import OVERHEAD_FILE, SCHEMA, read_about, read_regions, save_recording
 from cmlib_workloads.kernels import execute
+from cmlib_workloads.neighbours import processor_times, taken_by_others
 
 _FIRST = 8
 _REPEATS = 10

@@ -14,14 +14,18 @@ from cmlib.collect.record import Counted, Program, Request, record_program
 from cmlib.errors import CmlibError, NothingRecordedError
 from cmlib.experiments.micro_recordings import (
     ALL,
+    COMMAND,
     KEY,
     SWEEP,
-    find_key_events,
-    recorded_events,
+    cut,
+    read_series,
     stored_sweep,
 )
-from cmlib.fingerprint.cache_levels import plateaus, working_sets
+from cmlib.fingerprint.cache_levels import plateaus
+from cmlib.fingerprint.key_events import select_key_events
+from cmlib.io.archive.programs import readable_runs
 from cmlib_workloads import catalog, kernels, micro
+from cmlib_workloads.micro.sizes import working_sets
 
 SECONDS, PASSES, ALL_PER_RUN, KEY_EVENTS = 6.0, 3, 60, 40
 # A slice is two intervals: half the bytes of the usual 100 ms.
@@ -54,6 +58,30 @@ def stored_sizes(folder):
         return working_sets(plateaus(stored_sweep(folder)))
     except NothingRecordedError:
         return _NOMINAL
+
+
+def read_slices(folder, set_name, kind="micro"):
+    """Read the slices of a kind of programs: `read_series`, then `cut`."""
+    series = read_series(folder, set_name, kind)
+    if not series:
+        raise NothingRecordedError(f"nothing recorded yet of the {kind} programs: run `{COMMAND}`")
+    return cut(series)
+
+
+def find_key_events(folder, n):
+    """Select the key events from the recordings of all events."""
+    X, about = read_slices(folder, ALL)
+    candidates = X.loc[:, X.nunique() > 1].drop(columns="instructions")
+    return select_key_events(candidates, about["label"], min(n, candidates.shape[1]))
+
+
+def recorded_events(folder, set_name, only="micro-*"):
+    """Events of a set of recordings that was begun before, in all runs of one program; empty if there is none."""
+    for place in sorted(Path(folder).glob(f"{only}/")):
+        metas = [meta for meta in readable_runs(place).values() if meta["set"] == set_name]
+        if metas:
+            return list(dict.fromkeys(event for meta in metas for event in meta["encodings"]))
+    return []
 
 
 def record_cases(programs_folder, folder, counters):

@@ -3,12 +3,11 @@
 import click
 
 from cmlib.collect import machine
-from cmlib.experiments.tuned_runs import important_rates
 from cmlib.terminal import say
 from cmlib_workloads import catalog, kernels
 from cmlib_workloads.campaign import DESIGNS, all_parts, check_quiet, run_parts
 
-_PARTS = all_parts(important_rates)
+_PARTS = all_parts()
 _list = click.option("--list", "only_list", is_flag=True, help="Only list what would be recorded.")
 
 

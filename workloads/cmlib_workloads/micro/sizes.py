@@ -1,0 +1,28 @@
+"""Working sets that lie well inside each level of the memory."""
+
+import numpy as np
+
+from cmlib.errors import CmlibError
+from cmlib.fingerprint.cache_levels import AGAIN
+
+_MEMORY = 64 << 20
+_PAGE = 4096
+
+
+def working_sets(levels, n=3):
+    """Choose working-set sizes well inside each level."""
+    largest = levels["largest"]
+    bounds = {
+        "L2": (1.5 * largest["L1"], 0.75 * largest["L2"]),
+        "L3": (1.5 * largest["L2"], 0.75 * largest["L3"]),
+        "M": (max(8 * largest["L3"], _MEMORY), 2 * max(8 * largest["L3"], _MEMORY)),
+    }
+    for level, (low, high) in bounds.items():
+        if low > high:
+            raise CmlibError(
+                f"no working set fits {level} without fitting the level before:\n{levels}\n{AGAIN}"
+            )
+    return {
+        level: [int(size) // _PAGE * _PAGE for size in np.geomspace(low, high, n)]
+        for level, (low, high) in bounds.items()
+    }

@@ -1,0 +1,20 @@
+"""How much of the processors' time other programs take, the hypervisor among them."""
+
+import os
+import time
+from pathlib import Path
+
+_BUSY = (0, 1, 2, 5, 6, 7)  # of /proc/stat's columns: user, nice, system, irq, softirq, steal
+
+
+def processor_times(root="/"):
+    """Read the clocks that :func:`taken_by_others` compares."""
+    first = (Path(root) / "proc/stat").read_text(encoding="utf-8").split("\n")[0].split()[1:]
+    busy = sum(int(first[column]) for column in _BUSY) / os.sysconf("SC_CLK_TCK")
+    return time.monotonic(), busy, sum(os.times()[:4])
+
+
+def taken_by_others(before, after):
+    """Share of the processors' time that others took, the hypervisor among them."""
+    passed, busy, own = (late - early for early, late in zip(before, after, strict=True))
+    return min(1.0, max(0.0, busy - own) / (passed * (os.cpu_count() or 1)))
