@@ -25,7 +25,7 @@ import click
 import numpy as np
 import pandas as pd
 
-from cmlib.anomaly.speed import ELAPSED, NO_CHANGE, PROCESSOR, WHOLE, explain_by_code, judge_speed
+from cmlib.anomaly.speed import ELAPSED, NO_CHANGE, PROCESSOR, WHOLE, compare_times, explain_by_code
 from cmlib.collect.compare import code as machine_code
 from cmlib.collect.compare.versions import Version
 
@@ -73,7 +73,7 @@ def timed(program):
 
 
 def frame(rows):
-    """Times as `judge_speed` takes them."""
+    """Times as `compare_times` takes them."""
     return pd.DataFrame(np.array(rows), columns=pd.MultiIndex.from_product([[WHOLE], [ELAPSED, PROCESSOR]]))
 
 
@@ -113,7 +113,7 @@ def measure(out, layouts, planted, first_seed, smallest, folder):
             while len(times[0]) < look:
                 for form in order.sample((0, 1), 2):
                     times[form].append(timed(programs[form]))
-            if judge_speed(*map(frame, times), n_looks=len(LOOKS), smallest=smallest / 100).settled:
+            if compare_times(*map(frame, times), n_looks=len(LOOKS), smallest=smallest / 100).settled:
                 break
         with out.open("a") as file:
             file.write(
@@ -135,7 +135,7 @@ def judge(file, smallest, folder):
     for row in map(json.loads, file.read_text().splitlines()):
         program, seed, work = row["key"]
         times = frame(row["old"]), frame(row["new"])
-        speed = judge_speed(*times, n_looks=len(LOOKS), smallest=smallest / 100)
+        speed = compare_times(*times, n_looks=len(LOOKS), smallest=smallest / 100)
         told, code = speed.verdict, None
         if told != NO_CHANGE:  # as the command does
             versions = [Version(str(build(folder, *key))) for key in ((program, 0), row["key"])]
@@ -176,7 +176,7 @@ def columns(folder, draws, layouts):
         for _ in range(draws):
             old, new = (rng.choice(cycles, layouts, replace=cycles.size < 2 * layouts) for _ in range(2))
             frames = (pd.DataFrame({(WHOLE, ELAPSED): times}) for times in (old, new))
-            told[judge_speed(*frames).verdict] += 1
+            told[compare_times(*frames).verdict] += 1
         print(
             f"{file.parent.name}/{file.name}: {cycles.size} columns, "
             f"at most {cycles.max() / np.median(cycles):.2f} times "

@@ -94,7 +94,7 @@ first.running.head()
 # that is, how much of an event's ups and downs is error of extrapolation. Towards 100 % none of them can be believed; the mean of the run can still be right. An event is *too thinly counted* from 25 % on, unless its standard error is below 1 % of its mean. A model that explains something by such an event explains it by noise.
 
 # %%
-def judge_events(c, running, c_hat, s):
+def score_events(c, running, c_hat, s):
     """Share, gaps, samples replaced and moved, standard error and noise of each event [%]."""
     _, changed = clean.clean_run(c, running, method="counterminer")
     mean, squares = c_hat.mean().replace(0, np.nan), (s**2).mean()
@@ -112,7 +112,7 @@ for name, run in runs.items():
     counts = counts.loc[:, counts.notna().sum() >= clean.FEWEST_SAMPLES]
     running = running[counts.columns]
     cleaned[name], errors[name] = clean.estimate_counts(counts, running, sums=known_sums(run))
-    judged[name] = judge_events(counts, running, cleaned[name], errors[name])
+    judged[name] = score_events(counts, running, cleaned[name], errors[name])
 
 # %%
 every = pd.concat(judged, names=["program", "event"]).reset_index()
@@ -151,7 +151,7 @@ def judge_readings(run):
     counts = counts.join(run.counts_again[again])[order]
     running = running.join(run.running_again[again])[order]
     cases = repair.twice_counted(counts, running, run.meta["groups"], run.machine)
-    cells = repair.judge_cases({"kalman": clean.estimate_counts}, cases)
+    cells = repair.score_cases({"kalman": clean.estimate_counts}, cases)
     return cells.assign(left=100 * cells["ratio"]).drop(columns=["event", "noise", "ratio"])
 
 

@@ -95,7 +95,7 @@ display(results.figure(figure, "case", f"**Figure.** One case: printed counts ar
 # Errors are mean distances from the truth. Each is divided by that of what perf prints (straight lines stand where it prints nothing); a file's ratio is the geometric mean of its events and rotations. *Low* and *high* are a 90 % interval over files, *worst* the file with the highest ratio, *covered* the true counts that lie in 90 % intervals [%], *least* that of the worst file.
 
 # %%
-judged = repair.judge(clean.estimate_counts, files, name="kalman")
+judged = repair.score_method(clean.estimate_counts, files, name="kalman")
 ratios = repair.ratios(judged, seed=seed)
 display(results.table(ratios.reset_index(), "ratios",
                       f"**Table.** Error as a multiple of that of what perf prints, {which} list."))
@@ -135,7 +135,7 @@ OTHERS = ((3, 10), (5, 8), (5, 12))
 ways, cells = {"kalman": clean.estimate_counts}, []
 for row in files[files["kind"] == "replayed"].itertuples():
     if found := repair.cases(row.file, OTHERS):
-        cells.append(repair.judge_cases(ways, found).assign(set=row.set, file=row.file))
+        cells.append(repair.score_cases(ways, found).assign(set=row.set, file=row.file))
 cells = pd.concat(cells).query("method in ['lines', 'kalman']")
 beyond = cells.assign(ratio=np.log(cells["ratio"].clip(0.01, 100)))
 beyond = beyond.groupby(["set", "case", "method"]).agg(

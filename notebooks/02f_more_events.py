@@ -42,7 +42,7 @@ notebook = begin("02f_more_events", globals())
 results, counterminer, gbrt = notebook.results, paper("counterminer"), paper("gbrt")
 COUNTERS = 4  # of the paper's processor; so many events are in a group
 ROTATIONS = tuple((n, slots) for n in range(2, 7))
-WAYS = repair.RIVALS | {"kalman": clean.clean_kalman}
+WAYS = repair.BASELINE_METHODS | {"kalman": clean.clean_kalman}
 LABELS = {"perf": "what perf prints", "lines": "straight lines",
           "counterminer": "CounterMiner's way", "kalman": "smoother (kalman)"}
 
@@ -142,7 +142,7 @@ for name, files in cases.items():
     if not any(files.values()):
         display(Markdown(published.how_to_get(name)))
         continue
-    cells = repair.judge_cases({"kalman": WAYS["kalman"]}, sum(files.values(), []))
+    cells = repair.score_cases({"kalman": WAYS["kalman"]}, sum(files.values(), []))
     grown[name] = grows(cells.assign(groups=cells["case"].str.split().str[0].astype(int)))
     figure, _ = draw(grown[name], "[% of the mean]")
     n_files = sum(map(bool, files.values()))

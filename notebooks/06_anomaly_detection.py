@@ -38,7 +38,7 @@ import pandas as pd
 from scipy.special import expit
 
 from cmlib import anomaly, explore, plot
-from cmlib.anomaly.samples import PLACE, smallest_range
+from cmlib.anomaly.samples import LOCATION_COLUMNS, smallest_range
 from cmlib.collect.compare.counters import CONTENTION, counters_with_role
 from cmlib.experiments import anomaly as study
 from cmlib.experiments.targets import CLOCKS
@@ -111,7 +111,7 @@ for kernel in kernels():
 columns = ["program here", "for the paper's", "anomaly", "training runs", "good test runs",
            "bad test runs", "samples", "why not"]  # fmt: skip
 first = programs.get("hash_table_lock", next(iter(programs.values())))
-counters = [column for column in first.training[0] if column not in PLACE]
+counters = [column for column in first.training[0] if column not in LOCATION_COLUMNS]
 display(results.table(
     pd.DataFrame(rows, columns=columns), "recorded",
     f"**Table.** The fifteen programs of AutoPerf's Table 2 and what is recorded of each. {source}"
@@ -203,7 +203,7 @@ results.figure(figure, "fig02", "**AutoPerf, Fig. 2.** The autoencoder that was 
 def train(recorded):
     """Train a detector on as many good runs as Algorithm 1 says."""
     runs = [*recorded.training, *recorded.again][:max_runs]
-    variance = study.settling(runs, seed=seed)["variance"]
+    variance = study.error_variance_by_run(runs, seed=seed)["variance"]
     eps = 0.05 / 8 * variance.expanding().mean()  # the paper's variances are about 8
     stop = anomaly.stopping_run(variance, eps=eps, goal=1, max_runs=len(runs))
     others = recorded.training[stop:] if len(recorded.training[stop:]) >= 10 else ()

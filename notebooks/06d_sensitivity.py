@@ -80,7 +80,7 @@ def make_detector(topology):
 detector = make_detector(topologies[first.name]).fit(first.training[:20])
 d_good, d_new = detector.held_out_, detector.summarize(first.bad[:10])
 p = {part: mannwhitneyu(d_new[part], d_good[part], alternative="greater").pvalue
-     for part in ("half", "tenth")}
+     for part in ("distance_p50", "distance_p90")}
 part = min(p, key=p.get)
 p_value = min(1, 2 * p[part])
 anomalous = p_value <= 0.01 and d_new[part].median() > d_good[part].max()

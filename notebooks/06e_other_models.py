@@ -61,7 +61,7 @@ source = study.describe_counts(programs)  # a sentence for captions
 def train(recorded):
     """Train a detector on as many good runs as Algorithm 1 says."""
     runs = [*recorded.training, *recorded.again][:max_runs]
-    variance = study.settling(runs, seed=seed)["variance"]
+    variance = study.error_variance_by_run(runs, seed=seed)["variance"]
     eps = 0.05 / 8 * variance.expanding().mean()  # the paper's variances are about 8
     stop = anomaly.stopping_run(variance, eps=eps, goal=1, max_runs=len(runs))
     others = recorded.training[stop:] if len(recorded.training[stop:]) >= 10 else ()

@@ -36,7 +36,7 @@ import numpy as np
 import pandas as pd
 
 from cmlib import anomaly, plot
-from cmlib.experiments.anomaly import describe_counts, recorded_programs, settling
+from cmlib.experiments.anomaly import describe_counts, error_variance_by_run, recorded_programs
 from cmlib.plot.style import PAPER
 from cmlib.report import paper
 from cmlib.report.notebook import begin
@@ -124,7 +124,7 @@ results.figure(
 # %%
 first = next(iter(programs.values()))
 runs = [*first.training, *first.again][:max_runs]
-series = settling(runs, seed=seed)
+series = error_variance_by_run(runs, seed=seed)
 eps = 0.05 / 8 * series["variance"].expanding().mean()
 stop = terminate(series["variance"].tolist(), eps.tolist(), goal, len(runs))
 assert stop == anomaly.stopping_run(series["variance"], eps=eps, goal=goal, max_runs=len(runs))
@@ -135,7 +135,7 @@ series.head()
 found, rows = {}, []
 for recorded in programs.values():
     runs = [*recorded.training, *recorded.again][:max_runs]
-    series = settling(runs, seed=seed)
+    series = error_variance_by_run(runs, seed=seed)
     eps = 0.05 / 8 * series["variance"].expanding().mean()
     stop = anomaly.stopping_run(series["variance"], eps=eps, goal=goal, max_runs=len(runs))
     settled = stop < len(runs)

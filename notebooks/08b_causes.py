@@ -94,7 +94,7 @@ def judge(each):
     important = list(tuning.important_events(each.runs, seed=seed).index[:n_events])
     emitted = [emitting(at, runs) for at, runs in each.emitted.items()]
     experiments = [tuning.Experiment(each.runs), *emitted]
-    return tuning.judge_events(each.runs, important, experiments, seed=seed)
+    return tuning.find_causes(each.runs, important, experiments, seed=seed)
 
 
 # %%

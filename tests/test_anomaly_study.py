@@ -56,7 +56,7 @@ def test_recordings_become_subjects(programs):
 
 def test_errors_settle_over_all_runs_up_to_each(programs):
     runs = programs["histogram"].training[:3]
-    series = study.settling(runs)
+    series = study.error_variance_by_run(runs)
     model = Autoencoder(
         topologies=[(5,)], n_starts=1, smallest_range=smallest_range(pd.concat(runs)), random_state=0
     )

@@ -29,7 +29,7 @@ def experiment(seed, n=120, noise=0.2):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_an_event_that_causes_is_told_from_one_that_goes_along(seed):
-    judged = causality.judge_events(experiment(seed), EVENTS)
+    judged = causality.find_causes(experiment(seed), EVENTS)
     assert judged.loc["cause", ["verdict", "factor"]].tolist() == [causality.CAUSES, "p0"]
     assert judged.loc["along", "factor"] == "p1"
     assert judged.loc["along", "verdict"] != causality.CAUSES
@@ -44,7 +44,7 @@ def test_a_knob_of_two_values_may_be_drawn_unequally(share):
     runs.rates["cause"] = runs.parameters["p0"] + 0.2 * runs.rates["untouched"]
     hidden = runs.rates["along"] - 0.8 * runs.parameters["p1"]
     runs.seconds[:] = 10 + 4 * runs.rates["cause"] + 4 * hidden
-    judged = causality.judge_events(runs, EVENTS)
+    judged = causality.find_causes(runs, EVENTS)
     low, high = (runs.seconds[runs.parameters["p0"] == value].mean() for value in (1, 2))
     assert judged.loc["cause", ["verdict", "factor"]].tolist() == [causality.CAUSES, "p0"]
     assert judged.loc["cause", "observed"] == pytest.approx(100 * (high / low - 1))
@@ -53,7 +53,7 @@ def test_a_knob_of_two_values_may_be_drawn_unequally(share):
 @pytest.mark.slow
 def test_most_events_that_go_along_are_shown_to():
     verdicts = [
-        causality.judge_events(experiment(seed, n=240), EVENTS)["verdict"]["along"] for seed in range(5)
+        causality.find_causes(experiment(seed, n=240), EVENTS)["verdict"]["along"] for seed in range(5)
     ]
     assert verdicts.count(causality.CORRELATES) >= 3
 
@@ -61,12 +61,12 @@ def test_most_events_that_go_along_are_shown_to():
 def test_an_event_that_is_moved_with_another_is_not_judged():
     runs = experiment(0)
     runs.rates["part of it"] = 0.5 * runs.rates["cause"]
-    judged = causality.judge_events(runs, [*EVENTS, "part of it"])
+    judged = causality.find_causes(runs, [*EVENTS, "part of it"])
     assert judged.loc[["cause", "part of it"], "verdict"].tolist() == [causality.NOT_SHOWN] * 2
 
 
 def test_few_runs_show_nothing():
-    judged = causality.judge_events(experiment(0, n=12, noise=3.0), EVENTS)
+    judged = causality.find_causes(experiment(0, n=12, noise=3.0), EVENTS)
     assert causality.CAUSES not in judged["verdict"].tolist()
 
 
@@ -99,8 +99,8 @@ def emitted(seed, n=60):
 @pytest.mark.parametrize("seed", range(3))
 def test_emitters_tell_a_cause_from_a_correlation_where_the_settings_cannot(seed):
     runs, experiment = emitted(seed)
-    assert set(causality.judge_events(runs, ["cause", "along"])["verdict"]) == {causality.NOT_SHOWN}
-    judged = causality.judge_events(runs, [*runs.rates], [causality.Experiment(runs), experiment])
+    assert set(causality.find_causes(runs, ["cause", "along"])["verdict"]) == {causality.NOT_SHOWN}
+    judged = causality.find_causes(runs, [*runs.rates], [causality.Experiment(runs), experiment])
     assert judged["verdict"].to_dict() == {
         "cause": causality.CAUSES,
         "along": causality.CORRELATES,
@@ -113,19 +113,17 @@ def test_emitters_tell_a_cause_from_a_correlation_where_the_settings_cannot(seed
 def test_an_emitter_that_moves_more_than_it_says_shows_nothing():
     runs, experiment = emitted(0)
     events = ["cause", CALL]
-    told = causality.judge_events(runs, events, [experiment]).loc["cause"]
+    told = causality.find_causes(runs, events, [experiment]).loc["cause"]
     assert told["factor"] == "cause" and told["with"] == CALL
     unsaid = causality.Experiment(experiment.runs, {"cause": ("cause",)})
-    assert causality.judge_events(runs, events, [unsaid]).loc["cause", "verdict"] == causality.NOT_SHOWN
+    assert causality.find_causes(runs, events, [unsaid]).loc["cause", "verdict"] == causality.NOT_SHOWN
 
 
 def test_rates_that_the_model_has_not_seen_are_told():
     runs, experiment = emitted(0)
     tried = experiment.runs
     far = Runs(tried.parameters, 1.5 * tried.rates, tried.seconds, tried.examples, tried.performance)
-    judged = causality.judge_events(runs, ["cause"], [causality.Experiment(far, experiment.aims)]).loc[
-        "cause"
-    ]
+    judged = causality.find_causes(runs, ["cause"], [causality.Experiment(far, experiment.aims)]).loc["cause"]
     least, most = runs.rates["cause"].min(), runs.rates["cause"].max()
     values = tried.parameters["cause"]  # a third of them 0
     low, high = far.rates["cause"][values == 0], far.rates["cause"][values >= np.unique(values)[31]]
@@ -145,7 +143,7 @@ def test_the_experiment_in_which_the_model_says_most_speaks():
     aims = {f"weak {name}": aim for name, aim in experiment.aims.items()}
     both = [experiment, causality.Experiment(second, aims)]
     for order in (both, both[::-1]):
-        assert causality.judge_events(runs, ["along"], order).loc["along", "factor"] == "along"
+        assert causality.find_causes(runs, ["along"], order).loc["along", "factor"] == "along"
 
 
 @pytest.mark.parametrize(
@@ -178,7 +176,7 @@ def test_of_many_events_that_do_nothing_hardly_one_is_called_a_cause():
         still = causality.Experiment(
             Runs(rates, rates, seconds, rates, seconds), {name: (name,) for name in names}
         )
-        judged = causality.judge_events(Runs(known, known, learned, known, learned), names, [still])
+        judged = causality.find_causes(Runs(known, known, learned, known, learned), names, [still])
         called += (judged["verdict"] == causality.CAUSES).any()
     assert called <= 1  # 0.1 are expected
 
@@ -213,4 +211,4 @@ def test_events_and_parameters_that_never_change_move_nothing():
     runs.rates["still"], runs.parameters["fixed"] = 1.0, 2.0
     found = causality.moves(runs, [*EVENTS, "still"])
     assert "still" not in set(found["event"]) and "fixed" not in set(found["parameter"])
-    assert causality.judge_events(runs, ["still"])["verdict"].tolist() == [causality.NOT_SHOWN]
+    assert causality.find_causes(runs, ["still"])["verdict"].tolist() == [causality.NOT_SHOWN]

@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from cmlib.anomaly.autoencoder import Autoencoder
-from cmlib.anomaly.compare import Verdict
+from cmlib.anomaly.compare import VersionComparison
 from cmlib.anomaly.detector import AutoPerf
 from cmlib.cli import main
 from cmlib.collect.compare import comparison, versions
@@ -25,7 +25,7 @@ from cmlib.collect.machine.event_names import countable
 from cmlib.collect.machine.host import core_pmus
 from cmlib.errors import CmlibError
 from cmlib.io import events
-from cmlib.io.regions import PLACE, load_recording, save_recording
+from cmlib.io.regions import LOCATION_COLUMNS, load_recording, save_recording
 from tests.planted_regions import planted_run
 from tests.processes import processes, wait_until
 
@@ -115,10 +115,10 @@ def kept(
     pieces = []
     for run in range(n_runs):
         rates = planted_run(rng, severity=severity, n_samples=10).drop(columns=list(without))
-        counters = [column for column in rates if column not in PLACE]
+        counters = [column for column in rates if column not in LOCATION_COLUMNS]
         counts = rates[counters] * 1e7
         seconds = factor * rng.lognormal(-2, 0.02, 10)
-        rows = rates[list(PLACE)].assign(
+        rows = rates[list(LOCATION_COLUMNS)].assign(
             thread=1, threads=1, work=1, seconds=seconds, running=1.0, instructions=round(5_000_000 * ipc)
         )
         pieces.append(f"# run={run:03d} part=0\n" + rows.join(counts.round()).to_csv(index=False))
@@ -409,7 +409,7 @@ def test_markdown_is_printed_or_added_to_the_summary_of_a_job(tmp_path, monkeypa
 
 def test_an_inconclusive_comparison_ends_with_0_or_if_asked_with_3(tmp_path, monkeypatch):
     functions = pd.DataFrame({"function": ["synthetic_f"], "anomalous": [False]})
-    same_counters = Verdict(False, 1.0, functions, pd.DataFrame())
+    same_counters = VersionComparison(False, 1.0, functions, pd.DataFrame())
     monkeypatch.setattr(comparison, "compare_versions", lambda *_, **settings: same_counters)
     versions = kept(tmp_path, "old"), kept(tmp_path, "new", factor=1.245, seed=2)
     found = told(*versions, code=0)

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from cmlib.anomaly.counts import blame, judge_counts, judge_estimate
+from cmlib.anomaly.counts import blame, compare_counts, compare_estimates
 from cmlib.cli import main
 from cmlib.collect.compare.comparison import compare_simulated
 from cmlib.errors import CmlibError
@@ -30,7 +30,7 @@ def runs(counts, n=2):
 
 
 def told(old, new):
-    return judge_counts(old, new, events.simulated_events()).set_index("event")["verdict"]
+    return compare_counts(old, new, events.simulated_events()).set_index("event")["verdict"]
 
 
 @pytest.mark.slow
@@ -60,8 +60,8 @@ def test_the_verdict_is_that_of_instructions_or_of_the_estimate(work, misses, ap
     new["sim.ll_load_misses"] *= 1 + misses
     old.loc[1, "sim.ll_load_misses"] *= 1 + apart
     new = runs(new)
-    verdict, ratio, by_misses, threshold = judge_estimate(
-        judge_counts(old, new, table), old, new, table["weight"]
+    verdict, ratio, by_misses, threshold = compare_estimates(
+        compare_counts(old, new, table), old, new, table["weight"]
     )
     cycles = [events.cycle_estimate(frame) for frame in (old, new)]
     noise = 5 * (cycles[0].max() / cycles[0].min() - 1)
@@ -93,7 +93,7 @@ def test_runs_that_differ_among_themselves_raise_no_alarm(steps):
 
 def test_what_was_never_counted_before_has_no_ratio():
     old = runs(TYPICAL.where(TYPICAL.index != "sim.ll_load_misses", 0.0))
-    found = judge_counts(old, runs(TYPICAL), events.simulated_events()).set_index("event")
+    found = compare_counts(old, runs(TYPICAL), events.simulated_events()).set_index("event")
     assert found.at["sim.ll_load_misses", "verdict"] == "more" and np.isinf(
         found.at["sim.ll_load_misses", "ratio"]
     )

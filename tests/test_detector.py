@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn.ensemble import IsolationForest
 
-from cmlib.anomaly import AutoPerf, compare_versions, judge_runs
+from cmlib.anomaly import AutoPerf, compare_runs, compare_versions
 from cmlib.anomaly.autoencoder import Autoencoder, PrincipalComponents
 from cmlib.anomaly.clusters import cluster_functions, select_n_clusters
 from cmlib.anomaly.compare import fewest_runs
@@ -47,7 +47,9 @@ def test_false_alarms_per_run_are_at_most_two_percent(detectors):
 @pytest.mark.slow
 def test_false_alarms_between_recordings_of_one_version_are_at_most_two_percent(detectors):
     rng = np.random.default_rng(2000)
-    alarms = [judge_runs(detector, good_runs(rng, 5)).anomalous for detector in detectors for _ in range(22)]
+    alarms = [
+        compare_runs(detector, good_runs(rng, 5)).anomalous for detector in detectors for _ in range(22)
+    ]
     assert len(alarms) >= 200
     assert np.mean(alarms) <= 0.02
 
@@ -68,7 +70,7 @@ def test_contention_is_found_in_a_single_run_with_its_cause(detectors):
 @pytest.mark.slow
 def test_slight_contention_is_found_over_several_runs(detectors):
     rng = np.random.default_rng(4)
-    verdicts = [judge_runs(detector, good_runs(rng, 8, severity=SLIGHT)) for detector in detectors]
+    verdicts = [compare_runs(detector, good_runs(rng, 8, severity=SLIGHT)) for detector in detectors]
     assert all(verdict.anomalous and verdict.p_value <= 0.01 for verdict in verdicts)
     assert all(CONTENTION in list(verdict.counters["counter"][:2]) for verdict in verdicts)
 
@@ -110,7 +112,7 @@ def test_only_the_bad_function_is_named():
 def test_held_out_runs_stray_no_less_than_learned_ones(detectors):
     for seed, detector in enumerate(detectors):
         learned = detector.summarize(good_runs(np.random.default_rng(seed)))
-        assert detector.held_out_["half"].mean() >= learned["half"].mean()
+        assert detector.held_out_["distance_p50"].mean() >= learned["distance_p50"].mean()
         npt.assert_array_equal(detector.held_out_["run"], range(20))
         assert detector.history_["false_positive_rate"].iloc[0] == pytest.approx(
             learned["exceeding"].sum() / 400

@@ -87,7 +87,7 @@ def copies(n, *, good, count=1e8):
 
 def test_a_counter_that_reads_zero_while_it_says_it_ran_is_offered_and_not_good():
     refused = [*copies(6, good=6), (NAN, 0.0)]
-    found = machine.judge_census([*(copies(n, good=5) for n in range(1, 7)), refused])
+    found = machine.check_census([*(copies(n, good=5) for n in range(1, 7)), refused])
     assert (found.offered, found.good) == (6, 5)
 
 
@@ -96,15 +96,15 @@ def test_planted_numbers_of_offered_and_good_counters_are_found(offered, good, c
     good = min(offered, good)
     groups = [copies(n, good=good, count=count) for n in range(1, offered + 1) for _ in range(repeats)]
     refused = [(count, 1.0)] * offered + [(NAN, 0.0)]
-    found = machine.judge_census([*groups, refused])
+    found = machine.check_census([*groups, refused])
     assert (found.offered, found.good) == (offered, good)
 
 
 def test_one_disturbed_attempt_does_not_condemn_a_counter():
     disturbed = [(1e8, 1.0), (7e7, 0.8)]
     calm = copies(2, good=2)
-    assert machine.judge_census([copies(1, good=1), disturbed, calm]).good == 2
-    assert machine.judge_census([copies(1, good=1), disturbed, disturbed]).good == 1
+    assert machine.check_census([copies(1, good=1), disturbed, calm]).good == 2
+    assert machine.check_census([copies(1, good=1), disturbed, disturbed]).good == 1
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_one_disturbed_attempt_does_not_condemn_a_counter():
     ],
 )
 def test_edges_of_the_census(groups, offered, good):
-    found = machine.judge_census(groups)
+    found = machine.check_census(groups)
     assert (found.offered, found.good) == (offered, good)
 
 
@@ -314,7 +314,7 @@ HEALTHY = machine.Facts(
     pmus=("cpu",),
     paranoid=1,
     names=412,
-    census=machine.judge_census([copies(n, good=6) for n in range(1, 7)]),
+    census=machine.check_census([copies(n, good=6) for n in range(1, 7)]),
 )
 
 
@@ -365,7 +365,7 @@ def test_a_sick_machine_is_told_what_shows_it_and_what_to_do(name, facts, severi
 
 
 def test_a_lying_counter_is_shown_by_the_copies_that_break():
-    found = changed(census=machine.judge_census([copies(n, good=5) for n in range(1, 7)]))["counters"]
+    found = changed(census=machine.check_census([copies(n, good=5) for n in range(1, 7)]))["counters"]
     assert found.severity == "warning"
     assert "6 offered, 5 good" in found.numbers and found.numbers.endswith("1.000, 0.000")
 

@@ -165,15 +165,16 @@ def interval(at, instructions, miss, share=100.0):
 def test_intervals_in_which_nothing_ran_are_legal():
     good = [row for i in range(1, 20) for row in interval(i / 10, 1000, 5)]
     assert (
-        record.judge(frame_of([*good, *interval(2.0, None, None), *interval(2.05, None, None)]), PLAN) == ""
+        record.validate_run(frame_of([*good, *interval(2.0, None, None), *interval(2.05, None, None)]), PLAN)
+        == ""
     )
 
 
 def test_counts_that_are_missing_while_the_program_ran_are_not():
     good = [row for i in range(1, 20) for row in interval(i / 10, 1000, 5)]
-    reason = record.judge(frame_of([*good, *interval(2.0, 1000, None)]), PLAN)
+    reason = record.validate_run(frame_of([*good, *interval(2.0, 1000, None)]), PLAN)
     assert reason == "some events were not counted in intervals with 5 % of instructions"
-    assert record.judge(frame_of([*good, *interval(2.0, 10, None)]), PLAN) == ""
+    assert record.validate_run(frame_of([*good, *interval(2.0, 10, None)]), PLAN) == ""
 
 
 def test_the_recordings_there_are_would_all_be_accepted():
@@ -183,7 +184,7 @@ def test_the_recordings_there_are_would_all_be_accepted():
             meta["set"], meta["mode"], meta["part"], tuple(meta["pinned"]), groups, meta["interval_ms"]
         )
         raw = archive.read_raw(ROOT / "data/recordings/kmeans", run)
-        assert record.judge(perf.parse_stat(raw.decode()), plan) == ""
+        assert record.validate_run(perf.parse_stat(raw.decode()), plan) == ""
 
 
 # --- killed -----------------------------------------------------------------
@@ -198,7 +199,7 @@ import tqdm
 tqdm.tqdm.monitor_interval = 0
 from cmlib.collect import machine
 from cmlib.io import perf
-from cmlib.collect.record import judge
+from cmlib.collect.record import validate_run
 from cmlib.io.archive import programs as archive
 from tests.processes import processes
 from tests.soft_recordings import make, runs, software_plans
@@ -215,7 +216,7 @@ for _ in range(6):
         assert processes("0.0987652") == [], "an orphan is running while the lock is free"
     for run, meta in runs(folder).items():
         raw = archive.read_raw(folder / "sleepy", run)
-        assert judge(perf.parse_stat(raw.decode()), software_plans()[meta["part"]]) == ""
+        assert validate_run(perf.parse_stat(raw.decode()), software_plans()[meta["part"]]) == ""
 """
 
 

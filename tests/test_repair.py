@@ -37,7 +37,7 @@ def counted(tmp_path):
 
 
 def test_what_perf_prints_errs_as_much_as_what_perf_prints(counted):
-    judged = repair.judge(lambda counts, shares: counts, [counted], name="same").set_index("method")
+    judged = repair.score_method(lambda counts, shares: counts, [counted], name="same").set_index("method")
     assert list(judged.index) == ["perf", "lines", "counterminer", "same"]
     assert judged.at["same", "ratio"] == 1 and judged.at["same", "error"] == judged.at["perf", "error"] > 0
     assert judged["kind"].eq("replayed").all() and judged["series"].eq(2 * len(repair.ROTATIONS)).all()
@@ -51,9 +51,11 @@ def test_truth_is_judged_right_and_intervals_by_what_they_hold(counted):
         truth = next(cases).truth.assign(cycles=counts["cycles"])[list(counts)]
         return truth + 1.0, truth * 0 + 1.0
 
-    known = repair.judge(exact, [counted], name="known").set_index("method").loc["known"]
+    known = repair.score_method(exact, [counted], name="known").set_index("method").loc["known"]
     assert known["error"] < 0.1 * 100 and known["ratio"] < 0.1 and known["covered"] == 100
-    off = repair.judge(lambda c, s: (c, 0.0 * c), [counted], name="sure").set_index("method").loc["sure"]
+    off = (
+        repair.score_method(lambda c, s: (c, 0.0 * c), [counted], name="sure").set_index("method").loc["sure"]
+    )
     assert off["covered"] < 5 and off["noise"] == 0
 
 
@@ -76,7 +78,9 @@ def test_what_shared_time_with_the_other_reading_is_held_back(tmp_path):
     assert list(second.counts) == ["y", "dTLB-stores", "z", "u"]
     apart = (counts["L1-dcache-stores"] - counts["dTLB-stores"]).round()
     assert (first.error[names[0]] * np.sqrt(2)).mean() == pytest.approx(apart.std(), rel=0.2)
-    judged = repair.judge(lambda c, s: (c, 0.05 * c), [file], name="told").set_index("method").loc["told"]
+    judged = (
+        repair.score_method(lambda c, s: (c, 0.05 * c), [file], name="told").set_index("method").loc["told"]
+    )
     assert 85 < judged["covered"] < 95 and judged["kind"] == "second reading"
 
 
@@ -106,7 +110,7 @@ def test_each_kind_of_public_file_is_told(monkeypatch):
     monkeypatch.setenv("CMLIB_PUBLIC", str(PUBLIC))
     chosen = repair.listed().groupby(["kind", "set"]).first().reset_index()
     for row in chosen.itertuples():
-        judged = repair.judge(lambda counts, shares: counts, [row.file])
+        judged = repair.score_method(lambda counts, shares: counts, [row.file])
         assert set(judged["kind"]) == {row.kind} and judged["error"].notna().all(), row.file
 
 

@@ -12,14 +12,14 @@ from cmlib.anomaly.speed import (
     ELAPSED,
     PROCESSOR,
     WHOLE,
+    compare_times,
     explain_by_code,
-    judge_layouts,
-    judge_speed,
     layout_range,
     paired_ratio,
     signed_rank_tail,
     smallest_p_value,
     unpaired_ratio,
+    verdict_over_layouts,
 )
 from cmlib.collect.compare.versions import heading, read_times
 from tests.naive import ranks as naive
@@ -118,7 +118,7 @@ def test_a_tenth_is_found_and_a_hundredth_is_not_relevant():
     for factor, verdicts in found.items():
         for _ in range(10):
             old, new = times(rng, 40), times(rng, 40, factor=factor)
-            verdicts.append(judge_speed(table(processor=old), table(processor=new)).verdict)
+            verdicts.append(compare_times(table(processor=old), table(processor=new)).verdict)
     assert found[1.1] == ["slower"] * 10 and found[1 / 1.1] == ["faster"] * 10
     assert set(found[1.01]) <= {"no change", "inconclusive"}
 
@@ -127,30 +127,32 @@ def test_both_rules_are_told_for_each_test():
     rng = np.random.default_rng(4)
     old = times(rng, 40, noise=0.001)
     new = 1.01 * times(rng, 40, noise=0.001)
-    (slight,) = judge_speed(table(elapsed=old), table(elapsed=new)).tests.to_dict("records")
+    (slight,) = compare_times(table(elapsed=old), table(elapsed=new)).tests.to_dict("records")
     assert slight["significant"] and not slight["relevant"] and slight["verdict"] == "no change"
-    wild = judge_speed(
+    wild = compare_times(
         table(elapsed=times(rng, 12, noise=1)), table(elapsed=times(rng, 12, factor=1.5, noise=1))
     )
     assert wild.tests["relevant"].all() and not wild.tests["significant"].any() and not wild.settled
-    assert judge_speed(table(elapsed=old), table(elapsed=old)).settled
+    assert compare_times(table(elapsed=old), table(elapsed=old)).settled
 
 
 def test_p_values_are_corrected_for_tests_and_looks():
     rng = np.random.default_rng(5)
     old, new = times(rng, 12), times(rng, 12, factor=1.04)
-    alone = judge_speed(table(elapsed=old), table(elapsed=new))
+    alone = compare_times(table(elapsed=old), table(elapsed=new))
     both = table(elapsed=old, processor=old), table(elapsed=new, processor=new)
-    assert judge_speed(*both, n_looks=3).p_value == pytest.approx(6 * alone.p_value)
+    assert compare_times(*both, n_looks=3).p_value == pytest.approx(6 * alone.p_value)
 
 
 def test_elapsed_time_decides_where_processor_time_disagrees():
     rng = np.random.default_rng(6)
     one = table(elapsed=times(rng, 20), processor=times(rng, 20))
     parallel = table(elapsed=times(rng, 20, factor=0.6), processor=times(rng, 20, factor=1.2))
-    assert judge_speed(one, parallel).verdict == "faster" and judge_speed(parallel, one).verdict == "slower"
+    assert (
+        compare_times(one, parallel).verdict == "faster" and compare_times(parallel, one).verdict == "slower"
+    )
     busy = table(elapsed=times(rng, 20), processor=times(rng, 20, factor=1.2))
-    assert judge_speed(one, busy).verdict == "slower"
+    assert compare_times(one, busy).verdict == "slower"
 
 
 def test_a_version_whose_whole_is_faster_is_not_slower_by_one_function():
@@ -159,18 +161,18 @@ def test_a_version_whose_whole_is_faster_is_not_slower_by_one_function():
     old = pd.DataFrame({whole: times(rng, 20), handle: times(rng, 20)})
     slow = pd.DataFrame({whole: times(rng, 20), handle: times(rng, 20, factor=2)})
     moved = pd.DataFrame({whole: times(rng, 20, factor=0.5), handle: times(rng, 20, factor=2)})
-    assert judge_speed(old, slow).verdict == "slower" and judge_speed(old, moved).verdict == "faster"
+    assert compare_times(old, slow).verdict == "slower" and compare_times(old, moved).verdict == "faster"
 
 
 def test_too_few_runs_and_nothing_in_common_are_refused():
     ones = np.ones(5)
     with pytest.raises(ValueError, match="too few"):
-        judge_speed(table(elapsed=ones), table(elapsed=ones))
+        compare_times(table(elapsed=ones), table(elapsed=ones))
     with pytest.raises(ValueError, match="nothing to compare"):
-        judge_speed(table(elapsed=ones), table(processor=ones))
+        compare_times(table(elapsed=ones), table(processor=ones))
     # Without pairs, five against five can be told apart.
     assert (
-        judge_speed(table(elapsed=ones), table(elapsed=2 * ones), alpha=0.01, paired=False).verdict
+        compare_times(table(elapsed=ones), table(elapsed=2 * ones), alpha=0.01, paired=False).verdict
         == "slower"
     )
 
@@ -202,7 +204,7 @@ def test_what_is_neither_shown_nor_excluded_is_inconclusive_and_says_how_many_ru
     rng = np.random.default_rng(seed)
     noise = stats.norm.ppf((np.arange(20) + 0.5) / 20) * 0.08
     old, new = np.ones(20), factor * np.exp(rng.permutation(noise))
-    speed = judge_speed(table(elapsed=old), table(elapsed=new))
+    speed = compare_times(table(elapsed=old), table(elapsed=new))
     row = speed.tests.iloc[0]
     within = row["high"] < 1.05 and row["low"] > 1 / 1.05
     assert speed.verdict == (
@@ -213,7 +215,7 @@ def test_what_is_neither_shown_nor_excluded_is_inconclusive_and_says_how_many_ru
         assert speed.settled or abs(abs(np.log(factor)) - np.log(1.05)) < 0.01
         return
     more = -(-speed.runs_needed // 20)
-    again = judge_speed(table(elapsed=np.ones(20 * more)), table(elapsed=np.tile(new, more)))
+    again = compare_times(table(elapsed=np.ones(20 * more)), table(elapsed=np.tile(new, more)))
     assert more > 1 or speed.runs_needed == 20
     assert more > 20 or again.settled or again.runs_needed < 1.5 * 20 * more
 
@@ -234,11 +236,11 @@ def test_the_same_code_is_never_slower(verdict, same):
 def test_a_change_that_layouts_do_not_bear_out_is_none_of_the_code():
     rng = np.random.default_rng(0)
     base = rng.lognormal(0, 0.1, 20)
-    here = judge_speed(table(elapsed=np.ones(20)), table(elapsed=np.full(20, 1.27)))
-    same = judge_speed(table(elapsed=base), table(elapsed=base * rng.lognormal(0, 0.005, 20)))
-    slower = judge_speed(table(elapsed=base), table(elapsed=1.1 * base))
-    assert judge_layouts(here, same) == "moved" and judge_layouts(same, same) == "no change"
-    assert judge_layouts(here, slower) == judge_layouts(same, slower) == "slower"
+    here = compare_times(table(elapsed=np.ones(20)), table(elapsed=np.full(20, 1.27)))
+    same = compare_times(table(elapsed=base), table(elapsed=base * rng.lognormal(0, 0.005, 20)))
+    slower = compare_times(table(elapsed=base), table(elapsed=1.1 * base))
+    assert verdict_over_layouts(here, same) == "moved" and verdict_over_layouts(same, same) == "no change"
+    assert verdict_over_layouts(here, slower) == verdict_over_layouts(same, slower) == "slower"
     times = table(processor=base), table(processor=2 * base)
     low, high = base.min() / np.median(base), base.max() / np.median(base)
     assert layout_range(*times) == pytest.approx((low, high))

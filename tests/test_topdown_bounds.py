@@ -15,7 +15,7 @@ from scipy.optimize import linprog
 from cmlib import places, topdown
 from cmlib.io.archive import read_content, read_object
 from cmlib.io.perf import read_run
-from cmlib.topdown import bounds, judge, read_costs, totals
+from cmlib.topdown import bounds, find_bottleneck, read_costs, totals
 from cmlib.topdown.costs import common
 from tests.perf_output import GOLDEN
 
@@ -82,7 +82,7 @@ def test_one_pass_alone_bounds_the_account_of_all_recordings_and_names_what_it_n
         truth <= told.shares.loc[LEVEL_1, "high"]
     ).all()
     assert not told.exact and not told.contradiction
-    verdict = judge(told, found, ZEN5)
+    verdict = find_bottleneck(told, found, ZEN5)
     largest = truth[list(topdown.LOSSES)].idxmax()
     assert largest in verdict.limits
     assert "de_no_dispatch_per_slot.backend_stalls" in {event["name"] for event in verdict.decide}
@@ -96,7 +96,7 @@ def test_where_all_events_are_there_it_is_the_account(program):
     npt.assert_array_less(told.shares.loc[LEVEL_1, "low"] - 1e-9, truth)
     npt.assert_array_less(truth, told.shares.loc[LEVEL_1, "high"] + 1e-9)
     assert (told.shares["high"] - told.shares["low"]).loc[LEVEL_1].max() < 0.02
-    verdict = judge(told, rates, ZEN5)
+    verdict = find_bottleneck(told, rates, ZEN5)
     assert verdict.how == "counted" and truth[list(topdown.LOSSES)].idxmax() in verdict.limits
 
 
@@ -175,13 +175,13 @@ def test_bounds_are_never_narrower_than_a_linear_program_s(seed, kept):
 def test_the_front_end_is_decided_where_half_of_the_cycles_had_no_op():
     rates = of({"instructions": 1.0, "de_op_queue_empty": 0.6})
     told = bounds(rates, ZEN5)
-    assert judge(told, rates, ZEN5).how == "decided"
-    assert judge(told, rates, ZEN5).limits == ("front end",)
+    assert find_bottleneck(told, rates, ZEN5).how == "decided"
+    assert find_bottleneck(told, rates, ZEN5).limits == ("front end",)
     rates = of({"instructions": 1.0, "de_op_queue_empty": 0.2})
-    verdict = judge(bounds(rates, ZEN5), rates, ZEN5)
+    verdict = find_bottleneck(bounds(rates, ZEN5), rates, ZEN5)
     assert verdict.how == "open" and set(verdict.limits) == set(topdown.LOSSES)
     rates = of({"instructions": 7.0, "branches": 0.5})
-    assert judge(bounds(rates, ZEN5), rates, ZEN5).how == "little lost"
+    assert find_bottleneck(bounds(rates, ZEN5), rates, ZEN5).how == "little lost"
 
 
 def test_counts_that_contradict_each_other_are_told():

@@ -13,7 +13,7 @@ from cmlib.errors import CmlibError, NothingRecordedError
 from cmlib.experiments import tuned_runs
 from cmlib.experiments.spark_settings import TABLE_IV, emitted_of, quantity, settings_of
 from cmlib.io.programs import parse_program_label, program_label
-from cmlib.tuning import Experiment, judge_events
+from cmlib.tuning import Experiment, find_causes
 from cmlib_workloads.tuning import (
     at_levels,
     at_random,
@@ -168,7 +168,7 @@ def test_runs_with_emitted_events_are_an_experiment_of_their_own(write, tmp_path
     expected = 3 + emitted.parameters["page-faults"] / 500
     assert emitted.rates["page-faults"].to_numpy() == pytest.approx(expected.to_numpy())
     experiments = [Experiment(tuned.runs), Experiment(emitted, {"page-faults": ("page-faults",)})]
-    judged = judge_events(tuned.runs, ["page-faults", "cpu-migrations"], experiments)
+    judged = find_causes(tuned.runs, ["page-faults", "cpu-migrations"], experiments)
     assert judged["factor"].tolist() == ["page-faults", ""]
 
 

@@ -10,9 +10,9 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     submod_attrs={
         "autoencoder": ["Autoencoder", "stopping_run"],
         "changes": ["changed_functions"],
-        "compare": ["Verdict", "compare_versions", "judge_runs"],
+        "compare": ["VersionComparison", "compare_versions", "compare_runs"],
         "detector": ["AutoPerf"],
         "history": ["change_points", "find_groups"],
-        "speed": ["judge_speed"],
+        "speed": ["compare_times"],
     },
 )

@@ -8,13 +8,13 @@ import pandas as pd
 from scipy import stats
 
 from cmlib.anomaly.detector import AutoPerf
-from cmlib.anomaly.samples import PLACE
+from cmlib.anomaly.samples import DISTANCES, LOCATION_COLUMNS
 
 FEWEST_GOOD = 5
 
 
 @dataclass(frozen=True)
-class Verdict:
+class VersionComparison:
     """What a comparison found.
 
     Attributes
@@ -59,18 +59,18 @@ def compare_versions(
 
     Returns
     -------
-    Verdict
+    VersionComparison
     """
     refused = check_comparable(
         good_runs, new_runs, alpha=alpha, good_machine=good_machine, new_machine=new_machine
     )
     if refused:
-        return Verdict(None, math.nan, pd.DataFrame(), pd.DataFrame(), refused)
+        return VersionComparison(None, math.nan, pd.DataFrame(), pd.DataFrame(), refused)
     fitted = (detector or AutoPerf(random_state=random_state)).fit(good_runs)
-    return judge_runs(fitted, new_runs, alpha=alpha)
+    return compare_runs(fitted, new_runs, alpha=alpha)
 
 
-def judge_runs(detector, new_runs, *, alpha=0.01):
+def compare_runs(detector, new_runs, *, alpha=0.01):
     """Judge new runs by a detector that is fitted already.
 
     For each function the distances half, and a tenth, of the samples of each new run exceed are ranked among
@@ -87,7 +87,7 @@ def judge_runs(detector, new_runs, *, alpha=0.01):
 
     Returns
     -------
-    Verdict
+    VersionComparison
     """
     new, good = detector.summarize(new_runs), detector.held_out_
     n_tests, rows = 2 * new["function"].nunique(), []
@@ -95,14 +95,14 @@ def judge_runs(detector, new_runs, *, alpha=0.01):
         of_good = good[good["function"] == function]
         p_values = {
             part: stats.mannwhitneyu(of_new[part], of_good[part], alternative="greater").pvalue
-            for part in ("half", "tenth")
+            for part in DISTANCES
         }
         part = min(p_values, key=p_values.get)
         p_value = min(1.0, float(p_values[part]) * n_tests)
         relevant = bool(of_new[part].median() > of_good[part].max())
         shares = {
-            f"{which}_exceeding": own["exceeding"].sum() / own["samples"].sum()
-            for which, own in (("new", of_new), ("good", of_good))
+            f"{which}_exceeding": runs["exceeding"].sum() / runs["samples"].sum()
+            for which, runs in (("new", of_new), ("good", of_good))
         }
         verdict = {"significant": p_value <= alpha, "relevant": relevant}
         rows.append(
@@ -117,24 +117,24 @@ def judge_runs(detector, new_runs, *, alpha=0.01):
     functions = pd.DataFrame(rows).sort_values("p_value", kind="stable", ignore_index=True)
     bad = functions.loc[functions["anomalous"], "function"]
     causes = _causes(detector, new_runs, new, bad) if len(bad) else pd.DataFrame()
-    return Verdict(bool(len(bad)), float(functions["p_value"].min()), functions, causes)
+    return VersionComparison(bool(len(bad)), float(functions["p_value"].min()), functions, causes)
 
 
 def check_comparable(good_runs, new_runs, *, alpha=0.01, good_machine=None, new_machine=None):
     """Why two versions can't be compared."""
     reasons = []
-    one, other = good_machine or {}, new_machine or {}
-    differing = sorted(key for key in {*one} & {*other} - {"load_1min"} if one[key] != other[key])
+    good, new = good_machine or {}, new_machine or {}
+    differing = sorted(key for key in {*good} & {*new} - {"load_1min"} if good[key] != new[key])
     if differing:
-        named = (f"{key} {one.get(key)} and {other.get(key)}" for key in differing)
+        named = (f"{key} {good.get(key)} and {new.get(key)}" for key in differing)
         reasons.append(f"recorded on different machines ({', '.join(named)}): record both versions on one")
     if len(good_runs) < FEWEST_GOOD or not len(new_runs):
         reasons.append(
             f"{len(good_runs)} good and {len(new_runs)} new runs: at least {FEWEST_GOOD} good ones and 1 new are needed"
         )
         return tuple(reasons)
-    events = [{column for column in run if column not in PLACE} for run in (*good_runs, *new_runs)]
-    if any(other != events[0] for other in events):
+    events = [{column for column in run if column not in LOCATION_COLUMNS} for run in (*good_runs, *new_runs)]
+    if any(counted != events[0] for counted in events):
         lacking = sorted(set.union(*events) - set.intersection(*events))
         reasons.append(
             f"not all runs counted {', '.join(lacking)}: record both versions with the same events"
@@ -165,5 +165,5 @@ def fewest_runs(n_good, n_functions, alpha):
 def _causes(detector, runs, summary, functions):
     """Causes by the vote of anomalous samples; where the runs have few, by that of the farthest tenth."""
     samples = pd.concat(runs, ignore_index=True)
-    tenth = summary.loc[summary["function"].isin(functions), "tenth"].median()
-    return detector.causes(samples[samples["function"].isin(functions)], beyond=min(1.0, tenth))
+    farthest_tenth = summary.loc[summary["function"].isin(functions), "distance_p90"].median()
+    return detector.causes(samples[samples["function"].isin(functions)], beyond=min(1.0, farthest_tenth))

@@ -19,7 +19,7 @@ _MOST_FUNCTIONS, _LEAST_SHARE = 5, 0.1
 _MOST_IN_LIBC = 0.1  # of the instructions
 
 
-def judge_counts(old, new, table, smallest=0.005, smallest_modelled=0.02):
+def compare_counts(old, new, table, smallest=0.005, smallest_modelled=0.02):
     """Which events have changed; `table` has the kind of each, and its weight in the estimated cycles."""
     means = old.mean(), new.mean()
     differing = pd.concat([spread(old), spread(new)], axis=1).max(axis=1)
@@ -46,13 +46,13 @@ def judge_counts(old, new, table, smallest=0.005, smallest_modelled=0.02):
     )
 
 
-def judge_estimate(tests, old, new, weight, smallest=0.02):
+def compare_estimates(tests, old, new, weight, smallest=0.02):
     """The verdict: by instructions, by the estimated cycles (both slower), or by what misses add to these (may be).
 
     Parameters
     ----------
     tests : DataFrame
-        Of :func:`judge_counts`.
+        Of :func:`compare_counts`.
     old, new : DataFrame
         Simulated counts, a row a run.
     weight : Series

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from cmlib.anomaly.autoencoder import Autoencoder
 from cmlib.anomaly.clusters import cross_val_distances, distances, fit_clusters, select_n_clusters
-from cmlib.anomaly.samples import PLACE, gather, smallest_range, summarize
+from cmlib.anomaly.samples import DISTANCES, LOCATION_COLUMNS, gather, smallest_range, summarize
 
 
 def p_value_of_distance(distance, good):
@@ -61,9 +61,9 @@ class AutoPerf(BaseEstimator):
     history_ : DataFrame
         k, autoencoders, false_positive_rate for each number of clusters tried (Fig. 8).
     held_out_ : DataFrame
-        Columns run, function, exceeding, samples (counts above the threshold and in all), half and tenth
-        (distance that half, and a tenth, of the samples exceed): good runs as autoencoders see them that did
-        not learn them, by the threshold of the one that is used.
+        Columns run, function, exceeding, samples (counts above the threshold and in all), distance_p50 and
+        distance_p90 (distance that half, and a tenth, of the samples exceed): good runs as autoencoders see
+        them that did not learn them, by the threshold of the one that is used.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class AutoPerf(BaseEstimator):
                 f"{len(runs)} good runs: at least 2 are needed to tell what differs between good runs"
             )
         self._check_rule()
-        self.counters_ = [column for column in runs[0] if column not in PLACE]
+        self.counters_ = [column for column in runs[0] if column not in LOCATION_COLUMNS]
         self._seed = int(check_random_state(self.random_state).randint(2**31))
         samples, model = gather(runs, self.counters_), self._model(runs)
 
@@ -166,7 +166,7 @@ class AutoPerf(BaseEstimator):
         Returns
         -------
         DataFrame
-            Columns run (number), function, exceeding, samples, half, tenth, as in `held_out_`.
+            Columns run (number), function, exceeding, samples, distance_p50, distance_p90, as in `held_out_`.
         """
         samples = self._known(runs)
         return summarize(samples, distances(samples, self.clusters_, self.models_))
@@ -185,7 +185,7 @@ class AutoPerf(BaseEstimator):
         """
         summaries, good = self.summarize(runs), dict(list(self.held_out_.groupby("function")))
         p_values = [
-            [p_value_of_distance(getattr(row, part), good[row.function][part]) for part in ("half", "tenth")]
+            [p_value_of_distance(getattr(row, part), good[row.function][part]) for part in DISTANCES]
             for row in summaries.itertuples()
         ]
         return summaries.assign(p_value=np.minimum(1, 2 * np.min(p_values, axis=1)))
@@ -243,13 +243,13 @@ class AutoPerf(BaseEstimator):
         """
         exceeding = run[self.distances(run) > beyond]
         if exceeding.empty:
-            return pd.DataFrame(columns=["counter", "votes", "share", "times_usual", *PLACE])
+            return pd.DataFrame(columns=["counter", "votes", "share", "times_usual", *LOCATION_COLUMNS])
         values = exceeding[self.counters_].to_numpy()
         cluster = exceeding["function"].map(self.clusters_).to_numpy()
         errors, usual = np.empty_like(values), np.stack([self.models_[number].usual for number in cluster])
         for number in np.unique(cluster):
-            own = cluster == number
-            errors[own] = self.models_[number].autoencoder.squared_errors(values[own])
+            members = cluster == number
+            errors[members] = self.models_[number].autoencoder.squared_errors(values[members])
         unseen = np.where(values > 0, np.inf, 0.0)
         times_usual = np.median(np.divide(values, usual, out=unseen, where=usual > 0), axis=0)
         shares = (errors / errors.sum(axis=1, keepdims=True)).mean(axis=0)
@@ -265,9 +265,10 @@ class AutoPerf(BaseEstimator):
         )
         named = [exceeding[first == counter] if (first == counter).any() else exceeding for counter in order]
         where = [
-            Counter(zip(own["function"], own["location"], strict=True)).most_common(1)[0][0] for own in named
+            Counter(zip(part["function"], part["location"], strict=True)).most_common(1)[0][0]
+            for part in named
         ]
-        return frame.join(pd.DataFrame(where, columns=list(PLACE)))
+        return frame.join(pd.DataFrame(where, columns=list(LOCATION_COLUMNS)))
 
     def _check_rule(self):
         if self.rule not in ("distance", "any"):

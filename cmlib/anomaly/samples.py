@@ -7,7 +7,9 @@ import pandas as pd
 _PER_INSTRUCTION, _PER_NANOSECOND = 1e-6, 4e-6
 
 # What says where in a program a sample is from; the other columns are counts.
-PLACE = ("function", "location")
+LOCATION_COLUMNS = ("function", "location")
+# Distances of a run's samples that half, and a tenth, of them exceed.
+DISTANCES = ("distance_p50", "distance_p90")
 
 
 def smallest_range(samples):
@@ -27,10 +29,10 @@ def usual_range(X, smallest_range):
 def gather(runs, counters):
     """The counters of runs' samples, indexed by the number of the run and the function."""
     for run in runs:
-        there = [column for column in run if column not in PLACE]
-        if set(there) != set(counters):
+        counted = [column for column in run if column not in LOCATION_COLUMNS]
+        if set(counted) != set(counters):
             raise ValueError(
-                f"a run has the counters {there}, the first good one {counters}: only runs that counted the same "
+                f"a run has the counters {counted}, the first good one {counters}: only runs that counted the same "
                 "events can be compared"
             )
         if run.empty or not np.isfinite(run[counters].to_numpy(float)).all():
@@ -55,11 +57,11 @@ def summarize(samples, distances):
     Returns
     -------
     DataFrame
-        Columns run, function, exceeding, samples, half, tenth: counts of samples beyond the threshold and in
-        all, and the distance that half, and a tenth, of them exceed.
+        Columns run, function, exceeding, samples, distance_p50, distance_p90: counts of samples beyond the threshold
+        and in all, and the distance that half, and a tenth, of them exceed.
     """
     table = pd.DataFrame({"distance": distances, "beyond": distances > 1}, samples.index)
     grouped = table.groupby(["run", "function"], sort=False)
-    own = grouped["distance"]
-    noted = {"exceeding": grouped["beyond"].sum(), "samples": own.size(), "half": own.median()}
-    return pd.DataFrame({**noted, "tenth": own.quantile(0.9)}).reset_index()
+    by_run = grouped["distance"]
+    noted = {"exceeding": grouped["beyond"].sum(), "samples": by_run.size(), "distance_p50": by_run.median()}
+    return pd.DataFrame({**noted, "distance_p90": by_run.quantile(0.9)}).reset_index()

@@ -126,7 +126,7 @@ class Speed:
         return self.verdict != INCONCLUSIVE
 
 
-def judge_speed(old, new, *, alpha=0.002, smallest=0.04, paired=True, n_looks=1):
+def compare_times(old, new, *, alpha=0.002, smallest=0.04, paired=True, n_looks=1):
     """Judge the times of a new version by those of the old one.
 
     A function is slower if its time has changed significantly, the one-sided p-value is at most `alpha` after
@@ -198,7 +198,7 @@ def explain_by_code(verdict, same, instructions):
     Parameters
     ----------
     verdict : str
-        Of :func:`judge_speed`.
+        Of :func:`compare_times`.
     same : bool or None
         Whether all code that ran is the same but for its addresses; None if unknown.
     instructions : float or None
@@ -233,8 +233,8 @@ def limits(verdict, *, paired=True, code_known=True, libc=False, repeats=True):
     return [name for name, limiting in holds.items() if limiting]
 
 
-def judge_layouts(here, layouts):
-    """The verdict over layouts, if the times of a single layout had another; both as of :func:`judge_speed`."""
+def verdict_over_layouts(here, layouts):
+    """The verdict over layouts, if the times of a single layout had another; both as of :func:`compare_times`."""
     changed_here = here.verdict in (SLOWER, FASTER)
     return MOVED if changed_here and layouts.verdict == NO_CHANGE else layouts.verdict
 

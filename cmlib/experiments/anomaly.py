@@ -9,7 +9,7 @@ import pandas as pd
 
 from cmlib import places
 from cmlib.anomaly import Autoencoder
-from cmlib.anomaly.samples import PLACE, smallest_range
+from cmlib.anomaly.samples import LOCATION_COLUMNS, smallest_range
 from cmlib.collect.compare.counters import CYCLES, counters_with_role
 from cmlib.errors import NothingRecordedError
 from cmlib.experiments.cache import cached
@@ -106,12 +106,12 @@ def slowdown(good, bad):
     return now / usual
 
 
-def settling(runs, *, seed=0):
+def error_variance_by_run(runs, *, seed=0):
     """Variance and mean of the reconstruction errors after training on the first 1, 2, … runs.
 
     The autoencoder has one hidden layer, half as wide as its input, and one start.
     """
-    values = [run.drop(columns=list(PLACE)) for run in runs]
+    values = [run.drop(columns=list(LOCATION_COLUMNS)) for run in runs]
     samples, ends = pd.concat(values), np.cumsum([len(own) for own in values])
 
     def compute():

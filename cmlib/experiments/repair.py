@@ -44,7 +44,7 @@ class Case:
     error: pd.DataFrame
 
 
-def judge(method, files=None, *, name="method"):
+def score_method(method, files=None, *, name="method"):
     """Judge a method of repairing multiplexed counts, beside what perf prints, straight lines and CounterMiner.
 
     Parameters
@@ -74,7 +74,7 @@ def judge(method, files=None, *, name="method"):
     names = [str(file) for file in (files["file"] if isinstance(files, pd.DataFrame) else files)]
     read = {file: _cases(file) for file in names}
     parts = [
-        judge_cases({name: method}, cases).assign(kind=kind, file=file)
+        score_cases({name: method}, cases).assign(kind=kind, file=file)
         for file, (kind, cases) in read.items()
         if cases
     ]
@@ -90,11 +90,11 @@ def judge(method, files=None, *, name="method"):
     return table.assign(ratio=np.exp(table["ratio"])).reset_index()
 
 
-def judge_cases(methods, cases):
+def score_cases(methods, cases):
     """Every series of some cases by each method and its rivals: error, that of perf, ratio, coverage, noise [%]."""
     rows = []
     for case in cases:
-        for name, method in (RIVALS | methods).items():
+        for name, method in (BASELINE_METHODS | methods).items():
             rows += [(case.name, name, *read) for read in _score(method, case)]
     cells = pd.DataFrame(rows, columns=["case", "method", "event", "error", "covered", "noise"])
     printed = cells[cells["method"] == "perf"].set_index(["case", "event"])["error"]
@@ -179,7 +179,11 @@ def _counterminer(counts, shares):
     return _each(lambda values, share: clean.clean_series(values, share)[0], counts, shares)
 
 
-RIVALS = {"perf": lambda counts, shares: counts, "lines": straight_lines, "counterminer": _counterminer}
+BASELINE_METHODS = {
+    "perf": lambda counts, shares: counts,
+    "lines": straight_lines,
+    "counterminer": _counterminer,
+}
 
 
 def _score(method, case):

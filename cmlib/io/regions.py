@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from cmlib.anomaly.samples import PLACE
+from cmlib.anomaly.samples import LOCATION_COLUMNS
 from cmlib.errors import CmlibError
 from cmlib.io.archive import errors_as, now, pack, read_content, read_file, read_object, write_recording
 from cmlib.io.archive.runs import first_problem
@@ -28,7 +28,7 @@ def read_regions(path):
         raise ValueError(
             f"{path}: processes that counted different events wrote to it; give each its own file"
         )
-    numbers = [column for column in frame if column not in PLACE]
+    numbers = [column for column in frame if column not in LOCATION_COLUMNS]
     truths = frame[numbers].select_dtypes(bool)
     frame = frame[~repeated].reset_index(drop=True).astype(dict.fromkeys(numbers, float))
     if bad := [column for column in numbers if column in truths or (frame[column] < 0).any()]:
@@ -51,7 +51,7 @@ def normalize(regions, *, per="instructions"):
             f"{(regions['running'] < 1).sum()} of {len(regions)} samples were not counted all the time "
             "(running < 1): another perf took counters away; record this run again"
         )
-    return pd.concat([regions[list(PLACE)], regions[counters].div(divisor, axis=0)], axis=1)
+    return pd.concat([regions[list(LOCATION_COLUMNS)], regions[counters].div(divisor, axis=0)], axis=1)
 
 
 def merge_runs(parts):
@@ -60,11 +60,11 @@ def merge_runs(parts):
         raise ValueError("no parts to merge: give at least one normalized run")
     if len(parts) == 1:
         return parts[0]
-    places = [part[list(PLACE)].to_numpy() for part in parts]
+    places = [part[list(LOCATION_COLUMNS)].to_numpy() for part in parts]
     if all(np.array_equal(place, places[0]) for place in places[1:]):
-        return pd.concat([parts[0][list(PLACE)], _averaged(parts)], axis=1)
-    keyed = [part.assign(invocation=part.groupby(list(PLACE)).cumcount()) for part in parts]
-    keyed = [part.set_index([*PLACE, "invocation"]) for part in keyed]
+        return pd.concat([parts[0][list(LOCATION_COLUMNS)], _averaged(parts)], axis=1)
+    keyed = [part.assign(invocation=part.groupby(list(LOCATION_COLUMNS)).cumcount()) for part in parts]
+    keyed = [part.set_index([*LOCATION_COLUMNS, "invocation"]) for part in keyed]
     common = keyed[0].index
     for part in keyed[1:]:
         common = common.intersection(part.index, sort=False)
@@ -98,7 +98,7 @@ def read_runs(text, *, per="instructions"):
 
 def _averaged(parts):
     """Counters of all parts side by side; the mean of those that are in several."""
-    counters = [part.drop(columns=list(PLACE), errors="ignore") for part in parts]
+    counters = [part.drop(columns=list(LOCATION_COLUMNS), errors="ignore") for part in parts]
     columns = {}
     for part in counters:
         for name, values in part.items():

@@ -14,4 +14,4 @@ from cmlib.topdown.tables import (
     read_table,
     tables,
 )
-from cmlib.topdown.verdict import Verdict, judge
+from cmlib.topdown.verdict import Bottleneck, find_bottleneck

@@ -15,7 +15,7 @@ from cmlib.topdown.bounds import LOSSES, bounds, surely_saved
 from cmlib.topdown.costs import UNKNOWN, read_costs
 from cmlib.topdown.levels import CUT_BY, DIFFERS, levels, phases, totals
 from cmlib.topdown.tables import read_table
-from cmlib.topdown.verdict import judge
+from cmlib.topdown.verdict import find_bottleneck
 
 SCHEMA = 1
 _THIN = 0.05  # share of the time below which an event is counted too thinly for its total to be trusted
@@ -144,7 +144,7 @@ def _account(runs, processor, modifier, interval_ms, ghz, printed, core, misses)
     runs = [_with_cycles(counts, running) for counts, running in runs]
     costs, found = read_costs(processor or UNKNOWN), totals([run for run in runs if "cycles" in run[0]])
     bounded = bounds(found, costs, ghz=ghz, printed=printed, savings=misses)
-    verdict = judge(bounded, found, costs)
+    verdict = find_bottleneck(bounded, found, costs)
     if verdict.how == "open" and "instructions" not in found.index:
         return None
     answer = {

@@ -14,7 +14,7 @@ _REFILL = 20  # cycles that a misprediction usually costs
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Bottleneck:
     """What limits a program.
 
     Attributes
@@ -36,7 +36,7 @@ class Verdict:
     decide: tuple
 
 
-def judge(found, totals, costs):
+def find_bottleneck(found, totals, costs):
     """Tell what limits a program.
 
     It is decided if one category's lower bound is above the others' upper bounds. If not, stalls of front end and back
@@ -53,25 +53,25 @@ def judge(found, totals, costs):
 
     Returns
     -------
-    Verdict
+    Bottleneck
     """
     if found.gap:
-        return Verdict("open", LOSSES, {}, _deciding(LOSSES, totals, costs))
+        return Bottleneck("open", LOSSES, {}, _deciding(LOSSES, totals, costs))
     level = found.shares.loc[list(LOSSES)].sort_values(["low", "high"], ascending=False)
     if found.shares.at["retired", "low"] >= LITTLE_LOST:
-        return Verdict("little lost", (), {}, ())
+        return Bottleneck("little lost", (), {}, ())
     first = level.index[0]
     if level["low"].iloc[0] > level["high"].iloc[1:].max():
-        return Verdict("counted" if found.exact else "decided", (first,), {}, ())
+        return Bottleneck("counted" if found.exact else "decided", (first,), {}, ())
     # Whatever can be the largest loss, and is not a small one at the most.
     least = max(level["low"].max(), _SMALL * level["high"].max())
     possible = tuple(name for name in level.index if level.at[name, "high"] > least)
     if found.exact:
-        return Verdict("counted", possible, {}, ())
+        return Bottleneck("counted", possible, {}, ())
     decide = _deciding(possible, totals, costs)
     if stalls := _telling_stalls(totals, costs):
-        return Verdict("likely", (max(stalls, key=stalls.get),), stalls, decide)
-    return Verdict("open", possible, {}, decide)
+        return Bottleneck("likely", (max(stalls, key=stalls.get),), stalls, decide)
+    return Bottleneck("open", possible, {}, decide)
 
 
 def _telling_stalls(totals, costs):

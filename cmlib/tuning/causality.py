@@ -53,7 +53,7 @@ def moves(runs, events, *, level=0.05):
     return tested.assign(moved=_held(tested["p"], level))
 
 
-def judge_events(runs, events, experiments=(), *, level=0.05, draws=1000, seed=0):
+def find_causes(runs, events, experiments=(), *, level=0.05, draws=1000, seed=0):
     """Say of each event whether it causes the performance, only correlates with it, or neither is shown.
 
     In each experiment the factor is taken that moves the event, and none of the others, most. Runs with the

@@ -10,16 +10,16 @@ import pandas as pd
 
 from cmlib.anomaly.changes import changed_functions
 from cmlib.anomaly.compare import check_comparable, compare_versions
-from cmlib.anomaly.counts import blame, depends_on_libc, judge_counts, judge_estimate, spread
+from cmlib.anomaly.counts import blame, compare_counts, compare_estimates, depends_on_libc, spread
 from cmlib.anomaly.detector import AutoPerf
 from cmlib.anomaly.speed import (
     NO_CHANGE,
     SLOWER,
+    compare_times,
     explain_by_code,
-    judge_layouts,
-    judge_speed,
     layout_range,
     limits,
+    verdict_over_layouts,
 )
 from cmlib.collect.compare.code import compare_code
 from cmlib.collect.compare.layouts import check_layouts, time_layouts
@@ -74,7 +74,7 @@ def compare_programs(
                 raise CmlibError("; ".join(obstacles))
             relevant = smallest if pair.paired else max(smallest, DRIFT)
             rules = {"alpha": alpha, "smallest": relevant, "paired": pair.paired, "n_looks": pair.n_looks}
-            speed = judge_speed(pair.old.times, pair.new.times, **rules)
+            speed = compare_times(pair.old.times, pair.new.times, **rules)
             if speed.settled:
                 break
     if keep:
@@ -89,8 +89,8 @@ def compare_programs(
     over_layouts = None
     if layouts and not code["same"]:
         times = time_layouts(commands, layouts, build, seed, notify)
-        over = judge_speed(*times, alpha=alpha, smallest=smallest)
-        verdict = judge_layouts(speed, over)
+        over = compare_times(*times, alpha=alpha, smallest=smallest)
+        verdict = verdict_over_layouts(speed, over)
         over_layouts = {
             "n": layouts,
             "verdict": over.verdict,
@@ -175,8 +175,8 @@ def compare_simulated(
             progress()
     old, new = map(_version, commands, texts)
     table = simulated_events()
-    tests = judge_counts(old.runs, new.runs, table, smallest, smallest_modelled)
-    verdict, ratio, by_misses, threshold = judge_estimate(
+    tests = compare_counts(old.runs, new.runs, table, smallest, smallest_modelled)
+    verdict, ratio, by_misses, threshold = compare_estimates(
         tests, old.runs, new.runs, table["weight"], smallest_modelled
     )
     causes = _causes(tests[tests["verdict"] != NO_CHANGE], old, new)

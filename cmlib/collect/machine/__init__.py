@@ -3,7 +3,7 @@
 from cmlib.collect.machine.counter_census import (
     Census,
     census,
-    judge_census,
+    check_census,
     supported,
 )
 from cmlib.collect.machine.doctor import Examination, Facts, Finding, examine, find

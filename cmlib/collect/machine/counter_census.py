@@ -81,7 +81,7 @@ def _census_of(event):
             complaint = complaint or (error if n_copies == 1 else "")
         if not any(map(_ran, groups[-_REPEATS:])):
             break
-    judged = judge_census(groups)
+    judged = check_census(groups)
     return judged if judged.offered else Census(0, 0, complaint=complaint or f"{event} was not counted")
 
 
@@ -91,7 +91,7 @@ def _narrowed(full):
     return narrow if 0 < narrow.offered < full.offered else full
 
 
-def judge_census(groups):
+def check_census(groups):
     """Judge how many counters can be trusted, from copies of one event counted together."""
     sizes = range(1, 1 + max(map(len, groups), default=0))
     offered = max((len(group) for group in groups if _ran(group)), default=0)

@@ -3,6 +3,6 @@
 from cmlib.collect.record.attached import record_attached
 from cmlib.collect.record.execute import Counted, Program
 from cmlib.collect.record.protocol import Request, record_program
-from cmlib.collect.record.session import judge, record
+from cmlib.collect.record.session import record, validate_run
 from cmlib.io.archive.programs import RecordError, existing_runs
 from cmlib.io.imports import import_files

@@ -12,7 +12,7 @@ from cmlib import places
 from cmlib.collect import machine
 from cmlib.collect.record.execute import Outcome, check_perf, run_perf, signals_handled, stat_command
 from cmlib.collect.record.protocol import Request, countable, encodings, plan_options
-from cmlib.collect.record.session import beginning, check_room, intended, judge, result
+from cmlib.collect.record.session import beginning, check_room, intended, result, validate_run
 from cmlib.collect.schedule import make_plans, with_second_reading
 from cmlib.io import events, perf
 from cmlib.io.archive import errors_as, locked, make_folder, remove_abandoned, working_folder
@@ -227,7 +227,7 @@ def _checked(done, plan, running):
         raise RecordError(
             f"{why} before the first interval of {plan.interval_ms} ms was over; nothing was recorded."
         )
-    judge(frame, replace(plan, mode="mlpx"))
+    validate_run(frame, replace(plan, mode="mlpx"))
     if not frame["value"].notna().any():
         raise RecordError(
             f"{_named(running)} did nothing in {frame['time_s'].max():.1f} s: no event was counted in any interval. "

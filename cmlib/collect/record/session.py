@@ -28,7 +28,7 @@ _LEAST_ROOM = 1 << 20  # bytes
 _GOES_ON = "Runs recorded before are kept; the command goes on from them when it is repeated."
 
 
-def judge(frame, plan):
+def validate_run(frame, plan):
     """Decide whether what perf wrote is the run that was planned."""
     duration = frame["time_s"].max() if len(frame) else 0.0
     if duration < plan.interval_ms / 1000:
@@ -108,7 +108,7 @@ def _record_one(plan, meta, run_once, notify):
         started = beginning(meta)
         outcome = run_once(plan, meta)
         frame = perf.parse_stat(outcome.raw.decode(errors="replace"))
-        reason = judge(frame, plan)
+        reason = validate_run(frame, plan)
         if not reason:
             finished = started | result(frame, outcome) | {"rejected": rejected}
             for line in finished["warnings"]:
