@@ -45,7 +45,8 @@ from sklearn.model_selection import LeaveOneGroupOut, cross_val_predict
 from cmlib import experiments as study
 from cmlib import explore, plot
 from cmlib.errors import UnfitRecordingError
-from cmlib.interact import pair_surface, rank_pairs
+from cmlib.interact import rank_pairs
+from cmlib.interact.dependence import partial_dependence
 from cmlib.parallel import parallel_map
 from cmlib.plot.style import bars_across, palette, single
 from cmlib.rank import Boosting, blocks, predict_held_out, regressor, relative_error
@@ -355,13 +356,26 @@ results.numbers()
 # Axes run by quantiles. Dots are the program's rows; where there are none, the model extrapolates.
 
 # %%
+def surface(model, X, a, b, n=10):
+    """IPC at n quantiles of two events, averaged over rows: both, and the sum of each alone."""
+    X = X[model.feature_names_in_]
+    at = {event: np.unique(X[event].quantile(np.linspace(0.05, 0.95, n))) for event in (a, b)}
+    rows = X.iloc[np.unique(np.linspace(0, len(X) - 1, 100).round().astype(int))]
+    grid = pd.MultiIndex.from_product(at.values(), names=at)
+    joint = partial_dependence(model, rows, grid.to_frame(index=False))
+    joint = pd.Series(joint, grid).unstack()
+    alone = [partial_dependence(model, rows, pd.DataFrame({event: at[event]})) for event in at]
+    summed = np.add.outer(*alone) - model.predict(rows).mean()
+    return joint, pd.DataFrame(summed, joint.index, joint.columns)
+
+
 @cache
 def effect_of(program, pair):
     """What the model says of a pair at its quantiles, and where among these the rows lie."""
-    by_name = ranked[program]["h_statistic"].set_index("pair")
+    a, b = ranked[program]["h_statistic"].set_index("pair").loc[pair, ["event_a", "event_b"]]
     X = matrices[program].X
-    effect = pair_surface(refined[program].model, X, *by_name.loc[pair, ["event_a", "event_b"]])
-    axes = effect.joint.columns, effect.joint.index
+    effect = surface(refined[program].model, X, a, b)
+    axes = effect[0].columns, effect[0].index
     places = [np.interp(X[at.name], at, np.arange(len(at)), left=np.nan, right=np.nan)
               for at in axes]
     return effect, places
@@ -370,13 +384,13 @@ def effect_of(program, pair):
 # %%
 def describe(program, measure, least, pair):
     """How many pairs are shown, what the pair does, and its place by every measure."""
-    effect, _ = effect_of(program, pair)
-    beyond = effect.beyond.to_numpy()
+    (joint, summed), _ = effect_of(program, pair)
+    beyond = (joint - summed).to_numpy()
     shares = ranked[program][measure]["importance"]
     shown = shares[shares >= least]
     text = (f"<p>{len(shown)} of {len(shares)} pairs reach {least:g} %; together they make up "
             f"{shown.sum():.1f} %. Both together move the prediction by "
-            f"{np.ptp(effect.joint.to_numpy()):.3f}; beyond the sum of both alone by "
+            f"{np.ptp(joint.to_numpy()):.3f}; beyond the sum of both alone by "
             f"{beyond.min():.3f} to {beyond.max():.3f}.</p>")
     ways = {title: ranked[program][way].set_index("pair") for way, title in MEASURES.items()}
     places = [(way.index.get_loc(pair) + 1, way.at[pair, "importance"]) for way in ways.values()]
@@ -413,12 +427,13 @@ def draw_surface(ax, values, places, **colours):
 
 def draw_parts(axes, effect, places):
     """A pair's joint effect, the sum of the single ones, and what is left."""
-    both = np.stack([effect.joint, effect.summed])
-    most = np.abs(effect.beyond.to_numpy()).max() or 1e-9
+    joint, summed = effect
+    both, beyond = np.stack(effect), joint - summed
+    most = np.abs(beyond.to_numpy()).max() or 1e-9
     same = {"cmap": "viridis", "vmin": both.min(), "vmax": both.max()}
-    parts = {f"both together: {aim.name}": (effect.joint, same),
-             "sum of each alone, same colours": (effect.summed, same),
-             "what is left": (effect.beyond, {"cmap": "RdBu_r", "vmin": -most, "vmax": most})}
+    parts = {f"both together: {aim.name}": (joint, same),
+             "sum of each alone, same colours": (summed, same),
+             "what is left": (beyond, {"cmap": "RdBu_r", "vmin": -most, "vmax": most})}
     for ax, (title, (values, colours)) in zip(axes, parts.items(), strict=True):
         ax.figure.colorbar(draw_surface(ax, values, places, **colours), ax=ax, pad=0.02)
         ax.set_title(title)

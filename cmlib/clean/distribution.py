@@ -80,7 +80,7 @@ def fit(family, values):
     """
     centre, width = np.median(values), values.std()
     x = (values - centre) / width
-    l1, l2, l3 = _l_moments(x)
+    l1, l2, l3 = stats.lmoment(x, order=[1, 2, 3])
     if family == "logistic":
         location, scale = _climb(_logistic_cost, x, (l1, l2))
         return stats.logistic(centre + width * location, width * scale)
@@ -107,15 +107,6 @@ def _possible(cost, x, start):
         start[1] *= 2
         start[2:] /= 2
     return start
-
-
-def _l_moments(x):
-    """First three L-moments of ordered samples (Hosking 1990)."""
-    n = len(x)
-    i = np.arange(n)
-    b0, b1 = x.mean(), (i * x).sum() / (n * (n - 1))
-    b2 = (i * (i - 1) * x).sum() / (n * (n - 1) * (n - 2))
-    return b0, 2 * b1 - b0, 6 * b2 - 6 * b1 + b0
 
 
 def _gev_start(l1, l2, l3):

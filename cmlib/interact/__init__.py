@@ -1,6 +1,5 @@
 """Rank pairs of events by how strongly they act on IPC together, by what a model depends on."""
 
-from cmlib.interact.dependence import pair_surface
 from cmlib.interact.pairs import rank_pairs
 
-__all__ = ["pair_surface", "rank_pairs"]
+__all__ = ["rank_pairs"]
