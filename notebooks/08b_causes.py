@@ -14,13 +14,13 @@
 # ---
 
 # %% [markdown]
-# # Cause or correlation: does the time change when an important event does?
+# # Cause or correlation: does a Spark program's time change when an important event is moved alone?
 #
 # **Question.** Which of the events that are important in a model of a Spark program's time cause it?
 #
-# *Reads* runs of Spark programs under different settings, and runs beside which a small program emitted events. *Writes* a verdict on each important event, with the change of the time that the model expects and the observed one.
+# *Reads* runs of Spark programs under settings drawn at random, and runs beside which a small program made events happen. *Writes* a verdict on each important event, with the change of the time that the model expects and the one observed.
 #
-# [Notebook 08](08_tuning.ipynb) ranks pairs of important events and Spark's parameters, as the paper does; [notebook 08a](08a_number_of_runs.ipynb) asks how many runs that takes. Importance is of a model: an event that goes along with the cause of a long time is as important as the cause itself. Here the events are moved.
+# CounterMiner (§V-D) tunes the parameters that go with important events, as if these were causes. But importance is of a model: an event that merely accompanies a long time is as important in it as its cause. Here the events are moved one at a time; the paper has nothing of the kind. [Notebook 08](08_tuning.ipynb) ranks the parameters, [notebook 08a](08a_number_of_runs.ipynb) asks how many runs that takes. The programs are ours, with HiBench's tasks and names, on generated input. For a program of your own on Spark: `cmlib record-tuning --program NAME`, then `cmlib run paper 08b -p program=NAME`.
 
 # %% tags=["parameters"]
 program = "all"  # programs to study, separated by commas, or all that are recorded
@@ -29,68 +29,103 @@ seed = 0  # of models and draws [0, 1000000]
 settings = {}  # profile, results_folder
 
 # %%
+import numpy as np
 import pandas as pd
 
 from cmlib import plot, tuning
 from cmlib.experiments.spark_settings import EMITTERS
 from cmlib.experiments.tuned_runs import load_tuned
 from cmlib.io import events
+from cmlib.rank import regressor
 from cmlib.report.notebook import begin
 
-# %%
 notebook = begin("08b_causes", globals())
 results = notebook.results
-tuned = load_tuned(wanted=program)
-one = next(iter(tuned.values()))
-table = events.table_of(one.machine)
-kind = {"cycles": "hardware events"}.get(one.per, "software events and tracepoints")
-source = f"Counted: {kind}; {one.machine['model_name']}, {one.machine['processors']} processors."
-one.runs.rates.head()
-
-# %% [markdown]
-# A row is a run, a column the rate of an event per millisecond of processor time (per cycle where cycles were counted); Spark's parameters were drawn at random for each run.
-#
-# ## Experiments
-#
-# A randomized factor has no causes among the events. Where it moves one important event and no other, the runs are an experiment on that event: if the time changes as the model predicts, the event (or something uncounted that changes with it) is a cause; if the time stays the same, the event is only correlated with it.
-#
-# Spark's parameters, drawn at random for the runs above, are one such experiment, but most of them move many events at once. In the other experiment a small program beside the executors emits one kind of event, at random rates up to those of the slowest runs, at one setting of Spark, and is counted with them: *default* has all parameters at their defaults, *exc-high* one of them, `executor.cores`, at the upper end of its range.
 
 # %%
-sizes = [(name, "Spark's parameters", "", one.runs) for name, one in tuned.items()]
+tuned = load_tuned(wanted=program)
+one = next(iter(tuned.values()))
+kind = {"cycles": "hardware events"}.get(one.per, "software events and tracepoints")
+source = f"{kind}; {one.machine['model_name']}, {one.machine['processors']} processors."
+measure = "IPC" if one.per == "cycles" else "time"
+print(f"{one.runs.rates.shape[1]} {source}")
+one.runs.rates.iloc[:5, :3].assign(seconds=one.runs.seconds)
+
+# %% [markdown]
+# A row is a run with its first three events: how often an event happened per millisecond of processor time (per cycle where cycles were counted), and the execution time.
+#
+# ## The experiments
+#
+# What is drawn at random has no causes among the events. If it moves one important event and no other, its runs are an experiment on that event: if the time changes as the model expects, the event (or something uncounted that changes with it) is a cause; if the time stays, the event only accompanies it.
+#
+# Spark's parameters are drawn at random, but most of them move many events at once. So there are further runs in which a small program beside the executors makes one kind of event happen (*emits* it), at random rates up to those of the slowest runs: with all of Spark's parameters at their defaults (*default*), or with one of them, `executor.cores`, at the upper end of its range (*exc-high*).
+
+# %%
+sizes = [(name, "Spark's parameters", "", each.runs) for name, each in tuned.items()]
 sizes += [(name, "emitted events", at, runs)
-          for name, one in tuned.items() for at, runs in one.emitted.items()]
-sizes = [(name, factors, runs.parameters.shape[1], at, len(runs))
-         for name, factors, at, runs in sizes]
-pd.DataFrame(sizes, columns=["program", "factors", "number of factors", "setting", "runs"])
+          for name, each in tuned.items() for at, runs in each.emitted.items()]
+sizes = [(name, drawn, runs.parameters.shape[1], at, len(runs)) for name, drawn, at, runs in sizes]
+pd.DataFrame(sizes, columns=["program", "drawn at random", "how many", "at setting", "runs"])
+
+# %% [markdown]
+# ## One experiment, step by step
+#
+# Runs with the highest third of the emitted rates are compared with those with the lowest third (or those without the event, where they are many). *Observed* is by how much their mean times $\bar t$ differ. *Expected* is by how much the model's predictions differ, where $\hat t_e$ is the model's mean prediction with event $e$ as in the run of the experiment and all other events $o$ as in each run $i$ that it learned from (partial dependence, Friedman 2001):
+#
+# $$\mathrm{observed} = \frac{\bar t_{high}}{\bar t_{low}} - 1, \qquad \mathrm{expected} = \frac{\overline{\hat t_e}_{high}}{\overline{\hat t_e}_{low}} - 1, \qquad \hat t_e(x) = \frac{1}{n}\sum_{i=1}^{n} \hat t(e = x,\ o = o_i)$$
+
+# %%
+t_hat = regressor(boosting=tuning.FEW_ROWS, seed=seed)
+t_hat.fit(one.runs.examples, one.runs.performance)  # the model whose important events are judged
+important = list(tuning.important_events(one.runs, seed=seed).index[:n_events])
+
+
+def t_hat_e(e, x):
+    """Partial dependence on event e at x."""
+    return t_hat.predict(one.runs.examples.assign(**{e: x})).mean()
+
+
+def experiment(e, tried):
+    """Change of the performance, expected and observed, of runs in which e was emitted [%]."""
+    place = tried.parameters[e].rank(method="dense") - 1
+    high = place >= 2 * place.max() / 3
+    none = place == 0
+    low = none if none.sum() >= len(place) / 6 else place <= place.max() / 3
+    t = tried.performance.groupby(level=0).mean()
+    says = pd.Series([t_hat_e(e, x) for x in tried.rates[e]], tried.rates.index)
+    return [100 * (of[high].mean() / of[low].mean() - 1) for of in (says, t)]
+
+
+by_hand = {(e, at): experiment(e, tried) for at, tried in one.emitted.items()
+           for e in important if e in tried.parameters and tried.parameters[e].nunique() > 1}
 
 # %% [markdown]
 # ## The verdicts
 #
-# Of each experiment on an event $e$, the runs with the highest third of the factor's values are compared with those with the lowest third (or without the event). With the mean performance $\bar t$ of these runs, and what the model by the events says at the rates of $e$ in these runs, all others as they are in all runs (partial dependence $\hat t_e$, Friedman 2001),
+# The library does this for all events and all experiments. It adds a 95 % interval of the observed change (runs drawn with replacement), and asks whether runs exchanged at random between high and low differ as much. Of several experiments on an event the one is taken in which the model expects most.
 #
-# $$\mathrm{observed} = \left(\frac{\bar t_{high}}{\bar t_{low}} - 1\right) \times 100\,\%, \qquad \mathrm{expected} = \left(\frac{\overline{\hat t_e}_{high}}{\overline{\hat t_e}_{low}} - 1\right) \times 100\,\%$$
-#
-# The event *causes* the time if this changes (an exchange of runs at random gives as much in at most 5 % of the cases, for all events together) in the direction expected and at least half as far, by its interval. It *correlates only* if the time changes less than half as far, or does not change and the interval ends before what the model expects. All else is *not shown*: no factor moves the event alone, or the interval is too wide.
+# - *causes*: the time changes (p ≤ 5 % for all events together, by Holm) in the direction expected, and by its interval at least half as far.
+# - *correlates only*: the time changes less than half as far, or no change is seen and the interval ends before what the model expects.
+# - *not shown*: nothing moves the event alone, or the interval is too wide to decide.
 
 # %%
 def short(names):
     """Events' abbreviations, or tracepoints without their family."""
-    found = events.abbreviate(names, table)
-    return [name.rpartition(":")[2].removeprefix("sys_enter_") for name in found]
+    names = events.abbreviate(names, events.table_of(one.machine))
+    return [name.rpartition(":")[2].removeprefix("sys_enter_") for name in names]
 
 
 def emitting(at, runs):
     """Runs beside which events were emitted, as an experiment on each of these events."""
     called = {event: f"{short([event])[0]} emitted ({at})" for event in runs.parameters}
     parameters = runs.parameters.rename(columns=called)
-    own = (runs.rates, runs.seconds, runs.examples, runs.performance)
+    rest = (runs.rates, runs.seconds, runs.examples, runs.performance)
     aims = {called[event]: (event, *EMITTERS[event]) for event in called}
-    return tuning.Experiment(tuning.Runs(parameters, *own), aims)
+    return tuning.Experiment(tuning.Runs(parameters, *rest), aims)
 
 
 def judge(each):
-    """Judge the important events of a program by all that was drawn at random."""
+    """Verdicts on the important events of a program by all that was drawn at random."""
     important = list(tuning.important_events(each.runs, seed=seed).index[:n_events])
     emitted = [emitting(at, runs) for at, runs in each.emitted.items()]
     experiments = [tuning.Experiment(each.runs), *emitted]
@@ -99,66 +134,76 @@ def judge(each):
 
 # %%
 judged = {name: judge(each) for name, each in tuned.items()}
+first, compared = next(iter(judged.values())), []
+for event, at in by_hand:
+    if first.at[event, "factor"] == f"{short([event])[0]} emitted ({at})":
+        compared.append(event)
+        np.testing.assert_allclose(by_hand[event, at], first.loc[event, ["expected", "observed"]]
+                                   .astype(float), atol=1e-6)
+print(f"{next(iter(tuned))}: by hand as by the library: {', '.join(short(compared)) or 'none'}")
 judged = pd.concat(judged, names=["program"]).reset_index()
-shown = judged.assign(event=short(judged["event"])).dropna(subset="expected")
-axis = "change of the performance [%]"
-figure, _ = plot.verdicts(shown, programs=list(tuned), xlabel=axis)
+judged["event"] = short(judged["event"])
+
+# %%
+shown = judged.dropna(subset="expected")
+figure, _ = plot.verdicts(shown, programs=list(tuned), xlabel=f"change of the {measure} [%]")
+far = shown[(shown["expected"] < shown["low"]) | (shown["expected"] > shown["high"])]
+emitted = ", ".join(f"{len(runs)} of {name} ({at})" for name, each in tuned.items()
+                    for at, runs in each.emitted.items())
 results.figure(
     figure,
     "causes",
-    "**Figure.** What the performance (time of a run, or IPC where cycles are counted) does when "
-    "one event is moved alone, from none or a factor's lowest third to its highest: as the model "
-    f"by events says, and as observed, with its 95 % interval. {source}",
+    f"**Figure.** What the {measure} of a run does when one event is moved alone, from its lowest "
+    "to its highest rates: as the model by events expects (cross), and as observed (dot, 95 % "
+    f"interval). Runs with emitted events: {emitted or 'none'}; {source} *See:* of {len(shown)} "
+    f"events that were moved, {len(far)} have the cross outside of the interval: the model expects "
+    "something else than happens.",
 )
 
 # %% [markdown]
-# A cross far from an interval that contains 0 means that the model attributes time to the event, but moving the event does not change the time.
+# A cross far from an interval that holds 0 means: the model charges time to the event, but more of the event costs no time.
 
 # %%
-emitted = ", ".join(
-    f"{len(runs)} of {name} ({at})"
-    for name, one in tuned.items()
-    for at, runs in one.emitted.items()
-)
-telling = ["program", "event", "verdict", "expected", "observed", "low", "high", "p", "factor"]
+telling = ["program", "event", "verdict", "expected", "observed", "low", "high", "factor"]
 results.table(
-    judged[telling + ["with", "moved_by", "before", "after", "beyond"]],
+    judged[telling],
     "causes",
-    "**Table.** The important events: change of the performance expected and observed [%]; what "
-    "moves each alone (*factor*; *with*: what that brings along); its mean rate before and after, "
-    f"runs beyond what the model has seen [%]. Runs with emitted events: {emitted or 'none'}.",
+    f"**Table.** The important events, most important first: change of the {measure} expected and "
+    "observed, with its 95 % interval [%], and what moved the event alone (*factor*; empty: "
+    "nothing did).",
+    rows=30,
+    decimals=1,
+)
+
+# %%
+results.table(
+    judged[["program", "event", "moved_by", "with", "before", "after", "beyond", "p"]],
+    "moves",
+    "**Table.** How the events were moved: all that moves an event, what its factor brings along, "
+    "its mean rate in the runs compared, share of these runs beyond what the model has seen [%], "
+    "and p of the observed change.",
     rows=30,
 )
 
-# %% [markdown]
-# ## What was found
-
 # %%
-def summarize(name):
-    """What was found of one program, in plain words."""
-    own = judged[judged["program"] == name]
-    verdicts = own["verdict"].value_counts()
-    counted = ", ".join(f"{n} {verdict}" for verdict, n in verdicts.items())
-    text = f"Of the {len(own)} important events of {name}: {counted}."
-    moved = own.dropna(subset="expected")
-    if moved.empty:
-        return f"{text} None was moved alone."
-    row = moved.loc[moved["expected"].abs().idxmax()]
-    return (f"{text} The model expects most of {short([row['event']])[0]}, a change of the "
-            f"{measure} by {row['expected']:.1f} %; when it is moved alone, the change is "
-            f"{row['observed']:.1f} % ({row['low']:.1f} to {row['high']:.1f}).")
-
-
-measure = "IPC" if one.per == "cycles" else "time"
-for name in tuned:
-    display(results.finding(summarize(name), program=name))
+n = judged["verdict"].value_counts()
+of_each = (f"{n.get(tuning.CAUSES, 'none')} cause it, {n.get(tuning.CORRELATES, 0)} only correlate "
+           f"with it, and of {n.get(tuning.NOT_SHOWN, 0)} neither is shown")
+text = (f"Of the {len(judged)} important events of {' and '.join(tuned)} in a model of the "
+        f"{measure}, {of_each}.")
+if len(shown):
+    row = shown.loc[shown["expected"].abs().idxmax()]
+    text += (f" The model expects most of {row['event']} in {row['program']}, a change by "
+             f"{row['expected']:.1f} %; when it was moved alone, the {measure} changed by "
+             f"{row['observed']:.1f} % ({row['low']:.1f} to {row['high']:.1f}).")
+results.finding(text)
 
 # %% [markdown]
 # ## What this doesn't show
 #
-# No causal statement is made on an event that no factor moves alone, or that the factor can't move far enough for the model to predict a change. An emitted event is a call that does as little as possible, in a process beside the program's: if it does not change the time, the call itself costs nothing; what the program does with such calls may.
+# Nothing is said of an event that could not be moved alone, or not far enough for the model to expect a change. An emitted event is a call that does as little as possible, in a process beside the program's: if the time does not change, the bare call costs nothing; what the program does with such calls may cost time.
 #
-# The cluster is one machine of two processors, and programs last seconds; start-up is part of every run.
+# The cluster is one machine, and programs last seconds; start-up is part of every run.
 #
 # **References.** Friedman, *Greedy function approximation: a gradient boosting machine*, Annals of Statistics, 2001. Holm, *A simple sequentially rejective multiple test procedure*, 1979. Lv et al., *CounterMiner*, MICRO 2018, §V-D.
 
