@@ -1,5 +1,6 @@
 """Answers from hardware performance counters."""
 
+__all__ = ["load_example"]
 __version__ = "0.2.0"
 
 

@@ -1,4 +1,6 @@
-"""The errors a user is meant to read."""
+"""The errors that a user is meant to read."""
+
+__all__ = ["CmlibError", "NothingRecordedError", "UnfitRecordingError"]
 
 
 class CmlibError(Exception):

@@ -1,4 +1,4 @@
-"""Do one thing to many items, on the processors of this machine or of a cluster."""
+"""Apply a function to many items, on the processors of this machine or of a Dask cluster."""
 
 import contextlib
 import contextvars
@@ -17,6 +17,8 @@ from joblib.externals import loky
 import cmlib
 from cmlib.errors import CmlibError
 
+__all__ = ["Workers", "parallel_map"]
+
 # For the environment of processes that work side by side: more threads only take processors from each other.
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
@@ -30,7 +32,22 @@ class WorkersLostError(CmlibError):
 
 @dataclass(frozen=True)
 class Workers:
-    """Who does the work."""
+    """Settings of who does the work.
+
+    Parameters
+    ----------
+    jobs : int, default -1
+        Processes at a time; -1: one a processor.
+    executor : {"processes", "dask"}, default "processes"
+        Processes of this machine, or workers of a Dask cluster.
+    scheduler : str, optional
+        Address of the cluster's scheduler, such as ``tcp://127.0.0.1:8786``.
+
+    Raises
+    ------
+    ValueError
+        If the executor is unknown, or a scheduler is given without Dask, or Dask without one.
+    """
 
     jobs: int = -1
     executor: str = "processes"
@@ -45,7 +62,29 @@ class Workers:
 
 
 def parallel_map(function, items, workers=None):
-    """Apply `function` to every item, many at a time, and give the results in order."""
+    """Apply `function` to every item, many at a time, and give the results in order.
+
+    Parameters
+    ----------
+    function : callable
+        Of one item; it and its results can be pickled. Within it, nothing is shared out again.
+    items : iterable
+        Its arguments.
+    workers : Workers, optional
+        Default: one process a processor.
+
+    Returns
+    -------
+    iterator
+        Results, in the order of the items.
+
+    Raises
+    ------
+    WorkersLostError
+        If a worker process dies, as when memory runs out.
+    ValueError
+        If no Dask scheduler answers, or its workers lack this version of cmlib.
+    """
     workers, items = workers or Workers(), list(items)
     if _at_work.get():
         return map(function, items)

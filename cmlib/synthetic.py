@@ -5,6 +5,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+__all__ = ["product_pair_data"]
+
 
 class PlantedPairs(NamedTuple):
     """Rates of events, their IPC, and the pairs that act on it together."""
@@ -47,8 +49,8 @@ def product_pair_data(n_steps=300, n_events=10, n_pairs=2, *, noise=0.02, seed=0
     signs = rng.choice([-1.0, 1.0], size=n_events)
     ipc = 2.0 + np.tanh(2 * levels) @ (0.12 * signs)
     members = rng.permutation(n_events)[: 2 * n_pairs].reshape(n_pairs, 2)
-    for one, other in members:
-        ipc += 0.15 * np.clip(levels[:, one] * levels[:, other], -4, 4)
+    for a, b in members:
+        ipc += 0.15 * np.clip(levels[:, a] * levels[:, b], -4, 4)
     X = _rates(rng, levels)
     pairs = tuple(tuple(sorted(X.columns[pair])) for pair in members)
     return PlantedPairs(X, _ipc(rng, ipc, noise, X.index), pairs)

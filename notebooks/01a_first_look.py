@@ -37,7 +37,7 @@ from cmlib.experiments.commands import command_again
 from cmlib.experiments.summary import summarize_runs
 from cmlib.experiments.targets import CLOCKS
 from cmlib.fingerprint.diagnosis import advice
-from cmlib.fingerprint.phases import NOTHING_ELSE, added_shares, change_points, contributions
+from cmlib.fingerprint.phases import NOTHING_ELSE, added_shares, contributions, segment_starts
 from cmlib.io import events, store
 from cmlib.io.recording import INSTRUCTIONS, by_instructions
 from cmlib.plot.style import card
@@ -204,7 +204,7 @@ def find_phases(series, gain=0.1, shortest=0.04):
     apart = values - values.mean()
     penalty = gain * (apart**2).sum() or 1.0  # a constant is one phase at any price
     shortest = round(shortest * len(values))
-    starts = change_points(apart[:, None], penalty=penalty, shortest=shortest)
+    starts = segment_starts(apart[:, None], penalty=penalty, shortest=shortest)
     first = np.searchsorted(bundle, starts)
     last = np.append(first[1:], len(series)) - 1
     levels = [series.iloc[start : end + 1].mean() for start, end in zip(first, last, strict=True)]

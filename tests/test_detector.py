@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn.ensemble import IsolationForest
 
-from cmlib.anomaly import AutoPerf, compare_runs, compare_versions
+from cmlib.anomaly import AutoPerf, compare_versions
 from cmlib.anomaly.autoencoder import Autoencoder, PrincipalComponents
 from cmlib.anomaly.clusters import cluster_functions, select_n_clusters
-from cmlib.anomaly.compare import fewest_runs
+from cmlib.anomaly.compare import compare_runs, fewest_runs
 from cmlib.anomaly.detector import p_value_of_distance, vote
 from tests.naive import anomaly as naive
 from tests.planted_regions import CONTENTION, planted_run

@@ -17,7 +17,7 @@ from cmlib.cli import main
 from cmlib.collect.simulate import read_parts
 from cmlib.experiments.diagnosis import explain_simulated, simulated_profile
 from cmlib.fingerprint.diagnosis import advice
-from cmlib.fingerprint.phases import change_points, contributions, simulated_phases
+from cmlib.fingerprint.phases import contributions, segment_starts, simulated_phases
 from cmlib.io import events
 from cmlib.io.callgrind import read_intervals
 from cmlib.report.diagnosis import simulated_page
@@ -33,8 +33,8 @@ sample = st.tuples(st.lists(st.floats(0, 1), min_size=2, max_size=2), st.floats(
 @given(st.lists(sample, min_size=1, max_size=8), st.floats(0.01, 1))
 def test_no_other_cut_is_cheaper(samples, penalty):
     X, weights = map(list, zip(*samples, strict=True))
-    starts = change_points(X, weights=weights, penalty=penalty)
-    _, cheapest = segments.change_points(X, weights, penalty)
+    starts = segment_starts(X, weights=weights, penalty=penalty)
+    _, cheapest = segments.segment_starts(X, weights, penalty)
     parts = [slice(*ends) for ends in itertools.pairwise([*starts, len(X)])]
     cost = sum(segments.cost(X[part], weights[part]) + penalty for part in parts)
     assert starts[0] == 0 and (np.diff(starts) > 0).all()
@@ -44,13 +44,13 @@ def test_no_other_cut_is_cheaper(samples, penalty):
 def test_planted_changes_are_found_beneath_noise():
     rng = np.random.default_rng(0)
     means = np.repeat([[0.2, 0.0], [0.5, 0.0], [0.5, 0.3], [0.2, 0.0]], [60, 40, 80, 20], axis=0)
-    found = change_points(means + rng.normal(0, 0.05, means.shape))
+    found = segment_starts(means + rng.normal(0, 0.05, means.shape))
     npt.assert_array_equal(found, [0, 60, 100, 180])
-    npt.assert_array_equal(change_points(np.full((50, 2), 0.3)), [0])
+    npt.assert_array_equal(segment_starts(np.full((50, 2), 0.3)), [0])
     # What differs for a moment only is no phase: here 10 samples of a thousandth of the others' length.
     means[:10] = 0.9
     weights = np.where(np.arange(len(means)) < 10, 0.001, 1.0)
-    npt.assert_array_equal(change_points(means, weights=weights), [0, 60, 100, 180])
+    npt.assert_array_equal(segment_starts(means, weights=weights), [0, 60, 100, 180])
 
 
 @pytest.mark.parametrize(
@@ -58,8 +58,8 @@ def test_planted_changes_are_found_beneath_noise():
     [(np.empty((0, 2)), {}), ([[1.0]], {"penalty": 0.0}), ([[1.0]], {"weights": [0.0]})],
 )
 def test_nothing_and_what_costs_nothing_are_refused(X, how):
-    with pytest.raises(ValueError, match="change_points"):
-        change_points(X, **how)
+    with pytest.raises(ValueError, match="segment_starts"):
+        segment_starts(X, **how)
 
 
 def test_contributions_add_up_to_the_estimate():

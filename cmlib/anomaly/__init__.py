@@ -8,11 +8,13 @@ import lazy_loader
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submod_attrs={
-        "autoencoder": ["Autoencoder", "stopping_run"],
+        "autoencoder": ["Autoencoder", "PrincipalComponents", "search_space", "stopping_run"],
         "changes": ["changed_functions"],
-        "compare": ["VersionComparison", "compare_versions", "compare_runs"],
+        "clusters": ["cluster_functions", "clusters_needed"],
+        "compare": ["VersionComparison", "compare_versions"],
         "detector": ["AutoPerf"],
         "history": ["change_points", "find_groups"],
+        "samples": ["LOCATION_COLUMNS", "smallest_range"],
         "speed": ["compare_times"],
     },
 )

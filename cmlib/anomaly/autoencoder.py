@@ -15,7 +15,7 @@ from cmlib.anomaly.samples import usual_range
 
 
 def stopping_run(variances, *, eps=0.05, goal=1, max_runs=100):
-    """Number of training runs after which the reconstruction error has settled (Algorithm 1, as printed).
+    """Return the number of training runs after which the reconstruction error has settled (Algorithm 1, as printed).
 
     At entry i the mean change of variance over the last tenth of the entries is compared with the one over
     all of them, divided by 1 + i/2. Training stops where it is below that and below `eps`, and was below the
@@ -95,7 +95,10 @@ class Autoencoder(BaseEstimator):
         `search_space`.
     n_starts : int, default 4
         Initial weights tried for each topology: error varies more by start than by topology.
-    epochs, batch_size : int, default 100
+    epochs : int, default 100
+        Passes over the samples in training.
+    batch_size : int, default 100
+        Samples after which the weights are changed.
     learning_rate : float, default 0.01
         Of Adam. Plain gradient descent at this rate learns nothing in 100 epochs.
     trial_steps : int, default 200
@@ -106,14 +109,18 @@ class Autoencoder(BaseEstimator):
     smallest_range : float >= 0, optional
         Counters that varied less in training are scaled by this instead of that range [their own unit].
         Default: 1e-6, an event in a million instructions; within `AutoPerf`, what the samples say
-        (:func:`cmlib.anomaly.samples.smallest_range`).
+        (:func:`cmlib.anomaly.smallest_range`).
     random_state : int, RandomState or None
+        Of the first weights and of the order of the samples.
 
     Attributes
     ----------
     topology_ : tuple of int
+        Widths of the encoding layers of the model kept.
     layers_ : list of (weight, bias, back_bias)
+        Its weights.
     low_, range_ : ndarray, shape (n_features,)
+        What samples are scaled by [unit of the samples].
     search_ : DataFrame
         A row a topology and start: epochs that it was trained, and error (mean reconstruction error in the
         last of these).
@@ -263,7 +270,18 @@ class Autoencoder(BaseEstimator):
 
 
 def search_space(n_features):
-    """Topologies that are tried."""
+    """List the topologies that are tried (AutoPerf, Table 3), for any number of counters.
+
+    Parameters
+    ----------
+    n_features : int
+        Counters; the paper's widths are of 32, and scaled.
+
+    Returns
+    -------
+    list of tuple of int
+        Widths of the encoding layers, strictly falling, one to four of them.
+    """
     widths = sorted({max(1, width * n_features // 32) for width in WIDTHS_OF_32}, reverse=True)
     return [
         topology
@@ -280,11 +298,13 @@ class PrincipalComponents(BaseEstimator):
     ----------
     smallest_range : float >= 0, optional
         As for `Autoencoder`.
-    random_state : ignored
+    random_state : object
+        Ignored; there for `AutoPerf`, which sets it.
 
     Attributes
     ----------
     pca_ : PCA
+        The fitted components.
     """
 
     def __init__(self, *, smallest_range=None, random_state=None):

@@ -1,4 +1,4 @@
-"""Which functions a new version changed, and so where regions belong (AutoPerf, §3.1)."""
+"""Find the functions that a new version changed, and so where regions belong (AutoPerf, §3.1)."""
 
 import ast
 import itertools
@@ -35,8 +35,27 @@ class Function:
 
 
 def changed_functions(old, new):
-    """Functions that were changed, added or removed between two source trees, a dict each:
-    function, change, location, targets."""
+    """List the functions that were changed, added or removed between two source trees (AutoPerf, §3.1).
+
+    Parameters
+    ----------
+    old : path-like
+        Folder or file of the old version.
+    new : path-like
+        Folder or file of the new one.
+
+    Returns
+    -------
+    list of dict
+        By place: function (name with its scopes), change (``changed``, ``added`` or ``removed``), location
+        (``file:line``) and targets (functions to put regions around: itself, or its nearest callers that are neither
+        new nor small).
+
+    Raises
+    ------
+    ValueError
+        If a tree holds no source.
+    """
     before, after = read_functions(old), read_functions(new)
     matched = [_match(before[name], after[name]) for name in {**after, **before}]
     added = {function for changes in matched for function in changes["added"]}

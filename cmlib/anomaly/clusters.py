@@ -11,7 +11,24 @@ from cmlib.anomaly.autoencoder import Autoencoder
 
 
 def cluster_functions(samples, functions, k, *, random_state=0):
-    """Put each function into the cluster that holds most of its samples."""
+    """Put each function into the cluster that holds most of its samples (AutoPerf, §3.4).
+
+    Parameters
+    ----------
+    samples : ndarray of float, shape (n_samples, n_counters)
+        Normalized counts.
+    functions : array-like of str, shape (n_samples,)
+        Function that each sample is from.
+    k : int
+        Clusters of k-means.
+    random_state : int, default 0
+        Of k-means.
+
+    Returns
+    -------
+    dict of str to int
+        Number of each function's cluster, from 0; clusters that no function is in have none.
+    """
     if k == 1:
         return dict.fromkeys(np.unique(functions).tolist(), 0)
     low, high = samples.min(axis=0), samples.max(axis=0)
@@ -38,7 +55,18 @@ def select_n_clusters(samples, functions, fit, *, max_clusters, random_state=0):
 
 
 def clusters_needed(rates):
-    """Number of clusters at which the rate of false positives stops falling."""
+    """Return the number of clusters at which the rate of false positives stops falling (AutoPerf, §3.4, Fig. 8).
+
+    Parameters
+    ----------
+    rates : sequence of float
+        Rates of false positives with 1, 2, … clusters.
+
+    Returns
+    -------
+    int
+        The first number whose successor has no lower rate.
+    """
     rises = (k for k in range(1, len(rates)) if rates[k] >= rates[k - 1])
     return next(rises, len(rates))
 

@@ -1,4 +1,4 @@
-"""Do the counters of a new version differ? Many runs against many, with a p-value."""
+"""Compare the counters of a new version with those of the version before, many runs against many."""
 
 import math
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ FEWEST_GOOD = 5
 
 @dataclass(frozen=True)
 class VersionComparison:
-    """What a comparison found.
+    """Whether the counters of two versions differ, and in which functions.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class VersionComparison:
 def compare_versions(
     good_runs, new_runs, *, alpha=0.01, detector=None, good_machine=None, new_machine=None, random_state=0
 ):
-    """Judge the runs of a new version by those of the one before.
+    """Compare the runs of a new version with those of the version before, by their counters.
 
     Parameters
     ----------
@@ -55,11 +55,13 @@ def compare_versions(
         Settings; fitted to the good runs here.
     good_machine, new_machine : dict, optional
         Where they were recorded; what both tell must be equal, but for the load (load_1min).
-    random_state : int
+    random_state : int, default 0
+        Of the detector, where none is given.
 
     Returns
     -------
     VersionComparison
+        `anomalous`, `p_value`, and the functions and counters that differ; or why no comparison was made (`refused`).
     """
     refused = check_comparable(
         good_runs, new_runs, alpha=alpha, good_machine=good_machine, new_machine=new_machine

@@ -1,4 +1,4 @@
-"""Which simulated counts have changed between two versions, and in which functions."""
+"""Compare simulated counts of two versions of a program: which events changed, and in which functions."""
 
 import numpy as np
 import pandas as pd

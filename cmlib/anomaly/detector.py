@@ -1,4 +1,4 @@
-"""How far good runs stray, and the probability that one strays as far as a run in question."""
+"""AutoPerf: learn how far good runs stray, and the probability that one strays as far as a run in question."""
 
 from collections import Counter
 
@@ -24,7 +24,7 @@ def p_value_of_distance(distance, good):
 
 
 class AutoPerf(BaseEstimator):
-    """Zero-positive detector of performance anomalies.
+    """Zero-positive detector of performance anomalies (AutoPerf, §3).
 
     A sample is anomalous if its reconstruction error exceeds mean + 2 standard deviations of the errors in
     training (§3.3.2), and by the paper's rule ("any") so is a run that holds such a sample (§3.3, §3.5). The
@@ -50,10 +50,12 @@ class AutoPerf(BaseEstimator):
         Nominal false-alarm probability per run. A quarter of the 2 % that are tolerable, for new inputs stray
         farther than a few dozen good runs can tell.
     random_state : int, RandomState or None
+        Of the clusters and of the autoencoders' first weights.
 
     Attributes
     ----------
     counters_ : list of str
+        Columns of the samples that are counted.
     clusters_ : dict of str to int
         Autoencoder of each function.
     models_ : list of FittedCluster

@@ -34,7 +34,7 @@ class Group:
 
 
 def find_groups(history, *, alpha=0.05, smallest=0.01):
-    """Commits at which metrics of a history step, and all metrics that step there.
+    """Find the commits at which metrics of a history step, and all metrics that step there.
 
     Parameters
     ----------
@@ -70,14 +70,16 @@ def find_groups(history, *, alpha=0.05, smallest=0.01):
 
 
 def change_points(values, *, alpha=0.05, smallest=0.0):
-    """Positions at which the level of a series steps.
+    """Find the positions at which the level of a series steps.
 
     Parameters
     ----------
     values : ndarray of float64, shape (n_samples,)
         Finite, of any unit.
-    alpha, smallest : float
-        As of :func:`find_groups`, of this series.
+    alpha : float, default 0.05
+        Greatest probability that any step is found in a series in which nothing changes.
+    smallest : float, default 0.0
+        Smallest relevant step, as of :func:`find_groups`.
 
     Returns
     -------

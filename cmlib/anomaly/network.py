@@ -1,4 +1,4 @@
-"""Small autoencoders with tied weights and sigmoids, trained by a compiled loop, one model after the other.
+"""Train small autoencoders with tied weights and sigmoids, by a compiled loop, one model after the other.
 
 A model is one row of numbers: of each layer the weights (in, out), the biases (out,) and the biases on the way back
 (in,). Samples of a batch lie along the last axis, so that a loop over them is computed several at a time.

@@ -1,4 +1,4 @@
-"""Samples of runs, the range by which their counters are scaled, and what is noted of a run."""
+"""Samples of runs: which columns are counters, the range they are scaled by, and the distances noted of a run."""
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,18 @@ DISTANCES = ("distance_p50", "distance_p90")
 
 
 def smallest_range(samples):
-    """The smallest difference of an event that is taken for one."""
+    """Return the smallest difference of a counter that is taken for one.
+
+    Parameters
+    ----------
+    samples : DataFrame
+        Normalized samples, events per instruction; or per nanosecond, if they hold ``task-clock``.
+
+    Returns
+    -------
+    float
+        An event in a million instructions, or in a quarter of a millisecond [unit of the samples].
+    """
     if "task-clock" in samples:
         return _PER_NANOSECOND * float(samples["task-clock"].median())
     return _PER_INSTRUCTION

@@ -1,4 +1,4 @@
-"""How many times as long the new version takes, by rank tests on logarithms of times."""
+"""Compare times of two versions of a program: how many times as long the new one takes, by rank tests."""
 
 import math
 from dataclasses import dataclass
@@ -127,7 +127,7 @@ class Speed:
 
 
 def compare_times(old, new, *, alpha=0.002, smallest=0.04, paired=True, n_looks=1):
-    """Judge the times of a new version by those of the old one.
+    """Compare the times of a new version with those of the old one.
 
     A function is slower if its time has changed significantly, the one-sided p-value is at most `alpha` after
     Bonferroni's correction for the number of tests (functions and measures) and of looks; and relevantly, the
@@ -136,8 +136,8 @@ def compare_times(old, new, *, alpha=0.002, smallest=0.04, paired=True, n_looks=
 
     Parameters
     ----------
-    old, new : DataFrame
-        As from :func:`cmlib.collect.compare.versions.read_times`.
+    old, new : DataFrame of float, shape (n_runs, n_measures)
+        Times [s], a row a run; columns: pairs of function and measure ("elapsed time", "processor time").
     alpha : float, default 0.002
         False-alarm probability that is accepted, for either direction.
     smallest : float, default 0.04
@@ -145,11 +145,12 @@ def compare_times(old, new, *, alpha=0.002, smallest=0.04, paired=True, n_looks=
     paired : bool, default True
         Whether row k of one was recorded together with row k of the other.
     n_looks : int, default 1
-        How often the growing data are judged in all.
+        How often the growing data are tested in all.
 
     Returns
     -------
     Speed
+        The verdict, its p-value, and a table of all tests.
 
     Raises
     ------

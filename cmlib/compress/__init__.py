@@ -7,6 +7,6 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     submod_attrs={
         "bounded": ["BoundedRegression"],
         "lines": ["compress", "fit_quality", "intervals", "line_ends", "reconstruct"],
-        "online": ["Line", "OnlineRegression"],
+        "online": ["OnlineRegression"],
     },
 )

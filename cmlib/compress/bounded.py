@@ -1,4 +1,4 @@
-"""Lines with a promise: no sample lies further from its line than a given distance."""
+"""Lines that keep a promise: no sample lies further from its line than a given distance."""
 
 import numpy as np
 from numba import njit
@@ -18,7 +18,7 @@ WALL = np.dtype([("slope", float), ("at_0", float), ("n_corners", int)])
 
 
 class BoundedRegression(LineStream):
-    """As few lines as keep every sample within `bound` of its line, one sample at a time.
+    """Fewest lines that keep every sample within `bound` of its line, one sample at a time.
 
     A line goes on as long as some straight line passes within `bound` of all
     its samples. That is decided exactly, from the corners of the two convex

@@ -1,4 +1,4 @@
-"""Samples to lines, and lines back to samples."""
+"""Compress a series of samples into straight lines, and read it back from them."""
 
 import numpy as np
 import pandas as pd
@@ -101,7 +101,23 @@ def reconstruct(lines, x):
 
 
 def fit_quality(lines, x, y):
-    """What compression of one series gained and what it cost (Wu and Mencer, §4.2); distances as shares of its span."""
+    """Measure what compression of one series gained and what it cost (Wu and Mencer, §4.2).
+
+    Parameters
+    ----------
+    lines : DataFrame
+        Of :func:`compress`, of one event.
+    x : array of float, shape (n,)
+        As it was compressed.
+    y : array of float, shape (n,)
+        As it was compressed: cumulated counts.
+
+    Returns
+    -------
+    Series
+        n_samples, n_lines, reduction (samples a line), n_bytes (24 a line, §3.1); and as shares of the span of y,
+        mnesd (largest sigma of a line), largest and rms (distances of samples from their line).
+    """
     x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     finite = np.isfinite(x) & np.isfinite(y)
     x, y = x[finite], y[finite]
@@ -120,7 +136,18 @@ def fit_quality(lines, x, y):
 
 
 def line_ends(lines):
-    """Where one event's lines begin and end, to be drawn."""
+    """Return the points at which one event's lines begin and end, to be drawn.
+
+    Parameters
+    ----------
+    lines : DataFrame
+        Of :func:`compress`, of one event.
+
+    Returns
+    -------
+    DataFrame, shape (n_lines, 4)
+        x_start, x_end, y_start and y_end [counts].
+    """
     ends = {f"y_{end}": lines["slope"] * lines[f"x_{end}"] + lines["intercept"] for end in ("start", "end")}
     return lines[["x_start", "x_end"]].assign(**ends)
 
@@ -131,7 +158,29 @@ def _read(lines, suffix, at, x):
 
 
 def intervals(lines, timer, edges=None, *, n=None):
-    """Counts between places of a run, read from its lines."""
+    """Return counts between places of a run, read from its lines.
+
+    Parameters
+    ----------
+    lines : DataFrame
+        Of :func:`compress`, of several events.
+    timer : str
+        Name of what x counts, such as ``cycles``: the first column of the result.
+    edges : array of float, shape (n_intervals,), optional
+        Ends of the intervals [unit of x]; the first begins at 0.
+    n : int, optional
+        Number of equal intervals, in place of `edges`.
+
+    Returns
+    -------
+    DataFrame of float, shape (n_intervals, 1 + n_events)
+        Counts in each interval.
+
+    Raises
+    ------
+    ValueError
+        If not exactly one of `edges` and `n` is given, or an edge lies behind the lines.
+    """
     if (edges is None) == (n is None):
         raise ValueError("give either edges or n, the number of intervals.")
     if edges is None:

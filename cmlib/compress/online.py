@@ -169,7 +169,7 @@ _SLACK = 0.5
 
 
 class OnlineRegression(LineStream):
-    """The procedure of §3.5, one sample at a time, in bounded time and memory.
+    """Piecewise-linear fit of samples that come one at a time, in bounded time and memory (Wu and Mencer, §3.5).
 
     A line ends before a sample that lies more than `n_sigma` of the line's
     standard deviations (Eq. 7) from its prolongation; the third sample of a

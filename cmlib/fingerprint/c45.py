@@ -1,4 +1,4 @@
-"""C4.5: decision trees split by gain ratio and pruned by pessimistic errors."""
+"""C4.5 decision trees: split by gain ratio, pruned by pessimistic errors."""
 
 import numpy as np
 import pandas as pd

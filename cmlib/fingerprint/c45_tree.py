@@ -1,4 +1,4 @@
-"""Growing of a C4.5 tree: which attribute to split on, and where."""
+"""Grow and prune a C4.5 tree: which attribute to split on, where, and which subtrees to give up."""
 
 from dataclasses import dataclass
 

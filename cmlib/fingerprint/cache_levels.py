@@ -1,4 +1,4 @@
-"""The levels of the memory found in a latency sweep."""
+"""Find the levels of the memory in a latency sweep, and working sets that lie well inside each of them."""
 
 import itertools
 
@@ -14,7 +14,24 @@ AGAIN = "Sweep again on a quiet machine; caches that are shared or cut off by a 
 
 
 def plateaus(latencies):
-    """Find the levels of the memory in a sweep: pieces of least absolute deviation from their medians."""
+    """Find the levels of the memory in a sweep: pieces of least absolute deviation from their medians.
+
+    Parameters
+    ----------
+    latencies : DataFrame
+        A row a working set: size [bytes] and ns (latency of a load [ns]).
+
+    Returns
+    -------
+    DataFrame, shape (4, 3)
+        Index: level (L1, L2, L3, M). smallest and largest working set [bytes] within 1.5 times the level's latency,
+        and ns (its median).
+
+    Raises
+    ------
+    CmlibError
+        If there are fewer than three sizes a level, or latencies don't rise from level to level.
+    """
     import ruptures  # 0.4 s, for who sweeps only
 
     frame = latencies.sort_values("size", ignore_index=True)

@@ -1,4 +1,4 @@
-"""What the labels of a program's slices say: phases, shares, the rules that fired, and what to do about it."""
+"""Diagnose labelled slices: phases, the rules that fired, what a class means and what to do about it."""
 
 from functools import cache
 from pathlib import Path
@@ -41,7 +41,25 @@ def _advices():
 
 
 def advice(label):
-    """What a class means, and what a programmer can do about it."""
+    """Return what a class means, and what a programmer can do about it.
+
+    Parameters
+    ----------
+    label : str
+        A class, such as ``P_LLC``.
+
+    Returns
+    -------
+    meaning : str
+        What slices of that class have in common.
+    advice : str
+        What to try.
+
+    Raises
+    ------
+    ValueError
+        If there is no such class.
+    """
     if label not in _advices():
         raise ValueError(f"advice: no class {label!r}; there are {', '.join(_advices())}.")
     found = _advices()[label]
@@ -49,7 +67,22 @@ def advice(label):
 
 
 def score_programs(labels, expected, programs):
-    """How well programs of known behaviour were labelled."""
+    """Score how well programs of known behaviour were labelled.
+
+    Parameters
+    ----------
+    labels : array-like of str, shape (n_slices,)
+        Labels given.
+    expected : array-like of str, shape (n_slices,)
+        Labels that are right.
+    programs : array-like of str, shape (n_slices,)
+        Program of each slice.
+
+    Returns
+    -------
+    DataFrame
+        A row a program: expected, n_slices, right, pathological and unknown [% of its slices], most (commonest label).
+    """
     frame = pd.DataFrame(
         {"label": np.asarray(labels), "expected": np.asarray(expected), "program": np.asarray(programs)}
     )

@@ -1,4 +1,4 @@
-"""Key events: the few that tell the classes apart and don't repeat each other."""
+"""Select key events: the few that tell the classes apart and don't repeat each other."""
 
 import numpy as np
 import pandas as pd
@@ -9,7 +9,7 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, cross
 
 
 def select_key_events(X, y, n=40):
-    """Select the key events by backward elimination.
+    """Select the key events by backward elimination (Yoo et al. 2012, §3).
 
     Parameters
     ----------
@@ -109,7 +109,31 @@ _N_FOLDS = 10
 
 
 def validate(estimator, X, y, *, runs=None, seed=0):
-    """Cross-validate a classifier of slices, as Table 2 does and more strictly."""
+    """Cross-validate a classifier of slices, as Table 2 does (Yoo et al. 2012) and with folds by run.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Cloned for each fold.
+    X : DataFrame of float, shape (n_slices, n_events)
+        Events per cycle of each time slice.
+    y : array-like, shape (n_slices,)
+        Classes.
+    runs : array-like, shape (n_slices,), optional
+        Run of each slice; with it there are folds that leave out whole runs.
+    seed : int, default 0
+        Of the folds.
+
+    Returns
+    -------
+    DataFrame
+        Rows ``10-fold`` and ``by run``: accuracy [%], correct and incorrect [slices].
+
+    Raises
+    ------
+    ValueError
+        If a class has a single slice, or there is a single run.
+    """
     X, y = X if hasattr(X, "iloc") else pd.DataFrame(X), np.asarray(y)
     n_folds = min(_N_FOLDS, int(np.unique(y, return_counts=True)[1].min()))
     if n_folds < 2:

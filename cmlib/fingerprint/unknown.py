@@ -1,4 +1,4 @@
-"""Slices unlike anything in the training data: labelled unknown, not forced into a class."""
+"""A classifier that answers "unknown" where a slice lies far from all training data."""
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,7 @@ _UNKNOWN = "unknown"
 
 
 class UnknownRejector(ClassifierMixin, BaseEstimator):
-    """A classifier that answers "unknown" far from its training data.
+    """Classifier that answers "unknown" far from its training data.
 
     Distances are Euclidean between log(rate + floor), standardised event by event; the floor is a hundredth
     of the event's mean rate in training. A slice is unknown if its nearest reference slice
@@ -25,11 +25,14 @@ class UnknownRejector(ClassifierMixin, BaseEstimator):
     classifier : classifier
         Answers where the slice is not unknown.
     quantile : float in (0, 1], default 0.99
+        Of the distances between groups in training.
     margin : float > 0, default 1.0
+        What that quantile is multiplied by.
 
     Attributes
     ----------
     classifier_ : fitted classifier
+        Trained on all slices.
     threshold_ : float
         Largest distance of a slice that is not unknown [standard deviations].
     classes_ : ndarray, shape (n_classes,)

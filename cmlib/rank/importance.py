@@ -1,4 +1,4 @@
-"""How much each event contributes to a boosted model of IPC."""
+"""Importance of each event in a boosted model of IPC, by Friedman's measure and as CounterMiner prints it."""
 
 from typing import NamedTuple
 
@@ -22,14 +22,14 @@ class Tree(NamedTuple):
 
 
 def influence(model, *, method="friedman", X=None):
-    """Importance of every event in a fitted model, in percent.
+    """Compute the importance of every event in a fitted model, in percent.
 
     Parameters
     ----------
     model : fitted estimator
         For ``friedman`` any with `feature_importances_`; for ``printed`` a
-        boosted model of LightGBM (:mod:`cmlib.rank.boosting`).
-    method : "friedman" or "printed", default "friedman"
+        boosted model of LightGBM (:func:`regressor`).
+    method : {"friedman", "printed"}, default "friedman"
         ``friedman``: squared error that the splits on an event take away, added
         up over the trees (Friedman 2001, Eq. 44 and 45, which CounterMiner quotes).
         ``printed``: Eq. 10 and 11 as CounterMiner prints them.

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from cmlib.fingerprint.phases import change_points
+from cmlib.fingerprint.phases import segment_starts
 from cmlib.spelling import spelling
 
 # No event of a core happens more often in a cycle: the most are floating-point operations, of two 512-bit units.
@@ -92,7 +92,7 @@ def phases(counts):
     if X.empty or not (X**2).to_numpy().any():
         return pd.DataFrame()
     penalty = _GAIN * (X**2).to_numpy().sum()
-    starts = change_points(X.to_numpy(), penalty=penalty, shortest=round(_SHORTEST * len(X)))
+    starts = segment_starts(X.to_numpy(), penalty=penalty, shortest=round(_SHORTEST * len(X)))
     if len(starts) == 1:
         return pd.DataFrame()
     first = np.searchsorted(bundle, starts)

@@ -1,4 +1,4 @@
-"""Does an event cause what it correlates with? Runs in which something was drawn at random are an experiment.
+"""Test whether an event causes the performance that it correlates with, by runs with randomized factors.
 
 What was drawn by itself, a parameter of the program or the rate of an event made beside it, can't be moved by
 anything else. Where it moves one of the important events and no other, what the performance does then is due
@@ -65,15 +65,19 @@ def find_causes(runs, events, experiments=(), *, level=0.05, draws=1000, seed=0)
 
     Parameters
     ----------
-    runs : cmlib.tuning.Runs
+    runs : Runs
         That the model is learned from.
     events : sequence of str
         The important ones.
     experiments : sequence of Experiment, optional
         By default, `runs` are it.
-    level, draws, seed
-        Probability of a wrong move in an experiment (:func:`moves`), and of performance that is wrongly said to
-        move; draws behind the interval and behind p, and their seed.
+    level : float, default 0.05
+        Probability of a wrong move in an experiment (:func:`cmlib.tuning.causality.moves`), and of performance that
+        is wrongly said to move.
+    draws : int, default 1000
+        Draws behind the interval and behind p.
+    seed : int, default 0
+        Of the draws and of the model.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Which parameters a program's time depends on, asked directly and through events (CounterMiner, §V-D)."""
+"""Rank the parameters of a program by its time, directly and through events (CounterMiner, §V-D)."""
 
 from dataclasses import dataclass
 
@@ -51,21 +51,36 @@ class Runs:
 
 
 def rank_directly(runs, *, seed=0):
-    """Importance of each parameter in a model of the time by the parameters (the paper's method B).
+    """Rank the parameters by a model of the time (the paper's method B, CounterMiner, §V-D).
 
     Parameters
     ----------
     runs : Runs
+        Runs of one program under different settings.
     seed : int, default 0
+        Of the model.
 
     Returns
     -------
     Series of float
-        Percent by parameter, descending.
+        Importance by parameter [%], descending.
     """
     return influence(regressor(boosting=FEW_ROWS, seed=seed).fit(runs.parameters, runs.seconds))
 
 
 def important_events(runs, *, seed=0):
-    """Importance of each event in a model of the performance by the events."""
+    """Rank the events by a model of the performance.
+
+    Parameters
+    ----------
+    runs : Runs
+        Runs of one program under different settings.
+    seed : int, default 0
+        Of the model.
+
+    Returns
+    -------
+    Series of float
+        Importance by event [%], descending.
+    """
     return influence(regressor(boosting=FEW_ROWS, seed=seed).fit(runs.examples, runs.performance))

@@ -4,7 +4,10 @@ Texts keep their places, so that links between them stay as they are. Notebooks 
 for a profile, whose results are in RESULTS; one that was left out there is shown without outputs.
 """
 
+import importlib
+import inspect
 import json
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -41,8 +44,24 @@ SECTIONS = {
         "docs/change-*",
         "data/*/README",
     ),
-    "Reference": ("api", "CHANGELOG", "CONTRIBUTING", "SECURITY"),
+    "Reference": ("api", "api-notebooks", "CHANGELOG", "CONTRIBUTING", "SECURITY"),
 }
+# The packages in the order in which data pass them; then what the notebooks share.
+PACKAGES = (
+    *("cmlib", "cmlib.io", "cmlib.collect", "cmlib.clean", "cmlib.merge", "cmlib.rank", "cmlib.interact"),
+    *("cmlib.topdown", "cmlib.cost", "cmlib.fingerprint", "cmlib.anomaly", "cmlib.compress", "cmlib.tuning"),
+)
+FOR_NOTEBOOKS = ("cmlib.experiments", "cmlib.plot", "cmlib.explore", "cmlib.report")
+REFERENCE = """# Functions
+
+What one calls from Python. Arrays and frames go in, new ones come out; nothing is changed in place. A name is public if
+it is in the `__all__` of its module; it then keeps its meaning from one minor version to the next. All others are
+private, and change without notice.
+"""
+SHARED = """# Functions of the notebooks
+
+What notebooks share. It changes with them, in any release.
+"""
 NOT_RUN = "*This notebook was left out of the run that the site was built from: {reason}*"
 
 
@@ -53,13 +72,51 @@ def assemble(results, target):
         for file in sorted(ROOT.glob(pattern)):
             _write(target / file.relative_to(ROOT), file.read_bytes())
     (target / "docs/README.md").unlink()  # its lists are the site's navigation
-    _write(target / "api.md", Path(__file__).with_name("api.md").read_bytes())
+    modules = public_modules()
+    shared = [module for module in modules if module.startswith(FOR_NOTEBOOKS)]
+    public = [module for module in modules if module not in shared]
+    _write(target / "api.md", reference(REFERENCE, sorted(public, key=_place)).encode())
+    _write(target / "api-notebooks.md", reference(SHARED, shared).encode())
     for notebook in sorted((ROOT / "notebooks").glob("*.ipynb")):
         _write(target / "notebooks" / notebook.name, _executed(notebook, results))
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     readme = readme.replace("](docs/README.md)", "](docs/commands.md)")
     lists = [_toctree(caption, _pages(patterns, target)) for caption, patterns in SECTIONS.items()]
     _write(target / "index.md", "\n\n".join([readme, *lists]).encode())
+
+
+def public_modules():
+    """Dotted names of the modules that have an `__all__`."""
+    files = sorted((ROOT / "cmlib").rglob("*.py"))
+    public = [
+        path for path in files if re.search(r"^(.+, )?__all__ = ", path.read_text(encoding="utf-8"), re.M)
+    ]
+    parts = [path.relative_to(ROOT).with_suffix("").parts for path in public]
+    return [".".join(part[:-1] if part[-1] == "__init__" else part) for part in parts]
+
+
+def reference(text, modules):
+    """A page with a section a module: its first sentence, and a list of its functions and classes."""
+    for name in modules:
+        module = importlib.import_module(name)
+        things = {thing: getattr(module, thing) for thing in sorted(module.__all__)}
+        callables = [
+            thing for thing, value in things.items() if inspect.isroutine(value) or inspect.isclass(value)
+        ]
+        constants = [f"`{thing}`" for thing in things if thing not in callables]
+        text += (
+            f"\n## {name}\n\n{inspect.getdoc(module)}\n\n"
+            + "```{eval-rst}\n.. autosummary::\n   :toctree: api\n\n"
+        )
+        text += "".join(f"   {name}.{thing}\n" for thing in callables) + "```\n"
+        text += f"\nConstants: {', '.join(constants)}.\n" * bool(constants)
+    return text
+
+
+def _place(module):
+    """By the package in the order above; what is in none, at the end."""
+    within = [place for place, package in enumerate(PACKAGES) if f"{module}.".startswith(f"{package}.")]
+    return (within[-1] if within[-1] or module == "cmlib" else len(PACKAGES), module)
 
 
 def _executed(notebook, results):

@@ -3,7 +3,7 @@
 import itertools
 
 
-def change_points(X, weights, penalty):
+def segment_starts(X, weights, penalty):
     """First samples of the segments with the smallest cost, and that cost."""
     n = len(X)
     best = None
