@@ -1,25 +1,14 @@
 """One name for every spelling of an event, as perf, vendors and other tools write it."""
 
 import re
+from pathlib import Path
+
+import yaml
 
 _PMU = re.compile(r"(?:cpu(?:_[a-z]+)?|armv[0-9]+\w*|apple_\w+_pmu)/([^/]*)/?")
 _MODIFIER = re.compile(r"(?<=[/:])[ukhIGHpPSDWeb]+(?=/?$)")
 _NAME = re.compile(r"(?:^|,)name=([^,]+)")
-# What perf and the vendor call differently; the first is the kernel's.
-_ALIASES = {
-    "cycles": "cpu-cycles cpu_clk_unhalted.thread cpu_clk_unhalted.core",
-    "slots": "topdown.slots topdown.slots_p",
-    "topdown-retiring": "topdown_retiring.all perf_metrics.retiring",
-    "topdown-bad-spec": "topdown_bad_speculation.all perf_metrics.bad_speculation",
-    "topdown-fe-bound": "topdown_fe_bound.all perf_metrics.frontend_bound",
-    "topdown-be-bound": "topdown_be_bound.all perf_metrics.backend_bound",
-    "topdown-heavy-ops": "perf_metrics.heavy_operations",
-    "topdown-br-mispredict": "perf_metrics.branch_mispredicts",
-    "topdown-fetch-lat": "perf_metrics.fetch_latency",
-    "topdown-mem-bound": "perf_metrics.memory_bound",
-    "stalled-cycles-frontend": "idle-cycles-frontend",
-    "stalled-cycles-backend": "idle-cycles-backend",
-}
+_ALIASES = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
 
 
 def letters(name):

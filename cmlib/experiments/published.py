@@ -10,7 +10,7 @@ import pandas as pd
 from cmlib import rank
 from cmlib.experiments.requested import resolve_names
 from cmlib.io import events, perf, public
-from cmlib.io.archive.runs import MACHINE_FACTS
+from cmlib.io.archive.runs import unknown_machine
 from cmlib.rank.boosting import Boosting
 from cmlib.rank.leaks import is_named_leak
 from cmlib.shell import command_code
@@ -97,4 +97,4 @@ def cloudsuite(program="all"):
 
 @functools.cache
 def _names(written):
-    return events.translate(written, dict.fromkeys(MACHINE_FACTS))
+    return events.translate(written, unknown_machine())

@@ -17,7 +17,7 @@ from cmlib.io.archive.programs import (
     next_place,
     read_raw,
 )
-from cmlib.io.archive.runs import MACHINE_FACTS, UNKNOWN, are_totals, check_run, events_of
+from cmlib.io.archive.runs import UNKNOWN, are_totals, check_run, events_of, unknown_machine
 from cmlib.io.perf.cutting import read_marks
 from cmlib.io.perf.formats.lines import NO_SHARES
 from cmlib.io.sources import read_sources
@@ -177,7 +177,7 @@ def _origin(about, processor, command, note):
     about = {"machine": {}, "offered_counters": None, "good_counters": None} if about is None else about
     try:
         counters = {"offered": about["offered_counters"], "good": about["good_counters"]}
-        machine = dict.fromkeys(MACHINE_FACTS) | about["machine"] | told(processor)
+        machine = unknown_machine() | about["machine"] | told(processor)
     except (KeyError, TypeError) as error:
         raise RecordError(
             "what was told of the machine is not the output of `cmlib doctor --json`."

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import yaml
 
 from cmlib.io import events, perf
 from cmlib.io.archive import errors_as, plain, read_file
@@ -304,31 +305,10 @@ def check_plausible(file, frame, *, shortest_s=_SHORTEST_S, chosen=()):
         )
 
 
-_INSTEAD = "Counts per interval are needed: record with `perf stat -I 100 -x, -o FILE -- COMMAND`"
-_REFUSED = {
-    rb"PERFILE2": f"is perf's own format, as `perf record` and `perf stat record` write it. {_INSTEAD}.",
-    rb"PK\x03\x04": "is an archive: unpack it first.",
-    rb"\xef\xbb\xbf": "was saved by a program that put a byte order mark before perf's output. "
-    "Import the file as perf wrote it.",
-    rb"\xff\xfe|\xfe\xff": "was saved in UTF-16. Import the file as perf wrote it.",
-    # Command, thread, processor, time and event of a sample: `sleep 267 [001]  9218.512996:  250000 task-clock:`.
-    rb"(?:#[^\n]*\n|[ \t]*\n)*+[^\n]*?[ \t][0-9]+(?:\.[0-9]+)?:[ \t]++(?:[0-9]+[ \t]++)?[^\s,;]+:[a-zA-Z]*:?(?:\s|$)": (
-        f"is output of `perf script`: samples. {_INSTEAD}."
-    ),
-    # Toplev's heading with -x,; the values are shares of slots, ratios and clock rates.
-    rb"(?:#[^\n]*\n)*(?:Timestamp[,;])?(?:CPUs?[,;])?Area[,;]Value[,;]Unit\b": (
-        f"is output of toplev: metrics, which are no counts. {_INSTEAD}."
-    ),
-    rb"(?ms)(?!.*^(?:(?:\| *)?Event *[|,] *Counter|# GID)).*access_client\.c": (
-        "holds errors of likwid, which did not reach its access daemon, and no counts."
-    ),
-    rb"\s*[0-9]+(?:\.[0-9]+)?(?:([,;\t|])[0-9]+(?:\.[0-9]+)?)(?:\1[0-9]+(?:\.[0-9]+)?)+\s*\n": (
-        "begins with a row of numbers: put a line above it that names the event of each column."
-    ),
-}
+_REFUSED = yaml.safe_load(Path(__file__).with_name("refused.yaml").read_text(encoding="utf-8"))
 
 
 def recognise(content):
     """Say what a file is that is no interval output of ``perf stat``, by how it begins."""
     head = content[: 1 << 20]
-    return next((refusal for pattern, refusal in _REFUSED.items() if re.match(pattern, head)), None)
+    return next((refusal for pattern, refusal in _REFUSED.items() if re.match(pattern.encode(), head)), None)

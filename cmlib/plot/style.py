@@ -9,31 +9,9 @@ from matplotlib.figure import Figure
 
 _WIDTH = 9.0
 GREY = "#9aa0a6"  # what the rest is compared with, and what is not decided
-PAPER = {
-    "color": "#222222",
-    "marker": "x",
-    "ls": "",
-    "ms": 6,
-    "zorder": 5,
-}  # the papers' own numbers, everywhere
-_STYLE = {
-    "axes.grid": True,
-    "axes.grid.axis": "y",
-    "axes.spines.right": False,
-    "axes.spines.top": False,
-    "axes.titlelocation": "left",
-    "axes.titlesize": 10,
-    "axes.titleweight": "bold",
-    "axes.labelsize": 9,
-    "font.size": 9,
-    "grid.color": "#e3e5e8",
-    "legend.frameon": False,
-    "svg.fonttype": "none",
-    "svg.hashsalt": "cmlib",
-    "text.parse_math": False,
-    "xtick.labelsize": 8.5,
-    "ytick.labelsize": 8.5,
-}
+# The papers' own numbers, everywhere.
+PAPER = {"color": "#222222", "marker": "x", "ls": "", "ms": 6, "zorder": 5}
+_STYLE = matplotlib.rc_params_from_file(f"{__file__[:-3]}.mplstyle", use_default_template=False)
 
 
 def styled(draw):

@@ -2,43 +2,15 @@
 
 import re
 from fnmatch import fnmatch
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import yaml
 
 from cmlib.errors import UnfitRecordingError
 
-_INSTRUCTIONS = (
-    "instructions",
-    "inst_retired*",
-    "ex_ret_instr",
-    "ex_ret_ops",
-    "uops_retired.all*",
-    "uops_retired.*slots",
-)
-_CYCLES = (
-    "cycles",
-    "*cpu-cycles",
-    "ref-cycles",
-    "bus-cycles",
-    "cpu_cycles",
-    "cpu_clk_unhalted*",
-    "ls_not_halted_cyc",
-    "ls_not_halted_p0_cyc*",
-    "task-clock",
-    "cpu-clock",
-    "duration_time",
-    "user_time",
-)
-# Simulated events that count some of the occurrences of another: the misses of each level are those of the level before
-# that this one misses too.
-_PARTS = {
-    "sim.instructions": ("sim.l1i_misses", "sim.*_instruction_misses"),
-    "sim.loads": ("sim.*_load_misses",),
-    "sim.stores": ("sim.*_store_misses",),
-    "sim.conditional_branches": ("sim.conditional_mispredictions",),
-    "sim.indirect_branches": ("sim.indirect_mispredictions",),
-}
+_NAMES = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
 # What the kernel does by the clock, or when others want the processor.
 _SCHEDULING = re.compile(
     r"context-switches|cs|(cpu-)?migrations|cgroup-switches|ls_(int_taken|smi_rx)|hw_interrupts\..*"
@@ -55,14 +27,14 @@ _UNRELATED = 0.5  # elasticity below which a rate in time doesn't go with what i
 
 def is_named_leak(event):
     """Whether the name of an event says that it counts instructions, cycles or their equal."""
-    return any(fnmatch(event.lower(), pattern) for pattern in (*_INSTRUCTIONS, *_CYCLES))
+    return any(fnmatch(event.lower(), pattern) for pattern in (*_NAMES["instructions"], *_NAMES["cycles"]))
 
 
 def is_simulated_leak(event, target):
     """Whether a simulated event counts some of what a target counts, or the same misses at another level."""
     return any(
         _matches(event, parts) and (target == whole or _matches(target, parts))
-        for whole, parts in _PARTS.items()
+        for whole, parts in _NAMES["parts"].items()
     )
 
 

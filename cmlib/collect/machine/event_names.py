@@ -8,30 +8,7 @@ from cmlib.collect.machine.counter_census import supported
 from cmlib.collect.machine.host import perf_list, raw_config, tracepoint_id
 from cmlib.errors import CmlibError
 from cmlib.io import events
-from cmlib.io.events.naming import HARDWARE, SOFTWARE
-
-# What stands in for core events on a processor without a table of its own: those of them that it can count.
-GENERAL = (
-    "branches",
-    "branch-misses",
-    "cache-references",
-    "cache-misses",
-    "L1-dcache-load-misses",
-    "L1-icache-load-misses",
-    "dTLB-load-misses",
-    "iTLB-load-misses",
-    "stalled-cycles-frontend",
-    "stalled-cycles-backend",
-)
-# What is recorded where no hardware event can be counted.
-DEFAULT_SOFTWARE = (
-    "page-faults",
-    "minor-faults",
-    "major-faults",
-    "context-switches",
-    "cpu-migrations",
-    "raw_syscalls:sys_enter",
-)
+from cmlib.io.events.naming import DEFAULT_SOFTWARE, GENERAL, HARDWARE, SOFTWARE
 
 
 def known_events(about):

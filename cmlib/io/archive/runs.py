@@ -12,20 +12,6 @@ import yaml
 
 from cmlib.io.archive.files import ArchiveError, digest, read_file, settle, unpack, working_folder
 
-# What `describe` says of a machine, all unknown.
-MACHINE_FACTS = (
-    "vendor",
-    "model_name",
-    "family",
-    "model",
-    "microarchitecture",
-    "processors",
-    "virtual",
-    "kernel",
-    "perf",
-    "mux_interval_ms",
-    "load_1min",
-)
 _LARGEST = 64 << 20  # bytes
 
 
@@ -64,6 +50,11 @@ def _schemas():
     read = yaml.safe_load(Path(__file__).with_name("metadata.yaml").read_text(encoding="utf-8"))
     del read["kinds"]
     return {name: (schema, fastjsonschema.compile(schema)) for name, schema in read.items()}
+
+
+def unknown_machine():
+    """What `describe` says of a machine, all unknown."""
+    return dict.fromkeys(_schemas()["run"][0]["properties"]["machine"]["properties"])
 
 
 def first_problem(meta, kind):

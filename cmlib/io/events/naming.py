@@ -13,6 +13,7 @@ from cmlib.places import events_dir
 
 _NAMES = yaml.safe_load((events_dir() / "names.yaml").read_text(encoding="utf-8"))
 HARDWARE, SOFTWARE, _ALIASES, SAME = (_NAMES[key] for key in ("hardware", "software", "aliases", "same"))
+GENERAL, DEFAULT_SOFTWARE = _NAMES["general"], _NAMES["default_software"]
 COMMON_EVENTS = dict(enumerate(_NAMES["arm"].split()))
 """ARM's, by code."""
 

@@ -1,34 +1,16 @@
 """Shares of slots that perf, toplev or Arm's topdown-tool computed itself and printed beside its counts or alone."""
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import yaml
 
 from cmlib.io.perf.formats.lines import Totals, as_frame
 
-# What perf's metric groups call the categories of the account, on Intel, AMD and Arm; several names are parts of one.
-_CATEGORIES = {
-    "retired": r"(?:tma_)?retiring",
-    "plain ops": r"retiring_fastpath",
-    "microcode": r"retiring_microcode",
-    "bad speculation": r"(?:tma_)?bad[ _]speculation",
-    "front end": r"(?:tma_)?front ?end[ _]bound",
-    "back end": r"(?:tma_)?back ?end[ _]bound",
-    "sibling thread": r"smt_contention",
-    "mispredicted branches": r"tma_branch_mispredicts|bad_speculation_mispredicts",
-    "pipeline restarts": r"tma_machine_clears|bad_speculation_pipeline_restarts",
-    "front-end latency": r"tma_fetch_latency|frontend_bound_latency",
-    "front-end bandwidth": r"tma_fetch_bandwidth|frontend_bound_bandwidth",
-    "memory": r"tma_memory_bound|backend_bound_memory",
-    "core": r"tma_core_bound|backend_bound_cpu",
-}
-_PARTS = {
-    "retired": ("plain ops", "microcode"),
-    "bad speculation": ("mispredicted branches", "pipeline restarts"),
-    "front end": ("front-end latency", "front-end bandwidth"),
-    "back end": ("memory", "core"),
-}
+_READ = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+_CATEGORIES, _PARTS = _READ["names"], _READ["parts"]
 IPC = "instructions a cycle"
 _ALONE = "No event was counted: the values are the percentages that the tool printed."
 LEVEL_1 = tuple(_PARTS)
