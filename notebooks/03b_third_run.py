@@ -14,16 +14,18 @@
 # ---
 
 # %% [markdown]
-# # Merged runs, judged by a third: what is a row worth whose events were counted in two runs?
+# # Merged runs held against a third run that counted both events
 #
-# **Question.** How well do two merged runs of a program predict, interval by interval, what a third run counted?
+# **Question.** Two runs of a program counted different events and are merged: how well do they predict, interval by interval, what a third run counted?
 #
 # *Reads* the runs of `cmlib fetch spec2000`, in the cache or in the folder `CMLIB_PUBLIC`. *Writes* the error of merging by program and by way of merging, what a shift of phases costs, and the error of models fitted on merged runs.
 #
-# Programs of SPEC CPU 2000, three runs each, a count each 100 million instructions, nothing multiplexed (Weaver, `perfevent_overhead`). Run 1 counts taken branches, run 2 all branches, run 3 both. So runs 1 and 2 can be merged as in [notebook 03a](03a_merging_runs.ipynb), and run 3 is the truth: it counted together what the merged rows put together.
+# Programs of SPEC CPU 2000 on an AMD processor, three runs each, a count each 100 million instructions, nothing multiplexed (Weaver, `perfevent_overhead`). Run 1 counts taken branches, run 2 all branches, run 3 both. So runs 1 and 2 can be merged as in [notebook 03a](03a_merging_runs.ipynb), and run 3 is the truth: it counted together what the merged rows put together. The GBRT paper (Lv, Sun, Yu, 2018) merges such runs and does not test it.
+#
+# Runs of your own in this form (three folders named as those of the set): `cmlib run live 03b_third_run -p folder=FOLDER`; `program` chooses the cases.
 
 # %% tags=["parameters"]
-program = "all"  # cases to judge, separated by commas, or all
+program = "all"  # cases (program and input) to judge, separated by commas, or all
 folder = ""  # with other runs of the set's form; empty: CMLIB_PUBLIC and the cache
 seed = 0  # of the shuffled intervals and of the models [0, 1000000]
 settings = {}  # profile, results_folder
@@ -37,27 +39,29 @@ from lightgbm import LGBMRegressor
 
 from cmlib import plot, rank
 from cmlib.errors import NothingRecordedError
-from cmlib.experiments.published import how_to_get
 from cmlib.experiments.requested import resolve_names
 from cmlib.io import streams
 from cmlib.io.archive import plain, read_file
 from cmlib.report.notebook import begin
 
-# %%
 notebook = begin("03b_third_run", globals())
 results = notebook.results
-found = streams.find_runs("spec2000", folder)
+
+# %%
+from cmlib.experiments.published import how_to_get
+
+files = streams.find_runs("spec2000", folder)
 RUNS = {"amd_taken_totalmiss": 1, "amd_branches_totalmiss": 2, "amd_branches_takentotal": 3}
-found = found.assign(run=found["run"].map(RUNS))
+files = files.assign(run=files["run"].map(RUNS))
 todo = "Notebook 03b is about programs of SPEC CPU 2000: `cmlib fetch spec2000`."
-names = resolve_names(program, found["case"].unique(), about="the cases of spec2000", todo=todo)
-if found["run"].nunique() < 3:
+names = resolve_names(program, files["case"].unique(), about="the cases of spec2000", todo=todo)
+if files["run"].nunique() < 3:
     raise NothingRecordedError(how_to_get("spec2000"))
 
 # %% [markdown]
-# ## Three runs of each program
+# ## The data: three runs of each case
 #
-# Counts are cumulative, and so is the time for which the run has been counted. Of 255.vortex there is a header and no sample.
+# A case is a program with one input. Counts are cumulative: a row has what was counted since the start of the run, and for how many seconds it has run.
 
 
 # %%
@@ -70,8 +74,8 @@ def read(path):
     return counts.rename(columns=short).assign(seconds=np.array(times, dtype=float) / 1e9)
 
 
-cases = {name: {run.run: read(run.path) for run in own.itertuples()}
-         for name, own in found[found["case"].isin(names)].groupby("case")}
+cases = {name: {run.run: read(run.path) for run in group.itertuples()}
+         for name, group in files[files["case"].isin(names)].groupby("case")}
 cases = {name: runs for name, runs in cases.items()
          if len(runs) == 3 and min(map(len, runs.values())) > 20}
 SOURCE = {"taken": 1, "branches": 2}  # the merged run that counts the event
@@ -88,20 +92,51 @@ for name, runs in cases.items():
                    "time": seconds.max() / seconds.min() - 1})
 totals = pd.DataFrame(totals)
 results.table(totals, "totals",
-              "**Table.** The three runs of each case: intervals, and by what share the total of "
-              "an event in the merged run is off the third's; *time*: the slowest run over the "
-              "fastest, less one.", decimals=5, rows=30)
+              f"**Table.** {len(totals)} cases, the first eight: intervals, mean seconds of a run, "
+              "and by what share the total of an event in the run that is merged differs from the "
+              f"third run's (at most {totals[list(SOURCE)].max().max():.4f}); "
+              "*time*: by what share the slowest run took longer than the fastest.", decimals=5,
+              rows=8)
 
 # %% [markdown]
-# ## The same place
+# ## The method: look up the same place in another run
 #
 # Let $F_r(i)$ be the count of an event in run $r$ up to its $i$-th instruction, and $G_r(t)$ up to time $t$ of its $T_r$ seconds. The third run's interval $k$ ends at instruction $i_k$ and at time $t_k$. What run $r$ predicts of it is, aligned by instructions and by the share of the time,
 #
 # $$\hat c_k = F_r(i_k) - F_r(i_{k-1}), \qquad \hat c_k = G_r\!\left(\tfrac{t_k}{T_3} T_r\right) - G_r\!\left(\tfrac{t_{k-1}}{T_3} T_r\right),$$
 #
-# and the error is the share of the events that stand in a wrong interval, $E = 100 \sum_k |\hat c_k - c_k| / \sum_k c_k$. Stacked runs, one below the other and filled with zeros, have no common place: what they predict without a model is the mean.
+# and the error is the share of the events that stand in a wrong interval,
 #
-# Three predictions look at no place: the mean rate of the run, its intervals in random order, and the third run's previous interval, which a merged run does not know.
+# $$E = 100\,\frac{\sum_k |\hat c_k - c_k|}{\sum_k c_k}.$$
+#
+# For one case, term by term:
+
+# %%
+case = next(iter(cases))
+r, third = cases[case][SOURCE["taken"]], cases[case][3]
+third = third[third["instructions"] <= r["instructions"].iloc[-1] + 1000]
+i, t = third["instructions"], third["seconds"]
+T_r, T_3 = r["seconds"].iloc[-1], cases[case][3]["seconds"].iloc[-1]
+
+
+def F_r(i):
+    return np.interp(i, [0, *r["instructions"]], [0, *r["taken"]])
+
+
+def G_r(t):
+    return np.interp(t, [0, *r["seconds"]], [0, *r["taken"]])
+
+
+c = third["taken"].diff().iloc[1:]
+by_instructions = np.diff(F_r(i))
+by_time = np.diff(G_r(t / T_3 * T_r))
+E = {way: 100 * np.abs(c_hat - c).sum() / c.sum()
+     for way, c_hat in {"by instructions": by_instructions, "by time": by_time}.items()}
+print(f"{case}, taken branches, {len(c)} intervals: "
+      + ", ".join(f"aligned {way} E = {error:.3f} %" for way, error in E.items()))
+
+# %% [markdown]
+# The same for all cases and both events. Three predictions that look at no place are held beside it: the mean rate of the run, its intervals in random order, and the third run's previous interval, which a merged run does not know. (Stacked runs, one below the other and filled with zeros, have no common place: without a model they predict the mean.)
 
 
 # %%
@@ -132,18 +167,24 @@ def error(predicted, counted):
 # %%
 predicted = {(name, event): predictions(runs, event)
              for name, runs in cases.items() for event in SOURCE}
-errors = pd.DataFrame({key: {way: error(own[way], own["counted"]) for way in list(own)[1:]}
-                       for key, own in predicted.items()}).T.rename_axis(["case", "event"])
+errors = pd.DataFrame({key: {way: error(rows[way], rows["counted"]) for way in list(rows)[1:]}
+                       for key, rows in predicted.items()}).T.rename_axis(["case", "event"])
+np.testing.assert_allclose(errors.loc[(case, "taken"), list(E)], list(E.values()))
 results.table(errors.reset_index(), "places",
-              "**Table.** Error [%] by case and event: two ways of aligning, and three predictions "
-              "that know of no place.", decimals=3, rows=50)
+              f"**Table.** Error [%] of {len(errors)} cases and events, the first ten: two ways of "
+              "aligning, and three predictions that look at no place.", decimals=3, rows=10)
 
 # %%
 shown = errors.groupby("case").mean().sort_values("by instructions")
 figure, _ = plot.by_case(shown, ylabel="error [% of the event's count]")
+nearest = (errors["by instructions"] == errors.min(axis=1)).sum()
 results.figure(figure, "places",
-               f"**Figure.** Error of what one run predicts of another's intervals, mean of taken "
-               f"and all branches; {len(shown)} cases of SPEC CPU 2000, on hardware.")
+               "**Figure.** Error of what one run predicts of another's intervals, mean of taken "
+               f"and all branches; {len(shown)} cases of SPEC CPU 2000, others' hardware; note the "
+               f"logarithmic axis. *See:* by instructions is nearest in {nearest} of {len(errors)} "
+               f"cases and events, with {errors['by instructions'].median():.2g} % in the median; "
+               f"by time {errors['by time'].median():.2g} %, the mean "
+               f"{errors['mean'].median():.2g} %.")
 
 # %% [markdown]
 # Look at the case in which time is worst against instructions: a stretch of the third run, and what either alignment puts there.
@@ -158,19 +199,22 @@ lines = {label: pd.Series(values.to_numpy() / 1e6, seconds) for label, values in
 figure, _ = plot.series(lines, ylabel="million an interval", title=f"{worst[0]}, {worst[1]}")
 results.figure(figure, "stretch",
                "**Figure.** Sixty intervals from the middle of the case with the largest "
-               "difference of the two alignments.")
+               "difference of the two alignments. *See:* by instructions the merged run lies on "
+               f"the third ({errors.at[worst, 'by instructions']:.2g} % error over the whole run); "
+               "by time its peaks come too early or too late "
+               f"({errors.at[worst, 'by time']:.2g} %).")
 
 # %% [markdown]
 # ## What a shift of phases costs
 #
-# Aligned by instructions, but the merged run shifted by a number of intervals, as when two runs did not begin at the same place. The error is put in relation to that of the mean: at 1 the merged row is worth no more than a constant.
+# Aligned by instructions, but the merged run shifted by a number of intervals, as when two runs did not begin at the same place. The error is divided by that of the mean: at 1 the merged row is worth no more than a constant.
 
 # %%
 rows = []
 for shift in (0, 1, 2, 5, 10, 20, 50):
-    for key, own in predicted.items():
-        moved = own["by instructions"].shift(shift)
-        both = own.assign(moved=moved).dropna()
+    for key, rows_of in predicted.items():
+        moved = rows_of["by instructions"].shift(shift)
+        both = rows_of.assign(moved=moved).dropna()
         if len(both) > shift:
             ratio = error(both["moved"], both["counted"]) / error(both["mean"], both["counted"])
             rows.append((shift, *key, ratio))
@@ -187,8 +231,10 @@ figure, _ = plot.curves(spread.reset_index(), x="shift", ys={name: name for name
                         xlabel="shift [intervals of 100 million instructions]",
                         ylabel="error over that of the mean", level=("mean", 1.0))
 results.figure(figure, "shift",
-               "**Figure.** What a shift of phases costs: error over that of the mean, over "
-               f"{len(predicted)} cases and events.")
+               "**Figure.** What a shift of phases costs: error over that of the mean, quantiles "
+               f"of {len(predicted)} cases and events. *See:* one interval raises the median from "
+               f"{spread.loc[0, 'median']:.3f} to {spread.loc[1, 'median']:.2f}, twenty to "
+               f"{spread.loc[20, 'median']:.2f}.")
 
 # %% [markdown]
 # ## A model of what was never counted together
@@ -197,7 +243,14 @@ results.figure(figure, "shift",
 #
 # $$\hat y_3(k) = m\big(x_3(k), p_3(k)\big), \qquad m = \underset{m}{\text{arg min}} \sum_{j \notin \mathrm{block}(k)} \big(y_1(j) - m(x_2(j), p_{12}(j))\big)^2.$$
 #
-# *Stacked* has the rows of run 1 and those of run 2 below them. The GBRT paper fills with zeros: literally, a row with branches then has no taken ones (*stacked, zeros*). *Stacked* alone takes the rows that counted the event; there the other event is a constant, and only the pace is left. *Shuffled* has the rows of run 2 in random order. *Third run alone* is fitted on the third run's other blocks: the best a merge can be.
+# The ways to put together the rows on which $m$ is fitted:
+#
+# - *third run alone*: the third run's other blocks; the best a merge can be
+# - *by instructions*, *by time*: runs 1 and 2, merged at the same place or at the same share of the time
+# - *shuffled*: the rows of run 2 in random order
+# - *stacked*: only the rows that counted the event; there the other event is a constant, and only the pace is left
+# - *stacked, zeros*: the rows of run 1 and those of run 2 below them, filled with zeros as in the GBRT paper; a row with branches then has no taken ones
+# - *mean*: no model
 
 
 # %%
@@ -243,10 +296,10 @@ def judge(runs, event, other):
     timed = merge_two(runs, event, other, "seconds", n)[0]
     fits = {"third run alone": third, "by instructions": placed, "shuffled": mixed,
             "by time": timed, "stacked": one.assign(**spare)}
-    found = {way: error_of_fit(rows, third, event, fold) for way, rows in fits.items()}
+    errs = {way: error_of_fit(rows, third, event, fold) for way, rows in fits.items()}
     zeros = pd.concat([one.assign(**spare), two.assign(**{event: 0.0})])
-    found["stacked, zeros"] = error_of_fit(zeros, third, event, fold, repeats=2)
-    return found | {"mean": error(one[event].mean(), third[event])}
+    errs["stacked, zeros"] = error_of_fit(zeros, third, event, fold, repeats=2)
+    return errs | {"mean": error(one[event].mean(), third[event])}
 
 
 # %%
@@ -254,19 +307,24 @@ OTHER = {"taken": "branches", "branches": "taken"}
 models = pd.DataFrame({(name, event): judge(runs, event, other) for name, runs in cases.items()
                        for event, other in OTHER.items()}).T.rename_axis(["case", "event"])
 results.table(models.reset_index(), "models",
-              "**Table.** Error [%] of models on blocks of the third run, by the rows on which "
-              "they were fitted.", decimals=2, rows=50)
+              f"**Table.** Error [%] of models on blocks of the third run, by the rows on which "
+              f"they were fitted; {len(models)} cases and events, the first ten.", rows=10)
 
 # %%
 order = ["third run alone", "by instructions", "by time", "stacked", "shuffled", "mean"]
 shown = models[order].groupby("case").mean().sort_values("third run alone")
 figure, _ = plot.by_case(shown, ylabel="error of the model [%]")
+place, model = errors.median(), models.median()
+by_events = (models["by instructions"] < models["stacked"]).sum()
 results.figure(figure, "models",
                "**Figure.** Error of models of taken by all branches and the other way round, on "
-               "blocks of the third run; mean of both.")
+               "blocks of the third run, by the rows that they were fitted on; mean of both, "
+               "logarithmic axis. *See:* merged by instructions, a model errs by "
+               f"{model['by instructions']:.2g} % in the median, as one fitted on the third run "
+               f"itself ({model['third run alone']:.2g} %); stacked {model['stacked']:.2g} %.")
 
 # %% [markdown]
-# ## What was found
+# ## In numbers
 
 # %%
 quantiles = pd.concat({"place": errors, "model": models}).groupby(level=0).quantile([0.1, 0.5, 0.9])
@@ -282,26 +340,20 @@ for shift in (1, 10):
 results.numbers()
 
 # %%
-place, model = errors.median(), models.median()
-by_events = (models["by instructions"] < models["stacked"]).sum()
-display(results.finding(
-    f"Aligned by instructions, a run predicts another's intervals within "
+results.finding(
+    f"Aligned by instructions, two runs predict a third's intervals within "
     f"{place['by instructions']:.2g} % (median of {len(errors)} cases and events, "
-    f"{errors['by instructions'].max():.2g} % at most); by time within {place['by time']:.2g} %, "
-    f"where the previous interval errs by {place['previous interval']:.2g} % and the mean by "
-    f"{place['mean']:.2g} %. A shift of one interval raises the error from "
-    f"{spread.loc[0, 'median']:.3f} to {spread.loc[1, 'median']:.2f} of that of the mean."))
-display(results.finding(
-    f"A model fitted on two merged runs errs by {model['by instructions']:.2g} % on a third run's "
-    f"unseen blocks, one fitted on the third run itself by {model['third run alone']:.2g} %, "
-    f"merged by time {model['by time']:.2g} %, stacked {model['stacked']:.2g} % "
-    f"({by_events} of {len(models)} times more than by instructions), with shuffled rows "
-    f"{model['shuffled']:.2g} %, the mean {model['mean']:.2g} %."))
+    f"{errors['by instructions'].max():.2g} % at most); aligned by time within "
+    f"{place['by time']:.2g} %, where the mean errs by {place['mean']:.2g} %. A model fitted on "
+    f"the merged runs errs by {model['by instructions']:.2g} % on the third run's unseen blocks, "
+    f"one fitted on the third run itself by {model['third run alone']:.2g} %, on stacked runs by "
+    f"{model['stacked']:.2g} % (worse in {by_events} of {len(models)}), on shuffled rows by "
+    f"{model['shuffled']:.2g} %.")
 
 # %% [markdown]
 # ## What this doesn't show
 #
-# These programs do the same in every run: totals agree to $10^{-4}$. Where work depends on time or on other threads, the same instruction is not the same place; notebook 03a has such programs, and no third run. Counts are of user mode, the processor is an AMD whose model is not stated, and there are two pairs of events. The GBRT paper's target is IPC, which every run counts, so that stacked rows all have it; here the target is an event that one run counts. Only totals are known of `likwid-mpi`'s four runs, and so no interval.
+# These programs do the same in every run: totals agree to $10^{-4}$. Where work depends on time or on other threads, the same instruction is not the same place; notebook 03a has such programs, and no third run. Counts are of user mode, the model of the processor is not stated, and there are two pairs of events. The GBRT paper's target is IPC, which every run counts, so that stacked rows all have it; here the target is an event that one run counts. Only totals are known of `likwid-mpi`'s four runs, and so no interval.
 #
 # **References.** Lv, Sun, Yu, *Mining CPU performance data based on gradient boosting regression tree*, 2018, §3.1. Recordings: Weaver, deater/perfevent_overhead.
 

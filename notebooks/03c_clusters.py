@@ -14,26 +14,33 @@
 # ---
 
 # %% [markdown]
-# # Clusters: which groups of events go with the cycles
+# # Clusters: which groups of events go with the cycles, and what grouping proves
 #
-# **Question.** Which groups of events that rise and fall together go with a program's cycles per instruction, and does the grouping say more than shuffled clusters do?
+# **Question.** Which groups of events that rise and fall together go with a program's cycles per instruction, and does the grouping say more than clusters whose members are drawn at random?
 #
-# *Reads* the store. *Writes* the clusters of each program, the cycles that go with them, and how stable they are beside clusters whose members are shuffled.
+# *Reads* the store. *Writes* the clusters of each program, the cycles that go with them, how stable they are beside shuffled clusters, and the error of the model behind them.
 #
-# The order of single events (notebook 03) is unstable, because many are strongly correlated. Here events of one kind that rise and fall together are one cluster, which is weighed as a whole. This is no method of the papers.
+# The order of single events (notebook [03](03_ranking.ipynb)) is unstable, because many events are strongly correlated: which of them leads is decided by noise. Here events of one kind that rise and fall together are one *cluster*, which is weighed as a whole. This is no method of the papers.
+#
+# A program of your own: `cmlib record NAME -- COMMAND`, then `cmlib run live 03c_clusters -p program=NAME`; change `n_models` first, for steadier intervals.
 
 # %% tags=["parameters"]
 program = "all"  # programs to study, separated by commas, or all
 target = ""  # any other than IPC leaves this notebook out: clusters go with cycles per instruction
 method = "kalman"  # cleaning of the runs {cmlib.clean.DISTINCT_METHODS}
-n_models = 20  # models behind the interval of an importance [4, 200]
+n_models = 20  # models of resampled rows behind the interval of an importance [4, 200]
 seed = 0  # of the models [0, 1000000]
 settings = {}  # jobs, executor, scheduler, database, processor, profile, results_folder
 
 # %%
 from functools import partial
 
+import numpy as np
 import pandas as pd
+from scipy.cluster.hierarchy import fcluster, linkage
+from scipy.spatial.distance import squareform
+from sklearn.linear_model import RidgeCV
+from sklearn.model_selection import GroupKFold
 
 from cmlib import experiments as study
 from cmlib import plot
@@ -41,12 +48,16 @@ from cmlib.errors import UnfitRecordingError
 from cmlib.experiments.data import refuse_simulated
 from cmlib.io import events
 from cmlib.parallel import parallel_map
-from cmlib.rank import blocks, relative_error
-from cmlib.rank.clusters import ClusterRegression, cluster_events, held_out
+from cmlib.rank import blocks
+from cmlib.rank.clusters import PENALTIES, ClusterRegression, cluster_events
 from cmlib.report.notebook import begin
 
 notebook = begin("03c_clusters", globals())
 results, workers, url = notebook.results, notebook.workers, notebook.database
+
+# %%
+from cmlib.io import store
+
 table = study.event_table(url)
 programs, aim = study.choose_target(url, program, target)
 refuse_simulated(url, programs, "clusters go with counted cycles.")
@@ -57,84 +68,168 @@ if aim != study.IPC:
 # %% [markdown]
 # ## The data
 #
-# Rows are steps of progress (or intervals of time, where one run counted all events), columns events per instruction. What is explained is the inverse of IPC, CPI, the cycles per instruction. Each event is of one kind (stalls, bad speculation, supply of instructions, supply of data, instruction mix; `data/events/kinds.yaml`). Left out are events that happen in less than a tenth of the rows, those that are cycles per instruction by definition, and those that happen at a fixed rate in time, which are the same once they are divided by instructions.
+# A row is a step of progress, the same share of retired instructions in all runs (or an interval of time, where one run counted all events); a column is an event per instruction. What is explained is CPI, cycles per instruction, the inverse of IPC. Each event is of one kind: stall cycles, bad speculation, instruction supply, data supply, instruction mix (`data/events/kinds.yaml`). Left out are events that happen in less than a tenth of the rows, those that are cycles per instruction by definition, and those that happen at a fixed rate in time.
 
 # %%
 runs = study.recorded_runs(url, programs[0], method=method, workers=workers)
 data = study.matrix(runs, per="instructions")
 what = events.kinds(data.X.columns, table)
 usable = (data.X > 0).mean().ge(0.1) & data.X.nunique().gt(1) & what["class"].ne("target")
-X, cpi = data.X.loc[:, usable], 1 / data.ipc
-n_kinds = what.loc[X.columns, "kind"].nunique()
-print(f"{programs[0]}: {len(X)} rows, {X.shape[1]} events of {n_kinds} kinds")
-X.head()
+X, CPI, kind = data.X.loc[:, usable], 1 / data.ipc, what["kind"]
+meta = store.load(url, study.interval_runs(url, programs[:1])["run_id"].iloc[0]).meta
+print(f"{programs[0]} ({meta['command']}): {len(X)} rows, {X.shape[1]} events of "
+      f"{kind[X.columns].nunique()} kinds; processor: "
+      f"{(meta.get('machine') or {}).get('microarchitecture', 'not stated')}")
+X.iloc[:4, :4].round(5)
 
 # %% [markdown]
-# ## The model
+# ## The method, on one program
 #
-# Events of one kind are joined by average linkage, up to a mean distance $1 - |\rho|$ of 0.3, $\rho$ being Spearman's rank correlation. Ridge regression explains cycles per instruction from the events per instruction, standardized ($z$), and what the events $e$ of a cluster $C$ add in step $t$ is summed:
+# 1. Two events of one kind are $1 - |\rho|$ apart, $\rho$ being Spearman's rank correlation; events of two kinds are never joined. Average linkage joins events to clusters $C$ up to a mean distance of 0.3.
+# 2. Ridge regression explains CPI by all events, standardized ($z$). What the events $e$ of a cluster add in step $t$ is summed, and a cluster's importance $I_C$ is its share of what the model adds and takes away:
 #
-# $$\widehat{\mathrm{CPI}}_t = \overline{\mathrm{CPI}} + \sum_C a_{tC}, \qquad a_{tC} = \sum_{e \in C} \beta_e z_{te}, \qquad I_C = 100\,\frac{\sigma(a_C)}{\sum_{C'} \sigma(a_{C'})}.$$
+# $$\widehat{\mathrm{CPI}}_t = \overline{\mathrm{CPI}} + \sum_C a_{tC}, \qquad a_{tC} = \sum_{e \in C} \beta_e z_{te}, \qquad I_C = 100\,\frac{\sigma(a_C)}{\sum_{C'} \sigma(a_{C'})}$$
 #
-# The importance $I_C$ is a cluster's share of what the model adds and takes away. No model of clusters is fitted: grouping changes nothing of the prediction. Stalls are cycles by definition, so that a cluster of them explains cycles by some of these cycles.
+# No model of clusters is fitted: grouping changes nothing of the prediction, only how it is read. The penalty of the regression is the one with the least error when folds of neighbouring rows are held out.
 
 # %%
+rho = X.corr(method="spearman").to_numpy()
+distance = 1 - np.abs(rho)
+distance[kind[X.columns].to_numpy()[:, None] != kind[X.columns].to_numpy()] = 2  # never joined
+np.fill_diagonal(distance, 0)
+C = fcluster(linkage(squareform(distance, checks=False), "average"), 0.3, "distance")
+
+z = ((X - X.mean()) / X.std(ddof=0)).clip(-3, 3)
 fold = blocks(X.index, 12) % 4
-grouped = cluster_events(X, what["kind"])
-model = ClusterRegression(grouped).fit(X, cpi, fold)
-_, predicted = held_out(grouped, X, cpi, fold)
-means = [cpi[fold != held].mean() for held in fold]
-print(f"{programs[0]}: {X.shape[1]} events in {grouped.nunique()} clusters, penalty of the ridge "
-      f"regression {model.penalty_:.3g}; on unseen blocks it errs by "
-      f"{relative_error(cpi, predicted):.1f} %, the mean by {relative_error(cpi, means):.1f} %")
-model.importance_.nlargest(3)
+folds = list(GroupKFold(4).split(z, groups=fold))
+beta = RidgeCV(PENALTIES, cv=folds, scoring="neg_mean_squared_error").fit(z.to_numpy(), CPI).coef_
+a = ((z - z.mean()) * beta).T.groupby(C).sum().T  # a column a cluster
+sigma = a.std(ddof=0)
+I_C = (100 * sigma / sigma.sum()).sort_values(ascending=False)
+members = {c: X.columns[c == C] for c in I_C.index}
+print(f"{X.shape[1]} events in {len(I_C)} clusters; the three most important:\n"
+      + "\n".join(f"{share:.1f} %: {len(members[c])} events of {kind[members[c][0]]}"
+                  for c, share in I_C.head(3).items()))
+
+# %%
+model = ClusterRegression(cluster_events(X, kind)).fit(X, CPI, fold)
+np.testing.assert_allclose(np.sort(model.importance_), np.sort(I_C), rtol=1e-6)
+print(f"cmlib.rank.clusters and the cell above agree on the importance of {len(I_C)} clusters")
 
 # %% [markdown]
 # ## The clusters of every program
-#
-# The cycles in the table are of the data, not of the model: per 1,000 instructions, those in the tenth of the steps with most of a cluster's first event that costs anything (*cycles_event*), less those in the tenth with least. A cluster of events that cost nothing, such as hits, has none. Below zero, more of it goes with fewer cycles; above *cycles_at_most*, they are more than the event can cost.
 
 # %%
 explain = partial(study.event_clusters, url, table=table, processor=notebook.processor,
                   method=method, n_models=n_models, seed=seed)
 clusters = dict(zip(programs, parallel_map(explain, programs, workers=workers), strict=True))
-clusters = {name: found for name, found in clusters.items() if found is not None}
+clusters = {name: made for name, made in clusters.items() if made is not None}
 if not clusters:
     raise UnfitRecordingError(f"no event varies in the runs of {', '.join(programs)}.")
-first = {name: c.table.head(6) for name, c in clusters.items()}
-first = {name: t.assign(label=t["name"].str.wrap(34)) for name, t in first.items()}
-figure, _ = plot.ranking(first, value="importance", label="label", low="low", high="high",
-                         hue="class", xlabel="importance [%]", columns=2, row_height=0.36)
-results.figure(figure, "clusters",
-               "**Figure.** The first clusters of each program. Lines: 90 % of models of resampled "
-               "blocks of steps. A cluster of more than a dozen events is named by their kind and "
-               "number.")
+listed = pd.concat({name: c.table for name, c in clusters.items()}, names=["program"])
+listed = listed.reset_index("program")
 
 # %%
-listed = pd.concat({name: c.table for name, c in clusters.items()}, names=["program"])
-listed = listed.reset_index("program").sort_values(["cluster", "program"])
-results.table(listed, "clusters",
-              "**Table.** Clusters by falling importance, with the cycles that go with them, and "
-              "the category of the top-down account (notebook 02a) whose cycles are most "
-              "correlated with what each adds.", rows=6 * len(programs), decimals=1)
+first = {name: c.table.head(5) for name, c in clusters.items()}
+first = {name: t.assign(label=t["name"].str.wrap(58)) for name, t in first.items()}
+figure, _ = plot.ranking(first, value="importance", label="label", low="low", high="high",
+                         hue="kind", xlabel="importance [%]", columns=1, row_height=0.24)
+shares = listed[listed["cluster"] <= 5].groupby("program")["importance"].sum()
+results.figure(figure, "clusters",
+               "**Figure.** The five most important clusters of each program, by the kind of their "
+               f"events. Bars: mean importance in {n_models} models of resampled rows, lines: the "
+               "range of 90 % of them. A cluster of up to a dozen events is named by what they "
+               "count, a larger one by its kind and size. *See:* the five make "
+               f"{shares.min():.0f} ({shares.idxmin()}) to {shares.max():.0f} % "
+               f"({shares.idxmax()}) of what the model adds and takes away.")
+
+# %%
+columns = ["program", "cluster", "name", "class", "n_events", "importance", "low", "high"]
+results.table(listed.sort_values(["cluster", "program"])[columns], "clusters",
+              "**Table.** The clusters by falling importance [%] with the range of 90 % of the "
+              "models; *class*: stalls, misses (of supply and prediction), or instruction mix. The "
+              "first three of each program.", rows=3 * len(clusters), decimals=1)
+
+# %%
+members = pd.concat({name: c.members for name, c in clusters.items()}, names=["program"])
+members = members.reset_index("program")
+first = members[members["cluster"] == 1].groupby("program").head(4)
+results.table(first, "members",
+              "**Table.** The four members of each program's first cluster with most weight, as a "
+              "share of the cluster's [%].", decimals=0)
 
 # %% [markdown]
-# ## What do clusters prove?
+# ## The cycles that go with a cluster
 #
-# *Overlap* is the share of the first five clusters that two resampled models have in common. It has to beat clusters of the same sizes and kinds whose members are drawn at random (mean of 30 draws): where these hold as still, stability says nothing for the grouping. Whether the model says something is its error on steps that it never saw, beside that of the mean and of a boosted model of the same single events.
+# These are of the data and not of the model: cycles per 1,000 instructions in the tenth of the rows with most of a cluster's first event that costs anything, less those in the tenth with least. A cluster of events that cost nothing, such as cache hits, has none. Below zero, more of the event goes with fewer cycles. Above *at most*, they are more than the event can cost: it only goes along with what does.
+
+# %%
+cycles = listed[listed["cycles_event"] != ""].rename(columns={
+    "cycles_event": "event", "cycles_per_kilo_instruction": "cycles", "cycles_at_most": "at most",
+    "cycles_low": "from", "cycles_high": "to", "category": "top-down"})
+cycles = cycles.sort_values(["cluster", "program"])
+cycles = cycles.iloc[cycles.groupby("program").cumcount().argsort(kind="stable")]
+columns = ["program", "cluster", "event", "cycles", "from", "to", "at most", "top-down"]
+results.table(cycles[columns], "cycles",
+              "**Table.** Cycles per 1,000 instructions more where there is most of the event than "
+              "where there is least, with a 90 % interval; *at most*: what so much of the event "
+              "can cost; *top-down*: the category of the top-down account (notebook 02a) that is "
+              "most correlated with what the cluster adds. The first three clusters of each "
+              "program that have such an event.", decimals=0, rows=3 * len(clusters))
+
+# %% [markdown]
+# ## What does the grouping prove?
+#
+# *Overlap* is the share of the first five clusters that two models of resampled rows have in common, mean over all pairs of models. It has to beat clusters of the same sizes and kinds whose members are drawn at random (30 draws): where these overlap as much, stability says nothing for the grouping.
 
 # %%
 judged = {name: c.stability.iloc[0].to_dict() | c.errors.iloc[0, 1:].to_dict()
           for name, c in clusters.items()}
-for name, runs in study.core_runs(url, list(clusters), aim, workers=workers).items():
-    core = study.explain(study.matrix(runs, per="instructions"), table, n_models=2, seed=seed)
-    found = core.errors.set_index("test").loc["another pass"]
-    judged[name] |= found.add_prefix("core events, another pass: ").to_dict()
-judged = pd.DataFrame(judged).T.rename_axis("program").reset_index()
-results.table(judged, "clusters-judged",
-              "**Table.** Overlap of the first five clusters, and that of shuffled ones; errors "
-              "[%] of cycles per instruction on held-out blocks; and of the twelve core events, on "
-              "another pass.")
+judged = pd.DataFrame(judged).T.astype({"clusters": int, "largest": int})
+judged = judged.rename_axis("program").reset_index()
+shuffled = "overlap, members shuffled"
+better = judged["overlap"] > judged[shuffled] + 0.005
+shown = judged.melt("program", ["overlap", shuffled], "clusters are", "overlap of first five")
+shown["clusters are"] = shown["clusters are"].map({"overlap": "as grouped", shuffled: "shuffled"})
+figure, ax = plot.dots_by_program(shown, value="overlap of first five", hue="clusters are",
+                                  xlabel="overlap of the first five clusters", grey=["shuffled"])
+ax.set_xlim(0, 1.05)
+results.figure(figure, "overlap",
+               "**Figure.** Share of the first five clusters that two resampled models have in "
+               "common; grey: the same sizes and kinds with members drawn at random. *See:* the "
+               f"grouping beats shuffled members in {better.sum()} of {len(judged)} "
+               f"program{'s' * (len(judged) > 1)} (means {judged['overlap'].mean():.2f} and "
+               f"{judged[shuffled].mean():.2f}).")
+
+# %% [markdown]
+# Whether the model behind the clusters says something is another matter: its error on rows that it never saw, beside that of the mean and of a boosted model (gradient boosted trees) of the same single events.
+
+# %%
+MODELS = {"linear": "ridge regression", "boosted": "boosted trees", "mean": "mean of other rows"}
+shown = judged.melt("program", list(MODELS), "model", "error").replace({"model": MODELS})
+figure, ax = plot.dots_by_program(shown, value="error", hue="model", xlabel="CPI error [%]",
+                                  grey=[MODELS["mean"]])
+ax.set_xlim(0, None)
+results.figure(figure, "errors",
+               "**Figure.** Error of CPI on held-out stretches of progress; grey: no event. "
+               f"*See:* ridge regression errs by {judged['linear'].mean():.1f} % on average, "
+               f"boosted trees by {judged['boosted'].mean():.1f} %, the mean by "
+               f"{judged['mean'].mean():.1f} %.")
+
+# %%
+display(results.table(judged, "clusters-judged",
+                      "**Table.** Number of clusters, events in the largest; overlap; errors [%] "
+                      "of CPI on held-out stretches (both figures in numbers)."))
+core = {}
+for name, cleaned in study.core_runs(url, list(clusters), aim, workers=workers).items():
+    explained = study.explain(study.matrix(cleaned, per="instructions"), table, n_models=2,
+                              seed=seed)
+    core[name] = explained.errors.set_index("test").loc["another pass"]
+if core:
+    core = pd.DataFrame(core).T.rename_axis("program").reset_index()
+    display(results.table(core, "core", "**Table.** The same errors of the core events alone, which"
+                                        " were never multiplexed: fitted on one recording of them,"
+                                        " tested on another."))
 
 # %%
 agreement = []
@@ -142,15 +237,18 @@ for name, c in clusters.items():
     losses = c.table[c.table["class"].isin(["stall", "miss"])]
     if len(losses) and len(c.categories):
         largest = c.categories.loc[c.categories["cycles"].idxmax(), "category"]
-        found = losses.iloc[0][["name", "category", "category_r"]].to_dict()
-        agreement.append({"program": name} | found | {"varies most": largest})
+        row = losses.iloc[0][["name", "category", "category_r"]].to_dict()
+        agreement.append({"program": name} | row | {"varies most": largest})
 if agreement:
     caption = ("**Table.** The first cluster of stalls or misses, the category of the top-down "
-               "account that goes with it, and the one that varies most: are they the same?")
-    display(results.table(pd.DataFrame(agreement), "account", caption, decimals=1))
+               "account that is most correlated with it (*category_r*), and the category that "
+               "varies most over the run: are they the same?")
+    display(results.table(pd.DataFrame(agreement), "account", caption))
 
 # %% [markdown]
-# ## What was found
+# ## For the report's first page
+#
+# Of each program, the first cluster of stalls or misses that surely goes with more cycles, and with no more than it can cost.
 
 # %%
 def first_event(row):
@@ -209,23 +307,35 @@ for name, c in clusters.items():
 for name, c in clusters.items():
     named = "; ".join(f"**{row.name}** ({row.importance:.0f} %, 90 % interval {row.low:.0f}–"
                       f"{row.high:.0f})" for row in c.table.head(3).itertuples(index=False))
-    still, shuffled = 100 * c.stability.loc[0, ["overlap", "overlap, members shuffled"]]
+    still, of_shuffled = 100 * c.stability.loc[0, ["overlap", shuffled]]
     error = c.errors.loc[0]
     display(results.finding(
         f"Cycles per instruction go with {named}: shares of what a linear model adds and takes "
-        f"away. It errs by {error['linear']:.1f} % on stretches that it never saw, a boosted model "
-        f"of single events by {error['boosted']:.1f} %, the mean by {error['mean']:.1f} %. Of the "
+        f"away. It errs by {error['linear']:.1f} % on held-out stretches, a boosted model of "
+        f"single events by {error['boosted']:.1f} %, the mean by {error['mean']:.1f} %. Of the "
         f"first five clusters two resampled models share {still:.0f} %, of clusters with shuffled "
-        f"members {shuffled:.0f} %.", program=name))
+        f"members {of_shuffled:.0f} %.", program=name))
+
+# %% [markdown]
+# ## The answer
+
+# %%
+leading = "; ".join(f"{name}: {c.table['name'].iloc[0]} ({c.table['importance'].iloc[0]:.0f} %)"
+                    for name, c in clusters.items())
+display(results.finding(
+    f"The cluster that goes most with cycles per instruction: {leading}. Clusters are more "
+    f"stable than clusters with shuffled members in {better.sum()} of {len(judged)} "
+    f"program{'s' * (len(judged) > 1)}: two resampled models share {judged['overlap'].mean():.2f} "
+    f"of the first five clusters, and {judged[shuffled].mean():.2f} of shuffled ones. The model "
+    f"behind it errs by {judged['linear'].mean():.1f} % on held-out stretches, the mean by "
+    f"{judged['mean'].mean():.1f} %."))
 results.number("overlap of the first five clusters", judged["overlap"].mean(),
-               note="between resampled models; members shuffled: "
-               f"{judged['overlap, members shuffled'].mean():.2f}")
-results.numbers()
+               note=f"between resampled models; members shuffled: {judged[shuffled].mean():.2f}")
 
 # %% [markdown]
 # ## What this doesn't show
 #
-# That events go with cycles does not say that they cause them; that a cluster is the same in two models does not say that its members belong together. Shares are of one linear model: an effect that is not linear, or that two events have together, is in none of them (notebook 04).
+# That events go with cycles does not say that they cause them; that a cluster is the same in two models does not say that its members belong together. Stalls are cycles by definition, so that a cluster of them explains cycles by some of these cycles. Shares are of one linear model: an effect that is not linear, or that two events have together, is in none of them (notebook 04).
 #
 # **References.** Hoerl and Kennard, *Ridge regression*, Technometrics 1970. Yasin, *A top-down method for performance analysis and counters architecture*, ISPASS 2014.
 

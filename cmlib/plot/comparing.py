@@ -2,7 +2,7 @@
 
 import seaborn as sns
 
-from cmlib.plot.style import PAPER, legend_right, palette, panels, single, styled
+from cmlib.plot.style import GREY, PAPER, legend_right, palette, panels, single, styled
 
 _LETTERS_IN_A_ROW = 70
 _MARKERS = "osD^v"
@@ -26,8 +26,8 @@ def bars_by_program(frame, *, value, hue, ylabel, levels=None):
 
 
 @styled
-def dots_by_program(frame, *, value, hue, xlabel, paper=None):
-    """A row a program, a dot a `hue`, side by side; crosses for what the paper prints, by program."""
+def dots_by_program(frame, *, value, hue, xlabel, paper=None, grey=()):
+    """A row a program, a dot a `hue`, baselines in `grey`; crosses for what the paper prints, by program."""
     programs, hues = list(dict.fromkeys(frame["program"])), list(dict.fromkeys(frame[hue]))
     slots = len(hues) + bool(paper)
     figure, ax = single(0.8 + max(0.25, 0.075 * slots) * len(programs))
@@ -35,7 +35,8 @@ def dots_by_program(frame, *, value, hue, xlabel, paper=None):
     for number, (name, colour) in enumerate(zip(hues, palette(len(hues)), strict=True)):
         rows = frame[frame[hue] == name]
         heights = [programs.index(of) - 0.4 + (number + 0.5) * step for of in rows["program"]]
-        ax.plot(rows[value], heights, _MARKERS[number], ms=5, color=colour, label=name)
+        look = {"color": GREY if name in grey else colour, "ms": 5, "label": name}
+        ax.plot(rows[value], heights, _MARKERS[number], **look)
     if paper:
         ax.plot(
             list(paper.values()),
