@@ -215,7 +215,7 @@ def test_papis_lines_amid_a_programs_are_read():
             "has '75_39731' for a count",
         ),
         ("ERROR - [./src/access_client.c:210] No such file or directory\n", "holds errors of likwid"),
-        ("PAPI_L1_LDM : -5\n", "does not begin as output of"),
+        ("PAPI_L1_LDM : 7\nPAPI_L1_LDM : -5\n", "line 2, .* has '-5' for a count"),
     ],
 )
 def test_a_wrong_file_is_refused_with_a_sentence(tmp_path, text, told):

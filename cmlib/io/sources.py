@@ -188,7 +188,7 @@ def _source(file, text, machine, given, frame=None, remarks=None):
     check_plausible(file, frame, shortest_s=shortest_s, chosen=given["columns"] or ())
     series, running = perf.series(frame)
     counts, running = perf.without_uncounted_zeros(series, running)
-    hidden = [event for event in counts if (counts[event].isna() & series[event].notna()).any()]
+    hidden = counts.columns[(counts.isna() & series.notna()).any()].tolist()
     counts, running = perf.add_modes(counts, running)
     counts.index = running.index = counts.index - given.get("start_s", 0.0)
     names = events.translate(counts, machine)
@@ -283,10 +283,11 @@ def check_plausible(file, frame, *, shortest_s=_SHORTEST_S, chosen=()):
             f"{file} counts an event whose name has {len(longest):,} characters, and {_LONGEST_NAME:,} are the most: "
             f"{longest[:60]!r}…"
         )
-    if odd := [name for name in names if not name.isprintable() or "<" in name or ">" in name]:
+    if odd := [name for name in names if not name.isprintable() or any(c in name for c in "<>\ufffd")]:
         raise RecordError(
-            f"{file} counts an event named {odd[0]!r}, with control characters or angle brackets, which no event "
-            "of perf's has: was the file edited? Import it as perf wrote it, or rename the event in a copy."
+            f"{file} counts an event named {odd[0]!r}, with control characters, angle brackets or bytes that are no "
+            "UTF-8, which no event of perf's has: was the file edited? Import it as perf wrote it, or rename the "
+            "event in a copy."
         )
     if odd := [name for name in names if name not in chosen and not _NAME.fullmatch(name)]:
         raise RecordError(

@@ -17,6 +17,7 @@ from cmlib.io.perf.formats.lines import (
     TIME,
     Totals,
     as_intervals,
+    as_unicode,
     by_program,
     check_density,
     first_line,
@@ -89,7 +90,7 @@ def parse_stat(text, *, interval_ms=None, columns=None):
     >>> counts.loc[2, ["event", "value", "running"]].tolist()
     ['ic_tag_hit_miss.instruction_cache_miss', np.float64(83411798.0), np.float64(0.28)]
     """
-    text = _unicode(text).replace("\r\n", "\n")
+    text = as_unicode(text).replace("\r\n", "\n")
     _check_is_one_run(text)
     form = find_format(text)
     if columns and form is not wide:
@@ -105,7 +106,9 @@ def parse_stat(text, *, interval_ms=None, columns=None):
 def read_run(text, meta):
     """Read a run as its metadata say: with their interval, and their names for events."""
     if meta.get("axis") == "runs":
-        counts, running = series(as_intervals(joined(_totals_or_shares(_unicode(text), meta.get("columns")))))
+        counts, running = series(
+            as_intervals(joined(_totals_or_shares(as_unicode(text), meta.get("columns"))))
+        )
     else:
         counts, running = series(
             parse_stat(text, interval_ms=meta["interval_ms"], columns=meta.get("columns"))
@@ -126,6 +129,8 @@ def _totals_or_shares(text, columns):
 
 def without_uncounted_zeros(counts, running):
     """Take zeros of events that had no turn for not counted, where shares are not told."""
+    if not (counts == 0).any(axis=None):  # which takes a tenth of the time to find out
+        return counts, running
     hidden = clean.zeros_without_turn(counts, running)
     return counts.mask(hidden), running.mask(hidden, 0.0)
 
@@ -161,7 +166,7 @@ def at_place(text, place):
 
 def remarks(text, *, columns=None):
     """Sentences on what was left out, added up or taken for granted in reading a text."""
-    text = _unicode(text).replace("\r\n", "\n")
+    text = as_unicode(text).replace("\r\n", "\n")
     return find_format(text).remarks(text, columns)
 
 
@@ -179,11 +184,6 @@ def _check_is_one_run(text):
             "the file there, and "
             "read each part by itself, as `cmlib import` does."
         )
-
-
-def _unicode(text):
-    """Replace lone surrogates, which Python makes of bytes that are no text."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 # Share of the intervals that may have fewer readings of an event than it has.
@@ -318,8 +318,9 @@ def _check_times(time):
 
 def _column_names(events):
     """Names without modifiers, where that does not make two into one."""
-    bases = pd.Series([base_name(event) for event in events], dtype="str")
-    return bases.where(~bases.duplicated(keep=False), pd.Series(events, dtype="str")).tolist()
+    bases = list(map(base_name, events))
+    alike = Counter(bases)
+    return [event if alike[base] > 1 else base for event, base in zip(events, bases, strict=True)]
 
 
 def _number_copies(codes, copy, names):
@@ -415,9 +416,9 @@ def _tables(text):
             continue
         form = per_place if per_place.recognises(rows[1]) else human_readable
         try:
-            frame = form.read(_unicode(rows[1]))
+            frame = form.read(as_unicode(rows[1]))
         except ParseError:  # told with the number of the line in the whole text
-            form.read("\n" * text.count("\n", 0, rows.start(1)) + _unicode(rows[1]))
+            form.read("\n" * text.count("\n", 0, rows.start(1)) + as_unicode(rows[1]))
             raise
         elapsed = _ELAPSED.search(text, rows.end(), end)
         seconds = float(f"{elapsed[1]}.{elapsed[2]}") if elapsed else np.nan
@@ -429,7 +430,7 @@ def _tables(text):
 def _listed(text, form):
     """Runs of fields between separators or JSON: where perf says that it started, or the list of events begins anew."""
     for start, end in itertools.pairwise([*run_starts(text), len(text)]):
-        frame = form.read(_unicode(text[start:end]))
+        frame = form.read(as_unicode(text[start:end]))
         events, n = frame["event"].tolist(), len(frame)
         if not n:
             continue

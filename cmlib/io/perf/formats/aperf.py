@@ -6,23 +6,24 @@ Cycles and instructions are those of line ``ipc``; the numerators of the others 
 where the metric is ``-pkc``, per thousand cycles, else of instructions.
 """
 
+import bisect
 import re
 
 import numpy as np
 import pandas as pd
 
-from cmlib.io.perf.formats.lines import as_frame
+from cmlib.io.perf.formats.lines import as_frame, match_lines
 from cmlib.io.perf.grammar import ParseError
 
 NAME = "APerf's perf_stat"
 
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}(?:\.[0-9]{1,9})?Z")
 _COUNTS = "(?: *+[0-9]{1,20}+(?![0-9]))++"
-# Before a second's first line stands its length in bytes.
+# Before a second's first line stand its time and its length in bytes.
 _LINE = re.compile(
-    rf"(?:^|\0)([0-9]{{1,5}}) ([A-Za-z][\w-]*+);({_COUNTS});({_COUNTS}); *+[0-9.]++\r?$",
-    re.MULTILINE,
+    rf"^(?:.*\0)?([0-9]{{1,5}}) ([A-Za-z][\w-]*+);({_COUNTS});({_COUNTS}); *+[0-9.]++\r?$", re.MULTILINE
 )
+_OTHER = re.compile(r"[^;\n]*+$")
 _SUFFIX = re.compile(r"[-_](?:pkc|pki|mpki)$")
 
 
@@ -40,11 +41,15 @@ def read(text, interval_ms=None):
         raise ParseError(f"line 1: APerf's file has a time that is none: {error}.") from error
     ends = (clock - clock[0]).total_seconds().to_numpy()
     step = float(np.median(np.diff(ends))) if len(ends) > 1 else 1.0
-    bounds = [*(time.start() for time in times), len(text)]
-    rows = []
-    for start, end, second in zip(bounds, bounds[1:], ends + step, strict=False):
-        rows += [(f"{second:.9f}", *row) for row in _rows(text, start, end)]
-    return as_frame(rows)
+    starts, sums = [time.start() for time in times], [{} for _ in [None, *times]]
+    for start, line in match_lines(
+        text, _LINE, _OTHER, "is not as APerf writes: CPU metric; counts; counts;scale."
+    ):
+        of_second = sums[bisect.bisect(starts, start + line.start(2))]
+        above, below = of_second.get(line[2], (0, 0))
+        of_second[line[2]] = above + sum(map(int, line[3].split())), below + sum(map(int, line[4].split()))
+    seconds = zip(ends + step, sums[1:], strict=True)
+    return as_frame((f"{end:.9f}", *row) for end, of_second in seconds for row in _rows(of_second))
 
 
 def remarks(text, columns=None):
@@ -55,11 +60,7 @@ def remarks(text, columns=None):
     ]
 
 
-def _rows(text, start, end):
-    sums = {}
-    for line in _LINE.finditer(text, start, end):
-        above, below = sums.get(line[2], (0, 0))
-        sums[line[2]] = above + sum(map(int, line[3].split())), below + sum(map(int, line[4].split()))
+def _rows(sums):
     if "ipc" not in sums:
         raise ParseError(
             "line 1: APerf's file has a second without ipc, on which all its other metrics are based."

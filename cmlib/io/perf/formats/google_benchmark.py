@@ -90,7 +90,7 @@ def _counters(entry):
 
 
 def _rows(entry):
-    named = ((name.rpartition("::")[2], mean) for name, mean in _counters(entry).items())
+    named = ((name.rpartition("::")[2], mean) for name, mean in entry.items() if not _OWN.fullmatch(name))
     means = [(name, mean) for name, mean in named if is_event(name)]
     if bad := next((pair for pair in means if not _is_number(pair[1])), None):
         raise ParseError(f"line 1: {str(bad[1])[:60]} {bad[0]} an iteration is no count.")

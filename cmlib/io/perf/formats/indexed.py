@@ -10,16 +10,20 @@ import re
 import numpy as np
 import pandas as pd
 
-from cmlib.io.perf.formats.lines import as_frame, check_density
+from cmlib.io.perf.formats.lines import as_frame, check_density, match_lines
 from cmlib.io.perf.grammar import ParseError
 
 NAME = "name[place][event][sample] = count"
 
+# Statements of counts and times, and what they have to be.
+_OTHER = re.compile(r"(?!\w++(?:\[[0-9]+\])*\[[\"']|walltime\[)")
 _COUNT = re.compile(
     r"""^(\w++)((?:\[[0-9]+\])*)\[["']([^"'\n]+)["']\]\[([0-9]{1,9})\] *= *([0-9]{1,20})[ \t\r]*+$""",
     re.MULTILINE,
 )
 _TIME = re.compile(r"^walltime\[([01])\]\[([0-9]{1,9})\] *= *([0-9]{1,12})[ \t\r]*+$", re.MULTILINE)
+
+_STATEMENT = re.compile(f"{_COUNT.pattern}|{_TIME.pattern}")
 
 
 def recognises(text):
@@ -30,6 +34,8 @@ def recognises(text):
 
 def read(text, interval_ms=None):
     """Read such statements, added up over places."""
+    for _ in match_lines(text, _STATEMENT, _OTHER, "is no statement of a count or a time, of whole numbers."):
+        pass
     ends = _times(text, interval_ms)
     counts, _ = _counts(text)
     check_density(len(ends), counts.shape[1], text.count("\n"))

@@ -26,10 +26,12 @@ _THREADS = re.compile(
     r"^# (?:CORES|HWThreads): [0-9|]++[ \t\r]*+\n\s*+[0-9]+ [0-9]+ [0-9]+ [0-9.]+ [0-9]", re.M
 )
 _ROW = re.compile(r"\s*+([0-9]{1,4})([ ,])([0-9]{1,4})\2([0-9]{1,5})\2([0-9]{1,12}(?:\.[0-9]{1,20})?)\2(.+)")
-_COUNT = re.compile(r"-?[0-9]{1,300}(?:\.[0-9]{1,300})?(?:e[+-]?[0-9]{1,2})?")
+_COUNT = re.compile(r"[0-9]{1,300}(?:\.[0-9]{1,300})?(?:e[+-]?[0-9]{1,2})?")
 # A line's clock and its counters' differ by so little.
 _WHOLE = 0.995
-_NOTHING = frozenset(["", "nan", "-nan", "inf", "-inf", "-"])
+_NOTHING = frozenset(["", "nan", "-nan", "-"])
+_QUOTIENTS_OF_NOTHING = _NOTHING | {"inf", "-inf"}
+UNCOUNTED = "Where likwid printed nan or - nothing was counted, and sums are of the other hardware threads."
 
 
 class _Line(NamedTuple):
@@ -49,7 +51,7 @@ def recognises(text):
 def read(text, interval_ms=None):
     """Read such lines; what a program printed between them is left out."""
     names, in_metrics = _names(text)
-    lines = list(_lines(text, names))
+    lines = list(_lines(text, names, in_metrics))
     if in_metrics:
         measured = _counts_of_metrics(text, lines, names)
     else:
@@ -64,10 +66,12 @@ def read(text, interval_ms=None):
 def remarks(text, columns=None):
     """What is added up, extrapolated and derived."""
     names, in_metrics = _names(text)
-    n = len({line.group for line in _lines(text, names)})
+    lines = list(_lines(text, names, in_metrics))
+    n = len({line.group for line in lines})
     unused = dict.fromkeys(name for own in names.values() for name in own if not _is_used(name.lower()))
     said = {
         "Counts of all hardware threads are added up.": True,
+        UNCOUNTED: any(np.isnan(line.values).any() for line in lines) and not in_metrics,
         f"{n} groups take turns: an interval is a turn of all, of which each was counted for its share.": n
         > 1,
         "What is printed are metrics of likwid's: counts are worked out from them.": in_metrics,
@@ -87,7 +91,7 @@ def _names(text):
     return names, not found or found[0][1].lower() == "metricscount"
 
 
-def _lines(text, names):
+def _lines(text, names, in_metrics):
     """Lines of counts; of a last line without its end, nothing is known."""
     start = 0
     while (end := text.find("\n", start)) >= 0:
@@ -96,14 +100,16 @@ def _lines(text, names):
             cells = found[6].rstrip().split(found[2])
             if len(cells) != n * n_threads or (names and len(names.get(group, ())) != n):
                 raise ParseError(f"{shown(text, start)} has not the counts of a group that a heading names.")
-            values = np.array([read_count(text, start, cell) for cell in cells]).reshape(n, n_threads)
+            nothing = _QUOTIENTS_OF_NOTHING if in_metrics else _NOTHING
+            values = np.array([read_count(text, start, cell, nothing) for cell in cells])
+            values = values.reshape(n, n_threads)
             yield _Line(start, group, float(found[5]), values)
         start = end + 1
 
 
-def read_count(text, start, cell):
+def read_count(text, start, cell, nothing=_NOTHING):
     """A count as likwid writes it; NaN where there is none."""
-    if cell.lower() in _NOTHING:
+    if cell.lower() in nothing:
         return np.nan
     if not _COUNT.fullmatch(cell):
         raise ParseError(f"{shown(text, start)} has {cell[:40]!r} for a count.")
@@ -164,7 +170,7 @@ def _guessed(text, lines):
     names = {}
     for line in lines:
         values, more = np.nan_to_num(line.values), len(line.values) - len(_ALWAYS)
-        if more < 0 or (values < 0).any() or np.ptp(values[0]) or values[2].max() >= 1e4:
+        if more < 0 or np.ptp(values[0]) or values[2].max() >= 1e4:
             raise ParseError(f"{shown(text, line.start)} holds metrics that no heading names.")
         is_cache = more == len(_CACHE) and np.allclose(values[6] * values[4], values[5])
         cache = [f"group {line.group} {name}" for name in _CACHE] if is_cache else [""] * more

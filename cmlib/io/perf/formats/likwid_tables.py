@@ -11,7 +11,7 @@ import re
 
 import numpy as np
 
-from cmlib.io.perf.formats.likwid import read_count
+from cmlib.io.perf.formats.likwid import UNCOUNTED, read_count
 from cmlib.io.perf.formats.lines import Totals, as_frame
 
 NAME = "likwid-perfctr's tables"
@@ -48,12 +48,13 @@ def totals(text):
     for (table, end_of_rows), (start, end) in zip(
         tables, itertools.pairwise([0, *starts, len(text)]), strict=True
     ):
-        rows, seconds = _rows(text, table, end_of_rows)
+        rows, seconds, lacks = _rows(text, table, end_of_rows)
         if rows:
             region = regions.get(_last_between(begins, start, table.start()), "")
             lasted = _seconds(_SECONDS.search(text, start, end)) if np.isnan(seconds) else seconds
             frame = as_frame(rows).assign(time_s=1.0)
-            yield Totals(text[start:end], frame, region, (lasted,), remarks=tuple(remarks(text)))
+            notes = (*remarks(text), *[UNCOUNTED] * lacks)
+            yield Totals(text[start:end], frame, region, (lasted,), remarks=notes)
 
 
 def _tables(text):
@@ -78,7 +79,7 @@ def _start(text, before, table, begins):
 
 
 def _rows(text, table, most):
-    """Rows of a table, with counts added up by event, and how long it was counted [s]."""
+    """Rows of a table, with counts added up by event, how long it was counted [s], and whether counts are missing."""
     start = text.find("\n", table.start()) + 1
     n = sum(map(bool, _cells(text[table.start() : start - 1]))) - 2
     counts, seconds = {}, np.nan
@@ -96,9 +97,10 @@ def _rows(text, table, most):
                     read_count(text, start, cell) for cell in cells[2 : n + 2]
                 )
         start = end + 1
-    return [
+    rows = [
         (None, event, _added(parts), 1.0, "J" * event.startswith("PWR_")) for event, parts in counts.items()
-    ], seconds
+    ]
+    return rows, seconds, bool(np.isnan([*itertools.chain(*counts.values())]).any())
 
 
 def _cells(line):

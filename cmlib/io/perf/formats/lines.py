@@ -1,5 +1,6 @@
 """What forms that are read line by line have in common, and counts of whole runs, as forms give them."""
 
+import re
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -35,12 +36,26 @@ def match_lines(text, row, heading, expected):
         start += len(line) + 1
 
 
+def whole_count(text, start, cell):
+    """A count as counters hold it, in the line that begins at `start`; a ParseError for any other text."""
+    if not re.fullmatch("[0-9]{1,20}", cell):
+        raise ParseError(
+            f"{shown(text, start)} has {cell[:40]!r} for a count, which is no whole number from 0 to 10^20."
+        )
+    return int(cell)
+
+
+def as_unicode(text):
+    """Replace lone surrogates, which Python makes of bytes that are no text."""
+    return text if text.isascii() else re.sub("[\ud800-\udfff]", "\ufffd", text)
+
+
 def as_frame(rows):
     """The columns of :func:`cmlib.io.perf.parse_stat`, of time, event, count or "<not …>", share and unit."""
     counted = [
         (
             float(str(time).replace(",", ".")) if time else np.nan,
-            event,
+            as_unicode(event),
             np.nan if isinstance(count, str) else count,
             count != "<not supported>",
             0.0 if isinstance(count, str) else share,

@@ -2,12 +2,16 @@
 
 import re
 
-from cmlib.io.perf.formats.lines import NO_SHARES, Totals, as_frame
+import numpy as np
+
+from cmlib.io.perf.formats.lines import NO_SHARES, Totals, as_frame, whole_count
 
 NAME = "lines of PAPI's events"
 
 _LINE = re.compile(
-    r"^[ \t]*(PAPI_[A-Z0-9_]{2,40})[ \t]*(?:[:=][ \t]*|[ \t])([0-9]{1,20})[ \t]*$", re.MULTILINE
+    r"^[ \t]*+(PAPI_[A-Z0-9_]{2,40})[ \t]*(?:[:=][ \t]*|[ \t])((?i:[+-]?(?:\d\S*+|nan|inf(?:inity)?)|true|false"
+    r"|null))[ \t\r]*+$",
+    re.MULTILINE,
 )
 
 
@@ -18,7 +22,9 @@ def recognises(text):
 
 def read(text, interval_ms=None):
     """Read such lines, without times."""
-    return as_frame((None, line[1], float(line[2]), float("nan"), "") for line in _LINE.finditer(text))
+    return _frame(
+        None, ((line[1], whole_count(text, line.start(), line[2])) for line in _LINE.finditer(text))
+    )
 
 
 def remarks(text, columns=None):
@@ -28,14 +34,16 @@ def remarks(text, columns=None):
 
 def totals(text):
     """A run begins where an event comes again."""
-    starts, seen = [0], set()
+    starts, runs = [0], [{}]
     for line in _LINE.finditer(text):
-        if line[1] in seen:
+        if line[1] in runs[-1]:
             starts.append(line.start())
-            seen = set()
-        seen.add(line[1])
-    for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
-        frame = read(text[start:end]).assign(time_s=1.0)
-        yield Totals(
-            text[start:end], frame, remarks=(NO_SHARES, "A run begins where an event is printed again.")
-        )
+            runs.append({})
+        runs[-1][line[1]] = whole_count(text, line.start(), line[2])
+    for start, end, counts in zip(starts, [*starts[1:], len(text)], runs, strict=True):
+        notes = (NO_SHARES, "A run begins where an event is printed again.")
+        yield Totals(text[start:end], _frame(1.0, counts.items()), remarks=notes)
+
+
+def _frame(time, counts):
+    return as_frame((time, event, float(count), np.nan, "") for event, count in counts)

@@ -33,7 +33,8 @@ _CELL = re.compile(r"(?:[+-]?[0-9.,]+(?:[eE][+-]?[0-9]+)?)?")
 _PLACE = re.compile(r"(?:cpu|core|socket|thread|hwthread|node|package|s|c)[ _#-]*[0-9]+", re.IGNORECASE)
 _NUMBER = re.compile(r"[0-9]{1,300}(?:\.[0-9]{0,300})?(?:[eE][+-]?[0-9]{1,2})?|\.[0-9]{1,300}")
 _GROUPED = re.compile(r"[0-9]{1,3}(?:,[0-9]{2,3})*,[0-9]{3}(?:\.[0-9]{1,300})?")
-_NOTHING = frozenset(["", "-", "nan", "na", "n/a", "null", "none", "<not counted>", "<not supported>"])
+_NOT_COUNTED = frozenset(["", "<not counted>", "<not supported>"])
+_NOTHING = _NOT_COUNTED | {"-", "na", "n/a", "null", "none"}
 _TIME = re.compile(
     r"(?:(?:wall|elapsed|sample|unix|epoch|clock)[ _-]?)?(?:time(?:[ _-]?stamp)?|date(?:[ _-]?time)?|ts|elapsed|epoch"
     r"|seconds)(?:[ _-]?elapsed)?(?:[ _-]*[\[(]?(s|secs?|seconds|ms|msec|milliseconds|us|usec|µs|ns|nsec|nanoseconds)"
@@ -159,7 +160,13 @@ def remarks(text, columns=None):
 def _left_out(table, columns):
     used = [is_event(name) or _TIME.fullmatch(name) or name in columns for name in table.names]
     unused = [name or "(no name)" for name, is_used in zip(table.names, used, strict=True) if not is_used]
-    return [f"Columns that name no event are left out: {', '.join(dict.fromkeys(unused))}."] if unused else []
+    cells = set().union(*itertools.compress(table.cells, used))
+    words = sorted(cell for cell in cells if cell.lower() in _NOTHING - _NOT_COUNTED)
+    notes = {
+        f"Columns that name no event are left out: {', '.join(dict.fromkeys(unused))}.": unused,
+        f"Cells that hold {' or '.join(words)} are taken for not counted.": words,
+    }
+    return [sentence for sentence, holds in notes.items() if holds]
 
 
 def _find_heading(text):
@@ -228,7 +235,7 @@ class _Table:
         )
 
     def _time(self, cell, start):
-        if (seconds := _number(cell.replace(",", "."))) is not None:
+        if (seconds := _number(cell.replace(",", "."))) is not None and np.isfinite(seconds):
             return seconds
         try:
             moment = datetime.fromisoformat(cell)
