@@ -74,27 +74,36 @@ def paths(value, path=()):
         yield from paths(inner, (*path, key))
 
 
-def region_mutants():
-    """As `mutants`, of the metadata of regions."""
+def region_metas():
+    """Metadata of regions."""
     machine = good_metas()[0]["machine"]
-    return mutants([
+    return [
         {"schema": 1, "program": "histogram", "events": [{"cycles": "cpu-cycles"}], "machine": machine,
          "sharing": 0.5, "per": "instructions"}
-    ])  # fmt: skip
+    ]  # fmt: skip
 
 
-def mutants(metas=None):
+def changes(metas):
+    """What can be replaced: which of the metadata, where, and the name of an absurd value."""
+    return [
+        (number, path, name) for number, meta in enumerate(metas) for path in paths(meta) for name in ABSURD
+    ]
+
+
+def forged(metas, change):
+    """Metadata with one value replaced."""
+    number, path, name = change
+    if not path:
+        return ABSURD[name]
+    meta = copy.deepcopy(metas[number])
+    place = functools.reduce(lambda inner, key: inner[key], path[:-1], meta)
+    place[path[-1]] = ABSURD[name]
+    return meta
+
+
+def mutants(metas):
     """Each of the metadata with one value replaced: what was done, and the result."""
-    for number, meta in enumerate(metas or good_metas()):
-        for path in paths(meta):
-            for name, value in ABSURD.items():
-                if not path:
-                    yield (number, path, name), value
-                    continue
-                forged = copy.deepcopy(meta)
-                place = functools.reduce(lambda inner, key: inner[key], path[:-1], forged)
-                place[path[-1]] = value
-                yield (number, path, name), forged
+    return ((change, forged(metas, change)) for change in changes(metas))
 
 
 def write_run(root, program, meta, content=None):
@@ -229,7 +238,7 @@ def main():
     """Try all mutants, and print how many were stored and refused, by value."""
     began, outcomes = time.perf_counter(), Counter()
     with tempfile.TemporaryDirectory() as root:
-        everything = mutants()
+        everything = mutants(good_metas())
         while batch := list(itertools.islice(everything, _BATCH)):
             refused = attempt(check, root, [meta for _, meta in batch])
             if refused is None:  # which of them it was
@@ -238,7 +247,7 @@ def main():
             attempt(check_loaders, root, [meta for _, meta in batch], shown=batch[0][0])
             for name, meta in batch:
                 attempt(check_about, root, meta, shown=name)
-        for name, meta in region_mutants():
+        for name, meta in mutants(region_metas()):
             attempt(check_regions, root, meta, shown=name)
             outcomes += Counter(regions=1)
     print(

@@ -150,15 +150,16 @@ def seconds(reader, text):
 
 def check_is_linear(reader, make):
     """Find a length at which reading takes longer than what no length changes; then compare with eight times more."""
-    n, shortest = 8, None
+    n, shortest = 2, None
     while True:
         text = make(n)
         spent = seconds(reader, text)
         shortest = min(spent, shortest or spent)
-        if spent > max(3 * shortest, 0.005) or len(text) > _LONGEST / FACTOR:
+        if spent > max(2.5 * shortest, 0.004) or len(text) > _LONGEST / FACTOR:
             break
         n *= 2
-    ratios = ((seconds(reader, make(FACTOR * n)) / max(seconds(reader, text), 1e-3)) for _ in range(3))
+    longer = make(FACTOR * n)
+    ratios = (seconds(reader, longer) / max(seconds(reader, text), spent / 2) for _ in range(3))
     tried = list(itertools.takewhile(lambda ratio: ratio > MOST, ratios))
     assert len(tried) < 3, f"{FACTOR} times {len(text)} characters took {min(tried):.0f} times the time"
 

@@ -252,3 +252,9 @@ def test_several_headers_must_agree():
         read_regions(io.StringIO(rows + rows.replace(",a\n", ",b\n")))
     with pytest.raises(ValueError, match="missing"):
         read_regions(io.StringIO("function,a\nf,1\n"))
+
+
+def test_a_word_late_in_a_long_file_is_refused_and_no_warning_of_pandas():
+    heading, row = regions({"instructions": [10.0], "a": [1.0]}).to_csv(index=False).split()
+    with pytest.raises(ValueError, match="could not convert string to float"):
+        read_regions(io.StringIO("\n".join([heading, *[row] * 12_000, row.replace("10.0", "x")])))

@@ -41,7 +41,7 @@ def read_history(file):
     with errors_as(CmlibError, file):
         content = plain(read_file(file, most=_MOST_BYTES), file)
     try:
-        table = pd.read_csv(io.BytesIO(content), dtype={"commit": str, "subject": str}, keep_default_na=True)
+        table = pd.read_csv(io.BytesIO(content), dtype={"commit": str, "subject": str}, low_memory=False)
     except (ValueError, OverflowError) as error:
         raise CmlibError(f"{file}: it is no CSV: {str(error)[:200]}. {HOW}") from error
     if "commit" not in table or not len(table):

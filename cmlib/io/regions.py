@@ -19,7 +19,7 @@ ABOUT = ("function", "location", "thread", "threads", "work", "seconds", "runnin
 def read_regions(path):
     """Read a file that regions wrote, or its lines."""
     text = path if hasattr(path, "read") else io.BytesIO(read_file(path))
-    frame = pd.read_csv(text, dtype={"function": str, "location": str})
+    frame = pd.read_csv(text, dtype={"function": str, "location": str}, low_memory=False)
     missing = [column for column in ABOUT if column not in frame]
     if missing:
         raise ValueError(f"{path}: not a file of regions, columns {missing} are missing")

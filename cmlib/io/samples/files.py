@@ -37,7 +37,7 @@ def read_lines(out):
     meta = read_metadata(table)
     if meta is None:
         raise SampleError(f"no lines at {out}: {out}.json does not exist.")
-    return pd.read_csv(io.BytesIO(read_file(table))), meta
+    return pd.read_csv(io.BytesIO(read_file(table)), low_memory=False), meta
 
 
 def read_metadata(table):
