@@ -19,12 +19,11 @@ from cmlib.clean import (
     clean_series,
     distribution_kinds,
     fill_missing,
-    interpolate,
-    missing_samples,
     replace_outliers,
     zeros_without_turn,
 )
 from cmlib.clean.distribution import fit, gaussian_statistic
+from cmlib.clean.missing import interpolate, missing_samples
 from tests.naive import cleaning as naive
 from tests.notebook_functions import functions_of
 from tests.planted_series import multiplexed_run, multiplexed_series

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from cmlib import cost, places
+from cmlib.cost.change import rates_row
 from cmlib.io import public
 
 pytestmark = [
@@ -54,7 +55,7 @@ def test_one_call_with_two_runs_is_what_the_tables_give(recorded):
 
 def tables(recorded):
     """The two tables of `data/cost`, by the intervals and, from CMLIB_PUBLIC, the totals of each setting."""
-    rows = {name: cost.rates_row(cost.rates(*pair)) for name, pair in recorded.items()}
+    rows = {name: rates_row(cost.rates(*pair)) for name, pair in recorded.items()}
     programs = pd.concat(rows).droplevel(1).rename_axis("program").reset_index()
     suites = np.where(programs["program"] >= "500", "CPU2017", "CPU2006")
     programs.insert(1, "suite", suites)

@@ -15,10 +15,9 @@ from cmlib.clean import (
     clean_kalman,
     clean_run,
     estimate_counts,
-    reconcile_sums,
-    redistribute_delayed_counts,
     replay,
 )
+from cmlib.clean.kalman import reconcile_sums, redistribute_delayed_counts
 from cmlib.io.perf import parse_stat, series
 from cmlib.places import recordings_dir
 from tests.planted_series import multiplexed_run

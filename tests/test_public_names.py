@@ -22,7 +22,9 @@ SENTENCE = re.compile("GL08|SS0[34]")
 NUMPYDOC = re.compile("GL0[35678]|GL10|SS0[1-5]|PR0[1-7]|PR10|RT0[13]|YD01")
 DONE = (
     "cmlib.anomaly",
+    "cmlib.clean",
     "cmlib.compress",
+    "cmlib.cost",
     "cmlib.errors",
     "cmlib.fingerprint",
     "cmlib.interact",

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cmlib.clean import estimate_counts, interpolate, replay
+from cmlib.clean import estimate_counts, replay
+from cmlib.clean.missing import interpolate
 
 GROUPS = [["a", "b"], ["c"], ["d", "e"]]
 

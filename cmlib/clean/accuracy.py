@@ -1,4 +1,4 @@
-"""How far cleaned series are from runs that counted the same events all the time (OCOE)."""
+"""Errors of cleaned series against runs that counted the same events all the time (OCOE)."""
 
 import itertools
 import math
@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from cmlib.clean import redistribute_delayed_counts
 from cmlib.clean.distance import dtw, folded_error
+from cmlib.clean.kalman import redistribute_delayed_counts
 from cmlib.clean.series import whole_intervals
 from cmlib.errors import UnfitRecordingError
 
@@ -16,12 +16,51 @@ MEASURES = ("eq4_percent", "distance_ratio", "total_error_percent", "distributio
 
 
 def references(ocoe_runs, mlpx_runs):
-    """What multiplexed events are compared with, event by event."""
+    """Gather the OCOE series that each multiplexed event is compared with.
+
+    Parameters
+    ----------
+    ocoe_runs : sequence of Recording
+        Runs that counted their events all the time (`counts` and `running`, frames).
+    mlpx_runs : sequence of Recording
+        Multiplexed runs of the same program.
+
+    Returns
+    -------
+    dict of str to Reference
+        By event; ``compare(series)`` gives the errors named by `MEASURES`.
+
+    Raises
+    ------
+    UnfitRecordingError
+        If no multiplexed event was counted by two OCOE runs.
+    """
     return {event: Reference(_with(event, ocoe_runs), event) for event in _multiplexed(ocoe_runs, mlpx_runs)}
 
 
 def noise_floor(ocoe_runs, mlpx_runs, always="instructions"):
-    """Score series that have no multiplexing error, as the measure of what a score means."""
+    """Score series that have no multiplexing error, as the measure of what a score means.
+
+    Parameters
+    ----------
+    ocoe_runs : sequence of Recording
+        As of :func:`references`.
+    mlpx_runs : sequence of Recording
+        As of :func:`references`.
+    always : str, default "instructions"
+        An event that the multiplexed runs counted all the time.
+
+    Returns
+    -------
+    DataFrame
+        A row a series: event, method (``always counted``: `always` in the multiplexed runs; ``ocoe``: an OCOE run
+        against the others), and the errors named by `MEASURES`.
+
+    Raises
+    ------
+    UnfitRecordingError
+        As of :func:`references`.
+    """
     rows = []
     for event in _multiplexed(ocoe_runs, mlpx_runs):
         runs = _with(event, ocoe_runs)
@@ -65,7 +104,7 @@ class Reference:
         deviations of the OCOE values.
         """
         values, pooled = _whole(series), np.concatenate(self.series)
-        distance = np.mean([dtw(values, one) for one in self.series])
+        distance = np.mean([dtw(values, reference) for reference in self.series])
         return (
             folded_error(self.own_distance, distance),
             _ratio(distance, self.own_distance, nothing=1.0),

@@ -7,7 +7,7 @@ import numpy as np
 
 
 def dtw(a, b):
-    """Distance between two series after the best warping of their time axes.
+    """Compute the distance between two series after the best warping of their time axes.
 
     The exact least sum of ``abs(a[i] - b[j])`` over all paths that run from the
     first pair of samples to the last and advance one or both series by one sample
@@ -40,7 +40,7 @@ def dtw(a, b):
 
 
 def mlpx_error(ocoe_1, ocoe_2, mlpx):
-    """Error that multiplexing adds to a series, in percent (CounterMiner, §II-B, Eq. 1-4).
+    """Compute the error that multiplexing adds to a series, in percent (CounterMiner, §II-B, Eq. 1-4).
 
     ``abs(1 - dist_ref / dist_mea) * 100`` with ``dist_ref = dtw(ocoe_1, ocoe_2)``
     and ``dist_mea = dtw(mlpx, ocoe_1)``.
@@ -77,7 +77,20 @@ def mlpx_error(ocoe_1, ocoe_2, mlpx):
 
 
 def folded_error(dist_ref, dist_mea):
-    """Eq. 4 alone: ``abs(1 - dist_ref / dist_mea)`` in percent, from distances >= 0 of any unit."""
+    """Compute Eq. 4 of CounterMiner alone: ``abs(1 - dist_ref / dist_mea)`` in percent.
+
+    Parameters
+    ----------
+    dist_ref : float >= 0
+        Distance between two OCOE series [any unit].
+    dist_mea : float >= 0
+        Distance of the multiplexed series from one of them [the same unit].
+
+    Returns
+    -------
+    float
+        Percent; 0 if both are 0, infinity if `dist_mea` alone is.
+    """
     if dist_mea == 0:
         return 0.0 if dist_ref == 0 else math.inf
     return abs(1 - dist_ref / dist_mea) * 100

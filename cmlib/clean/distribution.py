@@ -1,4 +1,4 @@
-"""How an event's values are distributed: Gaussian or with a long tail, and which tail fits."""
+"""The distribution of an event's values: Gaussian or with a long tail, and which tail fits."""
 
 import math
 
@@ -12,7 +12,19 @@ _CRITICAL = 0.752
 
 
 def distribution_kinds(frame):
-    """Tell Gaussian events from long-tailed ones, and fit families of long tails."""
+    """Tell which distribution each event's values have: Gaussian or with a long tail (CounterMiner, §III-B).
+
+    Parameters
+    ----------
+    frame : DataFrame of float, shape (n_intervals, n_events)
+        Counts [events per interval]; NaN is left out.
+
+    Returns
+    -------
+    DataFrame
+        A row an event: samples, kind (``gaussian``, ``long-tail`` or ``constant``), best (the family of long tails
+        that fits best), ad_gaussian and ad_… of each family (Anderson and Darling's statistic; the smaller the better).
+    """
     rows = {name: _kind(_finite(frame[name].to_numpy(dtype=np.float64), name)) for name in frame}
     columns = ["samples", "kind", "best", "ad_gaussian", *(f"ad_{family}" for family in FAMILIES)]
     table = pd.DataFrame.from_dict(rows, orient="index", columns=columns)
@@ -82,25 +94,25 @@ def fit(family, values):
     x = (values - centre) / width
     l1, l2, l3 = stats.lmoment(x, order=[1, 2, 3])
     if family == "logistic":
-        location, scale = _climb(_logistic_cost, x, (l1, l2))
+        location, scale = _minimize(_logistic_cost, x, (l1, l2))
         return stats.logistic(centre + width * location, width * scale)
     spread = l2 / math.log(2)
-    location, scale = _climb(_gev_cost, x, (l1 - np.euler_gamma * spread, spread))
+    location, scale = _minimize(_gev_cost, x, (l1 - np.euler_gamma * spread, spread))
     shape = 0.0
     if family == "gev":
-        location, scale, shape = _climb(_gev_cost, x, _gev_start(l1, l2, l3), (location, scale, 1e-3))
+        location, scale, shape = _minimize(_gev_cost, x, _gev_start(l1, l2, l3), (location, scale, 1e-3))
     return stats.genextreme(shape, centre + width * location, width * scale)
 
 
-def _climb(cost, x, *starts):
+def _minimize(cost, x, *starts):
     tries = [
-        optimize.minimize(lambda p: cost(p, x), _possible(cost, x, start), method="Nelder-Mead")
+        optimize.minimize(lambda p: cost(p, x), _feasible_start(cost, x, start), method="Nelder-Mead")
         for start in starts
     ]
     return min(tries, key=lambda result: result.fun).x
 
 
-def _possible(cost, x, start):
+def _feasible_start(cost, x, start):
     """Widen the scale, and draw a shape towards Gumbel's, until no sample is impossible."""
     start = np.array(start)
     while not np.isfinite(cost(start, x)):

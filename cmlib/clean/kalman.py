@@ -1,11 +1,12 @@
-"""Counts of the time that an event was not counted, from a level that drifts: a Kalman smoother, and its errors."""
+"""Estimate the counts of the time that an event was not counted, by a Kalman smoother, and their errors."""
 
 import numba
 import numpy as np
 
-from cmlib.clean.missing import interpolate
+from cmlib.clean.missing import MOST_PER_CYCLE, interpolate
 
-_IMPOSSIBLE = 1000.0
+# Counts that no core can count, and that are so many times the median, were misread.
+_TIMES_MEDIAN = 1000.0
 # Fewer samples tell no level; more than a few intervals without any, and rotations are slower than intervals.
 _FEWEST, _FEW_GAPS = 8, 0.1
 # How much of what is new in an interval is taken to be of the counted slots alone; where shares vary by less than the
@@ -26,7 +27,22 @@ _UNKNOWN = 0.25
 
 
 def clean_kalman(counts, running, *, sums=()):
-    """The estimates of :func:`estimate_counts`, without their standard errors."""
+    """Estimate the counts of all events of a run, as :func:`estimate_counts` does, without standard errors.
+
+    Parameters
+    ----------
+    counts : DataFrame of float, shape (n_intervals, n_events)
+        As of :func:`estimate_counts`.
+    running : DataFrame of float, same shape
+        As of :func:`estimate_counts`.
+    sums : iterable of (whole, (part, ...)), optional
+        As of :func:`estimate_counts`.
+
+    Returns
+    -------
+    DataFrame of float64, shape (n_intervals, n_events)
+        The estimates [events per interval].
+    """
     return estimate_counts(counts, running, sums=sums)[0]
 
 
@@ -43,7 +59,7 @@ def estimate_counts(counts, running, *, sums=()):
     the events of other slots predict (ridge regression of logarithms, each interval without itself), whichever leaves
     least that is not foreseen. Where more than a tenth of the intervals have no turn, straight lines between the others
     fill them, and those move halfway to these lines. Late readings are divided among their intervals first; impossible
-    ones (above 1000 a cycle, and 1000 times the median) count as not counted.
+    ones (above 128 a cycle, and 1000 times the median) count as not counted.
 
     Parameters
     ----------
@@ -76,7 +92,7 @@ def estimate_counts(counts, running, *, sums=()):
     >>> estimates["a"].round(1).tolist()[:4]
     [10.4, 12.9, 9.7, 12.3]
     """
-    estimates, share = _possible(counts, running)
+    estimates, share = _drop_impossible_counts(counts, running)
     filled = estimates.apply(lambda event: _filled(event.to_numpy(), share[event.name].to_numpy()))
     logs = np.log1p(filled.loc[:, filled.notna().all() & (filled.max() > filled.min())].clip(lower=0))
     always = {event for event in share if share[event].ge(1).all()}
@@ -95,14 +111,14 @@ def estimate_counts(counts, running, *, sums=()):
     return reconcile_sums(cleaned, variance, sums), np.sqrt(variance)
 
 
-def _possible(counts, running):
+def _drop_impossible_counts(counts, running):
     """Counts without late and impossible readings, and running shares: 0 where nothing was counted."""
     always = counts.columns[running.ge(1).mean() > 0.5]
     by = counts["instructions"] if "instructions" in always else None
     estimates = redistribute_delayed_counts(counts.astype(float), running, by=by)
     if "cycles" in always:
-        beyond = estimates.gt(_IMPOSSIBLE * estimates["cycles"], axis=0)
-        estimates = estimates.mask(beyond & estimates.gt(_IMPOSSIBLE * estimates.median()))
+        beyond = estimates.gt(MOST_PER_CYCLE * estimates["cycles"], axis=0)
+        estimates = estimates.mask(beyond & estimates.gt(_TIMES_MEDIAN * estimates.median()))
     return estimates, running.where(estimates.notna(), 0.0).astype(float)
 
 

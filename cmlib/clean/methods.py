@@ -1,4 +1,4 @@
-"""The cleaning methods. A line here makes one known to notebooks, comparisons, panels and the command line."""
+"""The table of cleaning methods. A line here makes one known to notebooks, comparisons, panels and the command line."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -77,11 +77,11 @@ DISTINCT_METHODS = tuple(name for name, method in REGISTERED.items() if not meth
 SERIES_METHODS = tuple(name for name in DISTINCT_METHODS if not REGISTERED[name].whole_run)
 
 
-def options_for(method, given):
-    """Those of the options given that a method takes; the others must be another method's."""
-    known = {option for one in REGISTERED.values() for option in one.options}
-    if unknown := given.keys() - known:
+def options_for(method, options):
+    """Those of the options that a method takes; the others must be another method's."""
+    known = {option for registered in REGISTERED.values() for option in registered.options}
+    if unknown := options.keys() - known:
         raise TypeError(
             f"no cleaning method has an option {min(unknown)!r}; there are {', '.join(sorted(known))}"
         )
-    return {name: value for name, value in given.items() if name in REGISTERED[method].options}
+    return {name: value for name, value in options.items() if name in REGISTERED[method].options}

@@ -1,9 +1,12 @@
-"""Missing samples: which they are, and their filling from neighbours in time."""
+"""Missing samples of a series: which they are, and how they are filled from neighbours in time."""
 
 import numba
 import numpy as np
 
 from cmlib.errors import UnfitRecordingError
+
+# No event of a core happens more often in a cycle: the most are floating-point operations, of two 512-bit units.
+MOST_PER_CYCLE = 128
 
 
 def missing_samples(values, running=None, *, true_zero_max=0.01):
@@ -17,7 +20,7 @@ def missing_samples(values, running=None, *, true_zero_max=0.01):
 
 
 def zeros_without_turn(counts, running=None):
-    """Zeros that no event counted: in the order of columns they run from one event on to the last.
+    """Mark zeros that no event counted: in the order of columns they run from one event on to the last.
 
     Where multiplexing ends before all events had a turn, those at the end of the list have none. Tools that write no
     ``<not counted>`` write 0. Where every zero of a table lies so, from different events on, these are not counts.
@@ -58,14 +61,16 @@ def fill_missing(values, missing, *, k=5):
     Parameters
     ----------
     values : ndarray of float64, shape (n,)
-        Never modified.
+        Counts [events per interval]. Never modified.
     missing : ndarray of bool, shape (n,)
+        The samples to fill.
     k : int >= 1, default 5
         The paper tried 3 to 8 and took 5.
 
     Returns
     -------
     ndarray of float64, shape (n,)
+        The series with these samples filled.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Outliers above a threshold, replaced by the median of their stretch of time."""
+"""Replace outliers, samples above a threshold, by the median of their stretch of time."""
 
 import math
 
@@ -26,7 +26,9 @@ def replace_outliers(values, *, n_std=5.0, exact=None):
     Returns
     -------
     cleaned : ndarray of float64, shape (n,)
+        The series with its outliers replaced.
     replaced : ndarray of bool, shape (n,)
+        Which samples they were.
 
     Raises
     ------

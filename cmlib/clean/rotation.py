@@ -39,10 +39,13 @@ def replay(counted, groups, *, slots=1, phase=0):
         Slots that are added up to an interval; 1: the rotation is slower than an
         interval. A rest shorter than an interval is left out.
     phase : int, default 0
+        Number of the group that has the first slot.
 
     Returns
     -------
     Replay
+        Frames of shape (n_intervals, n_events): `counts` as perf would have printed them, `running` shares, and the
+        `truth` [events per interval].
 
     Raises
     ------

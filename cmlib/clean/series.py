@@ -1,4 +1,4 @@
-"""One series in, one cleaned series out; one run in, one cleaned run out."""
+"""Clean one event's series, or all series of a run, by one of the registered methods."""
 
 import numpy as np
 
@@ -33,22 +33,20 @@ def clean_series(values, running=None, *, method="counterminer", name="the serie
         missing wherever the series reaches `true_zero_max`, and no sample is exact.
     method : {"counterminer", "counterminer-printed", "interpolate", "scaling"}, default "counterminer"
         Outliers replaced and missing samples filled (CounterMiner, §III-B), with or
-        without the running shares · :func:`cmlib.clean.interpolate` · what perf prints;
+        without the running shares · :func:`cmlib.clean.missing.interpolate` · what perf prints;
         or another of :data:`cmlib.clean.METHODS` that cleans event by event.
     name : str
         Names the series in messages, e.g. ``run 'kmeans-03': event 'ls_stlf'``.
-    n_gaussian, n_long_tail : float > 0, default 3.0 and 5.0
-        Threshold of Eq. 6 [standard deviations] if the samples pass the
-        Anderson-Darling test of a Gaussian at 5 %, and if they don't.
-    k : int, default 5
-        Neighbours that fill a missing sample.
-    true_zero_max : float, default 0.01
-        A series that never reaches it is truly zero where it is zero. These four are
-        options of "counterminer", and leave the other methods alone.
+    **options
+        Of "counterminer"; the other methods leave them alone. `n_gaussian` and `n_long_tail`, default 3.0 and 5.0:
+        threshold of Eq. 6 [standard deviations] if the samples pass the Anderson-Darling test of a Gaussian at 5 %, and
+        if they don't. `k`, default 5: neighbours that fill a missing sample. `true_zero_max`, default 0.01: a series
+        that never reaches it is truly zero where it is zero.
 
     Returns
     -------
     cleaned : ndarray of float64, shape (n,)
+        The series without outliers and gaps [events per interval].
     changed : ndarray of bool, shape (n,)
         Where `cleaned` differs from `values`.
 
@@ -73,13 +71,13 @@ def clean_series(values, running=None, *, method="counterminer", name="the serie
     >>> cleaned.tolist(), changed.tolist()
     ([10.0, 12.0, 11.5, 11.0, 9.0], [False, False, True, False, False])
     """
-    known = [one for one, registered in REGISTERED.items() if not registered.whole_run]
+    known = [name for name, registered in REGISTERED.items() if not registered.whole_run]
     if method not in known:
         raise ValueError(f"{name}: method is {method!r}; clean_series knows {', '.join(known)}")
     values = np.array(values, dtype=np.float64)
     running = _checked(values, running, name)
     cleaned = REGISTERED[method].clean(values, running, **options_for(method, options))
-    return cleaned, differs(cleaned, values)
+    return cleaned, changed_mask(cleaned, values)
 
 
 def _checked(values, running, name):
@@ -103,7 +101,7 @@ def _checked(values, running, name):
     return share
 
 
-def differs(cleaned, values):
+def changed_mask(cleaned, values):
     """Where two arrays or frames differ; NaN equals NaN."""
     return (cleaned != values) & ~(np.isnan(cleaned) & np.isnan(values))
 
@@ -122,7 +120,7 @@ def clean_run(counts, running=None, *, method="kalman", sums=(), run="this run",
         "kalman" uses all events of the run at once (:func:`cmlib.clean.estimate_counts`,
         which tells standard errors as well); the others go event by event
         (:func:`cmlib.clean.clean_series`). Or another of :data:`cmlib.clean.METHODS`.
-    sums
+    sums : iterable of (whole, (part, ...)), optional
         For "kalman": see :func:`cmlib.clean.estimate_counts`.
     run : str
         Names the run in messages, e.g. ``run 'kmeans-03'``.
@@ -155,7 +153,7 @@ def clean_run(counts, running=None, *, method="kalman", sums=(), run="this run",
     """
     if method not in METHODS:
         raise ValueError(f"{run}: method is {method!r}; clean_run knows {', '.join(METHODS)}")
-    chosen, own = REGISTERED[method], options_for(method, options)
+    chosen, known = REGISTERED[method], options_for(method, options)
     if running is None and chosen.whole_run:
         raise ValueError(
             f"{run}: method {method!r} needs the running shares; without them use 'counterminer'"
@@ -170,14 +168,25 @@ def clean_run(counts, running=None, *, method="kalman", sums=(), run="this run",
         values = counts[event].to_numpy()
         share = _checked(values, None if running is None else running[event], f"{run}: event {event!r}")
         if not chosen.whole_run:
-            cleaned[event] = chosen.clean(values, share, **own)
+            cleaned[event] = chosen.clean(values, share, **known)
     if chosen.whole_run:
-        cleaned = chosen.clean(counts, running, sums=sums, **own)
-    return cleaned, differs(cleaned, counts)
+        cleaned = chosen.clean(counts, running, sums=sums, **known)
+    return cleaned, changed_mask(cleaned, counts)
 
 
 def whole_intervals(lengths):
-    """Which intervals are whole: all but the last, where the program's end cut it short."""
+    """Mark whole intervals: all but the last, where the program's end cut it short.
+
+    Parameters
+    ----------
+    lengths : array-like of float, shape (n,)
+        Of the intervals [s].
+
+    Returns
+    -------
+    ndarray of bool, shape (n,)
+        False for a last interval that is shorter than half the median.
+    """
     lengths = np.asarray(lengths, np.float64)
     whole = np.ones(len(lengths), bool)
     if len(lengths) > 1:

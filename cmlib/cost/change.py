@@ -1,4 +1,4 @@
-"""What a change of misses would change in a program's cycles: one call."""
+"""Predict what a change of misses would change in a program's cycles."""
 
 import copy
 import re
@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from cmlib.clean.missing import MOST_PER_CYCLE
 from cmlib.cost.pooled import default_cost_model
 from cmlib.cost.slopes import rates, slope
 
@@ -38,7 +39,7 @@ class Prediction(NamedTuple):
 
 
 def predict_change(cycles_run, misses_run, change, *, stores_change=None, misses=None, model=None):
-    """What cycles per instruction change by, if misses per instruction change.
+    """Predict what cycles per instruction change by, if misses per instruction change.
 
     Parameters
     ----------
@@ -59,6 +60,8 @@ def predict_change(cycles_run, misses_run, change, *, stores_change=None, misses
     Returns
     -------
     Prediction
+        `change`, `low` and `high` [cycles per instruction], `cost` of a miss [cycles], and whether the program's own
+        intervals tell it (`known`; if not, the `reason`).
 
     Raises
     ------
@@ -88,7 +91,18 @@ def rates_row(intervals):
 
 
 def reason_unreliable(row):
-    """Why a program's intervals (:func:`rates_row`) don't tell what its misses cost; empty if they do."""
+    """Say why a program's intervals don't tell what its misses cost.
+
+    Parameters
+    ----------
+    row : Series or dict
+        A row of :func:`changes`: cycles, misses and stores per instruction, slope, stderr, number of intervals.
+
+    Returns
+    -------
+    str
+        The reason; empty if they do tell.
+    """
     if row["misses"] <= 0:
         return "no miss was counted"
     if not np.isfinite(row["stderr"]):
@@ -116,12 +130,11 @@ _PARTS["L1D misses"] = (*_PARTS["L2 misses"], "L2 hits")
 _OF_LOADS = re.compile("load|dmnd|rd_blk")
 _OF_CODE = re.compile("ic_dc|code|^cache-(misses|references)|longest_lat")
 _OF_PREFETCHES = re.compile("ic_dc|pf|prefetch|any_fills|^cache-(misses|references)|longest_lat")
-_MOST_A_CYCLE = 128  # no core counts more
 _HARDLY = 1.0  # percent of the cycles, that is known without any interval
 
 
 def savings_without_misses(runs, costs, *, ghz=None, shares=None):
-    """Cycles that a program would save without misses of each cache, where its intervals tell it.
+    """Estimate the cycles that a program would save without misses of each cache, where its intervals tell it.
 
     Parameters
     ----------
@@ -131,7 +144,6 @@ def savings_without_misses(runs, costs, *, ghz=None, shares=None):
         Of the processor: :func:`cmlib.topdown.read_costs`.
     ghz : float, optional
         Clock of the recording, by which latencies of memory become cycles.
-
     shares : DataFrame, optional
         Of the account, as :func:`cmlib.topdown.bounds` has them: what is saved is held to what is lost there.
 
@@ -152,7 +164,7 @@ def savings_without_misses(runs, costs, *, ghz=None, shares=None):
     for counts, running in runs:
         for event in counts if {"instructions", "cycles"} <= set(counts) else ():
             name = _MISSES.get(costs.kind(event))
-            possible = counts[event] <= _MOST_A_CYCLE * counts["cycles"]
+            possible = counts[event] <= MOST_PER_CYCLE * counts["cycles"]
             usable = counts.loc[possible, ["instructions", "cycles", event]].dropna()
             if name and len(usable) and usable["cycles"].sum():
                 saved = _saved(usable, event, costs.most(event, ghz)) | {"running": running[event].mean()}

@@ -1,4 +1,4 @@
-"""What a miss costs in cycles: a program's own slope, pooled with what interventions on other programs showed."""
+"""The cost of a miss: a program's own slope, pooled with what interventions on other programs showed."""
 
 from functools import cache
 
@@ -40,6 +40,7 @@ class PooledCost(RegressorMixin, BaseEstimator):
     Attributes
     ----------
     center_, spread_, slope_error_, store_weight_ : float
+        The constants above.
     quantiles_ : (float, float)
         Half-width of an interval in standard deviations of the posterior, where there will be fewer misses and where
         there will be more: what `coverage` of such changes needed (quantiles of conformal scores).
@@ -173,7 +174,7 @@ PREFETCHERS = ("none", "DCUI", "DCUP", "L2A", "L2P")
 
 
 def changes(settings=LARGER_CACHE):
-    """Programs of SPEC CPU2006 (20) and CPU2017 (9) whose misses were changed, and what that changed.
+    """Load the measured effect of changed misses on 29 programs of SPEC CPU2006 (20) and CPU2017 (9).
 
     Parameters
     ----------
@@ -197,13 +198,18 @@ def changes(settings=LARGER_CACHE):
 
 @cache
 def default_cost_model(*, other_processor=False):
-    """Costs learned from all these programs and changes: a fitted :class:`PooledCost`.
+    """Learn what misses cost from all programs and changes of :func:`changes`.
 
     Parameters
     ----------
     other_processor : bool, default False
         For another processor or another kind of misses: what a miss costs other programs tells nothing there, and any
         cost from a cycle to memory's latency is as likely as another of the same order before the slope is seen.
+
+    Returns
+    -------
+    PooledCost
+        Fitted; kept for the next call.
     """
     return _learn(*changes((*LARGER_CACHE, *PREFETCHERS)), other_processor)
 
@@ -218,13 +224,15 @@ def _learn(X, y, other_processor):
 
 
 def held_out(X, y, *, by="suite", other_processor=False):
-    """The changes of each suite (or program) foretold by a model that learned from the others.
+    """Predict the changes of each suite (or program) by a model that learned from the others.
 
     Parameters
     ----------
-    X, y : as of :func:`changes`
-        Where X has no ``stores_change``, misses of stores are taken to change in proportion.
-    by : {"suite", "program"}
+    X : DataFrame
+        As of :func:`changes`; where it has no ``stores_change``, misses of stores are taken to change in proportion.
+    y : Series
+        As of :func:`changes`.
+    by : {"suite", "program"}, default "suite"
         What is left out at a time.
     other_processor : bool, default False
         As of :func:`default_cost_model`.

@@ -14,7 +14,7 @@ NAMES = {
 
 
 def rates(cycles_run, misses_run, *, misses=None):
-    """Cycles and misses per instruction, interval by interval, of runs that counted the one or the other.
+    """Compute cycles and misses per instruction, interval by interval, of runs that counted the one or the other.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def rates(cycles_run, misses_run, *, misses=None):
 
 
 def slope(cycles, misses):
-    """Cycles that come with one miss more, from one stretch of a run to the next.
+    """Estimate the cycles that come with one miss more, from one stretch of a run to the next.
 
     Stretches of 1, 2, 4, … intervals are compared with their neighbours (Haar): neighbouring intervals are alike, and
     what distinguishes phases differs from scale to scale. A scale counts by the squared correlation of its differences:

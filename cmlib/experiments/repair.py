@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from cmlib import clean, places
+from cmlib.clean.missing import interpolate
 from cmlib.io import events, perf, public
 from cmlib.io.archive import plain, read_file
 from cmlib.io.callgrind import read_series
@@ -172,7 +173,7 @@ def _each(repair, counts, shares):
 
 def straight_lines(counts, shares):
     """Straight lines between the stretches in which an event was on a counter."""
-    return _each(clean.interpolate, counts, shares)
+    return _each(interpolate, counts, shares)
 
 
 def _counterminer(counts, shares):

@@ -3,11 +3,10 @@
 import numpy as np
 import pandas as pd
 
+from cmlib.clean.missing import MOST_PER_CYCLE
 from cmlib.fingerprint.phases import segment_starts
 from cmlib.spelling import spelling
 
-# No event of a core happens more often in a cycle: the most are floating-point operations, of two 512-bit units.
-_MOST_A_CYCLE = 128
 _UNTOLD = 0.1  # relative error of a multiplexed count without intervals
 _POINTS = 240
 DIFFERS = 1.05
@@ -110,7 +109,7 @@ def phases(counts):
 
 
 def _total(values, cycles, share, cycles_error):
-    possible = ~(values > _MOST_A_CYCLE * cycles)
+    possible = ~(values > MOST_PER_CYCLE * cycles)
     seen = np.isfinite(values) & np.isfinite(cycles) & possible & ~(share == 0)
     weight = np.where(np.isnan(share), 1.0, share)[seen]
     above, below = (weight * values[seen]).sum(), (weight * cycles[seen]).sum()
