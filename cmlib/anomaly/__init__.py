@@ -5,16 +5,4 @@ Names are loaded when they are asked for.
 
 import lazy_loader
 
-__getattr__, __dir__, __all__ = lazy_loader.attach(
-    __name__,
-    submod_attrs={
-        "autoencoder": ["Autoencoder", "PrincipalComponents", "search_space", "stopping_run"],
-        "changes": ["changed_functions"],
-        "clusters": ["cluster_functions", "clusters_needed"],
-        "compare": ["VersionComparison", "compare_versions"],
-        "detector": ["AutoPerf"],
-        "history": ["change_points", "find_groups"],
-        "samples": ["LOCATION_COLUMNS", "smallest_range"],
-        "speed": ["compare_times"],
-    },
-)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -2,11 +2,4 @@
 
 import lazy_loader
 
-__getattr__, __dir__, __all__ = lazy_loader.attach(
-    __name__,
-    submod_attrs={
-        "bounded": ["BoundedRegression"],
-        "lines": ["compress", "fit_quality", "intervals", "line_ends", "reconstruct"],
-        "online": ["OnlineRegression"],
-    },
-)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -5,13 +5,4 @@ Names are loaded when they are asked for: a notebook that keeps its results need
 
 import lazy_loader
 
-__getattr__, __dir__, __all__ = lazy_loader.attach(
-    __name__,
-    submod_attrs={
-        "page": ["answers", "build_index"],
-        "parameters": ["check_parameters", "declared_parameters", "parse_value", "read_parameters"],
-        "reproduction": ["count_reproduced", "read_reproduction"],
-        "results": ["Results", "paper", "read_results"],
-        "run": ["NotebookError", "ResultsBusyError", "run_profile"],
-    },
-)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -4,28 +4,6 @@ Recordings of intervals, of samples and of regions are kept alike: a content fil
 object with its SHA-256, which is written last and makes the recording exist.
 """
 
-from cmlib.io.archive.files import (
-    ArchiveError,
-    digest,
-    draft_of,
-    errors_as,
-    locked,
-    make_folder,
-    pack,
-    plain,
-    read_file,
-    readable,
-    remove_abandoned,
-    settle,
-    unpack,
-    unpacked,
-    working_folder,
-    write_whole,
-)
-from cmlib.io.archive.runs import (
-    as_text,
-    now,
-    read_content,
-    read_object,
-    write_recording,
-)
+import lazy_loader
+
+__getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)

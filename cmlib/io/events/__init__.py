@@ -1,41 +1,5 @@
 """Events of a processor: their codes, short names and sums, and how perf is told to count them."""
 
-from cmlib.io.events.naming import (
-    CORE_EVENT,
-    abbreviate,
-    base_name,
-    copy_name,
-    encode,
-    is_event,
-    kinds,
-    second_readings,
-)
-from cmlib.io.events.recognition import (
-    core_pmu,
-    describe_recognised,
-    find_processor,
-    processor_by_names,
-    recognise,
-    same_events,
-    translate,
-    umask_sums,
-)
-from cmlib.io.events.tables import (
-    MODELLED,
-    EventError,
-    core_events,
-    cycle_estimate,
-    from_perf_list,
-    general_events,
-    is_simulated,
-    is_written,
-    known_tables,
-    processor_of,
-    read_table,
-    second_level_events,
-    simulated_events,
-    simulated_kind,
-    table,
-    table_for,
-    table_of,
-)
+import lazy_loader
+
+__getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)

@@ -2,11 +2,4 @@
 
 import lazy_loader
 
-__getattr__, __dir__, __all__ = lazy_loader.attach(
-    __name__,
-    submod_attrs={
-        "files": ["SampleError", "find_lines", "find_streams", "read_lines"],
-        "perf_data": ["SampleReader"],
-        "perf_script": ["SampleParser"],
-    },
-)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

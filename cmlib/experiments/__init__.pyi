@@ -1,0 +1,14 @@
+from .clusters import EventClusters, event_clusters, explain
+from .data import (
+    cleaned_runs,
+    describe_source,
+    interval_runs,
+    of_suites,
+    open_database,
+    paper_figures,
+    programs,
+    suites,
+)
+from .event_tables import event_table
+from .matrices import Matrix, core_runs, matrix, recorded_matrix, recorded_runs, refine
+from .targets import IPC, Target, choose_target

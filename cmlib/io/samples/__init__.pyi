@@ -1,0 +1,3 @@
+from .files import SampleError, find_lines, find_streams, read_lines
+from .perf_data import SampleReader
+from .perf_script import SampleParser
