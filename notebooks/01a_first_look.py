@@ -36,7 +36,6 @@ from cmlib.experiments import data, diagnosis
 from cmlib.experiments.commands import command_again
 from cmlib.experiments.summary import summarize_runs
 from cmlib.experiments.targets import CLOCKS
-from cmlib.fingerprint.diagnosis import advice
 from cmlib.fingerprint.phases import NOTHING_ELSE, added_shares, contributions, segment_starts
 from cmlib.io import events, store
 from cmlib.io.recording import INSTRUCTIONS, by_instructions
@@ -119,7 +118,7 @@ for place, (name, by_event) in enumerate(rates.items()):
 # %% [markdown]
 # ## Where the estimated cycles of a simulated program go
 #
-# Of measured programs nothing is drawn here; notebook 02a has where their cycles go. A simulation counts no cycles. KCachegrind's estimate is a weighted sum: 1 for each instruction, 10 for each misprediction and miss of a first-level cache, 100 for each miss of the last level. A phase begins where the shares of this sum change, and is called after the largest of them beside instructions, from a tenth on. Functions have names where the program has symbols: build it with `-g`, or install the package with its debug symbols. A class is named where streams were prefetched, as `cmlib diagnose --simulate --keep NAME` does.
+# Of measured programs nothing is drawn here; notebook 02a has where their cycles go. A simulation counts no cycles. KCachegrind's estimate is a weighted sum: 1 for each instruction, 10 for each misprediction and miss of a first-level cache, 100 for each miss of the last level. A phase begins where the shares of this sum change, and is called after the largest of them beside instructions, from a tenth on. Functions have names where the program has symbols: build it with `-g`, or install the package with its debug symbols. A class is named where streams were prefetched: recordings made before `cmlib record` did so have none.
 
 # %%
 profiles = {name: diagnosis.simulated_profile(*diagnosis.simulated_text(name))
@@ -150,7 +149,8 @@ if profiles:
     display(results.table(phases, "phases",
                           "**Table.** Phases, from and to [million instructions], with the "
                           "functions of the largest shares.", rows=60, decimals=1))
-    rows = [row for one in profiles.values() for row in diagnosis.explain_simulated(one.phases)]
+    rows = [row for one in profiles.values()
+            for row in diagnosis.explain_simulated(one.classes["name"])]
     remedies = pd.DataFrame(rows, columns=["what stands out", "meaning", "what to try"])
     remedies = remedies.drop_duplicates("what stands out").replace("`", "", regex=True)
     display(results.table(remedies, "remedies",
@@ -288,18 +288,13 @@ def describe_account(answer):
             "advice": "; ".join(one["text"] for one in account["advice"]), "lacking": lacking}
 
 # %%
-def describe_estimate(profile):
-    """Where the estimated cycles of a simulated program go, and what to try."""
-    shares = added_shares(profile.counts.sum().to_frame().T, WEIGHTS).iloc[0].nlargest(5)
-    charged = "".join(f", {100 * share:.0f} % {name}"
-                      for name, share in shares.items() if share >= 0.01)
-    named = "; ".join(f"**{row.name}** {100 * row.share:.0f} % (`{row.functions}`)"
-                      for row in profile.classes.head(3).itertuples(index=False))
-    labels = profile.phases.groupby("label")["share"].sum().drop(NOTHING_ELSE, errors="ignore")
-    largest = labels.idxmax() if labels.max() >= 0.1 else NOTHING_ELSE
-    return {"limits": "no cycles were counted. Of KCachegrind's estimate "
-                      f"{100 * (1 - shares.sum()):.0f} % are instructions{charged}; by what stands "
-                      f"out in phases: {named}", "advice": advice(largest)[1].rstrip(".")}
+def describe_estimate(name, profile):
+    """Where a simulated program's estimated cycles go, and what to try: as `cmlib diagnose`."""
+    answer = diagnosis.answer_simulated(name, profile)
+    much = set(profile.classes["name"][profile.classes["share"] >= 0.1]) - {NOTHING_ELSE}
+    advised = [row for row in answer["advice"] if row["name"] in much] or answer["advice"]
+    return {"limits": answer["text"],
+            "advice": advised[0]["remedy"].rstrip(".") if advised else ""}
 
 
 def describe_saved_misses(profile):
@@ -370,7 +365,8 @@ for name in programs:
     if name in profiles:
         details = describe_saved_misses(profiles[name])
         figure, _ = simulated_card(estimates[name], starts[name])
-        summary = describe_estimate(profiles[name]) | describe_simulation(runs[name][0].meta)
+        summary = describe_estimate(name, profiles[name])
+        summary |= describe_simulation(runs[name][0].meta)
     elif answers[name]["account"]:
         summary = describe_account(answers[name])
         rows = {"IPC": ipc[name]} if name in ipc else {}

@@ -69,7 +69,7 @@ def test_the_store_holds_what_callgrind_wrote(recorded, tmp_path):
     listed = store.rebuild(folder, url)
     assert listed["source"].tolist() == ["valgrind", "valgrind"]
     run = store.load(url, "app/sim-p0-00")
-    assert run.meta["simulator"]["caches"]["LL"] == "262144 B, 64 B, 8-way associative"
+    assert run.meta["simulator"]["caches"]["LL"] == "262144 B, 128 B, 8-way associative"
     assert run.meta["simulator"]["every_blocks"] == EVERY
     totals = read_functions(read_raw(folder / "app", "sim-p0-00").decode()).sum()
     assert run.counts["sim.loads"].sum() == totals["Dr"]
@@ -113,7 +113,7 @@ def test_three_levels_come_from_two_simulations_that_executed_the_same(tmp_path,
     store.rebuild(tmp_path, url)
     assert store.runs(url)["n_events"].tolist() == [16]
     run = store.load(url, "app/sim-p0-00")
-    assert run.meta["simulator"]["caches"]["L2"] == "65536 B, 64 B, 8-way associative"
+    assert run.meta["simulator"]["caches"]["L2"] == "65536 B, 128 B, 8-way associative"
     misses = run.counts.sum()[[f"sim.{level}_store_misses" for level in ("l1d", "l2", "ll")]]
     # `fill` stores to one line in eight of 512 KiB, again and again: 64 KiB of lines, in an eighth of the sets.
     assert misses.iloc[0] == pytest.approx(misses.iloc[1], rel=0.01)
@@ -217,4 +217,4 @@ def test_the_command_records_into_the_archive(tmp_path, monkeypatch, program):
     assert done.stdout.splitlines()[-1] == "Study it: cmlib run live -p program=app"
     meta = json.loads((tmp_path / "recordings/app/sim-p0-00.json").read_text(encoding="utf-8"))
     assert (meta["source"], meta["note"], meta["pinned"]) == ("valgrind", "small", ["sim.instructions"])
-    assert "--LL=262144,8,64" in meta["simulator"]["options"]
+    assert "--LL=262144,8,128" in meta["simulator"]["options"]

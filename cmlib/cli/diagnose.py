@@ -1,5 +1,6 @@
 """`cmlib diagnose`."""
 
+import json
 import shlex
 from pathlib import Path
 
@@ -27,15 +28,18 @@ _TAKES = (
     metavar="N",
     help="Simulated: basic blocks of an interval.  [default: 500000]",
 )
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 @simulating_options
-def diagnose(command, recorded, keep, html, every_blocks, simulated):
+def diagnose(command, recorded, keep, html, every_blocks, as_json, simulated):
     """Tell where COMMAND loses its time."""
     if bool(command) == bool(recorded):
         raise click.UsageError("give either a command after --, or --recorded NAME.")
     if keep and recorded:
         raise click.UsageError("--keep belongs to a command.")
     if simulated is not None:
-        _simulated(list(command), recorded, html, keep=keep, every_blocks=every_blocks, caches=simulated)
+        _simulated(
+            list(command), recorded, html, as_json, keep=keep, every_blocks=every_blocks, caches=simulated
+        )
         return
     if every_blocks:
         raise click.UsageError("--every-blocks belongs to --simulate.")
@@ -43,33 +47,29 @@ def diagnose(command, recorded, keep, html, every_blocks, simulated):
 
     counters = None if recorded else check_counters()
     from cmlib.experiments import fingerprint
-    from cmlib.experiments.diagnosis import explain, profile
+    from cmlib.experiments.diagnosis import answer_measured, profile
     from cmlib.experiments.micro_recordings import cut
-    from cmlib.io.archive import write_whole
     from cmlib.report.diagnosis import diagnosis_page
 
     trained = fingerprint.load(kinds=("micro",), with_all=False)
     model = fingerprint.train(*cut(trained.key["micro"]), trained.tree)
     series = observed(recorded) if recorded else observe(list(command), trained.meta, counters, keep=keep)
-    title, found = recorded or shlex.join(command), profile(model, series)
-    _print(title, found, explain(found), trained.caveat)
-    if html:
-        write_whole(html, diagnosis_page(title, found, trained))
-        say(f"\n{html}")
+    found = profile(model, series)
+    answer = answer_measured(recorded or shlex.join(command), found, trained.caveat)
+    _show(answer, as_json, html, lambda: diagnosis_page(answer, found, trained))
 
 
-def _simulated(command, recorded, html, *, keep, every_blocks, caches):
+def _simulated(command, recorded, html, as_json, *, keep, every_blocks, caches):
     from tqdm import tqdm
 
     from cmlib.collect.simulate import record_simulated
-    from cmlib.experiments.diagnosis import explain_simulated, simulated_profile, simulated_text
+    from cmlib.experiments.diagnosis import answer_simulated, simulated_profile, simulated_text
     from cmlib.experiments.single_run import EVERY_BLOCKS, simulate_once
-    from cmlib.io.archive import write_whole
-    from cmlib.report.diagnosis import MOST_KINDS, SIMULATED, left_out, simulated_page, summary
+    from cmlib.report.diagnosis import simulated_page
 
     if keep:
         once = {"passes": 1, "levels": 2, "every_blocks": every_blocks or EVERY_BLOCKS, "caches": caches}
-        record_simulated(keep, command, prefetch=True, notify=lambda text: say(text, err=True), **once)
+        record_simulated(keep, command, notify=lambda text: say(text, err=True), **once)
     if name := recorded or keep:
         run = simulated_text(name)
     else:
@@ -77,37 +77,20 @@ def _simulated(command, recorded, html, *, keep, every_blocks, caches):
         with tqdm(desc=command[0], unit=" basic blocks", unit_scale=True, mininterval=1, leave=False) as bar:
             how = {"progress": lambda done: bar.update(done - bar.n), "every_blocks": every_blocks}
             run = simulate_once(command, caches=caches, **how)
-    title, profile = recorded or shlex.join(command), simulated_profile(*run)
-    say(f"{title}: {profile.about}\n{click.wrap_text(SIMULATED, 110)}\n")
-    for line in summary(profile):
-        say(line, bold=True)
-    say("\n   cycles  phases      from        to  class        what stands out, and functions by their share")
-    for kind in profile.kinds.head(MOST_KINDS).to_dict("records"):
-        place = f"{kind['n_phases']:8d}{kind['start']:10.3f}{kind['end']:10.3f}"
-        say(f"{100 * kind['share']:7.1f} %{place}  {kind['class'] or '–':<12} ", nl=False)
-        say(kind["label"], nl=False, bold=True)
-        say(f": {kind['functions']}")
-    if left := left_out(profile):
-        say(left)
-    say("\ncycles: share of KCachegrind's estimate, none were counted; from, to: 10⁹ instructions\n")
-    for label, meaning, remedy in explain_simulated(profile.kinds):
-        say(label, nl=False, bold=True)
-        say(f": {meaning}")
-        say(click.wrap_text(remedy, 100, "  → ", "    "))
+    profile = simulated_profile(*run)
+    answer = answer_simulated(recorded or shlex.join(command), profile)
+    _show(answer, as_json, html, lambda: simulated_page(answer, profile))
+
+
+def _show(answer, as_json, html, page):
+    """Print what is said of a run, and write its page where one is wanted."""
+    from cmlib.io.archive import write_whole
+    from cmlib.templates import template
+
+    if as_json:
+        say(json.dumps(answer, indent=1, ensure_ascii=False))
+    else:
+        say(template("cmlib.cli", "diagnose.txt.j2").render(answer).rstrip())
     if html:
-        write_whole(html, simulated_page(title, profile))
-        say(f"\n{html}")
-
-
-def _print(title, profile, explained, caveat):
-    say(f"{title}: {len(profile.labelled)} slices{caveat.replace('**', '')}\n")
-    for label, share in profile.shares.items():
-        own = explained[explained["label"] == label]
-        say(label, nl=False, bold=True)
-        say(f"  {share:.1f} % of slices: {own['meaning'].iloc[0]}")
-        say(click.wrap_text(own["remedy"].iloc[0], 100, "  → ", "    "))
-        for rule in dict.fromkeys(own["rule"]):
-            say(click.wrap_text(f"if {rule}", 100, "  ", "    "))
-    say("\n  from [s]    to [s]  class")
-    for phase in explained.itertuples():
-        say(f"{phase.start_s:10.1f}{phase.end_s:10.1f}  {phase.label}")
+        write_whole(html, page())
+        say(f"\n{html}", err=as_json)

@@ -12,17 +12,23 @@ from cmlib.collect.simulate.valgrind import PREFETCHING
 from cmlib.errors import NothingRecordedError, UnfitRecordingError
 from cmlib.experiments.fingerprint import HEALTHY, SLICE_S, rates_of_one_run, train_for_one_run
 from cmlib.fingerprint.diagnosis import advice, label_slices, phases
-from cmlib.fingerprint.phases import IN_ORDER, simulated_phases
+from cmlib.fingerprint.phases import FIRST_LEVEL, IN_ORDER, INSTRUCTIONS, added_shares, simulated_phases
 from cmlib.io.archive.programs import read_raw, readable_runs
 from cmlib.io.archive.runs import VALGRIND, source_of
 from cmlib.io.callgrind import display_name, read_intervals
 from cmlib.io.events import cycle_estimate, simulated_events
 from cmlib.shell import command_code
+from cmlib.templates import template
 
 _FUNCTIONS_NAMED, _LEAST_SHARE = 3, 0.05
 _LINE = re.compile(r"([0-9]+) B,[^,]*$")
 _INTERPRETER = re.compile(r"(lib)?(python|perl|ruby|lua|php|node|mono|jvm|R\b|bash|dash|gawk|mawk)")
 _CACHED = "P_Mem_L2/L3"
+SIMULATED = (
+    "Simulated by Valgrind, not measured: instructions, loads, stores and branches are exact, misses and "
+    "mispredictions are those of a model without speculation, and no cycles were counted. Threads "
+    "ran one at a time, so that contention and waiting do not show."
+)
 # Of what limits a core, a simulation tells mispredictions only.
 _OF_CLASS = {"P_CPU": "mispredictions"}
 
@@ -82,6 +88,25 @@ def explain(profile):
     )
 
 
+def answer_measured(name, profile, caveat=""):
+    """What is said of a measured run, at the terminal, on pages and as JSON."""
+    explained = explain(profile)
+    classes = []
+    for label, percent in profile.shares.items():
+        own = explained[explained["label"] == label]
+        row = {"name": label, "percent": percent, **own[["meaning", "remedy"]].iloc[0]}
+        classes.append(row | {"rules": own["rule"].unique().tolist()})
+    return {
+        "schema": 1,
+        "name": name,
+        "simulated": False,
+        "caveat": caveat.replace("**", ""),
+        "slices": len(profile.labelled),
+        "classes": classes,
+        "phases": explained[["start_s", "end_s", "label", "rule"]].to_dict("records"),
+    }
+
+
 def refuse_simulated_program(program):
     """Leave a simulated program of one's own to notebook 01a."""
     if first_simulated(program):
@@ -119,7 +144,7 @@ def simulated_profile(text, prefetched=False, in_order=None):
     parts = read_parts(text)
     found = found.assign(functions=_functions(cycles), main=cycles.idxmax(axis=1))
     found["class"] = _classes(by_phase) if prefetched else ""
-    if in_order:
+    if prefetched and in_order:
         lines = in_order * _line(parts.caches["LL"]) / _line(parts.caches["D1"])
         found = _without_streams(
             found, by_phase[["sim.l1d_load_misses", "sim.l1d_store_misses"]].sum(axis=1), lines
@@ -131,7 +156,8 @@ def simulated_profile(text, prefetched=False, in_order=None):
     caches = "; ".join(f"{name} {shape}" for name, shape in parts.caches.items())
     about = (
         f"Simulated by Valgrind's Callgrind {parts.version}, {counts['sim.instructions'].sum():,.0f} instructions in "
-        f"{len(counts)} intervals. Caches: {caches}.{_of_interpreter(functions)}"
+        f"{len(counts)} intervals. Caches: {caches}; what lies in order {'is' if prefetched else 'is not'} prefetched."
+        f"{_of_interpreter(functions)}"
     )
     return SimulatedProfile(counts, found, kinds, classes, about)
 
@@ -148,10 +174,32 @@ def _of_interpreter(functions):
     return f" {name} is an interpreter: its own functions are seen, not those of the script (Python 3.12 has names)."
 
 
-def explain_simulated(found):
+def explain_simulated(names):
     """What the classes of phases mean, or what stands out where there is none, and what a programmer can do."""
-    names = found["class"].where(found["class"] != "", found["label"]).unique()
     return [(name, *advice(_OF_CLASS.get(name, name))) for name in names if name != HEALTHY]
+
+
+def answer_simulated(name, profile):
+    """What is said of a simulated run, at the terminal, on pages and as JSON: where the estimated cycles go first."""
+    shares = 100 * added_shares(profile.counts.sum().to_frame().T, simulated_events()["weight"]).iloc[0]
+    split = {INSTRUCTIONS: 100 - shares.sum()} | shares[shares >= 1].sort_values(ascending=False).to_dict()
+    kinds = profile.kinds.drop(columns=["main", "share"]).assign(percent=100 * profile.kinds["share"])
+    classes = profile.classes.assign(percent=100 * profile.classes["share"])[["name", "percent", "functions"]]
+    answer = {
+        "schema": 1,
+        "name": name,
+        "simulated": True,
+        "about": profile.about,
+        "caveat": SIMULATED,
+        "split": split,
+        "classes": classes.to_dict("records"),
+        "phases": kinds.to_dict("records"),
+        "advice": [
+            {"name": class_, "meaning": meaning, "remedy": remedy}
+            for class_, meaning, remedy in explain_simulated(classes["name"])
+        ],
+    }
+    return answer | {"text": template("cmlib.experiments", "simulated.j2").module.limits(answer)}
 
 
 def _classes(counts):
@@ -171,9 +219,13 @@ def _without_streams(found, misses, lines):
     were: prefetched lines are known of the whole run only."""
     kind = [found["class"], found["label"], found["main"]]
     own = misses.groupby(kind).transform("sum")
-    streams = (found["class"] == _CACHED) & (own - (misses.sum() - lines) >= own / 2)
+    unclassed = (found["class"] == "") & (found["label"] == FIRST_LEVEL)
+    streams = ((found["class"] == _CACHED) | unclassed) & (own - (misses.sum() - lines) >= own / 2)
     return found.assign(
-        **{"class": found["class"].mask(streams, HEALTHY), "label": found["label"].mask(streams, IN_ORDER)}
+        **{
+            "class": found["class"].mask(streams & ~unclassed, HEALTHY),
+            "label": found["label"].mask(streams, IN_ORDER),
+        }
     )
 
 

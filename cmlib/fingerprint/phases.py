@@ -71,10 +71,11 @@ def _default_penalty(X):
 
 INSTRUCTIONS, NOTHING_ELSE = "instructions", "instructions only"
 IN_ORDER = "data misses in order"
+FIRST_LEVEL = "first-level data misses"
 # What the events of KCachegrind's cycle estimate have in common; every event with a weight is in one of these.
 CONTRIBUTORS = {
     INSTRUCTIONS: ("sim.instructions",),
-    "first-level data misses": ("sim.l1d_load_misses", "sim.l1d_store_misses"),
+    FIRST_LEVEL: ("sim.l1d_load_misses", "sim.l1d_store_misses"),
     "last-level data misses": ("sim.ll_load_misses", "sim.ll_store_misses"),
     "mispredictions": ("sim.conditional_mispredictions", "sim.indirect_mispredictions"),
     "instruction-cache misses": ("sim.l1i_misses", "sim.ll_instruction_misses"),

@@ -12,6 +12,7 @@ from cmlib.collect.record import RecordError, existing_runs
 from cmlib.collect.record.execute import TooLongError, find_program, noted
 from cmlib.collect.record.session import beginning
 from cmlib.collect.simulate.valgrind import (
+    PREFETCHING,
     cache_options,
     check_valgrind,
     count_blocks,
@@ -68,7 +69,6 @@ def record_simulated(
     levels=3,
     set_name=SET,
     function=None,
-    prefetch=False,
     folder=None,
     note="",
     notify=say_above_bars,
@@ -78,16 +78,17 @@ def record_simulated(
     check_names(name, set_name)
     version = check_valgrind()
     find_program(command)
-    options = [cache_options(caches or {}, prefetch=prefetch)]
-    options += filter(None, [second_level_options(caches or {}, prefetch=prefetch)] if levels == 3 else [])
-    options = [[*last, *([f"--toggle-collect={function}"] if function else [])] for last in options]
     with errors_as(RecordError, recordings):
         target = make_folder(recordings / name)
         remove_abandoned(target)
         existing = existing_runs(target)
         of_set = [meta for meta in existing.values() if meta["set"] == set_name]
-        if of_set and not of_set[0]["simulator"].get("second_level"):
-            options = options[:1]
+        # A set goes on as it began.
+        prefetch = not of_set or PREFETCHING in of_set[0]["simulator"]["options"]
+        options = [cache_options(caches or {}, prefetch=prefetch)]
+        if levels == 3 and (not of_set or of_set[0]["simulator"].get("second_level")):
+            options += filter(None, [second_level_options(caches or {}, prefetch=prefetch)])
+        options = [[*last, *([f"--toggle-collect={function}"] if function else [])] for last in options]
         about = _about(name, set_name, noted(command), version, note)
         check_comparable(existing.values(), about | _plan(0, about, options))
         runs = {number: run_name(set_name, number, 0) for number in range(passes or 3 - len(options))}

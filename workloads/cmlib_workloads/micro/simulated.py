@@ -66,7 +66,7 @@ def record_case(name, command, *, caches=CACHES, **how):
     """Simulate a program once, with three levels of caches and prefetching; a run that exists is kept."""
     Path(how["folder"]).mkdir(parents=True, exist_ok=True)
     quiet = {"notify": lambda message: None}
-    record_simulated(name, command, passes=1, caches=caches, set_name=SET, prefetch=True, **quiet, **how)
+    record_simulated(name, command, passes=1, caches=caches, set_name=SET, **quiet, **how)
 
 
 def _length(case):
