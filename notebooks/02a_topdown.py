@@ -50,7 +50,7 @@ from cmlib.parallel import parallel_map
 from cmlib.plot.style import blank, card, single, styled
 from cmlib.report.notebook import begin
 from cmlib.shell import as_code
-from cmlib.topdown.tables import evaluate, names_in
+from cmlib.topdown.category_tables import evaluate, names_in
 
 # %%
 notebook = begin("02a_topdown", globals())

@@ -38,7 +38,7 @@ from cmlib.errors import NothingRecordedError
 from cmlib.experiments.published import counts_of, files_like, how_to_get
 from cmlib.experiments.requested import resolve_names
 from cmlib.report.notebook import begin
-from cmlib.topdown.levels import interval_lengths
+from cmlib.topdown.run_levels import interval_lengths
 
 notebook = begin("06a_intruder", globals())
 results = notebook.results

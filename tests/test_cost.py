@@ -12,7 +12,7 @@ from cmlib import cost
 from cmlib.cost import pooled
 from cmlib.topdown import bounds, read_costs
 from cmlib.topdown.answers import describe_misses
-from cmlib.topdown.bounds import surely_saved
+from cmlib.topdown.bounded_account import surely_saved
 from tests.naive import cost as naive
 from tests.test_notebooks import numbers
 

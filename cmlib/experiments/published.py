@@ -14,7 +14,7 @@ from cmlib.io.archive.runs import unknown_machine
 from cmlib.rank.boosting import Boosting
 from cmlib.rank.leaks import is_named_leak
 from cmlib.shell import command_code
-from cmlib.topdown.levels import interval_lengths
+from cmlib.topdown.run_levels import interval_lengths
 
 _BLOCKS, _FOLDS = 12, 4
 _MOST_ROWS = 500

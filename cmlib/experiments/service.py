@@ -8,7 +8,7 @@ from cmlib import topdown
 from cmlib.errors import CmlibError
 from cmlib.experiments.summary import summarize_runs
 from cmlib.io.archive.runs import are_totals
-from cmlib.topdown.levels import interval_lengths, levels
+from cmlib.topdown.run_levels import interval_lengths, levels
 
 SCHEMA = 1
 DIFFERS, NO_CHANGE, NOT_COMPARABLE = "differs", "no change", "not comparable"

@@ -1,17 +1,30 @@
-"""Where the cycles go: the pipeline's slots by what became of them, and whether they add up to all."""
+"""Account for a program's cycles: the pipeline's slots by what became of them, and bounds where events are missing."""
 
-from cmlib.topdown.account import Account, account, choose_table, fitting_tables, merge_steps
-from cmlib.topdown.answers import summarize
-from cmlib.topdown.bounds import LOSSES, Bounds, bounds
-from cmlib.topdown.costs import Costs, known_costs, read_costs
-from cmlib.topdown.levels import levels, phases, totals
-from cmlib.topdown.tables import (
-    Category,
-    FormulaError,
-    TopdownTable,
-    evaluate,
-    names_in,
-    read_table,
-    tables,
-)
-from cmlib.topdown.verdict import Bottleneck, find_bottleneck
+from cmlib.topdown.answers import describe_misses, summarize
+from cmlib.topdown.bounded_account import LOSSES, Bounds, bounds
+from cmlib.topdown.category_tables import FormulaError, evaluate, names_in, read_table, tables
+from cmlib.topdown.costs import known_costs, read_costs
+from cmlib.topdown.run_levels import interval_lengths, levels, phases, totals
+from cmlib.topdown.slot_account import Account, account, choose_table, fitting_tables, merge_steps
+from cmlib.topdown.verdict import find_bottleneck
+
+__all__ = [
+    "Account",
+    "Bounds",
+    "FormulaError",
+    "LOSSES",
+    "account",
+    "bounds",
+    "choose_table",
+    "describe_misses",
+    "evaluate",
+    "interval_lengths",
+    "levels",
+    "merge_steps",
+    "names_in",
+    "read_costs",
+    "read_table",
+    "summarize",
+    "tables",
+    "totals",
+]

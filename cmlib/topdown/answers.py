@@ -1,4 +1,4 @@
-"""What a recording says in a few seconds: levels, the account with bounds, and what would decide it."""
+"""Answer what limits a recorded program: levels, the account with bounds, and what would decide it."""
 
 import functools
 import math
@@ -11,10 +11,10 @@ from cmlib.cost import savings_without_misses
 from cmlib.shell import command_line, perf_stat
 from cmlib.spelling import spelling
 from cmlib.templates import template
-from cmlib.topdown.bounds import LOSSES, bounds, surely_saved
+from cmlib.topdown.bounded_account import LOSSES, bounds, surely_saved
+from cmlib.topdown.category_tables import read_table
 from cmlib.topdown.costs import UNKNOWN, read_costs
-from cmlib.topdown.levels import CUT_BY, DIFFERS, levels, phases, totals
-from cmlib.topdown.tables import read_table
+from cmlib.topdown.run_levels import CUT_BY, DIFFERS, levels, phases, totals
 from cmlib.topdown.verdict import find_bottleneck
 
 SCHEMA = 1
@@ -42,7 +42,7 @@ _LEVELS = {
 
 
 def summarize(name, runs, *, processor=None, modifier="", whole_runs=False, core="", notes=(), printed=None):
-    """Levels, the account with bounds, and what would decide it, as plain values.
+    """Summarize a recording: levels, the account with bounds, and what would decide it, as plain values.
 
     Parameters
     ----------
@@ -59,7 +59,6 @@ def summarize(name, runs, *, processor=None, modifier="", whole_runs=False, core
         Whether a row is a run and not an interval of one. How long it took is known if ``duration_time`` is counted.
     core : str, default ""
         PMU of the one kind of core whose counts these are, where the processor has several, such as ``cpu_atom``.
-
     notes : sequence of str, default ()
         Of the recording, as they were made when it was imported.
     printed : dict of str to float, optional
@@ -212,9 +211,22 @@ def _advice(shares, verdict, table, saved):
     return advised
 
 
-def describe_misses(found, of="cycles"):
-    """What would be saved without some misses, or why that is not known: clauses."""
-    return _sentences().misses(found, of).split("\n")[:-1]
+def describe_misses(savings, of="cycles"):
+    """Say what would be saved without the misses of a cache, or why that is not known.
+
+    Parameters
+    ----------
+    savings : dict
+        An entry of :func:`cmlib.cost.savings_without_misses`.
+    of : str, default "cycles"
+        What is saved.
+
+    Returns
+    -------
+    list of str
+        Clauses of a sentence.
+    """
+    return _sentences().misses(savings, of).split("\n")[:-1]
 
 
 def _command(verdict, metrics, modifier, interval_ms, core):

@@ -1,4 +1,4 @@
-"""What events cost on each processor: see `data/topdown/README.md`, "Costs"."""
+"""The cost of events on each processor, in cycles: see `data/topdown/README.md`, "Costs"."""
 
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -8,7 +8,7 @@ import yaml
 
 from cmlib import places, processors
 from cmlib.spelling import spelling
-from cmlib.topdown.tables import evaluate
+from cmlib.topdown.category_tables import evaluate
 
 UNKNOWN = "unknown"
 
@@ -89,7 +89,18 @@ def _costs_of(name):
 
 @cache
 def read_costs(name=UNKNOWN):
-    """Read the costs of a processor: of the widest range, where there are none of it."""
+    """Read what events cost on a processor.
+
+    Parameters
+    ----------
+    name : str, optional
+        Of the processor, as its event table is called. Default: none that is known.
+
+    Returns
+    -------
+    Costs
+        Of the widest range, where there are none of that processor.
+    """
     name = name if name in known_costs() else UNKNOWN
     read = _read(name)
     width, latency = read["width"], read["latency"]

@@ -1,8 +1,8 @@
-"""What limits a program, by an account with bounds: decided, likely, or what would decide it."""
+"""Find what limits a program, by an account with bounds: decided, likely, or what would decide it."""
 
 from dataclasses import dataclass
 
-from cmlib.topdown.bounds import LOSSES
+from cmlib.topdown.bounded_account import LOSSES
 
 LITTLE_LOST = 0.75  # share of the slots from which on, where so many retired, little is lost
 _SMALL = 0.25  # of the largest upper bound: what is below is not named as what may limit a program

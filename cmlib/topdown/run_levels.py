@@ -1,4 +1,4 @@
-"""Levels of a recording: totals of its events, speed, clock, and rates, as `perf stat` has them; and by phase."""
+"""Summarize a recording by totals of its events, speed, clock and rates a second, and cut it into phases by these."""
 
 import numpy as np
 import pandas as pd
@@ -17,7 +17,7 @@ _GAIN, _SHORTEST = 0.1, 0.04
 
 
 def totals(runs):
-    """Total of every event, per cycle, and how far multiplexing may have put it off.
+    """Total every event of some runs, per cycle, and how far multiplexing may have put it off.
 
     Parameters
     ----------
@@ -46,14 +46,14 @@ def totals(runs):
 
 
 def levels(counts, *, timed=True):
-    """Seconds, instructions, speed and clock of a run, and system calls, switches and faults a second.
+    """Compute seconds, instructions, speed and clock of a run, and system calls, switches and faults a second.
 
     Parameters
     ----------
     counts : DataFrame
         Index: end of each interval [s].
     timed : bool, default True
-        Whether it is; else what takes seconds is left out.
+        Whether the index is a time; if not, what is a second is left out.
 
     Returns
     -------
@@ -146,7 +146,18 @@ def _pooled(parts):
 
 
 def interval_lengths(counts):
-    """Length of every interval [s]; the first one's is the median, where the clock did not begin with it."""
+    """Return the length of every interval; the first one's is the median, where the clock did not begin with it.
+
+    Parameters
+    ----------
+    counts : DataFrame, shape (n_intervals, n_events)
+        Index: end of each interval [s].
+
+    Returns
+    -------
+    ndarray of float, shape (n_intervals,)
+        Lengths [s].
+    """
     ends = counts.index.to_numpy(float)
     lengths = np.diff(ends, prepend=0.0)
     usual = np.median(lengths[1:]) if len(ends) > 1 else lengths[0]

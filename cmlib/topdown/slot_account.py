@@ -1,4 +1,4 @@
-"""The account: shares of the pipeline's slots by category."""
+"""Distribute the pipeline's slots over the categories of a top-down table, by counted events."""
 
 from dataclasses import dataclass
 
@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from cmlib.spelling import spelling
-from cmlib.topdown.tables import TopdownTable, evaluate, names_in, read_table, tables
+from cmlib.topdown.category_tables import TopdownTable, evaluate, names_in, read_table, tables
 
 REMAINDER = "what the others leave"
 _SLOTS, _PARENT = "SLOTS", "PARENT"  # all slots, and those of the category above, among values
@@ -14,11 +14,12 @@ _SLOTS, _PARENT = "SLOTS", "PARENT"  # all slots, and those of the category abov
 
 @dataclass(frozen=True)
 class Account:
-    """Where the slots went.
+    """Shares of the pipeline's slots by category.
 
     Attributes
     ----------
     table : TopdownTable
+        The table that was used.
     shares : DataFrame, shape (steps, categories)
         Of all slots (0–1, a little less or more where counts are uncertain); categories that could not be
         computed are absent.
@@ -40,17 +41,19 @@ class Account:
 
 
 def account(rates, table):
-    """Distribute the slots of every step over the categories of a table.
+    """Distribute the slots of every step over the categories of a table (Yasin 2014).
 
     Parameters
     ----------
     rates : DataFrame, shape (steps, events)
         Events per cycle, in any spelling; ``cycles`` itself need not be there.
     table : TopdownTable
+        Of the processor, as :func:`read_table` gives it.
 
     Returns
     -------
     Account
+        The shares of the slots, the formulas used, and the events that are missing.
 
     Raises
     ------
@@ -157,7 +160,22 @@ def linux_tables(events):
 
 
 def choose_table(events, machine=None, rates=None):
-    """The first of the tables that fit some events; None if none does."""
+    """Choose the top-down table that fits some events best.
+
+    Parameters
+    ----------
+    events : iterable of str
+        In any spelling.
+    machine : str, optional
+        Name of the machine's table, if it has one.
+    rates : Series, optional
+        Events per cycle: of the tables that fit, those by which level 1 adds up best.
+
+    Returns
+    -------
+    TopdownTable or None
+        None if no table fits.
+    """
     return next(iter(fitting_tables(events, machine, rates)), None)
 
 
@@ -184,7 +202,27 @@ PINNED = ("instructions", "cycles")
 
 
 def merge_steps(steps, *, adjust=True):
-    """Merge the steps of several runs of one program into rates per cycle."""
+    """Merge the steps of several runs of one program into rates per cycle.
+
+    Parameters
+    ----------
+    steps : sequence of DataFrame, shape (n_steps, n_events)
+        Counts of each run, as :func:`cmlib.merge.step_runs` cuts it, ``instructions`` and ``cycles`` among them.
+    adjust : bool, default True
+        Whether each run's rates are moved, along their slope over IPC, to the runs' mean IPC in that step.
+
+    Returns
+    -------
+    rates : DataFrame, shape (n_steps, events of all runs)
+        Events per cycle, means over the runs that counted them.
+    ipc : Series, shape (n_steps,)
+        Mean instructions per cycle.
+
+    Raises
+    ------
+    ValueError
+        If the runs have different numbers of steps.
+    """
     if not steps or len({len(step) for step in steps}) != 1:
         raise ValueError(
             f"runs of {[len(step) for step in steps]} steps can't be merged; cut all into the same number."

@@ -1,4 +1,7 @@
-"""Tables of top-down categories, one a microarchitecture: see `data/topdown/README.md`."""
+"""Read the tables of top-down categories, one a microarchitecture, and compute their formulas.
+
+They are described in `data/topdown/README.md`.
+"""
 
 import ast
 import operator
@@ -94,14 +97,36 @@ class TopdownTable:
 
 
 def tables():
-    """Names of the microarchitectures that have a table."""
+    """List the microarchitectures that have a top-down table.
+
+    Returns
+    -------
+    list of str
+        Their names, as :func:`read_table` takes them.
+    """
     written = {file.stem for file in places.topdown_dir().glob("*.yaml")}
     return sorted(written | {name for name in processors.known() if processors.read(name)["categories"]})
 
 
 @cache
 def read_table(name):
-    """Read the table of a microarchitecture."""
+    """Read the top-down table of a microarchitecture.
+
+    Parameters
+    ----------
+    name : str
+        One of :func:`tables`.
+
+    Returns
+    -------
+    TopdownTable
+        Its categories, and the formulas of their slots.
+
+    Raises
+    ------
+    FormulaError
+        If a formula of it can't be read.
+    """
     if name not in tables():
         raise ValueError(f"there is no table {name!r} under data/topdown; there are {', '.join(tables())}.")
     path = places.topdown_dir() / f"{name}.yaml"
@@ -153,12 +178,41 @@ class FormulaError(CmlibError):
 
 
 def names_in(formula):
-    """The events that a formula takes, each once, in its order."""
+    """List the events that a formula takes.
+
+    Parameters
+    ----------
+    formula : str
+        Of a top-down table, such as ``slots - ex_ret_ops``.
+
+    Returns
+    -------
+    list of str
+        Each once, in the order of the formula.
+    """
     return list(dict.fromkeys(name for name in _NAME.findall(formula) if name not in _FUNCTIONS))
 
 
 def evaluate(formula, values):
-    """Compute a formula."""
+    """Compute a formula of a top-down table.
+
+    Parameters
+    ----------
+    formula : str
+        Of events, numbers, ``+ - * /``, brackets, ``min``, ``max`` and ``where``; nothing else is run.
+    values : mapping of str to float or ndarray
+        Of each event that it takes.
+
+    Returns
+    -------
+    float or ndarray
+        Its value; infinite or NaN where it divides by 0.
+
+    Raises
+    ------
+    FormulaError
+        If it is no such formula.
+    """
     names = names_in(formula)
     numbered = _NAME.sub(
         lambda match: match[0] if match[0] in _FUNCTIONS else f"x{names.index(match[0])}", formula

@@ -1,4 +1,4 @@
-"""The account with bounds, from whatever events there are.
+"""Bound the shares of the account from whatever events there are.
 
 An event that counts cycles or slots is a share of them as it stands; one that counts misses, walks or mispredictions
 costs between nothing, all hidden, and its latency on that processor.
@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 
 from cmlib.spelling import spelling
-from cmlib.topdown.account import REMAINDER, account, fitting_tables, linux_tables, sum_gap
+from cmlib.topdown.category_tables import names_in
 from cmlib.topdown.costs import UNKNOWN, common
-from cmlib.topdown.tables import names_in
+from cmlib.topdown.slot_account import REMAINDER, account, fitting_tables, linux_tables, sum_gap
 
 SIBLING = "sibling thread"
 LOSSES = ("front end", "back end", "bad speculation")
@@ -35,7 +35,7 @@ class Bound:
 
 @dataclass(frozen=True)
 class Bounds:
-    """The account with bounds.
+    """Lower and upper bounds of the account's shares.
 
     Attributes
     ----------
@@ -87,6 +87,7 @@ def bounds(totals, costs, *, ghz=None, printed=None, savings=()):
     Returns
     -------
     Bounds
+        Lower and upper bound of each category's share of the slots, and what contradicts itself.
 
     Notes
     -----
