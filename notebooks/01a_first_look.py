@@ -38,6 +38,7 @@ from cmlib.experiments.summary import summarize_runs
 from cmlib.experiments.targets import CLOCKS
 from cmlib.fingerprint.phases import NOTHING_ELSE, added_shares, contributions, segment_starts
 from cmlib.io import events, store
+from cmlib.io.archive import readable
 from cmlib.io.recording import INSTRUCTIONS, by_instructions
 from cmlib.plot.style import card
 from cmlib.report.notebook import begin
@@ -121,8 +122,8 @@ for place, (name, by_event) in enumerate(rates.items()):
 # Of measured programs nothing is drawn here; notebook 02a has where their cycles go. A simulation counts no cycles. KCachegrind's estimate is a weighted sum: 1 for each instruction, 10 for each misprediction and miss of a first-level cache, 100 for each miss of the last level. A phase begins where the shares of this sum change, and is called after the largest of them beside instructions, from a tenth on. Functions have names where the program has symbols: build it with `-g`, or install the package with its debug symbols. A class is named where streams were prefetched: recordings made before `cmlib record` did so have none.
 
 # %%
-profiles = {name: diagnosis.simulated_profile(*diagnosis.simulated_text(name))
-            for name in programs if first.simulated}
+profiles = readable(lambda name: diagnosis.simulated_profile(*diagnosis.simulated_text(name)),
+                    programs if first.simulated else [])
 estimates = {name: by_instructions(contributions(profile.counts, WEIGHTS))
              for name, profile in profiles.items()}
 starts = {name: list(1000 * profile.phases["start"]) for name, profile in profiles.items()}

@@ -160,6 +160,12 @@ def test_what_is_not_callgrinds_is_refused(text, complaint):
         read_parts(text)
 
 
+@pytest.mark.parametrize("cost", ["-5", "9" * 19, "9" * 400, "9" * 5000, "nan", "1e5"])
+def test_costs_of_functions_that_nothing_counted_are_refused(cost):
+    with pytest.raises(CallgrindError, match="function's costs|line of costs that can't be read"):
+        read_functions(GOLDEN.replace("\n10 624565 ", f"\n10 {cost} ", 1))
+
+
 def test_a_run_without_simulated_caches_is_no_series():
     with pytest.raises(CallgrindError, match="did not simulate Dr, .*--cache-sim=yes"):
         read_series("version: 1\nevents: Ir\ndesc: Timerange: Basic block 0 - 1\ntotals: 5\n")

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from cmlib.cli import main
 from cmlib.collect.simulate import read_parts
+from cmlib.errors import CmlibError
 from cmlib.experiments.diagnosis import (
     answer_simulated,
     explain_simulated,
@@ -113,6 +114,15 @@ def test_intervals_are_joined_and_keep_every_count():
     npt.assert_allclose(few.sum(), whole.sum())
     npt.assert_allclose(of_few.groupby("interval").sum(), few)
     npt.assert_allclose(functions.groupby("function").sum(), of_few.groupby("function").sum())
+
+
+@pytest.mark.parametrize("shape", ["", "desc: D1 cache: 32768 B, 0 B, x\n", "desc: D1 cache: 8-way\n"])
+def test_caches_without_the_length_of_their_lines_are_refused(shape, monkeypatch):
+    monkeypatch.setattr("cmlib.experiments.diagnosis._classes", lambda counts: "")
+    text = re.sub("desc: D1 cache: .*\n", shape, GOLDEN)
+    assert text != GOLDEN
+    with pytest.raises(CmlibError, match="tells no length of D1's lines"):
+        simulated_profile(text, prefetched=True, in_order=5)
 
 
 def test_the_page_says_simulated_and_names_the_functions():

@@ -15,13 +15,13 @@ from cmlib.fingerprint.diagnosis import advice, label_slices, phases
 from cmlib.fingerprint.phases import FIRST_LEVEL, IN_ORDER, INSTRUCTIONS, added_shares, simulated_phases
 from cmlib.io.archive.programs import read_raw, readable_runs
 from cmlib.io.archive.runs import VALGRIND, source_of
-from cmlib.io.callgrind import display_name, read_intervals
+from cmlib.io.callgrind import CallgrindError, display_name, read_intervals
 from cmlib.io.events import cycle_estimate, simulated_events
 from cmlib.shell import command_code
 from cmlib.templates import template
 
 _FUNCTIONS_NAMED, _LEAST_SHARE = 3, 0.05
-_LINE = re.compile(r"([0-9]+) B,[^,]*$")
+_LINE = re.compile(r"([1-9][0-9]{0,8}) B,[^,]*$")
 _INTERPRETER = re.compile(r"(lib)?(python|perl|ruby|lua|php|node|mono|jvm|R\b|bash|dash|gawk|mawk)")
 _CACHED = "P_Mem_L2/L3"
 SIMULATED = (
@@ -145,7 +145,7 @@ def simulated_profile(text, prefetched=False, in_order=None):
     found = found.assign(functions=_functions(cycles), main=cycles.idxmax(axis=1))
     found["class"] = _classes(by_phase) if prefetched else ""
     if prefetched and in_order:
-        lines = in_order * _line(parts.caches["LL"]) / _line(parts.caches["D1"])
+        lines = in_order * _line(parts.caches, "LL") / _line(parts.caches, "D1")
         found = _without_streams(
             found, by_phase[["sim.l1d_load_misses", "sim.l1d_store_misses"]].sum(axis=1), lines
         )
@@ -210,8 +210,12 @@ def _classes(counts):
         return ""
 
 
-def _line(cache):
-    return int(_LINE.search(cache)[1])
+def _line(caches, name):
+    """Length of a cache's lines [bytes]."""
+    shape = caches.get(name, "nothing")
+    if not (found := _LINE.search(shape)):
+        raise CallgrindError(f"Callgrind's output tells no length of {name}'s lines, but {shape[:60]!r}.")
+    return int(found[1])
 
 
 def _without_streams(found, misses, lines):

@@ -92,6 +92,10 @@ def read_functions(text, *, strings_once=False):
         raise CallgrindError(
             f"Callgrind's output has a line of costs that can't be read: {error}."
         ) from error
+    if any(not 0 <= cost < 10**_MOST_DIGITS for costs in found.values() for cost in costs):
+        raise CallgrindError(
+            "a function's costs are below zero, or no counter held them: the file was changed."
+        )
     if strings_once:
         at_work = {place: is_string_instruction(*place) for place in {(key[3], at) for key, at in repeats}}
         for (key, at), count in repeats.items():
