@@ -50,15 +50,10 @@ def read(text, interval_ms=None):
     rows["missing"] = rows["supported"] & rows["value"].isna()
     rows["running"] = rows["running"].where(rows["supported"])
     by = rows.groupby(["time_s", "event"], sort=False, dropna=False)
-    added = by.agg(
-        value=("value", lambda values: values.sum(min_count=1)),
-        supported=("supported", "any"),
-        running=("running", "mean"),
-        unit=("unit", "first"),
-        missing=("missing", "any"),
-    ).reset_index()
-    added["value"] = added["value"].mask(added["missing"])
+    added = by.agg({"supported": "any", "running": "mean", "unit": "first", "missing": "any"})
+    added["value"] = by["value"].sum(min_count=1).mask(added["missing"])
     added["running"] = added["running"].fillna(0.0).mask(added["missing"], 0.0)
+    added = added.reset_index()
     return added[columns]
 
 
