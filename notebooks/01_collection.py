@@ -26,8 +26,8 @@
 # Read this notebook first for a recording of your own (`cmlib record NAME -- COMMAND`, then `cmlib run live 01_collection -p program=NAME`): it says whether the rest can be believed. Three values stay apart everywhere: `<not counted>` (nothing was measured), `<not supported>` (it can't be), and `0` (it was measured and did not happen).
 
 # %% tags=["parameters"]
-program = "all"  # programs to study, separated by commas, or all
-settings = {}  # database, profile, results_folder
+program: str = "all"  # programs to study, separated by commas, or all
+settings: dict = {}  # database, profile, results_folder
 
 # %%
 import numpy as np
@@ -42,7 +42,7 @@ from cmlib.io import events, store
 from cmlib.io.recording import INSTRUCTIONS
 from cmlib.report.notebook import begin
 
-notebook = begin("01_collection", globals())
+notebook = begin("01_collection", settings, program=program)
 results, url = notebook.results, notebook.database
 
 # %% [markdown]

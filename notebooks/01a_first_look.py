@@ -23,8 +23,8 @@
 # A measured program has levels, as `perf stat` prints them, and an account of the pipeline's slots with bounds from whatever was counted. A simulated one has KCachegrind's estimate of its cycles, phase by phase.
 
 # %% tags=["parameters"]
-program = "all"  # programs to study, separated by commas, or all
-settings = {}  # database, processor, profile, results_folder
+program: str = "all"  # programs to study, separated by commas, or all
+settings: dict = {}  # database, processor, profile, results_folder
 
 # %%
 
@@ -45,7 +45,7 @@ from cmlib.report.notebook import begin
 from cmlib.shell import as_code, command_code, command_line, recorded_words
 from cmlib.topdown.answers import describe_misses
 
-notebook = begin("01a_first_look", globals())
+notebook = begin("01a_first_look", settings, program=program)
 results, url = notebook.results, notebook.database
 WEIGHTS = events.simulated_events()["weight"]
 

@@ -25,10 +25,10 @@
 # Other notebooks: 02c takes recordings whose truth is exact, 02d zeros, 02e outliers, 02f the number of events. For a program of your own, record it both ways with `cmlib record NAME -- COMMAND`, then `cmlib run live 02_cleaning -p program=NAME`.
 
 # %% tags=["parameters"]
-program = "all"  # programs to study, separated by commas, or all
-event = ""  # drawn in the figures; empty: instruction-cache misses if counted, else the first
-method = "kalman"  # cleaning drawn beside the paper's {cmlib.clean.DISTINCT_METHODS}
-settings = {}  # database, interactive, profile, results_folder
+program: str = "all"  # programs to study, separated by commas, or all
+event: str = ""  # drawn in the figures; empty: instruction-cache misses if counted, else the first
+method: str = "kalman"  # cleaning drawn beside the paper's
+settings: dict = {}  # database, interactive, profile, results_folder
 
 # %%
 import itertools
@@ -50,7 +50,8 @@ from cmlib.plot.style import GREY, PAPER, single
 from cmlib.report import paper
 from cmlib.report.notebook import begin
 
-notebook = begin("02_cleaning", globals())
+limits = {"method": "cmlib.clean.DISTINCT_METHODS"}
+notebook = begin("02_cleaning", settings, program=program, event=event, method=method)
 results, url, counterminer = notebook.results, notebook.database, paper("counterminer")
 table = study.event_table(url)
 programs = study.programs(url, program, modes=["ocoe", "mlpx"])

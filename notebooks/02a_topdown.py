@@ -28,9 +28,9 @@
 # The events behind it do not fit on the counters at once, so they come from many runs. Where a sum of them should be all slots, its distance from that tells how far counting, cleaning and merging of these events are from the truth.
 
 # %% tags=["parameters"]
-program = "all"  # programs to study, separated by commas, or all
-method = "kalman"  # cleaning before runs are merged {cmlib.clean.DISTINCT_METHODS}
-settings = {}  # jobs, executor/scheduler, database, processor, interactive, profile, results_folder
+program: str = "all"  # programs to study, separated by commas, or all
+method: str = "kalman"  # cleaning before runs are merged
+settings: dict = {}  # jobs executor scheduler database processor interactive profile results_folder
 
 # %%
 from types import SimpleNamespace
@@ -53,7 +53,8 @@ from cmlib.shell import as_code
 from cmlib.topdown.category_tables import evaluate, names_in
 
 # %%
-notebook = begin("02a_topdown", globals())
+limits = {"method": "cmlib.clean.DISTINCT_METHODS"}
+notebook = begin("02a_topdown", settings, program=program, method=method)
 results, workers, url = notebook.results, notebook.workers, notebook.database
 processor = notebook.processor
 recorded = data.programs(url, program)

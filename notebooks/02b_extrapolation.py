@@ -24,9 +24,9 @@
 # What is left is the run itself: for which share of the time an event was on a counter, how much its counts change from interval to interval, and what the other events say about it. No error against the truth is shown here, as none is known.
 
 # %% tags=["parameters"]
-program = "all"  # programs to study, separated by commas, or all
-top = 15  # events shown a program [3, 60]
-settings = {}  # database, profile, results_folder
+program: str = "all"  # programs to study, separated by commas, or all
+top: int = 15  # events shown a program
+settings: dict = {}  # database, profile, results_folder
 
 # %%
 import numpy as np
@@ -41,7 +41,8 @@ from cmlib.io import events, store
 from cmlib.report.notebook import begin
 from cmlib.shell import as_code
 
-notebook = begin("02b_extrapolation", globals())
+limits = {"top": (3, 60)}
+notebook = begin("02b_extrapolation", settings, program=program, top=top)
 results, url = notebook.results, notebook.database
 PINNED = ["instructions", "cycles"]
 

@@ -23,9 +23,9 @@
 # Three kinds of truth are kept apart. **Replayed**: runs that counted every event all the time, of which a rotation of groups hides a part; the truth is exact. **Second reading**: one event counted twice at different times; one reading is repaired without the other and without all events that shared its time, and compared with the other as printed, which errs as well (of their disagreement 71 % would be left by a perfect repair). **Few events**: the same program in other runs, which counted few events at a time; runs differ as well.
 
 # %% tags=["parameters"]
-which = "judging"  # list of files {tuning, judging}; whoever tunes on the second has to say so
-seed = 0  # of the intervals [0, 1000000]
-settings = {}  # profile, results_folder
+which: str = "judging"  # list of files; whoever tunes on the second has to say so
+seed: int = 0  # of the intervals
+settings: dict = {}  # profile, results_folder
 
 # %%
 import numpy as np
@@ -35,7 +35,8 @@ from cmlib import clean, plot
 from cmlib.experiments import repair
 from cmlib.report.notebook import begin
 
-notebook = begin("02c_repair", globals())
+limits = {"which": ["tuning", "judging"], "seed": (0, 1_000_000)}
+notebook = begin("02c_repair", settings, which=which, seed=seed)
 results = notebook.results
 files = repair.listed(which)
 

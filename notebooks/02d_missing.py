@@ -25,9 +25,9 @@
 # CounterMiner (§III-B) takes zeros for missing values wherever an event reaches 0.01, and fills them from the five nearest samples (notebook 02e). perf itself tells the three apart: `<not counted>` (no turn), `<not supported>`, and 0.
 
 # %% tags=["parameters"]
-file = "1-vnf-collocated-core-freq-1-all-fastclick"  # recording of nfv-haswell
-event = ""  # drawn; empty: of the multiplexed events the one with most zeros
-settings = {}  # profile, results_folder
+file: str = "1-vnf-collocated-core-freq-1-all-fastclick"  # recording of nfv-haswell
+event: str = ""  # drawn; empty: of the multiplexed events the one with most zeros
+settings: dict = {}  # profile, results_folder
 
 # %%
 import io
@@ -41,7 +41,7 @@ from cmlib.experiments import published
 from cmlib.io import public
 from cmlib.report.notebook import begin
 
-notebook = begin("02d_missing", globals())
+notebook = begin("02d_missing", settings, file=file, event=event)
 results = notebook.results
 
 # %% [markdown]

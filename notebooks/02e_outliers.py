@@ -23,8 +23,8 @@
 # A program is run with every event on a counter all the time (one counter, one event: OCOE), and with events that take turns on the counters (multiplexing: MLPX). A burst that both show is the program's. How near cleaning brings whole series to OCOE is the question of notebook 02; what becomes of zeros, that of notebook 02d. A program of your own is recorded both ways by `cmlib record NAME -- COMMAND`; then `cmlib run live 02e_outliers -p program=NAME`.
 
 # %% tags=["parameters"]
-program = "all"  # programs recorded both ways, separated by commas, or all
-settings = {}  # database, profile, results_folder
+program: str = "all"  # programs recorded both ways, separated by commas, or all
+settings: dict = {}  # database, profile, results_folder
 
 # %%
 import numpy as np
@@ -38,7 +38,7 @@ from cmlib.io import store
 from cmlib.report import paper
 from cmlib.report.notebook import begin
 
-notebook = begin("02e_outliers", globals())
+notebook = begin("02e_outliers", settings, program=program)
 results, url, counterminer = notebook.results, notebook.database, paper("counterminer")
 programs = study.programs(url, program, modes=["ocoe", "mlpx"])
 

@@ -23,8 +23,8 @@
 # CounterMiner (§II-B, §V-A) multiplexes 10 to 36 events on four counters and compares them with other runs of the program. Where every event was counted all the time, a rotation can be *replayed*: a part of the counts is hidden, and the truth is known exactly. Notebook 02 has recordings made with multiplexing, and explains the ways of cleaning. A program of your own needs no replay: `cmlib record NAME -- COMMAND` records it both ways for notebook 02.
 
 # %% tags=["parameters"]
-slots = 12  # turns in an interval, which the groups share; 60: whole rotations always [6, 60]
-settings = {}  # profile, results_folder
+slots: int = 12  # turns in an interval, which the groups share; 60: whole rotations always
+settings: dict = {}  # profile, results_folder
 
 # %%
 import numpy as np
@@ -38,7 +38,8 @@ from cmlib.plot.style import PAPER
 from cmlib.report import paper
 from cmlib.report.notebook import begin
 
-notebook = begin("02f_more_events", globals())
+limits = {"slots": (6, 60)}
+notebook = begin("02f_more_events", settings, slots=slots)
 results, counterminer, gbrt = notebook.results, paper("counterminer"), paper("gbrt")
 COUNTERS = 4  # of the paper's processor; so many events are in a group
 ROTATIONS = tuple((n, slots) for n in range(2, 7))

@@ -24,15 +24,15 @@
 # (event importance refinement, CounterMiner §III-C). Importance says which events a model of IPC leans on, not what makes the program slow.
 
 # %% tags=["parameters"]
-program = "all"  # programs to study, separated by commas, or all
-target = ""  # what is explained: IPC, EVENT (per second), or EVENT per EVENT; empty: IPC if known
-method = "kalman"  # cleaning of the runs {cmlib.clean.DISTINCT_METHODS}
-step = 10  # events dropped at a time, or a quarter of all if that is fewer [1, 100]
-test_share = 0.2  # random share of steps kept back for the test, as in the paper [0.05, 0.5]
-n_seeds = 10  # models behind the spread of an importance [2, 100]
-top = 10  # events shown a program [3, 30]
-seed = 0  # of the random share and of the models [0, 1000000]
-settings = {}  # jobs, executor, scheduler, database, interactive, profile, results_folder
+program: str = "all"  # programs to study, separated by commas, or all
+target: str = ""  # explained: IPC, EVENT (per second), or EVENT per EVENT; empty: IPC if known
+method: str = "kalman"  # cleaning of the runs
+step: int = 10  # events dropped at a time, or a quarter of all if that is fewer
+test_share: float = 0.2  # random share of steps kept back for the test, as in the paper
+n_seeds: int = 10  # models behind the spread of an importance
+top: int = 10  # events shown a program
+seed: int = 0  # of the random share and of the models
+settings: dict = {}  # jobs, executor, scheduler, database, interactive, profile, results_folder
 
 # %%
 from functools import partial
@@ -52,7 +52,15 @@ from cmlib.rank.importance import influence
 from cmlib.report import paper
 from cmlib.report.notebook import begin
 
-notebook = begin("03_ranking", globals())
+# %%
+limits = {
+    "method": "cmlib.clean.DISTINCT_METHODS", "step": (1, 100), "test_share": (0.05, 0.5),
+    "n_seeds": (2, 100), "top": (3, 30), "seed": (0, 1_000_000),
+}
+notebook = begin(
+    "03_ranking", settings, program=program, target=target, method=method, step=step,
+    test_share=test_share, n_seeds=n_seeds, top=top, seed=seed,
+)
 results, workers = notebook.results, notebook.workers
 counterminer = paper("counterminer")
 

@@ -25,12 +25,12 @@
 # A program of your own: `cmlib record NAME -- COMMAND`, then `cmlib run live 03a_merging_runs -p program=NAME`; change `method` first.
 
 # %% tags=["parameters"]
-program = "all"  # programs to study, separated by commas, or all
-method = "kalman"  # cleaning of the runs {cmlib.clean.DISTINCT_METHODS}
-step = 10  # events dropped at a time [1, 100]
-test_share = 0.2  # random share of rows kept back for the test, as in the paper [0.05, 0.5]
-seed = 0  # of the random share and of the models [0, 1000000]
-settings = {}  # jobs, executor, scheduler, database, profile, results_folder
+program: str = "all"  # programs to study, separated by commas, or all
+method: str = "kalman"  # cleaning of the runs
+step: int = 10  # events dropped at a time
+test_share: float = 0.2  # random share of rows kept back for the test, as in the paper
+seed: int = 0  # of the random share and of the models
+settings: dict = {}  # jobs, executor, scheduler, database, profile, results_folder
 
 # %%
 from functools import partial
@@ -48,7 +48,15 @@ from cmlib.rank.leaks import is_named_leak
 from cmlib.report import paper
 from cmlib.report.notebook import begin
 
-notebook = begin("03a_merging_runs", globals())
+# %%
+limits = {
+    "method": "cmlib.clean.DISTINCT_METHODS", "step": (1, 100), "test_share": (0.05, 0.5),
+    "seed": (0, 1_000_000),
+}
+notebook = begin(
+    "03a_merging_runs", settings, program=program, method=method, step=step,
+    test_share=test_share, seed=seed,
+)
 results, workers = notebook.results, notebook.workers
 gbrt = paper("gbrt")
 url = notebook.database

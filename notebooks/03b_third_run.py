@@ -25,10 +25,10 @@
 # Runs of your own in this form (three folders named as those of the set): `cmlib run live 03b_third_run -p folder=FOLDER`; `program` chooses the cases.
 
 # %% tags=["parameters"]
-program = "all"  # cases (program and input) to judge, separated by commas, or all
-folder = ""  # with other runs of the set's form; empty: CMLIB_PUBLIC and the cache
-seed = 0  # of the shuffled intervals and of the models [0, 1000000]
-settings = {}  # profile, results_folder
+program: str = "all"  # cases (program and input) to judge, separated by commas, or all
+folder: str = ""  # with other runs of the set's form; empty: CMLIB_PUBLIC and the cache
+seed: int = 0  # of the shuffled intervals and of the models
+settings: dict = {}  # profile, results_folder
 
 # %%
 import re
@@ -44,7 +44,8 @@ from cmlib.io import streams
 from cmlib.io.archive import plain, read_file
 from cmlib.report.notebook import begin
 
-notebook = begin("03b_third_run", globals())
+limits = {"seed": (0, 1_000_000)}
+notebook = begin("03b_third_run", settings, program=program, folder=folder, seed=seed)
 results = notebook.results
 
 # %%

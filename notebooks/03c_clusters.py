@@ -25,12 +25,12 @@
 # A program of your own: `cmlib record NAME -- COMMAND`, then `cmlib run live 03c_clusters -p program=NAME`; change `n_models` first, for steadier intervals.
 
 # %% tags=["parameters"]
-program = "all"  # programs to study, separated by commas, or all
-target = ""  # any other than IPC leaves this notebook out: clusters go with cycles per instruction
-method = "kalman"  # cleaning of the runs {cmlib.clean.DISTINCT_METHODS}
-n_models = 20  # models of resampled rows behind the interval of an importance [4, 200]
-seed = 0  # of the models [0, 1000000]
-settings = {}  # jobs, executor, scheduler, database, processor, profile, results_folder
+program: str = "all"  # programs to study, separated by commas, or all
+target: str = ""  # other than IPC leaves this notebook out: clusters are of cycles per instruction
+method: str = "kalman"  # cleaning of the runs
+n_models: int = 20  # models of resampled rows behind the interval of an importance
+seed: int = 0  # of the models
+settings: dict = {}  # jobs, executor, scheduler, database, processor, profile, results_folder
 
 # %%
 from functools import partial
@@ -52,7 +52,12 @@ from cmlib.rank import blocks
 from cmlib.rank.clusters import PENALTIES, ClusterRegression, cluster_events
 from cmlib.report.notebook import begin
 
-notebook = begin("03c_clusters", globals())
+# %%
+limits = {"method": "cmlib.clean.DISTINCT_METHODS", "n_models": (4, 200), "seed": (0, 1_000_000)}
+notebook = begin(
+    "03c_clusters", settings, program=program, target=target, method=method,
+    n_models=n_models, seed=seed,
+)
 results, workers, url = notebook.results, notebook.workers, notebook.database
 
 # %%

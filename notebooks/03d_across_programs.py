@@ -25,14 +25,14 @@
 # Other notebooks: [03](03_ranking.ipynb) ranks the events of a single program, [03a](03a_merging_runs.ipynb) shows how runs that counted different events become one matrix. Programs of your own: `cmlib record NAME -- COMMAND` for each, then `cmlib run live 03d_across_programs -p program=NAME,OTHER`; change `top` first, to see more events.
 
 # %% tags=["parameters"]
-program = "all"  # two programs or more, separated by commas, or all
-method = "kalman"  # cleaning of the runs {cmlib.clean.DISTINCT_METHODS}
-step = 10  # events dropped at a time [1, 100]
-test_share = 0.2  # random share of rows kept back for the test, as in the paper [0.05, 0.5]
-n_seeds = 10  # models behind the spread of an importance [2, 100]
-top = 5  # events shown a program [3, 30]
-seed = 0  # of the random share and of the models [0, 1000000]
-settings = {}  # jobs, executor, scheduler, database, interactive, profile, results_folder
+program: str = "all"  # two programs or more, separated by commas, or all
+method: str = "kalman"  # cleaning of the runs
+step: int = 10  # events dropped at a time
+test_share: float = 0.2  # random share of rows kept back for the test, as in the paper
+n_seeds: int = 10  # models behind the spread of an importance
+top: int = 5  # events shown a program
+seed: int = 0  # of the random share and of the models
+settings: dict = {}  # jobs, executor, scheduler, database, interactive, profile, results_folder
 
 # %%
 from functools import partial
@@ -50,7 +50,14 @@ from cmlib.rank import predict_held_out, regressor, stability
 from cmlib.report import paper
 from cmlib.report.notebook import begin
 
-notebook = begin("03d_across_programs", globals())
+limits = {
+    "method": "cmlib.clean.DISTINCT_METHODS", "step": (1, 100), "test_share": (0.05, 0.5),
+    "n_seeds": (2, 100), "top": (3, 30), "seed": (0, 1_000_000),
+}
+notebook = begin(
+    "03d_across_programs", settings, program=program, method=method, step=step,
+    test_share=test_share, n_seeds=n_seeds, top=top, seed=seed,
+)
 results, workers, url = notebook.results, notebook.workers, notebook.database
 table, gbrt = study.event_table(url), paper("gbrt")
 

@@ -23,14 +23,14 @@
 # CounterMiner (§III-D) trains a linear regression on each pair of important events, and takes what it leaves over for their interaction. What exactly is left over can be read in three ways; all are computed on one model of IPC.
 
 # %% tags=["parameters"]
-program = "all"  # programs to study, separated by commas, or all
-target = ""  # what is explained: IPC, EVENT (per second), or EVENT per EVENT; empty: IPC if known
-method = "kalman"  # cleaning of the runs {cmlib.clean.DISTINCT_METHODS}
-n_events = 10  # most important events, whose pairs are ranked [3, 20]
-top = 10  # pairs shown a program [3, 45]
-n_planted = 10  # synthetic data sets whose pairs are known [1, 100]
-seed = 0  # of the models [0, 1000000]
-settings = {}  # jobs, executor, scheduler, database, interactive, profile, results_folder
+program: str = "all"  # programs to study, separated by commas, or all
+target: str = ""  # explained: IPC, EVENT (per second), or EVENT per EVENT; empty: IPC if known
+method: str = "kalman"  # cleaning of the runs
+n_events: int = 10  # most important events, whose pairs are ranked
+top: int = 10  # pairs shown a program
+n_planted: int = 10  # synthetic data sets whose pairs are known
+seed: int = 0  # of the models
+settings: dict = {}  # jobs, executor, scheduler, database, interactive, profile, results_folder
 
 # %%
 from functools import cache, partial
@@ -59,7 +59,14 @@ MEASURES = {"h_statistic": "H", "residual_variance": "residual variance",
             "printed": "Eq. 12 as printed"}
 
 # %%
-notebook = begin("04_interactions", globals())
+limits = {
+    "method": "cmlib.clean.DISTINCT_METHODS", "n_events": (3, 20), "top": (3, 45), "n_planted":
+    (1, 100), "seed": (0, 1_000_000),
+}
+notebook = begin(
+    "04_interactions", settings, program=program, target=target, method=method,
+    n_events=n_events, top=top, n_planted=n_planted, seed=seed,
+)
 results, workers = notebook.results, notebook.workers
 counterminer = paper("counterminer")["interactions"]
 

@@ -23,12 +23,12 @@
 # Each micro-benchmark has a pathological form (P) and a non-pathological form (N). Their runs are cut into time slices of equal length; counts are divided by the slice's cycles; the few events that tell the classes apart are selected; a C4.5 tree learns the classes (Yoo et al. 2012).
 
 # %% tags=["parameters"]
-program = "all"  # recording whose timeline is drawn; all: the one of most kinds of phases
-slice_s = 0.4  # length of a time slice [s] [0.1, 10.0]
-quantile = 0.99  # of training slices that must not be unknown to the other programs [0.5, 1.0]
-margin = 1.0  # how many times farther a slice may lie before it is unknown [0.1, 10.0]
-seed = 0  # of the folds [0, 1000000]
-settings = {}  # interactive, profile, results_folder
+program: str = "all"  # recording whose timeline is drawn; all: the one of most kinds of phases
+slice_s: float = 0.4  # length of a time slice [s]
+quantile: float = 0.99  # of training slices that must not be unknown to the other programs
+margin: float = 1.0  # how many times farther a slice may lie before it is unknown
+seed: int = 0  # of the folds
+settings: dict = {}  # interactive, profile, results_folder
 
 # %%
 import numpy as np
@@ -49,7 +49,13 @@ from cmlib.report import paper
 from cmlib.report.notebook import begin
 
 # %%
-notebook = begin("05_fingerprinting", globals())
+limits = {
+    "slice_s": (0.1, 10.0), "quantile": (0.5, 1.0), "margin": (0.1, 10.0), "seed": (0, 1_000_000),
+}
+notebook = begin(
+    "05_fingerprinting", settings, program=program, slice_s=slice_s, quantile=quantile,
+    margin=margin, seed=seed,
+)
 results, yoo = notebook.results, paper("fingerprinting")
 diagnosis.refuse_simulated_program(program)
 recorded = fingerprint.load()

@@ -27,11 +27,11 @@
 # with instructions $I$, misses of the first and of the last level $M$, and mispredictions $B$. Instructions, loads, stores and branches are exact; misses and mispredictions are a model's ([what that means](../docs/simulated-counts.md)).
 
 # %% tags=["parameters"]
-program = "all"  # all: this notebook is about the micro-benchmarks, and refuses any other
-quantile = 0.99  # of training slices that must not be unknown to the other programs [0.5, 1.0]
-margin = 1.0  # how many times farther a slice may lie before it is unknown [0.1, 10.0]
-seed = 0  # of the folds [0, 1000000]
-settings = {}  # interactive, profile, results_folder
+program: str = "all"  # all: this notebook is about the micro-benchmarks, and refuses any other
+quantile: float = 0.99  # of training slices that must not be unknown to the other programs
+margin: float = 1.0  # how many times farther a slice may lie before it is unknown
+seed: int = 0  # of the folds
+settings: dict = {}  # interactive, profile, results_folder
 
 # %%
 from pathlib import Path
@@ -56,7 +56,11 @@ from cmlib.report import paper
 from cmlib.report.notebook import begin
 
 # %%
-notebook = begin("05a_simulated_fingerprinting", globals())
+limits = {"quantile": (0.5, 1.0), "margin": (0.1, 10.0), "seed": (0, 1_000_000)}
+notebook = begin(
+    "05a_simulated_fingerprinting", settings, program=program, quantile=quantile,
+    margin=margin, seed=seed,
+)
 results, yoo = notebook.results, paper("fingerprinting")
 if program != "all":
     diagnosis.refuse_simulated_program(program)

@@ -23,11 +23,11 @@
 # [06f](06f_training_runs.ipynb) has Algorithm 1, which ends the training; [06b](06b_many_functions.ipynb) many changed functions; [06d](06d_sensitivity.ipynb) false alarms, small slowdowns and overhead; [06e](06e_other_models.ipynb) other models and topologies. To compare two versions of a program of your own: `cmlib compare './old input' './new input'`.
 
 # %% tags=["parameters"]
-program = "all"  # kernels to study, by their names here, separated by commas, or all
-folder = ""  # of the recordings; empty: data/regions, those by hardware events if there are any
-max_runs = 100  # good runs that a detector is trained on, at most [2, 1000]
-seed = 0  # of the autoencoders' starts [0, 1000000]
-settings = {}  # jobs, executor, scheduler, interactive, profile, results_folder
+program: str = "all"  # kernels to study, by their names here, separated by commas, or all
+folder: str = ""  # of the recordings; empty: data/regions, by hardware events if there are any
+max_runs: int = 100  # good runs that a detector is trained on, at most
+seed: int = 0  # of the autoencoders' starts
+settings: dict = {}  # jobs, executor, scheduler, interactive, profile, results_folder
 
 # %%
 from importlib.resources import files
@@ -48,7 +48,12 @@ from cmlib.plot.style import PAPER, bars_across, blank, legend_right, palette
 from cmlib.report import paper
 from cmlib.report.notebook import begin
 
-notebook = begin("06_anomaly_detection", globals())
+# %%
+limits = {"max_runs": (2, 1000), "seed": (0, 1_000_000)}
+notebook = begin(
+    "06_anomaly_detection", settings, program=program, folder=folder, max_runs=max_runs,
+    seed=seed,
+)
 results, workers = notebook.results, notebook.workers
 autoperf, programs = paper("autoperf"), study.recorded_programs(folder, program)
 source = study.describe_counts(programs)  # a sentence for captions

@@ -23,10 +23,10 @@
 # Whole system, 1 s an interval, five events on an Intel client, quiet or under CPU stress, with and without attacks (`breatrice321/T-Smade`, no licence stated). It is notebook 06's detector on other people's hardware counters, and none of the paper's programs.
 
 # %% tags=["parameters"]
-program = "all"  # any other than all leaves this notebook out
-window = 20  # intervals of a run [2, 200]
-seed = 0  # of the autoencoders' starts [0, 1000000]
-settings = {}  # profile, results_folder
+program: str = "all"  # any other than all leaves this notebook out
+window: int = 20  # intervals of a run
+seed: int = 0  # of the autoencoders' starts
+settings: dict = {}  # profile, results_folder
 
 # %%
 import numpy as np
@@ -40,7 +40,8 @@ from cmlib.experiments.requested import resolve_names
 from cmlib.report.notebook import begin
 from cmlib.topdown.run_levels import interval_lengths
 
-notebook = begin("06a_intruder", globals())
+limits = {"window": (2, 200), "seed": (0, 1_000_000)}
+notebook = begin("06a_intruder", settings, program=program, window=window, seed=seed)
 results = notebook.results
 resolve_names(program, [], about="programs of this notebook", todo="It takes program=all.")
 files = files_like("spectre-tables", r"(?P<load>[\w-]+)\.(?P<what>[\w-]+)\.txt")

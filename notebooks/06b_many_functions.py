@@ -23,11 +23,11 @@
 # The detector and its two rules are those of [notebook 06](06_anomaly_detection.ipynb). The program with seven functions is put together here: run $i$ is run $i$ of each of seven kernels, the five parallel ones, histogram and linear_regression. In a bad run one function is in its bad form and the six others are good.
 
 # %% tags=["parameters"]
-program = "all"  # kernels to put together, by their names here, separated by commas, or all
-folder = ""  # of the recordings; empty: data/regions, those by hardware events if there are any
-k_max = 10  # most clusters tried [2, 13]
-seed = 0  # of the clusters and of the autoencoders' starts [0, 1000000]
-settings = {}  # jobs, executor, scheduler, interactive, profile, results_folder
+program: str = "all"  # kernels to put together, by their names here, separated by commas, or all
+folder: str = ""  # of the recordings; empty: data/regions, by hardware events if there are any
+k_max: int = 10  # most clusters tried
+seed: int = 0  # of the clusters and of the autoencoders' starts
+settings: dict = {}  # jobs, executor, scheduler, interactive, profile, results_folder
 
 # %%
 import numpy as np
@@ -45,7 +45,12 @@ from cmlib.plot.style import GREY, PAPER, blank, palette
 from cmlib.report import paper
 from cmlib.report.notebook import begin
 
-notebook = begin("06b_many_functions", globals())
+# %%
+limits = {"k_max": (2, 13), "seed": (0, 1_000_000)}
+notebook = begin(
+    "06b_many_functions", settings, program=program, folder=folder, k_max=k_max,
+    seed=seed,
+)
 results, workers = notebook.results, notebook.workers
 autoperf, programs = paper("autoperf"), recorded_programs(folder, program)
 source = describe_counts(programs)  # a sentence for captions

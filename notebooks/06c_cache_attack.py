@@ -23,10 +23,10 @@
 # Whole system, 5 s a run, twelve events at once on an Intel processor that is not named (`aidancranfield/cache-attack-detection`, no licence stated): evict and reload (er), flush and flush (ff), flush and reload (fr), prime and probe (pp) on twelve libraries, or two to four benign commands. These are not the programs of AutoPerf's Table 2, which [notebook 06](06_anomaly_detection.ipynb) has on kernel events.
 
 # %% tags=["parameters"]
-program = "all"  # any other than all leaves this notebook out
-folder = ""  # with other tables of the same columns; empty: CMLIB_PUBLIC and the cache
-seed = 0  # of the models and of the shuffled labels [0, 1000000]
-settings = {}  # profile, results_folder
+program: str = "all"  # any other than all leaves this notebook out
+folder: str = ""  # with other tables of the same columns; empty: CMLIB_PUBLIC and the cache
+seed: int = 0  # of the models and of the shuffled labels
+settings: dict = {}  # profile, results_folder
 
 # %%
 import io
@@ -50,7 +50,8 @@ from cmlib.io.public import cache_dir
 from cmlib.report.notebook import begin
 
 # %%
-notebook = begin("06c_cache_attack", globals())
+limits = {"seed": (0, 1_000_000)}
+notebook = begin("06c_cache_attack", settings, program=program, folder=folder, seed=seed)
 results = notebook.results
 resolve_names(program, [], about="programs of this notebook", todo="It takes program=all.")
 roots = [root / "cache-attack" for root in (places.external_data_dir(), cache_dir()) if root]

@@ -23,12 +23,12 @@
 # It is the question of a test before each commit: some twenty runs of the old version, ten of the new one. The detector is that of [notebook 06](06_anomaly_detection.ipynb): an autoencoder learns the old version's counts, and a *distance* says how far a sample (one invocation) is from them. On programs of your own: `cmlib compare './old input' './new input'`.
 
 # %% tags=["parameters"]
-program = "all"  # kernels to study, by their names here, separated by commas, or all
-folder = ""  # of the recordings; empty: data/regions, those by hardware events if there are any
-max_runs = 100  # runs by which a topology is chosen, at most [2, 1000]
-n_pairs = 104  # comparisons of a version with itself, shared among the programs [1, 5000]
-seed = 0  # of the autoencoders' starts and of the pairs [0, 1000000]
-settings = {}  # jobs, executor, scheduler, profile, results_folder
+program: str = "all"  # kernels to study, by their names here, separated by commas, or all
+folder: str = ""  # of the recordings; empty: data/regions, by hardware events if there are any
+max_runs: int = 100  # runs by which a topology is chosen, at most
+n_pairs: int = 104  # comparisons of a version with itself, shared among the programs
+seed: int = 0  # of the autoencoders' starts and of the pairs
+settings: dict = {}  # jobs, executor, scheduler, profile, results_folder
 
 # %%
 import numpy as np
@@ -43,7 +43,11 @@ from cmlib.parallel import parallel_map
 from cmlib.report import paper
 from cmlib.report.notebook import begin
 
-notebook = begin("06d_sensitivity", globals())
+limits = {"max_runs": (2, 1000), "n_pairs": (1, 5000), "seed": (0, 1_000_000)}
+notebook = begin(
+    "06d_sensitivity", settings, program=program, folder=folder, max_runs=max_runs,
+    n_pairs=n_pairs, seed=seed,
+)
 results, workers = notebook.results, notebook.workers
 autoperf, programs = paper("autoperf"), recorded_programs(folder, program)
 source = describe_counts(programs)  # a sentence for captions

@@ -23,11 +23,11 @@
 # [Notebook 06](06_anomaly_detection.ipynb) has the detector, its threshold and its rules, and what it finds in each kernel. Every kernel has a good form and a bad one, in which threads contend for a cache line or a lock; a sample is one invocation.
 
 # %% tags=["parameters"]
-program = "all"  # kernels to study, by their names here, separated by commas, or all
-folder = ""  # of the recordings; empty: data/regions, those by hardware events if there are any
-max_runs = 100  # good runs that a model is trained on, at most [2, 1000]
-seed = 0  # of the models' starts [0, 1000000]
-settings = {}  # jobs, executor, scheduler, profile, results_folder
+program: str = "all"  # kernels to study, by their names here, separated by commas, or all
+folder: str = ""  # of the recordings; empty: data/regions, by hardware events if there are any
+max_runs: int = 100  # good runs that a model is trained on, at most
+seed: int = 0  # of the models' starts
+settings: dict = {}  # jobs, executor, scheduler, profile, results_folder
 
 # %%
 import time
@@ -47,7 +47,11 @@ from cmlib.plot.style import PAPER, blank, palette
 from cmlib.report import paper
 from cmlib.report.notebook import begin
 
-notebook = begin("06e_other_models", globals())
+limits = {"max_runs": (2, 1000), "seed": (0, 1_000_000)}
+notebook = begin(
+    "06e_other_models", settings, program=program, folder=folder, max_runs=max_runs,
+    seed=seed,
+)
 results, workers = notebook.results, notebook.workers
 autoperf, programs = paper("autoperf"), study.recorded_programs(folder, program)
 source = study.describe_counts(programs)  # a sentence for captions

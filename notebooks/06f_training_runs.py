@@ -23,11 +23,11 @@
 # What is trained is in [notebook 06](06_anomaly_detection.ipynb): an autoencoder learns the good runs of a program, and its reconstruction error says how far a sample (one invocation of a function) is from what it learned.
 
 # %% tags=["parameters"]
-program = "all"  # kernels to study, by their names here, separated by commas, or all
-folder = ""  # of the recordings; empty: data/regions, those by hardware events if there are any
-max_runs = 100  # training runs at most [2, 1000]
-seed = 0  # of the autoencoder: another gives other series, often other stops [0, 1000000]
-settings = {}  # profile, results_folder
+program: str = "all"  # kernels to study, by their names here, separated by commas, or all
+folder: str = ""  # of the recordings; empty: data/regions, by hardware events if there are any
+max_runs: int = 100  # training runs at most
+seed: int = 0  # of the autoencoder: another gives other series, often other stops
+settings: dict = {}  # profile, results_folder
 
 # %%
 from math import ceil
@@ -41,7 +41,11 @@ from cmlib.plot.style import PAPER
 from cmlib.report import paper
 from cmlib.report.notebook import begin
 
-notebook = begin("06f_training_runs", globals())
+limits = {"max_runs": (2, 1000), "seed": (0, 1_000_000)}
+notebook = begin(
+    "06f_training_runs", settings, program=program, folder=folder, max_runs=max_runs,
+    seed=seed,
+)
 results = notebook.results
 autoperf, programs = paper("autoperf"), recorded_programs(folder, program)
 source = describe_counts(programs)  # a sentence for captions

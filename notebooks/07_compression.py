@@ -25,16 +25,16 @@
 # With `spec-llc` it is the paper's suite and the paper's event, last-level misses: 20 of its 57 cases, on a Xeon Gold 5120. A sample was taken each 100 million instructions, where the paper has one each million cycles: some fifty times fewer samples of a run.
 
 # %% tags=["parameters"]
-suite = "spec-llc"  # streams to compress {spec-llc, spec2000, samples}
-folder = ""  # with other streams of the suite's form; empty: CMLIB_PUBLIC and the cache
-cases = "all"  # cases to study, separated by commas, or all
-program = "all"  # or programs that were sampled here, separated by commas, instead of the suite
-event = ""  # event to compress; empty: last-level misses, mispredicted branches, or the first
-alpha = 0.01  # tolerance for a line's third sample, share of the count [0, 1]
-n_sigma = 3.0  # tolerance for the later ones, standard deviations [0, 100]
-drift = 20.0  # threshold of the drift test, standard deviations added up [0.5, 1000]
-bound = 0.01  # hard bound on a sample's distance, share of the event's count [0.000001, 0.5]
-settings = {}  # interactive, profile, results_folder
+suite: str = "spec-llc"  # streams to compress
+folder: str = ""  # with other streams of the suite's form; empty: CMLIB_PUBLIC and the cache
+cases: str = "all"  # cases to study, separated by commas, or all
+program: str = "all"  # or programs that were sampled here, separated by commas, not the suite
+event: str = ""  # event to compress; empty: last-level misses, mispredicted branches, or the first
+alpha: float = 0.01  # tolerance for a line's third sample, share of the count
+n_sigma: float = 3.0  # tolerance for the later ones, standard deviations
+drift: float = 20.0  # threshold of the drift test, standard deviations added up
+bound: float = 0.01  # hard bound on a sample's distance, share of the event's count
+settings: dict = {}  # interactive, profile, results_folder
 
 # %%
 import numpy as np
@@ -47,7 +47,14 @@ from cmlib.report import paper
 from cmlib.report.notebook import begin
 
 # %%
-notebook = begin("07_compression", globals())
+limits = {
+    "suite": ["spec-llc", "spec2000", "samples"], "alpha": (0, 1), "n_sigma": (0, 100), "drift":
+    (0.5, 1000), "bound": (0.000001, 0.5),
+}
+notebook = begin(
+    "07_compression", settings, suite=suite, folder=folder, cases=cases,
+    program=program, event=event, alpha=alpha, n_sigma=n_sigma, drift=drift, bound=bound,
+)
 results = notebook.results
 printed = paper("online_linear_regression")
 

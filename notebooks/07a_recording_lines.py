@@ -23,12 +23,12 @@
 # The streams are of hardware events where there are any, otherwise of software events and tracepoints: of other events than the paper's, but at its rate of samples. What lines make of the paper's own event is notebook 07.
 
 # %% tags=["parameters"]
-streams = "auto"  # of hardware events if there are any, else software {auto, hardware, software}
-cases = "all"  # cases to study, separated by commas, or all
-program = "all"  # programs, sampled and recorded in intervals, separated by commas, or all
-drift = 20.0  # threshold of the drift test, standard deviations added up [0.5, 1000]
-n_seeds = 10  # models behind a ranking [2, 100]
-settings = {}  # jobs, executor, scheduler, database, profile, results_folder
+streams: str = "auto"  # of hardware events if there are any, else software
+cases: str = "all"  # cases to study, separated by commas, or all
+program: str = "all"  # programs, sampled and recorded in intervals, separated by commas, or all
+drift: float = 20.0  # threshold of the drift test, standard deviations added up
+n_seeds: int = 10  # models behind a ranking
+settings: dict = {}  # jobs, executor, scheduler, database, profile, results_folder
 
 # %%
 import time
@@ -48,7 +48,11 @@ from cmlib.report import paper
 from cmlib.report.notebook import begin
 
 # %%
-notebook = begin("07a_recording_lines", globals())
+limits = {"streams": ["auto", "hardware", "software"], "drift": (0.5, 1000), "n_seeds": (2, 100)}
+notebook = begin(
+    "07a_recording_lines", settings, streams=streams, cases=cases, program=program,
+    drift=drift, n_seeds=n_seeds,
+)
 results, workers, url = notebook.results, notebook.workers, notebook.database
 printed = paper("online_linear_regression")
 totals = load_samples(cases, program=program, kind=streams)

@@ -23,12 +23,12 @@
 # Wu and Mencer expect lines to show "the variation characteristic" of a program (§5); whether their ends are its phases the paper does not test. Here the phases are known.
 
 # %% tags=["parameters"]
-folder = ""  # with other streams of this form; empty: CMLIB_PUBLIC and the cache
-program = "all"  # networks to study, separated by commas, or all
-event = "instructions"  # event to compress {instructions, branches, cache_misses, cache_references}
-near = 3  # samples beside an edge that count as at it [0, 100]
-drift = 20.0  # threshold of the drift test, standard deviations added up [0.5, 1000]
-settings = {}  # profile, results_folder
+folder: str = ""  # with other streams of this form; empty: CMLIB_PUBLIC and the cache
+program: str = "all"  # networks to study, separated by commas, or all
+event: str = "instructions"  # event to compress
+near: int = 3  # samples beside an edge that count as at it
+drift: float = 20.0  # threshold of the drift test, standard deviations added up
+settings: dict = {}  # profile, results_folder
 
 # %%
 import numpy as np
@@ -42,7 +42,14 @@ from cmlib.io import streams
 from cmlib.report.notebook import begin
 
 # %%
-notebook = begin("07b_phases", globals())
+limits = {
+    "event": ["instructions", "branches", "cache_misses", "cache_references"], "near": (0, 100),
+    "drift": (0.5, 1000),
+}
+notebook = begin(
+    "07b_phases", settings, folder=folder, program=program, event=event, near=near,
+    drift=drift,
+)
 results = notebook.results
 found = streams.find_runs("dnn-layers", folder)
 if found.empty:

@@ -23,11 +23,11 @@
 # Method B is direct: a model of the execution time by the parameters, one row a run. Method A begins with the events: which events matter for the performance, and which parameters interact with those (CounterMiner, §V-D). The papers say that both name the same parameter (GBRT study, §4.3). Here both are compared with a reference that neither was trained on: runs in which a single parameter was changed. `cmlib record-tuning --program NAME` records another program on Spark. [Notebook 08a](08a_number_of_runs.ipynb) asks how many runs each method needs, [notebook 08b](08b_causes.ipynb) whether the important events are causes.
 
 # %% tags=["parameters"]
-program = "all"  # programs to study, separated by commas, or all that are recorded
-n_events = 10  # important events that are paired with the parameters [2, 30]
-n_seeds = 20  # models behind the spread of an importance [2, 100]
-seed = 0  # of models and draws [0, 1000000]
-settings = {}  # jobs, executor, scheduler, interactive, profile, results_folder
+program: str = "all"  # programs to study, separated by commas, or all that are recorded
+n_events: int = 10  # important events that are paired with the parameters
+n_seeds: int = 20  # models behind the spread of an importance
+seed: int = 0  # of models and draws
+settings: dict = {}  # jobs, executor, scheduler, interactive, profile, results_folder
 
 # %%
 import numpy as np
@@ -44,7 +44,11 @@ from cmlib.report import paper
 from cmlib.report.notebook import begin
 
 # %%
-notebook = begin("08_tuning", globals())
+limits = {"n_events": (2, 30), "n_seeds": (2, 100), "seed": (0, 1_000_000)}
+notebook = begin(
+    "08_tuning", settings, program=program, n_events=n_events, n_seeds=n_seeds,
+    seed=seed,
+)
 results, workers = notebook.results, notebook.workers
 counterminer = paper("counterminer")["tuning"]
 tuned = load_tuned(wanted=program)

@@ -23,13 +23,13 @@
 # CounterMiner (§V-D) has two methods. *Method B* is direct: a model of the execution time by the parameters. *Method A* goes by way of events: which events matter, and which parameters interact with these. The paper says that A needs a quarter of B's runs, and illustrates why (Figure 15); here both get ever more runs, and it is counted how often they are right. The programs are ours, with HiBench's tasks and names, on generated input. Which parameters there are, and their ranges: [notebook 08](08_tuning.ipynb). For a program of your own on Spark: `cmlib record-tuning --program NAME`, then `cmlib run paper 08a -p program=NAME`.
 
 # %% tags=["parameters"]
-program = "all"  # programs to study, separated by commas, or all that are recorded
-n_sizes = 4  # numbers of runs to try, from 10 to three quarters of all [1, 20]
-draws = 10  # times that runs are drawn for each number [2, 1000]
-n_events = 10  # important events that are paired with the parameters [2, 30]
-share = 90.0  # named reliably: in at least this share of the draws [%] [50, 100]
-seed = 0  # of models and draws [0, 1000000]
-settings = {}  # jobs, executor, scheduler, profile, results_folder
+program: str = "all"  # programs to study, separated by commas, or all that are recorded
+n_sizes: int = 4  # numbers of runs to try, from 10 to three quarters of all
+draws: int = 10  # times that runs are drawn for each number
+n_events: int = 10  # important events that are paired with the parameters
+share: float = 90.0  # named reliably: in at least this share of the draws [%]
+seed: int = 0  # of models and draws
+settings: dict = {}  # jobs, executor, scheduler, profile, results_folder
 
 # %%
 from itertools import product
@@ -48,7 +48,14 @@ from cmlib.rank import regressor, relative_error
 from cmlib.report import paper
 from cmlib.report.notebook import begin
 
-notebook = begin("08a_number_of_runs", globals())
+limits = {
+    "n_sizes": (1, 20), "draws": (2, 1000), "n_events": (2, 30), "share": (50, 100), "seed": (0,
+    1000000),
+}
+notebook = begin(
+    "08a_number_of_runs", settings, program=program, n_sizes=n_sizes, draws=draws,
+    n_events=n_events, share=share, seed=seed,
+)
 results, workers = notebook.results, notebook.workers
 
 # %%

@@ -23,10 +23,10 @@
 # CounterMiner (§V-D) tunes the parameters that go with important events, as if these were causes. But importance is of a model: an event that merely accompanies a long time is as important in it as its cause. Here the events are moved one at a time; the paper has nothing of the kind. [Notebook 08](08_tuning.ipynb) ranks the parameters, [notebook 08a](08a_number_of_runs.ipynb) asks how many runs that takes. The programs are ours, with HiBench's tasks and names, on generated input. For a program of your own on Spark: `cmlib record-tuning --program NAME`, then `cmlib run paper 08b -p program=NAME`.
 
 # %% tags=["parameters"]
-program = "all"  # programs to study, separated by commas, or all that are recorded
-n_events = 10  # most important events that are judged [2, 30]
-seed = 0  # of models and draws [0, 1000000]
-settings = {}  # profile, results_folder
+program: str = "all"  # programs to study, separated by commas, or all that are recorded
+n_events: int = 10  # most important events that are judged
+seed: int = 0  # of models and draws
+settings: dict = {}  # profile, results_folder
 
 # %%
 import numpy as np
@@ -39,7 +39,8 @@ from cmlib.io import events
 from cmlib.rank import regressor
 from cmlib.report.notebook import begin
 
-notebook = begin("08b_causes", globals())
+limits = {"n_events": (2, 30), "seed": (0, 1_000_000)}
+notebook = begin("08b_causes", settings, program=program, n_events=n_events, seed=seed)
 results = notebook.results
 
 # %%

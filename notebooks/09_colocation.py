@@ -24,14 +24,14 @@
 
 # %% tags=["parameters"]
 # Pairs: datacaching-datacaching, datacaching-graphanalytics.
-pairs = "all"  # pairs to study, separated by commas, or all that are recorded
-program = "all"  # only pairs with one of these programs, separated by commas, or all
-method = "kalman"  # cleaning of the runs {cmlib.clean.DISTINCT_METHODS}
-step = 10  # events dropped at a time [1, 100]
-n_seeds = 20  # models behind the spread of an importance [2, 100]
-top = 10  # events shown a ranking [3, 30]
-seed = 0  # of the models [0, 1000000]
-settings = {}  # jobs, executor, scheduler, database, interactive, profile, results_folder
+pairs: str = "all"  # pairs to study, separated by commas, or all that are recorded
+program: str = "all"  # only pairs with one of these programs, separated by commas, or all
+method: str = "kalman"  # cleaning of the runs
+step: int = 10  # events dropped at a time
+n_seeds: int = 20  # models behind the spread of an importance
+top: int = 10  # events shown a ranking
+seed: int = 0  # of the models
+settings: dict = {}  # jobs, executor, scheduler, database, interactive, profile, results_folder
 
 # %%
 from functools import partial
@@ -50,7 +50,14 @@ from cmlib.report import paper
 from cmlib.report.notebook import begin
 
 # %%
-notebook = begin("09_colocation", globals())
+limits = {
+    "method": "cmlib.clean.DISTINCT_METHODS", "step": (1, 100), "n_seeds": (2, 100), "top": (3,
+    30), "seed": (0, 1_000_000),
+}
+notebook = begin(
+    "09_colocation", settings, pairs=pairs, program=program, method=method, step=step,
+    n_seeds=n_seeds, top=top, seed=seed,
+)
 results, workers, url = notebook.results, notebook.workers, notebook.database
 counterminer = paper("counterminer")
 table = experiments.event_table(url)

@@ -23,11 +23,11 @@
 # Eight programs of CloudSuite, seven of which CounterMiner studied, on servers with Intel's Westmere (X5650) and Sandy Bridge (E5-2640, E5-2650) and AMD's Opteron 6234, recorded by M. Canuto for models of power (`maurocanuto/power-modelling`, Apache-2.0): about twenty events, 2 s or 10 s an interval, without running shares.
 
 # %% tags=["parameters"]
-program = "all"  # programs of CloudSuite to study, separated by commas, or all
-n_seeds = 4  # models behind the spread of an importance [2, 100]
-top = 6  # events shown a program [3, 20]
-seed = 0  # of the models [0, 1000000]
-settings = {}  # profile, results_folder
+program: str = "all"  # programs of CloudSuite to study, separated by commas, or all
+n_seeds: int = 4  # models behind the spread of an importance
+top: int = 6  # events shown a program
+seed: int = 0  # of the models
+settings: dict = {}  # profile, results_folder
 
 # %%
 from itertools import combinations, permutations
@@ -42,7 +42,10 @@ from cmlib.rank.boosting import predict_held_out, regressor
 from cmlib.report.notebook import begin
 
 # %%
-notebook = begin("09a_cloudsuite", globals())
+limits = {"n_seeds": (2, 100), "top": (3, 20), "seed": (0, 1_000_000)}
+notebook = begin(
+    "09a_cloudsuite", settings, program=program, n_seeds=n_seeds, top=top, seed=seed,
+)
 results = notebook.results
 programs = cloudsuite(program)
 print(f"{len(programs)} recordings of {len({name for name, _ in programs})} programs")

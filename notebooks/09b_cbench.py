@@ -23,10 +23,10 @@
 # The GBRT paper puts runs with different events together. Here that is needed: on a Cortex-A15 six events were counted in one run and six others in another, twice, at three clock rates, for thirty programs of cBench one after another (`kranik/ARMPM_BUILDMODEL`, BSD-3-Clause). Every event was on a counter all the time.
 
 # %% tags=["parameters"]
-program = "all"  # any other than all leaves this notebook out
-n_seeds = 4  # models behind an importance [2, 100]
-seed = 0  # of the models [0, 1000000]
-settings = {}  # profile, results_folder
+program: str = "all"  # any other than all leaves this notebook out
+n_seeds: int = 4  # models behind an importance
+seed: int = 0  # of the models
+settings: dict = {}  # profile, results_folder
 
 # %%
 import io
@@ -44,7 +44,8 @@ from cmlib.rank.boosting import regressor
 from cmlib.report.notebook import begin
 
 # %%
-notebook = begin("09b_cbench", globals())
+limits = {"n_seeds": (2, 100), "seed": (0, 1_000_000)}
+notebook = begin("09b_cbench", settings, program=program, n_seeds=n_seeds, seed=seed)
 results = notebook.results
 todo = "cBench's programs are taken together: program=all."
 resolve_names(program, [], about="programs of this notebook", todo=todo)

@@ -23,9 +23,9 @@
 # Packet processing by FastClick in chains of one, three and five network functions, with perf on the measured core (*collocated*) or on another (*independent*): 31 events on four counters (`theleos88/ml-for-highspeed-networks`, no licence stated). The paper asks what a neighbour changes in the ranking (CounterMiner, Figure 16).
 
 # %% tags=["parameters"]
-program = "all"  # any other than all leaves this notebook out
-n_seeds = 3  # models behind an importance [2, 100]
-settings = {}  # profile, results_folder
+program: str = "all"  # any other than all leaves this notebook out
+n_seeds: int = 3  # models behind an importance
+settings: dict = {}  # profile, results_folder
 
 # %%
 from itertools import combinations
@@ -42,7 +42,8 @@ from cmlib.rank.boosting import regressor
 from cmlib.report.notebook import begin
 
 # %%
-notebook = begin("09c_neighbours", globals())
+limits = {"n_seeds": (2, 100)}
+notebook = begin("09c_neighbours", settings, program=program, n_seeds=n_seeds)
 results = notebook.results
 todo = "The chains are taken together: program=all."
 resolve_names(program, [], about="programs of this notebook", todo=todo)

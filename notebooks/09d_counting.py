@@ -23,8 +23,8 @@
 # The events of an assembly program were counted by hand, and the program run on many machines. `cmlib doctor` finds counters that disagree with others about the same event; that an event counts something else than its name says, on all counters alike, it can't see.
 
 # %% tags=["parameters"]
-program = "all"  # any other than all leaves this notebook out
-settings = {}  # profile, results_folder
+program: str = "all"  # any other than all leaves this notebook out
+settings: dict = {}  # profile, results_folder
 
 # %%
 import pandas as pd
@@ -35,7 +35,7 @@ from cmlib.experiments.requested import resolve_names
 from cmlib.report.notebook import begin
 
 # %%
-notebook = begin("09d_counting", globals())
+notebook = begin("09d_counting", settings, program=program)
 results = notebook.results
 resolve_names(program, [], about="programs of this notebook", todo="It takes program=all.")
 folder = places.external_data_dir()

@@ -21,11 +21,11 @@
 # *Reads* the recordings of notebook 09a. *Writes* misses per instruction, the traffic of last-level misses, and the pair that interacts most in each recording.
 
 # %% tags=["parameters"]
-program = "all"  # programs of CloudSuite to study, separated by commas, or all
-n_seeds = 4  # models behind an importance [2, 100]
-n_events = 6  # most important events that are paired [3, 12]
-seed = 0  # of the models [0, 1000000]
-settings = {}  # profile, results_folder
+program: str = "all"  # programs of CloudSuite to study, separated by commas, or all
+n_seeds: int = 4  # models behind an importance
+n_events: int = 6  # most important events that are paired
+seed: int = 0  # of the models
+settings: dict = {}  # profile, results_folder
 
 # %%
 import pandas as pd
@@ -38,7 +38,11 @@ from cmlib.report import paper
 from cmlib.report.notebook import begin
 
 # %%
-notebook = begin("09e_cloudsuite_misses", globals())
+limits = {"n_seeds": (2, 100), "n_events": (3, 12), "seed": (0, 1_000_000)}
+notebook = begin(
+    "09e_cloudsuite_misses", settings, program=program, n_seeds=n_seeds,
+    n_events=n_events, seed=seed,
+)
 results = notebook.results
 programs = cloudsuite(program)
 next(iter(programs.values())).counts.head()

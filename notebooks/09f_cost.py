@@ -23,9 +23,9 @@
 # A ranking says which events go with cycles. Here somebody changed the cause: the same programs ran with 2, 4, 8 and 11 times the cache, so that a prediction made with the small one can be wrong.
 
 # %% tags=["parameters"]
-program = "all"  # programs shown by their intervals, separated by commas, or all
-seed = 0  # of the models behind the papers' importance [0, 1000000]
-settings = {}  # profile, results_folder
+program: str = "all"  # programs shown by their intervals, separated by commas, or all
+seed: int = 0  # of the models behind the papers' importance
+settings: dict = {}  # profile, results_folder
 
 # %%
 import io
@@ -39,7 +39,8 @@ from cmlib.experiments.requested import resolve_names
 from cmlib.io import public
 from cmlib.report.notebook import begin
 
-notebook = begin("09f_cost", globals())
+limits = {"seed": (0, 1_000_000)}
+notebook = begin("09f_cost", settings, program=program, seed=seed)
 results = notebook.results
 X, y = cost.changes()  # of larger caches
 shown = resolve_names(program, X["program"].unique(), about="these programs",

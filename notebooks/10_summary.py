@@ -21,14 +21,13 @@
 # *Reads* the results of the other notebooks of this profile. *Writes* one table of all numbers beside the papers'.
 
 # %% tags=["parameters"]
-profile = "paper"  # folder of the results under data/results
-results_folder = ""  # where results go instead of data/results
+settings: dict = {}  # profile, results_folder
 
 # %%
 from cmlib.report import count_reproduced, read_reproduction, read_results
 from cmlib.report.notebook import begin
 
-notebook = begin("10_summary", globals())
+notebook = begin("10_summary", settings)
 results, settings = notebook.results, notebook.settings
 
 # %% [markdown]

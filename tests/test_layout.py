@@ -191,11 +191,9 @@ def test_every_notebook_has_right_parameters_in_every_profile(profile):
 )
 def test_a_file_of_parameters_says_what_differs_from_the_notebook(path):
     """And its profile, so that plain papermill puts the results where they belong."""
-    import yaml
+    from cmlib.report import declared_parameters, read_parameters
 
-    from cmlib.report import declared_parameters
-
-    given = yaml.safe_load(path.read_text(encoding="utf-8"))
+    given = read_parameters(path)
     declared = declared_parameters(ROOT / "notebooks" / f"{path.stem}.ipynb")
     assert given.pop("profile") == path.parent.name
     assert given and all(declared[name].default != value for name, value in given.items())

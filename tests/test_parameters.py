@@ -4,8 +4,10 @@ import ast
 import codecs
 import datetime
 import math
+import re
 
 import nbformat
+import papermill
 import pytest
 import yaml
 from click.testing import CliRunner
@@ -15,17 +17,19 @@ from papermill.translators import PythonTranslator
 
 from cmlib import report
 from cmlib.cli import main
+from cmlib.places import notebooks_dir
 from cmlib.report.notebook import begin
 from cmlib.report.parameters import parse_parameters
 
 PARAMETERS = """\
-program = "all"  # programs to study, separated by commas
-n_steps = 200  # steps of progress [20, 2000]
-method = "joint"  # {joint, scaling}
-share = 0.25  # share = of samples kept for the test [0.05, 0.5]
-jobs = -1  # worker processes
-interactive = True  # widgets at the end
+program: str = "all"  # programs to study, separated by commas
+n_steps: int = 200  # steps of progress
+method: str = "joint"  # cleaning
+share: float = 0.25  # share = of samples kept for the test
+jobs: int = -1  # worker processes
+interactive: bool = True  # widgets at the end
 """
+LIMITS = 'limits = {"n_steps": (20, 2000), "method": ["joint", "scaling"], "share": (0.05, 0.5)}\nrest = 1'
 RIGHT = {
     "program": "gcc,bzip2",
     "n_steps": 20,
@@ -36,9 +40,9 @@ RIGHT = {
 }
 
 
-def write_notebook(path, parameters=PARAMETERS):
+def write_notebook(path, parameters=PARAMETERS, limits=LIMITS):
     tagged = nbformat.v4.new_code_cell(parameters, metadata={"tags": ["parameters"]})
-    nbformat.write(nbformat.v4.new_notebook(cells=[tagged]), path)
+    nbformat.write(nbformat.v4.new_notebook(cells=[tagged, nbformat.v4.new_code_cell(limits)]), path)
     return path
 
 
@@ -60,20 +64,46 @@ def test_declared_parameters_are_the_tagged_cell(notebook):
         "jobs": -1,
         "interactive": True,
     }
-    assert declared["share"].comment == "share = of samples kept for the test [0.05, 0.5]"
+    assert declared["share"].comment == "share = of samples kept for the test"
 
 
 def test_a_comment_begins_behind_the_value_in_any_alphabet(tmp_path):
-    path = write_notebook(tmp_path / "n.ipynb", 'title = "Größe, 大きさ"  # of what [1, 2]\n')
-    assert report.declared_parameters(path)["title"].comment == "of what [1, 2]"
+    path = write_notebook(tmp_path / "n.ipynb", 'title: str = "Größe, 大きさ"  # of what\n')
+    assert report.declared_parameters(path)["title"].comment == "of what"
 
 
 @pytest.mark.parametrize(
-    "line", ["n_steps += 1", "a, b = 1, 2", "n_steps = range(3)", "n_steps = (", "x = \0"]
+    "line",
+    ["n_steps = 3", "a, b = 1, 2", "n_steps: int", "n_steps: int = range(3)", "n_steps: int = (", "x = \0"],
 )
 def test_a_parameter_that_is_no_literal_is_refused(tmp_path, line):
     with pytest.raises(ValueError):
         report.declared_parameters(write_notebook(tmp_path / "n.ipynb", line))
+
+
+@pytest.mark.parametrize("limits", ["limits = {", "limits = {'n_steps': range(3)}"])
+def test_limits_that_are_no_constants_are_refused(tmp_path, limits):
+    with pytest.raises(ValueError, match="limits"):
+        report.declared_parameters(write_notebook(tmp_path / "n.ipynb", limits=limits))
+
+
+@pytest.mark.parametrize("path", sorted(notebooks_dir().glob("*.ipynb")), ids=lambda path: path.stem)
+def test_papermill_and_the_notebook_itself_take_the_same_parameters(path):
+    declared = report.declared_parameters(path)
+    inferred = papermill.inspect_notebook(path)
+    settings = {name for name, parameter in declared.items() if parameter.shared}
+    assert (
+        inferred.pop("settings")["inferred_type_name"] == "dict"
+        and inferred.keys() == declared.keys() - settings
+    )
+    for name, line in inferred.items():
+        default, comment = declared[name].default, declared[name].comment
+        assert (line["inferred_type_name"], line["help"]) == (type(default).__name__, comment)
+        assert ast.literal_eval(line["default"]) == default
+        declared[name].check(default, path.name)
+    begins = re.search(r"begin\((.*?)\)\n", path.with_suffix(".py").read_text(encoding="utf-8"), re.S)[1]
+    given = ast.parse(f"begin({begins})").body[0].value.keywords
+    assert {word.arg for word in given} == {word.value.id for word in given} == inferred.keys()
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", "\ufeff{}"])
@@ -94,7 +124,7 @@ def test_a_notebook_that_is_none_or_cut_off_is_named(tmp_path, content):
         ({"n_step": 3}, "no parameter 'n_step'; did you mean 'n_steps'?"),
         ({"zzz": 3}, "it takes program, n_steps, method, share, jobs, interactive."),
         ({7: 3}, "no parameter 7; it takes"),
-        ({"n_steps": 3}, "n_steps = 3 is outside [20, 2000] (steps of progress [20, 2000])"),
+        ({"n_steps": 3}, "n_steps = 3 is outside [20, 2000] (steps of progress)"),
         ({"n_steps": "many"}, "takes a whole number, got 'many'"),
         ({"n_steps": True}, "takes a whole number, got True"),
         ({"n_steps": 30.5}, "takes a whole number, got 30.5"),
@@ -268,7 +298,8 @@ def test_the_command_line_refuses_the_same(given, says):
 
 
 def test_a_choice_can_be_what_a_name_of_the_package_holds(tmp_path):
-    path = write_notebook(tmp_path / "n.ipynb", 'method = "joint"  # cleaning {cmlib.clean.METHODS}\n')
+    parameters = 'method: str = "joint"  # cleaning\n'
+    path = write_notebook(tmp_path / "n.ipynb", parameters, 'limits = {"method": "cmlib.clean.METHODS"}')
     report.check_parameters(path, {"method": "counterminer-printed"}, "-p")
     with pytest.raises(ValueError, match=r"none of scaling, .*did you mean 'interpolate'"):
         report.check_parameters(path, {"method": "interpolat"}, "-p")
@@ -276,4 +307,4 @@ def test_a_choice_can_be_what_a_name_of_the_package_holds(tmp_path):
 
 def test_a_notebook_run_by_papermill_alone_refuses_a_wrong_type_as_well():
     with pytest.raises(ValueError, match="program takes a str, got 5"):
-        begin("03_ranking", {"program": 5, "settings": {}})
+        begin("03_ranking", {}, program=5)

@@ -5,7 +5,7 @@ from functools import cached_property
 
 from cmlib import places, processors, topdown
 from cmlib.parallel import Workers
-from cmlib.report import Results, check_parameters, declared_parameters
+from cmlib.report import Results, check_parameters
 from cmlib.report.manifests import BY_PROGRAM
 from cmlib.report.parameters import SETTINGS, SHARED, read_heading
 
@@ -42,18 +42,19 @@ class Notebook:
         return store.refresh(None, self.settings["database"])
 
 
-def begin(name, names):
-    """Begin a notebook: ``notebook = begin("03_ranking", globals())``.
+def begin(name, settings, **parameters):
+    """Begin a notebook: ``notebook = begin("03_ranking", settings, program=program, step=step)``.
 
-    Its title and its question are read from its first cell.
+    Its title and its question are read from its first cell, what its parameters may be from its ``limits``.
 
     Parameters
     ----------
     name : str
         Of its file under `notebooks`, without suffix.
-    names : mapping of str to object
-        Its ``globals()``. The settings are taken from ``settings``, which `cmlib run -p jobs=8` fills, and those
-        given a value by themselves, as by ``papermill -p jobs 8``, from there.
+    settings : dict
+        Of those that all notebooks share, by name, what differs from the default; `cmlib run -p jobs=8` fills it.
+    **parameters
+        What its parameters cell holds, by name.
 
     Returns
     -------
@@ -66,13 +67,9 @@ def begin(name, names):
     """
     file = places.notebooks_dir() / f"{name}.ipynb"
     title, question = read_heading(file)
-    declared = declared_parameters(file).keys() & names.keys()
-    check_parameters(
-        file, {name: names[name] for name in declared - SHARED.keys() - {SETTINGS}}, "parameters"
-    )
-    given = dict(names.get(SETTINGS) or {}) | {name: names[name] for name in declared & SHARED.keys()}
-    check_parameters(file, given, SETTINGS)
-    settings = {name: default for name, (default, _) in SHARED.items()} | given
+    check_parameters(file, parameters, "parameters")
+    check_parameters(file, settings, SETTINGS)
+    settings = {name: default for name, (default, *_) in SHARED.items()} | settings
     workers = Workers(settings["jobs"], settings["executor"], settings["scheduler"])
     where = {"profile": settings["profile"], "folder": settings["results_folder"] or None}
     return Notebook(Results(name, title=title, question=question, **where), workers, settings)

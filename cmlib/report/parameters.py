@@ -13,11 +13,11 @@ import yaml
 from cmlib.passwords import hide
 
 SETTINGS = "settings"
-# As a parameters cell would have them: name, default, and what the comment behind it says. A notebook names those
-# that it takes behind its line ``settings = {}``.
+# Default, what the comment behind it says, and limits. A notebook names those that it takes behind its line
+# ``settings: dict = {}``.
 SHARED = {
-    "jobs": (-1, "worker processes; -1: one a processor [-1, 1024]"),
-    "executor": ("processes", "where the workers are: this machine, or a cluster {processes, dask}"),
+    "jobs": (-1, "worker processes; -1: one a processor", (-1, 1024)),
+    "executor": ("processes", "where the workers are: this machine, or a cluster", ["processes", "dask"]),
     "scheduler": ("", "address of a running Dask scheduler; needs executor dask"),
     "database": ("", "SQLAlchemy URL of the store; empty: an SQLite file among the results"),
     "processor": ("", "whose events they are, as of cmlib summarize; empty: as the recording tells"),
@@ -26,8 +26,7 @@ SHARED = {
     "results_folder": ("", "where results go instead of data/results"),
 }
 _QUESTION = re.compile(r"\*\*Question\.\*\*\s+(.+?)\s*(?:\n\s*\n|\Z)", re.S)
-_RANGE = re.compile(r"\[\s*(?P<low>[^\s,\]]+)\s*,\s*(?P<high>[^\s,\]]+)\s*\]")
-_CHOICE = re.compile(r"\{(?P<choices>[^}]+)\}")
+_LIMITS = re.compile(r"^limits = ", re.M)
 _KINDS = {int: "whole number", float: "number"}
 
 
@@ -53,38 +52,48 @@ def read_heading(notebook):
 
 
 def declared_parameters(notebook):
-    """Read a notebook's parameters from the cell tagged ``parameters``."""
-    name = Path(notebook).name
-    tagged = [
-        cell["text"] for cell in read_cells(notebook) if "parameters" in cell["metadata"].get("tags", [])
-    ]
+    """Read a notebook's parameters from the cell tagged ``parameters``, and what they may be from ``limits``."""
+    name, cells = Path(notebook).name, read_cells(notebook)
+    tagged = [cell["text"] for cell in cells if "parameters" in cell["metadata"].get("tags", [])]
     if len(tagged) != 1:
         raise ValueError(f"{name}: {len(tagged)} cells are tagged 'parameters'; it takes exactly one.")
-    declared = {}
+    declared, limits = {}, _read_limits(name, cells)
     try:
         for statement in ast.parse(tagged[0]).body:
             line = tagged[0].splitlines()[statement.end_lineno - 1]
             comment = line.encode()[statement.end_col_offset :].decode()  # columns are counted in bytes
-            parameter = statement.targets[0].id
-            value = ast.literal_eval(statement.value)
-            declared[parameter] = Parameter(parameter, value, comment.strip().lstrip("#").strip())
+            comment = comment.strip().lstrip("#").strip()
+            parameter, value = statement.target.id, ast.literal_eval(statement.value)
+            declared[parameter] = Parameter(parameter, value, comment, limits.get(parameter))
     except (SyntaxError, ValueError, AttributeError) as error:
-        raise ValueError(f"{name}: its parameters are no lines `name = value`: {error}") from error
+        raise ValueError(f"{name}: its parameters are no lines `name: type = value`: {error}") from error
     words = re.findall(r"\w+", declared.pop(SETTINGS).comment) if SETTINGS in declared else ()
-    return declared | {one: Parameter(one, *SHARED[one], shared=True) for one in SHARED if one in words}
+    return declared | {name: Parameter(name, *SHARED[name], shared=True) for name in SHARED if name in words}
+
+
+def _read_limits(name, cells):
+    """The dictionary ``limits`` of a notebook: (low, high), a list of choices, or the name in cmlib of one."""
+    for cell in cells:
+        if cell["cell_type"] == "code" and (line := _LIMITS.search(cell["text"])):
+            try:
+                return ast.literal_eval(ast.parse(cell["text"][line.start() :]).body[0].value)
+            except (SyntaxError, ValueError) as error:
+                raise ValueError(f"{name}: its limits are no dictionary of constants: {error}") from error
+    return {}
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """One line of a notebook's parameters cell: ``n_steps = 200  # steps of progress [20, 2000]``."""
+    """One line of a notebook's parameters cell: ``n_steps: int = 200  # steps of progress``."""
 
     name: str
     default: object
     comment: str
+    limits: object = None
     shared: bool = False
 
     def check(self, value, where):
-        """Raise ValueError if `value` is of another type than the default, or outside what the comment allows."""
+        """Raise ValueError if `value` is of another type than the default, or outside its limits."""
         kind = type(self.default)
         if type(value) is not kind and not (kind is float and type(value) is int):
             hint = "; write it in quotes" if kind is str else ""
@@ -92,14 +101,14 @@ class Parameter:
                 f"{where}: {self.name} takes a {_KINDS.get(kind, kind.__name__)}, got {shown(value)}{hint} "
                 f"({self.comment})."
             )
-        limits, choice = _RANGE.search(self.comment), _CHOICE.search(self.comment)
-        if limits and kind in _KINDS and not float(limits["low"]) <= value <= float(limits["high"]):
+        if isinstance(self.limits, tuple):
+            if not self.limits[0] <= value <= self.limits[1]:
+                raise ValueError(
+                    f"{where}: {self.name} = {shown(value)} is outside {list(self.limits)} ({self.comment})."
+                )
+        elif self.limits and value not in (choices := _choices(self.limits)):
             raise ValueError(
-                f"{where}: {self.name} = {shown(value)} is outside {limits[0]} ({self.comment})."
-            )
-        if choice and value not in (allowed := _allowed(choice["choices"])):
-            raise ValueError(
-                f"{where}: {self.name} = {shown(value)} is none of {', '.join(allowed)}{_nearest(value, allowed)}"
+                f"{where}: {self.name} = {shown(value)} is none of {', '.join(choices)}{_nearest(value, choices)}"
             )
 
 
@@ -128,8 +137,12 @@ def unknown_parameter(name, known, where):
 
 
 def read_parameters(file):
-    """Read the parameters of one notebook."""
-    return parse_parameters(Path(file).read_bytes(), str(file))
+    """Read the parameters of one notebook, those under ``settings`` among them."""
+    given = parse_parameters(Path(file).read_bytes(), str(file))
+    settings = given.pop(SETTINGS, {})
+    if not isinstance(settings, dict):
+        raise ValueError(f"{file}: settings takes a mapping, got {shown(settings)}.")
+    return given | settings
 
 
 def parse_parameters(content, where):
@@ -174,12 +187,12 @@ def _load(content, where):
         raise ValueError(f"{where} is not YAML that can be read: {reason}") from None
 
 
-def _allowed(choices):
-    """The words between braces; ``{cmlib.clean.METHODS}`` stands for those that this name holds."""
-    if choices.startswith("cmlib."):
-        module, _, name = choices.rpartition(".")
+def _choices(limits):
+    """The choices of a list; ``"cmlib.clean.METHODS"`` stands for those that this name holds."""
+    if isinstance(limits, str):
+        module, _, name = limits.rpartition(".")
         return list(getattr(importlib.import_module(module), name))
-    return [word.strip() for word in choices.split(",")]
+    return limits
 
 
 def _nearest(name, known):
