@@ -30,7 +30,7 @@ def load_example(program="gcc"):
     >>> f"{run.running['ls_stlf'].mean():.2f}"
     '0.24'
     """
-    from cmlib.io.archive.runs import read_run
+    from cmlib.io.archive.runs import read_run_metadata
     from cmlib.io.recording import make_recording
     from cmlib.io.store.raw import read_counts
     from cmlib.places import examples_dir
@@ -39,5 +39,5 @@ def load_example(program="gcc"):
     if program not in known:
         raise ValueError(f"there is no example {program!r}; there are {', '.join(known)}.")
     file = examples_dir() / program / "mlpx12-p0-00.json"
-    meta = read_run(file)
+    meta = read_run_metadata(file)
     return make_recording(meta, *read_counts(file, meta))

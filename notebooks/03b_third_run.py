@@ -68,7 +68,7 @@ if files["run"].nunique() < 3:
 # %%
 def read(path):
     """Cumulative counts of a run, and for how long it has run [s]."""
-    counts = streams.read_run(path)
+    counts = streams.read_stream(path)
     times = re.findall(rb" ENA=(\d+)", plain(read_file(path), path))[:len(counts)]
     short = {f"retired_{kind}branch_instructions": name
              for kind, name in (("taken_", "taken"), ("", "branches"))}

@@ -20,7 +20,7 @@ import pandas as pd
 
 from cmlib.collect import machine
 from cmlib.collect.record import Counted, Program
-from cmlib.collect.record.execute import Outcome, resolve
+from cmlib.collect.record.execute import PerfOutcome, resolve
 from cmlib.experiments.micro_recordings import FOLDER
 from cmlib.fingerprint.cache_levels import plateaus
 from cmlib.io import events
@@ -114,7 +114,7 @@ def _executed(seconds, draws, plan, encodings, counted, folder, *, lock, on_dema
     ends = [interval * i for i in range(1, 1 + int(seconds / interval))] + [seconds]
     pinned = [f"{event}:u" for event in plan.pinned]
     text = "".join(planted.rows(resolve(counted.command), ends, pinned, plan.groups, next(draws)))
-    return Outcome(f"# started on Sat Nov 21 03:00:46 2026\n\n{text}".encode(), 0, 0, "", "")
+    return PerfOutcome(f"# started on Sat Nov 21 03:00:46 2026\n\n{text}".encode(), 0, 0, "", "")
 
 
 def made_up_sweep():

@@ -32,7 +32,7 @@ def job(name, error=None):
             raise error
         yield name
 
-    return campaign.Job(name, 1, 0, 60.0, make)
+    return campaign.CampaignPart(name, 1, 0, 60.0, make)
 
 
 def test_parts_are_made_in_turn_and_a_failure_ends_only_its_recording(capsys, monkeypatch):

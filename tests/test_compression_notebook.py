@@ -98,7 +98,7 @@ def test_what_a_tool_wrote_is_read(tmp_path_factory, steps):
     counts = np.cumsum(steps, axis=0)
     file = tmp_path_factory.mktemp("streams") / "429.mcf.1.data.2.txt"
     file.write_text("\n".join([LLC, *(" ".join(map(str, row)) + " " for row in counts), ""]))
-    read = streams.read_run(file)
+    read = streams.read_stream(file)
     assert list(read) == ["instructions", "LLC-loads", "LLC-load-misses"]
     npt.assert_array_equal(read, counts)
     assert streams.find_runs("spec-llc", file.parent)[["case", "run"]].values.tolist() == [["429.mcf.1", "2"]]
@@ -107,19 +107,19 @@ def test_what_a_tool_wrote_is_read(tmp_path_factory, steps):
 def test_another_file_is_no_stream(tmp_path):
     (tmp_path / "a.data.1.txt").write_text("# What\n1 2 3\n")
     with pytest.raises(PublicError, match="no stream of counts: it begins with '# What"):
-        streams.read_run(tmp_path / "a.data.1.txt")
+        streams.read_stream(tmp_path / "a.data.1.txt")
 
 
 def test_samples_without_progress_are_left_out(tmp_path):
     (tmp_path / "a.txt").write_text(f"{LLC}\n100 1 1 \n100 2 1 \n200 5 2 \n300 \n")
-    assert streams.read_run(tmp_path / "a.txt").values.tolist() == [[100, 1, 1], [200, 5, 2]]
+    assert streams.read_stream(tmp_path / "a.txt").values.tolist() == [[100, 1, 1], [200, 5, 2]]
 
 
 @pytest.mark.skipif(not PUBLIC or not (PUBLIC / "spec2000").is_dir(), reason="takes CMLIB_PUBLIC")
 def test_perfmon2_writes_blocks_of_instructions():
     runs = streams.find_runs("spec2000")
     mcf = runs[(runs["case"] == "181.mcf.default") & (runs["run"] == "amd_branches_totalmiss")]
-    counts = streams.read_run(mcf["path"].item())
+    counts = streams.read_stream(mcf["path"].item())
     assert counts.iloc[0].tolist() == [100000310, 22915083, 81200] and len(counts) > 100
     assert (counts.diff().iloc[1:] >= 0).all(axis=None)
 

@@ -20,22 +20,6 @@ NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.py"))
 SENTENCE = re.compile("GL08|SS0[34]")
 # Sections known and in order; a summary in the imperative; all parameters, typed and described; and what comes out.
 NUMPYDOC = re.compile("GL0[35678]|GL10|SS0[1-5]|PR0[1-7]|PR10|RT0[13]|YD01")
-DONE = (
-    "cmlib.anomaly",
-    "cmlib.clean",
-    "cmlib.compress",
-    "cmlib.cost",
-    "cmlib.errors",
-    "cmlib.fingerprint",
-    "cmlib.interact",
-    "cmlib.merge",
-    "cmlib.parallel",
-    "cmlib.rank",
-    "cmlib.synthetic",
-    "cmlib.topdown",
-    "cmlib.tuning",
-)
-PUBLIC = [module for module in PUBLIC if module in DONE]
 
 
 @functools.cache

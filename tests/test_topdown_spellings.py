@@ -13,7 +13,7 @@ from cmlib import topdown
 from cmlib.experiments.summary import summarize_runs
 from cmlib.io import perf
 from cmlib.io.archive import read_content
-from cmlib.io.archive.runs import read_run as read_meta
+from cmlib.io.archive.runs import read_run_metadata as read_meta
 from cmlib.io.imports import import_files
 from cmlib.io.perf import printed
 from cmlib.io.sources import read_sources

@@ -7,6 +7,8 @@ from itertools import chain
 
 from cmlib.io.events.naming import SOFTWARE_NAMES, copy_name
 
+__all__ = ["PINNED"]
+
 PINNED = ("instructions", "cycles")
 PROBE = "probe"
 

@@ -23,7 +23,7 @@ from cmlib.fingerprint.slices import (
 from cmlib.io import perf
 from cmlib.io.archive import read_file, readable
 from cmlib.io.archive.programs import read_raw, readable_runs
-from cmlib.io.archive.runs import read_run
+from cmlib.io.archive.runs import read_run_metadata
 from cmlib.io.events import second_level_events, simulated_events
 
 ALL, KEY = "all", "key"
@@ -91,7 +91,7 @@ def read_series(folder, set_name, kind="micro", *, only="*"):
 
 
 def _read(file):
-    meta, place = read_run(file), file.parent
+    meta, place = read_run_metadata(file), file.parent
     series = perf.series(perf.parse_stat(read_raw(place, file.stem).decode()))
     return Series(place.name, meta["pass"], _about(meta, file), *series)
 

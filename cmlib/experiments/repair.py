@@ -35,7 +35,7 @@ _TWINS = (("L1-dcache-loads", "dTLB-loads"), ("branch-misses", "branch-load-miss
 
 
 @dataclass(frozen=True)
-class Case:
+class RepairCase:
     """What a method sees of one run, and what it is judged by."""
 
     name: str
@@ -125,7 +125,7 @@ def listed(which=None):
 
 
 def cases(file, rotations=ROTATIONS):
-    """Runs of one file as methods see them, and what judges them: list of :class:`Case`."""
+    """Runs of one file as methods see them, and what judges them: list of :class:`RepairCase`."""
     return _cases(str(file), tuple(rotations))[1]
 
 
@@ -147,7 +147,7 @@ def twice_counted(counts, shares, groups=(), machine=None):
                 truth = counts[other].where(counts[own].notna())
                 error = _spread(counts[own] - truth) / np.sqrt(2)
                 about = counts[rest], shares[rest], truth.to_frame(own), error.to_frame(own)
-                yield Case(f"{own} by {other}", *about)
+                yield RepairCase(f"{own} by {other}", *about)
 
 
 def _shared_time(shares, event, groups):
@@ -250,7 +250,7 @@ def _replays(counted, rotations, pinned=("instructions",)):
             groups = [turning[number::n] for number in range(n)]
             hidden = clean.replay(counted[[*pinned, *turning]], groups, slots=slots)
             truth = hidden.truth[turning]
-            yield Case(f"{n} groups, {slots} slots", hidden.counts, hidden.running, truth, 0.0 * truth)
+            yield RepairCase(f"{n} groups, {slots} slots", hidden.counts, hidden.running, truth, 0.0 * truth)
 
 
 def _samples(text):
@@ -305,7 +305,7 @@ def _lines_of_runs(name, text):
 
 def _single(name, *series):
     """A case of one interval, from Series by event."""
-    return Case(name, *(one.astype(float).to_frame().T.reset_index(drop=True) for one in series))
+    return RepairCase(name, *(one.astype(float).to_frame().T.reset_index(drop=True) for one in series))
 
 
 def _fully_counted(name):
@@ -332,7 +332,7 @@ def _aligned(counts, shares, runs):
                 for run in others[:2]
             ]
             truth, error = sum(pair) / 2, _spread(pair[0] - pair[1]) * np.sqrt(3) / 2
-            yield Case("run", counts, shares, truth.to_frame(event), error.to_frame(event))
+            yield RepairCase("run", counts, shares, truth.to_frame(event), error.to_frame(event))
 
 
 def _progress(counts):

@@ -34,7 +34,7 @@ def load_suite(name, event, wanted="all", *, folder=""):
     names = resolve_names(wanted, found["case"].unique(), about=f"the cases of {name}", todo=todo)
     counted = {}
     for run in found[found["case"].isin(names)].itertuples():
-        totals = streams.read_run(run.path)
+        totals = streams.read_stream(run.path)
         if event in totals and len(totals) > 2:
             counted.setdefault(run.case, totals)
     return counted

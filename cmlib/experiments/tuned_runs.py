@@ -12,7 +12,7 @@ from cmlib.errors import CmlibError, NothingRecordedError
 from cmlib.experiments.requested import resolve_names
 from cmlib.experiments.spark_settings import FOLDER, emitted_of, settings_of
 from cmlib.io.archive import readable
-from cmlib.io.archive.runs import read_run
+from cmlib.io.archive.runs import read_run_metadata
 from cmlib.io.programs import parse_program_label
 from cmlib.io.store.raw import read_counts
 
@@ -36,7 +36,7 @@ class Tuned:
 def load_tuned(folder="", wanted="all"):
     """Read the recordings of programs under different settings; one that can't be read is left out by name."""
     place = Path(folder or places.hardware_first(places.recordings_dir() / FOLDER))
-    metas, rows = readable(read_run, sorted(place.glob("*/*.json"))), {}
+    metas, rows = readable(read_run_metadata, sorted(place.glob("*/*.json"))), {}
     labels = readable(lambda file: parse_program_label(metas[file]["command"]), metas)
     for file, (program, scale, options) in labels.items():
         rows.setdefault(program, []).append((file, metas[file], scale, options))

@@ -11,6 +11,8 @@ from cmlib.errors import CmlibError
 from cmlib.io.events import second_level_events, simulated_events
 from cmlib.io.machine_code import is_string_instruction
 
+__all__ = ["read_functions", "read_series"]
+
 _PROCESS = re.compile(r"^version: ", re.MULTILINE)
 _PART = re.compile(r"^(?:desc: Timerange: Basic block ([0-9]+) - ([0-9]+)|totals: ([0-9 ]+))$", re.MULTILINE)
 _CACHE = re.compile(r"^desc: (I1|D1|LL) cache: (.+)$", re.MULTILINE)
@@ -216,7 +218,7 @@ REPEATS = 1e-4
 
 
 def read_series(text):
-    """Counts of a simulated run by interval.
+    """Read the counts of a simulated run by interval.
 
     Parameters
     ----------

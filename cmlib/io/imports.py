@@ -1,4 +1,4 @@
-"""Take perf output that was recorded elsewhere into the recordings, byte for byte."""
+"""Import perf output that was recorded elsewhere into the recordings, byte for byte."""
 
 import reprlib
 from pathlib import Path
@@ -93,6 +93,7 @@ def import_files(
     command : str, default ""
         The command that was measured.
     note : str, default ""
+        Kept with the metadata.
     about : dict, optional
         What ``cmlib doctor --json`` said on the machine of the recording.
     processor : str, optional

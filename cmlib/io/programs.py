@@ -1,4 +1,4 @@
-"""The tables of the programs that recordings are made of: suites, micro-benchmarks, kernels, Spark's parameters."""
+"""Tables of the programs that recordings are made of: suites, micro-benchmarks, kernels, and Spark's parameters."""
 
 import csv
 import functools
@@ -10,6 +10,8 @@ import yaml
 
 from cmlib import places
 from cmlib.errors import CmlibError
+
+__all__ = ["kernels", "micro_benchmarks"]
 
 
 def program_entries():
@@ -61,7 +63,13 @@ class MicroBenchmark:
 
 
 def micro_benchmarks():
-    """All micro-benchmarks: those of Table 1 first, then those never trained on."""
+    """Read the table of the micro-benchmarks (Yoo et al. 2012, Table 1).
+
+    Returns
+    -------
+    list of MicroBenchmark
+        Those of Table 1 first, then those that no tree is trained on.
+    """
     rows = pd.read_csv(_table("micro_benchmarks.csv"), dtype={"trained": bool}, keep_default_na=False)
     split = {"levels": rows["levels"].str.split().map(tuple), "flags": rows["flags"].str.split().map(tuple)}
     blocks = list(zip(rows.pop("blocks_P"), rows.pop("blocks_N"), strict=True))
@@ -88,7 +96,13 @@ class Kernel:
 
 
 def kernels():
-    """All programs of AutoPerf's Table 2, in its order."""
+    """Read the table of AutoPerf's programs (Table 2).
+
+    Returns
+    -------
+    list of Kernel
+        In the order of that table.
+    """
     rows = pd.read_csv(_table("kernels.csv"), dtype={"original": bool})
     runs = ["training", "good", "bad"]
     fields = rows.drop(columns=runs).to_dict("records")

@@ -1,4 +1,4 @@
-"""Which public recordings there are: sets, their licences, and the files of each."""
+"""Public recordings by others: which sets there are, their licences, and how their files are fetched and read."""
 
 import functools
 import tempfile
@@ -16,6 +16,8 @@ from cmlib.errors import CmlibError
 from cmlib.io.archive import digest, errors_as, plain, read_file
 from cmlib.io.imports import import_files
 from cmlib.shell import command_code
+
+__all__ = ["cache_dir", "fetch", "read"]
 
 
 class PublicError(CmlibError):
@@ -56,7 +58,23 @@ def _all_files():
 
 
 def read(name):
-    """The original bytes of a file."""
+    """Read a file of a public set: from the package, from ``$CMLIB_PUBLIC`` or from the cache.
+
+    Parameters
+    ----------
+    name : str
+        As the list of public files has it.
+
+    Returns
+    -------
+    bytes or None
+        Its content, unpacked; None where it has not been fetched.
+
+    Raises
+    ------
+    PublicError
+        If no set has such a file, or if size or SHA-256 are not the original's.
+    """
     found = files().query("file == @name")
     if found.empty:
         raise PublicError(f"{name} is no public recording that is known here.")
@@ -82,7 +100,13 @@ def read(name):
 
 
 def cache_dir():
-    """Folder of what was fetched: of this user, shared by all checkouts."""
+    """Return the folder of what was fetched: of this user, shared by all checkouts.
+
+    Returns
+    -------
+    pathlib.Path
+        It need not exist.
+    """
     return Path(pooch.os_cache("cmlib")) / "public"
 
 
@@ -90,7 +114,23 @@ SITE = "https://raw.githubusercontent.com"
 
 
 def fetch(name):
-    """Have all files of a set."""
+    """Download the files of a public set into the cache, and check their SHA-256.
+
+    Parameters
+    ----------
+    name : str
+        Of the set.
+
+    Returns
+    -------
+    list of str
+        The files that were downloaded; those that were there are not among them.
+
+    Raises
+    ------
+    PublicError
+        If a file can't be downloaded, or is not the original.
+    """
     lacking = [row for row in files(name).itertuples() if read(row.file) is None]
     pooch.get_logger().setLevel("WARNING")
     for row in tqdm(lacking, f"fetching {name}", unit="file", disable=not lacking):

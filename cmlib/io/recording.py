@@ -1,4 +1,4 @@
-"""A recording: what was counted in one run, whatever counted it, and what follows from its source."""
+"""The recording of one run: its counts, whatever counted them, and what follows from their source."""
 
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -10,6 +10,8 @@ from cmlib import clean
 from cmlib.io.archive.runs import VALGRIND, are_totals, knows_shares, source_of
 from cmlib.io.callgrind import INSTRUCTIONS_PER_SECOND
 from cmlib.io.events import second_readings
+
+__all__ = ["AXES", "INSTRUCTIONS", "Recording", "by_instructions"]
 
 INSTRUCTIONS = "sim.instructions"
 
@@ -48,7 +50,7 @@ class Recording:
         Lengths of the intervals [s]; the last one is shorter. Of a simulated run [10⁹ instructions].
     counts_again, running_again : DataFrame, shape (n_intervals, n_readings)
         Second readings of events that the run counted twice, columns ``EVENT#2``: the same as `counts` and
-        `running`, in other groups of a multiplexed run. They judge its errors, and are no further events.
+        `running`, in other groups of a multiplexed run. They test its errors, and are no further events.
     """
 
     meta: dict
@@ -137,6 +139,17 @@ def make_recording(meta, counts, running, interval_s=None):
 
 
 def by_instructions(frame):
-    """Index what has Callgrind's time, a second for 10⁹ instructions, by millions of instructions."""
+    """Index the intervals of a simulated run by millions of instructions.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Index: Callgrind's time, a second for 10⁹ instructions.
+
+    Returns
+    -------
+    DataFrame
+        The same; index: ``million_instructions``.
+    """
     index = pd.Index(frame.index * INSTRUCTIONS_PER_SECOND / 1e6, name="million_instructions")
     return frame.set_axis(index, axis=0)

@@ -26,7 +26,7 @@ _OF_ONE_KIND = "The file counts several kinds of core, each a program of its own
 
 
 @dataclass(frozen=True)
-class Source:
+class ForeignRecording:
     """A run in a file.
 
     Attributes
@@ -201,7 +201,7 @@ def _source(file, text, machine, given, frame=None, remarks=None):
     copies = [f"{n_copies:,} rows came twice, with equal counts: the copies are left out."] * bool(n_copies)
     remarks = [*remarks, *copies, *([f"{WITHOUT_TURN} {', '.join(hidden)}."] if hidden else [])]
     renamed = [f"{there} is taken for {here}." for there, here in names.items() if there.lower() != here]
-    return Source(file, raw, facts, counts, running, _printable(" ".join([*remarks, *renamed])))
+    return ForeignRecording(file, raw, facts, counts, running, _printable(" ".join([*remarks, *renamed])))
 
 
 def _printable(text):

@@ -10,6 +10,8 @@ from cmlib import places
 from cmlib.io.archive import plain, read_file
 from cmlib.io.public import PublicError, cache_dir
 
+__all__ = ["find_runs", "read_stream"]
+
 # Of each set, what the path of a file says: the case (a program with its input), and which of its runs it is.
 _PATHS = {
     "spec-llc": r"(?P<case>[^/]+)\.data\.(?P<run>\d+)\.txt",
@@ -27,7 +29,7 @@ _PACKED = (".xz", ".gz")
 
 
 def find_runs(name, folder=""):
-    """Files of a set of streams, wherever they are.
+    """Find the files of a published set of streams.
 
     Parameters
     ----------
@@ -55,8 +57,8 @@ def find_runs(name, folder=""):
     return pd.DataFrame([(*key, path) for key, path in sorted(rows.items())], columns=["case", "run", "path"])
 
 
-def read_run(path):
-    """Cumulative counts of one file.
+def read_stream(path):
+    """Read the cumulative counts of one published file.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ _DEFAULTS = ("paper", BY_PROGRAM)
 
 
 @dataclass(frozen=True)
-class Job:
+class NotebookJob:
     """One notebook to run."""
 
     notebook: Path
@@ -111,4 +111,6 @@ def _job(name, file, profile, extra):
     # Nobody is there to turn widgets; and one run has one folder.
     place = {"profile": place_of(profile, extra), "results_folder": ""}
     usual = {"interactive": False} | given | here | place
-    return Job(notebook, {name: value for name, value in usual.items() if name in declared}, tuple(declared))
+    return NotebookJob(
+        notebook, {name: value for name, value in usual.items() if name in declared}, tuple(declared)
+    )

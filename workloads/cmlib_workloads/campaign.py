@@ -44,7 +44,7 @@ _RANDOM, _PASSES_AT_ENDS, _EMITTING = 60, 4, 36
 
 
 @dataclass(frozen=True)
-class Job:
+class CampaignPart:
     """Recordings that are made together; `make` goes on from those that are there, and yields names."""
 
     name: str
@@ -64,7 +64,7 @@ class Part:
 
     notebook: str
     about: str
-    jobs: Callable[..., Iterator[Job]]
+    jobs: Callable[..., Iterator[CampaignPart]]
 
 
 def all_parts():
@@ -159,14 +159,16 @@ def _micro(counters):
     listed = case_runs.plan_cases(case_runs.stored_sizes(folder))
     there = sum(min(n, _n_runs(folder / case.name)[of]) for case, of, n in listed)
     make = partial(case_runs.record_cases, places.results_dir() / "micro", folder, counters)
-    yield Job("cases, and programs never trained on", sum(n for _, _, n in listed), there, _MICRO_S, make)
+    yield CampaignPart(
+        "cases, and programs never trained on", sum(n for _, _, n in listed), there, _MICRO_S, make
+    )
 
 
 def _simulated(counters):
     folder, listed = places.recordings_dir() / micro_recordings.SIMULATED_FOLDER, simulated.simulated_cases()
     there = sum(bool(existing_runs(folder / one.name)) for one in listed)
     make = partial(simulated.record_simulated_cases, places.results_dir() / "micro", folder)
-    yield Job("cases", len(listed), there, _SIMULATED_S, make)
+    yield CampaignPart("cases", len(listed), there, _SIMULATED_S, make)
 
 
 def _kernels(counters, names=()):
@@ -178,7 +180,7 @@ def _kernels(counters, names=()):
         there = len(item.runs) * (folder / item.program.name / f"{item.form}.json").exists()
         run_s = executions.SECONDS * len(item.parts)
         make = partial(_record_kernel, item, folder, paces)
-        yield Job(f"{item.program.name} {item.form}", len(item.runs), there, run_s, make)
+        yield CampaignPart(f"{item.program.name} {item.form}", len(item.runs), there, run_s, make)
 
 
 def _record_kernel(item, folder, paces):
@@ -196,7 +198,9 @@ def _programs(names, request, sets, counters):
         folder = places.recordings_dir() / name
         wanted, there = sets(counters), _n_runs(folder)
         n_there = sum(min(n_runs, there[set_name]) for set_name, n_runs in wanted.items())
-        yield Job(name, sum(wanted.values()), n_there, _PROGRAM_S, partial(_record_program, folder, request))
+        yield CampaignPart(
+            name, sum(wanted.values()), n_there, _PROGRAM_S, partial(_record_program, folder, request)
+        )
 
 
 def _record_program(folder, requests):
@@ -238,7 +242,7 @@ def _streams(counters, names=(), lines=False):
         if not names or case.name in names:
             file = samples_dir() / case.name / f"{kind}{'-lines' if lines else ''}-00.json"
             make = partial(_record_stream, case, file, group[:2] if lines else group, how)
-            yield Job(case.name, 1, int(file.exists()), _STREAM_S, make)
+            yield CampaignPart(case.name, 1, int(file.exists()), _STREAM_S, make)
 
 
 def _record_stream(case, file, group, how):
@@ -255,7 +259,7 @@ def _tuning(counters, programs=tuple(DESIGNS)):
         def job(about, names, runs, passes=1, program=program, scale=scale):
             there = sum(len(existing_runs(folder / name)) for name in names)
             make = partial(_record_tuning, program, runs, folder, scale, passes, counters)
-            return Job(f"{program} {about}", passes * len(names), there, _TUNING_S, make)
+            return CampaignPart(f"{program} {about}", passes * len(names), there, _TUNING_S, make)
 
         at_random, at_ends = tuning.at_random(program, _RANDOM), tuning.at_levels(program, ends)
         yield job("at random", [run.name for run in at_random], lambda runs=at_random: runs)

@@ -122,7 +122,7 @@ _MAKERS = {
 
 
 @dataclass(frozen=True)
-class Case:
+class ProgramInput:
     """One program with one input."""
 
     program: str
@@ -150,7 +150,7 @@ def cases():
     """All test cases: eight programs, four or five inputs each."""
     inputs = yaml.safe_load(Path(__file__).with_name("cases.yaml").read_text(encoding="utf-8"))
     return [
-        Case(program, number, scale, words)
+        ProgramInput(program, number, scale, words)
         for program, rows in inputs.items()
         for number, (scale, words) in enumerate(rows, start=1)
     ]

@@ -1,8 +1,10 @@
-"""Two versions of a program are run against each other; regions of a program are counted.
+"""Run two versions of a program against each other, and count regions of a program.
 
 Names are loaded when they are asked for: a program that only counts its regions loads nothing else.
 """
 
 import lazy_loader
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
+
+__all__ = ["include_dir"]

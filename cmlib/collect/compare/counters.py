@@ -8,6 +8,8 @@ from cmlib.collect.machine.host import core_pmus
 from cmlib.io import events
 from cmlib.places import events_dir
 
+__all__ = ["CONTENTION", "counters_with_role"]
+
 CYCLES, CONTENTION = "cycles", "contention"
 GENERIC, KERNEL = "generic", "kernel"
 
@@ -30,7 +32,20 @@ def events_for(table):
 
 
 def counters_with_role(role, counters):
-    """Those of some counters that have a role, on whichever machine they were counted."""
+    """List those of some counters that have a role, on whichever machine they were counted.
+
+    Parameters
+    ----------
+    role : str
+        Such as `CONTENTION`.
+    counters : iterable of str
+        Names of events.
+
+    Returns
+    -------
+    list of str
+        In their order.
+    """
     listed = _table()
     events_with_role = set(listed.loc[listed["role"] == role, "event"])
     return [name for name in counters if name in events_with_role]

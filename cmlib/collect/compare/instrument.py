@@ -10,7 +10,13 @@ from pathlib import Path
 
 
 def include_dir():
-    """Folder of `cmlib_region.h`, for ``cc -I``."""
+    """Return the folder of `cmlib_region.h`, for ``cc -I``.
+
+    Returns
+    -------
+    pathlib.Path
+        In the package.
+    """
     return Path(__file__).parent / "include"
 
 

@@ -61,7 +61,18 @@ class Examination:
 
 
 def examine(root="/"):
-    """Examine this machine."""
+    """Examine this machine: its processor, perf, and how many counters tell the truth.
+
+    Parameters
+    ----------
+    root : path, default "/"
+        Of the file system that is looked at.
+
+    Returns
+    -------
+    Examination
+        `offered` and `good` counters, `findings` with what to do about each, and the `machine` [as metadata have it].
+    """
     machine = describe(root)
     others = tuple(counting_processes(root))
     counted, busy = _census_if_free()

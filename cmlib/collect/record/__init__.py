@@ -1,4 +1,4 @@
-"""Recording: programs run under perf to a plan, and the files that hold what was counted."""
+"""Run programs under perf to a plan, and keep what was counted."""
 
 from cmlib.collect.record.attached import record_attached
 from cmlib.collect.record.execute import Counted, Program
@@ -6,3 +6,5 @@ from cmlib.collect.record.protocol import Request, record_program
 from cmlib.collect.record.session import record, validate_run
 from cmlib.io.archive.programs import RecordError, existing_runs
 from cmlib.io.imports import import_files
+
+__all__ = ["import_files", "record_attached"]

@@ -10,7 +10,7 @@ import psutil
 
 from cmlib import places
 from cmlib.collect import machine
-from cmlib.collect.record.execute import Outcome, check_perf, run_perf, signals_handled, stat_command
+from cmlib.collect.record.execute import PerfOutcome, check_perf, run_perf, signals_handled, stat_command
 from cmlib.collect.record.protocol import Request, countable, encodings, plan_options
 from cmlib.collect.record.session import beginning, check_room, intended, result, validate_run
 from cmlib.collect.schedule import make_plans, with_second_reading
@@ -105,7 +105,7 @@ def _attend(command, output, running, lock):
         stderr.seek(0)
         raw, code = output.read_bytes() if output.exists() else b"", perf.returncode
         ended = "stopped" if stopped else "process" if _has_ended(running) else "perf" if code else "time"
-        return Outcome(raw, None, code, "", stderr.read().strip(), ended)
+        return PerfOutcome(raw, None, code, "", stderr.read().strip(), ended)
 
 
 def _has_ended(running):
@@ -126,11 +126,17 @@ def record_attached(
     name : str
         Program; its folder among the recordings.
     running : cmlib.collect.record.attached.Running
+        What to count: processes, a cgroup, or processors.
     request : Request, optional
         Its events, interval_ms, modifier, pinned, counters and set_name.
     seconds : float > 0, default 60
-    folder, wait, note
-        As for :func:`cmlib.collect.record.record`.
+        How long [s].
+    folder : path, optional
+        Of all recordings; `data/recordings` by default.
+    wait : bool, default False
+        Whether to wait until another recording ends.
+    note : str, default ""
+        Kept with the metadata.
     notify : callable, default print
         Told what is counted, and why the recording ended early.
 

@@ -41,7 +41,7 @@ class Program:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class PerfOutcome:
     """What one run left behind."""
 
     raw: bytes
@@ -110,7 +110,7 @@ def execute(plan, encodings, counted, folder, *, lock=None, on_demand=False):
             perf_code = perf.wait()
         perf_errors.seek(0)
         perf_stderr = perf_errors.read().strip()
-    return Outcome(
+    return PerfOutcome(
         raw=output.read_bytes() if output.exists() else b"",
         exit_code=int(_text(status) or -1) if _text(status) else None,
         perf_code=perf_code,

@@ -124,7 +124,7 @@ def _bytes(text):
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Simulation:
     """What one run left behind."""
 
     raw: bytes
@@ -168,7 +168,7 @@ def simulate(
     raw = b"".join(_named(file) if python else file.read_bytes() for file in files)
     if not raw:
         raise RecordError(f"Valgrind wrote no counts of `{shlex.join(command)}`. It said:\n{_last(log)}")
-    return Outcome(raw, seconds, sum(map(int, _PREFETCHED.findall(log))))
+    return Simulation(raw, seconds, sum(map(int, _PREFETCHED.findall(log))))
 
 
 def count_blocks(command, folder, *, limit_s):

@@ -37,7 +37,20 @@ def errors_as(kind, folder, *, hint=""):
 
 
 def readable(read, files):
-    """What `read` makes of each file; one of which it raises anything is left out by name, with the reason."""
+    """Read some files, and leave out by name each of which the reader raises anything.
+
+    Parameters
+    ----------
+    read : callable
+        Of a path; what it makes of the file.
+    files : iterable of path
+        To be read.
+
+    Returns
+    -------
+    dict
+        By path: what `read` returned. Why others were left out is said on standard error.
+    """
     contents = {}
     for file in files:
         try:
@@ -54,7 +67,25 @@ _PIECE = 1 << 18
 
 
 def read_file(file, *, most=2 << 30):
-    """Read a file."""
+    """Read a file, if it is one and not too large.
+
+    Parameters
+    ----------
+    file : path
+        Of a regular file.
+    most : int, default 2 GiB
+        Largest size [bytes].
+
+    Returns
+    -------
+    bytes
+        Its content.
+
+    Raises
+    ------
+    ArchiveError
+        If it is larger, or a FIFO or a device.
+    """
     with opened(file) as content:
         size = os.fstat(content.fileno()).st_size
         if size > most:
@@ -88,7 +119,25 @@ def pack(content):
 
 
 def plain(content, file):
-    """Bytes as they are, or unpacked where they are gzip's, xz's, bzip2's or Zstandard's; errors of :func:`unpack`."""
+    """Unpack a file's content, where it is gzip's, xz's, bzip2's or Zstandard's.
+
+    Parameters
+    ----------
+    content : bytes
+        As it was read.
+    file : path
+        Named by errors.
+
+    Returns
+    -------
+    bytes
+        Unpacked, or as they are.
+
+    Raises
+    ------
+    ArchiveError
+        If it is damaged, or unpacks to far more than what recordings do.
+    """
     return unpack(content, file) if content.startswith(tuple(_OPENERS)) else content
 
 

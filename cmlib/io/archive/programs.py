@@ -12,11 +12,13 @@ from cmlib.io.archive.runs import (
     check_run,
     content_suffix,
     events_of,
-    read_run,
+    read_run_metadata,
     run_name,
     shown,
     source_of,
 )
+
+__all__ = ["readable_runs"]
 
 _PLAN = ("mode", "pinned", "groups", "modifier", "interval_ms", "encodings")
 
@@ -38,12 +40,23 @@ def check_names(program, set_name):
 def existing_runs(folder):
     """Read the metadata of all runs of a program, to which others are to be added."""
     with errors_as(RecordError, folder):
-        return {file.stem: read_run(file) for file in sorted(Path(folder).glob("*.json"))}
+        return {file.stem: read_run_metadata(file) for file in sorted(Path(folder).glob("*.json"))}
 
 
 def readable_runs(folder):
-    """Read the metadata of a program's runs; one that can't be read is left out by name."""
-    metas = readable(read_run, sorted(Path(folder).glob("*.json")))
+    """Read the metadata of a program's runs; one that can't be read is left out by name.
+
+    Parameters
+    ----------
+    folder : path
+        Of the program's recordings.
+
+    Returns
+    -------
+    dict of str to dict
+        Metadata by the run's name, such as ``ocoe-p0-00``.
+    """
+    metas = readable(read_run_metadata, sorted(Path(folder).glob("*.json")))
     return {file.stem: meta for file, meta in metas.items()}
 
 
@@ -51,7 +64,7 @@ def read_raw(folder, run):
     """Output of one run, as perf or Callgrind wrote it [bytes]."""
     description = Path(folder) / f"{run}.json"
     with errors_as(RecordError, folder):
-        file = description.with_suffix(content_suffix(read_run(description)))
+        file = description.with_suffix(content_suffix(read_run_metadata(description)))
         return unpack(read_file(file), file)
 
 

@@ -138,7 +138,7 @@ def run_name(set_name, pass_number, part):
     return f"{set_name}-p{pass_number}-{part:02d}"
 
 
-def read_run(file):
+def read_run_metadata(file):
     """Read the metadata of a run."""
     file = Path(file)
     meta = read_object(file, "the metadata of a run", _HOW)
@@ -148,7 +148,7 @@ def read_run(file):
 
 
 def check_run(meta, file):
-    """Raise ArchiveError unless :func:`read_run` will read this once it is written to `file`."""
+    """Raise ArchiveError unless :func:`read_run_metadata` will read this once it is written to `file`."""
     if problem := _problem(meta, Path(file)):
         raise ArchiveError(f"{file} can't be written: {problem}.")
 

@@ -71,14 +71,38 @@ def copy_name(event, number):
 
 
 def second_readings(names):
-    """Find the further readings of events that a run counts several times."""
+    """Find the further readings of events that a run counts several times.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Columns of a run.
+
+    Returns
+    -------
+    dict of str to str
+        From the further reading, such as ``ls_stlf#2``, to its event.
+    """
     names = list(names)
     found = {name: _COPY.fullmatch(name) for name in names}
     return {name: copy[1] for name, copy in found.items() if copy and copy[1] in names}
 
 
 def abbreviate(events, table):
-    """Short names for figures."""
+    """Return short names for figures.
+
+    Parameters
+    ----------
+    events : iterable of str
+        Names as recorded, with modifiers or without.
+    table : DataFrame
+        Of the processor, as :func:`table` gives it.
+
+    Returns
+    -------
+    list of str
+        The abbreviation of each event; its name where the table has none.
+    """
     short = table["abbr"].to_dict()
     return [short.get(name) or name for name in map(base_name, events)]
 
@@ -130,7 +154,20 @@ def _known():
 
 
 def kinds(events, table):
-    """Tell what events count by `data/events/kinds.yaml`."""
+    """Tell what events count, by the patterns of `data/events/kinds.yaml`.
+
+    Parameters
+    ----------
+    events : iterable of str
+        Names of events.
+    table : DataFrame
+        Of the processor, as :func:`table` gives it; its descriptions are looked at too.
+
+    Returns
+    -------
+    DataFrame
+        Index: event. Columns: kind, class and topic (str).
+    """
     descriptions = table["description"].to_dict()
     matched = {event: _first(f"{event}: {descriptions.get(event, '')}") for event in events}
     frame = pd.DataFrame.from_dict(matched, orient="index", columns=["kind", "class", "topic"])

@@ -33,7 +33,18 @@ from cmlib.spelling import spelling
 
 
 def umask_sums(table):
-    """List the sums between events that follow from the bits they count."""
+    """List the sums between events that follow from the bits that their umasks count.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Of a processor, as :func:`table` gives it.
+
+    Returns
+    -------
+    list of (str, tuple of str)
+        The whole and its parts.
+    """
     sums = []
     for _, family in table[table["bits"] > 0].groupby("code", sort=False):
         bits = family["bits"].to_dict()
@@ -274,7 +285,19 @@ class Recognised(NamedTuple):
 
 
 def recognise(names):
-    """Tell whose events they are, where the machine of a recording is not known."""
+    """Tell whose events some names are, where the machine of a recording is not known.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Of events.
+
+    Returns
+    -------
+    Recognised
+        `tables` that hold most of the names, how many they hold (`matched`) of how many (`named`), and the units
+        `outside` of the cores.
+    """
     units = {name: _unit(name) for name in names if not is_simulated(name)}
     outside = tuple(sorted(set(filter(None, units.values()))))
     own = {plain(name) for name, unit in units.items() if unit is None}
@@ -291,7 +314,18 @@ def recognise(names):
 
 
 def describe_recognised(recognised):
-    """The same in words."""
+    """Describe in words what :func:`recognise` told.
+
+    Parameters
+    ----------
+    recognised : Recognised
+        As of :func:`recognise`.
+
+    Returns
+    -------
+    str
+        Some sentences; empty where nothing is to be said.
+    """
     tables, matched, named, outside = recognised
     sentences = []
     if named and tables:

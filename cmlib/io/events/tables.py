@@ -28,12 +28,12 @@ def table(name="amd_zen5"):
     Parameters
     ----------
     name : str, default "amd_zen5"
-        One of :func:`known_tables`.
+        One of :func:`cmlib.io.events.known_tables`.
 
     Returns
     -------
     DataFrame
-        As :func:`read_table` gives it.
+        Index: event. Columns, among others: code, umask and bits (int), abbr (short name), unit and description.
 
     Raises
     ------
@@ -140,7 +140,18 @@ def _processors(path):
 
 
 def table_of(machine):
-    """Read the event table that fits a machine."""
+    """Read the event table that fits a machine.
+
+    Parameters
+    ----------
+    machine : dict
+        As the metadata of a recording describe it.
+
+    Returns
+    -------
+    DataFrame
+        As of :func:`table`; without a row where no table fits.
+    """
     name = table_for(machine)
     return table(name) if name else table().iloc[:0]
 
@@ -223,11 +234,11 @@ def _table(path):
 
 
 def simulated_events(levels=2):
-    """The events of a simulated run, in Callgrind's order.
+    """List the events of a simulated run, in Callgrind's order.
 
     Parameters
     ----------
-    levels : {2, 3}
+    levels : {2, 3}, default 2
         Of caches: those of one simulation, or of both with what the second adds.
 
     Returns
@@ -258,7 +269,18 @@ def cycle_estimate(counts):
 
 
 def simulated_kind(event):
-    """Whether a simulated event is exact or modelled, in a word; empty for what a processor counts."""
+    """Tell whether a simulated event is exact or modelled.
+
+    Parameters
+    ----------
+    event : str
+        Its name.
+
+    Returns
+    -------
+    str
+        ``exact`` or ``modelled``; empty for what a processor counts.
+    """
     return simulated_events(levels=3)["kind"].get(event, "")
 
 

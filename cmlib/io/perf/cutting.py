@@ -1,4 +1,4 @@
-"""Pieces of a recording between times, and the marks that tell which program or phase ran when."""
+"""Cut a recording into the pieces between times, by marks that tell which program or phase ran when."""
 
 import functools
 import re
@@ -30,7 +30,18 @@ def cut(text, start_s, end_s):
 
 
 def begin_ns(text):
-    """When a recording began, if it tells so to a fraction of a second."""
+    """Read when a recording began, if it tells so to a fraction of a second.
+
+    Parameters
+    ----------
+    text : str
+        Output of ``perf stat``, or another table that :func:`parse_stat` reads.
+
+    Returns
+    -------
+    int or None
+        Nanoseconds since 1970; None if the file doesn't tell.
+    """
     if found := _START.search(text[:10_000]):
         whole = int(found[1])
         return whole if whole > _NS**2 // 100 else whole * _NS + int((found[2] or "0").ljust(9, "0"))

@@ -1,4 +1,4 @@
-"""Reading counts by interval, in whatever form they come."""
+"""Read counts by interval, in whatever form they come, and lay them out as series."""
 
 import contextlib
 import itertools

@@ -113,7 +113,21 @@ def find_streams(folder=None, kind="auto"):
 
 
 def find_lines(folder=None, kind="software"):
-    """List what was kept as lines while the programs ran."""
+    """List the recordings that were kept as lines while the programs ran.
+
+    Parameters
+    ----------
+    folder : path, optional
+        Of sample recordings; `data/samples` by default.
+    kind : {"software", "hardware"}, default "software"
+        Of the events.
+
+    Returns
+    -------
+    DataFrame
+        A row a recording: name of the program, path, n_samples, n_lines, n_lost, duration_s and own_s (processor time
+        of the recorder) [s].
+    """
     columns = ["n_samples", "n_lines", "n_lost", "duration_s", "own_s"]
 
     def row(path):

@@ -1,4 +1,4 @@
-"""Making the store from the raw recordings and the recordings of lines."""
+"""Make the store from the raw recordings and from the recordings of lines."""
 
 import json
 import re

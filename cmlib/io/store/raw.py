@@ -1,4 +1,4 @@
-"""The raw recordings: what is there, and whether it is what was recorded."""
+"""The raw recordings that the store is made of: which there are, and whether each is what was recorded."""
 
 import re
 from dataclasses import dataclass
@@ -9,11 +9,20 @@ import numpy as np
 from cmlib import places
 from cmlib.io import perf
 from cmlib.io.archive import ArchiveError, read_content, read_object
-from cmlib.io.archive.runs import MOST_EVENTS, VALGRIND, content_suffix, first_problem, read_run, source_of
+from cmlib.io.archive.runs import (
+    MOST_EVENTS,
+    VALGRIND,
+    content_suffix,
+    first_problem,
+    read_run_metadata,
+    source_of,
+)
 from cmlib.io.callgrind import read_series
 from cmlib.io.samples.files import LINES as CONTENT_OF_LINES
 from cmlib.io.samples.files import SampleError, read_lines
 from cmlib.io.store.database import StoreError
+
+__all__ = ["read_counts"]
 
 MODE = "lines"
 SERIES, LINES = "recordings", "samples"
@@ -23,7 +32,7 @@ _HOW = "Such files are written by `cmlib record NAME --samples --compress`; move
 
 
 @dataclass(frozen=True)
-class Source:
+class RawRecording:
     """A recording: of which `kind`, its metadata's `file`, and what these hold, or the `problem` with them."""
 
     kind: str
@@ -46,7 +55,7 @@ class Source:
 def find_sources(recordings_dir=None, samples_dir=None):
     """Find all recordings, in intervals and as lines, those with a problem first."""
     folder = Path(recordings_dir or places.recordings_dir())
-    series = [_source(SERIES, file, read_run) for file in sorted(folder.glob("*/*.json"))]
+    series = [_source(SERIES, file, read_run_metadata) for file in sorted(folder.glob("*/*.json"))]
     series.sort(key=lambda one: [one.meta.get(key) for key in ("program", "set", "pass", "part") if one.meta])
     samples = Path(samples_dir or folder.absolute().parent / "samples")
     named = {file: _NAME.fullmatch(file.stem) for file in samples.glob("*/*-lines-*.json")}
@@ -72,7 +81,27 @@ def recorded_programs():
 
 
 def read_counts(file, meta):
-    """Read one recording."""
+    """Read the counts of one raw recording.
+
+    Parameters
+    ----------
+    file : pathlib.Path
+        Its metadata file.
+    meta : dict
+        What is in that.
+
+    Returns
+    -------
+    counts : DataFrame, shape (n_intervals, n_events)
+        As :func:`cmlib.io.perf.series` gives them.
+    running : DataFrame, shape (n_intervals, n_events)
+        Shares of the time that each event was counted (0 to 1).
+
+    Raises
+    ------
+    StoreError
+        If the file is not what was recorded, or can't be read.
+    """
     suffix = content_suffix(meta)
     raw = file.with_suffix(suffix)
     try:
@@ -111,12 +140,12 @@ def read_table(file, meta):
 
 def _source(kind, file, read):
     try:
-        return Source(kind, file, read(file))
+        return RawRecording(kind, file, read(file))
     except ArchiveError as error:
-        return Source(kind, file, {}, str(error))
+        return RawRecording(kind, file, {}, str(error))
     except Exception as error:
         problem = f"{file} is no metadata: {error or type(error).__name__}. {_HOW}"
-        return Source(kind, file, {}, problem)
+        return RawRecording(kind, file, {}, problem)
 
 
 def _read_lines(file):

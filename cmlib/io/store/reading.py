@@ -1,4 +1,4 @@
-"""What is in the store."""
+"""Read the store: which runs it holds, and one run."""
 
 import difflib
 import json

@@ -30,7 +30,7 @@ STEADY = 0.1  # of its time, by which a program may take longer than usual just 
 
 
 @dataclass(frozen=True)
-class Recording:
+class PlannedRecording:
     """One file to make: runs of one program in one form."""
 
     program: Kernel
@@ -60,7 +60,7 @@ def plan(programs, events, *, good_counters=0, nodes=1, max_threads=4, diluted_r
             (f"{form}-{i:03d}", 2 + (i + shift) % (max_threads - 1), 1 + 0.2 * ((i + shift) * 5 % 9))
             for i in range(n_runs)
         )
-        return Recording(program, form, sharing, runs, parts, per)
+        return PlannedRecording(program, form, sharing, runs, parts, per)
 
     programs = [program for program in programs if program.nodes <= nodes]
     recordings = []

@@ -16,7 +16,7 @@ _FORMS = ("P", "N")
 
 
 @dataclass(frozen=True)
-class Case:
+class MicroCase:
     """One form of a program at one working-set size."""
 
     program: MicroBenchmark
@@ -59,11 +59,11 @@ def cases(working_sets, *, trained):
             continue
         for form in _FORMS:
             if not program.levels:
-                listed.append(Case(program, form))
+                listed.append(MicroCase(program, form))
             for level in program.levels:
                 sizes = list(enumerate(working_sets[level], start=1))
                 chosen = sizes if trained else sizes[len(sizes) // 2 :][:1]
-                listed += [Case(program, form, level, number, int(size)) for number, size in chosen]
+                listed += [MicroCase(program, form, level, number, int(size)) for number, size in chosen]
     return listed
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cmlib.collect.simulate import record_simulated
-from cmlib_workloads.micro import Case, build, cases
+from cmlib_workloads.micro import MicroCase, build, cases
 from cmlib_workloads.micro.case_runs import on_path
 
 # Streams are prefetched, never too late: what misses all the same is in no order.
@@ -26,7 +26,7 @@ _NETLIST, _BYTES_A_LINE, _SWAPS, _NETLIST_BLOCKS = "netlist", 128, 1_000_000, 10
 class SimulatedCase:
     """What is simulated of a case: a number of operations, with random numbers of one seed."""
 
-    case: Case
+    case: MicroCase
     operations: int
     every_blocks: int
     seed: int = 1
