@@ -119,8 +119,8 @@ class LineStream:
             raise ValueError(
                 f"expected are samples of {len(self._fits)} event(s); got x of shape {x.shape} and y of shape {y.shape}"
             )
-        finite = np.isfinite(x) & np.isfinite(table).all(axis=1)
-        if not finite.all():
+        if not (np.isfinite(x).all() and np.isfinite(table).all()):
+            finite = np.isfinite(x) & np.isfinite(table).all(axis=1)
             x, table = x[finite], table[finite]
         x, table = np.ascontiguousarray(x), np.ascontiguousarray(table)
         self._check_growth(x)
@@ -147,10 +147,10 @@ class LineStream:
         write(self._span[0], self._fits, row)
 
     def _check_growth(self, x):
-        before = np.append(self._span["x_last"] if self._span["n"][0] else -np.inf, x[:-1])
-        stuck = np.flatnonzero(~(x > before))
-        if stuck.size:
-            at = stuck[0]
+        last = self._span["x_last"] if self._span["n"][0] else -np.inf
+        if not ((x[:1] > last).all() and (x[1:] > x[:-1]).all()):
+            before = np.append(last, x[:-1])
+            at = np.argmin(x > before)
             raise ValueError(
                 f"x must grow from sample to sample: at position {at} it is {x[at]:.17g} after {before[at]:.17g}. "
                 "A counter that was reset begins a new stream: call finish() first."
