@@ -6,6 +6,7 @@ import json
 import lzma
 import multiprocessing
 import os
+import stat
 import sys
 
 import pytest
@@ -23,13 +24,19 @@ from tests.processes import processes, wait_until
 from tests.small_runs import add_run, store_lines
 from tests.soft_recordings import ROOT, make, runs
 
-KINDS = ["fifo", "device", "folder"]
+KINDS = ["fifo", "device", "socket", "folder"]
 
 
 def put_in_place(file, kind):
     """Replace a file by something that is no file; a device by a link to one, which nobody needs rights for."""
     file.unlink()
-    {"fifo": os.mkfifo, "device": lambda path: path.symlink_to("/dev/zero"), "folder": os.mkdir}[kind](file)
+    put = {
+        "fifo": os.mkfifo,
+        "device": lambda path: path.symlink_to("/dev/zero"),
+        "socket": lambda path: os.mknod(path, stat.S_IFSOCK | 0o600),
+        "folder": os.mkdir,
+    }
+    put[kind](file)
 
 
 # --- read
@@ -108,6 +115,10 @@ def test_what_packs_as_well_as_perf_s_output_is_no_bomb(monkeypatch, tmp_path):
     assert archive.unpack(archive.pack(os.urandom(5000) + content), tmp_path)[-50_000:] == content
     with pytest.raises(ArchiveError, match="1,003 bytes unpack to more than 100,300,"):
         archive.unpack(archive.pack(bytes(1_000_000)), tmp_path)
+    monkeypatch.setattr(files, "_AT_MOST", 50_000)
+    with pytest.raises(ArchiveError, match="unpack to more than 50,000,"):
+        archive.unpack(archive.pack(os.urandom(1000) + bytes(60_000)), tmp_path)
+    monkeypatch.undo()
     for file in (ROOT / "data/recordings").glob("*/*-p0-00.csv.gz"):
         assert len(archive.unpack(file.read_bytes(), file)) < 20 * file.stat().st_size
 
@@ -117,6 +128,8 @@ def test_a_file_too_large_to_be_one_is_refused(tmp_path):
         file.truncate(1 << 40)
     with pytest.raises(ArchiveError, match=r"it has 1,099,511,627,776 bytes, and 67,108,864 are the most"):
         archive.read_object(tmp_path / "sparse.json", "anything", "")
+    with pytest.raises(ArchiveError, match=r"and 2,147,483,648 are the most"):
+        archive.read_file(tmp_path / "sparse.json")
 
 
 # --- written

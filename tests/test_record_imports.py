@@ -4,13 +4,15 @@ import bz2
 import gzip
 import lzma
 import multiprocessing
+import tracemalloc
+from datetime import datetime, timedelta
 
 import pytest
 import zstandard
 
 from cmlib import topdown
 from cmlib.collect import record
-from cmlib.io import store
+from cmlib.io import events, store
 from cmlib.io.archive import programs as archive
 from tests.soft_recordings import ROOT, runs
 
@@ -182,6 +184,37 @@ def test_a_run_of_more_counts_than_can_be_studied_is_refused_before_it_is_read(t
     (tmp_path / "x.csv").write_text(f"{names}\n" + separator.join(["1"] * 481) + "\n" * 4200)
     with pytest.raises(record.RecordError, match=r"2,02\d,\d+ counts, and a run has 2,000,000 at most"):
         record.import_files("app", [tmp_path / "x.csv"], folder=tmp_path / "in")
+
+
+def stamp(second):
+    return (datetime(2024, 1, 1) + timedelta(seconds=second)).isoformat() + "Z"
+
+
+N = 2500  # squared, in numbers of eight bytes: 50 MB
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "".join(f"{k}.000000000,5,,r{k:04x},9,80.00,,\n" for k in range(1, N)),
+        "".join(f"{k}.000000000,CPU{k},5,,r{k:04x},9,80.00,,\n" for k in range(1, N)),
+        "".join(f"{k}.000000000 5 r{k:04x}\n" for k in range(1, N)),
+        "".join(f'c[{k}]["A{k}"][{k}] = 5\nwalltime[0][{k}] = {k}\n' for k in range(1, N)),
+        "".join(f"{stamp(k)}\n0 ipc;5;6;1\n0 m{k};5;6;1\n" for k in range(N)),
+    ],
+    ids=["fields", "places", "table", "statements", "aperf"],
+)
+def test_a_table_far_larger_than_its_file_is_refused_before_it_is_made(tmp_path, text):
+    (tmp_path / "x.txt").write_text(text)
+    events.is_event("x")  # the tables of all events are kept
+    tracemalloc.start()
+    with pytest.raises(
+        record.RecordError, match=r"480 at most|few intervals only|and a run has|1,000 of them"
+    ):
+        record.import_files("app", [tmp_path / "x.txt"], folder=tmp_path / "in")
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 25e6
 
 
 def test_what_is_given_goes_before_what_is_seen(tmp_path):
