@@ -289,9 +289,12 @@ def describe_account(answer):
             "advice": "; ".join(one["text"] for one in account["advice"]), "lacking": lacking}
 
 # %%
+simulated = {name: diagnosis.answer_simulated(name, one) for name, one in profiles.items()}
+
+
 def describe_estimate(name, profile):
     """Where a simulated program's estimated cycles go, and what to try: as `cmlib diagnose`."""
-    answer = diagnosis.answer_simulated(name, profile)
+    answer = simulated[name]
     much = set(profile.classes["name"][profile.classes["share"] >= 0.1]) - {NOTHING_ELSE}
     advised = [row for row in answer["advice"] if row["name"] in much] or answer["advice"]
     return {"limits": answer["text"],
@@ -343,10 +346,11 @@ def series_card(rows):
     for ax, (quantity, lines) in zip(axes, rows.items(), strict=True):
         for (name, line), colour in zip(lines.items(), plot.palette(len(lines)), strict=True):
             ax.plot(line.index, line.to_numpy(), label=name, color=colour, lw=1.0, alpha=0.85)
-        if "phases" in lines:
-            ax.legend(loc="lower right")
         ax.set(title=quantity, ylim=(0, None))
     axes[-1].set_xlabel("time [s]")
+    in_phases = [ax for ax, lines in zip(axes, rows.values(), strict=True) if "phases" in lines]
+    for ax in in_phases[:1]:
+        plot.legend_below(figure, ax, 2)
     return figure, axes
 
 
@@ -365,6 +369,7 @@ for name in programs:
     details, rows, figure = answers.get(name, {}), {}, None
     if name in profiles:
         details = describe_saved_misses(profiles[name])
+        details["limited_by"] = simulated[name]["limited_by"]
         figure, _ = simulated_card(estimates[name], starts[name])
         summary = describe_estimate(name, profiles[name])
         summary |= describe_simulation(runs[name][0].meta)

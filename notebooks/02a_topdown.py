@@ -98,6 +98,12 @@ def suggest_all(name):
 # %%
 tables = {name: choose_table(name) for name in recorded}
 programs = [name for name in recorded if tables[name]]
+printed = [name for name in recorded if not tables[name] and all(
+    "printed" in store.load(url, run).meta for run in data.interval_runs(url, [name])["run_id"])]
+if not programs and printed == recorded:
+    raise NothingRecordedError(
+        f"no event that tells where the cycles go was counted of {', '.join(recorded)}: the first "
+        "page has the shares that the recording tool printed.")
 if not programs:
     raise NothingRecordedError(
         f"no event that tells where the cycles go is recorded of {', '.join(recorded)}; which of "

@@ -25,7 +25,7 @@ GCC = places.recordings_dir() / "gcc" / "mlpx12-p0-00.csv.gz"
 
 def said(*arguments):
     result = CliRunner().invoke(main, ["summarize", *map(str, arguments)])
-    return result.exit_code, result.output
+    return result.exit_code, result.stdout or result.output
 
 
 def made(n=100, **rates):
@@ -132,6 +132,14 @@ def test_what_is_no_recording_is_refused():
     assert code == 2 and "amd_zen5" in text
 
 
+def test_a_recorded_name_is_taken_before_a_file_of_that_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CMLIB_DATA", str(tmp_path / "data"))
+    (tmp_path / "spr").write_bytes(b"\x7fELF\x02\x01\x01")
+    import_files("spr", [GOLDEN / "accounts/spr-metric-only.txt"])
+    assert said("spr")[0] == 0 and said("./spr")[0] == 2
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("recording", [str(GCC), "gcc"])
 def test_it_stores_nothing(recording, tmp_path, monkeypatch):
@@ -204,6 +212,23 @@ def test_a_file_tells_what_its_programs_tell_once_they_are_imported(file, tmp_pa
     for one, other in zip([told] if isinstance(told, dict) else told, imported, strict=True):
         assert one.pop("name").removeprefix(file.name).strip() == other.pop("name").removeprefix("app")[1:]
         assert one == other
+
+
+@pytest.mark.slow
+def test_a_finished_report_of_a_file_says_what_summarize_says_of_it(tmp_path, monkeypatch):
+    """Of a file in which nothing was counted, and its tool printed shares."""
+    monkeypatch.setenv("CMLIB_DATA", str(tmp_path))
+    monkeypatch.setenv("CMLIB_RESULTS", str(tmp_path / "results"))
+    file = GOLDEN / "accounts/spr-metric-only.txt"
+    import_files("app", [file])
+    code = "from cmlib.cli import main; main()"
+    line = [sys.executable, "-c", code, "run", "live", "01a_first_look", "-p", "program=app"]
+    subprocess.run(line, check=True, capture_output=True, timeout=300)
+    answers = json.loads((tmp_path / "results/live/app/answers.json").read_text(encoding="utf-8"))
+    page = answers["programs"]["app"]
+    alone = json.loads(said(file, "--json")[1])
+    assert alone["limited_by"] == "back end" and {key: page[key] for key in alone} == alone | {"name": "app"}
+    assert page["limits"] in alone["account"]["text"].replace("**", "")
 
 
 _ALDER_LAKE = """

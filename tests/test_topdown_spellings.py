@@ -170,6 +170,13 @@ FORMS = {
     " # 7.8 % bad_speculation_mispredicts\n # 0.0 % bad_speculation_pipeline_restarts\n"
     " # 40.0 % frontend_bound_latency\n # 2.0 % frontend_bound_bandwidth\n"
     " # 19.6 % retiring_fastpath\n # 0.0 % retiring_microcode\n",
+    "perf 6.19 on Arm": " TopdownL1  #  30.6 percent of slots  backend_bound  ( +-  0.07% )  (7.71%)\n"
+    " #  7.8 percent of slots  bad_speculation\n #  42.0 percent of slots  frontend_bound\n"
+    " #  19.6 percent of slots  retiring  (15.40%)\n",
+    "topdown-tool's box": "┃ Metric ┃ Value ┃ Unit ┃\n│ Backend Bound │ 30.6 │ % │\n│ Bad Speculation │ 7.8 │ % │\n"
+    "│ Frontend Bound │ 42.0 │ % │\n│ Retiring │ 19.6 │ % │\n",
+    "toplev of 2015": "S0-C0 FE  Frontend_Bound:  42.0%\nS0-C0 BE  Backend_Bound:  30.6%\n"
+    "S0-C0 BAD  Bad_Speculation:  7.8%\nS0-C0 RET  Retiring:  19.6%\n",
     "toplev": "FE  Frontend_Bound  % Slots  42.0\nBE  Backend_Bound  % Slots  30.6\n"
     "BE  Backend_Bound.Core  % Slots  3.0\nBAD  Bad_Speculation  % Slots  7.8\nRET  Retiring  % Slots  19.6\n",
 }
@@ -180,6 +187,22 @@ def test_printed_shares_are_read_in_every_form(form):
     shares = printed(FORMS[form])
     expected = {"back end": 0.306, "bad speculation": 0.078, "front end": 0.42, "retired": 0.196}
     assert {name: shares[name] for name in expected} == pytest.approx(expected)
+
+
+def test_what_was_printed_of_some_categories_bounds_the_others_and_a_sum_that_is_not_100_is_said(tmp_path):
+    (account,) = told("S0-C0 FE  Frontend_Bound:  35.2%\nS0-C0 BE  Backend_Bound:  50.8%\n", tmp_path)
+    assert account["how"] == "decided" and account["limits"] == ["back end"] and account["printed"]
+    assert {row["name"]: row["high"] for row in account["categories"]}["retired"] == pytest.approx(
+        14, abs=0.2
+    )
+    text = FORMS["--metric-only"].replace("42.0", "30.0")
+    (account,) = told(text, tmp_path)
+    assert account["how"] == "open" and account["adds_up_to"] == pytest.approx(88) and not account["printed"]
+    assert "88 %" in account["text"]
+    (account,) = told(
+        "│ Backend Stalled Cycles │ 93.2 │ % │\n│ Frontend Stalled Cycles │ 0.1 │ % │\n", tmp_path
+    )
+    assert account["limits"] == ["back end"]
 
 
 def test_user_and_kernel_counted_apart_are_added_and_both_shown(tmp_path):

@@ -31,7 +31,8 @@ _WIDTH = 40  # of a bar that is all slots
 def summarize(recording, about, processor, interval_ms, as_json):
     """Say in seconds what limits a program, with bounds, and which events would decide it.
 
-    RECORDING is a file, as `cmlib import` takes it, or the name of a program. Nothing is stored.
+    RECORDING is the name of a recorded program, or a file, as `cmlib import` takes it; ./NAME is a file in any case.
+    Nothing is stored.
     """
     from cmlib.experiments.summary import summarize_runs
     from cmlib.processors import told
@@ -72,9 +73,12 @@ def _progress(what):
 
 
 def read_programs(recording, machine, interval_ms=None):
-    """Name, metadata and counts of the runs of every program in a file, or of the recorded program of a name."""
-    read = _from_file if Path(recording).is_file() else _from_recordings
-    return read(recording, machine, interval_ms)
+    """Name, metadata and counts of the runs of the recorded program of a name, or of every program in a file."""
+    from cmlib.cli.stored import recorded_names
+
+    if recording in recorded_names(None, None, "") or not Path(recording).is_file():
+        return _from_recordings(recording, machine, interval_ms)
+    return _from_file(recording, machine, interval_ms)
 
 
 def _from_file(file, machine, interval_ms):

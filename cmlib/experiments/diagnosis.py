@@ -12,7 +12,14 @@ from cmlib.collect.simulate.valgrind import PREFETCHING
 from cmlib.errors import NothingRecordedError, UnfitRecordingError
 from cmlib.experiments.fingerprint import HEALTHY, SLICE_S, rates_of_one_run, train_for_one_run
 from cmlib.fingerprint.diagnosis import advice, label_slices, phases
-from cmlib.fingerprint.phases import FIRST_LEVEL, IN_ORDER, INSTRUCTIONS, added_shares, simulated_phases
+from cmlib.fingerprint.phases import (
+    FIRST_LEVEL,
+    IN_ORDER,
+    INSTRUCTIONS,
+    NAMED_FROM,
+    added_shares,
+    simulated_phases,
+)
 from cmlib.io.archive.programs import read_raw, readable_runs
 from cmlib.io.archive.runs import VALGRIND, source_of
 from cmlib.io.callgrind import CallgrindError, display_name, read_intervals
@@ -184,6 +191,7 @@ def answer_simulated(name, profile):
     shares = 100 * added_shares(profile.counts.sum().to_frame().T, simulated_events()["weight"]).iloc[0]
     split = {INSTRUCTIONS: 100 - shares.sum()} | shares[shares >= 1].sort_values(ascending=False).to_dict()
     kinds = profile.kinds.drop(columns=["main", "share"]).assign(percent=100 * profile.kinds["share"])
+    charged = shares.idxmax() if shares.max() >= 100 * NAMED_FROM else INSTRUCTIONS
     classes = profile.classes.assign(percent=100 * profile.classes["share"])[["name", "percent", "functions"]]
     answer = {
         "schema": 1,
@@ -191,6 +199,7 @@ def answer_simulated(name, profile):
         "simulated": True,
         "about": profile.about,
         "caveat": SIMULATED,
+        "limited_by": charged,
         "split": split,
         "classes": classes.to_dict("records"),
         "phases": kinds.to_dict("records"),

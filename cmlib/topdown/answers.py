@@ -22,6 +22,7 @@ _THIN = 0.05  # share of the time below which an event is counted too thinly for
 _NOTHING = 0.005  # share of the slots that is shown as none
 _MOST_OF_IT = 0.5  # share of a category's lower bound from which on one of its parts is what to work on
 _ANY_TABLE = "amd_zen5"  # whose advice on level 1 is of any processor
+_DECIDED = ("counted", "decided", "likely")
 _NAMED = 0.9  # share of its category's upper bound from which on a part's says nothing
 
 
@@ -77,6 +78,8 @@ def summarize(name, runs, *, processor=None, modifier="", whole_runs=False, core
     level = _levels(_each_run(runs) if whole_runs else runs, timed=not whole_runs or _knows_durations(runs))
     misses = [] if whole_runs else _misses(runs, costs, level.get("GHz"))
     n_rows = sum(len(counts) for counts, _ in runs)
+    interval_ms = 1000 if whole_runs else _interval_ms(runs)
+    account = _account(runs, processor, modifier, interval_ms, level.get("GHz"), printed or {}, core, misses)
     hidden = {event for zeros in hidden for event in zeros if zeros[event].any()}
     return {
         "schema": SCHEMA,
@@ -91,16 +94,8 @@ def summarize(name, runs, *, processor=None, modifier="", whole_runs=False, core
         "levels_text": describe_levels(level),
         "phases": by_phase.to_dict("records"),
         "phases_text": _phases_text(by_phase),
-        "account": _account(
-            runs,
-            processor,
-            modifier,
-            1000 if whole_runs else _interval_ms(runs),
-            level.get("GHz"),
-            printed or {},
-            core,
-            misses,
-        ),
+        "limited_by": account["limits"][0] if account and account["how"] in _DECIDED else None,
+        "account": account,
         "misses": misses,
         "misses_text": describe_misses(misses),
         "remarks": [*_remarks(runs, hidden, core, processor, level, printed or {}), *notes],
@@ -144,7 +139,8 @@ def _account(runs, processor, modifier, interval_ms, ghz, printed, core, misses)
     costs, found = read_costs(processor or UNKNOWN), totals([run for run in runs if "cycles" in run[0]])
     bounded = bounds(found, costs, ghz=ghz, printed=printed, savings=misses)
     verdict = find_bottleneck(bounded, found, costs)
-    if verdict.how == "open" and "instructions" not in found.index:
+    told = "instructions" in found.index or bounded.gap or bounded.printed
+    if verdict.how == "open" and not told:
         return None
     answer = {
         "how": verdict.how,

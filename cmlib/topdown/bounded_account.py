@@ -109,11 +109,13 @@ def bounds(totals, costs, *, ghz=None, printed=None, savings=()):
         for name, share in printed.items()
         if name in low and not low[name] - _LIKE <= share <= high[name] + _LIKE
     }
-    whole = {*LOSSES, "retired"} <= printed.keys()
-    untold = 1 - sum(printed[name] for name in (*LOSSES, "retired")) if whole else 1.0
-    taken = not exact and whole and not disputed and -_LIKE < untold - printed.get(SIBLING, 0.0) < _LIKE
+    level = [printed[name] for name in (*LOSSES, "retired") if name in printed]
+    untold, whole = 1 - sum(level), len(level) == 1 + len(LOSSES)
+    taken = bool(level) and not exact and not disputed and untold > -_LIKE
+    if taken and whole and untold - printed.get(SIBLING, 0.0) >= _LIKE:
+        taken, gap = False, -untold
     if taken:
-        exact, gap = True, untold
+        exact, gap = whole, untold if whole else 0.0
         given += [
             Bound((name,), share - _ROUNDED, share + _ROUNDED, ())
             for name, share in printed.items()

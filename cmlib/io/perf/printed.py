@@ -18,17 +18,21 @@ _NAMES = dict(zip(LEVEL_1, ("retiring", "bad_speculation", "frontend_bound", "ba
 _NUMBER = r"[0-9]{1,4}(?:[.,][0-9]{1,6})?"
 _NAME = "|".join(f"(?P<c{k}>{names})" for k, names in enumerate(_CATEGORIES.values()))
 _SHARE = re.compile(
-    rf"(?<![\w.])(?P<share>{_NUMBER})[^\w\n.%]*(?:metric-unit\W+)?% *(?:{_NAME})(?![\w%])", re.IGNORECASE
-)
-# Toplev: `FE Frontend_Bound % Slots 42.0`, with -x `Frontend_Bound,42.0,% Slots`; topdown-tool: `Retiring.. 4% slots`.
-_TOOLS = re.compile(
-    rf"\b(?:(?:FE|BE|BAD|RET)[ ,;]+(?:{_NAME})[ ,;]+(?:% *Slots[ ,;]+)?(?P<share>{_NUMBER})\b"
-    rf"|(?<![\w.])(?:{_NAME.replace('<c', '<d')})[ .,;]+(?P<other>{_NUMBER})[ ,;]*%)",
+    rf"(?<![\w.])(?P<share>{_NUMBER})[^\w\n.%]*(?:metric-unit\W+)?(?:%|percent of slots) *(?:{_NAME})(?![\w%])",
     re.IGNORECASE,
 )
-_STALLS = re.compile(rf"\b(front|back)end Stalled Cycles[ .,]+({_NUMBER})[ ,]*%", re.IGNORECASE)
+# Toplev: `FE Frontend_Bound % Slots 42.0`, `Frontend_Bound: 42%`, with -x `Frontend_Bound,42.0,% Slots`; topdown-tool:
+# `Retiring.. 4% slots`, or with lines of a box between.
+_TOOLS = re.compile(
+    rf"\b(?:(?:FE|BE|BAD|RET)[ ,;]+(?:{_NAME})[ ,;:]+(?:% *Slots[ ,;]+)?(?P<share>{_NUMBER})\b"
+    rf"|(?<![\w.])(?:{_NAME.replace('<c', '<d')})[ .,;│]+(?P<other>{_NUMBER})[ ,;│]*%)",
+    re.IGNORECASE,
+)
+_STALLS = re.compile(rf"\b(front|back)end Stalled Cycles[ .,│]+({_NUMBER})[ ,│]*%", re.IGNORECASE)
 _ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
-_IPC = re.compile(rf"({_NUMBER})[^\w\n.%]*(?:metric-unit\W+)?insns? per cycle", re.IGNORECASE)
+_IPC = re.compile(
+    rf"({_NUMBER})[^\w\n.%]*(?:metric-unit\W+)?(?:instructions +)?insns?[_ ]per[_ ]cycle", re.IGNORECASE
+)
 _HEADED = re.compile(rf"(?<![\w.])(?:% *)?(?:{_NAME})(?!\w)(?: *%)?", re.IGNORECASE)
 _VALUE = re.compile(rf"(?<![\w.:-]){_NUMBER}(?![\w.])")
 
@@ -66,10 +70,10 @@ def printed(text):
 def shares_alone(text):
     """What was printed of level 1, or of stalls, as a run of a text that counts nothing; none if it was not printed."""
     shares = printed(text)
-    rows = {_NAMES[name]: 100 * shares[name] for name in LEVEL_1 if set(LEVEL_1) <= shares.keys()}
+    rows = {_NAMES[name]: 100 * shares[name] for name in LEVEL_1 if name in shares}
     stalls = {f"stall_{match[1].lower()}end": _float(match[2]) for match in _STALLS.finditer(text)}
-    if not rows and len(stalls) == 2:
-        rows = {"cycles": 100.0} | stalls
+    if len(rows) < 2:
+        rows = {"cycles": 100.0} | stalls if len(stalls) == 2 else {}
     frame = as_frame((1, name, value, np.nan, "%") for name, value in rows.items())
     return [Totals(text, frame, remarks=(_ALONE,))] if rows else []
 
