@@ -1,5 +1,6 @@
 """Reading what Callgrind writes: costs of the parts of a run, in total and by function."""
 
+import itertools
 import re
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -144,17 +145,14 @@ def _parts(processes):
 
 def _simulations(text):
     """The processes of each simulation, which are told apart by the last level."""
-    grouped = {}
-    for process in _processes(text):
-        grouped.setdefault(dict(_CACHE.findall(process)).get(_LAST), []).append(process)
-    return list(grouped.values())
-
-
-def _processes(text):
     starts = [found.start() for found in _PROCESS.finditer(text)]
     if not starts:
         raise CallgrindError(f"{text[:60]!r} does not begin as output of Callgrind does, with `version: 1`.")
-    return [text[start:end] for start, end in zip(starts, [*starts[1:], len(text)], strict=True)]
+    grouped = {}
+    for start, end in itertools.pairwise([*starts, len(text)]):
+        process = text[start:end]
+        grouped.setdefault(dict(_CACHE.findall(process)).get(_LAST), []).append(process)
+    return list(grouped.values())
 
 
 def _read_process(text, part, n_events, found, repeats):

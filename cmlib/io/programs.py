@@ -128,7 +128,9 @@ def spark_parameters():
     """The parameters of CounterMiner's Table IV, by their abbreviation."""
     with _table("spark_parameters.csv").open(encoding="utf-8") as rows:
         return {
-            row.pop("abbr"): SparkParameter(**row | {"needs": _pairs(row["needs"])})
+            row.pop("abbr"): SparkParameter(
+                **row | {"needs": dict(pair.split("=") for pair in row["needs"].split())}
+            )
             for row in csv.DictReader(rows)
         }
 
@@ -136,10 +138,6 @@ def spark_parameters():
 def emitted_events():
     """Software events counted beside Spark, which of them can be emitted, and what they then bring along."""
     return pd.read_csv(_table("emitted_events.csv"), comment="#").set_index("event")
-
-
-def _pairs(text):
-    return dict(pair.split("=") for pair in text.split())
 
 
 def _table(name):

@@ -201,12 +201,9 @@ def _source(file, text, machine, given, frame=None, remarks=None):
     copies = [f"{n_copies:,} rows came twice, with equal counts: the copies are left out."] * bool(n_copies)
     remarks = [*remarks, *copies, *([f"{WITHOUT_TURN} {', '.join(hidden)}."] if hidden else [])]
     renamed = [f"{there} is taken for {here}." for there, here in names.items() if there.lower() != here]
-    return ForeignRecording(file, raw, facts, counts, running, _printable(" ".join([*remarks, *renamed])))
-
-
-def _printable(text):
-    """Text without what a terminal takes for orders, such as a cgroup's name may hold."""
-    return "".join(character if character.isprintable() else "\ufffd" for character in text)
+    # Without what a terminal takes for orders, such as a cgroup's name may hold.
+    remark = "".join(c if c.isprintable() else "\ufffd" for c in " ".join([*remarks, *renamed]))
+    return ForeignRecording(file, raw, facts, counts, running, remark)
 
 
 def _facts(frame, counts, running, names, text):

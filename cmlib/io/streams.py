@@ -51,7 +51,8 @@ def find_runs(name, folder=""):
     )
     rows = {}
     for path in (path for root in roots for path in sorted(root.rglob("*")) if path.is_file()):
-        match = re.search(f"(?:^|/){_PATHS[name]}$", _unpacked_name(path))
+        unpacked = path.as_posix().removesuffix(path.suffix if path.suffix in _PACKED else "")
+        match = re.search(f"(?:^|/){_PATHS[name]}$", unpacked)
         if match:
             rows.setdefault((match["case"].replace(".static", ""), match["run"]), path)
     return pd.DataFrame([(*key, path) for key, path in sorted(rows.items())], columns=["case", "run", "path"])
@@ -99,7 +100,3 @@ def _event(name):
     """``PERF_COUNT_HW_CACHE_LL_MISS_R`` as perf calls it; another tool's own name in small letters."""
     short = name.partition(":")[0].lower().removeprefix("perf_count_hw_")
     return _NAMES.get(short, short)
-
-
-def _unpacked_name(path):
-    return path.as_posix().removesuffix(path.suffix if path.suffix in _PACKED else "")

@@ -1,6 +1,5 @@
 """Record simulated runs of a program: what they will cost, which are missing, and whether they repeat."""
 
-import functools
 import tempfile
 from pathlib import Path
 
@@ -122,14 +121,12 @@ def _simulated(place, command, every, options, blocks):
             working_folder(place) as folder,
             tqdm(total=blocks, desc=title, unit=" basic blocks", unit_scale=True, mininterval=1) as bar,
         ):
-            shown = functools.partial(_show, bar)
-            outcomes.append(simulate(command, folder, every_blocks=every, options=of_one, progress=shown))
+            how = {"every_blocks": every, "options": of_one}
+            outcomes.append(
+                simulate(command, folder, progress=lambda done, bar=bar: bar.update(done - bar.n), **how)
+            )
             blocks = bar.n or blocks  # the next one executes as many
     return outcomes
-
-
-def _show(bar, done):
-    bar.update(done - bar.n)
 
 
 def _checked(outcomes):

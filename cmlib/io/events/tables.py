@@ -47,7 +47,8 @@ def table(name="amd_zen5"):
     [np.int64(53), np.int64(0), 'SLF']
     """
     path = events_dir() / f"{name}.csv"
-    if listed := _from_file(name):
+    usual = {"bits": 0, "counters": 1, "abbr": "", "named": False}
+    if listed := [row | usual | {"whole": not row["extra"]} for row in processors.rows(name)]:
         table = pd.DataFrame(listed, columns=_COLUMNS_OF_FILES).set_index("event")
         if not path.is_file():
             return table
@@ -90,14 +91,6 @@ def known_tables():
 
 
 _COLUMNS_OF_FILES = [*COLUMNS, "named", "whole", "extra"]
-
-
-def _from_file(name):
-    """Rows of an event table from a processor's file."""
-    return [
-        row | {"bits": 0, "counters": 1, "abbr": "", "named": False, "whole": not row["extra"]}
-        for row in processors.rows(name)
-    ]
 
 
 def is_written(table):

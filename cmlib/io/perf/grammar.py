@@ -52,7 +52,7 @@ class Grammar(NamedTuple):
 
 def find_grammar(text):
     """Find out how a file's lines read from its first lines."""
-    lines = _data_lines(text)
+    lines = (line for line in re.finditer(r"[^\n]+", text) if not re.fullmatch(_BLANK_OR_COMMENT, line[0]))
     first = next(lines, None)
     if first is None:
         return None
@@ -95,10 +95,6 @@ def shown(text, start):
     line = text[start:].partition("\n")[0]
     content = line if len(line) <= 120 else f"{line[:117]}…"
     return f"line {text.count(chr(10), 0, start) + 1}, {content!r},"
-
-
-def _data_lines(text):
-    return (line for line in re.finditer(r"[^\n]+", text) if not re.fullmatch(_BLANK_OR_COMMENT, line[0]))
 
 
 def _separated(separator, decimal):

@@ -18,10 +18,9 @@ def add_modes(counts, running):
     counts, running : DataFrame
         With the sums' columns; the share of a sum is the smaller one of its parts.
     """
-    found = {event: _MODE.fullmatch(event) for event in counts}
     parts = {}
-    for event, mode in found.items():
-        if mode:
+    for event in counts:
+        if mode := _MODE.fullmatch(event):
             parts.setdefault(mode[1], {}).setdefault(mode[3], event)
     sums = {name: several for name, several in parts.items() if len(several) == 2 and name not in counts}
     if not sums:

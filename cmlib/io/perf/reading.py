@@ -91,7 +91,12 @@ def parse_stat(text, *, interval_ms=None, columns=None):
     ['ic_tag_hit_miss.instruction_cache_miss', np.float64(83411798.0), np.float64(0.28)]
     """
     text = as_unicode(text).replace("\r\n", "\n")
-    _check_is_one_run(text)
+    starts = run_starts(text)
+    if len(starts) > 1:
+        raise ParseError(
+            f"{shown(text, starts[1])} begins another run, as `perf stat --append` writes it. Split the file there, "
+            "and read each part by itself, as `cmlib import` does."
+        )
     form = find_format(text)
     if columns and form is not wide:
         raise ParseError(f"line 1: columns can be chosen of a wide table only, and this is {form.NAME}.")
@@ -174,16 +179,6 @@ def counts_a_line(text):
     """How many counts a line holds at most, of a text's beginning."""
     form = find_format(text.replace("\r\n", "\n"))
     return form.n_columns(text) if form is wide else 1
-
-
-def _check_is_one_run(text):
-    starts = run_starts(text)
-    if len(starts) > 1:
-        raise ParseError(
-            f"{shown(text, starts[1])} begins another run, as `perf stat --append` writes it. Split "
-            "the file there, and "
-            "read each part by itself, as `cmlib import` does."
-        )
 
 
 # Share of the intervals that may have fewer readings of an event than it has.
@@ -363,7 +358,8 @@ def totals(text, columns=None, *, rows_are_runs=True):
     if (
         form in (separated, cgroup, per_place, human_readable, few_columns)
         and _COUNTS.match(first)
-        and not _is_timed(first)
+        and not _TIMED.match(first)
+        and '"interval"' not in first
     ):
         return by_program(_listed(text, form))
     return []
@@ -397,10 +393,6 @@ def _words(command):
         started += 1
     plain = (re.sub(r"[^A-Za-z0-9_.]+", "_", word.rpartition("/")[2]) for word in words[started:])
     return [word.removesuffix(".exe").strip("_.") or "x" for word in plain] or ["unnamed"]
-
-
-def _is_timed(line):
-    return bool(_TIMED.match(line)) or '"interval"' in line
 
 
 def _tables(text):

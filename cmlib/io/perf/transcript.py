@@ -35,7 +35,10 @@ def extract(text):
     """
     lines = _plain_lines(text)
     first = next(filter(str.strip, lines), "")
-    if lines == text.split("\n") and _is_perfs(first) and not any(map(_COMMAND.match, lines)):
+    is_perfs = first.startswith("#") or any(
+        read(first) for read in (_KEPT.match, _FIELDS.match, human_readable.row_of)
+    )
+    if lines == text.split("\n") and is_perfs and not any(map(_COMMAND.match, lines)):
         return ""
     tables = _tables(lines)
     return "\n".join(tables or [line for line in lines if _FIELDS.match(line)] or [""])
@@ -46,12 +49,6 @@ def _plain_lines(text):
     if len(_SOFT_BREAK.findall(text)) >= _ENCODED_MAIL:
         text = _SOFT_BREAK.sub("", text)
     return ["" if _FENCE.match(line) else line for line in _QUOTED.sub("", text).split("\n")]
-
-
-def _is_perfs(line):
-    return bool(
-        _KEPT.match(line) or _FIELDS.match(line) or human_readable.row_of(line) or line.startswith("#")
-    )
 
 
 def _tables(lines):

@@ -46,7 +46,8 @@ def runs(url=None, *, program=None, set=None, mode=None):
     for key, value in {"program": program, "set": set, "mode": mode}.items():
         frame = frame if value is None else frame[frame[key] == value]
     frame = frame.sort_values(["program", "set", "pass", "part"], ignore_index=True)
-    frame["events"] = [_without_copies(json.loads(events)) for events in frame["events"]]
+    counted = map(json.loads, frame["events"])
+    frame["events"] = [tuple(e for e in events if e not in second_readings(events)) for events in counted]
     frame["n_events"] = frame["events"].map(len)
     return frame.astype({"exit_code": "Int64", "running_shares": bool, "imported": bool})
 
@@ -138,11 +139,6 @@ def _fetch(url, run_id):
             hint = f"Did you mean {', '.join(near)}?" if near else "See `cmlib.io.store.runs()`."
             raise StoreError(f"there is no run {run_id!r} among the {len(known)} in the store. {hint}")
         return row, pd.read_sql(sa.text(f"SELECT * FROM {row['series_table']} ORDER BY 1, 2"), connection)
-
-
-def _without_copies(events):
-    again = second_readings(events)
-    return tuple(event for event in events if event not in again)
 
 
 def _from_lines(meta, lines, events):
