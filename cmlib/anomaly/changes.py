@@ -127,22 +127,22 @@ def _functions_of_python(node, path, scopes=()):
 
 def _keep_tokens(tokens, reader):
     """Extension of lizard: keep each function's tokens, from the end of what stands before it."""
-    kept, head = [], 0
+    read_so_far, head = [], 0
     for token in tokens:
         yield token
-        kept.append(token)
+        read_so_far.append(token)
         info = vars(reader.context.current_function)
-        info["tokens"] = kept, info.get("tokens", (kept, head))[1], len(kept)
+        info["tokens"] = read_so_far, info.get("tokens", (read_so_far, head))[1], len(read_so_far)
         if token in _ENDS:
-            head = len(kept)
+            head = len(read_so_far)
 
 
 _PARSER = lizard.FileAnalyzer([*lizard.get_extensions([]), _keep_tokens])
 
 
 def _function(info, path):
-    kept, first, end = info.tokens
-    tokens = kept[first:end]
+    read_so_far, first, end = info.tokens
+    tokens = read_so_far[first:end]
     start = tokens.index("{") if "{" in tokens else len(tokens)
     head, inside = tokens[:start], tokens[start:]
     name = re.sub(r" (?=\W)", "", info.name)
