@@ -14,13 +14,13 @@
 # ---
 
 # %% [markdown]
-# # Phases: do lines end where a program does something else?
+# # Phases: do lines end where a neural network goes from one layer to the next?
 #
 # **Question.** Does a line end where one layer of a neural network ends and the next begins?
 #
-# *Reads* the streams of `cmlib fetch dnn-layers`, in the cache or in the folder `CMLIB_PUBLIC`: nine inferences of AlexNet whose samples say which layer ran. *Writes* how many edges of layers have a line's end beside them, beside ends at equal steps.
+# *Reads* the streams of `cmlib fetch dnn-layers`, in the cache or in the folder `CMLIB_PUBLIC`: inferences of neural networks whose samples say which layer ran. *Writes* how many edges of layers have a line's end beside them, and how many would by chance.
 #
-# Wu and Mencer expect lines to show "the variation characteristic" of a program (§5); whether their ends are its phases the paper does not test. Here the phases are known.
+# Wu and Mencer fit straight lines to an event's cumulative count ([notebook 07](07_compression.ipynb)) and expect them to keep "the variation characteristic" of a program (§5). Whether lines end where the program changes what it does, they do not test. Here it is known when that is. Streams of your own in this form: `-p folder=…`.
 
 # %% tags=["parameters"]
 folder: str = ""  # with other streams of this form; empty: CMLIB_PUBLIC and the cache
@@ -30,18 +30,18 @@ near: int = 3  # samples beside an edge that count as at it
 drift: float = 20.0  # threshold of the drift test, standard deviations added up
 settings: dict = {}  # profile, results_folder
 
+
 # %%
 import numpy as np
 import pandas as pd
 
 from cmlib import plot
-from cmlib.compress import compress, line_ends, reconstruct
+from cmlib.compress import compress
 from cmlib.errors import NothingRecordedError
 from cmlib.experiments.requested import resolve_names
 from cmlib.io import streams
 from cmlib.report.notebook import begin
 
-# %%
 limits = {
     "event": ["instructions", "branches", "cache_misses", "cache_references"], "near": (0, 100),
     "drift": (0.5, 1000),
@@ -57,16 +57,20 @@ if found.empty:
     raise NothingRecordedError(f"the streams dnn-layers are not here: {todo}.")
 todo = "Notebook 07b is about streams whose phases are labelled."
 names = resolve_names(program, found["case"].unique(), about="the networks", todo=todo)
+
+# %%
 found = found[found["case"].isin(names)]
 runs = {f"{run.case} {run.run}": pd.read_csv(run.path) for run in found.itertuples()}
-first = next(iter(runs.values()))
-first[first["label"] > 0].head()
+samples = next(iter(runs.values()))
+print(f"{len(runs)} inferences of {', '.join(names)}; the first: {len(samples)} samples")
+samples[samples["label"] > 0].head()
 
 # %% [markdown]
-# ## The streams
+# A row is a sample of four hardware counters, and the layer that ran: 600 convolution, 200 batch normalization, 300 activation, 900 pooling, 700 dropout, 400 flatten, 500 dense, 0 between two layers, when nothing is counted. Others published them (AIMLSystems 2021). How long a sample takes is not said, so the timer is its number. Counts are added up, as the method takes them.
 #
-# A row is a sample of four counters with the layer that ran: 600 convolution, 200 batch normalization, 300 activation, 900 pooling, 700 dropout, 400 flatten, 500 dense, 0 between two layers, when nothing is counted. The interval is not told, so the timer is the number of the sample. Counts are added up, as the method takes them.
-
+# ## Edges and ends
+#
+# A line is fitted to the counts so far and ends before a sample that is further from it than three standard deviations of its residuals, $|y_{n+1} - k_n x_{n+1} - b_n| > 3\hat\sigma$ (Wu and Mencer, §3.4; computed step by step in notebook 07). An edge is a sample at which the label changes: a layer begins or ends.
 
 # %%
 def cumulated(samples):
@@ -81,46 +85,73 @@ def edges(samples):
     return np.flatnonzero(label[1:] != label[:-1]) + 1
 
 
-panels = {}
-for name in list(runs)[1:3] or list(runs)[:1]:
-    x, y = cumulated(runs[name])
-    samples, lines = pd.Series(y.to_numpy(), x), compress(x, y, drift=drift)
-    panels[name] = samples, line_ends(lines), samples - reconstruct(lines, x)
-figure, _ = plot.fits(panels, xlabel="sample", ylabel=f"{event}, cumulated")
-results.figure(
-    figure,
-    "layers",
-    f"**Figure.** Cumulated {event} of one inference, and its lines with the drift test. Steps "
-    "are layers; flat stretches lie between them.",
-)
+# %%
+def mark(ax, marks, height, low, high, **look):
+    """Short strokes at a height, where marks lie in the range."""
+    inside = [at for at in marks if low <= at <= high]
+    ax.plot(inside, [height] * len(inside), "|", ms=11, **look)
+    ax.set(xlim=(low, high), xlabel="sample", ylabel=f"{event} so far [million]")
 
-# %% [markdown]
-# ## Ends of lines at edges of layers
-#
-# *Found* is the share of the edges $A$ with a line's end at most `near` samples away; *right* the share of the ends $B$ that lie so near to an edge:
-#
-# $$\mathrm{found} = \frac{|\{a \in A : \min_{b \in B} |a - b| \le \mathtt{near}\}|}{|A|}, \qquad \mathrm{right} = \frac{|\{b \in B : \min_{a \in A} |a - b| \le \mathtt{near}\}|}{|B|}$$
-#
-# The baseline has as many ends, at equal steps. A bound of 0.1 % of the count is the third way to draw lines.
+
+@plot.styled
+def draw_edges(samples, ranges):
+    """Counts so far, edges of layers below and ends of lines above, a panel a range."""
+    x, y = cumulated(samples)
+    figure, axes = plot.panels(list(ranges), height=3.1)
+    for ax, (title, (low, high)) in zip(axes, ranges.items(), strict=True):
+        ax.set_title(title)
+        ax.plot(x[low:high], y[low:high] / 1e6, color="#555555", lw=1.2)
+        bottom, top = y[low] / 1e6, y[high - 1] / 1e6
+        off, ends = 0.12 * (top - bottom), compress(x, y)["x_end"].iloc[:-1]
+        mark(ax, ends, top + off, low, high, color=plot.palette(2)[0], label="a line ends")
+        mark(ax, edges(samples), bottom - off, low, high, color=plot.palette(2)[1],
+             label="a layer begins or ends")
+    plot.legend_below(figure, axes[0], 2)
+    return figure, axes
 
 
 # %%
-def agreement(ends, truth):
-    """Share of edges found, and of ends that are right [%]."""
-    apart = np.abs(np.subtract.outer(truth, ends))
-    return 100 * (apart.min(axis=1) <= near).mean(), 100 * (apart.min(axis=0) <= near).mean()
+at = edges(samples)
+middle = int(at[len(at) // 2])
+ranges = {"all layers": (int(at[0]) - 50, int(at[-1]) + 50),
+          "a piece of it": (max(1, middle - 250), middle + 250)}
+figure, _ = draw_edges(samples, ranges)
+flat = (samples.loc[samples["label"] == 0, event].sum() / samples[event].sum())
+results.figure(
+    figure,
+    "layers",
+    f"**Figure.** Counted {event} so far in one inference ({next(iter(runs))}; others' hardware "
+    "events); above where lines end as printed, below where a layer begins or ends. *See:* steps "
+    f"are layers; between them {100 * flat:.1f} % of all are counted.",
+)
+
+# %% [markdown]
+# ## How many edges have a line's end?
+#
+# *Found* is the share of the edges $A$ with a line's end at most `near` samples away (recall); *right* is the share of the ends $B$ that lie so near to an edge (precision):
+#
+# $$\mathrm{found} = \frac{|\{a \in A : \min_{b \in B} |a - b| \le \mathtt{near}\}|}{|A|}, \qquad \mathrm{right} = \frac{|\{b \in B : \min_{a \in A} |a - b| \le \mathtt{near}\}|}{|B|}$$
+#
+# Three kinds of lines: as printed; with a test that also ends a line from which samples drift away to one side; with a hard bound of 0.1 % of the count on a sample's distance. What they have to beat: as many ends at equal steps over the whole stream.
+
+# %%
+def score(B, A):
+    """Share of the edges A that are found by the ends B, and of the ends that are right [%]."""
+    found = np.mean([min(abs(a - b) for b in B) <= near for a in A])
+    right = np.mean([min(abs(a - b) for a in A) <= near for b in B])
+    return 100 * found, 100 * right
 
 
 def judge(samples):
-    """Edges found by every way, and by as many ends at equal steps."""
+    """Edges found by each kind of lines, and by as many ends at equal steps."""
     x, y = cumulated(samples)
     ways = {"printed": {}, "drift": {"drift": drift}, "bounded": {"bound": 1e-3 * y.iloc[-1]}}
     rows = []
-    for way, how in ways.items():
-        ends = compress(x, y, **how)["x_end"].to_numpy()[:-1]
+    for way, options in ways.items():
+        ends = compress(x, y, **options)["x_end"].to_numpy()[:-1]
         even = np.linspace(1, len(x), len(ends) + 2)[1:-1]
-        scores = agreement(ends, edges(samples)), agreement(even, edges(samples))
-        rows.append((way, len(ends), *scores[0], *scores[1]))
+        scores = *score(ends, edges(samples)), *score(even, edges(samples))
+        rows.append((way, len(ends), *scores))
     columns = ["method", "ends", "found", "right", "found, equal steps", "right, equal steps"]
     return pd.DataFrame(rows, columns=columns)
 
@@ -129,31 +160,48 @@ def judge(samples):
 judged = pd.concat({name: judge(samples) for name, samples in runs.items()}, names=["run"])
 means = judged.groupby("method", sort=False).mean(numeric_only=True)
 n_edges = int(np.mean([len(edges(samples)) for samples in runs.values()]))
-results.table(
-    means.reset_index(),
-    "edges",
-    f"**Table.** Mean of {len(runs)} inferences of {n_edges} edges each: edges found and ends that "
-    f"are right, within {near} samples [%].",
-    decimals=1,
-)
+about = f"mean of {len(runs)} inferences of {n_edges} edges each, within {near} samples"
+results.table(means.reset_index(), "edges", f"**Table.** Ends of lines; edges found and ends that "
+              f"are right [%], {about}; the same of as many ends at equal steps.", decimals=1)
+
+# %%
+@plot.styled
+def draw_scores(means):
+    """Edges found and ends right by each kind of lines, and by as many ends at equal steps."""
+    figure, axes = plot.panels(["edges found", "ends that are right"], height=1.9, sharex=True)
+    for ax, column in zip(axes, ("found", "right"), strict=True):
+        ax.plot(means[column], means.index, "o", color=plot.palette(1)[0], label="ends of lines")
+        ax.plot(means[f"{column}, equal steps"], means.index, "s", color="#80868b",
+                label="ends at equal steps")
+        ax.grid(True, axis="x")
+        ax.set(xlabel=f"{column} [%]", xlim=(-3, 103), ylim=(2.5, -0.5))
+    plot.legend_below(figure, axes[0], 2)
+    return figure, axes
+
+
+figure, _ = draw_scores(means)
+line = means.loc["printed"]
+results.figure(
+    figure, "scores",
+    f"**Figure.** Edges found and ends that are right by three kinds of lines, beside as many ends "
+    f"at equal steps; {about}. *See:* lines as printed find {line['found']:.0f} % of the edges, "
+    f"but {100 - line['right']:.0f} % of their ends lie at none.")
 
 # %%
 for way, row in means.iterrows():
     note = f"{row['ends']:.0f} ends, {row['right']:.0f} % of them at an edge; as many at equal "
     note += f"steps: {row['found, equal steps']:.0f} and {row['right, equal steps']:.0f} %"
     results.number(f"edges of layers with a line's end, {way}", row["found"], "%", note=note)
-printed = means.loc["printed"]
-display(results.finding(
-    f"The printed lines end at {printed['found']:.0f} % of the edges between a network's layers, "
-    f"and {printed['right']:.0f} % of their ends lie at one; as many ends at equal steps find "
-    f"{printed['found, equal steps']:.0f} %."
-))
-results.numbers()
+results.finding(
+    f"Lines as printed end at {line['found']:.0f} % of the edges of a network's layers; as many "
+    f"ends at equal steps would lie at {line['found, equal steps']:.0f} %. But only "
+    f"{line['right']:.0f} % of the ends lie at an edge: the others cut layers into pieces."
+)
 
 # %% [markdown]
 # ## What this doesn't show
 #
-# The edges are easy: between two layers nothing runs, and the authors of the labels set them by those zeros, not by a clock. Phases that follow each other without a pause are harder, and nobody has labelled them. The event that these files call `cache_misses` is PAPI_L1_TCM, and `cache_references` PAPI_L3_TCA.
+# The edges are easy: between two layers nothing runs, and the authors of the labels set them by those zeros, not by a clock. Phases that follow each other without a pause are harder, and nobody has labelled them. Ends at equal steps are a weak rival, as they fall on the long rest of a stream after the last layer, too. The event that these files call `cache_misses` is PAPI_L1_TCM, and `cache_references` PAPI_L3_TCA.
 #
 # **References.** Wu and Mencer, *Online Linear Regression of Sampling Data from Performance Event Counters*. The streams: bhargavarch/DNN_RevEngg_PMC_Dataset (AIMLSystems 2021).
 
