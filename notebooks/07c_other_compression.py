@@ -254,8 +254,8 @@ results.figure(
     figure,
     "peers",
     f"**Figure.** Error against size, median of the {len(picked)} shortest cases; lines as printed "
-    f"and with the drift test at 1 to 30 standard deviations; a method is drawn at the sizes that it "
-    f"reaches in most cases. {source.capitalize()}. *See:* "
+    f"and with the drift test at 1 to 30 standard deviations; a method is drawn at the sizes that "
+    f"it reaches in most cases. {source.capitalize()}. *See:* "
     f"{seen if further == further else 'the printed lines reach no size of the others'}.",
 )
 
