@@ -30,7 +30,6 @@ drift: float = 20.0  # threshold of the drift test, standard deviations added up
 n_seeds: int = 10  # models behind a ranking
 settings: dict = {}  # jobs, executor, scheduler, database, profile, results_folder
 
-
 # %%
 import time
 from functools import partial

@@ -30,7 +30,6 @@ near: int = 3  # samples beside an edge that count as at it
 drift: float = 20.0  # threshold of the drift test, standard deviations added up
 settings: dict = {}  # profile, results_folder
 
-
 # %%
 import numpy as np
 import pandas as pd

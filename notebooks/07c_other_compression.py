@@ -26,14 +26,13 @@
 suite: str = "spec-llc"  # streams to compress
 folder: str = ""  # with other streams of the suite's form; empty: CMLIB_PUBLIC and the cache
 cases: str = "all"  # cases to study, separated by commas, or all
-program: str = "all"  # or programs that were sampled here, separated by commas, instead of the suite
+program: str = "all"  # or programs that were sampled here, separated by commas, not the suite
 event: str = ""  # event to compress; empty: last-level misses, mispredicted branches, or the first
 alpha: float = 0.01  # tolerance for a line's third sample, share of the count
 n_sigma: float = 3.0  # tolerance for the later ones, standard deviations
 drift: float = 20.0  # threshold of the drift test, standard deviations added up
 curve_cases: int = 6  # shortest cases, behind the curves of size against error
 settings: dict = {}  # profile, results_folder
-
 
 # %%
 from bisect import bisect_right
@@ -50,12 +49,12 @@ from cmlib.experiments.sample_streams import load_streams
 from cmlib.report.notebook import begin
 
 limits = {
-    "suite": ["spec-llc", "spec2000", "samples"], "alpha": (0, 1), "n_sigma": (0, 100), "drift":
-    (0.5, 1000), "bound": (0.000001, 0.5), "curve_cases": (1, 100),
+    "suite": ["spec-llc", "spec2000", "samples"], "alpha": (0, 1), "n_sigma": (0, 100),
+    "drift": (0.5, 1000), "curve_cases": (1, 100),
 }
 notebook = begin(
     "07c_other_compression", settings, suite=suite, folder=folder, cases=cases,
-    program=program, event=event, alpha=alpha, n_sigma=n_sigma, drift=drift, bound=bound,
+    program=program, event=event, alpha=alpha, n_sigma=n_sigma, drift=drift,
     curve_cases=curve_cases,
 )
 results = notebook.results

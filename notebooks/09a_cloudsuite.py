@@ -29,7 +29,6 @@ top: int = 6  # events shown a program
 seed: int = 0  # of the models
 settings: dict = {}  # profile, results_folder
 
-
 # %%
 from itertools import combinations, permutations
 
