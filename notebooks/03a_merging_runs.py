@@ -232,7 +232,7 @@ results.table(shape.rename_axis("program").reset_index().convert_dtypes(), "shap
 # They differ in more than their zeros: the paper's values are counts, and each row has the IPC of its own run; aligned values are events per cycle, and the mean IPC of all runs varies less and is easier to predict. So they are compared like with like: the same steps of progress, the same stretches held out (in all runs at once), the same trees. Each is judged twice, by the IPC of each run and by the mean of all runs, for which the stacked model's predictions for the runs are averaged.
 
 # %%
-def judge(fusion, values, by_run, predicted):
+def errors_of(fusion, values, by_run, predicted):
     """Errors [%] by the IPC of each run, a row of `by_run`, and by the mean of all runs."""
     of_mean = predicted if predicted.ndim == 1 else predicted.mean(axis=0)
     each = relative_error(by_run, np.broadcast_to(predicted, by_run.shape))
@@ -240,7 +240,7 @@ def judge(fusion, values, by_run, predicted):
             "mean of runs": relative_error(by_run.mean(axis=0), of_mean)}
 
 
-def judge_both(steps, fold, values, per):
+def errors_of_both(steps, fold, values, per):
     """Stacked and aligned runs: the same steps, the same folds, the same trees."""
     options = {"per": per, "leave_out": ("intervals",)}
     X, ipc = merge.stack_runs(steps, **options)
@@ -249,7 +249,8 @@ def judge_both(steps, fold, values, per):
     stacked = predict_held_out(X, ipc, folds, **trees).reshape(by_run.shape)
     X, ipc = merge.align_runs(steps, len(fold), **options)
     aligned = predict_held_out(X, ipc, fold, **trees)
-    return [judge("stacked", values, by_run, stacked), judge("aligned", values, by_run, aligned)]
+    return [errors_of("stacked", values, by_run, stacked),
+            errors_of("aligned", values, by_run, aligned)]
 
 
 # %%
@@ -262,10 +263,10 @@ def compare(runs):
     X, ipc = merge.align_runs(steps, len(fold), leave_out=("intervals",))
     small = predict_held_out(X, ipc, fold, seed=seed)
     others = np.array([by_run[:, fold != held].mean() for held in fold])
-    return pd.DataFrame([*judge_both(steps, fold, "counts", "intervals"),
-                         *judge_both(steps, fold, "per cycle", "cycles"),
-                         judge("aligned, small trees", "per cycle", by_run, small),
-                         judge("none", "", by_run, others)])
+    return pd.DataFrame([*errors_of_both(steps, fold, "counts", "intervals"),
+                         *errors_of_both(steps, fold, "per cycle", "cycles"),
+                         errors_of("aligned, small trees", "per cycle", by_run, small),
+                         errors_of("none", "", by_run, others)])
 
 
 compared = dict(zip(programs, parallel_map(compare, runs.values(), workers=workers), strict=True))

@@ -149,12 +149,12 @@ def counts_at(run, event, by, edges):
 
 def predictions(runs, event):
     """What each way of merging predicts of the third run's intervals, and what it counted."""
-    own, third = runs[SOURCE[event]], runs[3]
-    ends = third[third["instructions"] <= own["instructions"].iloc[-1] + 1000]
-    times = np.array([0, *ends["seconds"]]) * own["seconds"].iloc[-1] / third["seconds"].iloc[-1]
-    by_place = counts_at(own, event, "instructions", np.array([0, *ends["instructions"]]))
+    merged, third = runs[SOURCE[event]], runs[3]
+    ends = third[third["instructions"] <= merged["instructions"].iloc[-1] + 1000]
+    times = np.array([0, *ends["seconds"]]) * merged["seconds"].iloc[-1] / third["seconds"].iloc[-1]
+    by_place = counts_at(merged, event, "instructions", np.array([0, *ends["instructions"]]))
     table = pd.DataFrame({"counted": np.diff([0, *ends[event]]), "by instructions": by_place,
-                          "by time": counts_at(own, event, "seconds", times)})
+                          "by time": counts_at(merged, event, "seconds", times)})
     table["previous interval"] = table["counted"].shift()
     shuffled = np.random.default_rng(seed).permutation(by_place)
     return table.assign(mean=by_place.mean(), shuffled=shuffled).iloc[1:]
@@ -287,7 +287,7 @@ def error_of_fit(fitted, third, event, fold, repeats=1):
 
 
 # %%
-def judge(runs, event, other):
+def errors_by_rows(runs, event, other):
     """Errors of models fitted on runs that were put together in different ways."""
     n, spare = min(map(len, runs.values())), {other: 0.0}
     third = rates(runs[3], [other, event], np.linspace(0, n * 1e8, n + 1))[[other, "pace", event]]
@@ -305,8 +305,9 @@ def judge(runs, event, other):
 
 # %%
 OTHER = {"taken": "branches", "branches": "taken"}
-models = pd.DataFrame({(name, event): judge(runs, event, other) for name, runs in cases.items()
-                       for event, other in OTHER.items()}).T.rename_axis(["case", "event"])
+models = {(name, event): errors_by_rows(runs, event, other)
+          for name, runs in cases.items() for event, other in OTHER.items()}
+models = pd.DataFrame(models).T.rename_axis(["case", "event"])
 results.table(models.reset_index(), "models",
               f"**Table.** Error [%] of models on blocks of the third run, by the rows on which "
               f"they were fitted; {len(models)} cases and events, the first ten.", rows=10)

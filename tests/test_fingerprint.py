@@ -98,9 +98,19 @@ def test_programs_never_trained_on_are_scored_by_their_class(found, model):
     labels = model.predict(unseen[0][model.feature_names_in_])
     scores = score_programs(labels, unseen[1]["label"], unseen[0].index.get_level_values("program"))
     assert scores.loc["unseen-filter-P", "right"] == 100
-    shown = fingerprint.shares_by_program(labels, *unseen)
-    assert shown.loc["filter P (P_CPU)", "P_CPU"] == 100
+    shown = fingerprint.outcomes_by_program(labels, *unseen)
+    assert shown.loc["filter P (P_CPU)", "right class"] == 100
     npt.assert_allclose(shown.sum(axis=1), 100)
+
+
+def test_what_is_named_wrong_has_its_kind_and_its_most_frequent_label(found):
+    X, about = cut(found.key["unseen"])
+    labels = about["label"].mask(about["label"] == "P_CPU", "N_CPU").mask(about["label"] == "N_CPU", "P_CPU")
+    shown = fingerprint.outcomes_by_program(labels, X, about)
+    assert shown.loc["filter P (P_CPU): N_CPU", "missed: N"] == 100
+    assert shown.loc["filter N (N_CPU): P_CPU", "false alarm: P"] == 100
+    _, ax = plot.program_outcomes(shown)
+    assert [label.get_text() for label in ax.get_yticklabels()] == list(shown.index)
 
 
 def test_a_profile_has_the_phases_that_were_planted(found, model):

@@ -164,12 +164,23 @@ def train(X, about, tree, **how):
     return UnknownRejector(tree, **how).fit(X, about["label"], groups=program_of(X))
 
 
-def shares_by_program(labels, X, about):
-    """How the slices of programs of known behaviour were labelled [%], each program named with its class."""
+def outcomes_by_program(labels, X, about):
+    """Shares of slices [%] with each outcome, a row a program of known behaviour: pathological ones first."""
+    expected, labels = about["label"].to_numpy(), np.asarray(labels)
+    healthy = pd.Series(expected).str.startswith(HEALTHY).to_numpy()
+    outcome = np.select(
+        [labels == expected, labels == "unknown", healthy, np.char.startswith(labels.astype(str), HEALTHY)],
+        ["right class", "unknown", "false alarm: P", "missed: N"],
+        "another P class",
+    )
     names = X.index.get_level_values("program").str.split("-").str[1:3].str.join(" ")
-    programs = names + " (" + about["label"].to_numpy() + ")"
-    counted = pd.crosstab(programs, np.asarray(labels), normalize="index")
-    return 100 * counted.loc[list(dict.fromkeys(programs))].rename_axis(index="program", columns="label")
+    programs = pd.Series(names + " (" + expected + ")")
+    wrong = pd.Series(labels)[labels != expected].groupby(programs).agg(lambda of: of.mode()[0])
+    programs += programs.map(": " + wrong).fillna("")
+    counted = 100 * pd.crosstab(programs, outcome, normalize="index")
+    order = pd.DataFrame({"healthy": healthy}).groupby(programs).first().join(counted.get("right class", 0.0))
+    order = order.sort_values([*order], kind="stable")
+    return counted.loc[order.index].rename_axis(index="program", columns="outcome")
 
 
 def run_of(X):

@@ -1,6 +1,6 @@
 """Figures of the fingerprints: the tree, a program's phases, accuracy curves."""
 
-from cmlib.plot.style import blank, legend_right, palette, single, styled
+from cmlib.plot.style import GREY, blank, legend_right, palette, single, styled
 
 # A hue for where the time goes and dark for P, light for N: told apart by lightness alone as well.
 COLOURS = {
@@ -14,6 +14,14 @@ COLOURS = {
     "N_CPU": "#b5d8ef",
     "N": "#b5d8ef",
     "unknown": "#9aa0a6",
+}
+# Right is light; of what is wrong, each kind differs in lightness as well.
+_OUTCOMES = {
+    "right class": "#b5d8ef",
+    "another P class": "#de8f05",
+    "missed: N": "#7a1257",
+    "false alarm: P": "#c2480b",
+    "unknown": GREY,
 }
 _ROW, _STEP, _INDENT = 0.2, 0.42, 0.1  # inches
 _PROGRESS = {"time_s": "time [s]", "interval": "interval [equal basic blocks]"}
@@ -108,13 +116,11 @@ def accuracy_curve(curves, *, x, xlabel, lines=None, log=False):
 
 
 @styled
-def program_scores(scores, *, goal, limit):
-    """Programs of known behaviour: how their slices were labelled, a bar a program."""
-    figure, ax = single(0.9 + 0.24 * len(scores))
-    shown = scores[[label for label in COLOURS if label in scores]]
-    shown.plot.barh(stacked=True, ax=ax, color=COLOURS, width=0.8)
-    for (label, at), style in zip((goal | limit).items(), ("--", ":"), strict=False):
-        ax.axvline(at, color="#222222", lw=1, ls=style, label=f"{label}: {at:g} %")
+def program_outcomes(outcomes):
+    """Programs of known behaviour: how many of their slices were named right, a bar a program."""
+    figure, ax = single(0.9 + 0.24 * len(outcomes))
+    shown = outcomes[[outcome for outcome in _OUTCOMES if outcome in outcomes]]
+    shown.plot.barh(stacked=True, ax=ax, color=_OUTCOMES, width=0.8)
     ax.set(xlim=(0, 100), xlabel="slices [%]", ylabel="")
     ax.invert_yaxis()
     ax.grid(False)
