@@ -14,14 +14,15 @@
 # ---
 
 # %% [markdown]
-# # Extrapolation: which multiplexed counts can be believed
+# # Extrapolation: which multiplexed counts can be believed, and what to record next
 #
-# **Question.** How thinly was each event counted, what does cleaning do where there is no truth to compare with, and what should be recorded next?
+# **Question.** Of a run whose events took turns on the counters and of which no truth is known: which of its counts can be believed from interval to interval, and what should be recorded next?
 #
-# *Reads* the store. *Writes* a table of all events of one multiplexed run a program, and for the report's first page which of them can't be believed.
+# *Reads* the store. *Writes* how thinly each event of one multiplexed run a program was counted and how much of its variation is error; for the report's first page, which events can't be believed, and the command that counts them.
 #
-# Notebook 02 compares cleaned counts with runs in which the same events were counted all the time. A service that was measured once with `perf stat -I` has no such runs.
-# What is left is the run itself: for which share of the time an event was on a counter, how much its counts change from interval to interval, and what the other events say about it. No error against the truth is shown here, as none is known.
+# A processor counts a handful of events at a time. If more are asked for, they take turns (*multiplexing*), and perf extrapolates each count from the share of time that its event was on a counter, its *running share*. [Notebook 02](02_cleaning.ipynb) compares such counts with runs that counted the events all the time; a service that was measured once has no such runs. This notebook goes by the run itself, so that it shows no error against a truth. It is no method of the papers.
+#
+# A program of your own: `perf stat -I 100 -x, -e EVENTS -o FILE -- COMMAND`, `cmlib import NAME FILE`, then `cmlib run live 02b_extrapolation -p program=NAME`; change `top` first, to see more events.
 
 # %% tags=["parameters"]
 program: str = "all"  # programs to study, separated by commas, or all
@@ -53,7 +54,7 @@ PINNED = ["instructions", "cycles"]
 
 # %%
 def explain_none(recorded):
-    """Why no run can be judged."""
+    """Why no run is taken."""
     names = ", ".join(recorded["program"].unique())
     if not recorded["running_shares"].all():
         return (f"the files of {names} tell no running shares, so that it is not known how much "
@@ -78,33 +79,31 @@ most = able.sort_values(["n_events", "run_id"], ascending=[False, True])
 chosen = most.groupby("program")["run_id"].first()
 runs = {name: store.load(url, run_id) for name, run_id in chosen.items()}
 first = next(iter(runs.values()))
-print(f"{chosen.iloc[0]}: {len(first.counts)} intervals of {first.counts.shape[1]} events; "
+machine = first.meta.get("machine") or {}
+print(f"{len(runs)} runs, a program each; {chosen.iloc[0]}: {len(first.counts)} intervals of "
+      f"{first.counts.shape[1]} events on {machine.get('microarchitecture', 'not stated')}; its "
       "running shares, 0 to 1:")
-first.running.head()
+first.running.iloc[:4, :5].round(3)
 
 # %% [markdown]
-# ## How thinly was it counted, and what does cleaning do?
+# ## How much of an event's variation is error?
 #
-# *Share* is the running share [%]; of the rest of the time nothing is known but what perf extrapolates. *Replaced* are the samples that CounterMiner's cleaning changes (notebook 02e).
-# *Moved* is by how much the default cleaning (a Kalman smoother, notebook 02c) moves a count, and *error* the standard error $s_t$ that it leaves, both in percent of the mean.
+# The default cleaning (a Kalman smoother, [notebook 02c](02c_repair.ipynb)) gives counts $\hat{c}_t$ with standard errors $s_t$ for each interval $t$ of $T$. *Noise* is the mean squared standard error as a share of itself and the variance of the cleaned counts over time:
 #
-# *Noise* is the mean squared standard error as a share of itself and the variance of the cleaned counts $\hat{c}$ over time,
+# $$\mathrm{noise} = \frac{\frac{1}{T} \sum_t s_t^2}{\mathrm{var}_t(\hat{c}_t) + \frac{1}{T} \sum_t s_t^2}$$
 #
-# $$\mathrm{noise} = \frac{\frac{1}{T} \sum_t s_t^2}{\mathrm{var}_t(\hat{c}_t) + \frac{1}{T} \sum_t s_t^2},$$
-#
-# that is, how much of an event's ups and downs is error of extrapolation. Towards 100 % none of them can be believed; the mean of the run can still be right. An event is *too thinly counted* from 25 % on, unless its standard error is below 1 % of its mean. A model that explains something by such an event explains it by noise.
+# that is, how much of an event's ups and downs is error of extrapolation. Towards 100 % none of them can be believed; the mean of the run can still be right. An event is *too thinly counted* if its noise is 25 % or more and its standard error at least 1 % of its mean. A model that explains something by such an event explains it by noise.
 
 # %%
 def score_events(c, running, c_hat, s):
-    """Share, gaps, samples replaced and moved, standard error and noise of each event [%]."""
-    _, changed = clean.clean_run(c, running, method="counterminer")
+    """Running share, intervals with a count, movement, standard error and noise of events [%]."""
     mean, squares = c_hat.mean().replace(0, np.nan), (s**2).mean()
     noise = (squares / (c_hat.var() + squares)).fillna(0)
-    columns = {"share": running.mean(), "seen": c.notna().mean(), "replaced": changed.mean(),
+    columns = {"share": running.mean(), "seen": c.notna().mean(),
                "moved": (c_hat - c).abs().mean() / mean, "error": s.median() / mean, "noise": noise}
-    found = 100 * pd.DataFrame(columns).rename_axis("event")
-    found["thin"] = (found["noise"] >= 25) & (found["error"] >= 1)
-    return found.sort_values("noise", ascending=False, kind="stable")
+    scores = 100 * pd.DataFrame(columns).rename_axis("event")
+    scores["thin"] = (scores["noise"] >= 25) & (scores["error"] >= 1)
+    return scores.sort_values("noise", ascending=False, kind="stable")
 
 
 cleaned, errors, judged = {}, {}, {}
@@ -118,32 +117,43 @@ for name, run in runs.items():
 # %%
 every = pd.concat(judged, names=["program", "event"]).reset_index()
 results.table(every, "events",
-              "**Table.** Every event of one multiplexed run a program, the least certain first: "
-              "running share, intervals in which it was counted at all, samples that CounterMiner "
-              "changes, movement by cleaning, standard error and *noise* [%].", rows=60)
+              f"**Table.** The {len(every)} events of one multiplexed run a program, the least "
+              "certain of each first: *share* of the time on a counter, intervals in which it was "
+              "*seen* at all, by how much cleaning *moved* a count and the standard *error* that "
+              "it leaves (both of the mean), and *noise* [%]. The first 15.", rows=15, decimals=1)
 
 # %% [markdown]
 # ## Which events can be believed from interval to interval?
 
 # %%
-leading = {name: found.head(top).reset_index() for name, found in judged.items()}
-leading = {name: rows.assign(label=rows["event"] + rows["share"].map(" ({:.0f} %)".format))
+THIN, FINE = "too thinly counted", "can be believed"
+turns = {name: scores[scores["share"] < 100] for name, scores in judged.items()}
+turns = {name: rows for name, rows in turns.items() if len(rows)}
+leading = {name: rows.head(top).reset_index() for name, rows in turns.items()}
+leading = {name: rows.assign(label=rows["event"] + rows["share"].map(" ({:.0f} %)".format),
+                             kind=np.where(rows["thin"], THIN, FINE))
            for name, rows in leading.items()}
-figure, _ = plot.ranking(leading, value="noise", label="label", columns=2,
-                         xlabel="noise: error² / (variance + error²) [%]")
+figure, axes = plot.ranking(leading, value="noise", label="label", columns=1, hue="kind",
+                            xlabel="noise: error² / (variance + error²) [%]")
+for ax in axes:
+    ax.axvline(25, color="#444444", lw=1, ls="--")
+n_thin, n_turns = (sum(int(of(rows)) for rows in turns.values())
+                   for of in (lambda rows: rows["thin"].sum(), len))
 results.figure(figure, "noise",
-               "**Figure.** How much of what an event does over time is error; in brackets the "
-               "running share.")
+               "**Figure.** How much of what an event does over time is error of extrapolation; in "
+               "brackets its running share; dashed: 25 %. *See:* "
+               f"{n_thin} of {n_turns} events that took turns are too thinly counted, in "
+               f"{len(turns)} program{'s' * (len(turns) > 1)}.")
 
 # %% [markdown]
 # ## How sure is that, without a second run?
 #
-# All of this follows from each event's own steps. A multiplexed run can hold evidence of another kind: two readings of one event, counted at different times. The recorder puts some events in twice, and for two names the kernel may set a counter in the same way, such as `L1-dcache-stores` and `dTLB-stores` on Intel processors since Haswell. How far two readings are apart is error, of both. Neighbours in the rotation are on the counters together for a part of their time and share their errors there, so that their agreement proves nothing: only readings that share none are evidence.
+# All of this follows from each event's own steps. A run can hold evidence of another kind: two readings of one event, counted at different times. `cmlib record` counts some events twice in a list, and two names may stand for one event, such as `L1-dcache-stores` and `dTLB-stores` on Intel processors since Haswell. How far two readings are apart is error, of both. Neighbours in the rotation share a part of their time and their errors there, so only readings that share none are evidence.
 #
-# They also judge a way of cleaning: one is cleaned without sight of the other and of all events that were on the counters together with it, and compared with the other **as printed**. Smoothing cannot flatter itself there. As printed, both err, and their distance is √2 times the error of one; were one cleaned to the truth, the error of the other would remain. A perfect cleaning leaves 1/√2, or 71 %.
+# They also test a way of cleaning: one reading is cleaned without the other and without all events that shared its time, and compared with the other **as printed**. Their distance is √2 times the error of one, as both err; were one cleaned to the truth, the error of the other would remain: a perfect cleaning leaves 1/√2, or 71 %.
 
 # %%
-def judge_readings(run):
+def score_readings(run):
     """Each reading of an event, repaired without the other and compared with it as printed."""
     counts, running = run.whole()
     again = list(events.second_readings([*run.counts, *run.counts_again]))
@@ -156,7 +166,7 @@ def judge_readings(run):
     return cells.assign(left=100 * cells["ratio"]).drop(columns=["event", "noise", "ratio"])
 
 
-compared = {name: judge_readings(run) for name, run in runs.items()}
+compared = {name: score_readings(run) for name, run in runs.items()}
 compared = {name: cells for name, cells in compared.items() if len(cells)}
 for name, cells in compared.items():
     left = cells.loc[cells["method"] == "kalman", "left"].mean()
@@ -168,10 +178,8 @@ for name, cells in compared.items():
 
 # %%
 if without := sorted(set(runs) - set(compared)):
-    display(results.finding(
-        f"Nothing in the run of {' and '.join(without)} tells how large its errors are. Name one "
-        "event twice, half the list apart: `perf stat -e a,b,c,a,d,e`; `cmlib record` does so by "
-        "itself."))
+    print(f"No two readings of one event in the run of {', '.join(without)}: nothing tests the "
+          "errors above. Name one event twice, half the list apart: perf stat -e a,b,c,a,d,e")
 if compared:
     rows = pd.concat(compared, names=["program"]).reset_index("program").reset_index(drop=True)
     bars = rows.assign(label=rows["program"] + ": " + rows["case"])
@@ -187,23 +195,29 @@ if compared:
                           "of the other in 90 % intervals [%]."))
 
 # %% [markdown]
-# ## The event that is moved most
+# ## The event that cleaning moves most
 #
 # Look whether what cleaning takes away looks like noise: spikes that come back at the same place of other events are none. How near to the truth the result is, only a run without multiplexing tells.
 
 # %%
-for place, (name, found) in enumerate(judged.items()):
-    event = found["moved"].idxmax()
-    lines = {"as perf prints it": runs[name].counts[event].reindex(cleaned[name].index),
-             "after cleaning": cleaned[name][event]}
-    figure, _ = plot.series(lines, ylabel="count per interval", title=f"{name}: {event}")
-    share, error = found.at[event, "share"], errors[name][event].median()
-    caption = (f"**Figure.** `{event}` in {name}, on a counter {share:.0f} % of the time; "
-               f"standard error {error:.3g} (median).")
-    display(results.figure(figure, f"moved-{place}", caption))
+moved = {name: scores["moved"].idxmax() for name, scores in judged.items()}
+lines = {}
+for name, event in moved.items():
+    both = {"as perf prints it": runs[name].counts[event].reindex(cleaned[name].index),
+            "after cleaning": cleaned[name][event]}
+    lines[f"{name}: {event}"] = {way: counts.iloc[:150] for way, counts in both.items()}
+figure, _ = plot.series_by_program(lines, ylabel="count per interval")
+most = pd.Series({name: judged[name].at[event, "moved"] for name, event in moved.items()})
+most, event = most.idxmax(), moved[most.idxmax()]
+results.figure(figure, "moved",
+               "**Figure.** The event of each program that cleaning moves most, its first 150 "
+               f"intervals. *See:* `{event}` in {most}, on a counter "
+               f"{judged[most].at[event, 'share']:.0f} % of the time, is moved by "
+               f"{judged[most].at[event, 'moved']:.0f} % of its mean, with a standard error of "
+               f"{judged[most].at[event, 'error']:.0f} %.")
 
 # %% [markdown]
-# ## What was found, and what to record next
+# ## What can be believed, and what to record next
 
 # %%
 def summarize_turns(found):
@@ -229,10 +243,18 @@ def summarize_thin(found):
 
 
 # %%
-for name, found in judged.items():
-    results.number(f"{name}: events too thinly counted", int(found["thin"].sum()), "events",
-                   note=f"of {int((found['share'] < 100).sum())} that took turns")
-    display(results.finding(f"{summarize_turns(found)}; {summarize_thin(found)}.", program=name))
+for name, scores in judged.items():
+    results.number(f"{name}: events too thinly counted", int(scores["thin"].sum()), "events",
+                   note=f"of {int((scores['share'] < 100).sum())} that took turns")
+    display(results.finding(f"{summarize_turns(scores)}; {summarize_thin(scores)}.", program=name))
+if not notebook.of_program:
+    by_program = ", ".join(f"{name} {int(rows['thin'].sum())} of {len(rows)}"
+                           for name, rows in turns.items())
+    display(results.finding(
+        f"{n_turns - n_thin} of {n_turns} events that took turns can be believed from interval to "
+        f"interval; of {n_thin} a quarter or more of the variation is error of extrapolation "
+        f"({by_program}). These are to be recorded again, each on a counter all the time. "
+        f"{len(compared)} of {len(runs)} runs hold two readings of one event that test this."))
 results.numbers()
 
 # %% [markdown]
@@ -253,10 +275,10 @@ def suggest_recording(run, found):
     return f"record these events alone, so that none takes turns: {named}" if thin else ""
 
 
-for name, found in judged.items():
+for name, scores in judged.items():
     ocoe = recorded[(recorded["program"] == name) & (recorded["mode"] == "ocoe")]
     alone = {event for names in ocoe["events"] for event in names} - set(PINNED)
-    rest = found[~found.index.isin(alone)]
+    rest = scores[~scores.index.isin(alone)]
     if (rest["share"] < 100).any():
         sure = f"{summarize_turns(rest)}; {summarize_thin(rest)}"
         display(results.overview(name, sure=sure, lacking=suggest_recording(runs[name], rest)))
