@@ -104,6 +104,26 @@ def test_a_fall_of_the_clock_is_told_in_a_sentence():
     assert summarize("x", [made(300, instructions=1.0)])["phases_text"] == ""
 
 
+def test_phases_have_an_account_each_and_name_the_events_that_changed_most():
+    rates = {"LLC-load-misses": 1e-4, "branch-misses": 1e-3, "stall_backend": 0.1, "stall_frontend": 0.1}
+    counts, running = made(300, instructions=1.0, **rates)
+    slow = (counts.index > 100) & (counts.index <= 130)
+    counts.loc[slow, "instructions"] *= 0.5
+    counts.loc[slow, "LLC-load-misses"] *= 14
+    counts.loc[slow, "stall_backend"] *= 7
+    told = summarize("x", [(counts, running)], processor="arm_neoverse_n1")
+    assert [row["event"] for row in told["phases_changed"]] == ["LLC-load-misses", "stall_backend"]
+    assert told["phases_changed"][0]["times"] == pytest.approx(14)
+    assert "`LLC-load-misses` × 14, `stall_backend` × 7" in told["phases_text"]
+    ranges = [tuple(map(int, row["back end [%]"].split("–"))) for row in told["phases"]]
+    least, most = ranges[1]
+    inside = (counts[slow], running[slow])
+    whole = summarize("x", [inside], processor="arm_neoverse_n1")["account"]["categories"]
+    alone = next(row for row in whole if row["name"] == "back end")
+    assert (least, most) == pytest.approx((alone["low"], alone["high"]), abs=0.6)
+    assert least > max(low for k, (low, _) in enumerate(ranges) if k != 1)
+
+
 def test_without_cycles_nothing_limits_it():
     counts, running = made(instructions=1.0, **{"page-faults": 1e-7})
     told = summarize("x", [(counts.drop(columns="cycles"), running.drop(columns="cycles"))])

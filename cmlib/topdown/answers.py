@@ -28,18 +28,12 @@ _NAMED = 0.9  # share of its category's upper bound from which on a part's says 
 
 _STANDS_OUT = 1.1  # ratio of a level between phases from which on a sentence tells of it
 _IPC = "instructions a cycle"
-_PHASE_LEVELS = {"GHz": "clock [GHz]", "CPUs": "CPUs utilized", "instructions a cycle": "IPC"}
-_LEVELS = {
-    "seconds": "{} s",
-    "instructions": "{} instructions",
-    "instructions a second": "{} a second",
-    "instructions a cycle": "IPC {}",
-    "kernel cycles": "{} % of the cycles in the kernel",
-    "kernel instructions a cycle": "IPC {} there",
-    "user instructions a cycle": "IPC {} in user mode",
-    "GHz": "{} GHz",
-    "CPUs": "{} CPUs utilized",
-}
+_CHANGED, _MOST_NAMED = (
+    2.0,
+    3,
+)  # ratio of an event's rate between phases from which on it is named; how many are
+_RARE, _INSTANT = 1e-6, 1e-6  # times a cycle; seconds
+_CLOCKS = ["task-clock", "cpu-clock", "duration_time", "instructions"]  # of which levels tell
 
 
 def summarize(name, runs, *, processor=None, modifier="", whole_runs=False, core="", notes=(), printed=None):
@@ -73,10 +67,11 @@ def summarize(name, runs, *, processor=None, modifier="", whole_runs=False, core
     hidden = [clean.zeros_without_turn(counts, running) for counts, running in runs]
     runs = [(counts.mask(zeros), running) for (counts, running), zeros in zip(runs, hidden, strict=True)]
     shares = np.concatenate([running.to_numpy(float).ravel() for _, running in runs])
-    by_phase = phases(runs[0][0]) if len(runs) == 1 and not whole_runs else pd.DataFrame()
     costs = read_costs(processor or UNKNOWN)
     level = _levels(_each_run(runs) if whole_runs else runs, timed=not whole_runs or _knows_durations(runs))
     misses = [] if whole_runs else _misses(runs, costs, level.get("GHz"))
+    by_phase = phases(runs[0][0]) if len(runs) == 1 and not whole_runs else pd.DataFrame()
+    by_phase, changed, phases_text = _compare_phases(by_phase, runs[0], costs, level.get("GHz"))
     n_rows = sum(len(counts) for counts, _ in runs)
     interval_ms = 1000 if whole_runs else _interval_ms(runs)
     account = _account(runs, processor, modifier, interval_ms, level.get("GHz"), printed or {}, core, misses)
@@ -91,9 +86,10 @@ def summarize(name, runs, *, processor=None, modifier="", whole_runs=False, core
         "events": len({event for counts, _ in runs for event in counts}),
         "counted": round(float(shares.mean()), 3) if np.isfinite(shares).all() else None,
         "levels": level,
-        "levels_text": describe_levels(level),
+        "levels_text": _sentences().levels(level, format_number),
         "phases": by_phase.to_dict("records"),
-        "phases_text": _phases_text(by_phase),
+        "phases_changed": changed,
+        "phases_text": phases_text,
         "limited_by": account["limits"][0] if account and account["how"] in _DECIDED else None,
         "account": account,
         "misses": misses,
@@ -139,6 +135,8 @@ def _account(runs, processor, modifier, interval_ms, ghz, printed, core, misses)
     costs, found = read_costs(processor or UNKNOWN), totals([run for run in runs if "cycles" in run[0]])
     bounded = bounds(found, costs, ghz=ghz, printed=printed, savings=misses)
     verdict = find_bottleneck(bounded, found, costs)
+    metrics = read_costs("intel" if core else costs.name).metrics
+    table = read_table(costs.table or _ANY_TABLE)
     told = "instructions" in found.index or bounded.gap or bounded.printed
     if verdict.how == "open" and not told:
         return None
@@ -152,16 +150,8 @@ def _account(runs, processor, modifier, interval_ms, ghz, printed, core, misses)
         "stalls": {name: _percent(share) for name, share in verdict.stalls.items()},
         "contradiction": _percent(bounded.contradiction),
         "doubtful": list(bounded.doubtful),
-        "decide": _command(
-            verdict,
-            read_costs("intel" if core else costs.name).metrics,
-            modifier,
-            interval_ms,
-            core or processors.core_pmu(costs.name),
-        ),
-        "advice": _advice(
-            bounded.shares, verdict, read_table(costs.table or _ANY_TABLE), surely_saved(misses)
-        ),
+        "decide": _command(verdict, metrics, modifier, interval_ms, core or processors.core_pmu(costs.name)),
+        "advice": _advice(bounded.shares, verdict, table, surely_saved(misses)),
     }
     return answer | {"text": _sentences().limits(answer, LOSSES)}
 
@@ -233,19 +223,8 @@ def _command(verdict, metrics, modifier, interval_ms, core):
     if verdict.how not in ("open", "likely") or not metrics:
         return ""
     group = next(iter(metrics.values())) if len(metrics) == 1 else "GROUP"
-    words = [
-        "-I",
-        f"{interval_ms:.0f}",
-        "-x,",
-        "-M",
-        group,
-        "-e",
-        "instructions,cycles",
-        "-o",
-        "FILE",
-        "--",
-        "COMMAND",
-    ]
+    counted = ["-e", "instructions,cycles", "-o", "FILE", "--", "COMMAND"]
+    words = ["-I", f"{interval_ms:.0f}", "-x,", "-M", group, *counted]
     which = ", ".join(f"{name} on {where}" for where, name in metrics.items())
     return command_line("perf", "stat", *words) + f"  # GROUP: {which}" * (len(metrics) > 1)
 
@@ -258,32 +237,54 @@ def _spelled(event, modifier, core):
     return f"{core or 'cpu'}/{event['code']},name={event['name']}/{modifier}"
 
 
-def describe_levels(levels):
-    """Levels in a line."""
-    written = {name: _LEVELS.get(name, f"{{}} {name} a second") for name in levels}
-    return " · ".join(written[name].format(format_number(value)) for name, value in levels.items())
-
-
-def _phases_text(rows):
-    """How the phase that differs most differs from the longest, and when phases like it are: one sentence, if any."""
+def _compare_phases(rows, run, costs, ghz):
+    """Phases with the account of each, events that changed most, and how the phase that differs most differs."""
     cut_by = [name for name in CUT_BY if name in rows]
     if not cut_by:
-        return ""
-    usual = rows.loc[(rows["end"] - rows["start"]).idxmax()]
-    ratios = rows[cut_by] / usual[cut_by].astype(float)
+        return rows, [], ""
+    longest = (rows["end"] - rows["start"]).idxmax()
+    ratios = rows[cut_by] / rows.loc[longest, cut_by].astype(float)
     strength = np.log(ratios).abs().max(axis=1)
     most = strength.idxmax()
+    found = _totals_by_phase(rows, *_with_cycles(*run))
+    shares = [bounds(one, costs, ghz=ghz).shares.loc[list(LOSSES), ["low", "high"]] * 100 for one in found]
+    for name in LOSSES if found else ():
+        rows[f"{name} [%]"] = ["{:.0f}–{:.0f}".format(*share.loc[name]) for share in shares]
     if not strength[most] > np.log(_STANDS_OUT):
-        return ""
+        return rows, [], ""
     alike = (np.log(ratios / ratios.loc[most]).abs() < strength[most] / 2).all(axis=1)
     changes = [
-        f"{_PHASE_LEVELS.get(name, name)} {100 * (ratio - 1):+.0f} % "
-        f"({format_number(usual[name])} to {format_number(rows.at[most, name])})"
+        (name, 100 * (ratio - 1), *map(format_number, rows.loc[[longest, most], name]))
         for name, ratio in ratios.loc[most].items()
         if abs(np.log(ratio)) > np.log(DIFFERS)
     ]
-    spans = [f"{row.start:.4g} to {row.end:.4g} s" for row in rows[alike].itertuples()]
-    return _sentences().contrast(spans, changes, ratios.loc[most].get("GHz", 1.0) < 1 / _STANDS_OUT)
+    changed = _changed_events(found[most], found[longest]) if found else []
+    accounts = [shares[k].T.to_dict() for k in (longest, most)] if found else []
+    text = _sentences().contrast(
+        rows[alike].to_dict("records"),
+        changes,
+        ratios.loc[most].get("GHz", 1.0) < 1 / _STANDS_OUT,
+        accounts,
+        changed,
+    )
+    return rows, changed, text
+
+
+def _totals_by_phase(rows, counts, running):
+    """Totals of the intervals of each phase; none where no cycles were counted."""
+    spans = rows[["start", "end"]].itertuples(index=False) if "cycles" in counts else ()
+    inside = [(counts.index > start + _INSTANT) & (counts.index < end + _INSTANT) for start, end in spans]
+    return [totals([(counts[within], running[within])]) for within in inside]
+
+
+def _changed_events(there, usual):
+    """Events whose rates a cycle differ most between two phases, by more than they may be off."""
+    rates, errors = (pd.DataFrame({"there": there[key], "usual": usual[key]}) for key in ("rate", "error"))
+    rates = rates[(rates > 0).all(axis=1) & (rates.max(axis=1) > _RARE)].drop(_CLOCKS, errors="ignore")
+    times = rates["there"] / rates["usual"]
+    surely = np.log(times).abs() > np.maximum(np.log(_CHANGED), errors.loc[times.index].sum(axis=1))
+    most = np.log(times[surely]).abs().nlargest(_MOST_NAMED).index
+    return [{"event": event, "times": float(times[event])} for event in most]
 
 
 def format_number(value):
@@ -322,19 +323,10 @@ def _remarks(runs, hidden, core, processor, level, printed):
     shares = [running.mean(skipna=False) for _, running in runs]
     thin = sorted({event for share in shares for event in share.index[share < _THIN]})
     ipc, printed_ipc = level.get(_IPC, 0.0), printed.get(_IPC, 0.0)
-    remarks = {
-        f"These are the counts of one kind of core, {core}: of a program that ran on others as well perf scales them "
-        "to its whole time, so that ratios hold, totals and rates a second do not.": core,
-        f"What events cost on {core} is not known: the bounds are the widest.": core and not processor,
-        "Zeros that run from one event to the end of the list had no turn, and are left out: "
-        f"{', '.join(sorted(hidden))}.": hidden,
-        "The recording does not tell for which share of the time events were counted.": untold,
-        f"Counted for less than {100 * _THIN:.0f} % of the time: {', '.join(thin)}.": thin,
-        f"The tool printed an IPC of {printed_ipc:.3g}; the counts say {ipc:.3g}, which is taken.": ipc
-        and printed_ipc
-        and not 1 / _STANDS_OUT < ipc / printed_ipc < _STANDS_OUT,
-    }
-    return [remark for remark, holds in remarks.items() if holds]
+    differs = ipc and printed_ipc and not 1 / _STANDS_OUT < ipc / printed_ipc < _STANDS_OUT
+    ipcs = (printed_ipc, ipc) if differs else ()
+    text = _sentences().remarks(core, core and not processor, sorted(hidden), untold, 100 * _THIN, thin, ipcs)
+    return text.split("\n")[:-1]
 
 
 def _percent(share):

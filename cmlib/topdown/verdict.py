@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from cmlib.spelling import spelling
 from cmlib.topdown.bounded_account import LOSSES
 
 LITTLE_LOST = 0.75  # share of the slots from which on, where so many retired, little is lost
@@ -103,7 +104,7 @@ _STALLS = (
 def _deciding(possible, totals, costs):
     """Events that count two of the possible categories, and were not recorded."""
     wanted = [event for name in possible[:2] for event in costs.decide.get(name, ())]
-    lacking = [
-        event for event in wanted if (event if isinstance(event, str) else event["name"]) not in totals.index
-    ]
+    counted = set(map(spelling, totals.index))
+    names = [event if isinstance(event, str) else event["name"] for event in wanted]
+    lacking = [event for event, name in zip(wanted, names, strict=True) if spelling(name) not in counted]
     return tuple([*costs.decide.get("with", ()), *lacking]) if lacking else ()
