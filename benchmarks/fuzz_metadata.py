@@ -130,7 +130,7 @@ def check(root, metas):
         program = f"bad-{number}"
         its_own = isinstance(meta, dict) and meta.get("program") == "bad"
         write_run(recordings, program, meta | {"program": program} if its_own else meta)
-    data.open_database(url, recordings)
+    store.refresh(recordings, url)
     stored = set(store.runs(url)["program"])
     refused = {name.split("/")[1] for name in store.refused(url)["name"]}
     assert "good" in stored and not stored & refused, stored

@@ -24,7 +24,6 @@ import numpy as np
 import pandas as pd
 
 from cmlib import clean, merge, rank
-from cmlib import experiments as study
 from cmlib.io import store
 from cmlib.parallel import Workers, parallel_map
 from cmlib.rank.boosting import Boosting
@@ -53,7 +52,7 @@ def clean_one(number, *, url, run_ids, n_intervals, method, folder):
 
 def cleaned(n_values, options, folder, workers):
     """Clean runs until they hold `n_values`; files, values and seconds."""
-    url = study.open_database()
+    url = store.refresh()
     runs = store.runs(url, program=options.program, mode="mlpx")
     job = functools.partial(
         clean_one,

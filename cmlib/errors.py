@@ -13,3 +13,8 @@ class NothingRecordedError(CmlibError):
 
 class UnfitRecordingError(NothingRecordedError, ValueError):
     """What is recorded can't answer the question: it is too short, lacks events, or can't be compared."""
+
+
+def last_lines(text):
+    """The end of what a program said, which tells why it failed."""
+    return "\n".join(text.strip().splitlines()[-10:])

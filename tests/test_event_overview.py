@@ -9,6 +9,7 @@ from cmlib import places
 from cmlib.collect.record import import_files
 from cmlib.errors import UnfitRecordingError
 from cmlib.experiments.targets import Target
+from cmlib.io import store
 from tests.small_runs import add_run
 
 
@@ -16,7 +17,7 @@ def test_what_one_run_can_not_tell_is_said_with_what_can(tmp_path):
     raw = gzip.decompress((places.recordings_dir() / "gcc/mlpx12-p0-00.csv.gz").read_bytes())
     (tmp_path / "one.csv").write_bytes(raw)
     import_files("app", [tmp_path / "one.csv"], folder=tmp_path / "recordings")
-    url = study.open_database(f"sqlite:///{tmp_path}/store.sqlite", tmp_path / "recordings")
+    url = store.refresh(tmp_path / "recordings", f"sqlite:///{tmp_path}/store.sqlite")
     with pytest.raises(UnfitRecordingError, match="'app' has no run without multiplexing"):
         study.programs(url, "app", modes=["ocoe", "mlpx"])
 
@@ -32,8 +33,8 @@ def test_all_programs_are_those_recorded_here_unless_there_are_none(tmp_path):
     folder = tmp_path / "recordings"
     events = [("instructions", 2e8), ("cycles", 1e8)]
     add_run(folder, "theirs", "a", 0, 0, events, imported=True)
-    url = study.open_database(f"sqlite:///{tmp_path}/store.sqlite", folder)
+    url = store.refresh(folder, f"sqlite:///{tmp_path}/store.sqlite")
     assert study.programs(url) == ["theirs"]
     add_run(folder, "ours", "a", 0, 0, events)
-    url = study.open_database(f"sqlite:///{tmp_path}/store.sqlite", folder)
+    url = store.refresh(folder, f"sqlite:///{tmp_path}/store.sqlite")
     assert study.programs(url) == ["ours"] and study.programs(url, "theirs") == ["theirs"]

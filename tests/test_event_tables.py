@@ -198,7 +198,7 @@ def recorded_on(folder, *machines, counted=("ex_ret_brn", "ex_ret_cond", "baclea
         changes = {} if about is None else {"machine": about}
         rows = [(event, 5) for event in ("cycles:u", *counted)]
         add_run(folder, "app", "ocoe", number, 0, rows, pinned=["cycles"], groups=[], **changes)
-    return study.open_database(f"sqlite:///{folder / 'store.sqlite'}", folder)
+    return store.refresh(folder, f"sqlite:///{folder / 'store.sqlite'}")
 
 
 @pytest.mark.parametrize("name, about", [("amd_zen5", ZEN5), ("intel_skylake", SKYLAKE)])

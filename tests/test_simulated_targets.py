@@ -7,6 +7,7 @@ from cmlib import experiments as study
 from cmlib import places
 from cmlib.errors import UnfitRecordingError
 from cmlib.experiments.targets import charged_shares
+from cmlib.io import store
 from cmlib.io.events import simulated_events, simulated_kind
 from cmlib.io.recording import INSTRUCTIONS
 from cmlib.parallel import Workers
@@ -20,7 +21,7 @@ def url(tmp_path_factory):
     folder = tmp_path_factory.mktemp("simulated")
     (folder / "recordings").mkdir()
     (folder / "recordings" / NAME).symlink_to(places.recordings_dir() / NAME)
-    return study.open_database(f"sqlite:///{folder}/store.sqlite", folder / "recordings")
+    return store.refresh(folder / "recordings", f"sqlite:///{folder}/store.sqlite")
 
 
 @pytest.fixture(scope="module")

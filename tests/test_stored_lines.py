@@ -164,7 +164,7 @@ def test_new_lines_and_lost_ones_make_a_store_outdated(recordings, url):
     added = recordings.parent / "samples" / "app" / "hardware-lines-01"
     keep(added, sampled(2, n=300))
     assert not store.is_current(recordings, url)
-    study.open_database(url, recordings)
+    store.refresh(recordings, url)
     assert store.is_current(recordings, url) and len(store.runs(url, mode="lines")) == 3
     for suffix in (".csv", ".json"):
         added.with_suffix(suffix).unlink()
@@ -179,7 +179,7 @@ def test_a_store_from_before_lines_is_made_anew(recordings, url, monkeypatch):
         StoreError, match=f"is a store of version 1, and this cmlib reads version {store.SCHEMA}"
     ):
         store.runs(url)
-    study.open_database(url, recordings)
+    store.refresh(recordings, url)
     assert len(store.runs(url)) == 4
 
 
@@ -272,7 +272,7 @@ def test_programs_kept_as_lines_only_are_there_when_lines_are_asked_for(recordin
 
 def test_a_store_of_lines_alone_has_no_program_in_intervals(tmp_path, url):
     keep(tmp_path / "samples/p/software-lines-00", sampled(0, n=50))
-    study.open_database(url, tmp_path / "recordings")
+    store.refresh(tmp_path / "recordings", url)
     with pytest.raises(NothingRecordedError, match="no program is recorded in intervals"):
         study.programs(url)
 

@@ -11,6 +11,7 @@ from cmlib import places
 from cmlib.collect.record import import_files
 from cmlib.errors import UnfitRecordingError
 from cmlib.experiments.targets import Target, possible_targets
+from cmlib.io import store
 from cmlib.parallel import Workers
 
 MISSES = "ic_tag_hit_miss.instruction_cache_miss"
@@ -37,7 +38,7 @@ def url(lines, tmp_path_factory):
     for name, part in parts.items():
         (folder / f"{name}.csv").write_text("".join(part))
         import_files(name, [folder / f"{name}.csv"], folder=folder / "recordings")
-    return study.open_database(f"sqlite:///{folder}/store.sqlite", folder / "recordings")
+    return store.refresh(folder / "recordings", f"sqlite:///{folder}/store.sqlite")
 
 
 @pytest.mark.slow
@@ -59,7 +60,7 @@ def test_runs_that_counted_the_same_are_put_one_after_the_other_and_the_last_is_
         shifted = [f"{float(line.split(',')[0]) - 2 * number:.9f},{line.split(',', 1)[1]}" for line in part]
         (tmp_path / f"{number}.csv").write_text("".join([*heading, *shifted]))
     import_files("app", [tmp_path / f"{number}.csv" for number in range(3)], folder=tmp_path / "recordings")
-    url = study.open_database(f"sqlite:///{tmp_path}/store.sqlite", tmp_path / "recordings")
+    url = store.refresh(tmp_path / "recordings", f"sqlite:///{tmp_path}/store.sqlite")
     data = study.recorded_matrix(url, "app", method="scaling")
     runs = study.cleaned_runs(url, "app", ["mlpx12"], method="scaling", workers=Workers(1))["counts"]
     assert len(data.X) == len(data.ipc) == len(runs.iloc[0]) + len(runs.iloc[1])

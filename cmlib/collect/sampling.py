@@ -3,6 +3,7 @@
 import contextlib
 import csv
 import functools
+import itertools
 import os
 import shlex
 import subprocess
@@ -17,6 +18,7 @@ from cmlib.collect import machine
 from cmlib.collect.record.execute import as_program, ending, resolve, run_supervised
 from cmlib.collect.schedule import needs_counter
 from cmlib.compress import OnlineRegression
+from cmlib.errors import last_lines
 from cmlib.io import events
 from cmlib.io.archive import ArchiveError, errors_as, make_folder, now, unpacked
 from cmlib.io.archive.files import opened
@@ -28,7 +30,7 @@ from cmlib.shell import command_line
 
 _PIECE = 1 << 18  # bytes that are waited for: handling a piece costs more than what is in it
 _PRINT = ["perf", "script", "-F", FIELDS, "--ns", "--show-lost-events", "-i"]
-_LINES_SHOWN, _BUFFER_PAGES = 10, 32
+_BUFFER_PAGES = 32
 _WITHOUT_COUNTERS = (
     "`cmlib doctor` tells why and what to do; software events can be sampled: "
     "--events task-clock,page-faults,context-switches --period 1000000 (ns)."
@@ -65,7 +67,7 @@ def _pieces(process):
 
 
 def _end_of(file):
-    return "\n".join(file.read_text(encoding="utf-8", errors="replace").splitlines()[-_LINES_SHOWN:])
+    return last_lines(file.read_text(encoding="utf-8", errors="replace"))
 
 
 def read_samples(source, events=None):
@@ -232,7 +234,9 @@ def record_stream(
         kind = "hardware" if any(map(needs_counter, encodings)) else "software"
         with errors_as(SampleError, target):
             make_folder(target)
-        out = _next(target, f"{kind}-lines" if compress else kind)
+        stem = f"{kind}-lines" if compress else kind
+        names = (target / f"{stem}-{number:02d}" for number in itertools.count())
+        out = next(name for name in names if not Path(f"{name}.json").exists())
         try:
             store = record_lines if compress else record_samples
             return out, store(command, encodings, period, out, label=program.command)
@@ -240,9 +244,3 @@ def record_stream(
             if kind == "hardware":
                 machine.census().checked(_WITHOUT_COUNTERS)
             raise
-
-
-def _next(target, stem):
-    taken = {file.name for file in target.glob(f"{stem}-*.json")}
-    number = next(n for n in range(len(taken) + 1) if f"{stem}-{n:02d}.json" not in taken)
-    return target / f"{stem}-{number:02d}"

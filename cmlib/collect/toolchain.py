@@ -4,7 +4,7 @@ import os
 import shutil
 import subprocess
 
-from cmlib.errors import CmlibError
+from cmlib.errors import CmlibError, last_lines
 from cmlib.io.archive import draft_of
 
 
@@ -44,6 +44,6 @@ def run_tool(command, **options):
     except subprocess.TimeoutExpired as error:
         raise CmlibError(f"`{shown}` did not end within {error.timeout:.0f} s") from error
     if done.returncode:
-        output = "\n".join((done.stdout + done.stderr).splitlines()[-10:])
+        output = last_lines(done.stdout + done.stderr)
         raise CmlibError(f"`{shown}` failed with exit code {done.returncode}:\n{output}")
     return done.stdout

@@ -4,7 +4,6 @@ from .data import (
     describe_source,
     interval_runs,
     of_suites,
-    open_database,
     paper_figures,
     programs,
     suites,

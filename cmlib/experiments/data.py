@@ -22,11 +22,6 @@ TAKES_INTERVALS = "this takes intervals of one run: `perf stat -I 100 -x, -o FIL
 EXACT = "every event was counted in every interval, so that nothing was extrapolated, and there is nothing to clean."
 
 
-def open_database(url="", recordings=None):
-    """URL of the store over the recordings and the lines beside them, made anew where they have changed."""
-    return store.refresh(recordings, url)
-
-
 def programs(url, wanted="all", *, modes=()):
     """Names of the programs recorded in intervals, or as lines where asked for, in order of the alphabet.
 

@@ -66,17 +66,10 @@ def _simulated():
     """Simulated events with the columns that say what was counted."""
     table = events.simulated_events(levels=3)
     marked = (table.index + " (modelled)").where(table["kind"] == events.MODELLED, "")
-    numbers = {
-        "code": 0,
-        "umask": 0,
-        "bits": 0,
-        "counters": 0,
-        "core": 0,
-        "named": False,
-        "whole": False,
-        "extra": "",
-    }
-    return table.assign(abbr=marked, unit="simulated, " + table["kind"], **numbers)
+    numbers = dict.fromkeys(["code", "umask", "bits", "counters", "core"], 0)
+    return table.assign(
+        abbr=marked, unit="simulated, " + table["kind"], named=False, whole=False, extra="", **numbers
+    )
 
 
 def _is_known(machine):

@@ -163,9 +163,21 @@ def refine(data, *, step=10, test_share=0.2, seed=0):
     """
     step = min(step, max(1, data.X.shape[1] // _STEPS))
     options = {"step": step, "test_share": test_share, "seed": seed}
+    in_mean = partial(error_of_mean, mean=data.ipc.mean())
 
     def compute():
-        return _frames(rank.refine(data.X, data.ipc, holdout=data.holdout, **options, **_of_target(data)))
+        of_target = {
+            "leaks_target": data.target.leaks_target,
+            "error": None if data.target == IPC else in_mean,
+        }
+        refined = rank.refine(data.X, data.ipc, holdout=data.holdout, **options, **of_target)
+        return {
+            "history": refined.history,
+            "nested": refined.nested,
+            "baselines": refined.baselines.to_frame(),
+            "chosen": pd.DataFrame({"step": [refined.chosen]}),
+            "rankings": pd.DataFrame({str(step): ranking for step, ranking in enumerate(refined.rankings)}),
+        }
 
     computed = cached(
         ("refinement", data.target.name, options, data.X, data.ipc, *(data.holdout or ())), compute
@@ -173,30 +185,11 @@ def refine(data, *, step=10, test_share=0.2, seed=0):
     return _refinement(computed, data, seed)
 
 
-def _of_target(data):
-    in_mean = partial(error_of_mean, mean=data.ipc.mean())
-    return {"leaks_target": data.target.leaks_target, "error": None if data.target == IPC else in_mean}
-
-
-def _frames(refined):
-    rankings = pd.DataFrame({str(step): ranking for step, ranking in enumerate(refined.rankings)})
-    return {
-        "history": refined.history,
-        "nested": refined.nested,
-        "baselines": refined.baselines.to_frame(),
-        "chosen": pd.DataFrame({"step": [refined.chosen]}),
-        "rankings": rankings,
-    }
-
-
 def _refinement(frames, data, seed):
-    rankings = [_in_order(frames["rankings"][step].dropna()) for step in frames["rankings"]]
+    columns = [frames["rankings"][step].dropna().sort_index() for step in frames["rankings"]]
+    rankings = [column.sort_values(ascending=False, kind="stable").rename("importance") for column in columns]
     chosen = int(frames["chosen"].at[0, "step"])
     model = regressor(seed=seed).fit(data.X[sorted(rankings[chosen].index)], data.ipc)
     baselines = frames["baselines"]["error"]
     history, nested = frames["history"], frames["nested"]
     return rank.Refinement(history, nested, baselines, chosen, model, rankings[chosen], rankings)
-
-
-def _in_order(ranking):
-    return ranking.sort_index().sort_values(ascending=False, kind="stable").rename("importance")

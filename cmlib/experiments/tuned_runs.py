@@ -86,7 +86,7 @@ def _tuned(name, recorded):
     levels = pd.DataFrame(ends, columns=["parameter", "level", "seconds"])
     runs, per, pace = _runs(random)
     emitters = {at: _runs(some)[0] for at, some in emitted.items()}
-    usual = {kind: _usual(some, per) for kind, some in settings.items()}
+    usual = {kind: _rates(_totals(dict(enumerate(some))), per).mean() for kind, some in settings.items()}
     return Tuned(runs, levels, per, first["machine"], scale, pace, usual, emitters)
 
 
@@ -111,19 +111,13 @@ def _runs(recorded):
     if "cycles" not in totals:
         rates, pace = _rates(totals, "task-clock"), totals["task-clock"] / seconds
         return tuning.Runs(parameters, rates, seconds, rates, seconds), "task-clock", pace
-    intervals = pd.concat({name: _whole(each) for name, each in counts.items()}).droplevel(1)
+    lengths = {name: np.diff(each.index.to_numpy(), prepend=0.0) for name, each in counts.items()}
+    whole = {name: each[whole_intervals(lengths[name])] for name, each in counts.items()}
+    intervals = pd.concat(whole).droplevel(1)
     examples, rates = _rates(intervals, "cycles"), _rates(totals, "cycles")
     ipc = intervals["instructions"] / intervals["cycles"]
     runs = tuning.Runs(parameters, rates, seconds, examples, ipc.rename("IPC"))
     return runs, "cycles", totals["cycles"] / seconds
-
-
-def _whole(counts):
-    return counts[whole_intervals(np.diff(counts.index.to_numpy(), prepend=0.0))]
-
-
-def _usual(recorded, per):
-    return _rates(_totals(dict(enumerate(recorded))), per).mean()
 
 
 def _totals(counts):

@@ -25,9 +25,7 @@ _TO_RIP = re.compile(r"rip ([+-]) (0x[0-9a-f]+|[0-9])")
 _NUMBER = re.compile(r"0x[0-9a-f]+")
 _BRANCH = re.compile(r"(j|call|loop|xbegin)")
 _PADDING = re.compile(r"^(?:nop|int3|data16|add \0? ?byte ptr \[rax\], al)")
-_STRING = re.compile(
-    rb"[\x26\x2e\x36\x3e\x64-\x67]*[\xf2\xf3][\x26\x2e\x36\x3e\x64-\x67]*[\x40-\x4f]?[\xa4-\xa7\xaa-\xaf]"
-)
+_STRING = re.compile(r"rep\w* (?:movs|cmps|stos|lods|scas|ins|outs)")
 _DEEPEST = 3  # of constants that point to constants
 _LARGEST = 1 << 29  # bytes of a file
 
@@ -81,6 +79,7 @@ def read_code(path):
 
 def is_string_instruction(path, address):
     """Whether a repeated string instruction of x86 lies at an address of a file."""
+    from capstone import CS_ARCH_X86, CS_MODE_64, Cs
     from elftools.common.exceptions import ELFError
     from elftools.elf.elffile import ELFFile
 
@@ -94,7 +93,8 @@ def is_string_instruction(path, address):
         if offset is None:
             return False
         file.seek(offset)
-        return _STRING.match(file.read(15)) is not None
+        instruction = next(Cs(CS_ARCH_X86, CS_MODE_64).disasm_lite(file.read(15), address), ("",) * 4)
+        return _STRING.match(instruction[2]) is not None
 
 
 def differing(old, new):

@@ -36,7 +36,7 @@ class Notebook:
 
     @cached_property
     def database(self):
-        """URL of the store (:func:`cmlib.experiments.open_database`), made anew where recordings have changed."""
+        """URL of the store (:func:`cmlib.io.store.refresh`), made anew where recordings have changed."""
         from cmlib.io import store
 
         return store.refresh(None, self.settings["database"])

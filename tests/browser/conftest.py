@@ -4,8 +4,8 @@ import shutil
 
 import pytest
 
-from cmlib import experiments as study
 from cmlib import places
+from cmlib.io import store
 from tests.browser.bench import Bench
 from tests.browser.chromium import launched, open_context
 from tests.browser.copies import copy_notebook, data_folder, make_up
@@ -69,7 +69,7 @@ def told(request, record_property):
 def database(data):
     """A store that all notebooks share; where nothing is recorded, they find what is made up."""
     make_up(data / "recordings")
-    return study.open_database(f"sqlite:///{data / 'store.sqlite'}")
+    return store.refresh(None, f"sqlite:///{data / 'store.sqlite'}")
 
 
 @pytest.fixture(scope="module")

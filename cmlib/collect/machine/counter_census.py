@@ -53,7 +53,10 @@ def census(*, events=_EVENTS):
         censuses[event] = _census_of(event)
         if censuses[event].offered:
             without = events[0].partition(":")[0] if event != events[0] else ""
-            return replace(_narrowed(censuses[event]), without=without)
+            full = censuses[event]
+            # A group may be of events that fewer counters can count, and of nothing else.
+            narrow = _census_of(_NARROW) if full.offered > _ALL_TAKE else full
+            return replace(narrow if 0 < narrow.offered < full.offered else full, without=without)
     return censuses[events[0]]
 
 
@@ -83,12 +86,6 @@ def _census_of(event):
             break
     judged = check_census(groups)
     return judged if judged.offered else Census(0, 0, complaint=complaint or f"{event} was not counted")
-
-
-def _narrowed(full):
-    """The census of an event that fewer counters can count, if any: a group may be of nothing else."""
-    narrow = _census_of(_NARROW) if full.offered > _ALL_TAKE else full
-    return narrow if 0 < narrow.offered < full.offered else full
 
 
 def check_census(groups):

@@ -74,8 +74,13 @@ def examine(root="/"):
         `offered` and `good` counters, `findings` with what to do about each, and the `machine` [as metadata have it].
     """
     machine = describe(root)
-    others = tuple(counting_processes(root))
-    counted, busy = _census_if_free()
+    others, busy = tuple(counting_processes(root)), ""
+    try:
+        with counters_lock("cmlib doctor"):
+            counted = census()
+    except CountersBusy as error:
+        busy = str(error)
+        counted = Census(0, 0, complaint=busy)
     facts = Facts(
         machine=machine,
         perf_complaint=perf_version()[1],
@@ -151,14 +156,6 @@ def _words(facts):
         "first_pmu": next(iter(facts.pmus), "cpu"),
         "listed_others": ", ".join(facts.others),
     }
-
-
-def _census_if_free():
-    try:
-        with counters_lock("cmlib doctor"):
-            return census(), ""
-    except CountersBusy as busy:
-        return Census(0, 0, complaint=str(busy)), str(busy)
 
 
 def _count_names(listed):

@@ -141,14 +141,11 @@ def counting_processes(root="/"):
 
 def _holds_perf_events(folder):
     with contextlib.suppress(OSError):
-        return any(_link(file) == "anon_inode:[perf_event]" for file in folder.iterdir())
+        for file in folder.iterdir():
+            with contextlib.suppress(OSError):  # closed meanwhile
+                if os.readlink(file) == "anon_inode:[perf_event]":
+                    return True
     return False
-
-
-def _link(file):
-    with contextlib.suppress(OSError):
-        return os.readlink(file)
-    return None
 
 
 def _first_processor(root):

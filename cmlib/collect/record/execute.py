@@ -15,12 +15,11 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cmlib.errors import CmlibError
+from cmlib.errors import CmlibError, last_lines
 from cmlib.io.archive.programs import RecordError
 from cmlib.io.archive.runs import is_text
 
 _SUPERVISOR = Path(__file__).with_name("supervisor.py")
-_LINES_SHOWN = 10
 
 
 @dataclass(frozen=True)
@@ -100,7 +99,9 @@ def execute(plan, encodings, counted, folder, *, lock=None, on_demand=False):
     command = resolve(counted.command)
     output, errors, status = (folder / name for name in ("perf.csv", "program.stderr", "status"))
     variables, options = _control(folder) if on_demand else ("", [])
-    inner = f'{_restore_locale()}; {variables}"$@" 2>{shlex.quote(str(errors))}; echo $? >{shlex.quote(str(status))}'
+    # The program gets the caller's locale; only perf runs in C, so that its decimal points are points.
+    locale = f"LC_ALL={shlex.quote(os.environ['LC_ALL'])}" if "LC_ALL" in os.environ else "unset LC_ALL"
+    inner = f'{locale}; {variables}"$@" 2>{shlex.quote(str(errors))}; echo $? >{shlex.quote(str(status))}'
     shell = ["/bin/sh", "-c", inner, "cmlib", *command]
     if counted.pids:
         options += ["-p", ",".join(map(str, counted.pids))]
@@ -123,7 +124,7 @@ def check_outcome(outcome, plan, command):
     """Raise RecordError if perf refused, or `command` (as text) failed: nothing that gets better by repeating."""
     if outcome.exit_code is None:
         reason = (
-            _last_lines(outcome.perf_stderr)
+            last_lines(outcome.perf_stderr)
             or f"perf wrote nothing, and ended with exit code {outcome.perf_code}"
         )
         raise RecordError(
@@ -131,7 +132,7 @@ def check_outcome(outcome, plan, command):
             "`cmlib doctor` tells what can be counted here."
         )
     if outcome.exit_code:
-        shown = _last_lines(outcome.program_stderr) or "(nothing)"
+        shown = last_lines(outcome.program_stderr) or "(nothing)"
         raise RecordError(
             f"`{command}` failed with {ending(outcome.exit_code)}. The end of its standard error:\n{shown}\n"
             "A run is recorded only if its program succeeds; if this code means success, say so: sh "
@@ -140,7 +141,7 @@ def check_outcome(outcome, plan, command):
     if outcome.perf_code:
         raise RecordError(
             f"perf failed with exit code {outcome.perf_code} after `{command}` had "
-            f"ended:\n{_last_lines(outcome.perf_stderr)}"
+            f"ended:\n{last_lines(outcome.perf_stderr)}"
         )
 
 
@@ -201,7 +202,7 @@ def run_timed(argv, *, environment, timeout=None):
                 raise TooLongError(argv, timeout) from error
         times = time.monotonic() - began, _processor_s() - before
         errors.seek(0)
-        shown = _last_lines(errors.read().strip()) or "(nothing)"
+        shown = last_lines(errors.read()) or "(nothing)"
     if process.returncode:
         raise CmlibError(
             f"`{shlex.join(argv)}` failed with {ending(process.returncode)}; the end of its standard error:\n{shown}"
@@ -252,16 +253,5 @@ def _control(folder):
     return variables, ["--delay=-1", "--control", f"fifo:{control},{ack}"]
 
 
-def _restore_locale():
-    """The program gets the caller's locale; only perf runs in C, so that its decimal points are points."""
-    if "LC_ALL" in os.environ:
-        return f"LC_ALL={shlex.quote(os.environ['LC_ALL'])}"
-    return "unset LC_ALL"
-
-
 def _text(file):
     return file.read_text(encoding="utf-8", errors="replace").strip() if file.exists() else ""
-
-
-def _last_lines(text):
-    return "\n".join(text.splitlines()[-_LINES_SHOWN:])

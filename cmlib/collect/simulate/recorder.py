@@ -88,7 +88,22 @@ def record_simulated(
         if levels == 3 and (not of_set or of_set[0]["simulator"].get("second_level")):
             options += filter(None, [second_level_options(caches or {}, prefetch=prefetch)])
         options = [[*last, *([f"--toggle-collect={function}"] if function else [])] for last in options]
-        about = _about(name, set_name, noted(command), version, note)
+        about = {
+            "program": name,
+            "set": set_name,
+            "part": 0,
+            "mode": "ocoe",
+            "source": VALGRIND,
+            "command": noted(command),
+            "modifier": "u",
+            "interval_ms": 0,
+            "counters": {"offered": None, "good": None},
+            "simulator": {"tool": "callgrind", "version": version},
+            "machine": machine.describe(),
+            "exit_code": 0,
+            "warnings": [],
+            "note": note,
+        }
         check_comparable(existing.values(), about | _plan(0, about, options))
         runs = {number: run_name(set_name, number, 0) for number in range(passes or 3 - len(options))}
         missing = [number for number, run in runs.items() if run not in existing]
@@ -160,26 +175,6 @@ def _finished(meta, every, outcomes, raw):
         "simulation_s": round(sum(outcome.seconds for outcome in outcomes), 3),
         "simulator": meta["simulator"]
         | {"every_blocks": every, "caches": caches, "in_order": outcomes[0].in_order},
-    }
-
-
-def _about(name, set_name, command, version, note):
-    """What all runs of a set have in common."""
-    return {
-        "program": name,
-        "set": set_name,
-        "part": 0,
-        "mode": "ocoe",
-        "source": VALGRIND,
-        "command": command,
-        "modifier": "u",
-        "interval_ms": 0,
-        "counters": {"offered": None, "good": None},
-        "simulator": {"tool": "callgrind", "version": version},
-        "machine": machine.describe(),
-        "exit_code": 0,
-        "warnings": [],
-        "note": note,
     }
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from cmlib.collect.record import RecordError
 from cmlib.collect.record.execute import TooLongError, ending, find_program, run_supervised
 from cmlib.collect.record.session import check_room
-from cmlib.errors import CmlibError
+from cmlib.errors import CmlibError, last_lines
 from cmlib.io.archive import errors_as
 
 # By level and kind as Linux names them; the last level is whichever is the largest.
@@ -45,7 +45,6 @@ _POLL_S = 0.2
 _PYTHON_LOOP = "_PyEval_EvalFrameDefault"
 # Where Python writes the names of its functions, and perf looks for them: in /tmp whatever TMPDIR says.
 _NAMES_FOR_PERF = "/tmp/perf-{pid}.map"
-_LINES_SHOWN = 10
 
 
 def cache_options(given, *, prefetch=False, root="/"):
@@ -167,7 +166,7 @@ def simulate(
     files = sorted(folder.glob("*.out"), key=lambda file: int(file.stem))
     raw = b"".join(_named(file) if python else file.read_bytes() for file in files)
     if not raw:
-        raise RecordError(f"Valgrind wrote no counts of `{shlex.join(command)}`. It said:\n{_last(log)}")
+        raise RecordError(f"Valgrind wrote no counts of `{shlex.join(command)}`. It said:\n{last_lines(log)}")
     return Simulation(raw, seconds, sum(map(int, _PREFETCHED.findall(log))))
 
 
@@ -228,14 +227,14 @@ def _failure(command, code, log, program_stderr):
     reasons = [line for line in [*program_stderr.splitlines(), *log.splitlines()] if _REFUSED.search(line)]
     if reasons:
         return (
-            f"Valgrind can't run `{command}`, which ended with {ending(code)}:\n{_last(chr(10).join(reasons))}\n"
+            f"Valgrind can't run `{command}`, which ended with {ending(code)}:\n{last_lines(chr(10).join(reasons))}\n"
             "Instructions that Valgrind does not know: build for an older processor, as with -march=x86-64-v2, or take "
             "a newer Valgrind. A just-in-time compiler: turn it off. A set-user-ID program: run it as its owner."
         )
     return (
         f"`{command}` failed with {ending(code)} under Valgrind. The end of its standard error:\n"
-        f"{_last(program_stderr) or '(nothing)'}\nIt is simulated only if it succeeds; a command that can't be run "
-        "twice in the same place must clean up: sh -c 'rm -f OUTPUT; exec COMMAND'."
+        f"{last_lines(program_stderr) or '(nothing)'}\nIt is simulated only if it succeeds; a command that can't be "
+        "run twice in the same place must clean up: sh -c 'rm -f OUTPUT; exec COMMAND'."
     )
 
 
@@ -263,7 +262,3 @@ def _last_block(file):
 def _text(file):
     text = file.read_text(encoding="utf-8", errors="replace") if file.exists() else ""
     return _HEAD.sub("", text)
-
-
-def _last(text):
-    return "\n".join(text.strip().splitlines()[-_LINES_SHOWN:])

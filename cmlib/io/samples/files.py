@@ -73,18 +73,13 @@ def draft(out, suffix):
         table.parent.mkdir(parents=True, exist_ok=True)
     with errors_as(SampleError, table.parent), working_folder(table) as folder:
         partial = folder / table.name
-        with _opened(partial, suffix) as file:
+        packed = suffix == SAMPLES
+        with gzip.open(partial, "wb") if packed else open(partial, "w", encoding="utf-8", newline="") as file:
             yield file, metadata, folder
         text = as_text({"schema": SCHEMA, **metadata, "sha256": digest(partial)}, description)
         (folder / description.name).write_text(text, encoding="utf-8")
         settle(partial, table)
         settle(folder / description.name, description)
-
-
-def _opened(partial, suffix):
-    if suffix == SAMPLES:
-        return gzip.open(partial, "wb")
-    return open(partial, "w", encoding="utf-8", newline="")
 
 
 def samples_dir():

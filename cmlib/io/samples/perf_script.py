@@ -1,5 +1,6 @@
 """What ``perf script`` prints of samples, as what was counted since the sample before."""
 
+import functools
 import re
 
 import numpy as np
@@ -43,7 +44,7 @@ class SampleParser:
         self.events = tuple(events)
         self.n_samples = self.n_backwards = self.n_unreadable = 0
         self._lost = {b"LOST": 0, b"LOST_SAMPLES": 0}
-        self._columns = {}
+        self._column = functools.cache(lambda name: column_of(name.removesuffix(b":"), self.events))
         self._open = [0] * len(self.events)
         self._open_since = None
         self._rest = b""
@@ -75,7 +76,10 @@ class SampleParser:
         except ValueError:
             column = None
         if column is None:
-            self._read_other(line)
+            if match := re.search(rb"PERF_RECORD_(LOST|LOST_SAMPLES) lost (\d+)", line):
+                self._lost[match[1]] += int(match[2])
+            elif line.strip():
+                self.n_unreadable += 1
             return ()
         if count >= _NEGATIVE:
             self.n_backwards += 1
@@ -95,17 +99,6 @@ class SampleParser:
         sample, self._open, self._open_since = self._open, [0] * len(self.events), None
         self.n_samples += 1
         return (sample,)
-
-    def _column(self, name):
-        if name not in self._columns:
-            self._columns[name] = column_of(name.removesuffix(b":"), self.events)
-        return self._columns[name]
-
-    def _read_other(self, line):
-        if match := re.search(rb"PERF_RECORD_(LOST|LOST_SAMPLES) lost (\d+)", line):
-            self._lost[match[1]] += int(match[2])
-        elif line.strip():
-            self.n_unreadable += 1
 
     def _table(self, samples):
         return np.array(samples, dtype=np.int64).reshape(-1, len(self.events))
