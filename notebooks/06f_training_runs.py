@@ -55,7 +55,7 @@ pd.DataFrame(published).rename_axis("run").head()
 # %% [markdown]
 # ## Algorithm 1
 #
-# The table above is what it reads: the variance $v_i$ of the reconstruction errors of all training samples, after training on the first runs, of MySQL and Boost, as the authors published it. It stops where that variance changes little: over the last tenth of the runs (*ave_piece*) less than over all of them (*ave_half*) and less than $\varepsilon$, and so already in *goal* runs before (lines 9 to 11, 23 to 26):
+# The table above is what it reads: the variance $v_i$ of the reconstruction errors of all training samples, after training on the first runs, of MySQL and Boost, as the authors published it. It stops at run $i$ if the variance changes little there. *ave_piece* is the mean change over the last tenth of the runs, *ave_half* that over all of them, divided by $\lceil 1 + i/2 \rceil$. Training stops if *ave_piece* is less than *ave_half* and less than $\varepsilon$, and if the first held in the *goal* runs before, too (lines 9 to 11, 23 to 26):
 #
 # $$\bar{\Delta}(a, b) = \frac{1}{b - a + 1}\sum_{j=a}^{b-1} |v_j - v_{j+1}|$$
 # $$\bar{\Delta}\big(i - \lceil \tfrac{i}{10} \rceil,\ i\big) < \frac{\bar{\Delta}(0, i)}{\lceil 1 + i/2 \rceil} \quad\wedge\quad \bar{\Delta}\big(i - \lceil \tfrac{i}{10} \rceil,\ i\big) < \varepsilon \quad\wedge\quad met \ge goal$$
@@ -83,7 +83,7 @@ def terminate(v, eps, goal, most):
     return most
 
 # %% [markdown]
-# Left open by the text: $\varepsilon$ and *goal*. In the program that the authors published with the two series $\varepsilon$ is 0.05 and *goal* is 0, but each difference is taken one run earlier than printed; as printed, the series stop where the paper says if *goal* is 1 (with 0, MySQL's stops one run before). The division by $\lceil 1 + i/2 \rceil$ is in line 24 and not in the text, which calls *ave_half* the average "over half of the iterations (so far)". The paper counts from 0: its 58 is the 59th value.
+# The text gives neither $\varepsilon$ nor *goal*. The authors' program, published with the two series, has $\varepsilon$ = 0.05 and *goal* = 0, and takes each difference one run earlier than the algorithm is printed. Here the printed algorithm runs with *goal* = 1, *because* it then stops where the paper says; with 0, MySQL's series stops one run earlier. So the stop of MySQL tests the formula, not the choice of *goal*. The division by $\lceil 1 + i/2 \rceil$ is in line 24 and not in the text, which calls *ave_half* the average "over half of the iterations (so far)". The paper counts runs from 0: its 58 is the 59th value.
 
 # %%
 eps, goal, max_of_paper = (autoperf["algorithm1"][name] for name in ("eps", "goal", "max_runs"))
@@ -111,19 +111,20 @@ def draw_settling(series, stops, ylabel, printed=None):
     return figure, axes
 
 
-settled = {name: stop for name, stop in stops.items() if stop < len(published[name])}
-figure, _ = draw_settling(published, settled, "variance of the errors", autoperf["stop_at_run"])
+settled_of_paper = {name: stop for name, stop in stops.items() if stop < len(published[name])}
+figure, _ = draw_settling(published, settled_of_paper, "variance of the errors",
+                          autoperf["stop_at_run"])
 results.figure(
     figure, "algorithm1",
     "**AutoPerf, Algorithm 1.** On the series that the authors published, of hardware events "
     f"(ε {eps:g}, goal {goal}); dashed: where it stops here, cross: where the paper stops. *See:* "
-    + " ".join(f"{name}'s stops at {settled[name]}." if name in settled else
+    + " ".join(f"{name}'s stops at {settled_of_paper[name]}." if name in settled_of_paper else
                f"{name}'s does not within {len(v)} runs." for name, v in published.items()))
 
 # %% [markdown]
 # ## On the recordings
 #
-# Here training is repeated with 1, 2, 3, … runs of a kernel: first those recorded for training (as many as the paper used), then those of a second recording of the good form, made at another time. The autoencoder has one hidden layer, half as wide as its input, and one start. Errors of another scale need another $\varepsilon$: it is the share of the mean variance so far that 0.05 is of the paper's (about 8).
+# Here training is repeated with 1, 2, 3, … runs of a kernel: first those recorded for training (as many as the paper used), then those of a second recording of the good form, made at another time. The autoencoder has one hidden layer, half as wide as its input, and one start. The errors have another scale than the paper's, whose variance is about 8; $\varepsilon$ is therefore 0.05 / 8 of the mean variance so far.
 
 # %%
 first = next(iter(programs.values()))
@@ -156,9 +157,9 @@ here = f"in {len(ends)} of {len(stopped)} kernels"
 here += f", after {ends.min()} to {ends.max()} runs" if len(ends) else ""
 results.table(
     stopped, "stops",
-    "**Table.** Runs recorded, where Algorithm 1 stops (empty: never), the runs that the paper "
-    "trains the program on that the kernel stands for, and the mean error with all runs as a "
-    f"multiple of that at the stop. {source}*See:* it stops {here}.")  # fmt: skip
+    "**Table.** Runs recorded, where Algorithm 1 stops (`<NA>`: never), the number of training "
+    "runs that the paper gives for the program that the kernel stands for, and the mean error with "
+    f"all runs as a multiple of that at the stop. {source}*See:* it stops {here}.")  # fmt: skip
 
 # %%
 longest = sorted(found, key=lambda name: -len(found[name][0]))[:2]
@@ -175,14 +176,17 @@ results.figure(
 still = (f"; the error goes on falling there, to {left.min():.2f} to {left.max():.2f} times its "
          "mean at the stop" if len(ends) else "")  # fmt: skip
 results.finding(
-    "On the paper's two series Algorithm 1 stops where the paper says. On the recordings it stops "
-    f"{here}{still}: it finds a stretch in which the variance of the errors hardly changes, not "
-    f"the end of learning. {source}".strip())
+    "On the two series that the authors published Algorithm 1 "
+    + " and ".join(f"stops at run {settled_of_paper[name]} ({name})" if name in settled_of_paper
+                   else f"does not stop ({name})" for name in published)
+    + f", as the paper says. On the recordings it stops {here}{still}: it finds a stretch in which "
+    "the variance of the errors hardly changes, not the end of learning. "
+    f"{source}".strip())
 
 # %% [markdown]
 # ## What this doesn't show
 #
-# Whether fewer runs would be enough for a detector: only the errors in training are read, and no bad run. A series depends on the order of the runs and on the start of the training; each is of one of both.
+# Whether fewer runs would be enough for a detector: only the errors in training are read, and no bad run. With more runs the training also takes more steps (100 epochs of more batches), which lowers the error by itself. A series depends on the order of the runs and on the random start of the training; each series here has one order and one start.
 #
 # **References.** Alam, Gottschlich, Muzahid, *AutoPerf: A Generalized Zero-Positive Learning System to Detect Software Performance Anomalies*, §3.3.1, Algorithm 1, Figure 4; series and termination algorithm: their repository, mejbah/AutoPerf on GitHub.
 
