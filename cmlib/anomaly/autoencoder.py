@@ -197,7 +197,7 @@ class Autoencoder(BaseEstimator):
         Returns
         -------
         ndarray of float, shape (n_samples, n_features)
-            The sum over a row is the sample's reconstruction error |X - X'|² (§3.3), a single one RE_i
+            The sum over a row is the sample's reconstruction error ``|X - X'|²`` (§3.3), a single one RE_i
             (§3.5).
         """
         x = self._scaled(X)

@@ -30,7 +30,7 @@ def stack_runs(runs, *, per=None, leave_out=()):
 
     Returns
     -------
-    X : DataFrame of float, shape (sum of intervals, events)
+    X : DataFrame of float, shape (sum of n_intervals, n_events)
         Index: ``run`` (position in `runs`) and ``progress`` (share of the run's
         instructions retired by the middle of the interval).
     ipc : Series of float
@@ -78,7 +78,7 @@ def align_runs(runs, n_steps=None, *, per="cycles", leave_out=()):
 
     Returns
     -------
-    X : DataFrame of float, shape (n_steps, events)
+    X : DataFrame of float, shape (n_steps, n_events)
         Index: ``progress``, the middle of the step [share of instructions, 0–1].
     ipc : Series of float
         Mean over runs of instructions per cycle in the step.

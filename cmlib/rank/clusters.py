@@ -14,7 +14,7 @@ _APART = 2.0  # distance between events of two kinds: larger than that of any tw
 
 
 def cluster_events(X, kinds, *, distance=0.3):
-    """Number the cluster of each event: average linkage within its kind over 1 - |Spearman's rho|.
+    """Number the cluster of each event: average linkage within its kind over ``1 - |rho|``, Spearman's rho.
 
     Parameters
     ----------

@@ -199,7 +199,7 @@ def refine(
 
 
 def relative_error(measured, predicted):
-    """Return the mean of |measured - predicted| / measured, in percent (CounterMiner, Eq. 14).
+    """Return the mean of ``|measured - predicted| / measured``, in percent (CounterMiner, Eq. 14).
 
     Parameters
     ----------

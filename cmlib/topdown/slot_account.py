@@ -45,7 +45,7 @@ def account(rates, table):
 
     Parameters
     ----------
-    rates : DataFrame, shape (steps, events)
+    rates : DataFrame, shape (n_steps, n_events)
         Events per cycle, in any spelling; ``cycles`` itself need not be there.
     table : TopdownTable
         Of the processor, as :func:`read_table` gives it.
