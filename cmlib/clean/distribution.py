@@ -23,7 +23,8 @@ def distribution_kinds(frame):
     -------
     DataFrame
         A row an event: samples, kind (``gaussian``, ``long-tail`` or ``constant``), best (the family of long tails
-        that fits best), ``ad_gaussian`` and ``ad_…`` of each family (Anderson and Darling's statistic; the smaller the better).
+        that fits best), ``ad_gaussian`` and ``ad_…`` of each family (Anderson and Darling's statistic; the smaller the
+        better).
     """
     rows = {name: _kind(_finite(frame[name].to_numpy(dtype=np.float64), name)) for name in frame}
     columns = ["samples", "kind", "best", "ad_gaussian", *(f"ad_{family}" for family in FAMILIES)]
