@@ -18,7 +18,7 @@
 #
 # **Question.** Does a line end where one layer of a neural network ends and the next begins?
 #
-# *Reads* the streams of `cmlib fetch dnn-layers`, in the cache or in the folder `CMLIB_PUBLIC`: inferences of neural networks whose samples say which layer ran. *Writes* how many edges of layers have a line's end beside them, and how many would by chance.
+# *Reads* the streams of `cmlib fetch dnn-layers`, in the cache or in the folder `CMLIB_PUBLIC`: inferences of neural networks whose samples say which layer ran. *Writes* how many edges of layers have a line's end beside them, and how many would if the ends stood anywhere.
 #
 # Wu and Mencer fit straight lines to an event's cumulative count ([notebook 07](07_compression.ipynb)) and expect them to keep "the variation characteristic" of a program (§5). Whether lines end where the program changes what it does, they do not test. Here it is known when that is. Streams of your own in this form: `-p folder=…`.
 

@@ -3,8 +3,8 @@
 import nbformat
 
 _PARAMETERS = (
-    'n_steps = 20  # [20, 2000]\njobs = -1  # processes\nprofile = ""  # name\n'
-    'results_folder = ""  # where results go\n'
+    'n_steps: int = 20  # steps\njobs: int = -1  # processes\nprofile: str = ""  # name\n'
+    'results_folder: str = ""  # where results go\n'
 )
 
 
@@ -14,7 +14,8 @@ def write_profile(folder, cells, more=""):
     (folder / "notebooks").mkdir(exist_ok=True)
     for name, cell in cells.items():
         (folder / f"params/tiny/{name}.yaml").write_text("n_steps: 30\n")
-        write_notebook(folder / f"notebooks/{name}.ipynb", cell, parameters=_PARAMETERS + more)
+        cells = cell, "limits = {'n_steps': (20, 2000)}"
+        write_notebook(folder / f"notebooks/{name}.ipynb", *cells, parameters=_PARAMETERS + more)
 
 
 def write_notebook(path, *cells, parameters):

@@ -216,7 +216,7 @@ def test_an_interrupted_run_leaves_nothing_half_written(tmp_path):
     (tmp_path / "params/tiny/01_slow.yaml").write_text("profile: tiny\n")
     notebook = nbformat.v4.new_notebook()
     notebook.metadata["kernelspec"] = {"name": "python3", "language": "python", "display_name": "Python 3"}
-    lines = 'profile = "paper"  # folder\nresults_folder = ""  # where results go\n'
+    lines = 'profile: str = "paper"  # folder\nresults_folder: str = ""  # where results go\n'
     work = f"FOLDER = {str(tmp_path)!r}\n{SCRIPT[SCRIPT.index('def work') : SCRIPT.index('FOLDER, workers')]}"
     tagged = nbformat.v4.new_code_cell(lines, metadata={"tags": ["parameters"]})
     notebook.cells = [tagged, *map(nbformat.v4.new_code_cell, (NOTEBOOK.splitlines()[0], work, NOTEBOOK))]

@@ -137,8 +137,8 @@ def _account(runs, processor, modifier, interval_ms, ghz, printed, core, misses)
     verdict = find_bottleneck(bounded, found, costs)
     metrics = read_costs("intel" if core else costs.name).metrics
     table = read_table(costs.table or _ANY_TABLE)
-    told = "instructions" in found.index or bounded.gap or bounded.printed
-    if verdict.how == "open" and not told:
+    informative = "instructions" in found.index or bounded.gap or bounded.printed
+    if verdict.how == "open" and not informative:
         return None
     answer = {
         "how": verdict.how,

@@ -33,7 +33,7 @@ for place, event in enumerate(events):
 display(results.numbers())
 results.save()
 """
-PARAMETERS = 'profile = ""  # name\nprogram = ""  # name\ndatabase = ""  # URL\n'
+PARAMETERS = 'profile: str = ""  # name\nprogram: str = ""  # name\ndatabase: str = ""  # URL\n'
 # What a name could have become: something that runs, or that leads elsewhere.
 _MADE = """() => [typeof went, document.querySelectorAll(
     'img[onerror], [href^="javascript:"], [src*="elsewhere"], body script:not([type])').length]"""
