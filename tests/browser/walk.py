@@ -23,7 +23,7 @@ def run_and_turn(bench, copied, notebook, following, record_property):
         assert all(cell.count for cell in cells if cell.source.strip())
         warned = [cell.stderr for cell in cells if cell.stderr]
         assert not warned, f"a reader sees, on red: {warned}"
-        with_panel = [cell for cell in cells if "explore." in cell.source]
+        with_panel = [cell for cell in cells if "explore.Panel(" in cell.source]
         for place, cell in enumerate(with_panel):
             scroll_to(page, cell.index)
             name = notebook.removesuffix(".ipynb") + (f"-{place}" if place else "")
