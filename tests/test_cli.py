@@ -3,12 +3,14 @@
 import gzip
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -108,7 +110,9 @@ def test_output_that_cannot_be_written_ends_with_2_and_no_traceback(arguments, o
         (CmlibError("the reason"), "Error: the reason"),
         (EOFError("cut short"), "Error: cut short"),
         (KeyboardInterrupt(), "Aborted!"),
-        (KeyError("unexpected"), "Traceback"),
+        (KeyError("unexpected"), "this is a bug in cmlib"),
+        (ValueError("of a library"), "this is a bug in cmlib"),
+        (UnicodeDecodeError("utf-8", b"", 0, 1, "of a library"), "this is a bug in cmlib"),
     ],
 )
 def test_exit_code_1_is_left_to_what_a_command_found(monkeypatch, error, told):
@@ -118,6 +122,20 @@ def test_exit_code_1_is_left_to_what_a_command_found(monkeypatch, error, told):
     monkeypatch.setattr(report, "run_profile", fail)
     done = cmlib("run", "smoke")
     assert done.exit_code == 2 and done.stdout == "" and told in done.stderr
+
+
+def test_a_bug_says_where_it_is_and_hides_passwords(monkeypatch):
+    """A library's ValueError is none of the user's, and one that cmlib raises is."""
+    monkeypatch.setattr(report, "run_profile", lambda *_: np.zeros(3).reshape(2, 2))
+    monkeypatch.setattr(
+        sys, "argv", ["cmlib", "run", "smoke", "-p", "database=postgresql://me:secret@there/x"]
+    )
+    done = cmlib("run", "smoke")
+    assert done.exit_code == 2 and "Traceback" not in done.stderr
+    assert re.search(r"cannot reshape array.*\nAt cmlib\.cli\S*:\d+ .*, in `cmlib run", done.stderr)
+    assert "secret" not in done.stderr and "CONTRIBUTING.md" in done.stderr
+    monkeypatch.undo()
+    assert "Error: no profile 'nonsense'" in cmlib("run", "nonsense").stderr
 
 
 def test_the_doctor_prints_a_table():

@@ -49,6 +49,8 @@ def test_the_shell_completes_programs_and_profiles(home):
     done = command(COMP_WORDS="cmlib remove a", **words)
     assert done.stdout.split() == ["plain,alpha"], done.stderr
     assert "plain,live" in command(COMP_WORDS="cmlib run l", **words).stdout
+    assert "plain,cloudsuite" in command(COMP_WORDS="cmlib fetch clo", **words).stdout
+    assert "plain,licence" not in command(COMP_WORDS="cmlib fetch l", **words).stdout
 
 
 def test_a_closed_pipe_is_silent(home):

@@ -197,7 +197,10 @@ def test_contention_for_a_lock_is_found_in_its_region_for_real(built, tmp_path):
             ["--timeout", "0.2", "sleep 60.5", "{0}/work 1"],
             "took longer than 0.2 s and was ended",
         ),
-        (["--old-source", "{0}", "--new-source", "/dev", "{0}/work 1", "{0}/work 1"], "no source of C, C++, Python or another language"),
+        (
+            ["--old-source", "{0}", "--new-source", "/dev", "{0}/work 1", "{0}/work 1"],
+            "no source of C, C++, Python or another language",
+        ),
     ],
 )
 def test_refusals_end_with_2_and_the_reason(built, arguments, reason):

@@ -1,5 +1,6 @@
 """What the documentation names is there: pages, files, functions, commands and their options."""
 
+import ast
 import importlib
 import re
 from pathlib import Path
@@ -64,6 +65,40 @@ def test_links_and_names_lead_somewhere(page):
 
 def _command(group, word):
     return group.get_command(None, word) if word in group.list_commands(None) else None
+
+
+def _options(group):
+    """The options of all commands of a group."""
+    for word in group.list_commands(None):
+        command = group.get_command(None, word)
+        yield from _options(command) if hasattr(command, "list_commands") else ()
+        yield from (option for parameter in command.params for option in parameter.opts)
+
+
+# Of perf, Valgrind, Google's benchmark library, and of the programs in examples.
+OTHERS = {
+    "--details",
+    "--append",
+    "--per-thread",
+    "--for-each-cgroup",
+    "--topdown",
+    "--metric-only",
+    "--size",
+}
+OTHERS |= {"--cache-sim", "--branch-sim", "--dump-every-bb", "--dump-instr", "--collect-jumps"}
+OTHERS |= {"--benchmark_perf_counters", "--benchmark_format", "--per-…", "--cap-add"}
+
+
+def test_messages_and_help_name_options_that_exist():
+    """Strings with a blank are sentences; what other programs are started with has none."""
+    known = {*_options(main), "--help", "--version"} | OTHERS
+    wrong = []
+    for file in sorted((ROOT / "cmlib").rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            text = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+            options = re.findall(r"(?<![\w-])--[a-z][\w…-]*", text) if " " in text.strip() else ()
+            wrong += [f"{file.name}:{node.lineno}: {option}" for option in options if option not in known]
+    assert not wrong, wrong
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)

@@ -2,13 +2,15 @@
 
 import contextlib
 import importlib
+import linecache
 import os
+import shlex
 import sys
 import traceback
 
 import click
 
-from cmlib import places
+from cmlib import __version__, places
 from cmlib.cli.compare import compare
 from cmlib.cli.diagnose import diagnose
 from cmlib.cli.machine import doctor, programs
@@ -18,6 +20,7 @@ from cmlib.cli.run import run
 from cmlib.cli.stored import list_, remove
 from cmlib.cli.summarize import summarize
 from cmlib.errors import CmlibError
+from cmlib.passwords import hide
 from cmlib.terminal import printable, say
 
 # What each of these imports takes seconds: loaded when it is called, with what `cmlib --help` says of it.
@@ -28,6 +31,9 @@ _PARTS = {
     "record-samples": "Record the sample streams of notebook 07.",
     "record-tuning": "Record programs on Spark under other settings, of notebook 08.",
 }
+
+
+_OURS = ("cmlib.", "cmlib_workloads.")
 
 
 class _Commands(click.Group):
@@ -42,9 +48,9 @@ class _Commands(click.Group):
         return getattr(importlib.import_module("cmlib_workloads.commands"), cmd_name.replace("-", "_"))
 
     def format_commands(self, ctx, formatter):
-        own = {name: command.get_short_help_str(80) for name, command in self.commands.items()}
+        helps = {name: command.get_short_help_str(80) for name, command in self.commands.items()}
         with formatter.section("Commands"):
-            formatter.write_dl(sorted((own | _PARTS).items()))
+            formatter.write_dl(sorted((helps | _PARTS).items()))
 
     def main(self, *args, **extra):
         try:
@@ -64,14 +70,27 @@ class _Commands(click.Group):
         try:
             with places.compiling():
                 return super().invoke(ctx)
-        except BrokenPipeError:
-            raise
-        except (CmlibError, ValueError, OSError, EOFError) as error:
+        except (CmlibError, OSError, EOFError, ValueError) as error:
+            if isinstance(error, BrokenPipeError) or not _is_for_users(error):
+                raise
             raise click.ClickException(str(error) or type(error).__name__) from error
 
 
+def _is_for_users(error):
+    """Return False if a library raised a ValueError, or no line of cmlib that begins with ``raise``."""
+    if isinstance(error, CmlibError) or not isinstance(error, ValueError):
+        return True
+    *_, (frame, line) = traceback.walk_tb(error.__traceback__)
+    raised = linecache.getline(frame.f_code.co_filename, line).strip().startswith("raise")
+    return raised and _module(frame).startswith(_OURS)
+
+
+def _module(frame):
+    return frame.f_globals.get("__name__", "?")
+
+
 def _show(error):
-    """Tell on standard error what went wrong; only what nobody expected comes with a traceback.
+    """Tell on standard error what went wrong; of what nobody expected, where, and how to report it.
 
     Nobody reads what a closed pipe was told, so nothing is said of it.
     """
@@ -85,7 +104,20 @@ def _show(error):
     elif isinstance(error, (click.Abort, KeyboardInterrupt)):
         say("Aborted!", err=True)
     else:
-        say("".join(traceback.format_exception(error)), err=True, nl=False)
+        say(_describe_bug(error), err=True)
+
+
+def _describe_bug(error):
+    """What is to be reported of an error that nobody expected: itself, and the modules and lines it came through."""
+    reached = [(_module(frame), line) for frame, line in traceback.walk_tb(error.__traceback__)]
+    inside = [place for place in reached if place[0].startswith(_OURS)]
+    lines = dict.fromkeys(f"{module}:{line}" for module, line in (*inside[-3:], reached[-1]))
+    reason = "".join(traceback.format_exception_only(error)).strip()
+    command = shlex.join(["cmlib", *map(hide, sys.argv[1:])])
+    return (
+        f"Error: this is a bug in cmlib {__version__}, and no mistake of yours: {reason}\n"
+        f"At {' → '.join(lines)}, in `{command}`. Please report these lines as CONTRIBUTING.md says, under Bugs."
+    )
 
 
 def _drop_unwritten():

@@ -28,7 +28,7 @@ def set_names(ctx, param, incomplete):
     """Names of the public sets, for the shell's completion."""
     from cmlib.io.public import sets
 
-    return [name for name in sets() if name.startswith(incomplete)]
+    return [name for name in sets().index if name.startswith(incomplete)]
 
 
 @click.command("list", epilog="Example: cmlib list")

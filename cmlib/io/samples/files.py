@@ -20,7 +20,6 @@ from cmlib.io.archive import (
     working_folder,
 )
 from cmlib.io.archive.runs import first_problem
-from cmlib.shell import command_code
 
 SCHEMA = 1
 LINES, SAMPLES = ".csv", ".txt.gz"
@@ -101,9 +100,7 @@ def find_streams(folder=None, kind="auto"):
     streams = frame[frame["kind"] == wanted].reset_index(drop=True)
     if streams.empty:
         what = "" if kind == "auto" else f"{kind} "
-        software = ["--software"] * (kind == "software")
-        todo = command_code("cmlib", "record-samples", *software)
-        raise NothingRecordedError(f"no {what}sample stream is recorded yet: run {todo}")
+        raise NothingRecordedError(f"no {what}sample stream is recorded yet: run `cmlib record-samples`")
     return streams
 
 
