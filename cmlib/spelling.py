@@ -8,7 +8,8 @@ import yaml
 _PMU = re.compile(r"(?:cpu(?:_[a-z]+)?|armv[0-9]+\w*|apple_\w+_pmu)/([^/]*)/?")
 _MODIFIER = re.compile(r"(?<=[/:])[ukhIGHpPSDWeb]+(?=/?$)")
 _NAME = re.compile(r"(?:^|,)name=([^,]+)")
-_ALIASES = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+ALIASES = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+"""What the kernel calls an event, to its other names between blanks."""
 
 
 def letters(name):
@@ -16,7 +17,7 @@ def letters(name):
     return re.sub(r"[^a-z0-9*]", "", name.lower())
 
 
-_FIRST = {letters(other): letters(name) for name, others in _ALIASES.items() for other in others.split()}
+_FIRST = {letters(other): letters(name) for name, others in ALIASES.items() for other in others.split()}
 
 
 def spelling(event):

@@ -111,7 +111,6 @@ def test_a_start_in_words_nobody_reads_is_unknown(tmp_path):
         (b"\xfd7zXZ\0\0\x04", "is cut off"),
         (b"BZh9garbage garbage", "can't be unpacked"),
         (b"\x28\xb5\x2f\xfdgarbage", "can't be unpacked"),
-        (b"\xef\xbb\xbf# started on", "was saved by a program that put a byte order mark"),
         (
             b"sleep 26786 [001]  9218.512996:     250000 task-clock:u:   7f75ea01ef38 check\n",
             "is output of `perf script`",

@@ -1,5 +1,6 @@
 """A file that was recorded elsewhere: the runs in it, and what it tells of them."""
 
+import codecs
 import contextlib
 import functools
 import itertools
@@ -62,7 +63,7 @@ def read_sources(files, machine, *, marks=(), place="", **given):
     sources, totals = [], []
     for file in map(Path, files):
         with errors_as(RecordError, file):
-            raw = plain(read_file(file), file)
+            raw = _as_utf8(plain(read_file(file), file))
         with _errors_of(file):
             if not marks:
                 check_size(file, raw)
@@ -78,6 +79,13 @@ def read_sources(files, machine, *, marks=(), place="", **given):
     return sources
 
 
+def _as_utf8(raw):
+    """Bytes without the mark of their order that PowerShell and spreadsheets put first."""
+    if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raw = raw.decode("utf-16", "replace").encode()
+    return raw.removeprefix(codecs.BOM_UTF8)
+
+
 def _read_amid(file, text, about):
     """Runs of a text that is perf's output, or has some; or else what it printed without counts."""
     try:
@@ -86,8 +94,13 @@ def _read_amid(file, text, about):
         with contextlib.suppress(RecordError):
             if inside := perf.extract(text):
                 return _read(file, inside, *about, note=perf.NOTE)
-        if alone := perf.shares_alone(text):
-            return [], [(file, {"remark": "", "mark": ""}, text, alone[0])]
+        alone = [
+            (file, {"remark": _OF_ONE_KIND.format(kind) * bool(kind), "mark": kind}, own, run)
+            for kind, own in perf.by_kind_of_core(text).items()
+            for run in perf.shares_alone(own)
+        ]
+        if alone:
+            return [], [(*about, own if len(alone) == 1 else "", run) for *about, own, run in alone]
         raise error
 
 

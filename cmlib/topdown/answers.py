@@ -69,6 +69,8 @@ def summarize(name, runs, *, processor=None, modifier="", whole_runs=False, core
     shares = np.concatenate([running.to_numpy(float).ravel() for _, running in runs])
     costs = read_costs(processor or UNKNOWN)
     level = _levels(_each_run(runs) if whole_runs else runs, timed=not whole_runs or _knows_durations(runs))
+    if printed and printed.get(_IPC):
+        level = {_IPC: printed[_IPC]} | level
     misses = [] if whole_runs else _misses(runs, costs, level.get("GHz"))
     by_phase = phases(runs[0][0]) if len(runs) == 1 and not whole_runs else pd.DataFrame()
     by_phase, changed, phases_text = _compare_phases(by_phase, runs[0], costs, level.get("GHz"))

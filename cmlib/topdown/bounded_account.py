@@ -99,7 +99,7 @@ def bounds(totals, costs, *, ghz=None, printed=None, savings=()):
     printed = printed or {}
     doubtful = _doubtful(totals, costs)
     totals = totals.drop(index=list(doubtful))
-    counted, exact, gap, error = _counted(totals, costs)
+    counted, exact, gap, error = _counted(totals, costs, printed)
     given = [*counted, *_instructions(totals, costs), *_costs(totals, costs, ghz)]
     if not exact:
         given += [Bound(("back end",), low, 1.0, (event,)) for event, low in surely_saved(savings)]
@@ -160,7 +160,7 @@ def _doubtful(totals, costs):
     return (*rates["L2 miss"], *rates["L3 miss"]) if failed else ()
 
 
-def _counted(totals, costs):
+def _counted(totals, costs, printed):
     """Categories that a table computes from what was counted, with the error of its events, and what the sum lacks.
 
     Where several tables fit as well, what they say together.
@@ -169,7 +169,7 @@ def _counted(totals, costs):
     steps = pd.DataFrame([rates] * (len(rates) + 1)).reset_index(drop=True)
     for row, event in enumerate(rates.index, 1):
         steps.loc[row, event] *= 1 + totals.at[event, "error"]
-    fitting = fitting_tables(rates.index, costs.table, rates)
+    fitting = fitting_tables(rates.index, costs.table, rates, printed)
     accounts = [account(steps, table) for table in fitting if table.of_slots]
     tables = [_known_shares(found, rates) for found in accounts]
     if not tables:

@@ -62,6 +62,8 @@ class TopdownTable:
         proves something. Where one of them is defined as the rest, it does not.
     categories : tuple of Category
         Parents before their parts.
+    widths : tuple of float
+        Slots a cycle that the processors have of which it can be; empty where the formulas say it, or nobody knows.
     """
 
     name: str
@@ -69,6 +71,7 @@ class TopdownTable:
     slots: tuple[str, ...]
     closes: bool
     categories: tuple[Category, ...]
+    widths: tuple[float, ...] = ()
 
     def parts(self, parent=""):
         """The categories right below one; those of level 1 without a name."""
@@ -135,7 +138,8 @@ def read_table(name):
     text = path.read_text(encoding="utf-8")
     read = yaml.safe_load(text)
     categories = tuple(_categories(read["categories"], "", name))
-    return TopdownTable(name, read["source"], _listed(read["slots"]), read["closes"], categories)
+    widths = tuple(read.get("widths", ()))
+    return TopdownTable(name, read["source"], _listed(read["slots"]), read["closes"], categories, widths)
 
 
 def _from_file(name):

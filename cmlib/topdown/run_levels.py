@@ -7,7 +7,7 @@ from cmlib.clean.missing import MOST_PER_CYCLE
 from cmlib.fingerprint.phases import segment_starts
 from cmlib.spelling import spelling
 
-_UNTOLD = 0.1  # relative error of a multiplexed count without intervals
+_UNTOLD = 0.1  # relative error of a count without intervals that had half of the time or less
 _POINTS = 240
 DIFFERS = 1.05
 _FEWEST_A_SECOND = 10  # of switches, faults and the like, below which a phase's rate is told by chance
@@ -127,7 +127,7 @@ def _noise(values, share, whole=None):
     if missing <= 0 or not whole:
         return 0.0
     if len(values) < 3:
-        return _UNTOLD if np.isfinite(share).any() else 0.0
+        return _UNTOLD * min(1.0, float(np.sqrt(2 * missing))) if np.isfinite(share).any() else 0.0
     steps = np.diff(values)
     return float(2 * np.sqrt(missing * len(values) * np.nanmean(steps**2) / 2) / whole)
 

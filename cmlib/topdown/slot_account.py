@@ -27,12 +27,15 @@ class Account:
         The formula that each category was computed by.
     missing : dict of str to tuple of str
         Events that a category would take and that were not counted.
+    slots : Series, shape (steps,)
+        All slots of a cycle.
     """
 
     table: TopdownTable
     shares: pd.DataFrame
     formulas: dict
     missing: dict
+    slots: pd.Series
 
     def level(self, parent=""):
         """Shares of the categories right below one; those of level 1 without a name."""
@@ -73,7 +76,7 @@ def account(rates, table):
         whole = slots if not parent else shares[parent] * slots
         _add_parts(table.parts(parent), values | {_PARENT: whole}, slots, shares, formulas, missing)
     ordered = [category.name for category in table.categories if category.name in shares]
-    return Account(table, pd.DataFrame(shares, index=rates.index)[ordered], formulas, missing)
+    return Account(table, pd.DataFrame(shares, index=rates.index)[ordered], formulas, missing, slots)
 
 
 def _add_parts(parts, values, slots, shares, formulas, missing):
@@ -121,7 +124,7 @@ _LINUX = "slots"  # the table of Linux's top-down events, which are the same on 
 _ADDS_UP = 0.01  # share of the slots by which tables that fit may differ in how well they add up
 
 
-def fitting_tables(events, machine="", rates=None):
+def fitting_tables(events, machine="", rates=None, printed=None):
     """The machine's own table where it fits some events, or else those that fit them best.
 
     Parameters
@@ -132,6 +135,8 @@ def fitting_tables(events, machine="", rates=None):
         Name of the machine's table, if it has one.
     rates : Series, optional
         Events per cycle: of the tables that fit, those by which level 1 adds up best.
+    printed : dict of str to float, optional
+        Shares that the recording tool printed (0–1), by category: of the tables that fit as well, those nearest to it.
 
     Returns
     -------
@@ -149,8 +154,28 @@ def fitting_tables(events, machine="", rates=None):
     fitting = [read_table(name) for name, score in scores.items() if score == most > 0]
     if rates is None or len(fitting) < 2:
         return fitting
-    gaps = [abs(sum_gap(account(pd.DataFrame([rates]), table))) for table in fitting]
-    return [table for table, gap in zip(fitting, gaps, strict=True) if gap <= min(gaps) + _ADDS_UP]
+    accounts = [account(pd.DataFrame([rates]), table) for table in fitting]
+    for misfit in (
+        _off_width,
+        lambda found: abs(sum_gap(found)),
+        lambda found: _off_printed(found, printed or {}),
+    ):
+        misfits = [misfit(found) for found in accounts]
+        accounts = [
+            found for found, by in zip(accounts, misfits, strict=True) if by <= min(misfits) + _ADDS_UP
+        ]
+    return [found.table for found in accounts]
+
+
+def _off_width(found):
+    """By what share the slots of a cycle are other than those of any processor that the table can be of."""
+    return min((abs(found.slots.iloc[0] / width - 1) for width in found.table.widths), default=0.0)
+
+
+def _off_printed(found, printed):
+    """By how much the account differs most from what the recording tool printed."""
+    level = found.level()
+    return max((abs(level[name].iloc[0] - printed[name]) for name in level if name in printed), default=0.0)
 
 
 def linux_tables(events):

@@ -10,6 +10,7 @@ import yaml
 
 from cmlib.io.events.tables import EventError, general_events, known_tables, names_of
 from cmlib.places import events_dir
+from cmlib.spelling import ALIASES
 
 _NAMES = yaml.safe_load((events_dir() / "names.yaml").read_text(encoding="utf-8"))
 HARDWARE, SOFTWARE, _ALIASES, SAME = (_NAMES[key] for key in ("hardware", "software", "aliases", "same"))
@@ -149,7 +150,7 @@ def plain(name):
 @functools.cache
 def _known():
     tables = [general_events().index, *map(names_of, known_tables())]
-    names = [*HARDWARE_NAMES, *SOFTWARE_NAMES, "duration_time", "user_time", "system_time"]
+    names = [*HARDWARE_NAMES, *SOFTWARE_NAMES, *_TOOL, *ALIASES, *" ".join(ALIASES.values()).split()]
     return frozenset(map(plain, [*names, *(name for index in tables for name in index)]))
 
 

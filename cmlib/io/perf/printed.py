@@ -1,4 +1,4 @@
-"""Shares of slots that perf, toplev or Arm's topdown-tool computed itself and printed beside its counts or alone."""
+"""Shares of slots that perf or another tool computed itself and printed beside its counts or alone."""
 
 import re
 from pathlib import Path
@@ -11,7 +11,7 @@ from cmlib.io.perf.formats.lines import Totals, as_frame
 
 _READ = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
 _CATEGORIES, _PARTS = _READ["names"], _READ["parts"]
-IPC = "instructions a cycle"
+IPC, CPI = "instructions a cycle", "cycles an instruction"
 _ALONE = "No event was counted: the values are the percentages that the tool printed."
 LEVEL_1 = tuple(_PARTS)
 _NAMES = dict(zip(LEVEL_1, ("retiring", "bad_speculation", "frontend_bound", "backend_bound"), strict=True))
@@ -21,19 +21,28 @@ _SHARE = re.compile(
     rf"(?<![\w.])(?P<share>{_NUMBER})[^\w\n.%]*(?:metric-unit\W+)?(?:%|percent of slots) *(?:{_NAME})(?![\w%])",
     re.IGNORECASE,
 )
-# Toplev: `FE Frontend_Bound % Slots 42.0`, `Frontend_Bound: 42%`, with -x `Frontend_Bound,42.0,% Slots`; topdown-tool:
-# `Retiring.. 4% slots`, or with lines of a box between.
-_TOOLS = re.compile(
-    rf"\b(?:(?:FE|BE|BAD|RET)[ ,;]+(?:{_NAME})[ ,;:]+(?:% *Slots[ ,;]+)?(?P<share>{_NUMBER})\b"
-    rf"|(?<![\w.])(?:{_NAME.replace('<c', '<d')})[ .,;│]+(?P<other>{_NUMBER})[ ,;│]*%)",
-    re.IGNORECASE,
+# As toplev's `FE Frontend_Bound % Slots 42.0`; and as `Frontend_Bound: 42%`, `Frontend_Bound,42.0,% Slots`,
+# `TMA_Frontend_Bound(%),42.0` or `Retiring.. 4% slots`, with lines of a box between.
+_TOOLS = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        rf"\b(?:FE|BE|BAD|RET)(?:/\w+)?[ ,;]+(?:{_NAME})[ ,;:]+(?:% *Slots[ ,;<]+)?(?P<share>{_NUMBER})\b",
+        rf"(?<![\w.])(?:metric_)?(?:{_NAME})(?P<unit> *[(\[]%[)\]])?[ .,;:|│\"]+(?P<share>{_NUMBER})"
+        r"(?(unit)(?![\w.])|[ ,;|│]*(?:%|percent of slots))",
+    )
 )
 _STALLS = re.compile(rf"\b(front|back)end Stalled Cycles[ .,│]+({_NUMBER})[ ,│]*%", re.IGNORECASE)
 _ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 _IPC = re.compile(
     rf"({_NUMBER})[^\w\n.%]*(?:metric-unit\W+)?(?:instructions +)?insns?[_ ]per[_ ]cycle", re.IGNORECASE
 )
-_HEADED = re.compile(rf"(?<![\w.])(?:% *)?(?:{_NAME})(?!\w)(?: *%)?", re.IGNORECASE)
+_RATE = re.compile(
+    rf"(?<![A-Za-z])(?:{_CATEGORIES[IPC]}|(?P<inverse>{_CATEGORIES[CPI]}))[ .,:;|│]+(?:(?:Core)?Metric[ ,]+)?"
+    rf"(?P<rate>{_NUMBER})",
+    re.IGNORECASE,
+)
+_HEADED = re.compile(rf"(?<![\w.])(?:% *)?(?:{_NAME})(?![\w.])(?: *%)?", re.IGNORECASE)
+_TABLE = re.compile(r"(?=^ *Performance counter stats for '(.*?)'.*:[ \t]*$)", re.MULTILINE)
 _VALUE = re.compile(rf"(?<![\w.:-]){_NUMBER}(?![\w.])")
 
 
@@ -44,7 +53,8 @@ def printed(text):
     ----------
     text : str
         Output of ``perf stat``, of one kind of core: metrics behind counts, on lines of their own, in columns
-        (``--metric-only``, ``--topdown``), between separators or as JSON; or what toplev or topdown-tool prints.
+        (``--metric-only``, ``--topdown``), between separators or as JSON; or what toplev, topdown-tool, VTune,
+        PerfSpect, PCM, AMD uProf or likwid print.
 
     Returns
     -------
@@ -55,8 +65,8 @@ def printed(text):
     for line in _ESCAPE.sub("", text).split("\n"):
         if "{" in line and "metric-unit" not in line:
             rows += _of_object(line)
-        elif found := [*_TOOLS.finditer(line)] or [*_SHARE.finditer(line)]:
-            rows += [(_category(match), _float(match["share"] or match["other"]) / 100) for match in found]
+        elif found := next(filter(None, ([*way.finditer(line)] for way in (*_TOOLS, _SHARE))), []):
+            rows += [_valued(match, match["share"]) for match in found]
         elif len(named := [*_HEADED.finditer(line)]) > 1:
             heading = named
         elif re.search(r"[a-z]{3}", line):
@@ -64,23 +74,33 @@ def printed(text):
         elif heading:
             rows += _below(heading, line)
         rows += [(IPC, _float(match[1])) for match in _IPC.finditer(line)]
+        rows += [(CPI if match["inverse"] else IPC, _float(match["rate"])) for match in _RATE.finditer(line)]
     return _means(pd.DataFrame(rows, columns=["category", "value"]))
 
 
 def shares_alone(text):
-    """What was printed of level 1, or of stalls, as a run of a text that counts nothing; none if it was not printed."""
+    """What was printed of level 1, or of stalls, of each program in a text that counts nothing; none if nothing was."""
+    tables = [*_TABLE.finditer(text)]
+    ends = [*(table.start() for table in tables), len(text)][1:]
+    parts = [(text[table.start() : end], table[1]) for table, end in zip(tables, ends, strict=False)]
+    parts = parts if len(parts) > 1 else [(text, "")]
+    return [run for part, command in parts for run in _alone(part, command)]
+
+
+def _alone(text, command):
     shares = printed(text)
     rows = {_NAMES[name]: 100 * shares[name] for name in LEVEL_1 if name in shares}
     stalls = {f"stall_{match[1].lower()}end": _float(match[2]) for match in _STALLS.finditer(text)}
     if len(rows) < 2:
         rows = {"cycles": 100.0} | stalls if len(stalls) == 2 else {}
     frame = as_frame((1, name, value, np.nan, "%") for name, value in rows.items())
-    return [Totals(text, frame, remarks=(_ALONE,))] if rows else []
+    return [Totals(text, frame, command, remarks=(_ALONE,))] if rows else []
 
 
-def _category(match):
-    groups = match.groupdict()
-    return next(name for k, name in enumerate(_CATEGORIES) if groups[f"c{k}"] or groups.get(f"d{k}"))
+def _valued(match, number):
+    """Category of a match, and its value: a share from percent."""
+    name = next(name for k, name in enumerate(_CATEGORIES) if match[f"c{k}"])
+    return name, _float(number) / (1 if name in (IPC, CPI) else 100)
 
 
 def _float(text):
@@ -91,7 +111,7 @@ def _of_object(line):
     """Metrics as keys of a JSON object, as ``-j --metric-only`` writes them."""
     for match in re.finditer(rf'"([^"]*)" *: *"({_NUMBER})"', line):
         if named := _HEADED.search(match[1]):
-            yield _category(named), _float(match[2]) / 100
+            yield _valued(named, match[2])
 
 
 def _below(heading, line):
@@ -105,22 +125,25 @@ def _below(heading, line):
             for column, cell in zip(columns, cells, strict=False):
                 named, value = _HEADED.search(column), _VALUE.fullmatch(cell.strip().rstrip("%"))
                 if named and value:
-                    yield _category(named), _float(value[0]) / 100
+                    yield _valued(named, value[0])
         return
     values = [*_VALUE.finditer(line.replace("%", " "))]
-    if len(values) < len(heading):
+    # Kinds of core that stand beside each other without their names are not told apart.
+    if len(values) < len(heading) or len({named[0] for named in heading}) < len(heading):
         return
     nothing_else = not re.search("[a-z]", _HEADED.sub("", heading[0].string).replace("time", ""))
     ends = np.array([value.end() for value in values])
     last = values[-len(heading) :]
     for k, named in enumerate(heading):
         value = last[k] if nothing_else else values[int(np.abs(ends - named.end()).argmin())]
-        yield _category(named), _float(value[0]) / 100
+        yield _valued(named, value[0])
 
 
 def _means(rows):
     """Over tables and intervals; a category of which only the parts were printed is their sum."""
     shares = {name: float(value) for name, value in rows.groupby("category")["value"].mean().items()}
+    if cpi := shares.pop(CPI, 0.0):
+        shares.setdefault(IPC, 1 / cpi)
     whole = {
         name: sum(shares[part] for part in parts)
         for name, parts in _PARTS.items()

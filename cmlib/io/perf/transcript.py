@@ -1,5 +1,6 @@
 """Output of `perf stat` amid other text: a page in Markdown, a mail that quotes it, what a terminal showed."""
 
+import itertools
 import re
 
 from cmlib.io.events import is_event
@@ -10,7 +11,10 @@ NOTE = "Perf's output was taken out of the text around it."
 _ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _QUOTED = re.compile(r"^(?:> ?)+", re.MULTILINE)
 _FENCE = re.compile(r"^\s*(?:```|~~~)")
+_NUMBERED = re.compile(r"^ *([0-9]{1,6})(?:[:|.)]| ?│)?(?: |\t|$)")  # as editors and `cat -n` number lines
+_RULE = re.compile(r"^[\s|:+-]*-[\s|:+-]*$")
 _SOFT_BREAK = re.compile(r"=\n")  # of a mail that is quoted-printable
+_FEWEST_NUMBERS, _MOST_LINES = 4, 0.8  # share of the lines
 _ENCODED_MAIL = 3  # soft breaks that make a text one
 _COMMAND = re.compile(r"^\s*(?:\S*[$#%>]\s*)?(?:sudo +)?(?:\S*/)?perf stat +([^\n']+)")
 _KEPT = re.compile(r"^ *(?:Performance counter stats for |# started on |[0-9.,]+ .*seconds time elapsed)")
@@ -35,20 +39,48 @@ def extract(text):
     """
     lines = _plain_lines(text)
     first = next(filter(str.strip, lines), "")
-    is_perfs = first.startswith("#") or any(
+    is_perfs = first.startswith(("# started on ", "#  ")) or any(
         read(first) for read in (_KEPT.match, _FIELDS.match, human_readable.row_of)
     )
     if lines == text.split("\n") and is_perfs and not any(map(_COMMAND.match, lines)):
         return ""
     tables = _tables(lines)
-    return "\n".join(tables or [line for line in lines if _FIELDS.match(line)] or [""])
+    return "\n".join(tables or [line for line in lines if _FIELDS.match(line)] or _markdown(lines) or [""])
 
 
 def _plain_lines(text):
     text = _ESCAPE.sub("", text)
     if len(_SOFT_BREAK.findall(text)) >= _ENCODED_MAIL:
         text = _SOFT_BREAK.sub("", text)
-    return ["" if _FENCE.match(line) else line for line in _QUOTED.sub("", text).split("\n")]
+    lines = ["" if _FENCE.match(line) else line for line in _QUOTED.sub("", text).split("\n")]
+    return _without_numbers(lines)
+
+
+def _without_numbers(lines):
+    """Lines without their numbers, where nearly all have one, each by one more than the line before."""
+    found = [_NUMBERED.match(line) for line in lines]
+    numbers = [int(number[1]) for number in found if number]
+    follow = sum(after - before == 1 for before, after in itertools.pairwise(numbers))
+    if follow < max(_FEWEST_NUMBERS, _MOST_LINES * sum(bool(line.strip()) for line in lines)):
+        return lines
+    return [line[number.end() :] if number else line for line, number in zip(lines, found, strict=True)]
+
+
+def _markdown(lines):
+    """A table in Markdown: of an event and its count a row as perf's, of another as fields, its heading first."""
+    rows = [
+        line.strip()[1:-1] for line in lines if line.strip().startswith("|") and line.strip().endswith("|")
+    ]
+    cells = [[cell.strip(" *`\t") for cell in row.split("|")] for row in rows if not _RULE.match(row)]
+    if len(rows) < len(cells) + 1:
+        return []
+    pairs = [sorted(row[:2], key=lambda cell: is_event(cell.strip())) for row in cells if len(row) > 1]
+    counted = [
+        f"{count:>20}      {event}" for count, event in pairs if is_event(event) and count[:1].isdigit()
+    ]
+    if len(counted) > 1:
+        return [" Performance counter stats for '':", "", *counted]
+    return ["|".join(row) for row in cells if len(row) == len(cells[0])]
 
 
 def _tables(lines):

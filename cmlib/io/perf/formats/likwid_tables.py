@@ -88,7 +88,7 @@ def _rows(text, table, most):
         end = len(text) if end < 0 else end
         line, cells = text[start:end], _cells(text[start:end])
         if not line.startswith("+"):
-            if len(cells) < 3 or cells[0] in ("TABLE", "STRUCT") or not cells[1]:
+            if len(cells) < 3 or cells[0] in ("TABLE", "STRUCT", "Metric") or not cells[1]:
                 break
             if cells[0].endswith("[s]"):
                 seconds = _seconds(_SECONDS.match(line))

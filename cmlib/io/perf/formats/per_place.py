@@ -28,6 +28,7 @@ _KIND = re.compile(rf"(?<![\w/.-]){CORE_EVENT.pattern}")
 
 _MOST_KINDS = 8
 _KIND_OF_METRIC = re.compile(r"\((cpu_(?:core|atom|lowpower))\)\s*(?:#.*)?$")
+_KIND_OF_TOPLEV = re.compile(r"^ *(?:S\d\S* +)?(core|atom|lowpower)[ ,;]+\S+[ ,;].*% *Slots")
 _METRIC = re.compile(
     rf" *+(?:{TIME})?(?:(?<=\s)#|\s++#|([,;\t|])\1{{2}}|\{{ *(?:\"interval\" *: *[0-9.]+ *, *)?\"metric-value)"
 )
@@ -71,7 +72,10 @@ def by_kind_of_core(text):
     kinds = []
     for line in lines:  # a metric by itself is of the kind of core that the line above it counts
         found, above = _KIND.search(line) or _KIND_OF_METRIC.search(line), kinds[-1] if kinds else ""
-        kinds.append(found[1] if found else above if _METRIC.match(line) else "")
+        if toplev := _KIND_OF_TOPLEV.search(line):
+            kinds.append(f"cpu_{toplev[1]}")
+        else:
+            kinds.append(found[1] if found else above if _METRIC.match(line) else "")
     counted = dict.fromkeys(
         kind for kind, line in zip(kinds, lines, strict=True) if kind and "<not " not in line
     )

@@ -1,0 +1,54 @@
+"""Files in the forms that people have, written by hand, against the shares that they were written of."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from cmlib.cli.summarize import read_programs
+from cmlib.experiments.summary import summarize_runs
+from cmlib.io.archive.programs import RecordError
+
+FOLDER = Path(__file__).parent / "golden" / "transcribed"
+TRUTH = pd.read_csv(FOLDER / "truth.csv", keep_default_na=False)
+SHARES = ["front end", "back end", "bad speculation", "retired"]
+ROUNDED, WIDEST = 2.5, 20.0  # points
+ANSWERED = ("counted", "decided", "likely")
+
+
+def summaries(name):
+    return [
+        summarize_runs(program, metas, runs, machines=[{}])
+        for program, metas, runs in read_programs(str(FOLDER / name), {})
+    ]
+
+
+def is_of(answer, program):
+    return not program or program == answer["core"] or program in answer["name"]
+
+
+@pytest.mark.parametrize("name", sorted(set(TRUTH.loc[TRUTH["answer"] == "refused", "file"])))
+def test_other_tools_lists_are_refused_in_words(name):
+    with pytest.raises(RecordError, match=name):
+        summaries(name)
+
+
+@pytest.mark.parametrize("name", sorted(set(TRUTH.loc[TRUTH["answer"] != "refused", "file"])))
+def test_a_file_that_holds_its_account_is_answered_by_it(name):
+    answers = summaries(name)
+    for truth in TRUTH[TRUTH["file"] == name].to_dict("records"):
+        (answer,) = [answer for answer in answers if is_of(answer, truth["program"])]
+        if truth["IPC"]:
+            assert answer["levels"]["instructions a cycle"] == pytest.approx(float(truth["IPC"]), rel=0.03)
+        account = answer["account"]
+        if not account or not truth["front end"]:
+            continue
+        shares = {row["name"]: (row["low"], row["high"]) for row in account["categories"]}
+        shares = {share: shares[share] for share in SHARES}
+        for share, (low, high) in shares.items():
+            assert low - ROUNDED <= float(truth[share]) <= high + ROUNDED, share
+        if truth["answer"] == "counted":
+            assert max(high - low for low, high in shares.values()) < WIDEST
+        if truth["answer"] in ANSWERED:
+            lost = max(SHARES[:3], key=lambda share: float(truth[share]))
+            assert account["how"] in ANSWERED and lost in account["limits"]
