@@ -107,7 +107,8 @@ def find(text, others=()):
         return text
     asked = _plain(text)
     names = {pattern: name for name in known() for pattern in read(name)["names"]}
-    by_spelling = {_plain(called): name for called, name in names.items()} | {_plain(n): n for n in known()}
+    by_spelling = {n.rpartition("_")[2]: n for n in known()}  # a72
+    by_spelling |= {_plain(called): name for called, name in names.items()} | {_plain(n): n for n in known()}
     if asked in by_spelling:
         return by_spelling[asked]
     model = " ".join(_FILLING.sub(" ", text.lower().partition("@")[0]).split())

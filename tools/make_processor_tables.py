@@ -86,6 +86,7 @@ def _processor(name, folder, about, known):
         costs = (
             known["estimate"] | {"width": about["width"]} | {key: like[key] for key in ("fused", "events")}
         )
+        costs["events"] = costs["events"] | about.get("events", {})
         costs["decide"] = _with_codes(about.get("decide", like["decide"]), events)
     return made | {
         "machines": about["machines"],

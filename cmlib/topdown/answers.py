@@ -70,7 +70,7 @@ def summarize(name, runs, *, processor=None, modifier="", whole_runs=False, core
     costs = read_costs(processor or UNKNOWN)
     level = _levels(_each_run(runs) if whole_runs else runs, timed=not whole_runs or _knows_durations(runs))
     if printed and printed.get(_IPC):
-        level = {_IPC: printed[_IPC]} | level
+        level.setdefault(_IPC, printed[_IPC])
     misses = [] if whole_runs else _misses(runs, costs, level.get("GHz"))
     by_phase = phases(runs[0][0]) if len(runs) == 1 and not whole_runs else pd.DataFrame()
     by_phase, changed, phases_text = _compare_phases(by_phase, runs[0], costs, level.get("GHz"))
@@ -78,6 +78,7 @@ def summarize(name, runs, *, processor=None, modifier="", whole_runs=False, core
     interval_ms = 1000 if whole_runs else _interval_ms(runs)
     account = _account(runs, processor, modifier, interval_ms, level.get("GHz"), printed or {}, core, misses)
     hidden = {event for zeros in hidden for event in zeros if zeros[event].any()}
+    exact = bool(account) and account["how"] == "counted"
     return {
         "schema": SCHEMA,
         "name": name,
@@ -96,7 +97,7 @@ def summarize(name, runs, *, processor=None, modifier="", whole_runs=False, core
         "account": account,
         "misses": misses,
         "misses_text": describe_misses(misses),
-        "remarks": [*_remarks(runs, hidden, core, processor, level, printed or {}), *notes],
+        "remarks": [*_remarks(runs, hidden, core, processor, level, printed or {}, exact), *notes],
     }
 
 
@@ -136,7 +137,7 @@ def _account(runs, processor, modifier, interval_ms, ghz, printed, core, misses)
     runs = [_with_cycles(counts, running) for counts, running in runs]
     costs, found = read_costs(processor or UNKNOWN), totals([run for run in runs if "cycles" in run[0]])
     bounded = bounds(found, costs, ghz=ghz, printed=printed, savings=misses)
-    verdict = find_bottleneck(bounded, found, costs)
+    verdict = find_bottleneck(bounded, found.drop(index=list(bounded.doubtful)), costs)
     metrics = read_costs("intel" if core else costs.name).metrics
     table = read_table(costs.table or _ANY_TABLE)
     informative = "instructions" in found.index or bounded.gap or bounded.printed
@@ -177,12 +178,13 @@ def _sentences():
 def _advice(shares, verdict, table, saved):
     """What to try against each category that may limit the program, or its part that surely is most of it.
 
-    What is surely lost most comes first. Where it may be any of all, nothing is advised but to record what decides it,
-    and what surely would save something without misses.
+    What is surely lost most comes first. Where it is open, nothing is advised against what may be nothing; and where it
+    may be any of all, but to record what decides it, and what surely would save something without misses.
     """
     limits = sorted(verdict.limits, key=lambda name: shares.at[name, "low"], reverse=True)
-    if len(limits) == len(LOSSES):
-        limits = ["back end"] if saved else []
+    if verdict.how == "open":
+        surely_lost = [name for name in limits if shares.at[name, "low"] > _NOTHING]
+        limits = surely_lost if len(limits) < len(LOSSES) else ["back end"] if saved else []
         if not limits:
             return []
     texts = {one.name: one.advice for one in table.categories if one.advice}
@@ -320,14 +322,15 @@ def _category(row):
     return found | {"events": list(row.events)}
 
 
-def _remarks(runs, hidden, core, processor, level, printed):
+def _remarks(runs, hidden, core, processor, level, printed, exact):
     untold = any(np.isnan(running.to_numpy(float)).any() for _, running in runs)
     shares = [running.mean(skipna=False) for _, running in runs]
     thin = sorted({event for share in shares for event in share.index[share < _THIN]})
     ipc, printed_ipc = level.get(_IPC, 0.0), printed.get(_IPC, 0.0)
     differs = ipc and printed_ipc and not 1 / _STANDS_OUT < ipc / printed_ipc < _STANDS_OUT
     ipcs = (printed_ipc, ipc) if differs else ()
-    text = _sentences().remarks(core, core and not processor, sorted(hidden), untold, 100 * _THIN, thin, ipcs)
+    unknown_costs = core and not processor and not exact
+    text = _sentences().remarks(core, unknown_costs, sorted(hidden), untold, 100 * _THIN, thin, ipcs)
     return text.split("\n")[:-1]
 
 

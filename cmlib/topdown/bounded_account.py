@@ -50,7 +50,7 @@ class Bounds:
     contradiction : float
         By how much what the events say contradicts itself [share of slots]; 0 where it fits.
     doubtful : tuple of str
-        Events that bound nothing, as they count far too little beside another.
+        Events that bound nothing, as what they count is not what they are called on this processor.
     printed : bool
         Whether the shares are those that the tool itself printed.
     disputed : dict of str to float
@@ -148,16 +148,27 @@ def surely_saved(savings):
     ]
 
 
+# Before Linux 6.9 both of PMCx087, which Zen 2 and later do not have; since then only of cycles with no op queued
+# ("perf/x86/amd/core: Update and fix stalled-cycles-* events for Zen 2 and later").
+_STALLED = ("stalled-cycles-frontend", "stalled-cycles-backend")
+_WITHOUT_STALLED = ("amd_zen2", "amd_zen3", "amd_zen4", "amd_zen5")
+
+
 def _doubtful(totals, costs):
-    """Misses of the L2 and beyond, where hardly one of many misses of the L1D is one: off-core events that fail."""
+    """Events that do not count what they are called: perf's stalled cycles on Zen, and off-core events that fail.
+
+    These are misses of the L2 and beyond, where hardly one of many misses of the L1D is one.
+    """
     if costs.name == UNKNOWN:  # nobody knows which cache is the last level
         return ()
+    stalled = [event for event in totals.index if spelling(event) in map(spelling, _STALLED)]
+    stalled = stalled if costs.name in _WITHOUT_STALLED and len(stalled) == len(_STALLED) else ()
     rates = {kind: {} for kind in ("L1D miss", "L2 miss", "L3 miss")}
     for event, rate in totals["rate"].items():
         rates.get(costs.kind(event), {})[event] = rate
     first, second = (max(rates[kind].values(), default=np.nan) for kind in ("L1D miss", "L2 miss"))
     failed = first > _MANY and second < _HARDLY * first
-    return (*rates["L2 miss"], *rates["L3 miss"]) if failed else ()
+    return (*stalled, *rates["L2 miss"], *rates["L3 miss"]) if failed else tuple(stalled)
 
 
 def _counted(totals, costs, printed):

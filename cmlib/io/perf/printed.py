@@ -38,7 +38,7 @@ _IPC = re.compile(
 )
 _RATE = re.compile(
     rf"(?<![A-Za-z])(?:{_CATEGORIES[IPC]}|(?P<inverse>{_CATEGORIES[CPI]}))[ .,:;|│]+(?:(?:Core)?Metric[ ,]+)?"
-    rf"(?P<rate>{_NUMBER})",
+    r"(?P<rate>[0-9]{1,2}(?:[.,][0-9]{1,6})?)(?![\w;])",
     re.IGNORECASE,
 )
 _HEADED = re.compile(rf"(?<![\w.])(?:% *)?(?:{_NAME})(?![\w.])(?: *%)?", re.IGNORECASE)
