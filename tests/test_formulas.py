@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -33,3 +34,23 @@ def test_block_and_inline_formulas_are_told_apart():
     block, inline = draw_formulas("$$x^2$$"), draw_formulas("so $x^2$ is")
     assert 'display="block"' in block and "<msup>" in block
     assert inline.startswith("so <math") and 'display="inline"' in inline
+
+
+@pytest.mark.parametrize(
+    ("tex", "names"),
+    [
+        (r"$dist_{ref} = 1$", ["dist", "ref"]),
+        (r"$\overline{IPC}_k$", ["IPC"]),
+        (r"$x_i y_j m n$", []),  # factors
+    ],
+)
+def test_letters_of_one_name_stand_together(tex, names):
+    assert re.findall(r'<mi class="word">(\w+)</mi>', draw_formulas(tex)) == names
+
+
+@pytest.mark.parametrize("tex", ["$X'$", "$x_i'$", "$|x_i - x_i'|^2$"])
+def test_primes_stand_behind_their_letters(tex):
+    drawn = draw_formulas(tex)
+    assert "ʹ" in drawn and "&#x02032;" not in drawn
+    for formula in re.findall("<math.*?</math>", drawn):
+        ElementTree.fromstring(formula)

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from functools import cached_property
 
+import pandas as pd
+
 from cmlib import places, processors, topdown
 from cmlib.parallel import Workers
 from cmlib.report import Results, check_parameters
@@ -65,6 +67,7 @@ def begin(name, settings, **parameters):
     ValueError
         If there is no such notebook, a parameter has a wrong value, or a setting an unknown name or a wrong value.
     """
+    pd.set_option("display.max_columns", 8)  # of frames that a cell ends with: a page is no wider
     file = places.notebooks_dir() / f"{name}.ipynb"
     title, question = read_heading(file)
     check_parameters(file, parameters, "parameters")

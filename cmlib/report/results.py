@@ -24,6 +24,7 @@ from cmlib.report.manifests import SCHEMA, command_of, read_manifests, remove_no
 from cmlib.report.overview import sentences
 
 _DPI = 160
+_COLUMNS = 8  # of a table in sight
 _LEFT = 'style="text-align: left"'
 _STACK = ("cmlib", "numpy", "pandas", "scipy", "scikit-learn", "lightgbm", "numba", "matplotlib", "seaborn")
 
@@ -97,14 +98,22 @@ class Results:
         return _paragraph(caption)
 
     def table(self, frame, name, caption, *, rows=40, decimals=2, on_page=True):
-        """Keep a frame as CSV and Parquet, and show its first `rows` rows, in reports if `on_page`."""
+        """Keep a frame as CSV and Parquet, and show its first rows and eight columns, in reports if `on_page`."""
         caption += self._origin
         frame.to_csv(self._draft / f"{name}.csv", index=_has_named_index(frame))
         frame.to_parquet(self._draft / f"{name}.parquet")
         entry = {"name": name, "caption": caption, "n_rows": len(frame), "on_page": on_page}
         self._add("tables", name, entry)
         display(_paragraph(caption))
-        return HTML(_html(frame.head(rows), decimals))
+        shown = frame.reset_index(allow_duplicates=True) if _has_named_index(frame) else frame
+        table = shown.iloc[:rows, :_COLUMNS]
+        cut = [
+            f"the first {there} of {len(all_of)} {what}"
+            for there, all_of, what in zip(table.shape, shown.axes, ("rows", "columns"), strict=True)
+            if there < len(all_of)
+        ]
+        note = f"<p><small>{' and '.join(cut).capitalize()}; all are in <code>{name}.csv</code>.</small></p>"
+        return HTML(_html(table, decimals) + note * bool(cut))
 
     def number(self, name, value, unit="", *, paper=None, note=""):
         """Keep one number, with what the paper prints for it and why they differ."""
@@ -255,11 +264,10 @@ def _has_named_index(frame):
 
 def _html(frame, decimals):
     """The frame as a table: text to the left, numbers to the right."""
-    shown = frame.reset_index(allow_duplicates=True) if _has_named_index(frame) else frame
-    table = shown.rename_axis(columns=None).to_html(
-        index=False, na_rep="–", border=0, float_format=lambda value: f"{value:,.{decimals}f}"
+    table = frame.rename_axis(columns=None).to_html(
+        index=False, na_rep="–", border=0, float_format=lambda value: f"{float(value):z,.{decimals}f}"
     )
-    sides = itertools.cycle([kind.kind not in "iufc" for kind in shown.dtypes])
+    sides = itertools.cycle([kind.kind not in "iufc" for kind in frame.dtypes])
     return re.sub("<(t[hd])>", lambda cell: f"<{cell[1]} {_LEFT}>" if next(sides) else cell[0], table)
 
 
