@@ -47,7 +47,7 @@ def test_recordings_become_subjects(programs):
     one = programs["parallel_scalar_sum"]
     # 15 good runs are split as Table 2 splits its 53
     assert (len(one.training), len(one.good), len(one.bad), len(one.again)) == (9, 6, 4, 5)
-    assert one.synthetic and not one.original and len(one.overhead) == 10
+    assert one.machine["synthetic"] and not one.original and len(one.overhead) == 10
     assert list(one.diluted) == sorted(one.diluted, reverse=True) and len(one.diluted) == 6
     assert [len(runs) for runs in one.diluted[0.5]] == [4, 2]
     assert one.training[0].shape == (8, 2 + 10)

@@ -33,7 +33,7 @@ class ProgramRuns:
     stands_for: str
     type: str
     original: bool
-    synthetic: bool
+    machine: dict
     per: str
     training: list
     good: list
@@ -80,10 +80,34 @@ def recorded_programs(folder="", wanted="all"):
     return programs
 
 
+def describe_recordings(programs):
+    """On whose data a page is: kernels, runs, counts and machine."""
+    kinds = ("training", "again", "good", "bad")
+    numbers = [sum(len(getattr(one, kind)) for one in programs.values()) for kind in kinds]
+    first = next(iter(programs.values()))
+    model = (first.machine.get("model_name") or "a processor without a name").replace("(R)", "")
+    processors, virtual = first.machine.get("processors"), first.machine.get("virtual")
+    per = {"instructions": "hardware events per instruction", "work": "software events per unit of work"}
+    return (
+        f"**Data.** {len(programs)} of {len(kernels())} kernels: small programs of this project that repeat the faulty "
+        "pattern of the paper's programs and stand for them; none of the paper's programs or recordings. Good runs: "
+        f"{numbers[0]} to learn from, {numbers[1]} of a second recording of the same binaries, {numbers[2]} to test; "
+        f"bad runs: {numbers[3]}, for tests only. Counts: {per[first.per]}; machine: {model}, {processors} processors"
+        + (f", virtual ({virtual}; it gives no hardware events)." if virtual and first.per == "work" else ".")
+    )
+
+
+def synthetic_origin(programs):
+    """What is to be said of all results where nothing was measured; empty where it was."""
+    return (
+        "Synthetic counts, nothing was measured."
+        if any(one.machine.get("synthetic") for one in programs.values())
+        else ""
+    )
+
+
 def describe_counts(programs):
     """What captions and findings begin with, where counts are not of hardware events."""
-    if any(one.synthetic for one in programs.values()):
-        return "Synthetic counts, nothing was measured. "
     per_work = any(one.per == "work" for one in programs.values())
     return "Software events per unit of work: the machine had no PMU. " if per_work else ""
 
@@ -137,7 +161,7 @@ def _program_runs(program, folder):
         stands_for=program.stands_for,
         type=program.type,
         original=program.original,
-        synthetic=bool(about["machine"].get("synthetic")),
+        machine=about["machine"],
         per=about["per"],
         training=good[:n_training],
         good=good[n_training:],
