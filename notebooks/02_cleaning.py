@@ -27,7 +27,7 @@
 # %% tags=["parameters"]
 program: str = "all"  # programs to study, separated by commas, or all
 event: str = ""  # drawn in the figures; empty: instruction-cache misses if counted, else the first
-method: str = "kalman"  # cleaning drawn beside the paper's
+method: str = "shrinkage"  # cleaning drawn beside the paper's
 settings: dict = {}  # database, interactive, profile, results_folder
 
 # %%
@@ -148,7 +148,7 @@ print(f"{event} in {programs[0]}, the first multiplexed run against {len(S_ocoe)
 # - *scaling* is what perf prints.
 # - *interpolate* draws a line between the stretches in which an event was really counted (Mathur and Cook).
 # - *counterminer* takes samples above $mean + n \times std$ (Eq. 6; $n = 3$ for Gaussian events, 5 for long tails) for outliers, which become the median of their interval; a gap becomes the mean of its $k = 5$ nearest samples, $\hat X_i = \frac{1}{k} \sum_{j \in N_k(i)} X_j$ (Eq. 8). *counterminer-printed* does so without the running shares, and so fills zeros that were counted.
-# - *kalman*, ours, takes each rate for a level that drifts and smooths what multiplexing added. Notebook 02c measures it where the truth is exact, with standard errors.
+# - *shrinkage*, ours, moves each count towards its neighbours in time by the share of what differs between them that multiplexing may have added. Notebook 02c measures it where the truth is exact, with standard errors.
 #
 # Eq. 4 folds at 1: a series nearer to OCOE than two OCOE runs are to each other counts as an error again. Three more measures are therefore taken:
 #
@@ -298,7 +298,7 @@ verdict = pd.concat({(measure, kind): score(part, measure) for measure in accura
                      for kind, part in methods.groupby(tuned)},
                     names=["measure", "programs", "method"]).reset_index()
 totals = methods.groupby("method")["total_error_percent"].mean()
-caption = ("**Table.** Each method by each measure, the programs on which the smoother's constants "
+caption = ("**Table.** Each method by each measure, the programs on which shrinkage's constants "
            "were set (*tuned on*) apart from the others. *See:* errors of the total lie between "
            f"{totals.min():.1f} and {totals.max():.1f} %, whatever the method.")
 results.table(verdict, "verdict", caption)
@@ -330,7 +330,7 @@ display(results.numbers())
 
 # %%
 labels = {"counterminer": "the paper's cleaning", "interpolate": "straight lines",
-          "kalman": "the smoother (kalman)"}  # fmt: skip
+          "shrinkage": "shrinkage"}  # fmt: skip
 
 
 def describe_ratios(part):
@@ -346,7 +346,7 @@ text = (f"What perf prints is {raw:.2f} times as far from a run without multiple
 unseen = methods[tuned == "others"]
 if len(unseen) and len(unseen) < len(methods):
     ratio = unseen.groupby("method")["distance_ratio"].mean()
-    text += (f" On {', '.join(unseen['program'].unique())}, on which the smoother was not tuned, "
+    text += (f" On {', '.join(unseen['program'].unique())}, on which shrinkage was not tuned, "
              f"it is {ratio['scaling']:.2f} as perf prints it; {describe_ratios(unseen)}.")
 farther = errors.index[errors[method] > errors["scaling"]]
 if len(farther):

@@ -29,7 +29,7 @@
 
 # %% tags=["parameters"]
 program: str = "all"  # programs to study, separated by commas, or all
-method: str = "kalman"  # cleaning before runs are merged
+method: str = "shrinkage"  # cleaning before runs are merged
 settings: dict = {}  # jobs executor scheduler database processor interactive profile results_folder
 
 # %%

@@ -88,7 +88,7 @@ first.running.iloc[:4, :5].round(3)
 # %% [markdown]
 # ## How much of an event's variation is error?
 #
-# The default cleaning (a Kalman smoother, [notebook 02c](02c_repair.ipynb)) gives counts $\hat{c}_t$ with standard errors $s_t$ for each interval $t$ of $T$. *Noise* is the mean squared standard error as a share of itself and the variance of the cleaned counts over time:
+# The default cleaning (shrinkage towards neighbours in time, [notebook 02c](02c_repair.ipynb)) gives counts $\hat{c}_t$ with standard errors $s_t$ for each interval $t$ of $T$. *Noise* is the mean squared standard error as a share of itself and the variance of the cleaned counts over time:
 #
 # $$\mathrm{noise} = \frac{\frac{1}{T} \sum_t s_t^2}{\mathrm{var}_t(\hat{c}_t) + \frac{1}{T} \sum_t s_t^2}$$
 #
@@ -162,14 +162,14 @@ def score_readings(run):
     counts = counts.join(run.counts_again[again])[order]
     running = running.join(run.running_again[again])[order]
     cases = repair.twice_counted(counts, running, run.meta["groups"], run.machine)
-    cells = repair.score_cases({"kalman": clean.estimate_counts}, cases)
+    cells = repair.score_cases({"shrinkage": clean.estimate_counts}, cases)
     return cells.assign(left=100 * cells["ratio"]).drop(columns=["event", "noise", "ratio"])
 
 
 compared = {name: score_readings(run) for name, run in runs.items()}
 compared = {name: cells for name, cells in compared.items() if len(cells)}
 for name, cells in compared.items():
-    left = cells.loc[cells["method"] == "kalman", "left"].mean()
+    left = cells.loc[cells["method"] == "shrinkage", "left"].mean()
     apart = cells.groupby("case")["printed"].first().map("{:.2g} %".format)
     display(results.finding(
         f"Two readings of one event are apart as printed: {', '.join(apart.index + ' ' + apart)}. "

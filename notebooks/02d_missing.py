@@ -80,17 +80,17 @@ if runs:
     values = counts[event].to_numpy()
     filled = pd.Series(clean.fill_missing(values, values == 0), counts.index)
     ways = {"MLPX": counts[event], "zeros filled (Eq. 8) alone": filled}
-    for name in ("counterminer-printed", "counterminer", "kalman"):
+    for name in ("counterminer-printed", "counterminer", "shrinkage"):
         ways[name] = clean.clean_run(counts[turning], running[turning], method=name)[0][event]
     lines = {"MLPX": ways["MLPX"], "MLPX-CLN": ways["counterminer-printed"],
-             "kalman": ways["kalman"]}
+             "shrinkage": ways["shrinkage"]}
     lines = {name: values.iloc[10:70] for name, values in lines.items()}
     marks = lines["MLPX-CLN"][lines["MLPX"] == 0]
     title = f"{event}: {len(marks)} zeros in {len(lines['MLPX'])} intervals"
     figure, _ = plot.series(lines, marks=marks, ylabel="count per interval", title=title)
     display(results.figure(figure, "fig02b-fig05b",
                            "**CounterMiner, Fig. 2 b and 5 b.** Zeros (MLPX) and what the paper's "
-                           "cleaning (MLPX-CLN) and the smoother (kalman) put in their place, 60 "
+                           "cleaning (MLPX-CLN) and shrinkage put in their place, 60 "
                            "intervals; others' hardware (nfv-haswell). *See:* "
                            f"{len(marks)} counted zeros become {marks.mean():,.0f} on average."))
 
@@ -107,8 +107,8 @@ if runs:
                     "all counted. Filling them alone makes its total "
                     f"{by_way.iloc[1]:.0f} % of what was counted; the paper's cleaning, which cuts "
                     f"what is high as well, {by_way['counterminer-printed']:.0f} %; with running "
-                    f"shares, by which zeros stay, {by_way['counterminer']:.0f} %; *kalman* "
-                    f"{by_way['kalman']:.0f} %."))
+                    f"shares, by which zeros stay, {by_way['counterminer']:.0f} %; *shrinkage* "
+                    f"{by_way['shrinkage']:.0f} %."))
 
 # %% [markdown]
 # ## Zeros that were not counted

@@ -26,7 +26,7 @@
 # %% tags=["parameters"]
 program: str = "all"  # programs to study, separated by commas, or all
 target: str = ""  # explained: IPC, EVENT (per second), or EVENT per EVENT; empty: IPC if known
-method: str = "kalman"  # cleaning of the runs
+method: str = "shrinkage"  # cleaning of the runs
 step: int = 10  # events dropped at a time, or a quarter of all if that is fewer
 test_share: float = 0.2  # random share of steps kept back for the test, as in the paper
 n_seeds: int = 10  # models behind the spread of an importance
@@ -359,7 +359,7 @@ if core:
 # %% [markdown]
 # ## Does cleaning put IPC into the events?
 #
-# A rate per cycle is smoothed by cycles as well as by the event, and a model of IPC then ranks the events: partly a circle. Where the same events were also counted all the time, it can be measured:
+# A rate per cycle is moved by cycles as well as by the event, and a model of IPC then ranks the events: partly a circle. Where the same events were also counted all the time, it can be measured:
 # does their rank correlation with IPC come out above the true one once the multiplexed runs are cleaned?
 
 # %%
@@ -376,7 +376,7 @@ for name in asked:
     sets = {mode: group["set"].unique() for mode, group in runs.groupby("mode")}
     if {"ocoe", "mlpx"} <= set(sets):
         true = correlations(name, sets["ocoe"], "interpolate")
-        for how in ("interpolate", "counterminer", "kalman"):
+        for how in ("interpolate", "counterminer", "shrinkage"):
             found = correlations(name, sets["mlpx"], how)
             both = pd.DataFrame({"counted": true, "multiplexed": found}).dropna()
             distance = (both["multiplexed"] - both["counted"]).abs().mean()
@@ -390,13 +390,13 @@ if circle:
                "two.")
     circle = pd.DataFrame(circle)
     display(results.table(circle, "correlations", caption, decimals=3))
-    kalman = circle[circle["method"] == "kalman"]
-    above = (kalman["multiplexed"] - kalman["counted"]).mean()
-    results.number("correlation with IPC, after cleaning (kalman) above the true one", above,
-                   note=f"mean of {', '.join(kalman['program'])}; 0: no circle")
+    default = circle[circle["method"] == "shrinkage"]
+    above = (default["multiplexed"] - default["counted"]).mean()
+    results.number("correlation with IPC, after cleaning (shrinkage) above the true one", above,
+                   note=f"mean of {', '.join(default['program'])}; 0: no circle")
 
 # %% [markdown]
-# Where *kalman* lies further above *counted* than *interpolate* does, cleaning has put some of IPC into the events, and part of their importance is owed to it. On the recordings that come with cmlib it does so for kmeans and wordcount.
+# Where *shrinkage* lies further above *counted* than *interpolate* does, cleaning has put some of IPC into the events, and part of their importance is owed to it. On the recordings that come with cmlib it does so for kmeans and wordcount.
 
 # %% [markdown]
 # ## What was found

@@ -27,7 +27,7 @@
 # %% tags=["parameters"]
 program: str = "all"  # programs to study, separated by commas, or all
 target: str = ""  # other than IPC leaves this notebook out: clusters are of cycles per instruction
-method: str = "kalman"  # cleaning of the runs
+method: str = "shrinkage"  # cleaning of the runs
 n_models: int = 20  # models of resampled rows behind the interval of an importance
 seed: int = 0  # of the models
 settings: dict = {}  # jobs, executor, scheduler, database, processor, profile, results_folder

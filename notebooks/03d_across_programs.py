@@ -26,7 +26,7 @@
 
 # %% tags=["parameters"]
 program: str = "all"  # two programs or more, separated by commas, or all
-method: str = "kalman"  # cleaning of the runs
+method: str = "shrinkage"  # cleaning of the runs
 step: int = 10  # events dropped at a time
 test_share: float = 0.2  # random share of rows kept back for the test, as in the paper
 n_seeds: int = 10  # models behind the spread of an importance

@@ -25,7 +25,7 @@
 # %% tags=["parameters"]
 program: str = "all"  # programs to study, separated by commas, or all
 target: str = ""  # explained: IPC, EVENT (per second), or EVENT per EVENT; empty: IPC if known
-method: str = "kalman"  # cleaning of the runs
+method: str = "shrinkage"  # cleaning of the runs
 n_events: int = 10  # most important events, whose pairs are ranked
 top: int = 10  # pairs shown a program
 n_planted: int = 10  # synthetic data sets whose pairs are known

@@ -26,7 +26,7 @@
 # Pairs: datacaching-datacaching, datacaching-graphanalytics.
 pairs: str = "all"  # pairs to study, separated by commas, or all that are recorded
 program: str = "all"  # only pairs with one of these programs, separated by commas, or all
-method: str = "kalman"  # cleaning of the runs
+method: str = "shrinkage"  # cleaning of the runs
 step: int = 10  # events dropped at a time
 n_seeds: int = 20  # models behind the spread of an importance
 top: int = 10  # events shown a ranking

@@ -49,9 +49,9 @@ def test_collection_sees_the_committed_recordings(smoke):
 
 def test_cleaning_brings_series_nearer_on_average(smoke):
     found = numbers(smoke, "02_cleaning")
-    assert 0 < found["error after cleaning, kalman, mean"] < 28.3
+    assert 0 < found["error after cleaning, shrinkage, mean"] < 28.3
     verdict = pd.read_csv(smoke / "02_cleaning/verdict.csv").set_index(["measure", "method"])["mean"]
-    assert verdict["distance_ratio", "kalman"] < verdict["distance_ratio", "scaling"]
+    assert verdict["distance_ratio", "shrinkage"] < verdict["distance_ratio", "scaling"]
 
 
 def test_what_is_cut_for_an_outlier_stands_beside_what_the_program_reaches(smoke):
@@ -69,10 +69,10 @@ def test_what_is_cut_for_an_outlier_stands_beside_what_the_program_reaches(smoke
 def test_programs_that_a_method_was_tuned_on_are_judged_apart(smoke):
     verdict = pd.read_csv(smoke / "02_cleaning/verdict.csv")
     assert set(verdict["programs"]) == {"others"}  # wordcount is not on the tuning list
-    (row,) = verdict.query("measure == 'distance_ratio' and method == 'kalman'")["mean"]
+    (row,) = verdict.query("measure == 'distance_ratio' and method == 'shrinkage'")["mean"]
     manifest = json.loads((smoke / "02_cleaning/manifest.json").read_text(encoding="utf-8"))
     (finding,) = (one["text"] for one in manifest["findings"])
-    assert f"{row:.2f} after the smoother (kalman)" in finding
+    assert f"{row:.2f} after shrinkage" in finding
 
 
 def test_errors_grow_with_the_number_of_events(smoke):
@@ -97,7 +97,7 @@ def test_zeros_that_were_not_counted_are_told_or_the_set_is_named(smoke):
 def test_the_account_of_the_cycles_adds_up_and_merging_with_ipc_brings_it_nearer(smoke):
     closures = pd.read_csv(smoke / "02a_topdown/closure.csv").set_index(["cleaning", "merging"])
     assert closures["mean"].sub(1).abs().max() < 0.02
-    ours, printed = closures.loc[("kalman", "adjusted to IPC")], closures.loc[("scaling", "as counted")]
+    ours, printed = closures.loc[("shrinkage", "adjusted to IPC")], closures.loc[("scaling", "as counted")]
     # Of wordcount one step, in which it exits, misses a quarter of its slots however it is cleaned.
     assert closures["its sum"].between(0.7, 0.8).all()
     assert ours["rms"] < 0.95 * printed["rms"] and ours["sums"] < 0.75 * printed["sums"]

@@ -1,6 +1,7 @@
 """The bench for repair: what it hides, what it holds back, and what it says of methods whose errors are known."""
 
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -100,9 +101,13 @@ def test_a_run_is_compared_with_runs_of_few_events_at_the_same_progress(tmp_path
 def test_lists_share_no_file_and_no_program():
     listed = repair.listed()
     assert not listed["file"].duplicated().any() and set(listed["kind"]) == set(repair.KINDS)
-    assert set(listed["list"]) == {"tuning", "judging"}
-    of = listed["file"].str.extract(r"(big-list\d|/\d{3}\.|/\d-vnf|recordings/\w+|pinned_[^.]+|#\w+)")[0]
-    assert of.notna().all() and not set(of[listed["list"] == "tuning"]) & set(of[listed["list"] == "judging"])
+    tuning, judging = (listed[listed["list"] == name] for name in ("tuning", "judging"))
+    assert len(tuning) + len(judging) == len(listed) and not set(tuning["program"]) & set(judging["program"])
+    assert set(tuning["set"]) & set(judging["set"]) == {"own"}
+    spec = listed["file"].str.extract(r"\b\d{3}\.([a-z]+)", flags=re.IGNORECASE)[0].dropna()
+    assert (
+        spec.str.lower() == listed.loc[spec.index, "program"].str.lower().str.extract("([a-z]+)")[0]
+    ).all()
 
 
 @pytest.mark.skipif(not (PUBLIC / "spec2000").is_dir(), reason="takes the folder CMLIB_PUBLIC")
@@ -114,11 +119,16 @@ def test_each_kind_of_public_file_is_told(monkeypatch):
         assert set(judged["kind"]) == {row.kind} and judged["error"].notna().all(), row.file
 
 
-def test_ratios_have_intervals_over_files():
-    rows = [("replayed", f"{n}", "m", 1.0, ratio, 90.0, 5.0, 4) for n, ratio in enumerate([0.5, 1.0, 2.0])]
+def test_ratios_have_intervals_over_programs():
+    ratios = [("a", 0.5), ("b", 1.0), ("c", 1.0), ("c", 4.0)]
+    rows = [
+        ("replayed", program, f"{n}", "m", 1.0, ratio, 90.0, 5.0, 4)
+        for n, (program, ratio) in enumerate(ratios)
+    ]
     judged = pd.DataFrame(
-        rows, columns=["kind", "file", "method", "error", "ratio", "covered", "noise", "series"]
+        rows, columns=["kind", "program", "file", "method", "error", "ratio", "covered", "noise", "series"]
     )
     told = repair.ratios(judged).loc[("replayed", "m")]
-    assert told["ratio"] == pytest.approx(1) and told["worst"] == pytest.approx(2) and told["files"] == 3
-    assert 0.5 <= told["low"] < 1 < told["high"] <= 2 and told["least"] == 90
+    assert told["ratio"] == pytest.approx(1) and told["worst"] == pytest.approx(4)
+    assert told["programs"] == 3 and told["files"] == 4 and told["least"] == 90
+    assert 0.5 <= told["low"] < 1 < told["high"] <= 2

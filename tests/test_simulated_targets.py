@@ -94,7 +94,7 @@ def test_a_run_that_executes_the_same_is_neither_trained_nor_tested_on(url, coun
 
 
 def test_simulated_counts_are_never_cleaned(url, counts):
-    for method in ("counterminer", "kalman"):
+    for method in ("counterminer", "shrinkage"):
         cleaned = study.cleaned_runs(url, NAME, ["sim"], method=method, workers=Workers(1))
         assert cleaned["counts"].iloc[0].equals(counts)
 

@@ -1,4 +1,4 @@
-"""Clean multiplexed series: what perf prints, straight lines, CounterMiner's way, and a Kalman smoother."""
+"""Clean multiplexed series: what perf prints, straight lines, CounterMiner's way, and shrinkage towards neighbours."""
 
 import lazy_loader
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from cmlib.clean.distribution import is_gaussian
-from cmlib.clean.kalman import clean_kalman
 from cmlib.clean.missing import fill_missing, interpolate, missing_samples
 from cmlib.clean.outliers import replace_outliers
+from cmlib.clean.shrinkage import clean_by_shrinkage
 
 _OF_THE_PAPER = ("n_gaussian", "n_long_tail", "k", "true_zero_max")
 
@@ -66,7 +66,7 @@ REGISTERED = {
     "scaling": Method(_scaling, "what perf prints"),
     "interpolate": Method(_interpolate, "lines between what was seen"),
     "counterminer": Method(clean_counterminer, "outliers and gaps (Eq. 6–8)", _OF_THE_PAPER),
-    "kalman": Method(clean_kalman, "a level that drifts (Kalman)", whole_run=True),
+    "shrinkage": Method(clean_by_shrinkage, "moved to neighbours", whole_run=True),
     "counterminer-printed": Method(
         clean_as_printed, "without running shares", _OF_THE_PAPER, variant_of="counterminer"
     ),

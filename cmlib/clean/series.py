@@ -106,7 +106,7 @@ def changed_mask(cleaned, values):
     return (cleaned != values) & ~(np.isnan(cleaned) & np.isnan(values))
 
 
-def clean_run(counts, running=None, *, method="kalman", sums=(), run="this run", **options):
+def clean_run(counts, running=None, *, method="shrinkage", sums=(), run="this run", **options):
     """Clean all events of one run.
 
     Parameters
@@ -114,14 +114,14 @@ def clean_run(counts, running=None, *, method="kalman", sums=(), run="this run",
     counts : DataFrame of float, shape (n_intervals, n_events)
         Counts as perf prints them, already scaled by 1 / running [events per
         interval]; NaN where perf wrote ``<not counted>``. Never modified.
-    running : DataFrame of float, same shape, optional except for "kalman"
+    running : DataFrame of float, same shape, optional except for "shrinkage"
         Share of each interval in which each event was counted, 0 to 1.
-    method : {"kalman", "counterminer", "counterminer-printed", "interpolate", "scaling"}, default "kalman"
-        "kalman" uses all events of the run at once (:func:`cmlib.clean.estimate_counts`,
+    method : {"shrinkage", "counterminer", "counterminer-printed", "interpolate", "scaling"}, default "shrinkage"
+        "shrinkage" uses all events of the run at once (:func:`cmlib.clean.estimate_counts`,
         which tells standard errors as well); the others go event by event
         (:func:`cmlib.clean.clean_series`). Or another of :data:`cmlib.clean.METHODS`.
     sums : iterable of (whole, (part, ...)), optional
-        For "kalman": see :func:`cmlib.clean.estimate_counts`.
+        For "shrinkage": see :func:`cmlib.clean.estimate_counts`.
     run : str
         Names the run in messages, e.g. ``run 'kmeans-03'``.
     **options
@@ -138,7 +138,7 @@ def clean_run(counts, running=None, *, method="kalman", sums=(), run="this run",
     Raises
     ------
     ValueError
-        If `method` is unknown, "kalman" has no `running`, shapes differ, a share lies
+        If `method` is unknown, "shrinkage" has no `running`, shapes differ, a share lies
         outside 0 to 1, or an event was counted in 1 or 2 intervals only.
 
     Examples

@@ -43,7 +43,7 @@ class EventClusters:
     categories: pd.DataFrame
 
 
-def event_clusters(url, program, *, table, processor="", method="kalman", n_models=20, seed=0):
+def event_clusters(url, program, *, table, processor="", method="shrinkage", n_models=20, seed=0):
     """Clusters of a recorded program's events; None where there are too few steps or no event varies."""
     runs = recorded_runs(url, program, method=method, workers=Workers(1))
     try:

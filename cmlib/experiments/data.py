@@ -134,7 +134,7 @@ def refuse_simulated(url, programs, why):
         raise UnfitRecordingError(f"{', '.join(programs)} is simulated, not measured: {why}")
 
 
-def cleaned_runs(url, program, sets, *, method="kalman", workers=None):
+def cleaned_runs(url, program, sets, *, method="shrinkage", workers=None):
     """Runs of some sets of a program, cleaned."""
     runs = store.runs(url, program=program).query("set in @sets")
     if runs.empty:

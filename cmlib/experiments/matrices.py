@@ -43,12 +43,12 @@ class Matrix:
         return "progress" not in self.X.index.names
 
 
-def recorded_matrix(url, program, target=IPC, *, method="kalman", workers=None):
+def recorded_matrix(url, program, target=IPC, *, method="shrinkage", workers=None):
     """:func:`matrix` of the :func:`recorded_runs` of a program."""
     return matrix(recorded_runs(url, program, target, method=method, workers=workers), target=target)
 
 
-def recorded_runs(url, program, target=IPC, *, method="kalman", workers=None):
+def recorded_runs(url, program, target=IPC, *, method="shrinkage", workers=None):
     """Clean whatever runs of a program count a target."""
     runs = store.runs(url, program=program).query("mode != 'lines'")
     able = runs[target.counted_in(runs) & (runs["n_intervals"] >= FEWEST_INTERVALS)]

@@ -22,8 +22,8 @@ from cmlib.io.archive import plain, read_file
 from cmlib.io.callgrind import read_series
 
 KINDS = ("replayed", "second reading", "few events")
-# Numbers of groups, and slots an interval: rotations slower than an interval, cut by it, and a whole one or more.
-ROTATIONS = ((2, 1), (6, 1), (3, 2), (6, 4), (3, 6), (6, 12))
+# Numbers of groups, and slots an interval: rotations slower than an interval, cut by it, whole ones, and uneven ones.
+ROTATIONS = ((2, 1), (6, 1), (3, 2), (6, 4), (3, 6), (6, 12), (3, 10), (5, 8), (5, 12))
 NINE_TENTHS = 1.645
 _FEWEST_INTERVALS, _MOST_SLOTS = 20, 3000
 _HAPPENS_IN = 0.5
@@ -60,11 +60,12 @@ def score_method(method, files=None, *, name="method"):
     Returns
     -------
     DataFrame
-        A row a file and method (``perf``, ``lines``, ``counterminer`` and `name`): ``kind``, ``file``, ``method``;
-        ``error``, mean distance from the truth [% of the mean count], median of the file's series; ``ratio``, that as a
-        multiple of what perf prints, geometric mean of the series; ``covered``, true counts in 90 % intervals [%], NaN
-        without standard errors; ``noise``, squared standard error over itself plus the variance of the repaired series
-        [%]; ``series``, how many. Where perf printed nothing, a straight line in time stands for it.
+        A row a file and method (``perf``, ``lines``, ``counterminer`` and `name`): ``kind``, ``program`` (without a
+        list, the file), ``file``, ``method``; ``error``, mean distance from the truth [% of the mean count], median of
+        the file's series; ``ratio``, that as a multiple of what perf prints, geometric mean of the series; ``covered``,
+        true counts in 90 % intervals [%], NaN without standard errors; ``noise``, squared standard error over itself
+        plus the variance of the repaired series [%]; ``series``, how many. Where perf printed nothing, a straight line
+        in time stands for it.
 
     Raises
     ------
@@ -72,11 +73,13 @@ def score_method(method, files=None, *, name="method"):
         If none of the files is there.
     """
     files = listed("judging") if files is None else files
-    names = [str(file) for file in (files["file"] if isinstance(files, pd.DataFrame) else files)]
-    read = {file: _cases(file) for file in names}
+    if not isinstance(files, pd.DataFrame):
+        files = pd.DataFrame({"file": [str(file) for file in files]})
+    programs = files.get("program", files["file"])
+    read = [(file, program, *_cases(file)) for file, program in zip(files["file"], programs, strict=True)]
     parts = [
-        score_cases({name: method}, cases).assign(kind=kind, file=file)
-        for file, (kind, cases) in read.items()
+        score_cases({name: method}, cases).assign(kind=kind, program=program, file=file)
+        for file, program, kind, cases in read
         if cases
     ]
     if not parts:
@@ -85,7 +88,7 @@ def score_method(method, files=None, *, name="method"):
         )
     cells = pd.concat(parts)
     cells["ratio"] = np.log(cells["ratio"].clip(0.01, 100))
-    by = cells.groupby(["kind", "file", "method"], sort=False)
+    by = cells.groupby(["kind", "program", "file", "method"], sort=False)
     table = by[["ratio", "covered", "noise"]].mean().assign(series=by.size())
     table.insert(0, "error", by["error"].median())
     return table.assign(ratio=np.exp(table["ratio"])).reset_index()
@@ -104,22 +107,23 @@ def score_cases(methods, cases):
 
 
 def ratios(judged, *, seed=0):
-    """Each method's error as a multiple of what perf prints, for each kind of truth, with 90 % intervals over
-    files."""
+    """Each method's error as a multiple of what perf prints, for each kind of truth: geometric means of programs, each
+    that of its files, with 90 % intervals over programs."""
     rng, rows = np.random.default_rng(seed), {}
     for key, own in judged.groupby(["kind", "method"], sort=False):
-        logs = np.log(own["ratio"].to_numpy())
+        logs = np.log(own["ratio"]).groupby(own["program"]).mean().to_numpy()
         drawn = logs[rng.integers(len(logs), size=(2000, len(logs)))].mean(axis=1)
         low, high = np.exp(np.quantile(drawn, [0.05, 0.95]))
-        mean, worst = np.exp(logs.mean()), np.exp(logs.max())
         covered = own["covered"].mean(), own["covered"].min()
-        rows[key] = len(own), mean, low, high, worst, *covered
-    columns = ["files", "ratio", "low", "high", "worst", "covered", "least"]
-    return pd.DataFrame(rows, columns).T.rename_axis(["kind", "method"]).astype({"files": int})
+        rows[key] = len(logs), len(own), np.exp(logs.mean()), low, high, own["ratio"].max(), *covered
+    columns = ["programs", "files", "ratio", "low", "high", "worst", "covered", "least"]
+    return (
+        pd.DataFrame(rows, columns).T.rename_axis(["kind", "method"]).astype({"programs": int, "files": int})
+    )
 
 
 def listed(which=None):
-    """The fixed lists of files: columns ``list`` (tuning, judging), ``kind``, ``set``, ``file``."""
+    """The fixed lists of files: columns ``list`` (tuning, judging), ``kind``, ``set``, ``program``, ``file``."""
     table = pd.read_csv(places.public_dir() / "repair.csv")
     return table if which is None else table[table["list"] == which].reset_index(drop=True)
 
@@ -230,7 +234,6 @@ def _cases(name, rotations=ROTATIONS):
 
 def _text(name):
     """What is in a file: of a path, of the recordings, or of what others published; None where it is not there."""
-    name = name.partition("#")[0]
     for place in (Path(name), places.data_dir() / name):
         if place.is_file():
             return plain(read_file(place), place).decode("latin-1")
@@ -283,15 +286,12 @@ def _parts_and_whole(name, frame):
 
 def _lines_of_runs(name, text):
     """A line a run: all events at once, and the same program four events at a time."""
-    file, _, which = name.partition("#")
-    few = _text(file.replace("20_per_1_time", "4_per_5_times"))
+    few = _text(name.replace("20_per_1_time", "4_per_5_times"))
     many, few = (pd.read_csv(io.StringIO(part)).drop(columns="label") for part in (text, few))
     busy = (many["instructions"] >= _IDLE) & (few["instructions"] >= _IDLE)
     many, few = (table[busy].replace(0, np.nan).astype(float) for table in (many, few))
     error = np.hypot(*(_spread(np.log(few[one] / few[other])) for one, other in _TWINS)) / np.sqrt(2)
-    for line in many.index[
-        [{"even": line % 2 == 0, "odd": line % 2 == 1}.get(which, True) for line in many.index]
-    ]:
+    for line in many.index:
         counted = many.loc[line].notna()
         truth = few.loc[line].where(counted)
         yield _single(

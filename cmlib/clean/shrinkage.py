@@ -1,23 +1,25 @@
-"""Estimate the counts of the time that an event was not counted, by a Kalman smoother, and their errors."""
+"""Estimate the counts of the time that an event was not counted, by its neighbours in time, and their errors."""
 
-import numba
 import numpy as np
 
 from cmlib.clean.missing import MOST_PER_CYCLE, interpolate
 
 # Counts that no core can count, and that are so many times the median, were misread.
 _TIMES_MEDIAN = 1000.0
-# Fewer samples tell no level; more than a few intervals without any, and rotations are slower than intervals.
+# Fewer samples tell no noise; more than a few intervals without any, and rotations are slower than intervals.
 _FEWEST, _FEW_GAPS = 8, 0.1
-# How much of what is new in an interval is taken to be of the counted slots alone; where shares vary by less than the
-# second (standard deviation over mean), intervals hold whole rotations, and none is.
-_INNOVATION_SHARE, _EVEN = 0.6, 0.01
+# Of what differs from interval to interval without trend, the share that is taken for an error of sampling, and by how
+# many standard errors less; then both where turns are in step with the intervals and may keep time with the program:
+# running shares have so few different values.
+_FREE, _IN_STEP, _FEW_SHARES = (1.0, 0.0), (0.4, 4.0), 3
+# Where running shares vary by less (standard deviation over mean), intervals hold whole rotations, and counts stay.
+_EVEN = 0.01
+# Over how many intervals differences are taken; neighbours that tell the level, and those that scale a prediction.
+_LAGS, _NEAR, _AROUND = 8, 1, 4
+# Residuals count for so many times their mean size at most where two events are compared.
+_MOST_RESIDUAL = 3.0
 # How far counts are moved to straight lines where some intervals have no turn.
-_TO_LINES = 0.5
-# Variance of a level's step over that of what is new in an interval. Less than the first would smooth over changes of
-# phase, less than the second where other events tell these.
-_DRIFTS = 10.0 ** np.arange(0, 4.6, 0.5)
-_LEAST_DRIFT, _LEAST_BY_OTHERS = 5.0, 0.1
+_TO_LINES = 0.4
 _PENALTIES = 10.0 ** np.arange(-4, 2, 0.5)
 # Of the variance of errors: over how many steps changes are taken, and from how many samples on either side; how
 # much of them is error where all have turns, where some have none, and in those; relative errors of too few samples.
@@ -26,7 +28,7 @@ _LAG, _REACH, _SEEN, _CUT, _GAP, _FEW_SAMPLES = 6, 4, 0.45, 1.0, 2.2, 0.03
 _UNKNOWN = 0.25
 
 
-def clean_kalman(counts, running, *, sums=()):
+def clean_by_shrinkage(counts, running, *, sums=()):
     """Estimate the counts of all events of a run, as :func:`estimate_counts` does, without standard errors.
 
     Parameters
@@ -49,17 +51,19 @@ def clean_kalman(counts, running, *, sums=()):
 def estimate_counts(counts, running, *, sums=()):
     """Estimate the counts of all events of a run, and how far the estimates are likely to be off.
 
-    An event's rate in an interval is a level, which drifts, and what is new in it. The level is smoothed over all
-    intervals (Kalman filter and smoother of a random walk, observed the worse the smaller the running share; the ratio
-    of both variances by maximum likelihood). The counted share of an interval stays as it was counted. Of the
-    rest, 60 % of what is new is taken to be of the counted slots alone, and is replaced by the level. Where an event's
-    running share is the same in all intervals, these hold whole rotations: its counts stay as perf prints them.
+    An interval's count differs from the mean of its neighbours, because the program changed or because the counted
+    part of the interval was not like the rest. Each count is moved towards its neighbours by the share of the second:
+    what the differences over one interval and over two leave at a distance of none (the nugget of a variogram), at most
+    the smallest difference over up to eight intervals, and nothing of what goes along with the differences of events
+    counted at other times. Where turns are in step with the intervals (running shares have three values or fewer), it
+    is 0.4 of that, less four standard errors. Where the running share is the same in all intervals, these hold whole
+    rotations: counts stay as perf prints them.
 
-    The rate is per interval, or per count of an event that was counted all the time, such as cycles, or per count that
-    the events of other slots predict (ridge regression of logarithms, each interval without itself), whichever leaves
-    least that is not foreseen. Where more than a tenth of the intervals have no turn, straight lines between the others
-    fill them, and those move halfway to these lines. Late readings are divided among their intervals first; impossible
-    ones (above 128 a cycle, and 1000 times the median) count as not counted.
+    The neighbours are those of the counts, or of the counts per event that was counted all the time, such as cycles,
+    or per count that the events of other slots predict (ridge regression of logarithms, each interval without itself),
+    whichever come nearest. Where more than a tenth of the intervals have no turn, straight lines between the others
+    fill them, and those move by 0.4 towards lines through the stretches that were counted. Late readings are divided
+    among their intervals first; impossible ones (above 128 a cycle, and 1000 times the median) count as not counted.
 
     Parameters
     ----------
@@ -87,17 +91,18 @@ def estimate_counts(counts, running, *, sums=()):
     --------
     >>> import pandas as pd
     >>> printed = pd.DataFrame({"a": [10.0, 14, 9, 13, 11, 8, 12, 10, 11, 12]})
-    >>> running = pd.DataFrame({"a": [0.25, 0.2] * 5})
+    >>> running = pd.DataFrame({"a": [0.25, 0.21, 0.24, 0.23, 0.2] * 2})
     >>> estimates, errors = estimate_counts(printed, running)
     >>> estimates["a"].round(1).tolist()[:4]
-    [10.4, 12.9, 9.7, 12.3]
+    [10.6, 13.3, 9.7, 12.5]
     """
     estimates, share = _drop_impossible_counts(counts, running)
-    filled = estimates.apply(lambda event: _filled(event.to_numpy(), share[event.name].to_numpy()))
+    filled = estimates.apply(_fill)
     logs = np.log1p(filled.loc[:, filled.notna().all() & (filled.max() > filled.min())].clip(lower=0))
     always = {event for event in share if share[event].ge(1).all()}
     carriers = [filled[event].to_numpy() for event in logs if event in always and (filled[event] > 0).all()]
     slots = {event: event if event in always else running[event].to_numpy().tobytes() for event in share}
+    shared = _shared_with_other_slots(filled[logs.columns], slots, always)
     cleaned, variance = filled.copy(), filled * 0.0
     for slot in dict.fromkeys(slots[event] for event in share if event not in always):
         own = [event for event in share if slots[event] == slot]
@@ -105,7 +110,8 @@ def estimate_counts(counts, running, *, sums=()):
         predicted = {} if always.issuperset(others) else _predict(logs, own, others)
         for event in own:
             series = (part[event].to_numpy() for part in (estimates, share, filled))
-            cleaned[event], variance[event] = _complete(*series, carriers, predicted.get(event))
+            about = carriers, predicted.get(event), shared.get(event, 0.0)
+            cleaned[event], variance[event] = _complete(*series, *about)
     known = set(filled.columns[filled.notna().all()])
     sums = [(whole, parts) for whole, parts in sums if {whole, *parts} <= known]
     return reconcile_sums(cleaned, variance, sums), np.sqrt(variance)
@@ -122,29 +128,31 @@ def _drop_impossible_counts(counts, running):
     return estimates, running.where(estimates.notna(), 0.0).astype(float)
 
 
-def _filled(values, share):
-    """Straight lines where there was no turn."""
-    known = np.nan_to_num(share, nan=_UNKNOWN)
-    return np.where(known > 0, values, interpolate(values, known)) if known.any() else values
+def _fill(values):
+    """Straight lines where nothing was counted."""
+    seen = np.flatnonzero(values.notna())
+    return np.interp(np.arange(len(values)), seen, values.iloc[seen]) if len(seen) else values
 
 
-def _complete(values, share, lines, carriers, by_others):
+def _complete(values, share, filled, carriers, by_others, shared):
     """One event's estimates, and the variance of their errors."""
     unknown, seen = np.isnan(share).any(), np.isfinite(values)
     share = np.nan_to_num(share, nan=_UNKNOWN)
     if seen.sum() < _FEWEST:
-        return lines, (1 - share) * (
-            (_FEW_SAMPLES * lines) ** 2 + (np.var(values[seen]) if seen.any() else 0.0)
+        return filled, (1 - share) * (
+            (_FEW_SAMPLES * filled) ** 2 + (np.var(values[seen]) if seen.any() else 0.0)
         )
-    if unknown:
-        return lines, _variance(values, share, cut=False)
-    if cut := (~seen).mean() > _FEW_GAPS:
+    estimate, cut = filled, not unknown and (~seen).mean() > _FEW_GAPS
+    if cut:
         drawn = interpolate(values, share)
-        estimate = np.where(seen & (share < 1), values + _TO_LINES * (drawn - values), drawn)
-    else:
-        level = values if _whole_rotations(share) else _level(values, share, carriers, by_others)
-        away = _INNOVATION_SHARE * (1 - share) * (values - level)
-        estimate = np.where(seen, np.maximum(values - away, 0), lines)
+        estimate = np.where(seen & (share < 1), values + _TO_LINES * (drawn - values), filled)
+    elif not (unknown or _whole_rotations(share)):
+        in_step = len(np.unique(share[share > 0].round(4))) <= _FEW_SHARES
+        noise_share, errors = _IN_STEP if in_step else _FREE
+        apart, level = _level(filled, carriers, by_others)
+        noise = noise_share * _noise(filled, errors) / max(apart, 1e-300)
+        weight = np.minimum((1 - np.maximum(share, shared)) * noise, 1)
+        estimate = np.where(seen, np.maximum(filled - weight * (filled - level), 0), filled)
     return estimate, _variance(values, share, cut)
 
 
@@ -154,41 +162,39 @@ def _whole_rotations(share):
     return turns.std() < _EVEN * turns.mean()
 
 
-def _level(values, share, carriers, by_others):
-    """The smoothed rate by the carrier that makes it most likely, in counts."""
-    known = [(carrier, _LEAST_DRIFT) for carrier in (np.ones(len(values)), *carriers)]
-    known += [] if by_others is None else [(by_others, _LEAST_BY_OTHERS)]
-    found = []
-    for carrier, least in known:
-        carrier = carrier / carrier.mean()
-        rates = np.where(share > 0, values / carrier, np.nan)
-        for drift in least * _DRIFTS:
-            unforeseen, level = _smooth(rates, share, drift)
-            found.append((unforeseen, carrier * level))
-    return min(found, key=lambda one: one[0])[1]
+def _level(values, carriers, by_others):
+    """Squared distance from the level that comes nearest, and this level, in counts."""
+    levels = [_neighbours(values, _NEAR)]
+    levels += [carrier * _neighbours(values / carrier, _NEAR) for carrier in carriers]
+    levels += [] if by_others is None else [by_others * _neighbours(values / by_others, _AROUND)]
+    apart = [np.abs(values - level).mean() ** 2 for level in levels]
+    nearest = int(np.argmin(apart))
+    return apart[nearest], levels[nearest]
 
 
-@numba.njit(cache=True)
-def _smooth(rates, share, drift):
-    """Variance of what a filter does not foresee (geometric mean), and the smoothed level: NaN is not seen."""
-    n = len(rates)
-    ahead, ahead_variance, level, variance = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
-    squares, logs, seen = 0.0, 0.0, 0
-    for i in range(n):
-        ahead[i] = level[i - 1] if i else 0.0
-        ahead_variance[i] = variance[i - 1] + drift if i else 1e12
-        level[i], variance[i] = ahead[i], ahead_variance[i]
-        if np.isfinite(rates[i]):
-            total = ahead_variance[i] + 1 / share[i]
-            if ahead_variance[i] < 1e11:
-                squares += (rates[i] - ahead[i]) ** 2 / total
-                logs += np.log(total)
-                seen += 1
-            level[i] += ahead_variance[i] / total * (rates[i] - ahead[i])
-            variance[i] *= 1 - ahead_variance[i] / total
-    for i in range(n - 2, -1, -1):
-        level[i] += variance[i] / ahead_variance[i + 1] * (level[i + 1] - ahead[i + 1])
-    return squares / seen * np.exp(logs / seen), level
+def _neighbours(values, reach):
+    """Mean of the samples at up to so many intervals on both sides; mirrored at the ends."""
+    reach = min(reach, len(values) - 1)
+    kernel = np.full(2 * reach + 1, 1 / (2 * reach))
+    kernel[reach] = 0
+    return np.convolve(np.pad(values, reach, mode="reflect"), kernel, mode="valid")
+
+
+def _noise(values, errors):
+    """Squared size of what differs between intervals without trend, less so many standard errors, and 0 at least."""
+    lags = range(1, min(_LAGS, len(values) // 2) + 1)
+    half = [np.abs(values[lag:] - values[:-lag]).mean() ** 2 / 2 for lag in lags]
+    return max(min(2 * half[0] - half[1], *half) - errors * half[0] / np.sqrt(len(values)), 0.0)
+
+
+def _shared_with_other_slots(filled, slots, always):
+    """By event, the share of the differences from neighbours that events counted at other times have in common."""
+    apart = filled.apply(lambda event: event - _neighbours(event.to_numpy(), _NEAR))
+    size = apart.abs().mean() * _MOST_RESIDUAL
+    common = apart.clip(-size, size, axis=1).corr().abs().fillna(0.0)
+    common[common.index.isin(always)] **= 2
+    elsewhere = {event: [name for name in common if slots[name] != slots[event]] for event in common}
+    return {event: common.loc[names, event].max() if names else 0.0 for event, names in elsewhere.items()}
 
 
 def _variance(values, share, cut):
