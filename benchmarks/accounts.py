@@ -14,7 +14,7 @@ import pandas as pd
 
 from cmlib import topdown
 from cmlib.experiments.summary import summarize_runs
-from cmlib.io.archive import plain, read_file
+from cmlib.io.archive import decompress, read_file
 from cmlib.io.archive.programs import RecordError
 from cmlib.io.sources import read_sources
 
@@ -34,7 +34,7 @@ def tool_shares(source, text):
 
 
 def rows_of(file, root):
-    content = plain(read_file(file), file)
+    content = decompress(read_file(file), file)
     if not TELLS.search(content):
         return
     name = str(file.relative_to(root))

@@ -13,7 +13,7 @@ _ORDERS = re.compile(
 
 def printable(text):
     """Text with what a terminal takes for orders as JSON writes it, such as ``\\u001b``."""
-    return _ORDERS.sub(lambda found: f"\\u{ord(found[0]):04x}", str(text))
+    return _ORDERS.sub(lambda match: f"\\u{ord(match[0]):04x}", str(text))
 
 
 def say_above_bars(text):

@@ -41,7 +41,7 @@ from cmlib import plot, rank
 from cmlib.errors import NothingRecordedError
 from cmlib.experiments.requested import resolve_names
 from cmlib.io import streams
-from cmlib.io.archive import plain, read_file
+from cmlib.io.archive import decompress, read_file
 from cmlib.report.notebook import begin
 
 limits = {"seed": (0, 1_000_000)}
@@ -69,7 +69,7 @@ if files["run"].nunique() < 3:
 def read(path):
     """Cumulative counts of a run, and for how long it has run [s]."""
     counts = streams.read_stream(path)
-    times = re.findall(rb" ENA=(\d+)", plain(read_file(path), path))[:len(counts)]
+    times = re.findall(rb" ENA=(\d+)", decompress(read_file(path), path))[:len(counts)]
     short = {f"retired_{kind}branch_instructions": name
              for kind, name in (("taken_", "taken"), ("", "branches"))}
     return counts.rename(columns=short).assign(seconds=np.array(times, dtype=float) / 1e9)

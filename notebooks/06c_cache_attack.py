@@ -46,7 +46,7 @@ from cmlib.errors import NothingRecordedError
 from cmlib.experiments.published import how_to_get
 from cmlib.experiments.requested import resolve_names
 from cmlib.fingerprint.c45 import C45Classifier
-from cmlib.io.archive import plain, read_file
+from cmlib.io.archive import decompress, read_file
 from cmlib.io.public import cache_dir
 from cmlib.report.notebook import begin
 
@@ -58,7 +58,7 @@ resolve_names(program, [], about="programs of this notebook", todo="It takes pro
 roots = [root / "cache-attack" for root in (places.external_data_dir(), cache_dir()) if root]
 roots = [Path(folder)] if folder else roots
 files = [file for root in roots for file in sorted(root.glob("*.csv*"))]
-tables = [pd.read_csv(io.BytesIO(plain(read_file(file), file))) for file in files]
+tables = [pd.read_csv(io.BytesIO(decompress(read_file(file), file))) for file in files]
 if not tables:
     raise NothingRecordedError(how_to_get("cache-attack"))
 runs = pd.concat(tables).drop_duplicates("id").reset_index(drop=True)

@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from cmlib.collect import machine
-from cmlib.collect.record import Counted, Program
+from cmlib.collect.record import LaunchSpec, Program
 from cmlib.collect.record.execute import PerfOutcome, resolve
 from cmlib.experiments.micro_recordings import FOLDER
 from cmlib.fingerprint.cache_levels import plateaus
@@ -104,7 +104,7 @@ def make(data, *, n_sizes=2, names=SOME_EVENTS, key_events=10, passes=2, seconds
 
 
 def _application(kind, letter):
-    ready = Counted(["true", f"{kind}{letter}"])
+    ready = LaunchSpec(["true", f"{kind}{letter}"])
     return Program(f"made up {letter}", partial(contextlib.nullcontext, ready))
 
 

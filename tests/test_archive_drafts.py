@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from cmlib.io import store
-from cmlib.io.archive import draft_of
+from cmlib.io.archive import atomic_output
 from cmlib.io.store.database import VERSION, replacing
 from tests import made_up
 
@@ -72,11 +72,11 @@ def test_other_drafts_are_left_alone(tmp_path):
     target = tmp_path / "a.csv"
     (tmp_path / "a.csv.x.partial").write_text("a file of somebody else")
     (tmp_path / "b.a.csv.x.partial").mkdir()
-    with draft_of(target) as draft:
+    with atomic_output(target) as draft:
         draft.write_text("whole")
         assert not target.exists()
     assert target.read_text() == "whole"
-    with pytest.raises(ZeroDivisionError), draft_of(target) as draft:
+    with pytest.raises(ZeroDivisionError), atomic_output(target) as draft:
         draft.write_text("half")
         1 / 0  # noqa: B018
     assert target.read_text() == "whole"

@@ -14,7 +14,7 @@ from cmlib import experiments as study
 from cmlib import places, topdown
 from cmlib.errors import UnfitRecordingError
 from cmlib.io import events, perf
-from cmlib.io.archive import plain
+from cmlib.io.archive import decompress
 from cmlib.rank import blocks, clusters, relative_error
 from cmlib.rank.clusters import ClusterRegression
 
@@ -233,7 +233,7 @@ def public_matrices():
     folder = Path(os.environ["CMLIB_PUBLIC"])
     files = [*folder.glob("intervals/nfv-haswell/*vnfs*"), *folder.glob("wide/cloudsuite/*caching*")]
     for file in sorted(files):
-        for part in perf.split_runs(plain(file.read_bytes(), file).decode("latin-1")):
+        for part in perf.split_runs(decompress(file.read_bytes(), file).decode("latin-1")):
             counts, _ = perf.series(perf.parse_stat(part))
             counts = counts.rename(columns={"cpu-cycles": "cycles"})
             counts = counts.interpolate(limit_direction="both").iloc[::2]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from cmlib.experiments.commands import command_again, command_to_count
 from cmlib.io.events import encode, table
-from cmlib.report.inline import plain
+from cmlib.report.inline import strip_markup
 from cmlib.shell import as_code, command_line, perf_stat
 from cmlib.topdown.answers import summarize
 
@@ -123,7 +123,7 @@ def test_what_a_shell_makes_of_a_line_are_the_words_that_it_was_made_of(bash, co
     printable = [["perf", *words] for words in commands if all(word.isprintable() for word in words)]
     lines = [command_line("perf", *words) for words in commands]
     assert bash(filter(None, lines)) == printable
-    assert [plain(as_code(line)) for line in lines if line] == [
+    assert [strip_markup(as_code(line)) for line in lines if line] == [
         " ".join([line]).strip() for line in lines if line
     ]
 

@@ -82,16 +82,23 @@ def identifiers(source):
             yield node.lineno, node.id
 
 
+# Of what names say, nothing: they stand for anything, alone or as a part of a name.
+SAYING_NOTHING = {"one", "own", "how", "found", "given"}
+TOLD = {"say", "says", "said", "told", "kept", "beside", "foretold"}
+# What reads perf's forms, and what starts programs, still has some of them.
+PENDING = ("io/perf", "io/events/tables", "topdown", "clean", "collect/compare", "anomaly/speed", "anomaly/changes")
+METHODS = (
+    "anomaly clean compress cost experiments explore fingerprint interact merge plot rank topdown tuning"
+)
+
+
 def test_identifiers_are_words_of_the_field():
-    """Of what methods, experiments and figures are made of; what starts programs and reads files follows."""
-    packages = (
-        "anomaly clean compress cost experiments explore fingerprint interact merge plot rank topdown tuning"
-    )
-    wrong = [
-        f"{file.relative_to(ROOT)}:{line}: {name}"
-        for package in packages.split()
-        for file in (ROOT / "cmlib" / package).rglob("*.py")
-        for line, name in identifiers(file.read_text(encoding="utf-8"))
-        if {"say", "says", "said", "told", "kept", "beside", "foretold"} & set(name.lower().split("_"))
-    ]
+    wrong = []
+    for file in (ROOT / "cmlib").rglob("*.py"):
+        place = file.relative_to(ROOT / "cmlib").as_posix()
+        of_methods = place.startswith(tuple(METHODS.split()))
+        for line, name in identifiers(file.read_text(encoding="utf-8")):
+            says_nothing = name in SAYING_NOTHING and not place.startswith(PENDING)
+            if says_nothing or (of_methods and TOLD & set(name.lower().split("_"))):
+                wrong.append(f"cmlib/{place}:{line}: {name}")
     assert not wrong, "name what they hold or do:\n" + "\n".join(wrong)

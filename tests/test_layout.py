@@ -183,7 +183,7 @@ def test_every_notebook_has_right_parameters_in_every_profile(profile):
     jobs = plan(profile)
     assert [job.notebook for job in jobs] == NOTEBOOKS
     place = "live/all" if profile == "live" else profile
-    assert all(job.given["profile"] == place and not job.given.get("interactive") for job in jobs)
+    assert all(job.parameters["profile"] == place and not job.parameters.get("interactive") for job in jobs)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from cmlib.experiments.spark_settings import TABLE_IV
 from cmlib.io.programs import program_label
 from cmlib_workloads.catalog import lacking, prepared, recipe, recipes, to_record
 from cmlib_workloads.recipe import (
-    Counted,
+    LaunchSpec,
     cached_input,
     check_installed,
     folder,
@@ -316,7 +316,7 @@ def test_two_servers_are_counted_together(ports):
 def test_a_pair_fails_if_either_load_does(broken):
     @contextmanager
     def load(command):
-        yield Counted(["/bin/sh", "-c", command], (1,))
+        yield LaunchSpec(["/bin/sh", "-c", command], (1,))
 
     commands = ["sleep 0.05", "sleep 0.2"]
     commands[broken] = "exit 5"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cmlib.collect import record
-from cmlib.collect.record import Counted, Program
+from cmlib.collect.record import LaunchSpec, Program
 from cmlib.collect.schedule import make_plans
 from cmlib.io import perf
 from cmlib.io.archive import programs as archive
@@ -36,7 +36,7 @@ def counts(folder, run="soft-p0-00"):
 def busy_server(log, command):
     """A process that keeps touching new pages, and a load that is `command`."""
     with Server("toucher", [sys.executable, "-c", TOUCH], log) as server:
-        yield Counted(command, server.pids)
+        yield LaunchSpec(command, server.pids)
 
 
 @pytest.mark.needs("perf")
@@ -56,7 +56,7 @@ def test_servers_are_counted_and_the_load_is_not(tmp_path):
 @contextmanager
 def idle_server(log, command):
     with Server("sleeper", ["sleep", "600"], log) as server:
-        yield Counted(command, server.pids)
+        yield LaunchSpec(command, server.pids)
 
 
 def test_a_program_is_got_ready_and_stopped_for_every_run(any_perf, tmp_path):
@@ -65,7 +65,7 @@ def test_a_program_is_got_ready_and_stopped_for_every_run(any_perf, tmp_path):
     @contextmanager
     def prepare():
         happened.append("ready")
-        yield Counted(["sh", "-c", 'test "$MINE" = yes && sleep 0.05'], environment={"MINE": "yes"})
+        yield LaunchSpec(["sh", "-c", 'test "$MINE" = yes && sleep 0.05'], environment={"MINE": "yes"})
         happened.append("stopped")
 
     make(tmp_path, Program("as noted", prepare), passes=2)
@@ -100,7 +100,7 @@ def test_a_server_that_dies_is_told_with_its_last_lines_whatever_its_load_says(a
         command = ["sh", "-c", "echo out of memory; exec sleep 600"]
         with Server("the cache", command, tmp_path / "log") as server:
             kill = f"sleep 0.05; kill -9 {server.pids[0]}; sleep 0.1; exit {code}"
-            yield Counted(["sh", "-c", kill], server.pids)
+            yield LaunchSpec(["sh", "-c", kill], server.pids)
 
     with pytest.raises(
         ServerError, match=r"the cache died with exit code 137 while it was used(.|\n)*of memory"

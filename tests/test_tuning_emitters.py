@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cmlib.collect.record import Counted
+from cmlib.collect.record import LaunchSpec
 from cmlib.errors import CmlibError
 from cmlib.experiments.spark_settings import EMITTERS
 from cmlib_workloads.tuning import KERNEL_EVENTS, build_emitter, with_emitter
@@ -33,7 +33,7 @@ IN_KERNEL = os.access("/sys/kernel/tracing/events/syscalls", os.R_OK)  # else pe
 def counted(rates):
     events = [event for event in KERNEL_EVENTS if IN_KERNEL or ":" not in event]
     options = [word for event in events for word in ("-e", event)]
-    with with_emitter(nullcontext(Counted(["sleep", str(SECONDS)])), rates) as program:
+    with with_emitter(nullcontext(LaunchSpec(["sleep", str(SECONDS)])), rates) as program:
         pids = ",".join(map(str, program.pids))
         command = ["perf", "stat", "-x", ",", *options, "-p", pids, "--", *program.command]
         done = subprocess.run(
@@ -77,7 +77,7 @@ def test_nothing_is_left_of_it_when_it_is_killed_or_refuses():
     before = processes("/emit-")
     with (
         pytest.raises(CmlibError, match="emit: page-faults=-1 is not EVENT=RATE"),
-        with_emitter(nullcontext(Counted(["true"])), {"page-faults": -1}),
+        with_emitter(nullcontext(LaunchSpec(["true"])), {"page-faults": -1}),
     ):
         pass
     assert wait_until(lambda: processes("/emit-") == before)

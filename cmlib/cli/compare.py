@@ -122,26 +122,26 @@ def compare(
     simulated,
     recordings,
     load,
-    **how,
+    **settings,
 ):
     """Compare the NEW version of a program with the OLD one."""
     if history is not None:
-        context.exit(int(_compare_history(context, history, page, as_json, how) and any_change))
+        context.exit(int(_compare_history(context, history, page, as_json, settings) and any_change))
     if page is not None:
         raise click.UsageError("--page is for --history.")
     if new is None:
         raise click.UsageError("Give OLD and NEW, or --history.")
     if recordings:
         _refuse_options(context, {*context.params} - {*_OF_RECORDINGS}, "--recordings")
-        smallest = (_SMALLEST_OF_RECORDINGS if how["smallest"] is None else how["smallest"]) / 100
-        found = _compare_recordings(old, new, load, smallest, as_json)
-        changed = any_change and found == "differs"
-        context.exit(1 if changed else 3 if strict and found == "not comparable" else 0)
+        smallest = (_SMALLEST_OF_RECORDINGS if settings["smallest"] is None else settings["smallest"]) / 100
+        verdict = _compare_recordings(old, new, load, smallest, as_json)
+        changed = any_change and verdict == "differs"
+        context.exit(1 if changed else 3 if strict and verdict == "not comparable" else 0)
     if context.get_parameter_source("load") == ParameterSource.COMMANDLINE:
         raise click.UsageError("--load is for --recordings.")
     if (old_source is None) != (new_source is None):
         raise click.UsageError("--old-source and --new-source belong together.")
-    if how["build"] and not how["layouts"]:
+    if settings["build"] and not settings["layouts"]:
         raise click.UsageError("--build is for --layouts.")
     from tqdm import tqdm
 
@@ -151,20 +151,22 @@ def compare(
     judge, defaults = compare_programs, _DEFAULTS
     if simulated is not None:
         _refuse_options(context, _OF_PERF, "--simulate")
-        how = {name: value for name, value in how.items() if name not in _OF_PERF}
+        settings = {name: value for name, value in settings.items() if name not in _OF_PERF}
         judge = functools.partial(compare_simulated, caches=simulated)
         defaults = _SIMULATED_DEFAULTS
-    how |= {name: value for name, value in defaults.items() if how[name] is None}
-    how["smallest"] /= 100
-    how["sources"] = (old_source, new_source) if old_source else None
+    settings |= {name: value for name, value in defaults.items() if settings[name] is None}
+    settings["smallest"] /= 100
+    settings["sources"] = (old_source, new_source) if old_source else None
     n_commands = sum(not name.endswith(".json") for name in (old, new))
-    total = how["n_runs"] * n_commands
+    total = settings["n_runs"] * n_commands
     try:
         with (
             signals_handled((signal.SIGTERM, signal.SIGHUP), _interrupt),
             tqdm(total=total, unit="run", disable=None if n_commands else True, leave=False) as bar,
         ):
-            comparison = judge(old, new, notify=lambda text: say(text, err=True), progress=bar.update, **how)
+            comparison = judge(
+                old, new, notify=lambda text: say(text, err=True), progress=bar.update, **settings
+            )
     except BaseException as error:
         if as_json:
             _print_json(refusal("interrupted" if isinstance(error, KeyboardInterrupt) else str(error)))
@@ -184,12 +186,12 @@ def compare(
     context.exit(1 if alarming else 3 if strict and comparison["verdict"] == "inconclusive" else 0)
 
 
-def _compare_history(context, path, page, as_json, how):
+def _compare_history(context, path, page, as_json, settings):
     _refuse_options(context, {*context.params} - {*_OF_HISTORY}, "--history")
     if context.get_parameter_source("alpha") == ParameterSource.DEFAULT:
-        how["alpha"] = _HISTORY_DEFAULTS["alpha"]
-    smallest = _HISTORY_DEFAULTS["smallest"] if how["smallest"] is None else how["smallest"]
-    return compare_history(path, page, alpha=how["alpha"], smallest=smallest / 100, as_json=as_json)
+        settings["alpha"] = _HISTORY_DEFAULTS["alpha"]
+    smallest = _HISTORY_DEFAULTS["smallest"] if settings["smallest"] is None else settings["smallest"]
+    return compare_history(path, page, alpha=settings["alpha"], smallest=smallest / 100, as_json=as_json)
 
 
 def _compare_recordings(old, new, load, smallest, as_json):
@@ -212,8 +214,8 @@ def _compare_recordings(old, new, load, smallest, as_json):
 
 def _refuse_options(context, names, mode):
     for name in sorted(names):
-        given = context.get_parameter_source(name) == ParameterSource.COMMANDLINE
-        if given and context.params[name] is not None:
+        is_set = context.get_parameter_source(name) == ParameterSource.COMMANDLINE
+        if is_set and context.params[name] is not None:
             option = next(param.opts[0] for param in context.command.params if param.name == name)
             raise click.UsageError(
                 f"{option} is for commands that perf counts, and {mode} has no part for it."

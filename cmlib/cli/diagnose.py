@@ -43,7 +43,7 @@ def diagnose(command, recorded, keep, html, every_blocks, as_json, simulated):
         return
     if every_blocks:
         raise click.UsageError("--every-blocks belongs to --simulate.")
-    from cmlib.experiments.single_run import check_counters, observe, observed
+    from cmlib.experiments.single_run import check_counters, load_recorded, record_once
 
     counters = None if recorded else check_counters()
     from cmlib.experiments import fingerprint
@@ -53,10 +53,12 @@ def diagnose(command, recorded, keep, html, every_blocks, as_json, simulated):
 
     trained = fingerprint.load(kinds=("micro",), with_all=False)
     model = fingerprint.train(*cut(trained.key["micro"]), trained.tree)
-    series = observed(recorded) if recorded else observe(list(command), trained.meta, counters, keep=keep)
-    found = profile(model, series)
-    answer = answer_measured(recorded or shlex.join(command), found, trained.caveat)
-    _show(answer, as_json, html, lambda: diagnosis_page(answer, found, trained))
+    series = (
+        load_recorded(recorded) if recorded else record_once(list(command), trained.meta, counters, keep=keep)
+    )
+    profiled = profile(model, series)
+    answer = answer_measured(recorded or shlex.join(command), profiled, trained.caveat)
+    _show(answer, as_json, html, lambda: diagnosis_page(answer, profiled, trained))
 
 
 def _simulated(command, recorded, html, as_json, *, keep, every_blocks, caches):
@@ -75,8 +77,8 @@ def _simulated(command, recorded, html, as_json, *, keep, every_blocks, caches):
     else:
         say(_TAKES, err=True)
         with tqdm(desc=command[0], unit=" basic blocks", unit_scale=True, mininterval=1, leave=False) as bar:
-            how = {"progress": lambda done: bar.update(done - bar.n), "every_blocks": every_blocks}
-            run = simulate_once(command, caches=caches, **how)
+            settings = {"progress": lambda done: bar.update(done - bar.n), "every_blocks": every_blocks}
+            run = simulate_once(command, caches=caches, **settings)
     profile = simulated_profile(*run)
     answer = answer_simulated(recorded or shlex.join(command), profile)
     _show(answer, as_json, html, lambda: simulated_page(answer, profile))

@@ -18,7 +18,7 @@ _WITH_COMMAND = "To know more"
 @click.argument("profile", shell_complete=profile_names)
 @click.argument("notebooks", nargs=-1)
 @click.option(
-    "-p", "given", multiple=True, metavar="NAME=VALUE", help="A notebook's parameter; may be repeated."
+    "-p", "assignments", multiple=True, metavar="NAME=VALUE", help="A notebook's parameter; may be repeated."
 )
 @click.option(
     "--jobs",
@@ -29,12 +29,12 @@ _WITH_COMMAND = "To know more"
     "--processor", help="Whose events they are, as of `cmlib summarize`, whatever the recording tells."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON, as in answers.json.")
-def run(profile, notebooks, given, jobs, processor, as_json):
+def run(profile, notebooks, assignments, jobs, processor, as_json):
     """Run the notebooks of PROFILE (smoke, paper or live), all or those named, and make their report."""
     from cmlib.report import run_profile
     from cmlib.report.page import ANSWERS
 
-    parameters = dict(_parameter(text) for text in given) | ({} if jobs is None else {"jobs": jobs})
+    parameters = dict(_parameter(text) for text in assignments) | ({} if jobs is None else {"jobs": jobs})
     if processor:
         parameters["processor"] = known_processor(processor)
     # Of a cell that is interrupted it would tell with a traceback, when everything has been said.
@@ -48,11 +48,11 @@ def run(profile, notebooks, given, jobs, processor, as_json):
 
 def _result(programs):
     """What the first page says of the one program that it is about, in three lines at most."""
-    for name, found in programs.items() if len(programs) == 1 else ():
+    for name, facts in programs.items() if len(programs) == 1 else ():
         texts = {
-            name: found["limits"] or found["varies"],
-            "What to try": found["advice"],
-            _WITH_COMMAND: next(iter(found["missing"]), ""),
+            name: facts["limits"] or facts["varies"],
+            "What to try": facts["advice"],
+            _WITH_COMMAND: next(iter(facts["missing"]), ""),
         }
         for label, text in texts.items():
             if len(text) <= _LONGEST:

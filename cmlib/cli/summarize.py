@@ -88,10 +88,10 @@ def _from_file(file, machine, interval_ms):
     programs = {}
     for source in read_sources([file], machine, interval_ms=interval_ms, columns=None):
         programs.setdefault(source.mark, []).append(source)
-    for mark, own in programs.items():
-        metas = [source.facts | {"note": source.remark, "imported": True} for source in own]
+    for mark, of_program in programs.items():
+        metas = [source.facts | {"note": source.remark, "imported": True} for source in of_program]
         name = " ".join(filter(None, [Path(file).name, mark]))
-        yield name, metas, [(source.counts, source.running) for source in own]
+        yield name, metas, [(source.counts, source.running) for source in of_program]
 
 
 def _from_recordings(name, machine, interval_ms):

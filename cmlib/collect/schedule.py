@@ -35,7 +35,7 @@ class Plan:
 
 
 def make_plans(
-    mode, events, n_counters, *, counters_of=None, per_run=12, set_name=None, pinned=PINNED, **how
+    mode, events, n_counters, *, counters_of=None, per_run=12, set_name=None, pinned=PINNED, **plan
 ):
     """Plan runs in which every event keeps its counter (`ocoe`: one counter, one event), groups of events take turns
     (`mlpx`), or all of them do by themselves in one run (`ungrouped`), as in a plain list for ``perf stat -e``."""
@@ -49,7 +49,7 @@ def make_plans(
         in_runs = [tuple(_groups(chunk, n_counters, pinned, counters_of)) for chunk in chunks]
     name = {"mlpx": f"mlpx{per_run}"}.get(mode, mode) if set_name is None else set_name
     counted = "ocoe" if mode == "ocoe" else "mlpx"
-    return [Plan(name, counted, part, tuple(pinned), of_run, **how) for part, of_run in enumerate(in_runs)]
+    return [Plan(name, counted, part, tuple(pinned), of_run, **plan) for part, of_run in enumerate(in_runs)]
 
 
 def with_second_reading(plan, n_counters, *, counters_of=None):

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 
 from cmlib.errors import CmlibError, last_lines
-from cmlib.io.archive import draft_of
+from cmlib.io.archive import atomic_output
 
 
 def find_compiler(variable, usual, purpose, packages):
@@ -23,7 +23,7 @@ def compile_to(target, compiler, options, sources, headers):
     """Compile a program, unless it is there and newer than what it is made of."""
     newest = max(file.stat().st_mtime for file in (*sources, *headers))
     if not target.is_file() or target.stat().st_mtime < newest:
-        with draft_of(target) as draft:
+        with atomic_output(target) as draft:
             run_tool([compiler, *options, *sources, "-o", draft])
 
 

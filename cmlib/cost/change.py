@@ -169,12 +169,12 @@ def savings_without_misses(runs, costs, *, ghz=None, shares=None):
             if name and len(usable) and usable["cycles"].sum():
                 saved = _saved(usable, event, costs.most(event, ghz)) | {"running": running[event].mean()}
                 readings.setdefault(name, {}).setdefault(event, []).append(saved)
-    found = [
+    savings = [
         _combined(name, readings[name], len(runs), shares)
         for name in dict.fromkeys(_MISSES.values())
         if name in readings
     ]
-    return _enforce_cache_inclusion(found)
+    return _enforce_cache_inclusion(savings)
 
 
 def _combined(name, by_event, n_runs, shares):
@@ -218,15 +218,15 @@ def _account_of(name, shares, code):
     return 100 * min(shares.loc[list(_PARTS[name]), "low"].sum(), most), 100 * most
 
 
-def _enforce_cache_inclusion(found):
+def _enforce_cache_inclusion(savings):
     """What misses a cache misses those before it, too, and saves no more than they do."""
-    usable = [row for row in found if not row["reason"]]
+    usable = [row for row in savings if not row["reason"]]
     for inner, outer in zip(usable, usable[1:], strict=False):
         outer["low"] = max(inner["low"], outer["low"])
     for outer, inner in zip(usable[::-1], usable[-2::-1], strict=False):
         outer["high"] = max(outer["high"], outer["low"])
         inner["high"], inner["percent"] = (min(inner[name], outer[name]) for name in ("high", "percent"))
-    return found
+    return savings
 
 
 def _saved(counts, event, latency):
@@ -242,6 +242,6 @@ def _saved(counts, event, latency):
         return {"percent": None, "low": None, "high": None, "reason": reason.partition(":")[0]}
     model = copy.copy(default_cost_model(other_processor=True))
     model.latency = latency
-    found = predict_change(counts, counts, -row["misses"], misses=event, model=model)
-    ends = {"percent": found.change, "low": found.high, "high": found.low}
+    predicted = predict_change(counts, counts, -row["misses"], misses=event, model=model)
+    ends = {"percent": predicted.change, "low": predicted.high, "high": predicted.low}
     return {name: float(np.clip(percent * end, 0, most)) for name, end in ends.items()} | {"reason": ""}

@@ -81,13 +81,13 @@ class PooledCost(RegressorMixin, BaseEstimator):
 
         start = np.r_[np.log(100), BELIEFS[0]]
         simplex = np.vstack([start, start + 0.15 * np.eye(4)])
-        found = minimize(
+        fitted = minimize(
             loss,
             start,
             method="Nelder-Mead",
             options={"initial_simplex": simplex, "xatol": 0.01, "fatol": 0.01},
         )
-        self.center_, self.spread_, self.slope_error_, self.store_weight_ = map(float, np.exp(found.x))
+        self.center_, self.spread_, self.slope_error_, self.store_weight_ = map(float, np.exp(fitted.x))
         return self.calibrate(X, y)
 
     def calibrate(self, X, y):

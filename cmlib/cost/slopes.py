@@ -97,18 +97,18 @@ def _differences(values):
 
 def _steps(run, needed, wanted=(), *, named=None):
     plain = {_plain(column): column for column in run.columns}
-    found = dict(named or {})
+    columns = dict(named or {})
     for what in (*needed, *wanted):
         match = next((plain[name] for name in NAMES[what] if name in plain), None)
-        if what not in found and match is not None:
-            found[what] = match
-    lacking = [what for what in needed if found.get(what) not in run.columns]
+        if what not in columns and match is not None:
+            columns[what] = match
+    lacking = [what for what in needed if columns.get(what) not in run.columns]
     if lacking:
         raise ValueError(
             f"no column of {', '.join(lacking)} among {', '.join(map(str, run.columns))}: "
             f"{lacking[0]} are called {' or '.join(NAMES[lacking[0]])}."
         )
-    counts = pd.DataFrame({what: run[column].astype(float) for what, column in found.items()}).dropna()
+    counts = pd.DataFrame({what: run[column].astype(float) for what, column in columns.items()}).dropna()
     if len(counts) > 2 and (counts["instructions"].diff().iloc[1:] >= 0).all():
         counts = counts.diff().fillna(counts.iloc[:1])
     counts = counts[counts["instructions"] > 0]

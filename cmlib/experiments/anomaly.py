@@ -108,7 +108,7 @@ def synthetic_origin(programs):
 
 def describe_counts(programs):
     """What captions and findings begin with, where counts are not of hardware events."""
-    per_work = any(one.per == "work" for one in programs.values())
+    per_work = any(program.per == "work" for program in programs.values())
     return "Software events per unit of work: the machine had no PMU. " if per_work else ""
 
 
@@ -118,7 +118,7 @@ def slow_runs(learned, *others):
     if not counted:
         return None
     times = [np.array([run[counted[0]].median() for run in runs]) for runs in (learned, *others)]
-    return [own > times[0].max() for own in times[1:]]
+    return [medians > times[0].max() for medians in times[1:]]
 
 
 def slowdown(good, bad):
@@ -136,14 +136,14 @@ def error_variance_by_run(runs, *, seed=0):
     The autoencoder has one hidden layer, half as wide as its input, and one start.
     """
     values = [run.drop(columns=list(LOCATION_COLUMNS)) for run in runs]
-    samples, ends = pd.concat(values), np.cumsum([len(own) for own in values])
+    samples, ends = pd.concat(values), np.cumsum([len(counts) for counts in values])
 
     def compute():
         widths = [(max(1, samples.shape[1] // 2),)]
         least, X = smallest_range(samples), samples.to_numpy()
         model = Autoencoder(topologies=widths, n_starts=1, smallest_range=least, random_state=seed)
         errors = [-model.fit(X[:end]).score_samples(X[:end]) for end in ends]
-        table = [(own.var(), own.mean()) for own in errors]
+        table = [(errors_of.var(), errors_of.mean()) for errors_of in errors]
         index = pd.RangeIndex(1, len(runs) + 1, name="runs")
         return {"settling": pd.DataFrame(table, index, columns=["variance", "mean"])}
 

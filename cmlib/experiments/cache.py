@@ -12,7 +12,7 @@ from pathlib import Path
 import pandas as pd
 
 from cmlib import places
-from cmlib.io.archive import draft_of
+from cmlib.io.archive import atomic_output
 
 FOLDER = "cache"  # among the results
 _LIBRARIES = ("numpy", "pandas", "scipy", "scikit-learn", "lightgbm", "numba")
@@ -59,12 +59,14 @@ def _source():
 
 def _digest(inputs):
     digest = hashlib.sha256()
-    for one in inputs:
-        if isinstance(one, pd.DataFrame | pd.Series):
-            digest.update(repr((type(one).__name__, one.shape, list(getattr(one, "columns", ())))).encode())
-            digest.update(pd.util.hash_pandas_object(one).to_numpy().tobytes())
+    for item in inputs:
+        if isinstance(item, pd.DataFrame | pd.Series):
+            digest.update(
+                repr((type(item).__name__, item.shape, list(getattr(item, "columns", ())))).encode()
+            )
+            digest.update(pd.util.hash_pandas_object(item).to_numpy().tobytes())
         else:
-            digest.update(repr(one).encode())
+            digest.update(repr(item).encode())
         digest.update(b"\0")
     return digest.hexdigest()[:32]
 
@@ -81,7 +83,7 @@ def _locked(folder, name):
 
 
 def _write(frames, place):
-    with draft_of(place) as draft:
+    with atomic_output(place) as draft:
         draft.mkdir()
         for name, frame in frames.items():
             frame.to_parquet(draft / f"{name}.parquet")

@@ -74,11 +74,11 @@ def _explain(data, table, cycles, costs, n_models, seed):
     fold = blocks(X.index, _N_BLOCKS) % _N_FOLDS
     grouped = clusters.cluster_events(X, what["kind"])
     model = ClusterRegression(grouped).fit(X, cpi, fold)
-    drawn = [clusters.resample_blocks(len(X), one) for one in range(seed, seed + n_models)]
+    drawn = [clusters.resample_blocks(len(X), number) for number in range(seed, seed + n_models)]
     models = [
         ClusterRegression(grouped, penalty=model.penalty_).fit(X.iloc[rows], cpi.iloc[rows]) for rows in drawn
     ]
-    added = [one.event_contributions(X) for one in models]
+    added = [fitted.event_contributions(X) for fitted in models]
     order = _draws(added, grouped).mean().sort_values(ascending=False, kind="stable").index
     grouped = grouped.map({number: place for place, number in enumerate(order, 1)})
     held_out, predicted = clusters.held_out(grouped, X, cpi, fold)
@@ -105,7 +105,7 @@ def _usable(X, classes):
 
 
 def _draws(added, grouped):
-    return pd.DataFrame([clusters.importances(one, grouped) for one in added])
+    return pd.DataFrame([clusters.importances(contributions, grouped) for contributions in added])
 
 
 def _members(weights, grouped):
@@ -147,7 +147,7 @@ def _cycles_with(event, X, cpi, costs):
     """
     count, cycles = X[event].to_numpy(float), 1000 * cpi.to_numpy(float)
     rows = (clusters.resample_blocks(len(X), seed, n_blocks=_N_BLOCKS) for seed in range(_N_DRAWS))
-    low, high = np.quantile([_most_less_least(count[one], cycles[one]) for one in rows], [0.05, 0.95])
+    low, high = np.quantile([_most_less_least(count[drawn], cycles[drawn]) for drawn in rows], [0.05, 0.95])
     at_most = 1000 * _most_less_least(count, count) * costs.most(event)
     return _most_less_least(count, cycles), low, high, at_most
 
@@ -186,7 +186,9 @@ def _errors(model, holdout, X, cpi, fold, predicted, seed):
         there, ipc = holdout
         boosted = regressor(seed=seed).fit(X_sorted, cpi).predict(there[X_sorted.columns])
         tests["another pass"] = (1 / ipc, model.predict(there), boosted, cpi.mean())
-    rows = {test: [relative_error(true, one) for one in found] for test, (true, *found) in tests.items()}
+    rows = {
+        test: [relative_error(true, model) for model in models] for test, (true, *models) in tests.items()
+    }
     return pd.DataFrame(rows, ["linear", "boosted", "mean"]).T.rename_axis("test").reset_index()
 
 
@@ -197,7 +199,9 @@ def _stability(added, grouped, kinds, seed):
         "clusters": grouped.nunique(),
         "largest": grouped.value_counts().max(),
         "overlap": clusters.overlap(_draws(added, grouped)),
-        "overlap, members shuffled": np.mean([clusters.overlap(_draws(added, one)) for one in shuffled]),
+        "overlap, members shuffled": np.mean(
+            [clusters.overlap(_draws(added, numbers)) for numbers in shuffled]
+        ),
     }
     return pd.DataFrame([row])
 

@@ -28,7 +28,7 @@ def programs(url, wanted="all", *, modes=()):
     ``all`` leaves out simulated ones, and those imported from elsewhere beside what cmlib recorded itself.
     """
     runs = store.runs(url) if "lines" in modes else _in_intervals(store.runs(url))
-    lacking = {name: _lacking(own, modes) for name, own in runs.groupby("program")}
+    lacking = {name: _lacking(of_program, modes) for name, of_program in runs.groupby("program")}
     simulated = set(runs.loc[runs["source"] == VALGRIND, "program"])
     complete = [name for name, lacks in lacking.items() if not lacks and name not in simulated]
     if wanted == "all" and not complete:

@@ -78,8 +78,8 @@ def profile(model, series, *, slice_s=SLICE_S):
 
 def profiles(model, series, *, slice_s=SLICE_S):
     """Profile of the first pass of each program."""
-    first = {one.program: one for one in reversed(series)}
-    return {name: profile(model, one, slice_s=slice_s) for name, one in sorted(first.items())}
+    first = {run.program: run for run in reversed(series)}
+    return {name: profile(model, run, slice_s=slice_s) for name, run in sorted(first.items())}
 
 
 def find(name, recordings):
@@ -100,9 +100,9 @@ def answer_measured(name, profile, caveat=""):
     explained = explain(profile)
     classes = []
     for label, percent in profile.shares.items():
-        own = explained[explained["label"] == label]
-        row = {"name": label, "percent": percent, **own[["meaning", "remedy"]].iloc[0]}
-        classes.append(row | {"rules": own["rule"].unique().tolist()})
+        of_class = explained[explained["label"] == label]
+        row = {"name": label, "percent": percent, **of_class[["meaning", "remedy"]].iloc[0]}
+        classes.append(row | {"rules": of_class["rule"].unique().tolist()})
     return {
         "schema": 1,
         "name": name,
@@ -129,12 +129,12 @@ def first_simulated(name):
 def simulated_text(name):
     """The first simulated run of a program as Callgrind wrote it, whether streams were prefetched, and how many lines
     of them there were (None if that was not noted)."""
-    if not (found := first_simulated(name)):
+    if not (first := first_simulated(name)):
         raise NothingRecordedError(
             f"no simulated run of {name!r} is recorded: run "
             f"{command_code('cmlib', 'record', name, '--simulate', '--', 'COMMAND')}."
         )
-    run, meta = found
+    run, meta = first
     text = read_raw(places.recordings_dir() / name, run).decode(errors="replace")
     return text, PREFETCHING in meta["simulator"]["options"], meta["simulator"].get("in_order")
 
@@ -142,23 +142,23 @@ def simulated_text(name):
 def simulated_profile(text, prefetched=False, in_order=None):
     """Phases of a simulated run, the functions of each, and its class."""
     counts, functions = read_intervals(text)
-    found = simulated_phases(counts, simulated_events()["weight"])
-    of_phase = np.repeat(np.arange(len(found)), found["last"] - found["first"] + 1)
+    table = simulated_phases(counts, simulated_events()["weight"])
+    of_phase = np.repeat(np.arange(len(table)), table["last"] - table["first"] + 1)
     by_phase = counts.groupby(of_phase).sum()
     names = map(display_name, *map(functions.index.get_level_values, ("function", "object")))
     placed = [of_phase[functions.index.get_level_values("interval")], list(names)]
     cycles = cycle_estimate(functions).groupby(placed).sum().unstack(fill_value=0.0)
     parts = read_parts(text)
-    found = found.assign(functions=_functions(cycles), main=cycles.idxmax(axis=1))
-    found["class"] = _classes(by_phase) if prefetched else ""
+    table = table.assign(functions=_functions(cycles), main=cycles.idxmax(axis=1))
+    table["class"] = _classes(by_phase) if prefetched else ""
     if prefetched and in_order:
         lines = in_order * _line(parts.caches, "LL") / _line(parts.caches, "D1")
-        found = _without_streams(
-            found, by_phase[["sim.l1d_load_misses", "sim.l1d_store_misses"]].sum(axis=1), lines
+        table = _without_streams(
+            table, by_phase[["sim.l1d_load_misses", "sim.l1d_store_misses"]].sum(axis=1), lines
         )
-    kinds = _together(found, cycles, ["class", "label", "main"])
+    kinds = _together(table, cycles, ["class", "label", "main"])
     classes = _together(
-        found.assign(name=found["class"].where(found["class"] != "", found["label"])), cycles, ["name"]
+        table.assign(name=table["class"].where(table["class"] != "", table["label"])), cycles, ["name"]
     )
     caches = "; ".join(f"{name} {shape}" for name, shape in parts.caches.items())
     about = (
@@ -166,7 +166,7 @@ def simulated_profile(text, prefetched=False, in_order=None):
         f"{len(counts)} intervals. Caches: {caches}; what lies in order {'is' if prefetched else 'is not'} prefetched."
         f"{_of_interpreter(functions)}"
     )
-    return SimulatedProfile(counts, found, kinds, classes, about)
+    return SimulatedProfile(counts, table, kinds, classes, about)
 
 
 def _of_interpreter(functions):
@@ -222,30 +222,32 @@ def _classes(counts):
 def _line(caches, name):
     """Length of a cache's lines [bytes]."""
     shape = caches.get(name, "nothing")
-    if not (found := _LINE.search(shape)):
+    if not (match := _LINE.search(shape)):
         raise CallgrindError(f"Callgrind's output tells no length of {name}'s lines, but {shape[:60]!r}.")
-    return int(found[1])
+    return int(match[1])
 
 
-def _without_streams(found, misses, lines):
+def _without_streams(table, misses, lines):
     """Phases that miss the first level are healthy where at least half of that was in order, wherever else streams
     were: prefetched lines are known of the whole run only."""
-    kind = [found["class"], found["label"], found["main"]]
-    own = misses.groupby(kind).transform("sum")
-    unclassed = (found["class"] == "") & (found["label"] == FIRST_LEVEL)
-    streams = ((found["class"] == _CACHED) | unclassed) & (own - (misses.sum() - lines) >= own / 2)
-    return found.assign(
+    kind = [table["class"], table["label"], table["main"]]
+    first_level = misses.groupby(kind).transform("sum")
+    unclassed = (table["class"] == "") & (table["label"] == FIRST_LEVEL)
+    streams = ((table["class"] == _CACHED) | unclassed) & (
+        first_level - (misses.sum() - lines) >= first_level / 2
+    )
+    return table.assign(
         **{
-            "class": found["class"].mask(streams & ~unclassed, HEALTHY),
-            "label": found["label"].mask(streams, IN_ORDER),
+            "class": table["class"].mask(streams & ~unclassed, HEALTHY),
+            "label": table["label"].mask(streams, IN_ORDER),
         }
     )
 
 
-def _together(found, cycles, by):
+def _together(table, cycles, by):
     """Phases that are alike as one row, and their functions."""
-    number = found.groupby(by, sort=False).ngroup()
-    rows = found.groupby(number).agg(
+    number = table.groupby(by, sort=False).ngroup()
+    rows = table.groupby(number).agg(
         **{name: (name, "first") for name in by},
         start=("start", "min"),
         end=("end", "max"),

@@ -46,7 +46,7 @@ def known_sums(run):
     machine = run.machine
     names = [events.table_for(machine)] if _is_known(machine) else events.recognise(run.counts.columns).tables
     sums = [_sums(name) if name else [] for name in names]
-    return [one for one in sums[0] if all(one in others for others in sums)] if sums else []
+    return [known for known in sums[0] if all(known in others for others in sums)] if sums else []
 
 
 def _programs(url):

@@ -97,9 +97,9 @@ def load_simulated(folder=None, *, kinds=("micro", "unseen", "own")):
     if not series["micro"]:
         raise NothingRecordedError(f"nothing simulated yet: run `{micro_recordings.SIMULATE_COMMAND}`")
     apart = _distinguishable([*series["micro"], *series.get("unseen", [])])
-    everything = [one for one in series["micro"] if program_of(one) in apart]
+    everything = [run for run in series["micro"] if program_of(run) in apart]
     key = {kind: list(map(_modelled, series[kind])) for kind in kinds}
-    alike = tuple(one for kind in kinds if kind != "own" for one in key[kind] if program_of(one) not in apart)
+    alike = tuple(run for kind in kinds if kind != "own" for run in key[kind] if program_of(run) not in apart)
     key["micro"] = list(map(_modelled, everything))
     meta = next(iter(readable_runs(folder / everything[0].program).values()))
     return Fingerprints(dict.fromkeys(KINDS, []) | key, everything, pd.DataFrame(), meta, alike)
@@ -111,16 +111,16 @@ def table_1(about):
     frame = about.assign(program=names.str[1], form=names.str[2])
     rows = []
     for program in micro_benchmarks():
-        own = frame[frame["program"] == program.name]
-        if program.trained and len(own):
-            sizes = [f"{size / 1024:.0f}" for size in sorted(own["size"].dropna().unique())]
+        cases = frame[frame["program"] == program.name]
+        if program.trained and len(cases):
+            sizes = [f"{size / 1024:.0f}" for size in sorted(cases["size"].dropna().unique())]
             rows.append(
                 {
                     "in the paper": program.table_1,
                     "program": program.name,
                     "pathology": program.pathology,
                     "working sets [KiB]": " ".join(sizes) or "–",
-                    **{form: int((own["form"] == form).sum()) for form in "PN"},
+                    **{form: int((cases["form"] == form).sum()) for form in "PN"},
                 }
             )
     return pd.DataFrame(rows)
@@ -142,7 +142,7 @@ def table_2(micro, everything, others, tree, *, seed=0):
     """Cross-validation by random folds as in Table 2, by whole runs, and by working sets that neither the tree nor
     the choice of its events has seen."""
     named = {"Micro-benchmarks": micro} | {
-        f"{kind[0].upper()}{kind[1:]} programs": own for kind, own in others.items()
+        f"{kind[0].upper()}{kind[1:]} programs": sliced for kind, sliced in others.items()
     }
     parts = {
         name: validate(tree, X, about["label"], runs=run_of(X), seed=seed)
@@ -159,9 +159,9 @@ def table_2(micro, everything, others, tree, *, seed=0):
     return table.astype({"correct": int, "incorrect": int})
 
 
-def train(X, about, tree, **how):
+def train(X, about, tree, **settings):
     """The tree, which calls unknown what lies farther off than programs of one class are from each other."""
-    return UnknownRejector(tree, **how).fit(X, about["label"], groups=program_of(X))
+    return UnknownRejector(tree, **settings).fit(X, about["label"], groups=program_of(X))
 
 
 def outcomes_by_program(labels, X, about):
@@ -188,18 +188,18 @@ def run_of(X):
     return X.index.get_level_values("program") + "/" + X.index.get_level_values("pass").astype(str)
 
 
-def program_of(one):
+def program_of(run):
     """The program of a recording, or of each slice."""
-    if isinstance(one, pd.DataFrame):
-        return one.index.get_level_values("program").str.split("-").str[1]
-    return one.program.split("-")[1]
+    if isinstance(run, pd.DataFrame):
+        return run.index.get_level_values("program").str.split("-").str[1]
+    return run.program.split("-")[1]
 
 
 def train_for_one_run():
     """A tree for a single simulated run, which knows the first and the last level only."""
     series = load_simulated(kinds=("micro",)).all
-    rates = [rates_of_one_run(one.counts.iloc[:-1]) for one in series]
-    labels = [_OF_ONE_RUN.get(one.about["label"], one.about["label"]) for one in series]
+    rates = [rates_of_one_run(run.counts.iloc[:-1]) for run in series]
+    labels = [_OF_ONE_RUN.get(run.about["label"], run.about["label"]) for run in series]
     return C45Classifier(midpoints=True).fit(pd.concat(rates), np.repeat(labels, list(map(len, rates))))
 
 
@@ -210,14 +210,14 @@ def rates_of_one_run(counts):
     return counts.drop(columns=["instructions", "cycles", *EXACT_RATES]).div(counts["cycles"], axis=0)
 
 
-def _one_healthy(one):
-    healthy = one.about["label"].startswith("N_")
-    return replace(one, about=one.about | {"label": HEALTHY}) if healthy else one
+def _one_healthy(run):
+    healthy = run.about["label"].startswith("N_")
+    return replace(run, about=run.about | {"label": HEALTHY}) if healthy else run
 
 
 def _distinguishable(series):
     """The programs of which some case's pathological form misses or mispredicts well above the other form."""
-    totals = pd.DataFrame({one.program: one.counts.sum() for one in series}).T
+    totals = pd.DataFrame({run.program: run.counts.sum() for run in series}).T
     charged = added_shares(totals, simulated_events()["weight"])
     pathological = charged[charged.index.str.contains("-P")]
     healthy = charged.reindex(pathological.index.str.replace("-P", "-N", n=1)).to_numpy()
@@ -225,5 +225,5 @@ def _distinguishable(series):
     return set(pathological.index[apart].str.split("-").str[1])
 
 
-def _modelled(one):
-    return replace(one, events=tuple(MODELLED_RATES))
+def _modelled(run):
+    return replace(run, events=tuple(MODELLED_RATES))

@@ -111,13 +111,13 @@ def _about(meta, file):
 def cut(series, *, slice_s=0.4):
     """Cut recorded runs into slices."""
     parts, notes = {}, {}
-    for one in series:
+    for run in series:
         try:
-            rates = one.rates(slice_s)
+            rates = run.rates(slice_s)
         except ValueError as error:
-            raise ValueError(f"{one.program}, pass {one.number}: {error}") from error
-        parts.setdefault((one.program, one.number), []).append(rates)
-        notes[one.program] = one.about
+            raise ValueError(f"{run.program}, pass {run.number}: {error}") from error
+        parts.setdefault((run.program, run.number), []).append(rates)
+        notes[run.program] = run.about
     names = ["program", "pass", "slice"]
     X = pd.concat({key: join_parts(frames) for key, frames in parts.items()}, join="inner", names=names)
     ends = [frames[0].index[: min(map(len, frames))] for frames in parts.values()]

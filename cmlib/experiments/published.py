@@ -24,7 +24,7 @@ QUICK = Boosting(trees=60, learning_rate=0.15, rows_per_leaf=3)
 
 
 @dataclass(frozen=True)
-class Recorded:
+class PublishedMatrix:
     """All runs of a program on a processor, one below the other."""
 
     X: pd.DataFrame
@@ -59,8 +59,8 @@ def counts_of(name):
 def files_like(set_name, pattern):
     """Files of a set whose names have a form, and what the form's groups caught."""
     listed = public.files(set_name)["file"]
-    found = {name: re.fullmatch(pattern, name.rpartition("/")[2]) for name in listed}
-    return pd.DataFrame([{"file": name, **match.groupdict()} for name, match in found.items() if match])
+    matches = {name: re.fullmatch(pattern, name.rpartition("/")[2]) for name in listed}
+    return pd.DataFrame([{"file": name, **match.groupdict()} for name, match in matches.items() if match])
 
 
 def how_to_get(set_name):
@@ -80,7 +80,7 @@ def pooled(runs):
     hidden = {"instructions", "cycles", "seconds", *_UOPS}
     explaining = [event for event in counts if event not in hidden and not is_named_leak(event)]
     ipc = (counts["instructions"] / counts["cycles"]).rename("ipc")
-    return Recorded(counts[explaining].div(counts["instructions"], axis=0), ipc, counts, len(runs))
+    return PublishedMatrix(counts[explaining].div(counts["instructions"], axis=0), ipc, counts, len(runs))
 
 
 def cloudsuite(program="all"):
@@ -88,11 +88,11 @@ def cloudsuite(program="all"):
     files = files_like("cloudsuite", r"(?P<processor>.+)\.(?P<program>\w+)\.csv")
     todo = "Notebooks 09a and 09e are about recordings that others have published."
     wanted = resolve_names(program, sorted(set(files["program"])), about="CloudSuite's programs", todo=todo)
-    found = {}
+    rows = {}
     for row in files[files["program"].isin(wanted)].sort_values(["program", "processor"]).itertuples():
         if runs := [counts for counts, _ in counts_of(row.file) if len(counts) > 1]:
-            found[row.program, row.processor] = pooled(runs)
-    return found
+            rows[row.program, row.processor] = pooled(runs)
+    return rows
 
 
 @functools.cache

@@ -18,7 +18,7 @@ import pandas as pd
 from cmlib import clean, places
 from cmlib.clean.missing import interpolate
 from cmlib.io import events, perf, public
-from cmlib.io.archive import plain, read_file
+from cmlib.io.archive import decompress, read_file
 from cmlib.io.callgrind import read_series
 
 KINDS = ("replayed", "second reading", "few events")
@@ -110,12 +110,12 @@ def ratios(judged, *, seed=0):
     """Each method's error as a multiple of what perf prints, for each kind of truth: geometric means of programs, each
     that of its files, with 90 % intervals over programs."""
     rng, rows = np.random.default_rng(seed), {}
-    for key, own in judged.groupby(["kind", "method"], sort=False):
-        logs = np.log(own["ratio"]).groupby(own["program"]).mean().to_numpy()
+    for key, of_method in judged.groupby(["kind", "method"], sort=False):
+        logs = np.log(of_method["ratio"]).groupby(of_method["program"]).mean().to_numpy()
         drawn = logs[rng.integers(len(logs), size=(2000, len(logs)))].mean(axis=1)
         low, high = np.exp(np.quantile(drawn, [0.05, 0.95]))
-        covered = own["covered"].mean(), own["covered"].min()
-        rows[key] = len(logs), len(own), np.exp(logs.mean()), low, high, own["ratio"].max(), *covered
+        covered = of_method["covered"].mean(), of_method["covered"].min()
+        rows[key] = len(logs), len(of_method), np.exp(logs.mean()), low, high, of_method["ratio"].max(), *covered
     columns = ["programs", "files", "ratio", "low", "high", "worst", "covered", "least"]
     return (
         pd.DataFrame(rows, columns).T.rename_axis(["kind", "method"]).astype({"programs": int, "files": int})
@@ -143,15 +143,15 @@ def twice_counted(counts, shares, groups=(), machine=None):
     ]
     pairs += events.second_readings(list(counts)).items()
     counts = counts.loc[:, counts.notna().sum() >= clean.FEWEST_SAMPLES]
-    for own, other in [way for pair in pairs for way in (pair, pair[::-1])]:
-        if {own, other} <= set(counts) and shares[other].lt(1).any():
+    for event, other in [way for pair in pairs for way in (pair, pair[::-1])]:
+        if {event, other} <= set(counts) and shares[other].lt(1).any():
             together = _shared_time(shares[counts.columns], other, groups)
-            rest = [event for event in counts if together.get(event, 0.0) == 0]
-            if own in rest:
-                truth = counts[other].where(counts[own].notna())
-                error = _spread(counts[own] - truth) / np.sqrt(2)
-                about = counts[rest], shares[rest], truth.to_frame(own), error.to_frame(own)
-                yield RepairCase(f"{own} by {other}", *about)
+            rest = [name for name in counts if together.get(name, 0.0) == 0]
+            if event in rest:
+                truth = counts[other].where(counts[event].notna())
+                error = _spread(counts[event] - truth) / np.sqrt(2)
+                about = counts[rest], shares[rest], truth.to_frame(event), error.to_frame(event)
+                yield RepairCase(f"{event} by {other}", *about)
 
 
 def _shared_time(shares, event, groups):
@@ -236,7 +236,7 @@ def _text(name):
     """What is in a file: of a path, of the recordings, or of what others published; None where it is not there."""
     for place in (Path(name), places.data_dir() / name):
         if place.is_file():
-            return plain(read_file(place), place).decode("latin-1")
+            return decompress(read_file(place), place).decode("latin-1")
     content = public.read(name) if name in set(public.files()["file"]) else None
     return None if content is None else content.decode("latin-1")
 
@@ -290,7 +290,7 @@ def _lines_of_runs(name, text):
     many, few = (pd.read_csv(io.StringIO(part)).drop(columns="label") for part in (text, few))
     busy = (many["instructions"] >= _IDLE) & (few["instructions"] >= _IDLE)
     many, few = (table[busy].replace(0, np.nan).astype(float) for table in (many, few))
-    error = np.hypot(*(_spread(np.log(few[one] / few[other])) for one, other in _TWINS)) / np.sqrt(2)
+    error = np.hypot(*(_spread(np.log(few[first] / few[other])) for first, other in _TWINS)) / np.sqrt(2)
     for line in many.index:
         counted = many.loc[line].notna()
         truth = few.loc[line].where(counted)
@@ -305,16 +305,16 @@ def _lines_of_runs(name, text):
 
 def _single(name, *series):
     """A case of one interval, from Series by event."""
-    return RepairCase(name, *(one.astype(float).to_frame().T.reset_index(drop=True) for one in series))
+    return RepairCase(name, *(values.astype(float).to_frame().T.reset_index(drop=True) for values in series))
 
 
 def _fully_counted(name):
     """Runs beside a file in which the same program's events were counted all the time: counts of each."""
-    folder, _, own = name.rpartition("/")
+    folder, _, file = name.rpartition("/")
     around = next((place for place in (Path(folder), places.data_dir() / folder) if place.is_dir()), None)
     runs = [] if around is None else sorted(around.glob("*ocoe*.csv*"))
-    program = own.partition(".mlpx")[0]
-    runs = [run for run in runs if not own.count(".mlpx") or run.name.startswith(f"{program}.ocoe")]
+    program = file.partition(".mlpx")[0]
+    runs = [run for run in runs if not file.count(".mlpx") or run.name.startswith(f"{program}.ocoe")]
     return [perf.series(perf.parse_stat(_text(str(run)))) for run in runs]
 
 

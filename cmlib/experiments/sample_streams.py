@@ -16,24 +16,24 @@ SOURCES = {
 
 def load_samples(wanted="all", *, program="all", kind="auto"):
     """Counts that cmlib sampled, by case, the timer first; cases by name, or all of some programs."""
-    found = find_streams(None, kind).drop_duplicates("name").set_index("name", drop=False)
-    names = _cases_of(program, found.index) if wanted == "all" else split_names(wanted)
+    recorded = find_streams(None, kind).drop_duplicates("name").set_index("name", drop=False)
+    names = _cases_of(program, recorded.index) if wanted == "all" else split_names(wanted)
     for name in names:
-        if name not in found.index:
-            raise ValueError(f"there is no sample stream {name!r}; there are {', '.join(found.index)}.")
-    counted = {row.name: read_samples(row.path) for row in found.loc[names].itertuples(index=False)}
+        if name not in recorded.index:
+            raise ValueError(f"there is no sample stream {name!r}; there are {', '.join(recorded.index)}.")
+    counted = {row.name: read_samples(row.path) for row in recorded.loc[names].itertuples(index=False)}
     for totals in counted.values():
-        totals.attrs["kind"] = found["kind"].iloc[0]
+        totals.attrs["kind"] = recorded["kind"].iloc[0]
     return counted
 
 
 def load_suite(name, event, wanted="all", *, folder=""):
     """Counts of a published suite that counts the event, by case, in one run of the case."""
-    found = streams.find_runs(name, folder)
+    runs = streams.find_runs(name, folder)
     todo = f"{command_code('cmlib', 'fetch', name)} has the set, or CMLIB_PUBLIC names a folder with it."
-    names = resolve_names(wanted, found["case"].unique(), about=f"the cases of {name}", todo=todo)
+    names = resolve_names(wanted, runs["case"].unique(), about=f"the cases of {name}", todo=todo)
     counted = {}
-    for run in found[found["case"].isin(names)].itertuples():
+    for run in runs[runs["case"].isin(names)].itertuples():
         totals = streams.read_stream(run.path)
         if event in totals and len(totals) > 2:
             counted.setdefault(run.case, totals)
@@ -54,7 +54,7 @@ def load_streams(suite, event="", cases="all", *, folder="", program="all"):
             print(f"Not shown: {suite}; {have} has it. Here are kernel events instead.")
         totals = load_samples("all" if of_suite else cases, program=program)
         source = SOURCES[next(iter(totals.values())).attrs["kind"]]
-    return {name: _first(own, event) for name, own in totals.items()}, source
+    return {name: _first(counts, event) for name, counts in totals.items()}, source
 
 
 def _first(totals, event):
@@ -66,5 +66,5 @@ def _cases_of(wanted, cases):
     """Cases of some programs: ``gcc`` has ``gcc-1``, ``gcc-2`` and so on."""
     programs = cases.str.replace(r"-\d+$", "", regex=True)
     todo = "Its samples: `cmlib record NAME --samples -- COMMAND`"
-    own = resolve_names(wanted, programs.unique(), about="the programs that were sampled", todo=todo)
-    return list(cases[programs.isin(own)])
+    chosen = resolve_names(wanted, programs.unique(), about="the programs that were sampled", todo=todo)
+    return list(cases[programs.isin(chosen)])

@@ -86,11 +86,13 @@ def _select(runs, rows):
     """The runs with these of all their intervals alone, one after the other."""
     selected, first = [], 0
     for counts, running in runs:
-        own = rows[(rows >= first) & (rows < first + len(counts))] - first
+        selected_rows = rows[(rows >= first) & (rows < first + len(counts))] - first
         first += len(counts)
-        if len(own):
-            ends = pd.Index(interval_lengths(counts)[own].cumsum())
-            selected.append((counts.iloc[own].set_axis(ends), running.iloc[own].set_axis(ends)))
+        if len(selected_rows):
+            ends = pd.Index(interval_lengths(counts)[selected_rows].cumsum())
+            selected.append(
+                (counts.iloc[selected_rows].set_axis(ends), running.iloc[selected_rows].set_axis(ends))
+            )
     return selected
 
 

@@ -22,7 +22,7 @@ _WITHOUT_COUNTERS = (
 )
 
 
-def observe(command, trained, counters, *, keep=None):
+def record_once(command, trained, counters, *, keep=None):
     """Run a command once and count the key events of the training recordings, the way these were counted."""
     here = machine.describe()["microarchitecture"]
     if here != (trained_on := trained["machine"]["microarchitecture"]):
@@ -46,8 +46,8 @@ def observe(command, trained, counters, *, keep=None):
                 f"{command_code('cmlib', 'diagnose', '--recorded', keep)}, or keep the new run under another name."
             )
         groups, pinned = tuple(map(tuple, trained["groups"])), tuple(trained["pinned"])
-        how = (trained["interval_ms"], trained["modifier"])
-        plan = Plan(trained["set"], trained["mode"], 0, pinned, groups, *how)
+        settings = {key: trained[key] for key in ("set", "mode", "interval_ms", "modifier")}
+        plan = Plan(part=0, pinned=pinned, groups=groups, **settings)
         where = {"folder": folder, "note": json.dumps(about)}
         record(name, command, [plan], encodings=trained["encodings"], counters=counters, **where)
         if not (series := read_series(folder, trained["set"], "own", only=name)):
@@ -55,13 +55,13 @@ def observe(command, trained, counters, *, keep=None):
         return series[0]
 
 
-def observed(name):
+def load_recorded(name):
     """The first recorded run of a program with the key events, by its name or what follows the first hyphen of it."""
     place = places.recordings_dir() / FOLDER
     known = sorted(path.name for path in place.glob("*/"))
     for run in (run for run in known if name in (run, run.partition("-")[2])):
-        for one in read_series(place, KEY, run.partition("-")[0], only=run):
-            return one
+        for series in read_series(place, KEY, run.partition("-")[0], only=run):
+            return series
     raise NothingRecordedError(
         f"nothing recorded yet of the key events of {name!r}: run "
         f"{command_code('cmlib', 'diagnose', '--keep', name, '--', 'COMMAND')}. "
@@ -73,8 +73,8 @@ def simulate_once(command, *, caches=None, every_blocks=None, progress=lambda do
     """Simulate one run of a command, with streams prefetched; what Callgrind wrote, and lines that were in order."""
     with tempfile.TemporaryDirectory(prefix="cmlib-") as folder:
         options = cache_options(caches or {}, prefetch=True)
-        how = {"every_blocks": every_blocks or EVERY_BLOCKS, "options": options, "progress": progress}
-        outcome = simulate(command, Path(folder), python=True, **how)
+        settings = {"every_blocks": every_blocks or EVERY_BLOCKS, "options": options, "progress": progress}
+        outcome = simulate(command, Path(folder), python=True, **settings)
         return outcome.raw.decode(errors="replace"), True, outcome.in_order
 
 

@@ -95,12 +95,14 @@ def possible_targets(url, runs):
         counts, running = store.load(url, run_id).whole()
         happens = (counts > 0).sum() >= _HAPPENS_IN * counts.notna().sum()
         shares.append(running.mean().fillna(0.0)[happens & (counts.nunique() > 1)])
-    common = [event for event in shares[0].index if all(event in own for own in shares)] if shares else []
+    common = (
+        [event for event in shares[0].index if all(event in of_run for of_run in shares)] if shares else []
+    )
     common = [event for event in common if event not in (*CLOCKS, INSTRUCTIONS)]
     if _simulated(runs):
         charged = charged_shares(url, runs["run_id"])[common]
         return list(charged.sort_values(ascending=False, kind="stable").index)
-    least = {event: round(min(own[event] for own in shares), 2) for event in common}
+    least = {event: round(min(of_run[event] for of_run in shares), 2) for event in common}
     return sorted(common, key=lambda event: (event != IPC.event, -least[event]))
 
 
@@ -109,7 +111,7 @@ def charged_shares(url, run_ids):
     weights = simulated_events()["weight"]
     totals = [store.load(url, run_id).counts.sum() for run_id in run_ids]
     cycles = [(total * weights.reindex(total.index)).fillna(0) for total in totals]
-    return sum(one / one.sum() for one in cycles) / len(cycles)
+    return sum(charged / charged.sum() for charged in cycles) / len(cycles)
 
 
 def _simulated(runs):

@@ -20,7 +20,7 @@ RECORD = "cmlib record-tuning"
 
 
 @dataclass(frozen=True)
-class Tuned:
+class TuningRuns:
     """What was recorded of one program."""
 
     runs: tuning.Runs
@@ -87,7 +87,7 @@ def _tuned(name, recorded):
     runs, per, pace = _runs(random)
     emitters = {at: _runs(some)[0] for at, some in emitted.items()}
     usual = {kind: _rates(_totals(dict(enumerate(some))), per).mean() for kind, some in settings.items()}
-    return Tuned(runs, levels, per, first["machine"], scale, pace, usual, emitters)
+    return TuningRuns(runs, levels, per, first["machine"], scale, pace, usual, emitters)
 
 
 def _reading(file, meta, options):

@@ -35,7 +35,7 @@ def ranking(refined, draws, *, top=10):
         return figure, compared + models + _list(frames, first[program]["event"])
 
     programs = list(refined)
-    first, n_seeds = programs[0], max(len(one) for one in draws.values())
+    first, n_seeds = programs[0], max(len(drawn_of) for drawn_of in draws.values())
     controls = {
         "program": dropdown("program", programs, first),
         "other": dropdown("beside it", _others(first, programs), programs[1] if programs[1:] else ""),

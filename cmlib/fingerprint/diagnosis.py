@@ -62,8 +62,8 @@ def advice(label):
     """
     if label not in _advices():
         raise ValueError(f"advice: no class {label!r}; there are {', '.join(_advices())}.")
-    found = _advices()[label]
-    return found["meaning"], found["advice"]
+    entry = _advices()[label]
+    return entry["meaning"], entry["advice"]
 
 
 def score_programs(labels, expected, programs):

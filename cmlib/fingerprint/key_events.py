@@ -148,7 +148,9 @@ def validate(estimator, X, y, *, runs=None, seed=0):
         by_run = StratifiedGroupKFold(min(_N_FOLDS, n_runs), shuffle=True, random_state=seed)
         ways["by run"] = by_run.split(X, y, runs)
     right = {name: cross_val_predict(estimator, X, y, cv=list(folds)) == y for name, folds in ways.items()}
-    scores = {name: [100 * own.mean(), own.sum(), (~own).sum()] for name, own in right.items()}
+    scores = {
+        name: [100 * is_right.mean(), is_right.sum(), (~is_right).sum()] for name, is_right in right.items()
+    }
     table = pd.DataFrame.from_dict(scores, orient="index", columns=["accuracy", "correct", "incorrect"])
     return table.rename_axis("folds")
 

@@ -56,11 +56,11 @@ def segment_starts(X, *, weights=None, penalty=None, shortest=1):
         costs = best[start] + squares[end] - squares[start] - means + price
         begins[end] = costs.argmin()
         best[end] = costs[begins[end]]
-    found, end = [], n
+    starts, end = [], n
     while end:
         end = int(begins[end])
-        found.append(end)
-    return np.array(found[::-1])
+        starts.append(end)
+    return np.array(starts[::-1])
 
 
 def _default_penalty(X):
@@ -101,8 +101,8 @@ def contributions(counts, weights):
         instruction-cache misses.
     """
     charged = {
-        name: counts[list(own)] @ weights[list(own)] / counts["sim.instructions"]
-        for name, own in CONTRIBUTORS.items()
+        name: counts[list(charged_events)] @ weights[list(charged_events)] / counts["sim.instructions"]
+        for name, charged_events in CONTRIBUTORS.items()
     }
     return pd.DataFrame(charged, index=counts.index)
 

@@ -78,7 +78,9 @@ EXACT_RATES = ("sim.loads", "sim.stores", "sim.conditional_branches", "sim.indir
 def simulated_counts(counts, weights):
     """What `slice_rates` takes of a simulated run: misses of each level, and 1,000 estimated cycles as ``cycles``."""
     sums = {
-        name: counts[list(own)].sum(axis=1) for name, own in MODELLED_RATES.items() if set(own) <= set(counts)
+        name: counts[list(summed)].sum(axis=1)
+        for name, summed in MODELLED_RATES.items()
+        if set(summed) <= set(counts)
     }
     cycles = counts[list(weights.index)] @ weights / ESTIMATED_CYCLES
     exact = counts[["sim.instructions", *EXACT_RATES]].rename(columns={"sim.instructions": "instructions"})

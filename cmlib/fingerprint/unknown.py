@@ -125,5 +125,5 @@ def _spread(y, groups):
     """Choose the references: about as many slices of each class and group, evenly along each."""
     cells = pd.Series(range(len(y))).groupby([y, groups]).apply(np.array)
     share = max(1, _REFERENCES // len(cells))
-    taken = [own[np.linspace(0, len(own) - 1, min(share, len(own))).astype(int)] for own in cells]
+    taken = [rows[np.linspace(0, len(rows) - 1, min(share, len(rows))).astype(int)] for rows in cells]
     return np.sort(np.concatenate(taken))

@@ -86,25 +86,25 @@ def read_functions(text, *, strings_once=False):
         As of :func:`read_parts`.
     """
     names = list(read_parts(text).totals.columns)
-    found, repeats = {}, {}
+    by_place, repeats = {}, {}
     first = 0
     try:
         for process in _simulations(text)[0]:
-            first = _read_process(process, first, len(names), found, repeats)
+            first = _read_process(process, first, len(names), by_place, repeats)
     except (ValueError, TypeError, IndexError) as error:  # a cost before any function, too many, or no number
         raise CallgrindError(
             f"Callgrind's output has a line of costs that can't be read: {error}."
         ) from error
-    if any(not 0 <= cost < 10**_MOST_DIGITS for costs in found.values() for cost in costs):
+    if any(not 0 <= cost < 10**_MOST_DIGITS for costs in by_place.values() for cost in costs):
         raise CallgrindError(
             "a function's costs are below zero, or no counter held them: the file was changed."
         )
     if strings_once:
         at_work = {place: is_string_instruction(*place) for place in {(key[3], at) for key, at in repeats}}
         for (key, at), count in repeats.items():
-            found[key][names.index("Ir")] -= count * at_work[key[3], at]
-    index = pd.MultiIndex.from_tuples(found, names=["part", "function", "file", "object"])
-    return pd.DataFrame(list(found.values()), index, names)
+            by_place[key][names.index("Ir")] -= count * at_work[key[3], at]
+    index = pd.MultiIndex.from_tuples(by_place, names=["part", "function", "file", "object"])
+    return pd.DataFrame(list(by_place.values()), index, names)
 
 
 def display_name(function, binary):
@@ -121,7 +121,7 @@ def _parts(processes):
     if len(names) > _MOST_EVENTS or len(set(names)) < len(names):
         raise CallgrindError(f"Callgrind's output names {len(names)} events, or one twice.")
     rows, blocks = [], []
-    for begin, end, totals in (found for process in processes for found in _PART.findall(process)):
+    for begin, end, totals in (match for process in processes for match in _PART.findall(process)):
         if totals:
             numbers = totals.split()
             if len(numbers) > len(names) or max(map(len, numbers), default=0) > _MOST_DIGITS:
@@ -145,7 +145,7 @@ def _parts(processes):
 
 def _simulations(text):
     """The processes of each simulation, which are told apart by the last level."""
-    starts = [found.start() for found in _PROCESS.finditer(text)]
+    starts = [match.start() for match in _PROCESS.finditer(text)]
     if not starts:
         raise CallgrindError(f"{text[:60]!r} does not begin as output of Callgrind does, with `version: 1`.")
     grouped = {}
@@ -155,7 +155,7 @@ def _simulations(text):
     return list(grouped.values())
 
 
-def _read_process(text, part, n_events, found, repeats):
+def _read_process(text, part, n_events, by_place, repeats):
     """Add one process's costs to `found`, and jumps of instructions to themselves to `repeats`; return the number of
     the part after its last."""
     positions = _header(text, "positions").split()
@@ -189,7 +189,7 @@ def _read_process(text, part, n_events, found, repeats):
             place[kind] = name
             if kind == "fn":
                 key = part, name, place["file"], place["ob"]
-                costs = found.setdefault(key, [0] * n_events)
+                costs = by_place.setdefault(key, [0] * n_events)
         elif line.startswith("totals:"):
             part += 1
     return part
@@ -203,10 +203,10 @@ def _moved(address, position):
 
 
 def _header(text, key):
-    found = re.search(rf"^{key}: (.+)$", text, re.MULTILINE)
-    if found is None:
+    match = re.search(rf"^{key}: (.+)$", text, re.MULTILINE)
+    if match is None:
         raise CallgrindError(f"Callgrind's output has no line `{key}:`.")
-    return found[1]
+    return match[1]
 
 
 # Where a run of perf has seconds, a simulated one has progress: a second stands for so many instructions.
@@ -258,7 +258,7 @@ def join_levels(last, second):
     misses = second[_lowest()]
     if apart:
         reached, here = (
-            one["sim.instructions"].cumsum() / one["sim.instructions"].sum() for one in (second, last)
+            run["sim.instructions"].cumsum() / run["sim.instructions"].sum() for run in (second, last)
         )
         so_far = misses.cumsum()
         read = [np.interp(here, [0.0, *reached], [0.0, *so_far[event]]) for event in misses]
@@ -271,7 +271,7 @@ def difference(last, second):
     same = last.columns.difference(_lowest())
     if np.array_equal(last[same], second[same]):
         return 0.0
-    first, other = (one["sim.instructions"].sum() for one in (last, second))
+    first, other = (run["sim.instructions"].sum() for run in (last, second))
     return max(abs(first - other) / first, np.finfo(float).eps)
 
 

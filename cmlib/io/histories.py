@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from cmlib.errors import CmlibError
-from cmlib.io.archive import errors_as, plain, read_file
+from cmlib.io.archive import decompress, errors_as, read_file
 
 _MOST_BYTES, _MOST_COMMITS, _MOST_CELLS = 64 << 20, 10_000, 4_000_000
 _LONG = {"commit", "benchmark", "value"}
@@ -39,7 +39,7 @@ def read_history(file):
         If it is no history, or a larger one than 10,000 commits, 4 million values or 64 MiB.
     """
     with errors_as(CmlibError, file):
-        content = plain(read_file(file, most=_MOST_BYTES), file)
+        content = decompress(read_file(file, most=_MOST_BYTES), file)
     try:
         table = pd.read_csv(io.BytesIO(content), dtype={"commit": str, "subject": str}, low_memory=False)
     except (ValueError, OverflowError) as error:

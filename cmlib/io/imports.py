@@ -131,8 +131,8 @@ def import_files(
     with errors_as(RecordError, recordings), locked(recordings):
         added = [
             (recordings / program, meta, source)
-            for program, own in sources.items()
-            for meta, source in _intended(recordings / program, own, set_name, origin)
+            for program, of_program in sources.items()
+            for meta, source in _intended(recordings / program, of_program, set_name, origin)
         ]
         for target in dict.fromkeys(target for target, _, _ in added):
             make_folder(target)

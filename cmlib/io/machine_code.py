@@ -235,10 +235,10 @@ class _Image:
                 else:
                     operands = "\0"
                     targets.append(target)
-            elif found := _TO_RIP.search(operands):
-                offset = int(found[1] + found[2], 0)
+            elif match := _TO_RIP.search(operands):
+                offset = int(match[1] + match[2], 0)
                 targets.append(address + size + offset)
-                operands = operands.replace(found[0], "\0")
+                operands = operands.replace(match[0], "\0")
             elif self.fixed:
                 numbers = [n for n in _NUMBER.findall(operands) if self.section(int(n, 16))]
                 targets += [int(number, 16) for number in numbers]
@@ -309,9 +309,9 @@ class _Image:
         for address, size, _, operands in self.disassembler.disasm_lite(
             self.bytes_of(target, target + 16), target
         ):
-            if found := _TO_RIP.search(operands):
+            if match := _TO_RIP.search(operands):
                 symbol, addend = self.relocations.get(
-                    address + size + int(found[1] + found[2], 0), ("stub", 0)
+                    address + size + int(match[1] + match[2], 0), ("stub", 0)
                 )
                 return f"{symbol}+{addend}" if symbol else self._in_function(addend)
         return "stub"

@@ -29,8 +29,8 @@ def suites():
 
 def program_label(name, *, scale=1.0, options=None):
     """What is noted as the command of a recording: the same wherever it is made."""
-    given = "".join(f" --option {key}={value}" for key, value in sorted((options or {}).items()))
-    return f"cmlib record --program {name} --scale {scale:g}{given}"
+    chosen = "".join(f" --option {key}={value}" for key, value in sorted((options or {}).items()))
+    return f"cmlib record --program {name} --scale {scale:g}{chosen}"
 
 
 def parse_program_label(text):

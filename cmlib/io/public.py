@@ -13,7 +13,7 @@ from tqdm import tqdm
 
 from cmlib import places
 from cmlib.errors import CmlibError
-from cmlib.io.archive import digest, errors_as, plain, read_file
+from cmlib.io.archive import decompress, digest, errors_as, read_file
 from cmlib.io.imports import import_files
 from cmlib.shell import command_code
 
@@ -75,8 +75,8 @@ def read(name):
     PublicError
         If no set has such a file, or if size or SHA-256 are not the original's.
     """
-    found = files().query("file == @name")
-    if found.empty:
+    listed = files().query("file == @name")
+    if listed.empty:
         raise PublicError(f"{name} is no public recording that is known here.")
     folders = filter(None, (places.external_data_dir(), cache_dir()))
     copies = [folder / f"{name}{suffix}" for folder in folders for suffix in ("", ".gz", ".xz")]
@@ -84,14 +84,14 @@ def read(name):
     if place is None:
         return None
     with errors_as(PublicError, place):
-        content = plain(read_file(place), place)
-    sha256 = found["sha256"].iloc[0]
+        content = decompress(read_file(place), place)
+    sha256 = listed["sha256"].iloc[0]
     if sha256 and digest(content) != sha256:
         raise PublicError(
             f"{place} is not the file that was published: its SHA-256 is {digest(content)[:12]}…, and that of the "
             f"original {sha256[:12]}…. Remove it, and fetch it again."
         )
-    if len(content) != (n_bytes := found["bytes"].iloc[0]):
+    if len(content) != (n_bytes := listed["bytes"].iloc[0]):
         raise PublicError(
             f"{place} is not the file that was published: it has {len(content):,} bytes, and the original {n_bytes:,}. "
             "Remove it, and fetch it again."

@@ -93,7 +93,7 @@ def read_runs(text, *, per="instructions"):
     of_run = {}
     for number, run in enumerate(runs):
         of_run.setdefault(run, []).append(parts[number])
-    return {run: merge_runs(own) for run, own in of_run.items()}
+    return {run: merge_runs(pieces_of_run) for run, pieces_of_run in of_run.items()}
 
 
 def _averaged(parts):
@@ -124,10 +124,10 @@ def read_recording(file):
         return about, read_content(file, about["sha256"]).decode(errors="replace")
 
 
-def in_recording(file, read, text, **how):
+def in_recording(file, read, text, **settings):
     """Read something in a recording's text; what is wrong with it becomes a CmlibError that names the file."""
     try:
-        return read(text, **how)
+        return read(text, **settings)
     except Exception as error:  # whatever a stranger's text raises
         reason = str(error)[:300] or type(error).__name__
         raise CmlibError(f"{file}: its samples can't be read: {reason}") from error

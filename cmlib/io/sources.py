@@ -14,7 +14,7 @@ import pandas as pd
 import yaml
 
 from cmlib.io import events, perf
-from cmlib.io.archive import errors_as, plain, read_file
+from cmlib.io.archive import decompress, errors_as, read_file
 from cmlib.io.archive.programs import RecordError
 from cmlib.io.archive.runs import MOST_EVENTS, RUNS, UNKNOWN
 
@@ -58,22 +58,22 @@ class ForeignRecording:
         return replace(self, mark="-".join(marks), remark=" ".join(remarks))
 
 
-def read_sources(files, machine, *, marks=(), place="", **given):
+def read_sources(files, machine, *, marks=(), place="", **options):
     """Read the runs of some files: intervals of one run each, and of whole runs all that counted the same together."""
     sources, totals = [], []
     for file in map(Path, files):
         with errors_as(RecordError, file):
-            raw = _as_utf8(plain(read_file(file), file))
+            raw = _as_utf8(decompress(read_file(file), file))
         with _errors_of(file):
             if not marks:
                 check_size(file, raw)
             text = raw.decode("utf-8", "surrogateescape")  # back to the same bytes
             if (refusal := recognise(raw)) and not perf.shares_alone(text):
                 raise RecordError(f"{file} {refusal}")
-            found, whole = _read_amid(file, text, (marks, place, machine, given))
-        sources += found
+            by_interval, whole = _read_amid(file, text, (marks, place, machine, options))
+        sources += by_interval
         totals += whole
-    sources += _totals(totals, machine, given)
+    sources += _totals(totals, machine, options)
     for source in sources:
         check_size(source.file, source.raw)
     return sources
@@ -104,23 +104,23 @@ def _read_amid(file, text, about):
         raise error
 
 
-def _read(file, text, marks, place, machine, given, note=""):
+def _read(file, text, marks, place, machine, options, note=""):
     """Runs by interval in a text, and what it has of whole runs."""
     sources, totals = [], []
     with _errors_of(file):
         kinds = perf.by_kind_of_core(perf.at_place(text, place) if place else text)
-    for kind, own in kinds.items():
+    for kind, lines in kinds.items():
         of_kind = {
             "remark": " ".join(filter(None, [note, _OF_ONE_KIND.format(kind) * bool(kind)])),
             "mark": kind,
         }
         with _errors_of(file):
-            rows_are_runs = given["interval_ms"] is None
-            whole = [] if marks else perf.totals(own, given["columns"], rows_are_runs=rows_are_runs)
-            parts = [] if whole else perf.split_runs(own)
-            found = (functools.partial(_marked, marks) if marks else _parts)(file, parts, machine, given)
-        sources += [source.noted(**of_kind) for source in found]
-        totals += [(file, of_kind, own if len(whole) == 1 else "", one) for one in whole]
+            rows_are_runs = options["interval_ms"] is None
+            whole = [] if marks else perf.totals(lines, options["columns"], rows_are_runs=rows_are_runs)
+            parts = [] if whole else perf.split_runs(lines)
+            runs = (functools.partial(_marked, marks) if marks else _parts)(file, parts, machine, options)
+        sources += [source.noted(**of_kind) for source in runs]
+        totals += [(file, of_kind, lines if len(whole) == 1 else "", total) for total in whole]
     return sources, totals
 
 
@@ -135,39 +135,44 @@ def _errors_of(file):
         raise RecordError(f"{file} is not output of perf stat that can be read: {reason}") from error
 
 
-def _totals(found, machine, given):
+def _totals(totals, machine, options):
     """Runs of each program, from all files: named by their commands where one file holds several programs."""
-    commands = [one.command for *_, one in found]
-    several = any(not text for _, _, text, _ in found) and len(set(commands)) > 1
+    commands = [total.command for *_, total in totals]
+    several = any(not text for _, _, text, _ in totals) and len(set(commands)) > 1
     names, groups = perf.program_names(commands) if several else {}, {}
-    for file, of_kind, text, one in found:
-        key = names.get(one.command, ""), of_kind["mark"], one.heading, tuple(one.frame["event"].unique())
-        groups.setdefault(key, {}).setdefault(one.text, (file, of_kind, text, one))
+    for file, of_kind, text, total in totals:
+        key = (
+            names.get(total.command, ""),
+            of_kind["mark"],
+            total.heading,
+            tuple(total.frame["event"].unique()),
+        )
+        groups.setdefault(key, {}).setdefault(total.text, (file, of_kind, text, total))
     for (mark, *_), members in groups.items():
         file, of_kind, text, _ = next(iter(members.values()))
         with _errors_of(file):
-            runs = perf.joined([one for *_, one in members.values()])
+            runs = perf.joined([total for *_, total in members.values()])
         text = text if len(members) == 1 and text else runs.heading + runs.text
         notes = [
             f"Counts are totals of {len(runs.seconds)} run{'s' * (len(runs.seconds) > 1)}.",
             *runs.remarks,
         ]
         with _errors_of(file):
-            source = _source(file, text, machine, given, perf.as_intervals(runs), notes)
+            source = _source(file, text, machine, options, perf.as_intervals(runs), notes)
         source.facts.update(axis=RUNS, interval_ms=1000)
         yield source.noted(mark=mark).noted(**of_kind)
 
 
-def _parts(file, parts, machine, given):
+def _parts(file, parts, machine, options):
     distinct = dict.fromkeys(parts)
     n_copies = len(parts) - len(distinct)
     copies = f"{n_copies} of the file's {len(parts)} runs are copies of others." if n_copies else ""
-    return [_source(file, part, machine, given).noted(copies) for part in distinct]
+    return [_source(file, part, machine, options).noted(copies) for part in distinct]
 
 
-def _marked(marks, file, parts, machine, given):
+def _marked(marks, file, parts, machine, options):
     """A run a mark, of the whole intervals within it."""
-    found = []
+    sources = []
     for part, mark in itertools.product(parts, marks):
         begin_ns = perf.begin_ns(part)
         if mark.is_since_1970() and begin_ns is None:
@@ -177,37 +182,39 @@ def _marked(marks, file, parts, machine, given):
             )
         if piece := perf.cut(part, *mark.seconds(begin_ns)):
             text, start_s = piece
-            found.append(_source(file, text, machine, given | {"start_s": start_s}).noted(mark=mark.name))
-    if not found:
+            sources.append(_source(file, text, machine, options | {"start_s": start_s}).noted(mark=mark.name))
+    if not sources:
         raise RecordError(f"{file}: no whole interval lies within any of the {len(marks)} marks.")
-    missed = dict.fromkeys(mark.name for mark in marks if mark.name not in {source.mark for source in found})
+    missed = dict.fromkeys(
+        mark.name for mark in marks if mark.name not in {source.mark for source in sources}
+    )
     notes = f"No whole interval lies within {', '.join(missed)}." if missed else ""
-    return [source.noted(notes) for source in found]
+    return [source.noted(notes) for source in sources]
 
 
-def _source(file, text, machine, given, frame=None, remarks=None):
+def _source(file, text, machine, options, frame=None, remarks=None):
     """A run, read already where `frame` is given, with what there is to say of it."""
     raw = text.encode("utf-8", "surrogateescape")
     text, whole_runs = raw.decode(errors="replace"), frame is not None
     if frame is None:
-        frame = perf.parse_stat(text, interval_ms=given["interval_ms"], columns=given["columns"])
-        remarks = perf.remarks(text, columns=given["columns"])
+        frame = perf.parse_stat(text, interval_ms=options["interval_ms"], columns=options["columns"])
+        remarks = perf.remarks(text, columns=options["columns"])
     if frame.empty:
         raise RecordError(
             f"{file} holds no counts: record it with `perf stat -I 100 -x, -o FILE -- COMMAND`, or without -I."
         )
     frame, n_copies = perf.without_copies(frame)
     shortest_s = 0.0 if whole_runs else _SHORTEST_S
-    check_plausible(file, frame, shortest_s=shortest_s, chosen=given["columns"] or ())
+    check_plausible(file, frame, shortest_s=shortest_s, chosen=options["columns"] or ())
     series, running = perf.series(frame)
     counts, running = perf.without_uncounted_zeros(series, running)
     hidden = counts.columns[(counts.isna() & series.notna()).any()].tolist()
     counts, running = perf.add_modes(counts, running)
-    counts.index = running.index = counts.index - given.get("start_s", 0.0)
+    counts.index = running.index = counts.index - options.get("start_s", 0.0)
     names = events.translate(counts, machine)
     counts, running = counts.rename(columns=names), running.rename(columns=names)
     facts = _facts(frame, counts, running, names, text)
-    facts |= {key: value for key, value in given.items() if value not in (None, {})}
+    facts |= {key: value for key, value in options.items() if value not in (None, {})}
     facts |= {"running_shares": not frame["running"].isna().any(), "names": names}
     facts |= {"printed": shares} if (shares := perf.printed(text)) else {}
     facts |= {"zeros_uncounted": True} if hidden else {}
@@ -258,9 +265,9 @@ def _groups(running):
 
 def _started(text):
     """When perf says it started, in the time of that machine (ISO); None if it does not say."""
-    if found := re.search(r"^# started on (.+)$", text, re.M):
+    if match := re.search(r"^# started on (.+)$", text, re.M):
         with contextlib.suppress(ValueError):
-            return datetime.strptime(found[1].strip(), "%a %b %d %H:%M:%S %Y").isoformat()
+            return datetime.strptime(match[1].strip(), "%a %b %d %H:%M:%S %Y").isoformat()
     return None
 
 

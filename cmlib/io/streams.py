@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from cmlib import places
-from cmlib.io.archive import plain, read_file
+from cmlib.io.archive import decompress, read_file
 from cmlib.io.public import PublicError, cache_dir
 
 __all__ = ["find_runs", "read_stream"]
@@ -77,7 +77,7 @@ def read_stream(path):
     PublicError
         If the file is of neither form.
     """
-    text = plain(read_file(Path(path)), Path(path)).decode("latin-1")
+    text = decompress(read_file(Path(path)), Path(path)).decode("latin-1")
     if text.startswith("#PERF_COUNT_HW_"):
         header, _, rows = text.partition("\n")
         names = [name.lstrip("#") for name in header.split()]

@@ -69,14 +69,14 @@ def find_ticking(runs, base="instructions"):
             known = {"seconds": seconds, "base": counts[base]}
             known |= {"cycles": counts["cycles"]} if "cycles" in counts else {}
             times.append((counts, pd.DataFrame(known)))
-    found = {}
+    rates = {}
     for event in dict.fromkeys(event for counts, _ in times for event in counts):
         rows = [time.assign(n=counts[event]).dropna() for counts, time in times if event in counts]
         rows = pd.concat([part[(part.drop(columns="n") > 0).all(axis=1)] for part in rows])
         untold = event in (base, "cycles") or is_named_leak(event)
         if not untold and len(rows) >= _N_BLOCKS and rows["n"].any() and _ticks(event, rows):
-            found[event] = rows["n"].sum() / rows["seconds"].sum()
-    return pd.Series(found, dtype=float)
+            rates[event] = rows["n"].sum() / rows["seconds"].sum()
+    return pd.Series(rates, dtype=float)
 
 
 def _ticks(event, rows):

@@ -16,7 +16,7 @@ from papermill.exceptions import PapermillExecutionError
 from traitlets.config import Config
 
 from cmlib.errors import NothingRecordedError, UnfitRecordingError
-from cmlib.io.archive import settle, write_whole
+from cmlib.io.archive import atomic_replace, write_whole
 from cmlib.report.formulas import FormulaExporter
 from cmlib.report.inline import to_html
 from cmlib.report.manifests import failed_notebook, remove_drafts
@@ -31,18 +31,18 @@ logging.getLogger("papermill").setLevel(logging.CRITICAL)
 _LEAVES_OUT = {error.__name__ for error in (NothingRecordedError, UnfitRecordingError)}
 
 
-def execute(notebook, given, folder):
+def execute(notebook, parameters, folder):
     """Execute a notebook; its results, itself and its page are in `folder` then."""
     draft, unfinished = folder / f"{notebook.stem}.partial.ipynb", failed_notebook(folder, notebook.stem)
     try:
-        _execute_with_kernel(notebook, draft, for_papermill(notebook, given), folder)
+        _execute_with_kernel(notebook, draft, for_papermill(notebook, parameters), folder)
         _settle_with_page(notebook, draft, folder)
         unfinished.unlink(missing_ok=True)
     except PapermillExecutionError as error:
         if error.ename in _LEAVES_OUT:
             remove_drafts(folder, notebook.stem)
             raise NothingRecordedError(error.evalue) from None
-        settle(draft, unfinished)
+        atomic_replace(draft, unfinished)
         raise NotebookError(_explain(notebook, error, unfinished)) from None
     except (RuntimeError, NoSuchKernel) as error:
         remove_drafts(folder, notebook.stem)
@@ -62,7 +62,7 @@ def _settle_with_page(notebook, draft, folder):
         raise NotebookError(
             f"{notebook.name} ended without saving its results; its last cell calls results.save()."
         )
-    settle(draft, target)
+    atomic_replace(draft, target)
     manifest = json.loads(target.with_name("manifest.json").read_text(encoding="utf-8"))
     answers = [answer | {"html": to_html(answer["text"])} for answer in answers_of(manifest)]
     with _exporting:

@@ -19,7 +19,7 @@ def to_html(text):
     return _write(text, html.escape, lambda tag, inner: f"<{tag}>{inner}</{tag}>")
 
 
-def plain(text):
+def strip_markup(text):
     """The same sentence without its marks, as text."""
     return _write(text, str, lambda tag, inner: inner)
 

@@ -24,10 +24,10 @@ def opening(text):
     return text[:marks] + text[marks : marks + 1].upper() + text[marks + 1 :]
 
 
-def gather_cards(found):
+def gather_cards(manifests):
     """What the notebooks of a profile tell of each program: of most topics the last, of some all that was told."""
     cards = {}
-    for manifest in found.sections:
+    for manifest in manifests.sections:
         for program, told in manifest["overviews"].items():
             card = cards.setdefault(program, _empty(program))
             card |= {topic: told[topic] for topic in _LAST if told.get(topic)}
@@ -36,9 +36,11 @@ def gather_cards(found):
             card["summary"] |= told.get("summary", {})
             card["simulated"] |= bool(manifest["origin"])
             card["notebooks"].append(manifest)
-    wanting = [entry["message"].rstrip(".") for entry in found.left_out if entry["for_overview"]]
+    wanting = [entry["message"].rstrip(".") for entry in manifests.left_out if entry["for_overview"]]
     for program, card in cards.items():
-        card["findings"] = [one for one in all_findings(found.sections) if one["program"] == program]
+        card["findings"] = [
+            finding for finding in all_findings(manifests.sections) if finding["program"] == program
+        ]
         card["lacking"] = list(dict.fromkeys(card["lacking"] or wanting))
     return [cards[program] for program in sorted(cards)]
 

@@ -11,7 +11,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from cmlib.io.archive import write_whole
-from cmlib.report.inline import plain, to_html
+from cmlib.report.inline import strip_markup, to_html
 from cmlib.report.manifests import BY_PROGRAM, read_manifests
 from cmlib.report.overview import answers_of, gather_cards, opening
 from cmlib.report.reproduction import count_reproduced, reproduction
@@ -30,8 +30,8 @@ _PERCENT = re.compile("(?P<code><code>[^<]*</code>)| %")
 def build_index(folder, *, to_come=()):
     """Write `index.html` over all results found in a profile's folder."""
     folder = Path(folder)
-    found = read_manifests(folder)
-    manifests, cards = found.sections, gather_cards(found)
+    results = read_manifests(folder)
+    manifests, cards = results.sections, gather_cards(results)
     if not manifests:
         raise ValueError(f"no results under {folder}: run {command_code('cmlib', 'run', folder.name)} first.")
     for manifest in manifests:
@@ -55,9 +55,9 @@ def build_index(folder, *, to_come=()):
         if len(reproduced)
         else [],
         sections=manifests,
-        left_out=found.left_out,
-        damaged=found.damaged,
-        failed=found.failed,
+        left_out=results.left_out,
+        damaged=results.damaged,
+        failed=results.failed,
         to_come=list(to_come),
         cards=cards,
         versions=manifests[-1]["versions"],
@@ -84,27 +84,28 @@ def answers(folder):
     dict
         ``schema``, ``profile``, ``made`` (UTC), and ``programs``: by name the dictionary of its card.
     """
-    found = read_manifests(Path(folder))
+    results = read_manifests(Path(folder))
     programs = {}
-    for card in gather_cards(found):
+    for card in gather_cards(results):
         programs[card["program"]] = card["summary"] | {
             "simulated": card["simulated"],
-            "limits": plain(card["limits"]),
-            "varies": plain(card["varies"]),
-            "confidence": [plain(text) for text in card["sure"]],
-            "advice": plain(card["advice"]),
-            "missing": [plain(text) for text in card["lacking"]],
+            "limits": strip_markup(card["limits"]),
+            "varies": strip_markup(card["varies"]),
+            "confidence": [strip_markup(text) for text in card["sure"]],
+            "advice": strip_markup(card["advice"]),
+            "missing": [strip_markup(text) for text in card["lacking"]],
             "bars": card["bars"],
             "findings": [
-                {"notebook": one["notebook"], "text": plain(one["text"])} for one in card["findings"]
+                {"notebook": finding["notebook"], "text": strip_markup(finding["text"])}
+                for finding in card["findings"]
             ],
         }
     return {
         "schema": 1,
-        "profile": found.sections[-1]["profile"] if found.sections else "",
+        "profile": results.sections[-1]["profile"] if results.sections else "",
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
         "programs": programs,
-        "left_out": [entry["message"] for entry in found.left_out],
+        "left_out": [entry["message"] for entry in results.left_out],
     }
 
 
@@ -129,7 +130,7 @@ def page_template(name):
     filters = {
         "sentence": _sentence,
         "folded": _folded,
-        "plain": plain,
+        "strip_markup": strip_markup,
         "opening": opening,
         "number": _number,
         "short": format_number,
@@ -140,13 +141,13 @@ def page_template(name):
 
 def _sentence(text):
     """A sentence as HTML, in which no line begins with a percent sign; code stays as it is, to be copied."""
-    unbroken = _PERCENT.sub(lambda found: found["code"] or "&nbsp;%", to_html(text))
+    unbroken = _PERCENT.sub(lambda match: match["code"] or "&nbsp;%", to_html(text))
     return Markup(unbroken)
 
 
 def _folded(text):
     """A clause as a sentence in HTML, with its full stop; a long command is folded, all of it: no end hides."""
-    written = _LONG_CODE.sub(lambda found: _fold(html.unescape(found["code"])), _sentence(text))
+    written = _LONG_CODE.sub(lambda match: _fold(html.unescape(match["code"])), _sentence(text))
     stop = "" if written.endswith("</details>") else "."
     return Markup(f"{written}{stop}")
 

@@ -113,21 +113,21 @@ class Parameter:
             )
 
 
-def check_parameters(notebook, given, where):
+def check_parameters(notebook, values, where):
     """Hold the parameters given for a notebook against those it declares."""
     known = declared_parameters(notebook)
-    for name, value in given.items():
+    for name, value in values.items():
         if name not in known:
             raise ValueError(unknown_parameter(name, known, f"{where}: {Path(notebook).name}"))
         known[name].check(value, where)
 
 
-def for_papermill(notebook, given):
+def for_papermill(notebook, values):
     """Parameters as Papermill puts them into a notebook."""
     shared = {name for name, parameter in declared_parameters(notebook).items() if parameter.shared}
-    settings = {name: value for name, value in given.items() if name in shared}
-    own = {name: value for name, value in given.items() if name not in shared}
-    return own | {SETTINGS: settings} if settings else own
+    settings = {name: value for name, value in values.items() if name in shared}
+    parameters = {name: value for name, value in values.items() if name not in shared}
+    return parameters | {SETTINGS: settings} if settings else parameters
 
 
 def unknown_parameter(name, known, where):
@@ -139,11 +139,11 @@ def unknown_parameter(name, known, where):
 
 def read_parameters(file):
     """Read the parameters of one notebook, those under ``settings`` among them."""
-    given = parse_parameters(Path(file).read_bytes(), str(file))
-    settings = given.pop(SETTINGS, {})
+    parameters = parse_parameters(Path(file).read_bytes(), str(file))
+    settings = parameters.pop(SETTINGS, {})
     if not isinstance(settings, dict):
         raise ValueError(f"{file}: settings takes a mapping, got {shown(settings)}.")
-    return given | settings
+    return parameters | settings
 
 
 def parse_parameters(content, where):

@@ -25,7 +25,7 @@ class NotebookJob:
     """One notebook to run."""
 
     notebook: Path
-    given: dict
+    parameters: dict
     declared: tuple
 
     @property
@@ -99,9 +99,9 @@ def _job(name, file, profile, extra):
     where = f"params/{profile}/{name}.yaml"
     notebook = places.notebooks_dir() / f"{name}.ipynb"
     declared = declared_parameters(notebook)
-    given = {} if file is None else read_parameters(file)
-    check_parameters(notebook, given, where)
-    if given.get("results_folder"):
+    of_profile = {} if file is None else read_parameters(file)
+    check_parameters(notebook, of_profile, where)
+    if of_profile.get("results_folder"):
         raise ValueError(
             f"{where}: results_folder is one for all notebooks of a run; "
             f"give it with -p results_folder=…, or in the environment variable CMLIB_RESULTS."
@@ -110,7 +110,7 @@ def _job(name, file, profile, extra):
     check_parameters(notebook, here, "-p")
     # Nobody is there to turn widgets; and one run has one folder.
     place = {"profile": place_of(profile, extra), "results_folder": ""}
-    usual = {"interactive": False} | given | here | place
+    usual = {"interactive": False} | of_profile | here | place
     return NotebookJob(
         notebook, {name: value for name, value in usual.items() if name in declared}, tuple(declared)
     )

@@ -18,8 +18,8 @@ from IPython.display import HTML, Image, display
 
 from cmlib import places
 from cmlib.errors import NothingRecordedError
-from cmlib.io.archive import settle
-from cmlib.report.inline import plain, to_html
+from cmlib.io.archive import atomic_replace
+from cmlib.report.inline import strip_markup, to_html
 from cmlib.report.manifests import SCHEMA, command_of, read_manifests, remove_note
 from cmlib.report.overview import sentences
 
@@ -86,7 +86,7 @@ class Results:
         It is said in captions, findings, and what the report's first page shows; the record says so of all of them.
         """
         self._origin = f" {origin}" if origin else ""
-        self._record["origin"] = plain(origin)
+        self._record["origin"] = strip_markup(origin)
 
     def figure(self, figure, name, caption, *, on_page=True):
         """Keep a matplotlib figure as PNG and SVG, and show it, in reports if `on_page`, with its caption below."""
@@ -164,7 +164,7 @@ class Results:
         name = f"overview-{len(list(self._draft.glob('overview-*.svg')))}"
         image, size = self._keep_picture(figure, name, alt)
         source = f"{self._record['notebook']}/{name}.svg"
-        self._overview(program)["picture"] = {"source": source, "alt": plain(alt)} | size
+        self._overview(program)["picture"] = {"source": source, "alt": strip_markup(alt)} | size
         return image
 
     def overview_bars(self, program, bars, caption):
@@ -189,7 +189,9 @@ class Results:
         columns = ["name", "value", "unit", "paper", "note"]
         frame = pd.DataFrame(self._record["numbers"], columns=columns)
         frame = frame.rename(columns={"name": "quantity", "value": "here"})
-        return HTML(_html(frame.assign(note=frame["note"].map(plain), paper=frame["paper"].astype(float)), 2))
+        return HTML(
+            _html(frame.assign(note=frame["note"].map(strip_markup), paper=frame["paper"].astype(float)), 2)
+        )
 
     def save(self):
         """Put the results in their place, and return the versions they were made with."""
@@ -199,7 +201,7 @@ class Results:
         text = json.dumps(self._record, indent=1, ensure_ascii=False)
         (self._draft / "manifest.json").write_text(text + "\n", encoding="utf-8")
         shutil.rmtree(self._final, ignore_errors=True)
-        settle(self._draft, self._final)
+        atomic_replace(self._draft, self._final)
         remove_note(self._final.parent, self._final.name)
         versions = ", ".join(f"{name} {number}" for name, number in self._record["versions"].items())
         return _paragraph(f"*Made with {versions}.*")
@@ -211,7 +213,7 @@ class Results:
         figure.savefig(self._draft / f"{name}.svg", bbox_inches=drawn, metadata={"Date": None})
         width = round(96 * figure.get_figwidth())
         size = {"width": width, "height": round(width * drawn.height / drawn.width)}
-        return Image(data=png.getvalue(), alt=plain(alt), **size), size
+        return Image(data=png.getvalue(), alt=strip_markup(alt), **size), size
 
     def _overview(self, program):
         return self._record["overviews"].setdefault(program, {})
@@ -223,7 +225,7 @@ class Results:
 
 
 @dataclass(frozen=True)
-class Found:
+class ResultSummary:
     """What the notebooks of a profile recorded: a row a finding, a row a number; as text without marks."""
 
     findings: pd.DataFrame
@@ -237,15 +239,18 @@ def read_results(profile, folder=None):
     if not manifests:
         raise NothingRecordedError(f"no results of profile {profile!r}: run `{command_of(profile)}` first.")
     findings = [
-        (m["notebook"], program, plain(text)) for m in manifests for program, text in _sentences(m) if text
+        (m["notebook"], program, strip_markup(text))
+        for m in manifests
+        for program, text in _sentences(m)
+        if text
     ]
     numbers = [
-        {"notebook": m["notebook"]} | number | {"note": plain(number["note"])}
+        {"notebook": m["notebook"]} | number | {"note": strip_markup(number["note"])}
         for m in manifests
         for number in m["numbers"]
     ]
     origins = {m["origin"] for m in manifests if m["overviews"]}
-    return Found(
+    return ResultSummary(
         pd.DataFrame(findings, columns=["notebook", "program", "finding"]),
         pd.DataFrame(numbers, columns=["notebook", "name", "paper", "value", "unit", "note"]),
         origins.pop() if len(origins) == 1 else "",

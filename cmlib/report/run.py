@@ -82,8 +82,8 @@ def run_profile(profile, notebooks=(), parameters=None, *, results=None):
     """
     parameters = dict(parameters or {})
     asked = "jobs" in parameters
-    Parameter("jobs", *SHARED["jobs"]).check(given := parameters.pop("jobs", -1), "-p")
-    processes = given if given > 0 else joblib.cpu_count()
+    Parameter("jobs", *SHARED["jobs"]).check(asked_jobs := parameters.pop("jobs", -1), "-p")
+    processes = asked_jobs if asked_jobs > 0 else joblib.cpu_count()
     jobs, secret = _without_passwords(plan(profile, notebooks, parameters))
     results = Path(results or parameters.get("results_folder") or places.results_dir()).absolute()
     folder = results / place_of(profile, parameters)
@@ -108,7 +108,7 @@ def run_profile(profile, notebooks=(), parameters=None, *, results=None):
     one_thread = ONE_THREAD if n > 1 else {}
     with results_lock(folder), places.export_environment(results, **secret, **one_thread):
         kernels.prepare()
-        for url in {job.given.get("database", "") for job in jobs if "database" in job.declared}:
+        for url in {job.parameters.get("database", "") for job in jobs if "database" in job.declared}:
             # Once for all notebooks. That nothing is recorded, they tell.
             with contextlib.suppress(NothingRecordedError):
                 for reason in store.refused(store.refresh(url=url))["reason"]:
@@ -118,9 +118,9 @@ def run_profile(profile, notebooks=(), parameters=None, *, results=None):
 
 def _with_share(job, share, *, always):
     """A job whose notebook has so many workers, unless its file says how many."""
-    if "jobs" not in job.declared or ("jobs" in job.given and not always):
+    if "jobs" not in job.declared or ("jobs" in job.parameters and not always):
         return job
-    return replace(job, given=job.given | {"jobs": share})
+    return replace(job, parameters=job.parameters | {"jobs": share})
 
 
 def _without_passwords(jobs):
@@ -128,9 +128,9 @@ def _without_passwords(jobs):
     PostgreSQL's library looks for the password."""
     bare, passwords = [], set()
     for job in jobs:
-        url, password = store.without_password(job.given.get("database"))
+        url, password = store.without_password(job.parameters.get("database"))
         passwords |= {password} - {""}
-        bare.append(replace(job, given=job.given | {"database": url}) if password else job)
+        bare.append(replace(job, parameters=job.parameters | {"database": url}) if password else job)
     if len(passwords) > 1:
         raise ValueError(
             "the databases of these notebooks have several passwords: give them in ~/.pgpass, not in URLs."
@@ -200,7 +200,7 @@ def _error(job, folder):
     from cmlib.report.execute import execute
 
     try:
-        execute(job.notebook, job.given, folder)
+        execute(job.notebook, job.parameters, folder)
     except CmlibError as error:
         return error
     return None

@@ -119,8 +119,8 @@ def find_causes(runs, events, experiments=(), *, level=0.05, draws=1000, seed=0)
 def _alone(moved, aims):
     """Each event with the factor that moves it alone, or with nothing but what it brings along, and these."""
     best = {}
-    for factor, own in moved.groupby("parameter", sort=False):
-        strength = own.set_index("event")["correlation"].abs()
+    for factor, of_factor in moved.groupby("parameter", sort=False):
+        strength = of_factor.set_index("event")["correlation"].abs()
         event, *allowed = aims.get(factor, strength.index[:1])
         if event in strength and strength.index.isin([event, *allowed]).all():
             brought = strength.index.drop(event)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from cmlib.collect.record import Counted
+from cmlib.collect.record import LaunchSpec
 from cmlib.collect.toolchain import run_tool
 from cmlib_workloads.recipe import cached_input, scratch
 
@@ -17,7 +17,7 @@ _SEED = 1
 def prepare(name, scale, options):
     """Get a program ready: its function gives the command, and may write into the folder."""
     with scratch(name) as folder:
-        yield Counted([str(part) for part in MAKERS[name](scale, folder)])
+        yield LaunchSpec([str(part) for part in MAKERS[name](scale, folder)])
 
 
 def _bzip2(scale, folder):

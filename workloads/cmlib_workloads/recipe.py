@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cmlib import places
-from cmlib.collect.record import Counted
+from cmlib.collect.record import LaunchSpec
 from cmlib.collect.toolchain import find_compiler, run_tool
 from cmlib.errors import CmlibError
-from cmlib.io.archive import draft_of
+from cmlib.io.archive import atomic_output
 
 # Java comes from many packages; whichever brought the command will do.
 _ANY_THAT_BRINGS = {"default-jre-headless": "java", "default-jdk-headless": "javac"}
@@ -31,7 +31,7 @@ def cached_input(name, make, **about):
     with open(target.with_name(f".{target.name}.lock"), "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not target.exists():
-            with draft_of(target) as draft:
+            with atomic_output(target) as draft:
                 make(draft)
     return target
 
@@ -69,7 +69,7 @@ class Recipe:
     stands_for: str
     framework: str
     input: str
-    prepare: Callable[[float, Mapping[str, str]], AbstractContextManager[Counted]]
+    prepare: Callable[[float, Mapping[str, str]], AbstractContextManager[LaunchSpec]]
     packages: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
     options: tuple[str, ...] = ()

@@ -1,7 +1,7 @@
 """Run programs under perf to a plan, and keep what was counted."""
 
 from cmlib.collect.record.attached import record_attached
-from cmlib.collect.record.execute import Counted, Program
+from cmlib.collect.record.execute import LaunchSpec, Program
 from cmlib.collect.record.protocol import Request, record_program
 from cmlib.collect.record.session import record, validate_run
 from cmlib.io.archive.programs import RecordError, existing_runs

@@ -12,7 +12,13 @@ from cmlib import places
 from cmlib.collect import machine
 from cmlib.collect.record.execute import PerfOutcome, check_perf, run_perf, signals_handled, stat_command
 from cmlib.collect.record.protocol import Request, countable, encodings, plan_options
-from cmlib.collect.record.session import beginning, check_room, intended, result, validate_run
+from cmlib.collect.record.session import (
+    beginning,
+    check_room,
+    outcome_metadata,
+    planned_metadata,
+    validate_run,
+)
 from cmlib.collect.schedule import make_plans, with_second_reading
 from cmlib.io import events, perf
 from cmlib.io.archive import errors_as, locked, make_folder, remove_abandoned, working_folder
@@ -36,7 +42,7 @@ _ATTEMPTS = 3
 
 
 @dataclass(frozen=True)
-class Running:
+class AttachTarget:
     """Something that runs already."""
 
     options: tuple[str, ...]
@@ -47,11 +53,11 @@ class Running:
 
 def processes(pids):
     """Processes that run already, with all their threads."""
-    found = [_process(pid) for pid in dict.fromkeys(pids)]
-    names = ", ".join(dict.fromkeys(process["name"] for process in found))
-    chosen = tuple(process["pid"] for process in found)
+    counted = [_process(pid) for pid in dict.fromkeys(pids)]
+    names = ", ".join(dict.fromkeys(process["name"] for process in counted))
+    chosen = tuple(process["pid"] for process in counted)
     options = ("-p", ",".join(map(str, chosen)))
-    return Running(options, f"{names} (running)", {"processes": found}, chosen)
+    return AttachTarget(options, f"{names} (running)", {"processes": counted}, chosen)
 
 
 def cgroup(path, root="/"):
@@ -67,12 +73,12 @@ def cgroup(path, root="/"):
             f"there is no cgroup {path!r} under {' or '.join(mounts) or 'a mount of cgroup2'}: `systemd-cgls`, or "
             "/proc/PID/cgroup of one of its processes, tells what it is called."
         )
-    return Running(("-a", "-G", f"/{inner}"), f"cgroup {path} (running)", {"cgroup": path})
+    return AttachTarget(("-a", "-G", f"/{inner}"), f"cgroup {path} (running)", {"cgroup": path})
 
 
 def system():
     """Everything that runs on this machine."""
-    return Running(("-a",), "whole system (running)", {"system": True})
+    return AttachTarget(("-a",), "whole system (running)", {"system": True})
 
 
 def _process(pid):
@@ -125,7 +131,7 @@ def record_attached(
     ----------
     name : str
         Program; its folder among the recordings.
-    running : cmlib.collect.record.attached.Running
+    running : cmlib.collect.record.attached.AttachTarget
         What to count: processes, a cgroup, or processors.
     request : Request, optional
         Its events, interval_ms, modifier, pinned, counters and set_name.
@@ -179,12 +185,12 @@ def _planned(name, running, request, existing):
     table = machine.known_events(about := machine.describe())
     request, counters = countable(request, existing)
     codes = encodings(request.events or "core", table, request.modifier)
-    available, how = plan_options(request, counters, table)
-    (plan,) = make_plans("mlpx", list(codes), per_run=len(codes), **available, **how)
+    available, settings = plan_options(request, counters, table)
+    (plan,) = make_plans("mlpx", list(codes), per_run=len(codes), **available, **settings)
     mode = "mlpx" if len(plan.groups) > 1 else "ocoe"
     plan = with_second_reading(replace(plan, mode=mode, set=request.set_name or ""), **available)
     origin = {"program": name, "command": running.command, "counters": dict(counters), "machine": about}
-    meta = intended(plan, 0, codes, origin) | {"attached": running.about}
+    meta = planned_metadata(plan, 0, codes, origin) | {"attached": running.about}
     check_comparable(existing.values(), _placed(meta, existing))
     return plan, meta
 
@@ -207,7 +213,7 @@ def _record(target, plan, meta, running, seconds, lock, notify):
         check_room(folder)
     frame = _checked(done, plan, running)
     multiplexed = plan.mode == "mlpx" or frame.loc[frame["value"].notna(), "running"].min() < 1
-    finished = meta | result(frame, done) | {"mode": "mlpx" if multiplexed else "ocoe"}
+    finished = meta | outcome_metadata(frame, done) | {"mode": "mlpx" if multiplexed else "ocoe"}
     finished["attached"] = running.about | {"seconds": seconds, "ended": done.ended}
     with locked(target.parent):
         made = add_run(target, _placed(finished, existing_runs(target)), done.raw)

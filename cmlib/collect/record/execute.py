@@ -23,7 +23,7 @@ _SUPERVISOR = Path(__file__).with_name("supervisor.py")
 
 
 @dataclass(frozen=True)
-class Counted:
+class LaunchSpec:
     """What to put under ``perf stat``, ready to run."""
 
     command: list[str]
@@ -36,7 +36,7 @@ class Program:
     """A program to record."""
 
     command: str
-    prepare: Callable[[], AbstractContextManager[Counted]]
+    prepare: Callable[[], AbstractContextManager[LaunchSpec]]
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def as_program(command):
         check_perf()
         return command
     resolve(command)
-    return Program(noted(command), lambda: contextlib.nullcontext(Counted(list(command))))
+    return Program(noted(command), lambda: contextlib.nullcontext(LaunchSpec(list(command))))
 
 
 def noted(command):
@@ -73,9 +73,9 @@ def noted(command):
 
 def resolve(command):
     """Find the program of a command, as the shell would."""
-    found = find_program(command)
+    resolved = find_program(command)
     check_perf()
-    return found
+    return resolved
 
 
 def find_program(command):
@@ -194,8 +194,8 @@ def run_timed(argv, *, environment, timeout=None):
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as errors:
         began, before = time.monotonic(), _processor_s()
         bare = {key: value for key, value in os.environ.items() if not key.startswith("CMLIB_")}
-        how = {"stdout": subprocess.DEVNULL, "stderr": errors}
-        with run_supervised(argv, inherited=bare, environment=environment, **how) as process:
+        streams = {"stdout": subprocess.DEVNULL, "stderr": errors}
+        with run_supervised(argv, inherited=bare, environment=environment, **streams) as process:
             try:
                 process.wait(timeout)
             except subprocess.TimeoutExpired as error:
@@ -217,8 +217,12 @@ def _processor_s():
 
 def run_perf(command, errors, lock=None, environment=()):
     """As :func:`run_supervised`, of perf, which writes numbers as in C."""
-    how = {"environment": dict(environment) | {"LC_ALL": "C"}, "stdout": subprocess.DEVNULL, "stderr": errors}
-    return run_supervised(command, lock=lock, **how)
+    settings = {
+        "environment": dict(environment) | {"LC_ALL": "C"},
+        "stdout": subprocess.DEVNULL,
+        "stderr": errors,
+    }
+    return run_supervised(command, lock=lock, **settings)
 
 
 def stat_command(plan, encodings, output, *, options=(), command=()):

@@ -52,7 +52,7 @@ def record_program(
         else machine.counters_lock(command_line("cmlib", "record", name), wait=wait) as held
     ):
         request, counters = countable(request, existing_runs(target), counters)
-        available, how = plan_options(request, counters, table)
+        available, settings = plan_options(request, counters, table)
         how_kept = {"folder": recordings, "lock": held, "note": note, "on_demand": on_demand}
         save = functools.partial(record, name, program, counters=counters, **how_kept)
         made = {}
@@ -62,11 +62,11 @@ def record_program(
             counting = next((meta["counting"] for meta in of_set if "counting" in meta), None)
             if chosen == "all" and counting is None:
                 seen = machine.supported(codes)
-                probe = make_plans("mlpx", seen, per_run=_PROBED, set_name=PROBE, **available, **how)
+                probe = make_plans("mlpx", seen, per_run=_PROBED, set_name=PROBE, **available, **settings)
                 made[PROBE] = save(probe, encodings=codes)
                 counting = counted_in_probe(target)
             how_many = {"per_run": request.per_run, "set_name": set_name}
-            plans = make_plans(mode, counting or list(codes), **how_many, **available, **how)
+            plans = make_plans(mode, counting or list(codes), **how_many, **available, **settings)
             # Runs to come have a second reading if those that are there have one, so that passes are alike.
             before = not of_set or any(map(events.second_readings, map(events_of, of_set)))
             if request.second_reading and before:
@@ -110,8 +110,8 @@ def counted_in_probe(folder):
 def plan_options(request, counters, table):
     """What plans are told of a machine's counters, and of what is asked for."""
     available = {"n_counters": counters["good"], "counters_of": table["counters"].to_dict()}
-    how = {"pinned": request.pinned, "interval_ms": request.interval_ms, "modifier": request.modifier}
-    return available, how
+    settings = {"pinned": request.pinned, "interval_ms": request.interval_ms, "modifier": request.modifier}
+    return available, settings
 
 
 def encodings(chosen, table, modifier):

@@ -82,7 +82,9 @@ def record(
         about |= {"program": name, "command": program.command, "counters": dict(counters)}
         about["machine"] = machine.describe()
         jobs = [
-            (plan, intended(plan, number, encodings, about)) for number in range(passes) for plan in plans
+            (plan, planned_metadata(plan, number, encodings, about))
+            for number in range(passes)
+            for plan in plans
         ]
         _check_same_schedule(existing, plans, name)
         for _, meta in jobs:
@@ -110,7 +112,7 @@ def _record_one(plan, meta, run_once, notify):
         frame = perf.parse_stat(outcome.raw.decode(errors="replace"))
         reason = validate_run(frame, plan)
         if not reason:
-            finished = started | result(frame, outcome) | {"rejected": rejected}
+            finished = started | outcome_metadata(frame, outcome) | {"rejected": rejected}
             for line in finished["warnings"]:
                 notify(f"{meta['run']}: perf says: {line}")
             return finished, outcome.raw
@@ -127,7 +129,7 @@ def beginning(meta):
     return meta | {"date": now(), "machine": meta["machine"] | {"load_1min": machine.load_1min()}}
 
 
-def result(frame, outcome):
+def outcome_metadata(frame, outcome):
     """What the metadata tell of how a run went."""
     return {
         "duration_s": float(frame["time_s"].max()),
@@ -153,7 +155,7 @@ def check_room(folder):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder))
 
 
-def intended(plan, pass_number, encodings, about):
+def planned_metadata(plan, pass_number, encodings, about):
     """What is known of a run before it is made."""
     again = second_readings(plan.events)
     return about | {

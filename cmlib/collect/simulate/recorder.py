@@ -136,9 +136,9 @@ def _simulated(place, command, every, options, blocks):
             working_folder(place) as folder,
             tqdm(total=blocks, desc=title, unit=" basic blocks", unit_scale=True, mininterval=1) as bar,
         ):
-            how = {"every_blocks": every, "options": of_one}
+            settings = {"every_blocks": every, "options": of_one}
             outcomes.append(
-                simulate(command, folder, progress=lambda done, bar=bar: bar.update(done - bar.n), **how)
+                simulate(command, folder, progress=lambda done, bar=bar: bar.update(done - bar.n), **settings)
             )
             blocks = bar.n or blocks  # the next one executes as many
     return outcomes

@@ -47,14 +47,14 @@ _PYTHON_LOOP = "_PyEval_EvalFrameDefault"
 _NAMES_FOR_PERF = "/tmp/perf-{pid}.map"
 
 
-def cache_options(given, *, prefetch=False, root="/"):
+def cache_options(caches, *, prefetch=False, root="/"):
     """Options that tell Valgrind which caches to simulate: first level and last level."""
-    return _options(_chosen(given, root), _LAST, prefetch)
+    return _options(_chosen(caches, root), _LAST, prefetch)
 
 
-def second_level_options(given, *, prefetch=False, root="/"):
+def second_level_options(caches, *, prefetch=False, root="/"):
     """Options for a second simulation, in which the second-level cache is the last one."""
-    chosen = _chosen(given, root)
+    chosen = _chosen(caches, root)
     # Valgrind takes the nearest that it can simulate of a last level that it is not told.
     sizes = {name: shape[0] for name, shape in (machine_caches(root) | chosen).items()}
     between = _SECOND in chosen and chosen[_SECOND][0] < sizes.get(_LAST, 0)
@@ -63,7 +63,7 @@ def second_level_options(given, *, prefetch=False, root="/"):
 
 def machine_caches(root="/"):
     """This machine's caches: size [bytes], ways and length of a line [bytes], by I1, D1, L2 and LL; as Linux tells."""
-    found, last = {}, 0
+    shapes, last = {}, 0
     for place in sorted(Path(root, "sys/devices/system/cpu/cpu0/cache").glob("index*")):
         try:
             level, kind, size, ways, line = (
@@ -74,15 +74,15 @@ def machine_caches(root="/"):
         except (OSError, ValueError):
             continue
         if name := _NAMES.get((int(level), kind)):
-            found[name] = shape
+            shapes[name] = shape
         if kind == "Unified" and int(level) > last:
-            last, found[_LAST] = int(level), shape
-    return found
+            last, shapes[_LAST] = int(level), shape
+    return shapes
 
 
-def _chosen(given, root):
-    own = {name: shape for name, shape in machine_caches(root).items() if _can_be_simulated(*shape)}
-    return own | {name: _parse(name, text) for name, text in given.items() if text}
+def _chosen(caches, root):
+    here = {name: shape for name, shape in machine_caches(root).items() if _can_be_simulated(*shape)}
+    return here | {name: _parse(name, text) for name, text in caches.items() if text}
 
 
 def _options(chosen, last, prefetch):
@@ -116,10 +116,10 @@ def _parse(name, text):
 
 
 def _bytes(text):
-    found = re.fullmatch(r"([0-9]+)([KM]?)", text.strip())
-    if found is None:
+    match = re.fullmatch(r"([0-9]+)([KM]?)", text.strip())
+    if match is None:
         raise ValueError(text)
-    return int(found[1]) * _UNITS[found[2]]
+    return int(match[1]) * _UNITS[match[2]]
 
 
 @dataclass(frozen=True)
@@ -181,18 +181,18 @@ def _named(file):
     """What Callgrind wrote of a process, with the names that Python 3.12 or later gave to code for perf."""
     raw, names = file.read_bytes(), Path(_NAMES_FOR_PERF.format(pid=file.stem))
     pattern = rb"%s'(?:2')?(?:0x0*([0-9a-f]+)')?\S*" % _PYTHON_LOOP.encode()
-    found = {}
+    functions = {}
     if names.is_file():
-        found = {line.split()[0]: line.split(maxsplit=2)[2] for line in names.read_bytes().splitlines()}
+        functions = {line.split()[0]: line.split(maxsplit=2)[2] for line in names.read_bytes().splitlines()}
         names.unlink()
-    return re.sub(pattern, lambda match: found.get(match[1], _PYTHON_LOOP.encode()), raw)
+    return re.sub(pattern, lambda match: functions.get(match[1], _PYTHON_LOOP.encode()), raw)
 
 
 def _run(command, folder, options, *, meanwhile=None, environment=(), limit_s=None):
     """Valgrind's log, and the elapsed time [s]."""
     check_valgrind()
-    found = find_program(command)
-    watched = ["valgrind", *options, *_FOR_ALL, f"--log-file={_escaped(folder)}/%p.log", "--", *found]
+    resolved = find_program(command)
+    watched = ["valgrind", *options, *_FOR_ALL, f"--log-file={_escaped(folder)}/%p.log", "--", *resolved]
     errors = folder / "stderr"
     started = time.monotonic()
     with (

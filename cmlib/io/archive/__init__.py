@@ -8,4 +8,4 @@ import lazy_loader
 
 __getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 
-__all__ = ["plain", "read_file", "readable"]
+__all__ = ["decompress", "read_file", "readable"]

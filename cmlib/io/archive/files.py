@@ -118,7 +118,7 @@ def pack(content):
     return gzip.compress(content, 6, mtime=0)
 
 
-def plain(content, file):
+def decompress(content, file):
     """Unpack a file's content, where it is gzip's, xz's, bzip2's or Zstandard's.
 
     Parameters
@@ -191,19 +191,19 @@ _OPENERS = {
 
 
 @contextlib.contextmanager
-def draft_of(target):
+def atomic_output(target):
     """A place for a file or a folder that replaces `target` when the block ends well, and else leaves no
     trace."""
     target = Path(target)
     with working_folder(target) as folder:
         yield folder / target.name
-        settle(folder / target.name, target)
+        atomic_replace(folder / target.name, target)
 
 
 def write_whole(target, content):
     """Write all of a file, or none of it."""
     content = content.encode() if isinstance(content, str) else content
-    with draft_of(target) as draft:
+    with atomic_output(target) as draft:
         draft.write_bytes(content)
 
 
@@ -248,7 +248,7 @@ def remove_abandoned(folder):
         _remove_abandoned(folder.glob("*.partial"))
 
 
-def settle(draft, target):
+def atomic_replace(draft, target):
     """Give a file, or a folder of files, its name once its content is safely on the disk."""
     draft, target = Path(draft), Path(target)
     for part in [*draft.rglob("*"), draft]:
@@ -258,12 +258,12 @@ def settle(draft, target):
 
 
 @contextlib.contextmanager
-def locked(folder, how=0):
+def locked(folder, flags=0):
     """Hold a folder's lock, among all that use this function."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | how)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | flags)
         except OSError:
             yield False
         else:

@@ -10,7 +10,7 @@ from pathlib import Path
 import fastjsonschema
 import yaml
 
-from cmlib.io.archive.files import ArchiveError, digest, read_file, settle, unpack, working_folder
+from cmlib.io.archive.files import ArchiveError, atomic_replace, digest, read_file, unpack, working_folder
 
 _LARGEST = 64 << 20  # bytes
 
@@ -101,7 +101,7 @@ def write_recording(description, packed, meta, *, schema, suffix=".csv.gz"):
         # Between the two files, there must not be metadata of another content.
         description.unlink(missing_ok=True)
         for draft, target in drafts.items():
-            settle(draft, target)
+            atomic_replace(draft, target)
 
 
 def read_content(description, sha256, *, suffix=".csv.gz"):

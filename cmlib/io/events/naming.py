@@ -44,8 +44,8 @@ _HARDWARE_PATTERN = re.compile(
 
 def encode(event, table, modifier="u"):
     """Write an event as perf's ``-e`` takes it."""
-    name, own = _without_modifier(event)
-    modifier = own or modifier
+    name, written = _without_modifier(event)
+    modifier = written or modifier
     if "/" in name:
         return name + modifier
     if name in table.index and not table.at[name, "named"]:
@@ -62,8 +62,8 @@ def encode(event, table, modifier="u"):
 def base_name(event):
     """Take an event's name out of the way perf is given it or writes it."""
     name, _ = _without_modifier(event)
-    given = _NAME_TERM.search(name)
-    return given[1] if given else name
+    named = _NAME_TERM.search(name)
+    return named[1] if named else name
 
 
 def copy_name(event, number):
@@ -85,8 +85,8 @@ def second_readings(names):
         From the further reading, such as ``ls_stlf#2``, to its event.
     """
     names = list(names)
-    found = {name: _COPY.fullmatch(name) for name in names}
-    return {name: copy[1] for name, copy in found.items() if copy and copy[1] in names}
+    matches = {name: _COPY.fullmatch(name) for name in names}
+    return {name: copy[1] for name, copy in matches.items() if copy and copy[1] in names}
 
 
 def abbreviate(events, table):
@@ -139,10 +139,12 @@ def is_event(heading):
     if not 0 < len(heading) <= _LONGEST:
         return False
     name = base_name(heading)
-    return plain(name) in _known() or bool(_PATTERN.fullmatch(name) and not _NO_COUNT.fullmatch(name))
+    return normalize_name(name) in _known() or bool(
+        _PATTERN.fullmatch(name) and not _NO_COUNT.fullmatch(name)
+    )
 
 
-def plain(name):
+def normalize_name(name):
     """A name without what tools write differently: ``SIMD_FP_256_PACKED_SINGLE`` is ``simd_fp_256.packed_single``."""
     return name.lower().replace("_", "-").replace(".", "-")
 
@@ -151,7 +153,7 @@ def plain(name):
 def _known():
     tables = [general_events().index, *map(names_of, known_tables())]
     names = [*HARDWARE_NAMES, *SOFTWARE_NAMES, *_TOOL, *ALIASES, *" ".join(ALIASES.values()).split()]
-    return frozenset(map(plain, [*names, *(name for index in tables for name in index)]))
+    return frozenset(map(normalize_name, [*names, *(name for index in tables for name in index)]))
 
 
 def kinds(events, table):

@@ -15,7 +15,7 @@ from cmlib.io.events.naming import (
     SOFTWARE_NAMES,
     base_name,
     canonical,
-    plain,
+    normalize_name,
     second_readings,
 )
 from cmlib.io.events.tables import (
@@ -106,14 +106,14 @@ def same_events(names, machine=None):
     """Pairs of names that a counter is set to in the same way."""
     names = list(names)
     kinds = _kinds(names, machine or {})
-    own = _codes(table_for(machine)) if machine else {}
-    codes = {kind: [_code(name, kind, own) for name in names] for kind in kinds}
-    found = []
+    codes_of = _codes(table_for(machine)) if machine else {}
+    codes = {kind: [_code(name, kind, codes_of) for name in names] for kind in kinds}
+    pairs = []
     for (i, first), (j, second) in itertools.combinations(enumerate(names), 2):
         on = tuple(kind for kind in kinds if codes[kind][i] is not None and codes[kind][i] == codes[kind][j])
         if on:
-            found.append(SameEvent(first, second, on, len(on) == len(kinds)))
-    return found
+            pairs.append(SameEvent(first, second, on, len(on) == len(kinds)))
+    return pairs
 
 
 def find_processor(machines, names, core=""):
@@ -151,14 +151,14 @@ def _kinds(names, machine):
     return [kind for kind in codes if (codes.loc[generic, kind] != "").all()] if generic else []
 
 
-def _code(name, kind, own):
+def _code(name, kind, codes_of):
     """What a counter is set to, umask before event; None where that is not known, or is not all."""
     if written := _RAW.fullmatch(base_name(name)):
         return int(written[1], 16)
     if (generic := _generic(name)) in _generic_codes().index:
         code = _generic_codes().at[generic, kind]
         return int(code, 16) if code.startswith("0x") else None
-    return own.get(base_name(name))
+    return codes_of.get(base_name(name))
 
 
 def _generic(name):
@@ -189,26 +189,28 @@ def translate(names, machine):
     common = _common(named.values())
     named = {name: common.get(known, known) for name, known in named.items()}
     taken = list(named.values())
-    found = {
+    translated = {
         name: known
         for name, known in named.items()
         if name != known and taken.count(known) == 1 and known not in names
     }
-    return found | {
-        reading: reading.replace(event, found[event], 1) for reading, event in again.items() if event in found
+    return translated | {
+        reading: reading.replace(event, translated[event], 1)
+        for reading, event in again.items()
+        if event in translated
     }
 
 
 def _plain_or_code(name):
     """A raw code of event and umask as a number; another name without what tools write differently."""
     code = _raw_code(name)
-    return plain(name) if code is None else code
+    return normalize_name(name) if code is None else code
 
 
 def _raw_code(name):
     """Event and umask of ``r1b``, ``armv8_pmuv3_0/r001b/`` or ``armv8_pmuv3_0/event=0x1b/``; None of a name."""
-    found = _CODE.fullmatch(_within(name))
-    return int(found[1], 16) if found else None
+    match = _CODE.fullmatch(_within(name))
+    return int(match[1], 16) if match else None
 
 
 def _are_arm_codes(names):
@@ -226,24 +228,29 @@ def _names_by_code(names, machine):
 
 def _names_by_spelling(names, machine):
     known = table_for(machine) if machine.get("vendor") else next(iter(recognise(names).tables), None)
-    return {plain(name): name for name in names_of(known)} if known else {}
+    return {normalize_name(name): name for name in names_of(known)} if known else {}
 
 
 def core_pmu(names):
     """The PMU of the cores that counted some events, where it is named and they are all of one kind; else ""."""
-    found = {pmu[1] for name in names if (pmu := CORE_EVENT.match(name))}
-    return found.pop() if len(found) == 1 else ""
+    pmus = {pmu[1] for name in names if (pmu := CORE_EVENT.match(name))}
+    return pmus.pop() if len(pmus) == 1 else ""
 
 
 def _common(names):
     """What all instructions and all cycles are called, of what is there: in user mode where nothing else is."""
     names = list(names)
     within = _within if core_pmu(names) else str  # on cores of one kind there is nothing to mix up
-    by_spelling = {plain(within(name)): name for name in reversed(names)}
+    by_spelling = {normalize_name(within(name)): name for name in reversed(names)}
     for modifier in ("", ":u"):
         written = {
             common: next(
-                (by_spelling[s + modifier] for s in map(plain, spellings) if s + modifier in by_spelling), ""
+                (
+                    by_spelling[s + modifier]
+                    for s in map(normalize_name, spellings)
+                    if s + modifier in by_spelling
+                ),
+                "",
             )
             for common, spellings in SAME.items()
         }
@@ -254,8 +261,8 @@ def _common(names):
 
 def _within(name):
     """An event of the cores without their PMU, ``cpu_atom/cycles:u/`` and ``cpu_atom/cycles/u`` as ``cycles:u``."""
-    found = CORE_EVENT.fullmatch(name)
-    return ":".join(filter(None, found.groups()[1:])) if found else name
+    match = CORE_EVENT.fullmatch(name)
+    return ":".join(filter(None, match.groups()[1:])) if match else name
 
 
 # Names of a processor's own events that must be a table's, of those there are.
@@ -300,17 +307,17 @@ def recognise(names):
     """
     units = {name: _unit(name) for name in names if not is_simulated(name)}
     outside = tuple(sorted(set(filter(None, units.values()))))
-    own = {plain(name) for name, unit in units.items() if unit is None}
-    own -= _plain_names("perf") | set(map(plain, HARDWARE_NAMES | SOFTWARE_NAMES))
-    matched = {name: len(own & _plain_names(name)) for name in known_tables()}
+    core_names = {normalize_name(name) for name, unit in units.items() if unit is None}
+    core_names -= _plain_names("perf") | set(map(normalize_name, HARDWARE_NAMES | SOFTWARE_NAMES))
+    matched = {name: len(core_names & _plain_names(name)) for name in known_tables()}
     most = max(matched.values())
-    if most < max(_FEWEST_NAMES, _LEAST_SHARE * len(own)):
-        return Recognised((), 0, len(own), outside)
+    if most < max(_FEWEST_NAMES, _LEAST_SHARE * len(core_names)):
+        return Recognised((), 0, len(core_names), outside)
     best = sorted(
         (name for name in matched if matched[name] == most),
         key=lambda name: (name not in _FIRST, -len(_plain_names(name))),
     )
-    return Recognised(tuple(best), most, len(own), outside)
+    return Recognised(tuple(best), most, len(core_names), outside)
 
 
 def describe_recognised(recognised):
@@ -354,4 +361,4 @@ def _unit(name):
 
 @functools.cache
 def _plain_names(name):
-    return frozenset(map(plain, general_events().index if name == "perf" else names_of(name)))
+    return frozenset(map(normalize_name, general_events().index if name == "perf" else names_of(name)))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from cmlib.io.archive import errors_as, plain, read_file
+from cmlib.io.archive import decompress, errors_as, read_file
 from cmlib.io.archive.programs import RecordError
 from cmlib.io.perf.formats import find_format, wide
 from cmlib.io.perf.formats.lines import TIME
@@ -105,7 +105,7 @@ class Mark:
 def read_marks(file):
     """Read a file of marks."""
     with errors_as(RecordError, file):
-        lines = plain(read_file(Path(file)), file).decode(errors="replace").splitlines()
+        lines = decompress(read_file(Path(file)), file).decode(errors="replace").splitlines()
     marks, unit = [], None
     rows = [(k, _cells(line)) for k, line in enumerate(lines, 1) if line.strip("# ")]
     for k, cells in rows:

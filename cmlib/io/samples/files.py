@@ -11,12 +11,12 @@ from cmlib import places
 from cmlib.errors import CmlibError, NothingRecordedError
 from cmlib.io.archive import (
     as_text,
+    atomic_replace,
     digest,
     errors_as,
     read_file,
     read_object,
     readable,
-    settle,
     working_folder,
 )
 from cmlib.io.archive.runs import first_problem
@@ -77,8 +77,8 @@ def draft(out, suffix):
             yield file, metadata, folder
         text = as_text({"schema": SCHEMA, **metadata, "sha256": digest(partial)}, description)
         (folder / description.name).write_text(text, encoding="utf-8")
-        settle(partial, table)
-        settle(folder / description.name, description)
+        atomic_replace(partial, table)
+        atomic_replace(folder / description.name, description)
 
 
 def samples_dir():

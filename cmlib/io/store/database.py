@@ -11,7 +11,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from cmlib import places
 from cmlib.errors import CmlibError
-from cmlib.io.archive import draft_of
+from cmlib.io.archive import atomic_output
 from cmlib.passwords import hide
 
 # Changes with the tables below; a store of another one is refused.
@@ -70,7 +70,7 @@ def _replacing_file(url):
     try:
         _check_is_ours(url)
         target.parent.mkdir(parents=True, exist_ok=True)
-        with draft_of(target) as draft, _connection(url, at=url.set(database=str(draft))) as connection:
+        with atomic_output(target) as draft, _connection(url, at=url.set(database=str(draft))) as connection:
             connection.exec_driver_sql(f"PRAGMA application_id = {_MARK}")
             yield connection
     except OSError as error:

@@ -56,20 +56,22 @@ def find_sources(recordings_dir=None, samples_dir=None):
     """Find all recordings, in intervals and as lines, those with a problem first."""
     folder = Path(recordings_dir or places.recordings_dir())
     series = [_source(SERIES, file, read_run_metadata) for file in sorted(folder.glob("*/*.json"))]
-    series.sort(key=lambda one: [one.meta.get(key) for key in ("program", "set", "pass", "part") if one.meta])
+    series.sort(
+        key=lambda source: [source.meta.get(key) for key in ("program", "set", "pass", "part") if source.meta]
+    )
     samples = Path(samples_dir or folder.absolute().parent / "samples")
     named = {file: _NAME.fullmatch(file.stem) for file in samples.glob("*/*-lines-*.json")}
     order = sorted((file.parent.name, name[1], int(name[2]), file) for file, name in named.items() if name)
     lines, earlier = [], {}
     for program, set_name, _, file in order:
-        one = _source(LINES, file, _read_lines)
-        if not one.problem:
-            events = tuple(one.meta["events"])
+        source = _source(LINES, file, _read_lines)
+        if not source.problem:
+            events = tuple(source.meta["events"])
             passes = earlier.setdefault((program, set_name), {})
             passes[events] = passes.get(events, -1) + 1
             place = {"pass": passes[events], "part": list(passes).index(events)}
-            one.meta.update(place, program=program, set=set_name, run=file.stem)
-        lines.append(one)
+            source.meta.update(place, program=program, set=set_name, run=file.stem)
+        lines.append(source)
     return series + lines
 
 

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from cmlib.collect import machine
-from cmlib.collect.record import Counted, Program, Request, record_program
+from cmlib.collect.record import LaunchSpec, Program, Request, record_program
 from cmlib.errors import CmlibError, NothingRecordedError
 from cmlib.experiments.micro_recordings import (
     ALL,
@@ -149,5 +149,8 @@ def applications(programs_folder):
         else:
             argv = kernel.argv(built, "good", threads=_THREADS, repeats=_REPEATS)
             noted = shlex.join([kernel.name, *argv[1:]])  # without the folder of its program
-            ready[f"parallel-{kernel.name}"] = "parallel", Program(noted, partial(nullcontext, Counted(argv)))
+            ready[f"parallel-{kernel.name}"] = (
+                "parallel",
+                Program(noted, partial(nullcontext, LaunchSpec(argv))),
+            )
     return ready, left_out

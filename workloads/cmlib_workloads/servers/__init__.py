@@ -9,7 +9,7 @@ import urllib.request
 from contextlib import contextmanager
 from pathlib import Path
 
-from cmlib.collect.record import Counted
+from cmlib.collect.record import LaunchSpec
 from cmlib.collect.toolchain import run_tool
 from cmlib_workloads.recipe import cached_input, compiled, scratch
 from cmlib_workloads.server import Server, memcached
@@ -42,7 +42,7 @@ def datacaching(scale, options, *, port=CACHE_PORT, keys=400_000, seed=1):
     ):
         run_tool([client, "fill", port, keys, keys, connections, seed], timeout=300)
         load = [client, "load", port, keys, round(1_200_000 * scale), connections, seed]
-        yield Counted(list(map(str, load)), server.pids)
+        yield LaunchSpec(list(map(str, load)), server.pids)
 
 
 @contextmanager
@@ -58,7 +58,7 @@ def dataserving(scale, options):
         shutil.copytree(filled, database, copy_function=_link_or_copy)
         mixed = ["--use_existing_db=1", "--threads=2", "--readwritepercent=50", "--read_random_exp_range=15"]
         command = _db_bench(database, keys, "readrandomwriterandom")
-        yield Counted([*command, *mixed, f"--reads={operations}"])
+        yield LaunchSpec([*command, *mixed, f"--reads={operations}"])
 
 
 def _db_bench(database, keys, benchmarks):
@@ -87,7 +87,7 @@ def mediastreaming(scale, options):
         command = nginx(folder, _VIDEO_PORT, f"root {films};")
         with Server("nginx", command, folder / "nginx.log", port=_VIDEO_PORT) as server:
             url = f"http://127.0.0.1:{_VIDEO_PORT}"
-            yield Counted(wrk("ranges.lua", url, _SECONDS * scale, arguments=[str(listing)]), server.pids)
+            yield LaunchSpec(wrk("ranges.lua", url, _SECONDS * scale, arguments=[str(listing)]), server.pids)
 
 
 def _make_films(path):
@@ -125,7 +125,7 @@ def websearch(scale, options):
         server = Server("the search server", command, folder / "server.log", **how)
         with server:
             run_tool(wrk("terms.lua", url, 1), timeout=60)
-            yield Counted(wrk("terms.lua", url, _SECONDS * scale), server.pids)
+            yield LaunchSpec(wrk("terms.lua", url, _SECONDS * scale), server.pids)
 
 
 @contextmanager
@@ -134,7 +134,7 @@ def together(first, second, scale, options):
     with first(scale, {}) as one, second(scale, options) as other:
         script = _BOTH.format(first=shlex.join(one.command), second=shlex.join(other.command))
         environment = {**one.environment, **other.environment}
-        yield Counted(["/bin/sh", "-c", script], (*one.pids, *other.pids), environment)
+        yield LaunchSpec(["/bin/sh", "-c", script], (*one.pids, *other.pids), environment)
 
 
 def wrk(script, url, seconds, *, connections=8, arguments=()):

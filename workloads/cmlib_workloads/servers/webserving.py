@@ -8,7 +8,7 @@ import subprocess
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from cmlib.collect.record import Counted
+from cmlib.collect.record import LaunchSpec
 from cmlib.collect.toolchain import run_tool
 from cmlib_workloads import servers
 from cmlib_workloads.recipe import cached_input, scratch
@@ -33,7 +33,7 @@ def webserving(scale, options):
         url = f"http://127.0.0.1:{_PORT}"
         run_tool(servers.wrk("wiki.lua", url, 2), timeout=60)
         pids = tuple(pid for server in (database, cache, php, nginx) for pid in server.pids)
-        yield Counted(servers.wrk("wiki.lua", url, _SECONDS * scale, connections=4), pids)
+        yield LaunchSpec(servers.wrk("wiki.lua", url, _SECONDS * scale, connections=4), pids)
 
 
 def _fill(path):

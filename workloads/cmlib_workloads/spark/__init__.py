@@ -6,7 +6,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from cmlib.collect.record import Counted
+from cmlib.collect.record import LaunchSpec
 from cmlib.collect.toolchain import run_tool
 from cmlib.errors import CmlibError
 from cmlib_workloads.recipe import cached_input, scratch
@@ -123,7 +123,7 @@ def prepare(name, main_class, inputs, scale, options, *, cluster=None):
             cluster = cluster or stack.enter_context(standalone(folder))
             master, pids = cluster.url, cluster.pids
         arguments = [name, str(folder / "output"), *folders]
-        yield Counted(submit(main_class, arguments, master=master, settings=settings), pids, environment())
+        yield LaunchSpec(submit(main_class, arguments, master=master, settings=settings), pids, environment())
 
 
 @contextmanager
@@ -132,4 +132,4 @@ def prepare_mapreduce(scale, options):
     folder_in = generated("documents", round(150_000 * scale))
     with scratch("dataanalytics") as folder:
         arguments = ["-Xmx2g", "-cp", f"{jar()}:{home()}/jars/*", "cmlib.DataAnalytics"]
-        yield Counted(["java", *arguments, str(folder / "output"), str(folder_in)])
+        yield LaunchSpec(["java", *arguments, str(folder / "output"), str(folder_in)])
