@@ -10,14 +10,35 @@ import numpy as np
 import pandas as pd
 from numba import njit
 
-# What the current line's samples say about x: `scatter` is the sum of (x - mean)².
-SPAN = np.dtype([(name, float) for name in ("n", "x_start", "x_last", "mean", "scatter")])
-# What they say about one event's y: `joint` is the sum of (x - mean)(y - mean), `slope` that of the least-squares line
-# (Eq. 3), 0 for a single sample, `sse` the sum of its squared residuals (Eq. 8); `rising` and `falling` is what the
-# drift test has gathered.
-FIT = np.dtype(
-    [(name, float) for name in ("y_start", "y_last", "mean", "joint", "slope", "sse", "rising", "falling")]
-)
+
+class Span(NamedTuple):
+    """What the current line's samples say about x; `scatter` is the sum of (x - mean)²."""
+
+    n: float
+    x_start: float
+    x_last: float
+    mean: float
+    scatter: float
+
+
+class Fit(NamedTuple):
+    """What they say about one event's y.
+
+    `joint` is the sum of (x - mean)(y - mean), `slope` that of the least-squares line (Eq. 3), 0 for a single sample,
+    `sse` the sum of its squared residuals (Eq. 8); `rising` and `falling` is what the drift test has gathered.
+    """
+
+    y_start: float
+    y_last: float
+    mean: float
+    joint: float
+    slope: float
+    sse: float
+    rising: float
+    falling: float
+
+
+SPAN, FIT = (np.dtype([(name, float) for name in kind._fields]) for kind in (Span, Fit))
 
 
 @njit(cache=True)
@@ -33,21 +54,32 @@ def start(span, fits, x, y):
 @njit(cache=True, error_model="numpy")
 def include(span, fits, x, y):
     """Let a sample into the line."""
+    step, (span.n, span.x_last, span.mean, span.scatter) = include_x(span, x)
+    for j in range(len(fits)):
+        fit = fits[j]
+        fit.y_last, fit.mean, fit.joint, fit.slope, fit.sse = include_y(fit, step, y[j])
+
+
+@njit(cache=True, error_model="numpy")
+def include_x(span, x):
+    """What a sample does to the sums of each event, and n, x_last, mean and scatter with it."""
     share = 1.0 / (span.n + 1.0)
     weight = span.n * share
     run = (x - span.x_start) - span.mean
     scatter = span.scatter + weight * run * run
     inverse = 1.0 / scatter
-    shrink = weight * span.scatter * inverse
-    span.n, span.x_last, span.mean, span.scatter = span.n + 1.0, x, span.mean + run * share, scatter
-    for j in range(len(fits)):
-        fit = fits[j]
-        rise = (y[j] - fit.y_start) - fit.mean
-        off = rise - fit.slope * run
-        fit.y_last, fit.mean = y[j], fit.mean + rise * share
-        fit.joint += weight * run * rise
-        fit.slope = fit.joint * inverse
-        fit.sse += off * off * shrink
+    step = run, share, weight * run, inverse, weight * span.scatter * inverse
+    return step, (span.n + 1.0, x, span.mean + run * share, scatter)
+
+
+@njit(cache=True, error_model="numpy")
+def include_y(fit, step, y):
+    """y_last, mean, joint, slope and sse with a sample."""
+    run, share, weighted, inverse, shrink = step
+    rise = (y - fit.y_start) - fit.mean
+    off = rise - fit.slope * run
+    joint = fit.joint + weighted * rise
+    return y, fit.mean + rise * share, joint, joint * inverse, fit.sse + off * off * shrink
 
 
 @njit(cache=True, error_model="numpy")
@@ -217,37 +249,70 @@ class OnlineRegression(LineStream):
         return _advance(self._span, self._fits, x, y, *self._limits, rows)
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _advance(state, fits, x, y, alpha, n_sigma, drift, rows):
-    span, finished = state[0], 0
+    """The first event, most often the only one, is kept in registers: one event takes half as long so."""
+    finished, resting, others = 0, state[0], fits[1:]
+    span = Span(resting.n, resting.x_start, resting.x_last, resting.mean, resting.scatter)
+    first = _loaded(fits[0])
     for i in range(x.size):
-        departs = False
-        if span.n > 1.0:
-            for j in range(len(fits)):
-                departs |= _departs(span, fits[j], x[i], y[i, j], alpha, n_sigma, drift)
-        if departs:
-            write(span, fits, rows[finished])
-            start(span, fits, span.x_last, fits.y_last)
-            finished += 1
         if span.n == 0.0:
-            start(span, fits, x[i], y[i])
-        else:
-            include(span, fits, x[i], y[i])
+            start(resting, others, x[i], y[i, 1:])
+            span, first = _started(x[i], y[i, 0])
+            continue
+        rising, falling = first.rising, first.falling
+        if span.n > 1.0:
+            departs, rising, falling = _departs(span, first, x[i], y[i, 0], alpha, n_sigma, drift)
+            for j in range(len(others)):
+                fit = others[j]
+                too, fit.rising, fit.falling = _departs(span, fit, x[i], y[i, j + 1], alpha, n_sigma, drift)
+                departs |= too
+            if departs:
+                _store(fits[0], first)
+                write(span, fits, rows[finished])
+                finished += 1
+                start(resting, others, span.x_last, others.y_last)
+                span, first = _started(span.x_last, first.y_last)
+                rising = falling = 0.0
+        step, (n, x_last, mean, scatter) = include_x(span, x[i])
+        span = Span(n, span.x_start, x_last, mean, scatter)
+        y_last, mean, joint, slope, sse = include_y(first, step, y[i, 0])
+        first = Fit(first.y_start, y_last, mean, joint, slope, sse, rising, falling)
+        for j in range(len(others)):
+            fit = others[j]
+            fit.y_last, fit.mean, fit.joint, fit.slope, fit.sse = include_y(fit, step, y[i, j + 1])
+    resting.n, resting.x_start, resting.x_last, resting.mean, resting.scatter = span
+    _store(fits[0], first)
     return finished
+
+
+@njit(cache=True)
+def _started(x, y):
+    return Span(1.0, x, x, 0.0, 0.0), Fit(y, y, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+
+
+@njit(cache=True)
+def _loaded(fit):
+    return Fit(fit.y_start, fit.y_last, fit.mean, fit.joint, fit.slope, fit.sse, fit.rising, fit.falling)
+
+
+@njit(cache=True)
+def _store(fit, values):
+    fit.y_start, fit.y_last, fit.mean, fit.joint, fit.slope, fit.sse, fit.rising, fit.falling = values
 
 
 @njit(cache=True, error_model="numpy")
 def _departs(span, fit, x, y, alpha, n_sigma, drift):
-    """Whether (x, y) does not belong to the line any more; what the drift test gathers with it is noted."""
+    """Whether (x, y) does not belong to the line any more; and what the drift test has gathered with it."""
     off = (y - fit.y_start) - fit.mean - fit.slope * ((x - span.x_start) - span.mean)
     beyond = abs(off) - _ROUNDING * abs(y - fit.y_start) - _RESOLUTION * abs(y)
     if span.n == 2.0:
-        return beyond > alpha * abs(y - off)
+        return beyond > alpha * abs(y - off), fit.rising, fit.falling
     if beyond > 0.0 and beyond * beyond * (span.n - 2.0) > n_sigma * n_sigma * fit.sse:
-        return True
+        return True, fit.rising, fit.falling
     if drift == np.inf:
-        return False
+        return False, fit.rising, fit.falling
     deviation = off / sigma(span, fit) if beyond > 0.0 else 0.0
-    fit.rising = max(0.0, fit.rising + deviation - _SLACK)
-    fit.falling = max(0.0, fit.falling - deviation - _SLACK)
-    return max(fit.rising, fit.falling) > drift
+    rising = max(0.0, fit.rising + deviation - _SLACK)
+    falling = max(0.0, fit.falling - deviation - _SLACK)
+    return max(rising, falling) > drift, rising, falling
