@@ -86,7 +86,15 @@ def identifiers(source):
 SAYING_NOTHING = {"one", "own", "how", "found", "given"}
 TOLD = {"say", "says", "said", "told", "kept", "beside", "foretold"}
 # What reads perf's forms, and what starts programs, still has some of them.
-PENDING = ("io/perf", "io/events/tables", "topdown", "clean", "collect/compare", "anomaly/speed", "anomaly/changes")
+PENDING = (
+    "io/perf",
+    "io/events/tables",
+    "topdown",
+    "clean",
+    "collect/compare",
+    "anomaly/speed",
+    "anomaly/changes",
+)
 METHODS = (
     "anomaly clean compress cost experiments explore fingerprint interact merge plot rank topdown tuning"
 )

@@ -83,7 +83,7 @@ def recorded_programs(folder="", wanted="all"):
 def describe_recordings(programs):
     """On whose data a page is: kernels, runs, counts and machine."""
     kinds = ("training", "again", "good", "bad")
-    numbers = [sum(len(getattr(one, kind)) for one in programs.values()) for kind in kinds]
+    numbers = [sum(len(getattr(runs, kind)) for runs in programs.values()) for kind in kinds]
     first = next(iter(programs.values()))
     model = (first.machine.get("model_name") or "a processor without a name").replace("(R)", "")
     processors, virtual = first.machine.get("processors"), first.machine.get("virtual")
@@ -101,7 +101,7 @@ def synthetic_origin(programs):
     """What is to be said of all results where nothing was measured; empty where it was."""
     return (
         "Synthetic counts, nothing was measured."
-        if any(one.machine.get("synthetic") for one in programs.values())
+        if any(program.machine.get("synthetic") for program in programs.values())
         else ""
     )
 

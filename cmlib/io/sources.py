@@ -95,12 +95,12 @@ def _read_amid(file, text, about):
             if inside := perf.extract(text):
                 return _read(file, inside, *about, note=perf.NOTE)
         alone = [
-            (file, {"remark": _OF_ONE_KIND.format(kind) * bool(kind), "mark": kind}, own, run)
-            for kind, own in perf.by_kind_of_core(text).items()
-            for run in perf.shares_alone(own)
+            (file, {"remark": _OF_ONE_KIND.format(kind) * bool(kind), "mark": kind}, lines, run)
+            for kind, lines in perf.by_kind_of_core(text).items()
+            for run in perf.shares_alone(lines)
         ]
         if alone:
-            return [], [(*about, own if len(alone) == 1 else "", run) for *about, own, run in alone]
+            return [], [(*about, lines if len(alone) == 1 else "", run) for *about, lines, run in alone]
         raise error
 
 
