@@ -115,7 +115,15 @@ def ratios(judged, *, seed=0):
         drawn = logs[rng.integers(len(logs), size=(2000, len(logs)))].mean(axis=1)
         low, high = np.exp(np.quantile(drawn, [0.05, 0.95]))
         covered = of_method["covered"].mean(), of_method["covered"].min()
-        rows[key] = len(logs), len(of_method), np.exp(logs.mean()), low, high, of_method["ratio"].max(), *covered
+        rows[key] = (
+            len(logs),
+            len(of_method),
+            np.exp(logs.mean()),
+            low,
+            high,
+            of_method["ratio"].max(),
+            *covered,
+        )
     columns = ["programs", "files", "ratio", "low", "high", "worst", "covered", "least"]
     return (
         pd.DataFrame(rows, columns).T.rename_axis(["kind", "method"]).astype({"programs": int, "files": int})
