@@ -20,7 +20,7 @@
 #
 # *Reads* the streams of `cmlib fetch spec-llc`, in the cache or in the folder `CMLIB_PUBLIC`; without them the sample streams of kernel events that come with cmlib. *Writes* reduction, fit and errors of every case, beside what Wu and Mencer print for the same program.
 #
-# [Notebook 07c](07c_other_compression.ipynb) asks whether other methods lose less at the same size.
+# [Notebook 07c](07c_other_compression.ipynb) asks whether other methods lose less at the same size. A program of your own: `cmlib record NAME --samples -- COMMAND`, then `cmlib run live 07 -p program=NAME`. First to change: `n_sigma`; a larger one makes fewer and coarser lines.
 #
 # With `spec-llc` it is the paper's suite and the paper's event, last-level misses: 20 of its 57 cases, on a Xeon Gold 5120. A sample was taken each 100 million instructions, where the paper has one each million cycles: some fifty times fewer samples of a run.
 

@@ -20,7 +20,7 @@
 #
 # *Reads* recordings that others made and that come with cmlib. *Writes* errors on unseen programs, and how far rankings and IPC change from run to run and with the clock.
 #
-# The GBRT paper puts runs with different events together. Here that is needed: on a Cortex-A15 six events were counted in one run and six others in another, twice, at three clock rates, for thirty programs of cBench one after another (`kranik/ARMPM_BUILDMODEL`, BSD-3-Clause). Every event was on a counter all the time.
+# The GBRT paper puts runs with different events together. Here that is needed: on a Cortex-A15 six events were counted in one run and six others in another, twice, at three clock rates, for thirty programs of cBench one after another (`kranik/ARMPM_BUILDMODEL`, BSD-3-Clause). Every event was on a counter all the time. The notebook is about these recordings alone; runs of your own are put together in [notebook 03a](03a_merging_runs.ipynb).
 
 # %% tags=["parameters"]
 program: str = "all"  # any other than all leaves this notebook out

@@ -20,7 +20,7 @@
 #
 # *Reads* the recordings of `cmlib fetch nfv-haswell`, in the cache or in the folder `CMLIB_PUBLIC`. *Writes* IPC, errors and rankings of each recording, and how far they agree beside two halves of one recording.
 #
-# Packet processing by FastClick in chains of one, three and five network functions, with perf on the measured core (*collocated*) or on another (*independent*): 31 events on four counters (`theleos88/ml-for-highspeed-networks`, no licence stated). The paper asks what a neighbour changes in the ranking (CounterMiner, Figure 16).
+# Packet processing by FastClick in chains of one, three and five network functions, with perf on the measured core (*collocated*) or on another (*independent*): 31 events on four counters (`theleos88/ml-for-highspeed-networks`, no licence stated). The paper asks what a neighbour changes in the ranking (CounterMiner, Fig. 16). The notebook is about these recordings alone; what a second program changes in the ranking of your own is asked in [notebook 09](09_colocation.ipynb).
 
 # %% tags=["parameters"]
 program: str = "all"  # any other than all leaves this notebook out

@@ -20,7 +20,7 @@
 #
 # *Reads* `totals/deterministic/expected.csv` in the folder `CMLIB_PUBLIC`, a table made from the logs of V. Weaver (`deater/deterministic`; there is no file to be fetched). *Writes* how far counts are from what a hand-counted program does.
 #
-# The events of an assembly program were counted by hand, and the program run on many machines. `cmlib doctor` finds counters that disagree with others about the same event; that an event counts something else than its name says, on all counters alike, it can't see.
+# The events of an assembly program were counted by hand, and the program run on many machines. `cmlib doctor` finds counters that disagree with others about the same event; that an event counts something else than its name says, on all counters alike, it can't see. The notebook is about this table alone: to see whether an event counts right on your machine, count a program whose events you know.
 
 # %% tags=["parameters"]
 program: str = "all"  # any other than all leaves this notebook out

@@ -20,7 +20,7 @@
 #
 # *Reads* what larger caches and other prefetchers changed in 20 programs of SPEC CPU2006 and 9 of CPU2017 (`data/cost`, comes with cmlib), and for some sections their intervals, the set `spec-llc` (CPU2017: `spec-llc-2017` of `CMLIB_PUBLIC`). *Writes* predictions beside measurements, with intervals, and the same for what is simpler.
 #
-# A ranking says which events go with cycles. Here somebody changed the cause: the same programs ran with 2, 4, 8 and 11 times the cache, so that a prediction made with the small one can be wrong.
+# A ranking says which events go with cycles. Here somebody changed the cause: the same programs ran with 2, 4, 8 and 11 times the cache, so that a prediction made with the small one can be wrong. The same function says on the report's first page what a program of your own would save: `cmlib import NAME FILE`, then `cmlib run live -p program=NAME`.
 
 # %% tags=["parameters"]
 program: str = "all"  # programs shown by their intervals, separated by commas, or all

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from cmlib import places, report
 from cmlib.compress import compress, intervals
-from cmlib.errors import NothingRecordedError
+from cmlib.errors import NothingRecordedError, UnfitRecordingError
+from cmlib.experiments import sample_streams
 from cmlib.experiments.sample_streams import load_samples
 from cmlib.io import streams
 from cmlib.io.public import PublicError
@@ -165,3 +166,11 @@ def test_a_case_that_is_not_there_is_named():
         load_samples("nothing")
     with pytest.raises(NothingRecordedError, match=r"cmlib record-samples"):
         load_samples(kind="hardware")
+
+
+def test_a_stream_too_short_for_lines_is_refused_with_what_to_do(monkeypatch):
+    short = pd.DataFrame({"task-clock": [1.0, 2.0], "page-faults": [3.0, 4.0]})
+    short.attrs["kind"] = "software"
+    monkeypatch.setattr(sample_streams, "load_samples", lambda *_, **__: {"tiny": short})
+    with pytest.raises(UnfitRecordingError, match=r"tiny: at most 2 samples, and lines take 10.*--period"):
+        sample_streams.load_streams("samples", program="tiny")

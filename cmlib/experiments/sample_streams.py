@@ -1,6 +1,7 @@
 """Streams of cumulative counts, case by case: a case is a program with its input."""
 
 from cmlib.collect.sampling import read_samples
+from cmlib.errors import UnfitRecordingError
 from cmlib.experiments.requested import resolve_names, split_names
 from cmlib.io import streams
 from cmlib.io.samples import find_streams
@@ -12,6 +13,7 @@ SOURCES = {
     "hardware": "hardware events",
     "software": "software events and tracepoints, not hardware events",
 }
+_FEWEST = 10  # samples of a stream that lines are found in
 
 
 def load_samples(wanted="all", *, program="all", kind="auto"):
@@ -54,6 +56,12 @@ def load_streams(suite, event="", cases="all", *, folder="", program="all"):
             print(f"Not shown: {suite}; {have} has it. Here are kernel events instead.")
         totals = load_samples("all" if of_suite else cases, program=program)
         source = SOURCES[next(iter(totals.values())).attrs["kind"]]
+    longest = max(map(len, totals.values()))
+    if longest < _FEWEST:
+        raise UnfitRecordingError(
+            f"{', '.join(totals)}: at most {longest} samples, and lines take {_FEWEST}. Record a longer run, or with a "
+            "shorter --period; only the command's own process is sampled, not its children."
+        )
     return {name: _first(counts, event) for name, counts in totals.items()}, source
 
 
