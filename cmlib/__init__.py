@@ -1,7 +1,7 @@
 """Answers from hardware performance counters."""
 
 __all__ = ["load_example"]
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 
 def load_example(program="gcc"):

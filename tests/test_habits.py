@@ -1,5 +1,6 @@
 """Files for contributors and for services elsewhere name what is there."""
 
+import importlib
 import json
 import os
 import re
@@ -21,15 +22,16 @@ def made_by_make():
 
 
 def test_ci_runs_what_contributors_can_run_with_pinned_actions():
-    workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8"))
-    steps = [step for job in workflow["jobs"].values() for step in job["steps"]]
+    files = sorted((ROOT / ".github/workflows").glob("*.yml"))
+    workflows = [yaml.safe_load(file.read_text(encoding="utf-8")) for file in files]
+    steps = [step for workflow in workflows for job in workflow["jobs"].values() for step in job["steps"]]
     assert ".ci/run" in [step.get("run") for step in steps]
     assert all(
         os.access(ROOT / ".ci" / script, os.X_OK) for script in ("run", "with_postgres", "bare_systems")
     )
     used = [step["uses"] for step in steps if "uses" in step]
     assert used and all(re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", name) for name in used)
-    assert workflow["permissions"] == {"contents": "read"}
+    assert all(workflow["permissions"] == {"contents": "read"} for workflow in workflows)
 
 
 def test_what_contributors_and_containers_are_told_to_make_is_in_the_makefile():
@@ -53,6 +55,7 @@ def test_one_version_everywhere():
     version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
     assert yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))["version"] == version
     assert f"## {version}\n" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert importlib.import_module("cmlib").__version__ == version
 
 
 @pytest.mark.parametrize("extra, file", [("dev", "requirements.lock"), ("docs", "docs/requirements.lock")])
