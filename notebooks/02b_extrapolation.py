@@ -286,7 +286,7 @@ for name, scores in judged.items():
 # %% [markdown]
 # ## What this doesn't show
 #
-# The standard errors rest on one assumption: that an event's steps within an interval are like its steps between intervals. Where the truth is known, 90 % intervals hold in 93 to 94 % of the counts of each kind of recording, and in 80 % of those of the worst file (notebook 02c, judging list). An event whose bursts keep time with the rotation is off by more, and no single run can tell: on rotations that are not on that list they hold in 44 % of the worst file's counts.
+# The standard errors rest on one assumption: that an event's steps within an interval are like its steps between intervals. How many of the 90 % intervals hold where the truth is known is in notebook 02c, by kind of recording, file and rotation. An event whose bursts keep time with the rotation is off by more, and no single run can tell.
 # Two readings of one event show the errors of that event alone; another one's, which varies otherwise, can be larger or smaller.
 #
 # **References.** Lv et al., *CounterMiner*, MICRO 2018, §III-B. Mathur and Cook, *Improved estimation for software multiplexing of performance counters*, MASCOTS 2005.

@@ -47,7 +47,7 @@ results = notebook.results
 # %% [markdown]
 # ## Zeros that were counted
 #
-# `nfv-haswell`: packet processing on a Xeon E5-2690 v3, a processor of the paper's kind; 31 events share four counters, and each has one for 6 to 19 % of the time. perf prints a running share beside every count, so each zero below was counted: the event did not happen in the part of the second in which it had its turn.
+# `nfv-haswell`: packet processing on a Xeon E5-2690 v3, a processor of the paper's kind; 31 events share four counters. perf prints a running share beside every count, so each zero below was counted: the event did not happen in the part of the second in which it had its turn.
 
 # %%
 runs = published.counts_of(f"intervals/nfv-haswell/{file}.txt")

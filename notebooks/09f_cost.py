@@ -314,7 +314,7 @@ results.number("prefetchers: 90 % intervals that hold", table["inside [%]"].mean
 #
 # ## Another machine
 #
-# 55 programs with 1 to 11 ways of another cache (`pbbcache/cachesim`), totals only. There the misses of prefetches count, too, and one of them costs a sixth: what was learned on one machine's event says little of another's. What can be known of another processor before it was measured is the latency of its memory: `cost.default_cost_model(other_processor=True)` takes any cost from a cycle to that latency for as likely, on a logarithmic scale, and the program's own slope decides. Without intervals, as here, that is all there is. The share of cycles that stall for the last level, which that set has, times the share of misses saved is far better than any of it: where such an event is counted, take it.
+# 55 programs with 1 to 11 ways of another cache (`pbbcache/cachesim`), totals only. There the misses of prefetches count, too, and a miss costs less (a number below): what was learned on one machine's event says little of another's. What can be known of another processor before it was measured is the latency of its memory: `cost.default_cost_model(other_processor=True)` takes any cost from a cycle to that latency for as likely, on a logarithmic scale, and the program's own slope decides. Without intervals, as here, that is all there is. The share of cycles that stall for the last level, which that set has, times the share of misses saved is far better than any of it: where such an event is counted, take it.
 
 # %%
 def totals(file):
