@@ -169,7 +169,7 @@ columns = ["program", "for the paper's", "runs", "stops at", "paper, runs",
 stopped = pd.DataFrame(rows, columns=columns).astype({"stops at": float})
 ends, left = stopped["stops at"].dropna().astype(int), stopped[columns[-1]]
 here = f"in {len(ends)} of {len(stopped)} kernels"
-here += f", after {ends.min()} to {ends.max()} runs" if len(ends) else ""
+here += f", after {ends.min()} runs at least and {ends.max()} at most" if len(ends) else ""
 stopped["stops at"] = [f"{stop:.0f}" if stop > 0 else "never" for stop in stopped["stops at"]]
 results.table(
     stopped, "stops",

@@ -99,17 +99,8 @@ def describe_recordings(programs):
 
 def synthetic_origin(programs):
     """What is to be said of all results where nothing was measured; empty where it was."""
-    return (
-        "Synthetic counts, nothing was measured."
-        if any(program.machine.get("synthetic") for program in programs.values())
-        else ""
-    )
-
-
-def describe_counts(programs):
-    """What captions and findings begin with, where counts are not of hardware events."""
-    per_work = any(program.per == "work" for program in programs.values())
-    return "Software events per unit of work: the machine had no PMU. " if per_work else ""
+    synthetic = any(program.machine.get("synthetic") for program in programs.values())
+    return "Synthetic counts, nothing was measured." if synthetic else ""
 
 
 def slow_runs(learned, *others):
