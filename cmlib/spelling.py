@@ -5,6 +5,8 @@ from pathlib import Path
 
 import yaml
 
+# What every run counts all the time, as IPC takes both.
+PINNED = ("instructions", "cycles")
 _PMU = re.compile(r"(?:cpu(?:_[a-z]+)?|armv[0-9]+\w*|apple_\w+_pmu)/([^/]*)/?")
 _MODIFIER = re.compile(r"(?<=[/:])[ukhIGHpPSDWeb]+(?=/?$)")
 _NAME = re.compile(r"(?:^|,)name=([^,]+)")

@@ -1,4 +1,4 @@
-"""The table of cleaning methods. A line here makes one known to notebooks, comparisons, panels and the command line."""
+"""The table of cleaning methods: a line here makes one known to notebooks, comparisons, panels and the command line."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

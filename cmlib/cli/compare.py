@@ -1,4 +1,4 @@
-"""`cmlib compare`."""
+"""`cmlib compare`: two versions of a program, two recordings of a service, or a history of commits."""
 
 import functools
 import json

@@ -1,4 +1,4 @@
-"""`cmlib diagnose`."""
+"""`cmlib diagnose`: tell where a command loses its time."""
 
 import json
 import shlex

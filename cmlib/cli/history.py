@@ -1,4 +1,4 @@
-"""`cmlib compare --history`."""
+"""`cmlib compare --history`: find the commits at which metrics change."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`cmlib doctor`."""
+"""`cmlib doctor` and `cmlib programs`: examine this machine, and list what can be recorded on it."""
 
 import dataclasses
 import json

@@ -1,4 +1,4 @@
-"""`cmlib import`."""
+"""`cmlib import`, `cmlib fetch` and `cmlib store`: bring recordings in, and make the store of them."""
 
 import json
 
@@ -105,7 +105,7 @@ def read_machine(file):
     help="Import this program of the set among the recordings, or all; may be repeated.",
 )
 def fetch(name, listed, wanted):
-    """Have the public recordings NAME."""
+    """Download the public set NAME into the cache, and check its SHA-256."""
     if listed or name is None:
         if not listed or name:
             raise click.UsageError("name a set of recordings, or give --list.")

@@ -1,4 +1,4 @@
-"""`cmlib run`."""
+"""`cmlib run`: run the notebooks of a profile, and make their report."""
 
 import json
 import logging

@@ -1,4 +1,4 @@
-"""`cmlib summarize`."""
+"""`cmlib summarize`: say in seconds what limits a program."""
 
 import contextlib
 import json

@@ -1,1 +1,1 @@
-"""Programs are started and counted: machine, perf, samples, Valgrind, and the compilers that this takes."""
+"""Start programs and count them, by perf or under Valgrind, and examine the machine."""

@@ -1,4 +1,4 @@
-"""What each notebook asks of one program: the store's runs put through the methods.
+"""Ask of recordings what two notebooks or more ask: matrices, targets, clusters and profiles of a program.
 
 Names are loaded when they are asked for: what runs notebooks takes one that needs no model.
 """

@@ -1,4 +1,4 @@
-"""What a program does slice by slice, and what a simulated one does phase by phase."""
+"""Diagnose a measured program slice by slice, and a simulated one phase by phase."""
 
 import re
 from dataclasses import dataclass

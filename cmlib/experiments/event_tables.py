@@ -1,4 +1,4 @@
-"""Which event tables describe what was recorded: those of the machines, or those that the events' names tell."""
+"""Find the event tables of what was recorded, by machine or by the names of the events."""
 
 import functools
 

@@ -1,4 +1,4 @@
-"""Names that a notebook is asked to study, held against those that it is about."""
+"""Check the names of programs that a notebook is asked to study."""
 
 import difflib
 

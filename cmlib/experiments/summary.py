@@ -1,4 +1,4 @@
-"""What is said of a program's runs before anything is fitted, the same at the command line and on the first page."""
+"""Summarize a program's runs, the same at the command line and on the report's first page."""
 
 from cmlib import processors, topdown
 from cmlib.io import events

@@ -1,4 +1,4 @@
-"""What is explained: IPC, or where that is not known or by choice, an event per second or per another event.
+"""Choose what a model explains: IPC, or an event per second or per another event.
 
 A simulated program has neither cycles nor seconds: an event per 1,000 instructions is explained.
 """

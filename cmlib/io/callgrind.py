@@ -1,4 +1,4 @@
-"""Reading what Callgrind writes: costs of the parts of a run, in total and by function."""
+"""Read what Callgrind writes: counts of the parts of a run, in total and by function."""
 
 import itertools
 import re

@@ -1,4 +1,4 @@
-"""The recording of one run: its counts, whatever counted them, and what follows from their source."""
+"""The recording of one run: its counts, running shares, intervals and metadata, whatever counted them."""
 
 from dataclasses import dataclass, field
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""From the files regions write to samples that can be compared (AutoPerf, §3.2 and §4.1)."""
+"""Read the counts of regions of a program, and normalize them to samples (AutoPerf, §3.2 and §4.1)."""
 
 import io
 import itertools

@@ -1,4 +1,4 @@
-"""A file that was recorded elsewhere: the runs in it, and what it tells of them."""
+"""Read the runs in a file that was recorded elsewhere, with the metadata that it tells."""
 
 import codecs
 import contextlib
@@ -17,6 +17,7 @@ from cmlib.io import events, perf
 from cmlib.io.archive import decompress, errors_as, read_file
 from cmlib.io.archive.programs import RecordError
 from cmlib.io.archive.runs import MOST_EVENTS, RUNS, UNKNOWN
+from cmlib.spelling import PINNED
 
 WITHOUT_TURN = (
     "Zeros that run from one event to the end of the list had no turn, and are taken for not counted:"
@@ -235,7 +236,7 @@ def _facts(frame, counts, running, names, text):
         if event == f"{bases[event]}:{event.rpartition(':')[2]}"
     }
     pinned = [name for name, modifier in modifiers.items() if "D" in modifier and name in counts]
-    pinned = pinned or [name for name in ("instructions", "cycles") if name in counts]
+    pinned = pinned or [name for name in PINNED if name in counts]
     others = [name for name in counts if name not in pinned]
     again = events.second_readings(counts)
     times = counts.index.to_numpy()

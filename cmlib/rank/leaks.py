@@ -9,6 +9,7 @@ import pandas as pd
 import yaml
 
 from cmlib.errors import UnfitRecordingError
+from cmlib.spelling import PINNED
 
 _NAMES = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
 # What the kernel does by the clock, or when others want the processor.
@@ -110,7 +111,7 @@ def _elasticity(rate, time):
 
 def require_ipc(run, label):
     """Raise a ValueError unless a run counts both instructions and cycles."""
-    missing = [event for event in ("instructions", "cycles") if event not in run]
+    missing = [event for event in PINNED if event not in run]
     if missing:
         raise UnfitRecordingError(
             f"{label} has no column {' and no column '.join(missing)}; without both there is no IPC. "

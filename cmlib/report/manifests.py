@@ -1,4 +1,4 @@
-"""What the notebooks of a profile have left in its folder, and which of them left nothing that can be shown."""
+"""Read the results that the notebooks of a profile have left in its folder."""
 
 import json
 import re

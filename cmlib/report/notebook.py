@@ -1,4 +1,4 @@
-"""How every notebook begins: its results, its workers and its store, as its settings have them."""
+"""Begin a notebook: its results, workers and store, as its settings have them."""
 
 from dataclasses import dataclass
 from functools import cached_property

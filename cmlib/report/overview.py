@@ -1,4 +1,4 @@
-"""What stands on the report's first page: a card a program, put together from what several notebooks tell of it."""
+"""Put together a card a program for the report's first page, of what several notebooks tell of it."""
 
 _LABELS = {
     "limits": "",

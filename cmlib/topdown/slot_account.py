@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from cmlib.spelling import spelling
+from cmlib.spelling import PINNED, spelling
 from cmlib.topdown.category_tables import TopdownTable, evaluate, names_in, read_table, tables
 
 REMAINDER = "what the others leave"
@@ -221,9 +221,6 @@ def _computable(table, spelled):
 def _has(formula, spelled):
     needed = set(map(spelling, set(names_in(formula)) - {"parent", "slots", "cycles"}))
     return bool(needed) and needed <= spelled
-
-
-PINNED = ("instructions", "cycles")
 
 
 def merge_steps(steps, *, adjust=True):

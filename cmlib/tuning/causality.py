@@ -1,4 +1,4 @@
-"""Test whether an event causes the performance that it correlates with, by runs with randomized factors.
+"""Test whether an event causes the performance that it correlates with, by runs with factors drawn at random.
 
 What was drawn by itself, a parameter of the program or the rate of an event made beside it, can't be moved by
 anything else. Where it moves one of the important events and no other, what the performance does then is due

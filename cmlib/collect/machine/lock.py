@@ -1,4 +1,4 @@
-"""One at a time: the counters of a host are shared, and a second user spoils what the first one counts."""
+"""Lock the counters of this host, as a second recording spoils what the first one counts."""
 
 import contextlib
 import fcntl

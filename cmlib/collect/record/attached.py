@@ -1,4 +1,4 @@
-"""What runs already and is to be counted: processes, a cgroup, or the whole system."""
+"""Count what runs already: processes, a cgroup, or the whole system."""
 
 import math
 import signal

@@ -1,4 +1,4 @@
-"""Start programs, under perf or by themselves, so that nothing of them is left; what they wrote and how they ended."""
+"""Start programs, under perf or by themselves, and end all that they started."""
 
 import contextlib
 import os

@@ -1,4 +1,4 @@
-"""From what a user asks for to the sets of runs that are recorded: which events, which plans, how many passes."""
+"""Record the sets of runs that a user asks for: choose events, plans and the number of passes."""
 
 import contextlib
 import functools

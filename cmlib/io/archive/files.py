@@ -1,4 +1,4 @@
-"""What goes wrong with files, as an error that a user can read."""
+"""Read, unpack, lock and replace files, with errors that tell a user what to do."""
 
 import bz2
 import contextlib

@@ -1,4 +1,4 @@
-"""The runs of a program: what exists, what may be added to it, and how it is added without ever being half there."""
+"""List the runs recorded of a program, and add a run, in one piece, if it can be compared with them."""
 
 import math
 import re

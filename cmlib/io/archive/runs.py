@@ -1,4 +1,4 @@
-"""Whether a metadata file is one, and holds what a database can keep."""
+"""Read, check and write the metadata of a recorded run."""
 
 import functools
 import itertools

@@ -1,4 +1,4 @@
-"""Events that perf knows by one name on every processor, in the order of linux/perf_event.h."""
+"""Name events as perf takes them, as figures show them, and by what they count."""
 
 import difflib
 import functools

@@ -1,4 +1,4 @@
-"""Sums between events that follow from the bits of their umasks."""
+"""Recognise events by name or code, and the sums that hold between them."""
 
 import functools
 import itertools

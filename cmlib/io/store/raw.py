@@ -1,4 +1,4 @@
-"""The raw recordings that the store is made of: which there are, and whether each is what was recorded."""
+"""Find the raw recordings that the store is made of, and read and check each."""
 
 import re
 from dataclasses import dataclass
@@ -21,13 +21,13 @@ from cmlib.io.callgrind import read_series
 from cmlib.io.samples.files import LINES as CONTENT_OF_LINES
 from cmlib.io.samples.files import SampleError, read_lines
 from cmlib.io.store.database import StoreError
+from cmlib.spelling import PINNED
 
 __all__ = ["read_counts"]
 
 MODE = "lines"
 SERIES, LINES = "recordings", "samples"
 _NAME = re.compile(r"(.+-lines)-([0-9]+)")
-_ALWAYS_COUNTED = ("instructions", "cycles")
 _HOW = "Such files are written by `cmlib record NAME --samples --compress`; move anything else out of the samples."
 
 
@@ -155,7 +155,7 @@ def _read_lines(file):
     if problem := first_problem(meta, "stored") or first_problem(meta, "lines"):
         raise ArchiveError(f"{file} is not the metadata of lines: {problem}. {_HOW}")
     events = list(meta["events"])
-    pinned = [event for event in _ALWAYS_COUNTED if event in events]
+    pinned = [event for event in PINNED if event in events]
     groups = [[event for event in events if event not in pinned]]
     interval_ms = 1000 * meta["duration_s"] / meta["n_lines"]
     return meta | {"mode": MODE, "pinned": pinned, "groups": groups, "interval_ms": interval_ms}
