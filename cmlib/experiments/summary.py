@@ -47,10 +47,11 @@ def summarize_runs(name, metas, runs, *, machines=(), processor=None):
 
 def _adding_up(processor, machines, names, runs):
     """Of processors that the names of events leave open, that by whose table level 1 adds up best."""
-    alike = [name for name in events.recognise(names).tables if name in topdown.tables()]
     runs = [run for run in runs if "cycles" in run[0]]
-    if any(map(events.processor_of, machines)) or processor not in alike or not runs:
+    if any(map(events.processor_of, machines)) or processor not in topdown.tables() or not runs:
         return processor
-    fitting = topdown.fitting_tables(names, None, topdown.totals(runs)["rate"])
-    alike = [table.name for table in fitting if table.name in alike]
-    return alike[0] if alike and processor not in alike else processor
+    vendor = processor.partition("_")[0]
+    fitting = [table.name for table in topdown.fitting_tables(names, None, topdown.totals(runs)["rate"])]
+    fitting = [name for name in fitting if name.startswith(f"{vendor}_")]
+    alike = [name for name in fitting if name in events.recognise(names).tables]
+    return (alike or fitting)[0] if fitting and processor not in fitting else processor

@@ -24,6 +24,7 @@ from cmlib.anomaly.speed import (
 from cmlib.collect.compare.code import compare_code
 from cmlib.collect.compare.layouts import check_layouts, time_layouts
 from cmlib.collect.compare.versions import Version, check_free, open_pair, save_pair
+from cmlib.collect.record.execute import run_timed
 from cmlib.collect.simulate import read_functions, read_parts
 from cmlib.collect.simulate.valgrind import EACH_INSTRUCTION, FIXED_LIBC, cache_options, simulate
 from cmlib.errors import CmlibError
@@ -38,6 +39,7 @@ INSTRUCTIONS = "sim.instructions"
 # Good forms of 13 programs that were recorded twice (data/regions) differed by up to 17 % in their time.
 DRIFT = 0.25
 _UNBOUNDED = 1e12
+_SLOWDOWN = 60, 200  # docs/simulated-counts.md
 _LIBC = r"/(?:libc|ld-musl|libmusl)[^/]*$"
 
 
@@ -167,7 +169,12 @@ def compare_simulated(
         if name.endswith(".json"):
             raise CmlibError(f"{name} is a recording; --simulate compares two commands, which it runs.")
     commands = [Version(command, timeout=timeout) for command in (old, new)]
-    notify(f"{2 * n_runs} simulations, each some 60 to 200 times as long as the program by itself.")
+    seconds = sum(run_timed(command.argv(0), environment={}, timeout=timeout)[1] for command in commands)
+    least, most = (n_runs * times * seconds / 60 for times in _SLOWDOWN)
+    notify(
+        f"{2 * n_runs} simulations, each some {_SLOWDOWN[0]} to {_SLOWDOWN[1]} times as long as the program by itself: "
+        f"{least:.2g} to {most:.2g} min."
+    )
     texts = [[], []]
     for run in range(n_runs):
         for command, written in zip(commands, texts, strict=True):

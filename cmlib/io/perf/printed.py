@@ -29,6 +29,7 @@ _TOOLS = tuple(
         rf"\b(?:FE|BE|BAD|RET)(?:/\w+)?[ ,;]+(?:{_NAME})[ ,;:]+(?:% *Slots[ ,;<]+)?(?P<share>{_NUMBER})\b",
         rf"(?<![\w.])(?:metric_)?(?:{_NAME})(?P<unit> *[(\[]%[)\]])?[ .,;:|│\"]+(?P<share>{_NUMBER})"
         r"(?(unit)(?![\w.])|[ ,;|│]*(?:%|percent of slots))",
+        rf"^[0-9][,;\t](?:{_NAME})[,;\t](?P<share>{_NUMBER})\s*$",  # VTune's level, name and value
     )
 )
 _STALLS = re.compile(rf"\b(front|back)end Stalled Cycles[ .,│]+({_NUMBER})[ ,│]*%", re.IGNORECASE)
@@ -37,7 +38,7 @@ _IPC = re.compile(
     rf"({_NUMBER})[^\w\n.%]*(?:metric-unit\W+)?(?:instructions +)?insns?[_ ]per[_ ]cycle", re.IGNORECASE
 )
 _RATE = re.compile(
-    rf"(?<![A-Za-z])(?:{_CATEGORIES[IPC]}|(?P<inverse>{_CATEGORIES[CPI]}))[ .,:;|│]+(?:(?:Core)?Metric[ ,]+)?"
+    rf"(?<![A-Za-z])(?:{_CATEGORIES[IPC]}|(?P<inverse>{_CATEGORIES[CPI]}))[ .,:;|│\t]+(?:(?:Core)?Metric[ ,]+)?"
     r"(?P<rate>[0-9]{1,2}(?:[.,][0-9]{1,6})?)(?![\w;])",
     re.IGNORECASE,
 )

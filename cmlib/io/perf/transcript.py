@@ -12,8 +12,9 @@ _ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _QUOTED = re.compile(r"^(?:> ?)+", re.MULTILINE)
 _FENCE = re.compile(r"^\s*(?:```|~~~)")
 _NUMBERED = re.compile(r"^ *([0-9]{1,6})(?:[:|.)]| ?│)?(?: |\t|$)")  # as editors and `cat -n` number lines
-_RULE = re.compile(r"^[\s|:+-]*-[\s|:+-]*$")
+_RULE = re.compile(r"^\s*\|[\s|:+-]*-[\s|:+-]*$")
 _SOFT_BREAK = re.compile(r"=\n")  # of a mail that is quoted-printable
+_PAIR = 2
 _FEWEST_NUMBERS, _MOST_LINES = 4, 0.8  # share of the lines
 _ENCODED_MAIL = 3  # soft breaks that make a text one
 _COMMAND = re.compile(r"^\s*(?:\S*[$#%>]\s*)?(?:sudo +)?(?:\S*/)?perf stat +([^\n']+)")
@@ -35,7 +36,8 @@ def extract(text):
     Returns
     -------
     str
-        Tables for people if there are any, or else fields and JSON; empty if there are neither, or nothing around them.
+        Tables for people if there are any, or else fields and JSON, or tables of cells; empty if there are none, or
+        nothing around them.
     """
     lines = _plain_lines(text)
     first = next(filter(str.strip, lines), "")
@@ -45,7 +47,7 @@ def extract(text):
     if lines == text.split("\n") and is_perfs and not any(map(_COMMAND.match, lines)):
         return ""
     tables = _tables(lines)
-    return "\n".join(tables or [line for line in lines if _FIELDS.match(line)] or _markdown(lines) or [""])
+    return "\n".join(tables or [line for line in lines if _FIELDS.match(line)] or _by_cells(lines) or [""])
 
 
 def _plain_lines(text):
@@ -66,21 +68,23 @@ def _without_numbers(lines):
     return [line[number.end() :] if number else line for line, number in zip(lines, found, strict=True)]
 
 
-def _markdown(lines):
-    """A table in Markdown: of an event and its count a row as perf's, of another as fields, its heading first."""
-    rows = [
-        line.strip()[1:-1] for line in lines if line.strip().startswith("|") and line.strip().endswith("|")
+def _by_cells(lines):
+    """Rows of an event and its count as perf's, and other tables in Markdown as fields below their heading."""
+    marks = [next((mark for mark in "|;\t," if mark in line), "") for line in lines]
+    cells = [
+        [cell.strip(' *`\t"') for cell in line.strip().strip("|").split(mark)]
+        for line, mark in zip(lines, marks, strict=True)
+        if mark and not _RULE.match(line)
     ]
-    cells = [[cell.strip(" *`\t") for cell in row.split("|")] for row in rows if not _RULE.match(row)]
-    if len(rows) < len(cells) + 1:
-        return []
-    pairs = [sorted(row[:2], key=lambda cell: is_event(cell.strip())) for row in cells if len(row) > 1]
+    pairs = [sorted(row, key=is_event) for row in cells if len(row) == _PAIR]
     counted = [
         f"{count:>20}      {event}" for count, event in pairs if is_event(event) and count[:1].isdigit()
     ]
     if len(counted) > 1:
         return [" Performance counter stats for '':", "", *counted]
-    return ["|".join(row) for row in cells if len(row) == len(cells[0])]
+    return (
+        ["|".join(row) for row in cells if len(row) == len(cells[0])] if any(map(_RULE.match, lines)) else []
+    )
 
 
 def _tables(lines):
