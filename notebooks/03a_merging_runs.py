@@ -14,19 +14,17 @@
 # ---
 
 # %% [markdown]
-# # Merging runs: stacked or aligned, how runs that counted different events become one matrix
+# # Merging runs that counted different events: stacked or aligned
 #
 # **Question.** Each run of a program counted other events: how are the runs put together, and which way makes better models of IPC?
 #
-# *Reads* the store. *Writes* run times, the merged matrices, the errors of models on both, and the error against the number of events.
+# *Reads* the store (the database of all recordings, notebook 01). *Writes* run times, the merged matrices, the errors of models on both, and the error against the number of events.
 #
-# Lv, Sun and Yu (2018, "GBRT paper" below) put runs below each other and fill the gaps with zeros (*stacked*); this package aligns them by progress (*aligned*). Here are the paper's Eq. 1–3 and 8 and its Fig. 2, 3 and 5; its Fig. 6 and Table 1 are in [notebook 03d](03d_across_programs.ipynb). [Notebook 03b](03b_third_run.ipynb) tests merged runs against a run that counted both events.
-#
-# A program of your own: `cmlib record NAME -- COMMAND`, then `cmlib run live 03a_merging_runs -p program=NAME`; change `method` first.
+# Lv, Sun and Yu (2018, "GBRT paper" below, for the gradient boosted regression trees of its title) put runs below each other and fill the gaps with zeros (*stacked*); this package puts what happened at the same share of the instructions side by side (*aligned*). IPC is instructions per cycle. Here are the paper's Eq. 1–3 and 8 and its Fig. 2, 3 and 5; its Fig. 6 and Table 1 are in [notebook 03d](03d_across_programs.ipynb). [Notebook 03b](03b_third_run.ipynb) tests merged runs against a run that counted both events.
 
 # %% tags=["parameters"]
 program: str = "all"  # programs to study, separated by commas, or all
-method: str = "shrinkage"  # cleaning of the runs
+method: str = "shrinkage"  # cleaning of the runs: shrinkage, counterminer, interpolate …
 step: int = 10  # events dropped at a time
 test_share: float = 0.2  # random share of rows kept back for the test, as in the paper
 seed: int = 0  # of the random share and of the models
@@ -37,11 +35,11 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
+from IPython.display import Markdown
 
 from cmlib import experiments as study
 from cmlib import merge, plot, rank
 from cmlib.errors import UnfitRecordingError
-from cmlib.io import store
 from cmlib.parallel import parallel_map
 from cmlib.rank import STACKED, predict_held_out, regressor, relative_error
 from cmlib.rank.leaks import is_named_leak
@@ -62,7 +60,7 @@ gbrt = paper("gbrt")
 url = notebook.database
 
 # %%
-from cmlib.experiments.data import FEWEST_INTERVALS, refuse_simulated, timed_runs
+from cmlib.experiments.data import FEWEST_INTERVALS, describe_data, refuse_simulated, timed_runs
 
 recorded = study.programs(url, program)
 refuse_simulated(url, recorded, "each of its runs counts all events, so that none are merged.")
@@ -83,18 +81,19 @@ if not programs or (program != "all" and len(programs) < len(parts)):
 # A row of one run has no partner in another unless something tells where in the program both are. Time does not: the runs of one program, points of one colour, take different times.
 
 # %%
+display(Markdown(describe_data(url, programs)))
 times = study.interval_runs(url, programs)[["program", "set", "run", "command", "duration_s"]]
 times = times.rename(columns={"duration_s": "seconds"})
 seconds = times.groupby("program")["seconds"]
 figure, _ = plot.run_times(times, ylabel="run time [s]")
 apart = (seconds.max() / seconds.min()).sort_values()
-meta = store.load(url, counted["run_id"].iloc[0]).meta
+slowest = times.loc[seconds.idxmax()[apart.index[-1]]]
 results.figure(figure, "fig02",
-               f"**GBRT paper, Fig. 2.** Time of every run: {len(times)} runs of "
-               f"{', '.join(programs)}, with and without multiplexing, processor "
-               f"{(meta.get('machine') or {}).get('microarchitecture', 'not stated')}. *See:* the "
-               f"slowest run of {apart.index[-1]} took {apart.iloc[-1]:.2f} times as long as its "
-               "fastest.")
+               f"**GBRT paper, Fig. 2.** Time of every run [s]: {len(times)} runs of "
+               f"{', '.join(programs)}, with and without multiplexing, as they are stored; "
+               "the lines only tell the programs apart. *See:* the slowest run of "
+               f"{apart.index[-1]}, {slowest['run']}, took {apart.iloc[-1]:.2f} times as long as "
+               "its fastest; no run is left out for its time.")
 
 # %%
 spread = seconds.agg(runs="size", mean="mean", variance="var")
@@ -112,20 +111,23 @@ results.table(spread, "run-times",
 of_paper = study.of_suites(programs, ["HiBench"])
 paper_sd = spread.set_index("program")["sd, paper [%]"].dropna().reindex(of_paper).to_dict()
 shown = spread.assign(runs="recorded here")
+others = times.drop(index=seconds.idxmax()).groupby("program")["seconds"]
+without = (100 * others.std() / others.mean()).max()
 figure, ax = plot.dots_by_program(shown, value="sd [% of mean]", hue="runs", paper=paper_sd,
                                   xlabel="standard deviation of run times [% of mean]")
 ax.set_xlim(0, None)
 results.figure(figure, "spread",
                "**Figure.** How much run times vary; crosses: the paper's runs of programs of the "
-               f"same name. *See:* {spread['sd [% of mean]'].min():.1f} to "
-               f"{spread['sd [% of mean]'].max():.1f} % of the mean here"
+               f"same name. *See:* {spread['sd [% of mean]'].min():.2f} to "
+               f"{spread['sd [% of mean]'].max():.2f} % of the mean here ({without:.2f} % at most "
+               "without the slowest run of each program)"
                + (", " + " and ".join(f"{sd:.0f} % for {name}" for name, sd in paper_sd.items())
                   + " in the paper." if paper_sd else "."))
 
 # %% [markdown]
 # ## Two ways to put them together
 #
-# Run $i$ of $m$ counts a set $E_i$ of $q_i$ events (GBRT paper, Eq. 1); the events of the merged matrix are those of all runs (Eq. 2):
+# Run $i$ of $m$ counts a set $E_i$ of $q_i$ events (GBRT paper, Eq. 1); the events $E$ of the merged matrix are those of all runs (Eq. 2):
 #
 # $$q_i = \mathrm{card}(E_i) \tag{1}$$
 #
@@ -135,7 +137,7 @@ results.figure(figure, "spread",
 #
 # **Aligned**: the same share of retired instructions is taken to be the same place in the program. Counts are accumulated and interpolated at equal shares of each run's instructions; a row is a place, and nothing is filled. An event that several runs counted takes their mean, and IPC is the mean of all runs.
 #
-# `instructions`, `cycles` and what is the same under another name are no columns: IPC is made of them. Both in a few lines:
+# `instructions`, `cycles` and what is the same under another name are no columns: IPC is made of them. Both ways in a few lines, for one program:
 
 # %%
 clean = partial(study.recorded_runs, url, method=method, workers=workers)
@@ -171,9 +173,9 @@ print(f"cmlib.merge and the cell above agree on {programs[-1]}: stacked {stacked
       f"aligned {aligned.shape[0]}, of {len(union)} events; {min(q)} to {max(q)} events a run")
 
 # %% [markdown]
-# For the picture, columns are scaled to 0–1 (Eq. 3):
+# For the picture, each column $X$ is scaled to 0–1 (Eq. 3):
 #
-# $$X' = \frac{X - X_{\min}}{X_{\max} - X_{\min}} \tag{3}$$
+# $$X^{\prime} = \frac{X - X_{\min}}{X_{\max} - X_{\min}} \tag{3}$$
 
 # %%
 def scale_to_unit(X):
@@ -197,11 +199,14 @@ def draw(matrices):
 # %%
 pictures = {f"{programs[-1]}, {way}": scale_to_unit(X[union]) for way, X in library.items()}
 figure, _ = draw(pictures)
+never = int((library["aligned"][union] == 0).all().sum())
 filled = 100 * sum(len(run) * n for run, n in zip(first, q, strict=True)) / stacked.size
 results.figure(figure, "fig03",
                f"**GBRT paper, Fig. 3.** The {len(first)} runs of {programs[-1]}, stacked (counts, "
-               "a block a run) and aligned by progress (per cycle). White: zeros, and each event's "
-               f"least value. *See:* {filled:.1f} % of the stacked matrix was counted, the rest is "
+               "a block a run) and aligned by progress (per cycle); a column an event, in the same "
+               "order. White: not counted, or the event's least value, so that a white column of "
+               f"the aligned matrix is an event that never happened ({never} of {len(union)}). "
+               f"*See:* {filled:.1f} % of the stacked matrix was counted, the rest is "
                "zeros; every aligned row has all events. The columns at the left edge, which are "
                "in several blocks, are events that several runs counted.")
 
@@ -221,15 +226,19 @@ def describe_shape(counts, stacked, aligned):
 # %%
 shape = {name: describe_shape(list(runs[name]["counts"]), **both) for name, both in merged.items()}
 shape = pd.DataFrame(shape).T
+n_merged = sum(map(len, runs.values()))
+n_first = sum(int((group["pass"] == group["pass"].min()).sum()) for group in runs.values())
 results.table(shape.rename_axis("program").reset_index().convert_dtypes(), "shape",
               "**Table.** Eq. 1 and 2 on these runs, and how much of the stacked matrix was "
-              "counted (of the aligned one all). Runs with twelve events multiplexed are left out; "
-              "models below take the first pass over the events.")
+              f"counted (of the aligned one all). Of {len(times)} recorded runs these are "
+              f"{n_merged}: runs that multiplex events which another run counts all the time are "
+              f"left out. Models below take {n_first} of them, those of the first pass, in which "
+              "every event was counted once; a second pass repeats some.")
 
 # %% [markdown]
 # ## Which of the two makes better models?
 #
-# They differ in more than their zeros: the paper's values are counts, and each row has the IPC of its own run; aligned values are events per cycle, and the mean IPC of all runs varies less and is easier to predict. So they are compared like with like: the same steps of progress, the same stretches held out (in all runs at once), the same trees. Each is judged twice, by the IPC of each run and by the mean of all runs, for which the stacked model's predictions for the runs are averaged.
+# They differ in more than their zeros: the paper's values are counts, and each row has the IPC of its own run; aligned values are events per cycle, and the mean IPC of all runs varies less and is easier to predict. So they are compared like with like: the same steps of progress, the same stretches held out (in all runs at once), the same trees. Each is judged twice, by the IPC of each run and by the mean of all runs, for which the stacked model's predictions for the runs are averaged. The error is Eq. 8 below. *Small trees* are those that all other notebooks fit (`cmlib.rank.Boosting`); the others are larger, for the many rows of stacked runs (`cmlib.rank.STACKED`).
 
 # %%
 def errors_of(fusion, values, by_run, predicted):
@@ -273,7 +282,8 @@ compared = dict(zip(programs, parallel_map(compare, runs.values(), workers=worke
 fusions = pd.concat(compared, names=["program"]).reset_index("program")
 results.table(fusions, "fusions",
               "**Table.** Errors [%] of models of all events on held-out stretches, judged by the "
-              "IPC of each run and by the mean of runs; *none*: the mean of the other stretches.")
+              "IPC of each run and by the mean of runs; *rows*: what the model was fitted on and "
+              "judged by; *none*: no model, the mean of the other stretches.")
 
 # %%
 NONE = "no events: the mean"
@@ -282,17 +292,19 @@ shown = pd.concat([shown, fusions.query("fusion == 'none'").assign(fusion=NONE)]
 figure, ax = plot.dots_by_program(shown, value="mean of runs", hue="fusion", grey=[NONE],
                                   xlabel="error of the mean IPC of all runs [%]")
 ax.set_xlim(0, None)
-fair = fusions[fusions["values"] == "per cycle"].set_index(["fusion", "program"])["mean of runs"]
-err_stacked, err_aligned = fair["stacked"], fair["aligned"]
+fair = fusions[fusions["values"] == "per cycle"].set_index(["fusion", "program"])
+err_stacked, err_aligned = (fair.loc[fusion, "mean of runs"] for fusion in ("stacked", "aligned"))
+each_stacked, each_aligned = (fair.loc[fusion, "each run"] for fusion in ("stacked", "aligned"))
+no_model = fusions.loc[fusions["fusion"] == "none", "mean of runs"]
+better = [name for name in programs if err_aligned[name] < err_stacked[name]]
 results.figure(figure, "fusion",
                "**Figure.** Models of the same events per cycle with the same trees, fitted on "
                "stacked and on aligned runs; error on stretches held out, by the mean IPC of all "
-               f"runs. *See:* aligned runs err less for {(err_aligned < err_stacked).sum()} of "
-               f"{len(err_aligned)} programs ({err_aligned.mean():.1f} against "
-               f"{err_stacked.mean():.1f} % on average).")
+               f"runs. *See:* aligned runs err less for {len(better)} of {len(programs)} programs "
+               f"({', '.join(better) or 'none'}), stacked ones for the others.")
 
 # %% [markdown]
-# From the paper's way to this package's, one change at a time; in another order the shares would be others. By the mean of all runs the error falls for both, as the noise of single runs is averaged away.
+# From the paper's way to this package's, one change at a time; in another order the shares would be others. One of the changes is no better model but an easier target: by the mean IPC of all runs the error falls for both ways, as the noise of single runs is averaged away.
 
 # %%
 changes = {
@@ -307,13 +319,14 @@ gains = pd.DataFrame({change: each.loc[(fusion, values), judge_by]
                       for change, (fusion, values, judge_by) in changes.items()}).T
 gains = gains[programs].assign(mean=gains.mean(axis=1)).rename_axis("change")
 gained = -gains["mean"].diff()
-gains["share of the gain"] = 100 * gained / gained.sum()
+gains["share of the fall"] = 100 * gained / gained.sum()
 results.table(gains.rename_axis(columns=None).reset_index(), "gains",
               "**Table.** Error on held-out stretches [%] after each change and those before it, "
-              "and its share of the gain in the mean over programs [%].")
+              "and its share of the fall of the mean over programs [%]. *Mean IPC of all runs* "
+              "changes what is predicted, the other lines change the model.")
 
 # %% [markdown]
-# All other notebooks use aligned runs: every row holds all events, so that they compete for importance at the same place of the program, and there are far fewer rows to fit.
+# All other notebooks use aligned runs, and not because they err less, which they do not everywhere: every row holds all events, so that they compete for importance at the same place of the program, and there are far fewer rows to fit.
 #
 # ## Fewer events, as in the paper
 #
@@ -321,7 +334,7 @@ results.table(gains.rename_axis(columns=None).reset_index(), "gains",
 #
 # $$err = \frac{|IPC_{meas} - IPC_{pred}|}{IPC_{meas}} \times 100\,\% \tag{8}$$
 #
-# Notebook 03 has this loop in full, on aligned runs, and takes the error on held-out stretches as well, as a row's neighbours tell much of it.
+# with the measured and the predicted IPC of a row, averaged over rows. Notebook 03 has this loop in full, on aligned runs, and takes the error on held-out stretches as well, as a row's neighbours tell much of it.
 
 # %%
 def refine_stacked(runs):
@@ -342,7 +355,8 @@ def refine_stacked(runs):
 fewer = parallel_map(refine_stacked, runs.values(), workers=workers)
 histories = dict(zip(programs, fewer, strict=True))
 lowest = pd.DataFrame({name: h.loc[h["error"].idxmin()] for name, h in histories.items()}).T
-gain = np.mean([h["error"].iloc[0] - h["error"].min() for h in histories.values()])
+fall = {name: h["error"].iloc[0] - h["error"].min() for name, h in histories.items()}
+averaged = of_paper or programs
 printed = dict.fromkeys(of_paper, gbrt["model_error_percent"])
 figure, _ = plot.refinement(histories, lines={"error": "stacked runs"},
                             baselines={"mean_baseline": "the mean of the training rows"},
@@ -352,9 +366,11 @@ results.figure(figure, "fig05",
                "events left (stacked runs); dash-dotted: where it is lowest."
                + (" Crosses, beside HiBench's programs: the paper's mean of eight." if printed
                   else "")
-               + f" *See:* from all events to the lowest point the error falls by "
-               f"{gain:.1f} points on average, where the paper's falls by "
-               f"{gbrt['model_error_percent'][229] - gbrt['model_error_percent'][150]:.1f}.")
+               + " *See:* from all events to the lowest point the error falls by "
+               f"{np.mean([fall[name] for name in averaged]):.1f} points, mean of "
+               f"{', '.join(averaged)}, where the paper's falls by "
+               f"{gbrt['model_error_percent'][229] - gbrt['model_error_percent'][150]:.1f}; the "
+               "curves are flat, so that the number of events at the lowest point is luck.")
 
 # %% [markdown]
 # ## What the paper printed, and what was measured here
@@ -371,24 +387,35 @@ if of_paper:
                    paper=gbrt["model_error_percent"][150], note=note)
 
 # %%
-gain_by = gains["share of the gain"].dropna()
-for change, share in gain_by.items():
-    results.number(f"share of the gain over stacked runs: {change}", share, "%",
+share_of = gains["share of the fall"].dropna()
+for change, share in share_of.items():
+    results.number(f"share of the fall of the error from stacked runs: {change}", share, "%",
                    note="mean of the programs, on held-out stretches")
 results.number("sd of run times, mean", spread["sd [% of mean]"].mean(), "% of mean",
-               note="the paper: kmeans 8 %, wordcount 28 %")
+               note="; ".join(f"the paper: {name} {sd:.0f} %" for name, sd in paper_sd.items()))
 
 # %%
-wins = (err_aligned < err_stacked).sum()
-mixed = "" if wins in (0, len(programs)) else "Neither way makes better models of every program. "
+others = [name for name in programs if name not in better]
+mixed = "" if not better or not others else "Neither way makes better models of every program. "
+by_each = int((each_aligned < each_stacked).sum())
+widest = (err_stacked - err_aligned).abs().idxmax()
+rest = [name for name in programs if name != widest]
+alone = (f" Without {widest}, where they differ most, it is {err_aligned[rest].mean():.1f} and "
+         f"{err_stacked[rest].mean():.1f} %." if rest else "")
 display(results.finding(
-    f"{mixed}Judged alike (events per cycle, the mean IPC of all runs, the same trees), models of "
-    f"runs aligned by progress err by {err_aligned.mean():.1f} % on held-out stretches, models of "
-    f"stacked runs by {err_stacked.mean():.1f} %; aligned ones err less for {wins} of "
-    f"{len(programs)} programs. From the paper's stacked counts ({gains['mean'].iloc[0]:.1f} %) "
-    f"to this package's aligned rates ({gains['mean'].iloc[-1]:.1f} %), averaging IPC over runs "
-    f"makes {gain_by['mean IPC of all runs']:.0f} % of the gain, aligning "
-    f"{gain_by['aligned instead of stacked']:.0f} %."))
+    f"{mixed}Judged alike (the same events per cycle and trees, by the mean IPC of all runs), "
+    f"models of aligned runs err by {err_aligned.mean():.1f} % on held-out stretches, models of "
+    f"stacked runs by {err_stacked.mean():.1f} %, the mean, which looks at no event, by "
+    f"{no_model.mean():.1f} %. "
+    f"Aligned ones err less for {', '.join(better) or 'none'}, stacked ones for "
+    f"{', '.join(others) or 'none'}.{alone} By the IPC of each run aligned ones err less for "
+    f"{by_each} of {len(programs)}."))
+display(results.finding(
+    f"From the paper's way ({gains['mean'].iloc[0]:.1f} %: stacked counts, judged by the IPC of "
+    f"each run) to this package's ({gains['mean'].iloc[-1]:.1f} %: aligned rates, judged by the "
+    f"mean IPC of all runs), {share_of['mean IPC of all runs']:.0f} % of the fall comes of the "
+    f"other target, which is easier, and {share_of['aligned instead of stacked']:.0f} % of "
+    "aligning."))
 results.numbers()
 
 # %% [markdown]
@@ -396,6 +423,10 @@ results.numbers()
 #
 # The paper's Fig. 1 is in notebook 02f, its Fig. 4 in 03, its Table 2 in 08a.
 # Stacked and aligned runs were compared in steps of progress; rows that are intervals, as the paper has them, are in Fig. 5 alone. A program whose work is random or depends on other programs is not at the same place at the same share of its instructions.
+#
+# ## On your own program
+#
+# `cmlib record NAME -- COMMAND` (which records every event in a row of runs), then `cmlib run live 03a_merging_runs -p program=NAME`. Change `method` first, the cleaning of the runs before they are merged.
 #
 # **References.** Lv, Sun, Yu, *Mining CPU performance data based on gradient boosting regression tree*, 2018 (in Chinese), §3 and §4. Lv et al., *CounterMiner*, MICRO 2018, §V-B.
 

@@ -18,15 +18,13 @@
 #
 # **Question.** Two runs of a program counted different events and are merged: how well do they predict, interval by interval, what a third run counted?
 #
-# *Reads* the runs of `cmlib fetch spec2000`, in the cache or in the folder `CMLIB_PUBLIC`. *Writes* the error of merging by program and by way of merging, what a shift of phases costs, and the error of models fitted on merged runs.
+# *Reads* the public set that `cmlib fetch spec2000` downloads into cmlib's cache (or that lies in the folder which the environment variable `CMLIB_PUBLIC` names). *Writes* the error of merging by program and by way of merging, what a shift of phases costs, and the error of models fitted on merged runs.
 #
-# Programs of SPEC CPU 2000 on an AMD processor, three runs each, a count each 100 million instructions, nothing multiplexed (Weaver, `perfevent_overhead`). Run 1 counts taken branches, run 2 all branches, run 3 both. So runs 1 and 2 can be merged as in [notebook 03a](03a_merging_runs.ipynb), and run 3 is the truth: it counted together what the merged rows put together. The GBRT paper (Lv, Sun, Yu, 2018) merges such runs and does not test it.
-#
-# Runs of your own in this form (three folders named as those of the set): `cmlib run live 03b_third_run -p folder=FOLDER`; `program` chooses the cases.
+# **Whose data.** Recordings that somebody else published (Weaver, `perfevent_overhead`), not the paper's: programs of SPEC CPU 2000 on an AMD processor whose model is not stated, user mode, three runs each, a count each 100 million instructions, nothing multiplexed. Run 1 counts taken branches, run 2 all branches, run 3 both. So runs 1 and 2 can be merged as in [notebook 03a](03a_merging_runs.ipynb), and run 3 is the truth: it counted together what the merged rows put together. The GBRT paper (Lv, Sun, Yu, 2018) merges such runs and does not test it.
 
 # %% tags=["parameters"]
 program: str = "all"  # cases (program and input) to judge, separated by commas, or all
-folder: str = ""  # with other runs of the set's form; empty: CMLIB_PUBLIC and the cache
+folder: str = ""  # with other runs of the set's form; empty: the downloaded set
 seed: int = 0  # of the shuffled intervals and of the models
 settings: dict = {}  # profile, results_folder
 
@@ -69,6 +67,7 @@ if files["run"].nunique() < 3:
 def read(path):
     """Cumulative counts of a run, and for how long it has run [s]."""
     counts = streams.read_stream(path)
+    # perf's "time enabled" [ns] stands behind each count.
     times = re.findall(rb" ENA=(\d+)", decompress(read_file(path), path))[:len(counts)]
     short = {f"retired_{kind}branch_instructions": name
              for kind, name in (("taken_", "taken"), ("", "branches"))}
@@ -87,26 +86,29 @@ totals = []
 for name, runs in cases.items():
     last = min(map(len, runs.values())) - 1
     seconds = pd.Series([runs[run]["seconds"].iloc[last] for run in (1, 2, 3)])
-    apart = {event: abs(runs[run][event].iloc[last] / runs[3][event].iloc[last] - 1)
+    apart = {f"{event} [%]": 100 * abs(runs[run][event].iloc[last] / runs[3][event].iloc[last] - 1)
              for event, run in SOURCE.items()}
-    totals.append({"case": name, "intervals": last + 1, "seconds": seconds.mean(), **apart,
-                   "time": seconds.max() / seconds.min() - 1})
+    totals.append({"case": name, "intervals": last + 1, "seconds": round(seconds.mean()), **apart,
+                   "time [%]": 100 * (seconds.max() / seconds.min() - 1)})
 totals = pd.DataFrame(totals)
+furthest = totals[[f"{event} [%]" for event in SOURCE]].max().max()
 results.table(totals, "totals",
-              f"**Table.** {len(totals)} cases, the first eight: intervals, mean seconds of a run, "
-              "and by what share the total of an event in the run that is merged differs from the "
-              f"third run's (at most {totals[list(SOURCE)].max().max():.4f}); "
-              "*time*: by what share the slowest run took longer than the fastest.", decimals=5,
-              rows=8)
+              f"**Table.** Intervals, mean seconds of a run, and by how much the total of an event "
+              "in the run that is merged differs from the third run's "
+              f"(at most {furthest:.3f} %); *time*: by how much longer the slowest of the three "
+              f"runs took than the fastest (at most {totals['time [%]'].max():.1f} %). The first 8 "
+              f"of {len(totals)} cases; all in totals.csv.", decimals=4, rows=8)
 
 # %% [markdown]
 # ## The method: look up the same place in another run
 #
-# Let $F_r(i)$ be the count of an event in run $r$ up to its $i$-th instruction, and $G_r(t)$ up to time $t$ of its $T_r$ seconds. The third run's interval $k$ ends at instruction $i_k$ and at time $t_k$. What run $r$ predicts of it is, aligned by instructions and by the share of the time,
+# This is no formula of the paper. Let $F_r(i)$ be the count of an event in run $r$ up to its $i$-th instruction, and $G_r(t)$ up to time $t$ of the $T_r$ seconds that it takes. In interval $k$ the third run counts $c_k$ events; the interval ends at instruction $i_k$ and at time $t_k$ of $T_3$ seconds. What run $r$ predicts of it is, aligned by instructions and by the share of the time,
 #
-# $$\hat c_k = F_r(i_k) - F_r(i_{k-1}), \qquad \hat c_k = G_r\!\left(\tfrac{t_k}{T_3} T_r\right) - G_r\!\left(\tfrac{t_{k-1}}{T_3} T_r\right),$$
+# $$\hat c_k = F_r(i_k) - F_r(i_{k-1}),$$
 #
-# and the error is the share of the events that stand in a wrong interval,
+# $$\hat c_k = G_r\left(\frac{t_k}{T_3} T_r\right) - G_r\left(\frac{t_{k-1}}{T_3} T_r\right),$$
+#
+# and the error $E$ [%] is the sum of what is too many or too few, in percent of the event's count (an event in a wrong interval is counted twice, where it is missing and where it is too many),
 #
 # $$E = 100\,\frac{\sum_k |\hat c_k - c_k|}{\sum_k c_k}.$$
 #
@@ -161,7 +163,7 @@ def predictions(runs, event):
 
 
 def error(predicted, counted):
-    """Share of the events that stand in a wrong interval [%]."""
+    """What is too many or too few in all intervals, in percent of the count."""
     return 100 * np.abs(predicted - counted).sum() / counted.sum()
 
 
@@ -172,16 +174,17 @@ errors = pd.DataFrame({key: {way: error(rows[way], rows["counted"]) for way in l
                        for key, rows in predicted.items()}).T.rename_axis(["case", "event"])
 np.testing.assert_allclose(errors.loc[(case, "taken"), list(E)], list(E.values()))
 results.table(errors.reset_index(), "places",
-              f"**Table.** Error [%] of {len(errors)} cases and events, the first ten: two ways of "
-              "aligning, and three predictions that look at no place.", decimals=3, rows=10)
+              "**Table.** Error [%] of what one run predicts of the third: two ways of aligning, "
+              "and three predictions that look at no place. The first 10 of "
+              f"{len(errors)} cases and events; all in places.csv.", decimals=3, rows=10)
 
 # %%
 shown = errors.groupby("case").mean().sort_values("by instructions")
 figure, _ = plot.by_case(shown, ylabel="error [% of the event's count]")
 nearest = (errors["by instructions"] == errors.min(axis=1)).sum()
 results.figure(figure, "places",
-               "**Figure.** Error of what one run predicts of another's intervals, mean of taken "
-               f"and all branches; {len(shown)} cases of SPEC CPU 2000, others' hardware; note the "
+               "**Figure.** Error of what one run predicts of the third run's intervals, mean of "
+               f"taken and all branches; {len(shown)} cases of SPEC CPU 2000; note the "
                f"logarithmic axis. *See:* by instructions is nearest in {nearest} of {len(errors)} "
                f"cases and events, with {errors['by instructions'].median():.2g} % in the median; "
                f"by time {errors['by time'].median():.2g} %, the mean "
@@ -197,13 +200,17 @@ lines = {"third run": stretch["counted"], "by instructions": stretch["by instruc
          "by time": stretch["by time"]}
 seconds = cases[worst[0]][3]["seconds"].iloc[stretch.index].to_numpy()
 lines = {label: pd.Series(values.to_numpy() / 1e6, seconds) for label, values in lines.items()}
+lasting = np.diff(seconds)
 figure, _ = plot.series(lines, ylabel="million an interval", title=f"{worst[0]}, {worst[1]}")
 results.figure(figure, "stretch",
-               "**Figure.** Sixty intervals from the middle of the case with the largest "
-               "difference of the two alignments. *See:* by instructions the merged run lies on "
+               f"**Figure.** {len(stretch)} intervals from the middle of the case with the largest "
+               "difference of the two alignments: taken branches that the third run counted, and "
+               "that run 1 puts there. *See:* by instructions run 1 lies on "
                f"the third ({errors.at[worst, 'by instructions']:.2g} % error over the whole run); "
-               "by time its peaks come too early or too late "
-               f"({errors.at[worst, 'by time']:.2g} %).")
+               f"by time it errs by {errors.at[worst, 'by time']:.2g} %, its peaks are too high "
+               "and its valleys too low. Intervals have the same instructions but last "
+               f"{lasting.min():.3f} to {lasting.max():.3f} s: a long one, laid by time over a "
+               "fast stretch of the other run, catches the branches of several.")
 
 # %% [markdown]
 # ## What a shift of phases costs
@@ -224,8 +231,9 @@ spread = shifts.groupby("shift")["ratio"].quantile([0.1, 0.5, 0.9]).unstack()
 spread.columns = ["10th percentile", "median", "90th percentile"]
 worthless = (shifts["ratio"] >= 1).groupby(shifts["shift"]).mean()
 results.table(spread.assign(worthless=worthless).reset_index(), "shift",
-              "**Table.** Error over that of the mean, by intervals of shift: quantiles over cases "
-              "and events; *worthless*: the share of them with a ratio of 1 or more.", decimals=3)
+              "**Table.** Error over that of the mean, by intervals of shift: quantiles over "
+              f"{len(predicted)} cases and events; *worthless*: the share of them with a ratio of "
+              "1 or more.", decimals=3)
 
 # %%
 figure, _ = plot.curves(spread.reset_index(), x="shift", ys={name: name for name in spread},
@@ -242,15 +250,15 @@ results.figure(figure, "shift",
 #
 # Merged rows are made for models. One of taken branches by all branches and by the pace (time per instruction) is fitted on rows whose two events come from runs 1 and 2, and predicts the third run's taken branches from its own branches and pace; and the other way round. Rates are per instruction, the trees are the same, and blocks of the program that are judged take no part in the fit:
 #
-# $$\hat y_3(k) = m\big(x_3(k), p_3(k)\big), \qquad m = \underset{m}{\text{arg min}} \sum_{j \notin \mathrm{block}(k)} \big(y_1(j) - m(x_2(j), p_{12}(j))\big)^2.$$
+# $$m = \text{arg min}_{m} \sum_{j \notin \mathrm{block}(k)} \left(y_1(j) - m(x_2(j), p_{12}(j))\right)^2, \qquad \hat y_3(k) = m(x_3(k), p_3(k)).$$
 #
-# The ways to put together the rows on which $m$ is fitted:
+# $y_r(j)$ is the event to predict, $x_r(j)$ the other event, in row $j$ of run $r$, and $p_r(j)$ its pace; $p_{12}$ is the mean pace of runs 1 and 2. The ways to put together the rows on which $m$ is fitted:
 #
 # - *third run alone*: the third run's other blocks; the best a merge can be
 # - *by instructions*, *by time*: runs 1 and 2, merged at the same place or at the same share of the time
 # - *shuffled*: the rows of run 2 in random order
-# - *stacked*: only the rows that counted the event; there the other event is a constant, and only the pace is left
-# - *stacked, zeros*: the rows of run 1 and those of run 2 below them, filled with zeros as in the GBRT paper; a row with branches then has no taken ones
+# - *stacked*: only the rows that counted the event, a milder form of the paper's way; there the other event is a constant, and only the pace is left
+# - *stacked, zeros*: the rows of run 1 and those of run 2 below them, filled with zeros as in the GBRT paper; a row with branches then has no taken ones. (The paper predicts IPC, which every run counts; so its target never has such zeros.)
 # - *mean*: no model
 
 
@@ -310,18 +318,23 @@ models = {(name, event): errors_by_rows(runs, event, other)
 models = pd.DataFrame(models).T.rename_axis(["case", "event"])
 results.table(models.reset_index(), "models",
               f"**Table.** Error [%] of models on blocks of the third run, by the rows on which "
-              f"they were fitted; {len(models)} cases and events, the first ten.", rows=10)
+              f"they were fitted. The first 10 of {len(models)} cases and events; all in "
+              "models.csv.", rows=10)
 
 # %%
-order = ["third run alone", "by instructions", "by time", "stacked", "shuffled", "mean"]
-shown = models[order].groupby("case").mean().sort_values("third run alone")
-figure, _ = plot.by_case(shown, ylabel="error of the model [%]")
+order = ["by instructions", "by time", "stacked", "shuffled", "mean"]
+by_case = models.groupby("case").mean()
+shown = by_case[order].div(by_case["third run alone"], axis=0).sort_values("by instructions")
+figure, _ = plot.by_case(shown, ylabel="error over that of a model\nof the third run alone",
+                         levels={"third run alone": 1})
 place, model = errors.median(), models.median()
 by_events = (models["by instructions"] < models["stacked"]).sum()
 results.figure(figure, "models",
                "**Figure.** Error of models of taken by all branches and the other way round, on "
-               "blocks of the third run, by the rows that they were fitted on; mean of both, "
-               "logarithmic axis. *See:* merged by instructions, a model errs by "
+               "blocks of the third run, by the rows that they were fitted on, over that of a "
+               f"model fitted on the third run itself; mean of both, {len(shown)} cases, "
+               "logarithmic axis. Left out is *stacked, zeros*, which errs by "
+               f"{model['stacked, zeros']:.0f} %. *See:* merged by instructions, a model errs by "
                f"{model['by instructions']:.2g} % in the median, as one fitted on the third run "
                f"itself ({model['third run alone']:.2g} %); stacked {model['stacked']:.2g} %.")
 
@@ -334,8 +347,8 @@ for what, table in (("place", errors), ("model", models)):
     for way in table:
         low, middle, high = quantiles.loc[what, way].dropna()
         results.number(f"{what}, {way}: error", middle, "%",
-                       note=f"median of {len(table)} cases and events; 10 to 90 %: "
-                            f"{low:.2g} to {high:.2g} %")
+                       note=f"median of {len(table)} cases and events; 10th to 90th "
+                            f"percentile: {low:.3g} to {high:.3g} %")
 for shift in (1, 10):
     results.number(f"error over that of the mean, shifted by {shift}", spread.loc[shift, "median"],
                    note=f"not shifted: {spread.loc[0, 'median']:.3f}")
@@ -343,19 +356,25 @@ results.numbers()
 
 # %%
 results.finding(
-    f"Aligned by instructions, two runs predict a third's intervals within "
-    f"{place['by instructions']:.2g} % (median of {len(errors)} cases and events, "
-    f"{errors['by instructions'].max():.2g} % at most); aligned by time within "
-    f"{place['by time']:.2g} %, where the mean errs by {place['mean']:.2g} %. A model fitted on "
-    f"the merged runs errs by {model['by instructions']:.2g} % on the third run's unseen blocks, "
-    f"one fitted on the third run itself by {model['third run alone']:.2g} %, on stacked runs by "
-    f"{model['stacked']:.2g} % (worse in {by_events} of {len(models)}), on shuffled rows by "
-    f"{model['shuffled']:.2g} %.")
+    f"Aligned by instructions, a run errs by {place['by instructions']:.2g} % on the third run's "
+    f"intervals (median of {len(errors)}: {len(cases)} cases, two events each; "
+    f"{errors['by instructions'].max():.2g} % at most), aligned by the share of the time by "
+    f"{place['by time']:.2g} %, where a constant, the mean, errs by {place['mean']:.2g} %. A "
+    f"model fitted on two merged runs errs by {model['by instructions']:.2g} % on the third run's "
+    f"unseen blocks, one fitted on the third run itself by {model['third run alone']:.2g} %, the "
+    f"mean by {model['mean']:.2g} %, on rows in random order {model['shuffled']:.2g} %. On stacked "
+    f"rows a model errs by {model['stacked']:.2g} % (more than on merged ones in {by_events} of "
+    f"{len(models)}), and filled with zeros as the GBRT paper does by "
+    f"{model['stacked, zeros']:.0f} %.")
 
 # %% [markdown]
 # ## What this doesn't show
 #
-# These programs do the same in every run: totals agree to $10^{-4}$. Where work depends on time or on other threads, the same instruction is not the same place; notebook 03a has such programs, and no third run. Counts are of user mode, the model of the processor is not stated, and there are two pairs of events. The GBRT paper's target is IPC, which every run counts, so that stacked rows all have it; here the target is an event that one run counts. Only totals are known of `likwid-mpi`'s four runs, and so no interval.
+# These programs do the same in every run, as the first table shows. Where work depends on time or on other threads, the same instruction is not the same place; notebook 03a has such programs, and no third run. There is one pair of events, predicted by one another. The GBRT paper's target is IPC, which every run counts, so that stacked rows all have it; here the target is an event that one run counts, and the error of *stacked, zeros* says nothing of the paper's.
+#
+# ## On your own program
+#
+# This takes three runs in the form of the set: a folder with `amd_taken_totalmiss`, `amd_branches_totalmiss` and `amd_branches_takentotal`, then `cmlib run live 03b_third_run -p folder=FOLDER`. Change `program` first, which chooses the cases. Runs that `cmlib record` made are merged in [notebook 03a](03a_merging_runs.ipynb).
 #
 # **References.** Lv, Sun, Yu, *Mining CPU performance data based on gradient boosting regression tree*, 2018, §3.1. Recordings: Weaver, deater/perfevent_overhead.
 

@@ -18,16 +18,14 @@
 #
 # **Question.** Which groups of events that rise and fall together go with a program's cycles per instruction, and does the grouping say more than clusters whose members are drawn at random?
 #
-# *Reads* the store. *Writes* the clusters of each program, the cycles that go with them, how stable they are beside shuffled clusters, and the error of the model behind them.
+# *Reads* the store (the database of all recordings, notebook 01). *Writes* the clusters of each program, the cycles that go with them, how stable they are beside shuffled clusters, and the error of the model behind them.
 #
 # The order of single events (notebook [03](03_ranking.ipynb)) is unstable, because many events are strongly correlated: which of them leads is decided by noise. Here events of one kind that rise and fall together are one *cluster*, which is weighed as a whole. This is no method of the papers.
-#
-# A program of your own: `cmlib record NAME -- COMMAND`, then `cmlib run live 03c_clusters -p program=NAME`; change `n_models` first, for steadier intervals.
 
 # %% tags=["parameters"]
 program: str = "all"  # programs to study, separated by commas, or all
 target: str = ""  # other than IPC leaves this notebook out: clusters are of cycles per instruction
-method: str = "shrinkage"  # cleaning of the runs
+method: str = "shrinkage"  # cleaning of the runs: shrinkage, counterminer, interpolate …
 n_models: int = 20  # models of resampled rows behind the interval of an importance
 seed: int = 0  # of the models
 settings: dict = {}  # jobs, executor, scheduler, database, processor, profile, results_folder
@@ -37,6 +35,7 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
+from IPython.display import Markdown
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 from sklearn.linear_model import RidgeCV
@@ -45,7 +44,7 @@ from sklearn.model_selection import GroupKFold
 from cmlib import experiments as study
 from cmlib import plot
 from cmlib.errors import UnfitRecordingError
-from cmlib.experiments.data import refuse_simulated
+from cmlib.experiments.data import describe_data, refuse_simulated
 from cmlib.io import events
 from cmlib.parallel import parallel_map
 from cmlib.rank import blocks
@@ -61,8 +60,6 @@ notebook = begin(
 results, workers, url = notebook.results, notebook.workers, notebook.database
 
 # %%
-from cmlib.io import store
-
 table = study.event_table(url)
 programs, aim = study.choose_target(url, program, target)
 refuse_simulated(url, programs, "clusters go with counted cycles.")
@@ -73,27 +70,26 @@ if aim != study.IPC:
 # %% [markdown]
 # ## The data
 #
-# A row is a step of progress, the same share of retired instructions in all runs (or an interval of time, where one run counted all events); a column is an event per instruction. What is explained is CPI, cycles per instruction, the inverse of IPC. Each event is of one kind: stall cycles, bad speculation, instruction supply, data supply, instruction mix (`data/events/kinds.yaml`). Left out are events that happen in less than a tenth of the rows, those that are cycles per instruction by definition, and those that happen at a fixed rate in time.
+# A row is a step of progress, the same share of retired instructions in all runs (or an interval of time, where one run counted all events); a column is an event per instruction. What is explained is CPI, cycles per instruction, the inverse of IPC. Each event is of one kind: stall cycles (nothing is dispatched, executed or retired), bad speculation (mispredicted branches and the *wrong-path ops* dispatched before they are found out), instruction supply, data supply, instruction mix (`data/events/kinds.yaml`). Left out are events that happen in less than a tenth of the rows, those that are cycles per instruction by definition, and those that happen at a fixed rate in time.
 
 # %%
+display(Markdown(describe_data(url, programs)))
 runs = study.recorded_runs(url, programs[0], method=method, workers=workers)
 data = study.matrix(runs, per="instructions")
 what = events.kinds(data.X.columns, table)
 usable = (data.X > 0).mean().ge(0.1) & data.X.nunique().gt(1) & what["class"].ne("target")
 X, CPI, kind = data.X.loc[:, usable], 1 / data.ipc, what["kind"]
-meta = store.load(url, study.interval_runs(url, programs[:1])["run_id"].iloc[0]).meta
-print(f"{programs[0]} ({meta['command']}): {len(X)} rows, {X.shape[1]} events of "
-      f"{kind[X.columns].nunique()} kinds; processor: "
-      f"{(meta.get('machine') or {}).get('microarchitecture', 'not stated')}")
-X.iloc[:4, :4].round(5)
+print(f"{programs[0]}: {len(X)} rows, {X.shape[1]} events of {kind[X.columns].nunique()} kinds; "
+      "the first 4 rows of 4 events, per instruction:")
+X.iloc[:4, :4].map("{:.5f}".format)
 
 # %% [markdown]
 # ## The method, on one program
 #
 # 1. Two events of one kind are $1 - |\rho|$ apart, $\rho$ being Spearman's rank correlation; events of two kinds are never joined. Average linkage joins events to clusters $C$ up to a mean distance of 0.3.
-# 2. Ridge regression explains CPI by all events, standardized ($z$). What the events $e$ of a cluster add in step $t$ is summed, and a cluster's importance $I_C$ is its share of what the model adds and takes away:
+# 2. Ridge regression explains CPI by all events, standardized: $z_{te}$ is event $e$ in step $t$ less its mean, over its standard deviation, cut at ±3 so that single steps don't decide, and $\beta_e$ its coefficient. What the events of a cluster add in step $t$ is summed ($a_{tC}$), and a cluster's importance $I_C$ is its share of what the model adds and takes away, $\sigma$ being the standard deviation over steps and $D$ running over all clusters:
 #
-# $$\widehat{\mathrm{CPI}}_t = \overline{\mathrm{CPI}} + \sum_C a_{tC}, \qquad a_{tC} = \sum_{e \in C} \beta_e z_{te}, \qquad I_C = 100\,\frac{\sigma(a_C)}{\sum_{C'} \sigma(a_{C'})}$$
+# $$\widehat{\mathrm{CPI}}_t = \overline{\mathrm{CPI}} + \sum_C a_{tC}, \qquad a_{tC} = \sum_{e \in C} \beta_e z_{te}, \qquad I_C = 100\,\frac{\sigma(a_C)}{\sum_{D} \sigma(a_D)}$$
 #
 # No model of clusters is fitted: grouping changes nothing of the prediction, only how it is read. The penalty of the regression is the one with the least error when folds of neighbouring rows are held out.
 
@@ -112,7 +108,8 @@ a = ((z - z.mean()) * beta).T.groupby(C).sum().T  # a column a cluster
 sigma = a.std(ddof=0)
 I_C = (100 * sigma / sigma.sum()).sort_values(ascending=False)
 members = {c: X.columns[c == C] for c in I_C.index}
-print(f"{X.shape[1]} events in {len(I_C)} clusters; the three most important:\n"
+print(f"{X.shape[1]} events in {len(I_C)} clusters; the three most important, in one fit of all "
+      "rows (the tables below have means of resampled models):\n"
       + "\n".join(f"{share:.1f} %: {len(members[c])} events of {kind[members[c][0]]}"
                   for c, share in I_C.head(3).items()))
 
@@ -137,13 +134,17 @@ listed = listed.reset_index("program")
 # %%
 first = {name: c.table.head(5) for name, c in clusters.items()}
 first = {name: t.assign(label=t["name"].str.wrap(58)) for name, t in first.items()}
-figure, _ = plot.ranking(first, value="importance", label="label", low="low", high="high",
-                         hue="kind", xlabel="importance [%]", columns=1, row_height=0.24)
+figure, axes = plot.ranking(first, value="importance", label="label", low="low", high="high",
+                            hue="kind", xlabel="importance [%]", columns=1, row_height=0.24)
+for ax in axes:
+    ax.set_xlim(0, 1.05 * max(t["high"].max() for t in first.values()))
 shares = listed[listed["cluster"] <= 5].groupby("program")["importance"].sum()
 results.figure(figure, "clusters",
-               "**Figure.** The five most important clusters of each program, by the kind of their "
-               f"events. Bars: mean importance in {n_models} models of resampled rows, lines: the "
-               "range of 90 % of them. A cluster of up to a dozen events is named by what they "
+               "**Figure.** The five most important clusters of each program, on one scale, by the "
+               f"kind of their events. Bars: mean importance in {n_models} models of resampled "
+               "rows, lines: the range of 90 % of them, for the same clusters in all (that the "
+               "grouping itself is sure they don't say). A cluster of up to a dozen events is "
+               "named by what they "
                "count, a larger one by its kind and size. *See:* the five make "
                f"{shares.min():.0f} ({shares.idxmin()}) to {shares.max():.0f} % "
                f"({shares.idxmax()}) of what the model adds and takes away.")
@@ -152,8 +153,10 @@ results.figure(figure, "clusters",
 columns = ["program", "cluster", "name", "class", "n_events", "importance", "low", "high"]
 results.table(listed.sort_values(["cluster", "program"])[columns], "clusters",
               "**Table.** The clusters by falling importance [%] with the range of 90 % of the "
-              "models; *class*: stalls, misses (of supply and prediction), or instruction mix. The "
-              "first three of each program.", rows=3 * len(clusters), decimals=1)
+              "models (*low* to *high*); *class*: stalls, misses (of supply, and of prediction "
+              "with the ops it wastes), or instruction mix. The first three of each program: "
+              f"{3 * len(clusters)} of {len(listed)}, all in clusters.csv.",
+              rows=3 * len(clusters), decimals=1)
 
 # %%
 members = pd.concat({name: c.members for name, c in clusters.items()}, names=["program"])
@@ -166,26 +169,41 @@ results.table(first, "members",
 # %% [markdown]
 # ## The cycles that go with a cluster
 #
-# These are of the data and not of the model: cycles per 1,000 instructions in the tenth of the rows with most of a cluster's first event that costs anything, less those in the tenth with least. A cluster of events that cost nothing, such as cache hits, has none. Below zero, more of the event goes with fewer cycles. Above *at most*, they are more than the event can cost: it only goes along with what does.
+# These are of the data and not of the model: cycles per 1,000 instructions in the tenth of the rows with most of an event, less those in the tenth with least. The event is the cluster's first that costs cycles at all (a miss, a stall, a wrong-path op); a cluster of events that cost nothing, such as cache hits, has none. Below zero, more of the event goes with fewer cycles. *At most* is the same difference of the event's counts times the most that one of them can cost (`data/cost`); stall cycles have none, as they are cycles. Where even the lower end of the cycles is above it (*exceeded*), the cluster only goes along with what costs these cycles; where only the mean is, it may (*perhaps exceeded*).
 
 # %%
 cycles = listed[listed["cycles_event"] != ""].rename(columns={
     "cycles_event": "event", "cycles_per_kilo_instruction": "cycles", "cycles_at_most": "at most",
     "cycles_low": "from", "cycles_high": "to", "category": "top-down"})
+most = cycles["at most"]
+
+
+def exceeds(row):
+    """Whether more cycles go with an event than it can cost."""
+    if row["cycles"] <= row["at most"] or pd.isna(row["at most"]):
+        return ""
+    return " (exceeded)" if row["from"] > row["at most"] else " (perhaps exceeded)"
+
+
+# %%
+cycles["at most"] = most.map("{:,.0f}".format, na_action="ignore") + cycles.apply(exceeds, axis=1)
 cycles = cycles.sort_values(["cluster", "program"])
 cycles = cycles.iloc[cycles.groupby("program").cumcount().argsort(kind="stable")]
 columns = ["program", "cluster", "event", "cycles", "from", "to", "at most", "top-down"]
 results.table(cycles[columns], "cycles",
               "**Table.** Cycles per 1,000 instructions more where there is most of the event than "
-              "where there is least, with a 90 % interval; *at most*: what so much of the event "
-              "can cost; *top-down*: the category of the top-down account (notebook 02a) that is "
-              "most correlated with what the cluster adds. The first three clusters of each "
-              "program that have such an event.", decimals=0, rows=3 * len(clusters))
+              "where there is least, with a 90 % interval (*from* to *to*); *at most*: what so "
+              "much of the event can cost; *top-down*: the category of the top-down account (which "
+              "parts all cycles, notebook 02a) that is most correlated with what the cluster adds. "
+              "It need not be the category of the cluster's own events, as several categories rise "
+              "and fall together. The first three clusters of each program that have such an "
+              f"event, {min(len(cycles), 3 * len(clusters))} of {len(cycles)}; all in cycles.csv.",
+              decimals=0, rows=3 * len(clusters))
 
 # %% [markdown]
 # ## What does the grouping prove?
 #
-# *Overlap* is the share of the first five clusters that two models of resampled rows have in common, mean over all pairs of models. It has to beat clusters of the same sizes and kinds whose members are drawn at random (30 draws): where these overlap as much, stability says nothing for the grouping.
+# *Overlap* is the share of the first five clusters that two models of resampled rows have in common, mean over all pairs of models. It has to beat clusters of the same sizes and kinds whose members are drawn at random (30 draws): where these overlap as much, stability says nothing for the grouping. At 1 for both nothing can be told apart.
 
 # %%
 judged = {name: c.stability.iloc[0].to_dict() | c.errors.iloc[0, 1:].to_dict()
@@ -194,6 +212,7 @@ judged = pd.DataFrame(judged).T.astype({"clusters": int, "largest": int})
 judged = judged.rename_axis("program").reset_index()
 shuffled = "overlap, members shuffled"
 better = judged["overlap"] > judged[shuffled] + 0.005
+worse = judged["overlap"] < judged[shuffled] - 0.005
 shown = judged.melt("program", ["overlap", shuffled], "clusters are", "overlap of first five")
 shown["clusters are"] = shown["clusters are"].map({"overlap": "as grouped", shuffled: "shuffled"})
 figure, ax = plot.dots_by_program(shown, value="overlap of first five", hue="clusters are",
@@ -204,7 +223,8 @@ results.figure(figure, "overlap",
                "common; grey: the same sizes and kinds with members drawn at random. *See:* the "
                f"grouping beats shuffled members in {better.sum()} of {len(judged)} "
                f"program{'s' * (len(judged) > 1)} (means {judged['overlap'].mean():.2f} and "
-               f"{judged[shuffled].mean():.2f}).")
+               f"{judged[shuffled].mean():.2f}), and is less stable than they in {worse.sum()}; "
+               "why, was not measured.")
 
 # %% [markdown]
 # Whether the model behind the clusters says something is another matter: its error on rows that it never saw, beside that of the mean and of a boosted model (gradient boosted trees) of the same single events.
@@ -232,9 +252,14 @@ for name, cleaned in study.core_runs(url, list(clusters), aim, workers=workers).
     core[name] = explained.errors.set_index("test").loc["another pass"]
 if core:
     core = pd.DataFrame(core).T.rename_axis("program").reset_index()
-    display(results.table(core, "core", "**Table.** The same errors of the core events alone, which"
-                                        " were never multiplexed: fitted on one recording of them,"
-                                        " tested on another."))
+    beaten = (core["linear"] < core["boosted"]).sum()
+    display(results.table(core, "core",
+                          "**Table.** The same errors [%] of a dozen core events alone, which were "
+                          "counted all the time and twice: fitted on one recording of them, tested "
+                          "on another. *See:* the linear model errs by "
+                          f"{core['linear'].mean():.1f} %, the boosted one by "
+                          f"{core['boosted'].mean():.1f} % on average, and "
+                          f"the linear one by less in {beaten} of {len(core)}."))
 
 # %%
 agreement = []
@@ -245,15 +270,17 @@ for name, c in clusters.items():
         row = losses.iloc[0][["name", "category", "category_r"]].to_dict()
         agreement.append({"program": name} | row | {"varies most": largest})
 if agreement:
+    agreement = pd.DataFrame(agreement).rename(columns={"category_r": "correlation"})
+    same = (agreement["category"] == agreement["varies most"]).sum()
     caption = ("**Table.** The first cluster of stalls or misses, the category of the top-down "
-               "account that is most correlated with it (*category_r*), and the category that "
-               "varies most over the run: are they the same?")
-    display(results.table(pd.DataFrame(agreement), "account", caption))
+               "account that is most correlated with it, and the category that varies most over "
+               f"the run. *See:* they are the same in {same} of {len(agreement)}.")
+    display(results.table(agreement, "account", caption))
 
 # %% [markdown]
-# ## For the report's first page
+# ## Which cluster may cost the cycles
 #
-# Of each program, the first cluster of stalls or misses that surely goes with more cycles, and with no more than it can cost.
+# Of each program, the first cluster of stalls or misses that surely goes with more cycles, and with no more than it can cost; the report's first page shows it. These are the sentences, where there is such a cluster:
 
 # %%
 def first_event(row):
@@ -306,7 +333,7 @@ for name, c in clusters.items():
     results.overview_bars(name, bars, caption)
     sure = (f"a linear model of cycles per instruction errs by {c.errors.at[0, 'linear']:.1f} % on "
             f"held-out blocks, the mean by {c.errors.at[0, 'mean']:.1f} %")
-    results.overview(name, varies=varies(c), sure=sure)
+    display(results.overview(name, varies=varies(c), sure=sure))
 
 # %%
 for name, c in clusters.items():
@@ -325,15 +352,35 @@ for name, c in clusters.items():
 # ## The answer
 
 # %%
-leading = "; ".join(f"{name}: {c.table['name'].iloc[0]} ({c.table['importance'].iloc[0]:.0f} %)"
-                    for name, c in clusters.items())
+def lead(table):
+    """The first cluster of a program, its importance, and whether it can cost what goes with it."""
+    row = table.iloc[0]
+    many, most = row["cycles_low"], row["cycles_at_most"]
+    along = "costs nothing itself" if not row["cycles_event"] else ""
+    if many > most:
+        along = (f"only goes along: {row['cycles_per_kilo_instruction']:.0f} cycles per 1,000 "
+                 f"instructions more, of which it can cost {most:.0f}")
+    share = f"{row['importance']:.1f} %"
+    return f"{row['name']} ({'; '.join(filter(None, [share, along]))})"
+
+
+# %%
+leading = "; ".join(f"{name}: {lead(c.table)}" for name, c in clusters.items())
+again = ""
+if len(core):
+    again = (f" On another recording of the core events it errs by {core['linear'].mean():.1f} %, "
+             f"boosted trees by {core['boosted'].mean():.1f} %.")
 display(results.finding(
-    f"The cluster that goes most with cycles per instruction: {leading}. Clusters are more "
-    f"stable than clusters with shuffled members in {better.sum()} of {len(judged)} "
-    f"program{'s' * (len(judged) > 1)}: two resampled models share {judged['overlap'].mean():.2f} "
-    f"of the first five clusters, and {judged[shuffled].mean():.2f} of shuffled ones. The model "
-    f"behind it errs by {judged['linear'].mean():.1f} % on held-out stretches, the mean by "
-    f"{judged['mean'].mean():.1f} %."))
+    f"The cluster that goes most with cycles per instruction: {leading}. The grouping proves "
+    f"{'little' if better.sum() <= len(better) / 2 else 'something'}: it is more stable than "
+    f"clusters with shuffled members in {better.sum()} of {len(judged)} "
+    f"program{'s' * (len(judged) > 1)}, less in {worse.sum()}; two resampled models share "
+    f"{judged['overlap'].mean():.2f} of the first five clusters, and {judged[shuffled].mean():.2f} "
+    "of shuffled ones."))
+display(results.finding(
+    f"The linear model behind the clusters errs by {judged['linear'].mean():.1f} % on held-out "
+    f"stretches, boosted trees by {judged['boosted'].mean():.1f} %, the mean by "
+    f"{judged['mean'].mean():.1f} %.{again}"))
 results.number("overlap of the first five clusters", judged["overlap"].mean(),
                note=f"between resampled models; members shuffled: {judged[shuffled].mean():.2f}")
 
@@ -341,6 +388,10 @@ results.number("overlap of the first five clusters", judged["overlap"].mean(),
 # ## What this doesn't show
 #
 # That events go with cycles does not say that they cause them; that a cluster is the same in two models does not say that its members belong together. Stalls are cycles by definition, so that a cluster of them explains cycles by some of these cycles. Shares are of one linear model: an effect that is not linear, or that two events have together, is in none of them (notebook 04).
+#
+# ## On your own program
+#
+# `cmlib record NAME -- COMMAND` (or `cmlib import NAME FILE`), then `cmlib run live 03c_clusters -p program=NAME`. Change `n_models` first, for steadier intervals.
 #
 # **References.** Hoerl and Kennard, *Ridge regression*, Technometrics 1970. Yasin, *A top-down method for performance analysis and counters architecture*, ISPASS 2014.
 

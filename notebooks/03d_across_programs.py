@@ -18,15 +18,15 @@
 #
 # **Question.** Do the same events explain the IPC of every program, and can one model of all programs predict each of them?
 #
-# *Reads* the store, two recorded programs or more. *Writes* the errors of a model of all programs and of single ones, the most important events of each, and how many of these two programs share.
+# *Reads* the store (the database of all recordings, notebook 01), two recorded programs or more. *Writes* the errors of a model of all programs and of single ones, the most important events of each, and how many of its leading events a program shares with another.
 #
-# Lv, Sun and Yu (2018, "GBRT paper" below) fit a gradient boosted regression tree to the events of a Spark program, rank the events by their importance, and do the same once more with the rows of all eight programs put together, which they call *Mix* (their Fig. 6 and Table 1). They report two events that matter in every program and in Mix. Here the same is done with the programs that are recorded.
+# IPC is instructions per cycle. Lv, Sun and Yu (2018, "GBRT paper" below) fit a gradient boosted regression tree to the events of a Spark program, rank the events by their importance, and do the same once more with the rows of all eight programs put together, which they call *Mix* (their Fig. 6 and Table 1). They report two events that matter in every program and in Mix. Here the same is done with the programs that are recorded.
 #
-# Other notebooks: [03](03_ranking.ipynb) ranks the events of a single program, [03a](03a_merging_runs.ipynb) shows how runs that counted different events become one matrix. Programs of your own: `cmlib record NAME -- COMMAND` for each, then `cmlib run live 03d_across_programs -p program=NAME,OTHER`; change `top` first, to see more events.
+# Other notebooks: [03](03_ranking.ipynb) ranks the events of a single program, [03a](03a_merging_runs.ipynb) shows how runs that counted different events become one matrix.
 
 # %% tags=["parameters"]
 program: str = "all"  # two programs or more, separated by commas, or all
-method: str = "shrinkage"  # cleaning of the runs
+method: str = "shrinkage"  # cleaning of the runs: shrinkage, counterminer, interpolate …
 step: int = 10  # events dropped at a time
 test_share: float = 0.2  # random share of rows kept back for the test, as in the paper
 n_seeds: int = 10  # models behind the spread of an importance
@@ -40,16 +40,18 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 import pandas as pd
+from IPython.display import Markdown
 
 from cmlib import experiments as study
 from cmlib import explore, plot, rank
 from cmlib.errors import UnfitRecordingError
-from cmlib.io import events, store
+from cmlib.io import events
 from cmlib.parallel import parallel_map
 from cmlib.rank import predict_held_out, regressor, stability
 from cmlib.report import paper
 from cmlib.report.notebook import begin
 
+# %%
 limits = {
     "method": "cmlib.clean.DISTINCT_METHODS", "step": (1, 100), "test_share": (0.05, 0.5),
     "n_seeds": (2, 100), "top": (3, 30), "seed": (0, 1_000_000),
@@ -62,7 +64,7 @@ results, workers, url = notebook.results, notebook.workers, notebook.database
 table, gbrt = study.event_table(url), paper("gbrt")
 
 # %%
-from cmlib.experiments.data import FEWEST_INTERVALS, refuse_simulated, timed_runs
+from cmlib.experiments.data import FEWEST_INTERVALS, describe_data, refuse_simulated, timed_runs
 
 recorded = study.programs(url, program)
 refuse_simulated(url, recorded, "its counts never stand beside measured ones.")
@@ -92,17 +94,18 @@ IPC = pd.concat({name: m.ipc for name, m in matrices.items()}, names=["program"]
 program_of = IPC.index.get_level_values("program")
 suite_of = study.suites(programs)
 
-first = runs.groupby("program").first().reindex(programs)
-machine = store.load(url, first["run_id"].iloc[0]).meta.get("machine") or {}
+display(Markdown(describe_data(url, programs)))
 data = IPC.groupby("program", sort=False).agg(["size", "mean", "std"])
 data = data.set_axis(["rows", "mean IPC", "sd of IPC"], axis=1)
-data.insert(0, "what ran", first["command"].str.slice(0, 60))
-data.insert(1, "suite", suite_of)
-data.insert(2, "runs", [int((r["pass"] == r["pass"].min()).sum()) for r in cleaned.values()])
-data.insert(3, "events", [m.X.shape[1] for m in matrices.values()])
+data.insert(0, "suite", suite_of)
+data.insert(1, "runs", [int((r["pass"] == r["pass"].min()).sum()) for r in cleaned.values()])
+data.insert(2, "events", [m.X.shape[1] for m in matrices.values()])
 results.table(data.reset_index(), "data",
-              f"**Table.** The programs; {len(common)} events were counted of each of them. "
-              f"Processor: {machine.get('microarchitecture', 'not stated')}.")
+              "**Table.** The programs, and of each of them the runs that make its matrix: those "
+              "of the first pass, in which every event was counted once (a second pass, and runs "
+              "that multiplex the same events, are left out). Models take the "
+              f"{len(common)} events that every program has; of some programs events that happen "
+              "at a fixed rate in time are left out (notebook 03).")
 
 # %% [markdown]
 # ## Can one model stand for all programs?
@@ -111,7 +114,7 @@ results.table(data.reset_index(), "data",
 #
 # $$err = \frac{|IPC_{meas} - IPC_{pred}|}{IPC_{meas}} \times 100\,\% \tag{8}$$
 #
-# Rows of one program that are neighbours are alike, so each program is cut into twelve stretches of progress, in four folds, and each fold is predicted by models that were fitted on the others. Five predictions are compared: *perf* of the rows of all programs (*Mix*), *perf* of this program, the mean IPC of this program; then with the whole program left out: *perf* of the other programs, and their mean IPC.
+# with the measured and the predicted IPC of a row, averaged over the rows of a program. Rows of one program that are neighbours are alike, so each program is cut into twelve stretches of progress, in four folds, and each fold is predicted by models that were fitted on the others. Five predictions are compared: *perf* of the rows of all programs (*Mix*), *perf* of this program, the mean IPC of this program; then with the whole program left out: *perf* of the other programs, and their mean IPC.
 
 # %%
 fold = rank.blocks(IPC.index, 12) % 4
@@ -149,13 +152,15 @@ figure, ax = plot.dots_by_program(shown, value="error", hue="model", xlabel="IPC
                                   grey=[MEAN, MEAN_OF_OTHERS])
 ax.set_xlim(0, None)
 unseen = errors[OTHERS]
+lost = list(errors.index[unseen > errors[MEAN_OF_OTHERS]])
 results.figure(
     figure, "errors",
     "**Figure.** Error of IPC (Eq. 8) on rows that took no part in the fit; grey: predictions that "
     f"look at no event. {len(programs)} programs, {len(X)} rows. *See:* the model of all "
     f"programs errs by {errors[MIX].mean():.1f} % on average, models of single programs by "
     f"{errors[ALONE].mean():.1f} %; fitted without a program, a model errs by "
-    f"{unseen.min():.1f} to {unseen.max():.1f} % for it.")
+    f"{unseen.min():.1f} to {unseen.max():.1f} % for it, and by more than the mean of the others, "
+    f"which looks at no event, for {', '.join(lost) or 'none'}.")
 
 # %% [markdown]
 # ## Which events lead in each program, and in all together?
@@ -166,12 +171,21 @@ results.figure(
 data = matrices | {"Mix": study.Matrix(X, IPC, None)}
 refine = partial(study.refine, step=step, test_share=test_share, seed=seed)
 refined = dict(zip(data, parallel_map(refine, data.values(), workers=workers), strict=True))
+kept = {name: len(r.events) for name, r in refined.items()}
+print("Events kept by the refinement: " + ", ".join(f"{name} {n}" for name, n in kept.items()))
 draws = {name: stability.draw_importances(data[name].X[r.events], data[name].ipc,
                                           seeds=range(n_seeds)) for name, r in refined.items()}
 means = pd.DataFrame({name: draws[name].mean() for name in programs}).fillna(0.0)
 among = (means.rank(ascending=False, method="first") <= 10) & (means > 0)
 n_programs = among.sum(axis=1)  # among whose first ten events each event is
 leading = {name: stability.importance_spread(drawn).head(top) for name, drawn in draws.items()}
+ten = pd.DataFrame({name: pd.Series(list(stability.importance_spread(draws[name]).index[:10]))
+                    for name in programs}).fillna("")
+ten.insert(0, "place", range(1, len(ten) + 1))
+results.table(ten, "first-ten",
+              f"**Table.** The ten most important events of each program, means of {n_seeds} "
+              "models of resampled rows (fewer where the refinement keeps fewer). These are "
+              "compared below.")
 
 # %%
 def say_in(n):
@@ -182,17 +196,21 @@ def say_in(n):
 shown = {name: s.reset_index() for name, s in leading.items()}
 for frame in shown.values():
     frame["shared"] = n_programs.reindex(frame["event"], fill_value=0).map(say_in).to_numpy()
-figure, _ = plot.ranking(shown, value="mean", low="low", high="high", label="event", hue="shared",
-                         xlabel="importance [%]", columns=1)
+figure, axes = plot.ranking(shown, value="mean", low="low", high="high", label="event",
+                            hue="shared", xlabel="importance [%]", columns=1)
+for ax in axes:
+    ax.set_xlim(0, 1.05 * max(s["high"].max() for s in leading.values()))
 in_mix = n_programs.reindex(leading["Mix"].index, fill_value=0)
 printed = ", ".join(gbrt["event_names"][event] for event in gbrt["importance"]["in_all_programs"])
 results.figure(
     figure, "fig06",
     f"**GBRT paper, Fig. 6.** The {top} most important events of each program, and of all together "
     f"(Mix): bars are means of {n_seeds} models of resampled rows, lines the range of 90 % of "
-    "them. Colour: in how many programs the event is among the first ten. The paper's in all "
+    "them, all on one scale. Colour: in how many programs the event is among the first ten, of "
+    f"which {top} are drawn. The paper's in all "
     f"eight programs and in Mix, on another processor: {printed}. *See:* the first event of Mix, "
-    f"`{in_mix.index[0]}`, is among the first ten of {in_mix.iloc[0]} of {len(programs)} programs.")
+    f"`{in_mix.index[0]}`, is among the first ten of {in_mix.iloc[0]} of {len(programs)} programs; "
+    "that it leads may only say that it tells the programs apart.")
 
 # %%
 named = pd.concat(leading, names=["program", "event"]).reset_index()
@@ -210,25 +228,41 @@ results.table(named, "table1",
 #
 # $$\mathrm{shared}(a, b) = \frac{|F_a \cap F_b|}{10}.$$
 #
-# Two numbers to hold it against: ten events drawn at random share $10/n$ of $n$ events; and one program shares less than all with itself, if half of its resampled models are compared with the other half.
+# This is no formula of the papers. A program whose model keeps fewer than ten events has as many in $F$, and can't reach 1. Two numbers to hold it against: what ten events drawn at random share; and what a program shares with itself, if half of its resampled models are compared with the other half. (Of a program whose model keeps hardly more than ten events that half is forced to be the same; the column *at random* says how far.)
 
 # %%
-every = sorted(set().union(*(draws[name].columns for name in programs)))
-full = {name: draws[name].reindex(columns=every, fill_value=0.0) for name in programs}
-likeness = []
+def first_ten(drawn):
+    """The ten most important events by the mean of some models."""
+    mean = drawn.mean()
+    return set(mean[mean > 0].sort_values(ascending=False, kind="stable").index[:10])
+
+
+def share(pair):
+    return len(first_ten(pair[0]) & first_ten(pair[1])) / 10
+
+
+# %%
+rng, likeness = np.random.default_rng(seed), []
 for a, b in combinations_with_replacement(programs, 2):
-    pair = (full[a], full[b]) if a != b else (full[a].iloc[::2], full[a].iloc[1::2])
-    shared = stability.rank_agreement(*pair, seed=seed).loc["top10_shared"]
+    pair = (draws[a], draws[b]) if a != b else (draws[a].iloc[::2], draws[a].iloc[1::2])
+    again = [share([drawn.sample(frac=1, replace=True, random_state=rng) for drawn in pair])
+             for _ in range(200)]
+    low, high = np.quantile([*again, share(pair)], [0.05, 0.95])
     suites = suite_of[a] if suite_of[a] == suite_of[b] else "across"
+    n = kept[a] if a == b else len(common)
+    expected = min(10, kept[a]) * min(10, kept[b]) / n / 10
     likeness.append({"program": a, "other": b, "suites": "itself" if a == b else suites,
-                     "shared": shared["value"], "low": shared["low"], "high": shared["high"]})
+                     "shared": share(pair), "low": min(low, share(pair)),
+                     "high": max(high, share(pair)), "at random": expected})
 likeness = pd.DataFrame(likeness)
 pairs, itself = likeness.query("program != other"), likeness.query("program == other")
 at_random = 10 / len(common)
 results.table(likeness, "likeness",
-              "**Table.** Share of the first ten events that two programs have in common, with its "
-              "90 % interval over resampled models; *itself*: half of a program's models against "
-              f"the other half. Drawn at random: {at_random:.2f}.")
+              "**Table.** Share of the first ten events that two programs have in common, with the "
+              "range of 90 % of 200 resamplings of the models (*low* to *high*, widened to hold "
+              "the share itself); *itself*: half of a program's models against the other half; "
+              "*at random*: expected of events drawn at random, of two programs from those counted "
+              "of all, of a program and itself from those that its model kept.")
 
 # %%
 square = pd.concat([likeness, pairs.rename(columns={"program": "other", "other": "program"})])
@@ -239,7 +273,9 @@ results.figure(
     "**Figure.** Share of the first ten events that two programs have in common; on the diagonal "
     "two halves of the models of one program. *See:* two programs share "
     f"{pairs['shared'].mean():.2f} on average, one program with itself "
-    f"{itself['shared'].mean():.2f}, ten events drawn at random of {len(common)} {at_random:.2f}.")
+    f"{itself['shared'].mean():.2f}, ten events drawn at random of {len(common)} {at_random:.2f}. "
+    "The diagonal is high by itself where a model keeps hardly more than ten events ("
+    + ", ".join(f"{name} {kept[name]}" for name in programs) + ").")
 
 # %%
 shared = among.T.groupby(suite_of).sum().T.astype(int)
@@ -264,7 +300,8 @@ if len(of_paper) > 1:
     results.number("events among the first ten of every program of HiBench", len(in_all), "events",
                    paper=len(gbrt["importance"]["in_all_programs"]),
                    note=f"{', '.join(in_all) or 'none'}, of {', '.join(of_paper)} here; the paper: "
-                        f"{', '.join(gbrt['importance']['in_all_programs'])}, of eight programs")
+                        f"{', '.join(gbrt['importance']['in_all_programs'])}, of eight programs, "
+                        "which is harder than of fewer")
 in_all = int((n_programs == len(programs)).sum())
 results.number("events among the first ten of every program", in_all, "events",
                note=f"of {', '.join(programs)}")
@@ -278,14 +315,18 @@ leaders = ", ".join(f"`{event}`" for event in shared.index[shared["programs"] ==
 shared_by = ("No event is among the ten most important of every program: " if most < len(programs)
              else "")
 best, worst = unseen.idxmin(), unseen.idxmax()
+same_suite = [name for name in programs if suite_of[name] == suite_of[best] and name != best]
+beside = f", whose suite {suite_of[best]} is also {same_suite[0]}'s" if same_suite else ""
 results.finding(
     f"{shared_by}{leaders} are among those of {most} of {len(programs)} programs, and two programs "
-    f"share {10 * pairs['shared'].mean():.1f} of ten on average. One model of all programs errs by "
-    f"{errors[MIX].mean():.1f} % on stretches that it was not fitted on, models of single programs "
-    f"by {errors[ALONE].mean():.1f} %, the mean of each program by {errors[MEAN].mean():.0f} %. "
-    "Fitted without a program, a model errs for it by "
-    f"{unseen[best]:.1f} % at best ({best}) and by {unseen[worst]:.1f} % at worst ({worst}), where "
-    f"the mean of the other programs errs by {errors.at[worst, MEAN_OF_OTHERS]:.1f} %.")
+    f"share {10 * pairs['shared'].mean():.1f} of ten on average (two halves of one program's "
+    f"models {10 * itself['shared'].mean():.1f}, ten drawn at random {10 * at_random:.1f}). One "
+    f"model of all programs errs by {errors[MIX].mean():.1f} % on stretches that it was not fitted "
+    f"on, models of single programs by {errors[ALONE].mean():.1f} %, the mean of each program by "
+    f"{errors[MEAN].mean():.1f} %. Fitted without a program, a model errs for it by "
+    f"{unseen[best]:.1f} % at best ({best}{beside}) and by {unseen[worst]:.1f} % at worst "
+    f"({worst}), where the mean of the other programs, without any event, errs by "
+    f"{errors.at[worst, MEAN_OF_OTHERS]:.1f} %.")
 
 # %% [markdown]
 # ## Explore
@@ -295,7 +336,8 @@ results.finding(
 # %%
 panel = explore.ranking({"Mix": refined["Mix"]} | refined, draws, top=top)
 caption = ("**Figure.** The panel as it opens in JupyterLab, where program and number of events "
-           "can be chosen. Blue: events that are in both lists.")
+           "can be chosen: importance [%], colours by whether an event is in both lists or in one. "
+           "*See:* which of the first events of Mix lead in a single program as well.")
 panel if notebook.interactive else results.figure(panel.figure(), "explore", caption)
 
 # %% [markdown]
@@ -303,6 +345,10 @@ panel if notebook.interactive else results.figure(panel.figure(), "explore", cap
 #
 # A few programs are no sample of all: the GBRT paper has eight, of HiBench. The committed recordings are of one machine; on another, other events may be shared.
 # Importance is of a model and no cause: of events that rise and fall together, one may lead in one program and another in the next (notebook 03c takes them as one cluster).
+#
+# ## On your own programs
+#
+# `cmlib record NAME -- COMMAND` for each, then `cmlib run live 03d_across_programs -p program=NAME,OTHER`. Change `top` first, to see more events.
 #
 # **References.** Lv, Sun, Yu, *Mining CPU performance data based on gradient boosting regression tree*, 2018 (in Chinese), §4. Lv et al., *CounterMiner*, MICRO 2018, §V-B.
 

@@ -18,33 +18,36 @@
 #
 # **Question.** Which two events change IPC together in a way that neither does alone?
 #
-# *Reads* the store. *Writes* the ranking of pairs by three measures, and how far they agree.
+# *Reads* the store (the database of all recordings, notebook 01). *Writes* the ranking of pairs by three measures, and how far they agree.
 #
-# CounterMiner (§III-D) trains a linear regression on each pair of important events, and takes what it leaves over for their interaction. What exactly is left over can be read in three ways; all are computed on one model of IPC.
+# IPC is instructions per cycle. CounterMiner (§III-D) trains a linear regression on each pair of important events, and takes what it leaves over for their interaction. What exactly is left over can be read in three ways; all are computed on one model of IPC (notebook 03).
 
 # %% tags=["parameters"]
 program: str = "all"  # programs to study, separated by commas, or all
 target: str = ""  # explained: IPC, EVENT (per second), or EVENT per EVENT; empty: IPC if known
-method: str = "shrinkage"  # cleaning of the runs
+method: str = "shrinkage"  # cleaning of the runs: shrinkage, counterminer, interpolate …
 n_events: int = 10  # most important events, whose pairs are ranked
-top: int = 10  # pairs shown a program
+top: int = 10  # first pairs of a program in tables, and of which branches are counted
 n_planted: int = 10  # synthetic data sets whose pairs are known
 seed: int = 0  # of the models
 settings: dict = {}  # jobs, executor, scheduler, database, interactive, profile, results_folder
 
 # %%
+import textwrap
 from functools import cache, partial
 from itertools import combinations
 
 import numpy as np
 import pandas as pd
+from IPython.display import Markdown
 from scipy import stats
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import LeaveOneGroupOut, cross_val_predict
 
 from cmlib import experiments as study
-from cmlib import explore, plot
+from cmlib import plot
 from cmlib.errors import UnfitRecordingError
+from cmlib.experiments.data import describe_data
 from cmlib.interact import rank_pairs
 from cmlib.interact.dependence import partial_dependence
 from cmlib.parallel import parallel_map
@@ -53,10 +56,6 @@ from cmlib.rank import Boosting, blocks, predict_held_out, regressor, relative_e
 from cmlib.report import paper
 from cmlib.report.notebook import begin
 from cmlib.synthetic import product_pair_data
-
-SHOWN = 5  # pairs drawn a program; the table has all
-MEASURES = {"h_statistic": "H", "residual_variance": "residual variance",
-            "printed": "Eq. 12 as printed"}
 
 # %%
 limits = {
@@ -68,18 +67,29 @@ notebook = begin(
     n_events=n_events, top=top, n_planted=n_planted, seed=seed,
 )
 results, workers = notebook.results, notebook.workers
+SHOWN = 5  # pairs drawn a program; the table has all
+MEASURES = {"h_statistic": "H", "residual_variance": "residual variance",
+            "printed": "Eq. 12 as printed"}
 counterminer = paper("counterminer")["interactions"]
 
 # %% [markdown]
 # ## The intensity of a pair
 #
-# - *Eq. 12 as printed*: the plane of a linear regression on events $a$ and $b$ predicts IPC, $p_i$, and is held against the **observed** IPC. All other events are to stand at their means, but nobody observed IPC there; as printed they drop out, and what is left over is all of IPC that the two events say nothing of.
-# - *Residual variance*: the plane is fitted to the **model's predictions** with the other events at their means (Elith, Leathwick and Hastie 2008), so that only the two events vary.
-# - *Friedman's H*: how much of the model's joint effect of two events is not the sum of their single effects (Friedman and Popescu 2008). $F$ is a centred partial dependence: the mean prediction with the named events as in row $i$, and the others as in all rows.
+# The intensity $v_{ab}$ of two events $a$ and $b$ is a sum over the $n$ rows $i$. In each way something is predicted for a row, and what is left over is squared:
 #
-# $$v^{\mathrm{printed}}_{ab} = \sum_{i=1}^{n} (p_i - IPC_i)^2 \quad (12), \qquad v^{\mathrm{residual}}_{ab} = \sum_{i=1}^{n} \bigl(p_i - \hat f(x_{ia}, x_{ib}, \bar x)\bigr)^2, \qquad v^{H}_{ab} = \sum_{i=1}^{n} \bigl(F_{ab} - F_a - F_b\bigr)^2(x_{ia}, x_{ib})$$
+# *Eq. 12 as printed*: a plane, the linear regression of IPC on $a$ and $b$, predicts $p_i$, which is held against the **observed** $IPC_i$. All other events are to stand at their means, but nobody observed IPC there; as printed they drop out, and what is left over is all of IPC that the two events say nothing of.
 #
-# Here on synthetic data: four events that all bend IPC, two of which also drive it by their product.
+# $$v^{\mathrm{printed}}_{ab} = \sum_{i=1}^{n} (p_i - IPC_i)^2 \tag{12}$$
+#
+# *Residual variance* (Elith, Leathwick and Hastie 2008): the plane $p_i$ is fitted to the **predictions of the model** $\hat f$ at the row's values $x_{ia}$, $x_{ib}$, with the other events at their means $\bar x$, so that only the two events vary.
+#
+# $$v^{\mathrm{residual}}_{ab} = \sum_{i=1}^{n} (p_i - \hat f(x_{ia}, x_{ib}, \bar x))^2$$
+#
+# *Friedman's H* (Friedman and Popescu 2008): how much of the model's joint effect of two events is not the sum of their single effects. $F$ is a centred partial dependence: the mean prediction with the named events as in row $i$, and the others as in all rows.
+#
+# $$v^{H}_{ab} = \sum_{i=1}^{n} (F_{ab}(x_{ia}, x_{ib}) - F_a(x_{ia}) - F_b(x_{ib}))^2$$
+#
+# All three, for a small synthetic data set of 60 rows: four events on which IPC depends along a curve each, and two of them also by their product.
 
 # %%
 known = product_pair_data(n_steps=60, n_events=4, n_pairs=1, seed=2)
@@ -108,11 +118,10 @@ def F(*events):
 def v_H(a, b):
     return ((F(a, b) - F(a) - F(b)) ** 2).sum()
 
-
 # %% [markdown]
-# A pair's importance is its share of the intensities of all pairs:
+# A pair's importance $I_i$ is its share of the intensities of all $n$ pairs. It is a share of pair effects, and no share of IPC: of pairs that do nothing one still has the largest.
 #
-# $$I_i = \left(\frac{v_i}{\sum_{j=1}^{n} v_j}\right) \times 100\,\% \tag{13}$$
+# $$I_i = \frac{v_i}{\sum_{j=1}^{n} v_j} \times 100\,\% \tag{13}$$
 
 # %%
 ways = {"h_statistic": v_H, "residual_variance": v_residual, "printed": v_printed}
@@ -129,7 +138,7 @@ importance.rename(columns=MEASURES).round(1)
 # %% [markdown]
 # ## Can the measures find a pair that is there?
 #
-# The same many times, with more events and two planted pairs. A measure that is of use puts these two pairs first.
+# The same many times, with more events and two planted pairs. A measure that is of use puts these pairs first.
 
 # %%
 def last_places(seed):
@@ -151,9 +160,12 @@ if not notebook.of_program:  # a report of one's own program has nothing else in
     n_pairs = len(product_pair_data().pairs)
     planted = pd.DataFrame({"planted first": (last == n_pairs).sum(), "mean place": last.mean(),
                             "worst place": last.max()}).rename_axis("measure").reset_index()
+    example = product_pair_data()
+    n_all = example.X.shape[1] * (example.X.shape[1] - 1) // 2
     display(results.table(planted, "planted", f"**Table, synthetic data.** In how many of "
-                          f"{n_planted} data sets each measure puts the planted pairs first, and "
-                          "at which place the last of them comes."))
+                          f"{n_planted} data sets ({len(example.X)} rows, {example.X.shape[1]} "
+                          f"events, {n_pairs} of {n_all} pairs planted) each measure puts the "
+                          "planted pairs first, and at which place the last of them comes."))
 
 # %%
 if len(planted):
@@ -161,13 +173,13 @@ if len(planted):
     bars_across(ax, planted["planted first"], planted["measure"], palette(1)[0])
     ax.set(xlabel=f"data sets of {n_planted} in which the planted pairs come first",
            xlim=(0, n_planted))
-    best = planted.loc[planted["planted first"].idxmax()]
     display(results.figure(figure, "planted", "**Figure, synthetic data.** Planted pairs found. "
-                           f"*See:* {best['measure']} finds them in {best['planted first']:.0f} of "
-                           f"{n_planted} data sets."))
+                           "*See:* " + ", ".join(
+                               f"{row.measure} finds them in {row[2]:.0f}"
+                               for row in planted.itertuples()) + f" of {n_planted} data sets."))
 
 # %% [markdown]
-# H finds what was planted. The residual variance takes every bend of a single event for an interaction, so that one strong event takes part in most of its pairs. Eq. 12 as printed puts first what explains least.
+# H finds what was planted. The residual variance takes the curve of a single event for an interaction, as a plane can't follow it, so that one strong event takes part in most of its pairs. Eq. 12 as printed puts first what explains least.
 #
 # ## The model, and its most important events
 #
@@ -177,11 +189,14 @@ if len(planted):
 url = notebook.database
 table = study.event_table(url)
 recorded, aim = study.choose_target(url, program, target)
+display(Markdown(describe_data(url, recorded)))
 results.mark(study.describe_source(url, recorded))
 fuse = partial(study.recorded_matrix, url, target=aim, method=method, workers=workers)
 matrices = {name: fuse(name) for name in recorded}
 refine = partial(study.refine, seed=seed)
 refined = dict(zip(recorded, parallel_map(refine, matrices.values(), workers=workers), strict=True))
+print("Of these " + ", ".join(f"{name} {len(one.ipc)} rows, {len(refined[name].events)} events kept"
+                              for name, one in matrices.items()))
 programs = [name for name, one in refined.items() if len(one.events) > 1]
 if not programs:
     raise UnfitRecordingError(
@@ -210,28 +225,45 @@ figures = study.paper_figures(programs, {"HiBench": "11", "CloudSuite 3.0": "12"
 first = {name: pairs["h_statistic"].head(SHOWN) for name, pairs in ranked.items()}
 first = {name: one.assign(label=one["pair"].str.replace(" × ", "\n× "))
          for name, one in first.items()}
-figure, _ = plot.ranking(first, value="importance", label="label", xlabel="importance [%]",
-                         columns=1, row_height=0.36)
+figure, axes = plot.ranking(first, value="importance", label="label", xlabel="importance [%]",
+                            columns=1, row_height=0.36)
+for ax in axes:
+    ax.set_xlim(0, 1.05 * max(pairs["importance"].max() for pairs in first.values()))
 strongest = {name: pairs.iloc[0] for name, pairs in first.items()}
+sizes = {name: len(pairs["h_statistic"]) for name, pairs in ranked.items()}
 results.figure(figure, "fig11-h",
-               f"**{figures}, by Friedman's H.** The {SHOWN} pairs whose joint effect is least the "
-               "sum of their single effects, as a share of all pairs. *See:* the first pair has "
-               + ", ".join(f"{pair['importance']:.0f} % ({name})"
-                           for name, pair in strongest.items()) + ".")
+               f"**{figures}, by Friedman's H.** The first {SHOWN} of "
+               + ", ".join(f"{n} pairs ({name})" for name, n in sizes.items())
+               + " whose joint effect differs most from the sum of their single effects: shares of "
+               "all pair effects [%], on one scale. They are no shares of IPC. *See:* the first "
+               "pair has " + ", ".join(f"{pair['importance']:.0f} % ({name})"
+                                       for name, pair in strongest.items()) + ".")
 
-# %% [markdown]
-# As Eq. 12 is printed, the shares lie close together. First pairs of 19 % (GraphAnalytics) to 64 % (WebServing), as the paper draws them, would need other pairs that leave hardly anything over.
+# %%
+highest = {MEASURES[way]: [ranked[name][way]["importance"].iloc[0] for name in programs]
+           for way in MEASURES}
+drawn = counterminer["dominant_percent"]
+Markdown("The first pair has " + "; ".join(
+    f"by {way} {min(shares):.0f} to {max(shares):.0f} %" for way, shares in highest.items())
+    + ". As Eq. 12 is printed, the shares lie close together: first pairs of "
+    f"{min(drawn.values()):.0f} % ({min(drawn, key=drawn.get)}) to {max(drawn.values()):.0f} % "
+    f"({max(drawn, key=drawn.get)}), as the paper draws them, would need other pairs that leave "
+    "hardly anything over.")
 
 # %%
 flat = {(name, way): pairs for name, ways in ranked.items() for way, pairs in ways.items()}
 flat = pd.concat(flat, names=["program", "measure"]).reset_index(["program", "measure"])
 results.table(flat.drop(columns="pair").reset_index(drop=True), "pairs",
-              "**Table.** All pairs of every program by each measure.", rows=10, decimals=3)
+              "**Table.** Pairs by each measure: intensity (Eq. 12 and its readings) [IPC²], "
+              "importance (Eq. 13) [%], and *h*: for H, the part of the pair's own joint effect "
+              "that is not the sum of the single ones (0: none, 1: all), so that a pair that does "
+              f"little may have a large one. The first {top} of {programs[0]}, of {len(flat)} "
+              "rows; all in pairs.csv.", rows=top, decimals=3)
 
 # %% [markdown]
 # ## Pairs of clusters
 #
-# Single events that say the same share an interaction as they share importance, and which of them shows it is decided by noise. Here the clusters of notebook 03c are paired. Three models explain cycles per instruction by what each of the first six clusters adds, all on the same steps and folds: a boosted one, in which clusters act *together*; one of trees of a single split, in which each acts *alone*; and least squares, which takes a *sum*. Where the first does not err less than both of the others by more than its blocks vary (*low* to *high*: a 90 % interval over twelve blocks of how much less it errs), nothing shows that any two clusters act together, whatever the shares of the bars.
+# Single events that say the same share an interaction as they share importance, and which of them shows it is decided by noise. Here the clusters of notebook 03c are paired, groups of events that rise and fall together. Three models explain cycles per instruction by what each of the first six clusters adds (in a step, by ridge regressions that were fitted without the step's fold), all on the same steps and folds: a boosted one, in which clusters act *together*; one of trees of a single split, in which each acts *alone*; and least squares, which takes a *sum*. Where the first does not err less than both of the others by more than its blocks vary (*low* to *high*: a 90 % interval over twelve blocks of how much less it errs), nothing shows that any two clusters act together, whatever the shares of the bars.
 
 # %%
 explain = partial(study.event_clusters, url, table=table, method=method, seed=seed)
@@ -255,7 +287,6 @@ def errors_of_six(c):
     half = stats.t.ppf(0.95, len(less) - 1) * less.sem()
     return errors | {"low": less.mean() - half, "high": less.mean() + half}
 
-
 # %%
 together = {}
 for name, c in clusters.items():
@@ -267,24 +298,36 @@ for name, c in clusters.items():
     together[name] = ranked_pairs.assign(label=label)
 
 # %%
-first = {name: p.head(6).assign(label=p["label"].str.wrap(42)) for name, p in together.items()}
+cluster_errors = pd.DataFrame({name: errors_of_six(c) for name, c in clusters.items()}).T
+surely = [name for name, error in cluster_errors.iterrows() if error["low"] > 0]
+first = {name: p.head(3).assign(label=p["label"].map(
+             lambda text: textwrap.fill(text, 60, break_long_words=False)))
+         for name, p in together.items()}
 if first:
-    figure, _ = plot.ranking(first, value="importance", label="label", columns=2,
-                             xlabel="importance [%]", row_height=0.58)
+    figure, axes = plot.ranking(first, value="importance", label="label", columns=1,
+                                xlabel="importance [%]", row_height=0.45)
+    for ax in axes:
+        ax.set_xlim(0, 1.05 * max(p["importance"].max() for p in first.values()))
     display(results.figure(figure, "clusters",
-                           "**Figure.** Pairs of clusters by Friedman's H, as a share of all pairs "
-                           "of a program's first six clusters."))
+                           "**Figure.** The first three pairs of clusters by Friedman's H, as a "
+                           "share of all pairs of a program's first six clusters [%]. The bars "
+                           "rank effects in a model and don't show that there are any. *See:* that "
+                           "clusters act together at all is shown (table below) for "
+                           f"{len(surely)} of {len(first)} programs."))
 
 # %%
 if together:
-    cluster_errors = pd.DataFrame({name: errors_of_six(c) for name, c in clusters.items()}).T
-    leading = {name: p.loc[0, ["label", "importance"]] for name, p in together.items()}
-    judged = cluster_errors.join(pd.DataFrame(leading).T).rename_axis("program").reset_index()
+    leading = {name: list(p.loc[0, ["label", "importance"]]) for name, p in together.items()}
+    leading = pd.DataFrame(leading, ["first pair", "its share [%]"]).T.infer_objects()
+    judged = cluster_errors.join(leading).rename_axis("program").reset_index()
     display(results.table(judged, "cluster-pairs",
                           "**Table.** Errors of cycles per instruction [%] on held-out blocks of "
                           "three models of the same six clusters; how much less the first errs "
-                          "than the better of the others, 90 % interval over blocks; and the first "
-                          "pair with its share [%]."))
+                          "than the better of the others, 90 % interval over blocks (*low* to "
+                          "*high*); and the first pair with its share of the pair effects [%]. "
+                          "*See:* where *low* is below 0, nothing shows that clusters act "
+                          "together; it is above for "
+                          f"{', '.join(surely) or 'none'} of {len(judged)}."))
 
 # %% [markdown]
 # ## How far do the measures agree, and how often are branches involved?
@@ -296,20 +339,21 @@ branches = [name for name in table.index
             if table.at[name, "unit"] == "branch-prediction" or "_br" in name]
 rows = []
 for name, by_measure in ranked.items():
-    orders = [pairs.set_index("pair")["importance"] for pairs in by_measure.values()]
-    row = {"program": name, "rank correlation": orders[0].corr(orders[1], method="spearman")}
+    by_h = by_measure["h_statistic"].set_index("pair")["importance"]
     for measure, title in MEASURES.items():
         pairs = by_measure[measure]
-        row[f"dominant pair, {title}"] = pairs["pair"].iloc[0]
-        row[f"its share, {title} [%]"] = pairs["importance"].iloc[0]
-        involved = pairs.head(top)[["event_a", "event_b"]].isin(branches).any(axis=1)
-        row[f"with branch, {title} [%]"] = 100 * involved.mean()
-    rows.append(row)
+        involved = pairs[["event_a", "event_b"]].isin(branches).any(axis=1)
+        order = pairs.set_index("pair")["importance"]
+        rows.append({"program": name, "measure": title, "first pair": pairs["pair"].iloc[0],
+                     "its share [%]": pairs["importance"].iloc[0],
+                     "with branch [%]": 100 * involved.head(top).mean(),
+                     "of all pairs [%]": 100 * involved.mean(),
+                     "rank correlation with H": order.corr(by_h, method="spearman")})
 agreement = pd.DataFrame(rows)
 results.table(agreement, "agreement",
-              "**Table.** Rank correlation of H and the residual variance over all pairs; by each "
-              "measure the dominant pair, its share, and the share of the first pairs with a "
-              "branch event [%].")
+              "**Table.** By each measure the first pair and its share, how many of the first "
+              f"{top} pairs have a branch event, how many of all pairs have one (what a choice at "
+              "random would give), and the rank correlation of all pairs with those by H.")
 
 # %% [markdown]
 # The paper explains the strong pair of retired and mispredicted branches by the one being small where the other is. That is correlation; an interaction would be an effect on IPC that neither has alone.
@@ -318,21 +362,41 @@ results.table(agreement, "agreement",
 
 # %%
 of_paper = study.of_suites(asked, ["HiBench", "CloudSuite 3.0"])
-own = agreement.set_index("program").loc[of_paper]
 for measure in MEASURES.values() if of_paper else ():
+    of_measure = agreement.query("measure == @measure and program in @of_paper")
     results.number(f"pairs among the first with a branch event, by {measure}",
-                   own[f"with branch, {measure} [%]"].mean(), "%",
+                   of_measure["with branch [%]"].mean(), "%",
                    paper=counterminer["branch_share_percent"] if "Eq. 12" in measure else None,
-                   note=f"mean of {', '.join(of_paper)}; other processor, other events")
+                   note=f"mean of {', '.join(of_paper)}, on another processor; of all their pairs "
+                        f"{of_measure['of all pairs [%]'].mean():.0f} % have one")
 
 # %%
-if agreement["rank correlation"].notna().any():  # a single pair has no order
-    results.number("rank correlation of H and the residual variance, mean",
-                   agreement["rank correlation"].mean(),
+correlation = agreement.loc[agreement["measure"] == MEASURES["residual_variance"],
+                            "rank correlation with H"]
+if correlation.notna().any():  # a single pair has no order
+    results.number("rank correlation of H and the residual variance, mean", correlation.mean(),
                    note="1: the same order, 0: none in common")
 for row in planted.itertuples():
     results.number(f"planted pairs found by {row.measure}", row[2], f"of {n_planted} data sets",
                    note="synthetic")
+
+# %%
+found_by = {row.measure: int(row[2]) for row in planted.itertuples()}
+first_pairs = "; ".join(f"{name}: `{pair['event_a']}` with `{pair['event_b']}` "
+                        f"({pair['importance']:.0f} %)" for name, pair in strongest.items())
+checked = ("On synthetic data with pairs that are known, H puts these first in "
+           f"{found_by['H']} of {n_planted} data sets, the residual variance in "
+           f"{found_by['residual variance']}, and Eq. 12 as printed in "
+           f"{found_by['Eq. 12 as printed']}. " if found_by else "")
+shown_or_not = (f"Of groups of events (clusters) nothing shows that any two act together in "
+                f"{len(cluster_errors) - len(surely)} of {len(cluster_errors)} programs: a model "
+                "in which they do does not err less by more than it varies."
+                if len(cluster_errors) else "")
+if len(programs) > 1:
+    display(results.finding(
+        f"By Friedman's H the first pair, with its share of all pair effects, is {first_pairs}: "
+        "hints to follow up, as the measures disagree (mean rank correlation of H and the residual "
+        f"variance {correlation.mean():.2f}). {checked}{shown_or_not}"))
 
 # %%
 for name in programs:
@@ -341,17 +405,19 @@ for name in programs:
                       "pair effects)" for pair in by_h.head(2).itertuples())
     place = list(other["pair"]).index(by_h["pair"].iloc[0]) + 1
     sure = (f"by the residual variance of the same model the first of them comes at place {place} "
-            f"of {len(other)}; where the two disagree, a pair is a hint to follow up, no more")
+            f"of {len(other)}")
     text = f"What acts together: {first}, by Friedman's H. How sure: {sure}."
     single = f"The model keeps two events, {first.partition(' (')[0]}: one pair has no ranking."
     display(results.finding(text if len(by_h) > 1 else single, program=name))
 for name, pairs in together.items():
     error = cluster_errors.loc[name]
     best = error[["alone", "sum"]].min()
-    judgement = "" if error["low"] > 0 else "Nothing shows that they do. "
+    most = (f"{pairs.at[0, 'label']} have the largest of the pair effects of clusters "
+            f"({pairs.at[0, 'importance']:.0f} % of all)")
+    judgement = (f"Clusters act together: {most}" if error["low"] > 0 else
+                 f"Nothing shows that clusters act together; in a model {most}")
     display(results.finding(
-        f"Of clusters, {pairs.at[0, 'label']} act together most ({pairs.at[0, 'importance']:.0f} % "
-        f"of all pair effects). {judgement}A model in which clusters act together errs by "
+        f"{judgement}. A model in which clusters act together errs by "
         f"{error['together']:.1f} % on held-out stretches, the best in which each acts alone by "
         f"{best:.1f} %.", program=name))
 results.numbers()
@@ -360,7 +426,7 @@ results.numbers()
 # ## Explore
 #
 # All pairs of a program as a matrix, and what the model says of one of them: IPC at the pair's values, averaged over everything else; the sum of what each event does alone; and what is left, which is their interaction.
-# Axes run by quantiles. Dots are the program's rows; where there are none, the model extrapolates.
+# Axes run by quantiles. Dots are the program's rows; where there are none, the model extrapolates. The size of an interaction is to be read off the last map, in units of what is explained, and not off its share of all pair effects.
 
 # %%
 def surface(model, X, a, b, n=10):
@@ -387,8 +453,10 @@ def effect_of(program, pair):
               for at in axes]
     return effect, places
 
-
 # %%
+from cmlib import explore
+
+
 def describe(program, measure, least, pair):
     """How many pairs are shown, what the pair does, and its place by every measure."""
     (joint, summed), _ = effect_of(program, pair)
@@ -420,8 +488,10 @@ def draw_matrix(ax, pairs, least, pair):
             mec="#d62728", mew=2, ms=150 / len(names))
     return ax.imshow(cells, cmap="crest", vmin=0, aspect="auto")
 
-
 # %%
+from matplotlib.colors import CenteredNorm
+
+
 def draw_surface(ax, values, places, **colours):
     """A part of a pair's effect by quantiles of both, and the program's rows as dots."""
     ax.plot(*places, ".", color="white", mec="#222222", mew=0.4, ms=4, alpha=0.7)
@@ -435,22 +505,23 @@ def draw_surface(ax, values, places, **colours):
 def draw_parts(axes, effect, places):
     """A pair's joint effect, the sum of the single ones, and what is left."""
     joint, summed = effect
-    both, beyond = np.stack(effect), joint - summed
-    most = np.abs(beyond.to_numpy()).max() or 1e-9
+    both = np.stack(effect)
     same = {"cmap": "viridis", "vmin": both.min(), "vmax": both.max()}
     parts = {f"both together: {aim.name}": (joint, same),
              "sum of each alone, same colours": (summed, same),
-             "what is left": (beyond, {"cmap": "RdBu_r", "vmin": -most, "vmax": most})}
+             "what is left": (joint - summed, {"cmap": "RdBu_r", "norm": CenteredNorm()})}
     for ax, (title, (values, colours)) in zip(axes, parts.items(), strict=True):
         ax.figure.colorbar(draw_surface(ax, values, places, **colours), ax=ax, pad=0.02)
         ax.set_title(title)
 
-
 # %%
-@plot.styled
+from cmlib.plot import panels, styled
+
+
+@styled
 def draw_pairs(program, measure, least, pair):
     """All pairs of a program as a matrix, and what its model says of one of them."""
-    figure, axes = plot.panels(range(4), height=2.8)
+    figure, axes = panels(range(4), height=2.8)
     figure.set_layout_engine(None)  # to find the room for all anew takes longer than to draw it
     figure.subplots_adjust(0.3, 0.085, 0.955, 0.95, wspace=0.33, hspace=0.34)
     shown = draw_matrix(axes[0], ranked[program][measure], least, pair)
@@ -467,7 +538,6 @@ def offered(program):
     names = ranked[program]["h_statistic"]["pair"]
     return [(f"{place}. {name}", name) for place, name in enumerate(names, 1)]
 
-
 # %%
 controls = {
     "program": explore.dropdown("program", programs),
@@ -477,15 +547,24 @@ controls = {
 }
 panel = explore.Panel(draw_pairs, controls, {
     "program": lambda name: explore.offer(controls["pair"], offered(name))})
+(joint, summed), _ = effect_of(programs[0], offered(programs[0])[0][1])
+moved, beyond = np.ptp(joint.to_numpy()), (joint - summed).abs().max().max()
 caption = ("**Figure.** The first setting of the panel that JupyterLab shows here: pairs by "
-           f"Friedman's H, and for the first pair {aim.name} by both events, the sum of the "
-           "single effects in the same colours, and the difference.")
+           f"Friedman's H (a white cell: less than {controls['least'].value:g} % of all), and for "
+           f"the first pair, ringed, {aim.name} by both events, the sum of the single effects in "
+           "the same colours, and the difference. White dots: the program's rows; away from them "
+           f"the model extrapolates. *See:* both together move {aim.name} by {moved:.2g}, what is "
+           f"left beyond the single effects by {beyond:.2g} at most.")
 panel if notebook.interactive else results.figure(panel.figure(), "explore", caption)
 
 # %% [markdown]
 # ## What this doesn't show
 #
-# An interaction in a model is no mechanism in the processor: two events that stand for one cause can share its effect between them. The paper's link between the number of software tiers and the dominant pair needs the recordings of servers, which are not there yet.
+# An interaction in a model is no mechanism in the processor: two events that stand for one cause can share its effect between them. The paper's link between the number of software tiers (of a web server, its database and so on) and the first pair takes recordings of its servers, which cmlib has not.
+#
+# ## On your own program
+#
+# `cmlib record NAME -- COMMAND` (or `cmlib import NAME FILE`), then `cmlib run live 04_interactions -p program=NAME`. Change `n_events` first: how many of the most important events are paired.
 #
 # **References.** Lv et al., *CounterMiner*, MICRO 2018, §III-D and §V-C. Friedman and Popescu, *Predictive learning via rule ensembles*, Annals of Applied Statistics 2008. Elith, Leathwick and Hastie, *A working guide to boosted regression trees*, Journal of Animal Ecology 2008.
 

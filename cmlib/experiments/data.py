@@ -128,6 +128,35 @@ def describe_source(url, programs):
     return f"**Simulated** by Valgrind's Callgrind {meta['simulator']['version']}, not measured."
 
 
+def describe_data(url, programs):
+    """Say in Markdown what ran how often, on which machine, and whether the runs are the paper's."""
+    runs, known = interval_runs(url, programs), program_tables.suites()
+    first = {
+        name: store.load(url, run_id) for name, run_id in runs.groupby("program")["run_id"].first().items()
+    }
+    commands = {name: run.meta.get("command") or "command not known" for name, run in first.items()}
+    called = [ran if ran.startswith(name) else f"{name} ({ran})" for name, ran in commands.items()]
+    count = f"{len(runs)} run{'s' * (len(runs) > 1)} of {len(first)} program{'s' * (len(first) > 1)}"
+    text = f"**Data.** {count}: {', '.join(called if len(first) <= 6 else first)}; "
+    if simulated := describe_source(url, programs):
+        return text + simulated
+    text += (
+        f"counted by `perf stat` on {' and '.join(dict.fromkeys(map(_describe_machine, first.values())))}."
+    )
+    if theirs := of_suites(programs, ["HiBench", "CloudSuite 3.0"]):
+        return f"{text} Not the paper's data: {', '.join(theirs)} are of its programs, run anew with other inputs."
+    return text + " Not the paper's data." * bool(known.keys() & first.keys())
+
+
+def _describe_machine(run):
+    """Processor, virtual machine and privilege level of one run, as far as they are known."""
+    known = run.machine
+    kind = (known.get("microarchitecture") or "").replace("amd_zen", "Zen ").replace("_", " ")
+    processor = (known.get("model_name") or "a processor that is not known") + f" ({kind})" * bool(kind)
+    virtual = f", in a virtual machine ({known['virtual']})" if known.get("virtual") else ""
+    return processor + virtual + ", user mode only" * (run.meta.get("modifier") == "u")
+
+
 def refuse_simulated(url, programs, why):
     """Raise an UnfitRecordingError that says why a question is none for simulated programs."""
     if is_simulated(url, programs):
