@@ -1,12 +1,14 @@
-"""Formulas of notebooks are drawn on their pages, without a script."""
+"""Formulas and tables of notebooks on their pages: drawn without a script, and cut to fit."""
 
 import json
 import re
 from pathlib import Path
 from xml.etree import ElementTree
 
+import pandas as pd
 import pytest
 
+from cmlib import report
 from cmlib.report.formulas import draw_formulas
 
 NOTEBOOKS = sorted((Path(__file__).resolve().parents[1] / "notebooks").glob("*.ipynb"))
@@ -54,3 +56,14 @@ def test_primes_stand_behind_their_letters(tex):
     assert "ʹ" in drawn and "&#x02032;" not in drawn
     for formula in re.findall("<math.*?</math>", drawn):
         ElementTree.fromstring(formula)
+
+
+def test_a_table_says_what_it_leaves_out_and_its_file_holds_all(tmp_path):
+    results = report.Results("02_cleaning", title="", question="", profile="smoke", folder=tmp_path)
+    frame = pd.DataFrame({f"column {number}": range(30) for number in range(12)})
+    shown = results.table(frame, "t", "**Table.**", rows=5).data
+    assert shown.count("<tr") == 6 and len(re.findall("<th[ >]", shown)) == 8
+    assert "The first 5 of 30 rows and the first 8 of 12 columns; all are in <code>t.csv</code>" in shown
+    assert "small" not in results.table(frame.iloc[:, :3], "narrow", "**Table.**").data
+    results.save()
+    pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "smoke/02_cleaning/t.csv"), frame)

@@ -74,17 +74,6 @@ def test_a_pivoted_table_has_one_heading_a_column(tmp_path):
     assert len(re.findall("<th[ >]", shown)) == 2
 
 
-def test_a_table_says_what_it_leaves_out_and_its_file_holds_all(tmp_path):
-    results = new_results(tmp_path)
-    frame = pd.DataFrame({f"column {number}": range(30) for number in range(12)})
-    shown = results.table(frame, "t", "**Table.**", rows=5).data
-    assert shown.count("<tr") == 6 and len(re.findall("<th[ >]", shown)) == 8
-    assert "The first 5 of 30 rows and the first 8 of 12 columns; all are in <code>t.csv</code>" in shown
-    assert "small" not in results.table(frame.iloc[:, :3], "narrow", "**Table.**").data
-    results.save()
-    pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "smoke/02_cleaning/t.csv"), frame)
-
-
 def test_a_number_that_was_not_measured_is_refused(tmp_path):
     with pytest.raises(ValueError, match="record only what was measured"):
         new_results(tmp_path).number("error", float("nan"))

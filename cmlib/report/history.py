@@ -13,31 +13,15 @@ def summarize_history(history, subjects, groups, *, alpha, smallest):
     def commit(row):
         return {"commit": str(history.index[row]), "subject": subjects[row]}
 
-    return {
-        "commits": len(history),
-        "metrics": history.shape[1],
-        "alpha": alpha,
-        "smallest_change": smallest,
-        "groups": [
-            commit(group.row)
-            | {
-                "first": commit(group.first),
-                "last": commit(group.last),
-                "candidates": group.last - group.first + 1,
-            }
-            | {
-                "steps": [
-                    {
-                        "metric": step.metric,
-                        "ratio": None if np.isnan(step.ratio) else step.ratio,
-                        "p_value": step.p_value,
-                    }
-                    for step in group.steps.itertuples()
-                ]
-            }
-            for group in groups
-        ],
-    }
+    def describe(group):
+        steps = group.steps[["metric", "ratio", "p_value"]]
+        ends = {"first": commit(group.first), "last": commit(group.last)}
+        rows = steps.astype(object).where(steps.notna(), None).to_dict("records")
+        return commit(group.row) | ends | {"candidates": group.last - group.first + 1, "steps": rows}
+
+    numbers = {"commits": len(history), "metrics": history.shape[1]}
+    limits = {"alpha": alpha, "smallest_change": smallest}
+    return numbers | limits | {"groups": list(map(describe, groups))}
 
 
 def history_page(title, history, summary, groups):
