@@ -30,7 +30,7 @@ from pathlib import Path
 import numpy as np
 
 from cmlib.errors import CmlibError
-from cmlib.io import callgrind, perf, regions
+from cmlib.io import callgrind, histories, perf, regions
 from cmlib.io.perf.cutting import read_marks
 from cmlib.io.perf.formats import find_format
 from cmlib.io.samples import SampleParser, SampleReader
@@ -39,7 +39,8 @@ from cmlib.io.sources import read_sources
 _LONGEST_SEED = 20_000  # bytes of a file, to the end of a line
 _PER_DIALECT = 25  # files
 # Of most mutants a few thousand characters are read in milliseconds; long ones show what is not linear.
-_LENGTHS, _LONGEST_MUTANTS = (1_500, 5_000, _LONGEST_SEED), (50_000, 50_000, 400_000)
+_LENGTHS = [1_500] * 5 + [5_000] * 2 + [_LONGEST_SEED]
+_LONGEST_MUTANTS = [20_000] * 5 + [50_000] * 2 + [400_000]
 _BLANKS = [b" ", b"\t", b"\n", b"\r\n", b"\0", b"\xa0", b"\xe2\x80\xa8", b"\x1b", b""]
 _NUMBERS = [
     b"0",
@@ -107,6 +108,8 @@ def _fuzz(seeds, options, keep):
             target.write_bytes(content)
             outcome, seconds, megabytes, told = worker.read(dialect, target)
             outcomes[dialect][outcome] += 1
+            if number and number % 500 == 0:
+                print(f"{number} mutants, {time.perf_counter() - began:.0f} s", file=sys.stderr)
             total += seconds
             longest[dialect] = max(seconds, longest.get(dialect, 0.0))
             largest[dialect] = max(megabytes, largest.get(dialect, 0.0))
@@ -269,6 +272,7 @@ def _read_regions(file):
 
 
 _READERS = {
+    "history": histories.read_history,
     "Callgrind": _read_callgrind,
     "perf script": _read_samples,
     "perf record -o -": _read_stream,
@@ -309,6 +313,8 @@ def _dialect(file, content):
         return "perf record -o -"
     if content.startswith(b"# run="):
         return "regions"
+    if content.startswith(b"commit,"):
+        return "history"
     if "perf_script" in file.name:
         return "perf script"
     if "benchmarks.data" in file.name:

@@ -54,6 +54,14 @@ def test_what_is_no_file_is_refused_and_not_waited_for(tmp_path, kind, suffix):
         record.import_files("p", [ROOT / "tests/golden/perf-6.1/comma.csv"], folder=tmp_path / "recordings")
 
 
+@pytest.mark.parametrize("file", ["/proc/self/pagemap", "/proc/self/mem", "/proc/self/status"])
+@pytest.mark.parametrize("read", [archive.read_file, lambda file: archive.digest(file)])
+def test_files_of_the_kernel_s_which_may_not_end_are_refused(tmp_path, file, read):
+    (tmp_path / "link").symlink_to(file)
+    with pytest.raises(ArchiveError, match="link can't be read: it is no file, .* or of the kernel's"):
+        read(tmp_path / "link")
+
+
 def test_a_fifo_is_not_imported(tmp_path):
     os.mkfifo(tmp_path / "fifo.csv")
     with pytest.raises(record.RecordError, match="it is no file"):

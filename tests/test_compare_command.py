@@ -399,7 +399,7 @@ def test_events_are_told_to_regions_and_to_perf():
 
 
 def test_markdown_is_printed_or_added_to_the_summary_of_a_job(tmp_path, monkeypatch):
-    versions = kept(tmp_path, "old"), kept(tmp_path, "slow|new", factor=1.4, severity=0.003, seed=1)
+    versions = kept(tmp_path, "old"), kept(tmp_path, "slow|new\r\x1b[2J", factor=1.4, severity=0.003, seed=1)
     monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
     printed = compared("--markdown", *versions, code=1).stdout
     rows = [line for line in printed.splitlines() if line.startswith("|")]
@@ -407,7 +407,8 @@ def test_markdown_is_printed_or_added_to_the_summary_of_a_job(tmp_path, monkeypa
     assert "slower" in rows[2] and "`fills.near_cache`" in printed and "not in pairs" in printed
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
     assert "|" not in compared("--markdown", *versions, code=1).stdout.replace("slow|new", "")
-    assert (tmp_path / "summary.md").read_text(encoding="utf-8").strip() == printed.strip()
+    summary = (tmp_path / "summary.md").read_bytes().decode()
+    assert summary.strip() == printed.strip() and not set("\r\x1b") & set(summary)
 
 
 def test_an_inconclusive_comparison_ends_with_0_or_if_asked_with_3(tmp_path, monkeypatch):

@@ -128,6 +128,14 @@ def test_a_table_that_would_spread_beyond_memory_is_refused(tmp_path):
         read_history(file)
 
 
+@pytest.mark.parametrize("heading", [",m" * 10_000, ',"' + "m" * 200_000 + '"'])
+def test_a_heading_that_takes_pandas_minutes_is_refused(tmp_path, heading):
+    file = tmp_path / "history.csv"
+    file.write_text(f"commit{heading}\na,1\n")
+    with pytest.raises(CmlibError, match=r"history.csv: .*(10,001 columns|heading can't be read|no CSV)"):
+        read_history(file)
+
+
 def run(*words):
     return CliRunner().invoke(compare, [str(word) for word in words], catch_exceptions=False)
 

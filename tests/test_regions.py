@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from cmlib import anomaly
 from cmlib.collect.compare.instrument import include_dir
-from cmlib.io.regions import merge_runs, normalize, read_regions, read_runs
+from cmlib.io.regions import merge_runs, normalize, read_executions, read_regions, read_runs
 
 PAGES = 200
 C_PROGRAM = """
@@ -258,3 +258,28 @@ def test_a_word_late_in_a_long_file_is_refused_and_no_warning_of_pandas():
     heading, row = regions({"instructions": [10.0], "a": [1.0]}).to_csv(index=False).split()
     with pytest.raises(ValueError, match="could not convert string to float"):
         read_regions(io.StringIO("\n".join([heading, *[row] * 12_000, row.replace("10.0", "x")])))
+
+
+@pytest.mark.parametrize(
+    ("n_columns", "n_lists", "n_executions"), [(700, 1, 1), (1, 101, 101), (1, 1, 5001), (1, 1, 1)]
+)
+def test_more_than_a_recording_of_regions_has_is_refused_before_pandas_reads_it(
+    n_columns, n_lists, n_executions
+):
+    heading, row = regions({"instructions": [10.0], "a": [1.0]}).to_csv(index=False).split()
+    more = ",a" * n_columns, ",1" * n_columns
+    text = "".join(
+        f"# run={run} part=0\n{heading}{more[0]}{run % n_lists}\n{row}{more[1]}\n"
+        for run in range(n_executions)
+    )
+    if n_columns == n_executions == 1:
+        assert len(read_executions(text)) == len(read_runs(text)) == 1
+    else:
+        with pytest.raises(ValueError, match=r"names 7\d\d columns|executions that counted"):
+            read_runs(text)
+
+
+def test_a_sample_over_two_lines_is_refused_and_moves_no_other():
+    rows = regions({"instructions": [10.0, 10.0], "a": [1.0, 2.0]}).to_csv(index=False)
+    with pytest.raises(ValueError, match="3 lines hold 2 samples"):
+        read_runs("# run=0 part=0\n" + rows.replace("f,", '"f\n2",', 1))

@@ -106,6 +106,12 @@ def test_a_counter_that_ran_backwards_adds_nothing_and_is_told():
     assert parser.n_backwards == 2
 
 
+def test_counts_beyond_64_bits_and_below_zero_end_nothing():
+    most = 2**63 - 1
+    counts, parser = parse([printed([(500, -5, 1), (500, most, 1), (500, 0, 0)]) * 2])
+    assert (counts >= 0).all() and counts.max() == most and parser.n_backwards == 2
+
+
 def test_what_is_neither_sample_nor_loss_is_passed_over_and_told():
     text = (
         b"Warning: something\n\n"

@@ -10,7 +10,7 @@ from click.core import ParameterSource
 
 from cmlib.cli.history import compare_history
 from cmlib.cli.record import simulating_options
-from cmlib.terminal import say
+from cmlib.terminal import printable, say
 
 _LEAST_SHARE = 0.1  # of the first cause's
 _VERDICTS = {
@@ -174,7 +174,7 @@ def compare(
     summary = os.environ.get("GITHUB_STEP_SUMMARY") if markdown else None
     if summary:
         with open(summary, "a", encoding="utf-8") as file:
-            file.write(as_text(comparison, "md") + "\n")
+            file.write(printable(as_text(comparison, "md")) + "\n")
     if as_json:
         _print_json(comparison)
     elif markdown and not summary:

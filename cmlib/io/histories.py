@@ -1,14 +1,12 @@
 """Histories: metrics by commit, from a table."""
 
-import io
-
 import numpy as np
 import pandas as pd
 
 from cmlib.errors import CmlibError
-from cmlib.io.archive import decompress, errors_as, read_file
+from cmlib.io.archive import decompress, errors_as, parse_csv, read_file
 
-_MOST_BYTES, _MOST_COMMITS, _MOST_CELLS = 64 << 20, 10_000, 4_000_000
+_MOST_BYTES, _MOST_COMMITS, _MOST_CELLS, _MOST_METRICS = 64 << 20, 10_000, 4_000_000, 10_000
 _LONG = {"commit", "benchmark", "value"}
 HOW = (
     "A history is a CSV with a column `commit`, optionally `subject`, and a column a metric, oldest first; or with the "
@@ -36,12 +34,12 @@ def read_history(file):
     Raises
     ------
     CmlibError
-        If it is no history, or a larger one than 10,000 commits, 4 million values or 64 MiB.
+        If it is no history, or a larger one than 10,000 commits, 10,000 columns, 4 million values or 64 MiB.
     """
     with errors_as(CmlibError, file):
         content = decompress(read_file(file, most=_MOST_BYTES), file)
     try:
-        table = pd.read_csv(io.BytesIO(content), dtype={"commit": str, "subject": str}, low_memory=False)
+        table = parse_csv(content, most_columns=_MOST_METRICS, dtype={"commit": str, "subject": str})
     except (ValueError, OverflowError) as error:
         raise CmlibError(f"{file}: it is no CSV: {str(error)[:200]}. {HOW}") from error
     if "commit" not in table or not len(table):

@@ -1,5 +1,6 @@
 """Read the counts of regions of a program, and normalize them to samples (AutoPerf, §3.2 and §4.1)."""
 
+import functools
 import io
 import itertools
 from pathlib import Path
@@ -9,17 +10,28 @@ import pandas as pd
 
 from cmlib.anomaly.samples import LOCATION_COLUMNS
 from cmlib.errors import CmlibError
-from cmlib.io.archive import errors_as, now, pack, read_content, read_file, read_object, write_recording
+from cmlib.io.archive import (
+    errors_as,
+    now,
+    pack,
+    parse_csv,
+    read_content,
+    read_file,
+    read_object,
+    write_recording,
+)
 from cmlib.io.archive.runs import first_problem
 
 OVERHEAD_FILE = "overhead.json"  # what counting costs a program, beside its recordings
 ABOUT = ("function", "location", "thread", "threads", "work", "seconds", "running", "instructions")
+_MOST_COLUMNS = 600  # MOST_EVENTS beside what each has
+_MOST_EXECUTIONS, _MOST_HEADERS = 5000, 100
 
 
 def read_regions(path):
     """Read a file that regions wrote, or its lines."""
-    text = path if hasattr(path, "read") else io.BytesIO(read_file(path))
-    frame = pd.read_csv(text, dtype={"function": str, "location": str}, low_memory=False)
+    content = path.read().encode() if hasattr(path, "read") else read_file(path)
+    frame = parse_csv(content, most_columns=_MOST_COLUMNS, dtype={"function": str, "location": str})
     missing = [column for column in ABOUT if column not in frame]
     if missing:
         raise ValueError(f"{path}: not a file of regions, columns {missing} are missing")
@@ -77,23 +89,35 @@ def merge_runs(parts):
 
 
 def read_runs(text, *, per="instructions"):
-    """Split a recording of many processes into its merged runs; parts of one heading are read in one go."""
-    runs, by_header = [], {}
+    """Split a recording of many processes into its merged runs."""
+    of_run = {}
+    for heading, part in read_executions(text, functools.partial(normalize, per=per)):
+        of_run.setdefault(heading.split()[0], []).append(part)
+    return {run: merge_runs(parts) for run, parts in of_run.items()}
+
+
+def read_executions(text, transform=lambda samples: samples):
+    """Heading and samples of each execution in a recording; those that counted the same are read in one go."""
+    headings, by_header = [], {}
     for number, piece in enumerate(text.split("# run=")[1:]):
         heading, header, *lines = filter(None, piece.split("\n"))
-        runs.append(heading.split()[0])
+        headings.append(heading)
         by_header.setdefault(header, {})[number] = [line for line in lines if line != header]
+    if len(headings) > _MOST_EXECUTIONS or len(by_header) > _MOST_HEADERS:
+        raise ValueError(
+            f"it holds {len(headings):,} executions that counted {len(by_header):,} lists of events; "
+            f"{_MOST_EXECUTIONS:,} executions and {_MOST_HEADERS} lists are the most"
+        )
     parts = {}
     for header, pieces in by_header.items():
         rows = "\n".join([header, *itertools.chain.from_iterable(pieces.values())])
-        whole = normalize(read_regions(io.StringIO(rows)), per=per)
+        whole = transform(read_regions(io.StringIO(rows)))
         ends = np.cumsum([len(lines) for lines in pieces.values()])
+        if ends[-1] != len(whole):
+            raise ValueError(f"{ends[-1]} lines hold {len(whole)} samples")
         for number, end in zip(pieces, ends, strict=True):
             parts[number] = whole.iloc[end - len(pieces[number]) : end].reset_index(drop=True)
-    of_run = {}
-    for number, run in enumerate(runs):
-        of_run.setdefault(run, []).append(parts[number])
-    return {run: merge_runs(pieces_of_run) for run, pieces_of_run in of_run.items()}
+    return [(heading, parts[number]) for number, heading in enumerate(headings)]
 
 
 def _averaged(parts):

@@ -2,7 +2,6 @@
 
 import contextlib
 import functools
-import io
 import math
 import os
 import random
@@ -24,7 +23,14 @@ from cmlib.collect.machine.host import core_pmus
 from cmlib.collect.record.execute import check_perf, run_timed
 from cmlib.errors import CmlibError
 from cmlib.io import perf
-from cmlib.io.regions import in_recording, read_recording, read_regions, read_runs, save_recording
+from cmlib.io.regions import (
+    in_recording,
+    read_executions,
+    read_recording,
+    read_regions,
+    read_runs,
+    save_recording,
+)
 from cmlib.terminal import say
 
 FORMS = ("old", "new")
@@ -313,10 +319,9 @@ def heading(run, part, elapsed_s, processor_s):
 def read_times(text):
     """How long the functions of each run of a recording took, and the runs themselves where that was noted."""
     rows = []
-    for piece in text.split("# run=")[1:]:
-        heading, _, table = piece.partition("\n")
+    for heading, samples in read_executions(text):
         run, *pairs = heading.split()
-        rows.append({"run": run, **_of_functions(read_regions(io.StringIO(table))), **_of_whole(pairs)})
+        rows.append({"run": run, **_of_functions(samples), **_of_whole(pairs)})
     frame = pd.DataFrame(rows)
     frame = frame.groupby("run", sort=False).mean()
     frame.columns = pd.MultiIndex.from_tuples(frame.columns, names=["function", "measure"])

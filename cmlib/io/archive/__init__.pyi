@@ -8,6 +8,7 @@ from .files import (
     locked,
     make_folder,
     pack,
+    parse_csv,
     read_file,
     readable,
     remove_abandoned,

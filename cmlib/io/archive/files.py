@@ -2,6 +2,7 @@
 
 import bz2
 import contextlib
+import csv
 import errno
 import fcntl
 import gzip
@@ -86,19 +87,30 @@ def read_file(file, *, most=2 << 30):
     ArchiveError
         If it is larger, or a FIFO or a device.
     """
-    with opened(file) as content:
-        size = os.fstat(content.fileno()).st_size
-        if size > most:
-            raise ArchiveError(f"{file} is refused: it has {size:,} bytes, and {most:,} are the most.")
+    with opened(file, most=most) as content:
         return content.read()
 
 
-_NO_FILE = "it is no file, but a folder, a FIFO or a device"
+def parse_csv(content, *, most_columns, **how):
+    """Parse a table as pandas does, if its heading does not name more columns than are taken."""
+    import pandas as pd
+
+    rows = csv.reader(io.TextIOWrapper(io.BytesIO(content), errors="replace", newline=""))
+    try:
+        heading = next((row for row in rows if len(row) > 1 or "".join(row).strip()), [])
+    except csv.Error as error:
+        raise ValueError(f"its heading can't be read: {error}") from error
+    if len(heading) > most_columns:
+        raise ValueError(f"its heading names {len(heading):,} columns, and {most_columns:,} are the most")
+    return pd.read_csv(io.BytesIO(content), low_memory=False, **how)
+
+
+_NO_FILE = "it is no file, but a folder, a FIFO, a device or of the kernel's"
 
 
 @contextlib.contextmanager
-def opened(file):
-    """Open a file to read from; a FIFO or a device in its place is refused, and not waited for."""
+def opened(file, *, most=2 << 30):
+    """Open a file of at most so many bytes to read from; a FIFO or a device is refused, and not waited for."""
     try:
         descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     except OSError as error:
@@ -106,11 +118,21 @@ def opened(file):
         raise ArchiveError(f"{file} can't be read: {_NO_FILE if no_file else error.strerror}.") from error
     except ValueError as error:
         raise ArchiveError(f"{str(file)!r} can't be read: {error}.") from error
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+    if not _is_on_disk(descriptor):
         os.close(descriptor)
         raise ArchiveError(f"{file} can't be read: {_NO_FILE}.")
     with open(descriptor, "rb") as content:
+        if (size := os.fstat(descriptor).st_size) > most:
+            raise ArchiveError(f"{file} is refused: it has {size:,} bytes, and {most:,} are the most.")
         yield content
+
+
+def _is_on_disk(descriptor):
+    """Whether it is a regular file with as many bytes as it tells; files of the kernel's tell none, and may not end."""
+    status = os.fstat(descriptor)
+    with contextlib.suppress(OSError):
+        return stat.S_ISREG(status.st_mode) and (status.st_size > 0 or not os.pread(descriptor, 1, 0))
+    return False
 
 
 def pack(content):

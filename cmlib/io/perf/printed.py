@@ -45,6 +45,8 @@ _RATE = re.compile(
 _HEADED = re.compile(rf"(?<![\w.])(?:% *)?(?:{_NAME})(?![\w.])(?: *%)?", re.IGNORECASE)
 _TABLE = re.compile(r"(?=^ *Performance counter stats for '(.*?)'.*:[ \t]*$)", re.MULTILINE)
 _VALUE = re.compile(rf"(?<![\w.:-]){_NUMBER}(?![\w.])")
+# What a line has from which anything is read, which is looked for first.
+_ANY = re.compile("|".join([*_CATEGORIES.values(), "insns?[_ ]per[_ ]cycle"]), re.IGNORECASE)
 
 
 def printed(text):
@@ -64,6 +66,8 @@ def printed(text):
     """
     rows, heading = [], []
     for line in _ESCAPE.sub("", text).split("\n"):
+        if not (heading or _ANY.search(line)):
+            continue
         if "{" in line and "metric-unit" not in line:
             rows += _of_object(line)
         elif found := next(filter(None, ([*way.finditer(line)] for way in (*_TOOLS, _SHARE))), []):

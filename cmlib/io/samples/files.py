@@ -2,7 +2,6 @@
 
 import contextlib
 import gzip
-import io
 from pathlib import Path
 
 import pandas as pd
@@ -14,6 +13,7 @@ from cmlib.io.archive import (
     atomic_replace,
     digest,
     errors_as,
+    parse_csv,
     read_file,
     read_object,
     readable,
@@ -23,6 +23,7 @@ from cmlib.io.archive.runs import first_problem
 
 SCHEMA = 1
 LINES, SAMPLES = ".csv", ".txt.gz"
+_MOST_COLUMNS = 1 << 11  # slope, intercept and error of each of 480 events
 _HOW = "Such files are written by `cmlib record NAME --samples`; move anything else out of the samples."
 
 
@@ -36,7 +37,7 @@ def read_lines(out):
     meta = read_metadata(table)
     if meta is None:
         raise SampleError(f"no lines at {out}: {out}.json does not exist.")
-    return pd.read_csv(io.BytesIO(read_file(table)), low_memory=False), meta
+    return parse_csv(read_file(table), most_columns=_MOST_COLUMNS), meta
 
 
 def read_metadata(table):

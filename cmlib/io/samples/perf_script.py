@@ -81,7 +81,7 @@ class SampleParser:
             elif line.strip():
                 self.n_unreadable += 1
             return ()
-        if count >= _NEGATIVE:
+        if not 0 <= count < _NEGATIVE:
             self.n_backwards += 1
             count = 0
         finished = ()
@@ -89,7 +89,7 @@ class SampleParser:
             finished = self._close()
         if column == 0:
             self._open_since = task, time
-        self._open[column] += count
+        self._open[column] = min(self._open[column] + count, _NEGATIVE - 1)
         return finished
 
     def _close(self):
