@@ -189,9 +189,8 @@ class Results:
         columns = ["name", "value", "unit", "paper", "note"]
         frame = pd.DataFrame(self._record["numbers"], columns=columns)
         frame = frame.rename(columns={"name": "quantity", "value": "here"})
-        return HTML(
-            _html(frame.assign(note=frame["note"].map(strip_markup), paper=frame["paper"].astype(float)), 2)
-        )
+        frame = frame.assign(note=frame["note"].map(strip_markup), paper=frame["paper"].astype(float))
+        return HTML(_html(frame.loc[:, (frame.notna() & (frame != "")).any()], 2))
 
     def save(self):
         """Put the results in their place, and return the versions they were made with."""
