@@ -372,8 +372,8 @@ if len(core):
              f"boosted trees by {core['boosted'].mean():.1f} %.")
 display(results.finding(
     f"The cluster that goes most with cycles per instruction: {leading}. The grouping proves "
-    f"{'little' if better.sum() <= len(better) / 2 else 'something'}: it is more stable than "
-    f"clusters with shuffled members in {better.sum()} of {len(judged)} "
+    f"{'something' if (judged['overlap'] > judged[shuffled] + 0.1).all() else 'little'}: it is "
+    f"more stable than clusters with shuffled members in {better.sum()} of {len(judged)} "
     f"program{'s' * (len(judged) > 1)}, less in {worse.sum()}; two resampled models share "
     f"{judged['overlap'].mean():.2f} of the first five clusters, and {judged[shuffled].mean():.2f} "
     "of shuffled ones."))
