@@ -2,7 +2,6 @@
 
 import numpy as np
 import pandas as pd
-from numba import njit
 from scipy.special import entr
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, cross_val_predict
@@ -234,8 +233,15 @@ def symmetric_uncertainty(information):
 
 def mutual_information(intervals, codes):
     """Information shared by every two of the discrete attributes and the class [bits]."""
-    columns = np.ascontiguousarray(np.c_[intervals, codes].T.astype(np.int32))
-    return _mutual_information(columns, columns.max(axis=1) + 1)
+    columns, n = np.c_[intervals, codes], len(codes)
+    sizes = columns.max(axis=0) + 1
+    starts = np.append(0, sizes.cumsum()[:-1])
+    hot = np.zeros((n, sizes.sum()), np.float32)  # counts are whole, and exact below 2**24
+    hot[np.arange(n)[:, None], columns + starts] = 1
+    shares = (hot.T @ hot).astype(np.float64) / n
+    joint = np.add.reduceat(np.add.reduceat(entr(shares), starts, axis=0), starts, axis=1) / np.log(2)
+    entropies = np.diag(joint)
+    return np.maximum(entropies[:, None] + entropies - joint, 0.0)
 
 
 def select_subset(with_class, between, *, max_stale=5):
@@ -295,27 +301,3 @@ def _merits_of_additions(subset, with_class, between):
     merits = np.round(to_class / np.sqrt(len(chosen) + 1 + pairs), TIE_DIGITS)
     merits[chosen] = -np.inf
     return merits
-
-
-@njit(cache=True)
-def _mutual_information(columns, n_values):
-    n_columns, n = columns.shape
-    information = np.empty((n_columns, n_columns))
-    for a in range(n_columns):
-        for b in range(a + 1):
-            joint = np.zeros((n_values[a], n_values[b]), np.int64)
-            for i in range(n):
-                joint[columns[a, i], columns[b, i]] += 1
-            information[a, b] = information[b, a] = _shared(joint, n)
-    return information
-
-
-@njit(cache=True)
-def _shared(joint, n):
-    rows, columns = joint.sum(axis=1), joint.sum(axis=0)
-    shared = 0.0
-    for i in range(len(rows)):
-        for j in range(len(columns)):
-            if joint[i, j] > 0:
-                shared += joint[i, j] / n * np.log2(joint[i, j] * n / (rows[i] * columns[j]))
-    return max(shared, 0.0)
