@@ -18,12 +18,11 @@
 #
 # **Question.** Which events were counted on which programs, and with how many counters?
 #
-# *Reads* the raw `perf stat` output under `data/recordings`. *Writes* the store (SQLite unless `database` says otherwise), and this notebook's figures and tables.
+# *Reads* the raw `perf stat` output under `data/recordings`. *Writes* the *store*, the database of all runs that every other notebook reads (SQLite unless `database` says otherwise).
 #
 # A processor has a handful of counters and hundreds of events. **OCOE** (one counter, one event) counts as many events as there are counters, all the time, and needs a run for each handful.
 # **MLPX** (multiplexing) lets groups of events take turns on the counters every few milliseconds, and perf extrapolates each count by the share of time its group was on (CounterMiner, §II-A).
-#
-# Read this notebook first for a recording of your own (`cmlib record NAME -- COMMAND`, then `cmlib run live 01_collection -p program=NAME`): it says whether the rest can be believed. Three values stay apart everywhere: `<not counted>` (nothing was measured), `<not supported>` (it can't be), and `0` (it was measured and did not happen).
+# Three values stay apart everywhere: `<not counted>` (nothing was measured), `<not supported>` (it can't be), and `0` (it was measured and did not happen).
 
 # %% tags=["parameters"]
 program: str = "all"  # programs to study, separated by commas, or all
@@ -33,6 +32,7 @@ settings: dict = {}  # database, profile, results_folder
 import numpy as np
 import pandas as pd
 import seaborn as sns
+from IPython.display import Markdown
 
 from cmlib import plot
 from cmlib.collect import machine
@@ -52,25 +52,19 @@ results, url = notebook.results, notebook.database
 
 # %%
 programs = data.programs(url, program)
+display(Markdown(data.describe_data(url, programs)))
 runs = {name: [store.load(url, one) for one in data.interval_runs(url, [name])["run_id"]]
         for name in programs}
 recordings = [run for own in runs.values() for run in own]
 first = recordings[0]
-print(f"{len(recordings)} recordings; {first.meta['run']} of {first.meta['program']}, by "
-      f"{first.source}: {first.counts.shape[0]} intervals x {first.counts.shape[1]} events")
-first.counts.head()
+print(f"The first of them, {first.meta['run']} of {first.meta['program']}: counts of 5 of its "
+      f"{first.counts.shape[1]} events in 5 of its {first.counts.shape[0]} intervals")
+first.counts.iloc[:5, :5].map("{:,.0f}".format)
 
 # %% [markdown]
-# ## The machine that made the recordings, and this one
+# ## The machine that made the recordings
 #
-# Recordings carry the machine they were made on. Counters differ between machines, and some lie: a census counts the same event several times at once and sees how many copies agree. *Offered* is what the kernel hands out, *good* how many count correctly. A recording with more events in a group than good counters is wrong without any warning from perf.
-
-# %%
-if not notebook.of_program:  # which may have been recorded elsewhere
-    here = pd.DataFrame(machine.examine().findings)[["what", "numbers", "todo"]]
-    here = here.replace("`", "", regex=True)
-    display(results.table(here, "this-machine", "**Table.** What `cmlib doctor` says of the "
-                          "machine this notebook ran on.", on_page=program == "all"))
+# Counters differ between machines, and some lie: `cmlib record` first counts one event several times at once and sees how many copies agree. *Offered* is how many counters the kernel hands out, *good* how many of them count correctly. A recording with more events in a group than good counters is wrong without any warning from perf.
 
 # %%
 def describe_machine(run):
@@ -79,11 +73,11 @@ def describe_machine(run):
         about = run.meta["simulator"]
         return {"simulator": f"{about['tool']} {about['version']}"} | about["caches"]
     known, counters = run.machine, run.meta.get("counters") or {}
-    identity = [str(known[key]) for key in ("family", "model") if known.get(key) is not None]
-    return {"processor": known.get("model_name") or "not known",
-            "family/model": "/".join(identity) if len(identity) == 2 else None,
+    identity = ", ".join(f"{key} {known[key]}" for key in ("family", "model") if known.get(key))
+    return {"processor": f"{known.get('model_name') or 'not known'}"
+                         + f" ({identity})" * bool(identity),
             "processors": known.get("processors"),
-            "virtual": (known.get("virtual") or "no") if known.get("processors") else None,
+            "virtual machine": (known.get("virtual") or "no") if known.get("processors") else None,
             "kernel": known.get("kernel"), "perf": known.get("perf"),
             "counters offered": counters.get("offered"), "counters good": counters.get("good")}
 
@@ -91,7 +85,8 @@ def describe_machine(run):
 results.mark(data.describe_source(url, programs))  # simulated counts say so in every caption
 machines = pd.DataFrame(map(describe_machine, recordings))
 machines = machines.groupby(list(machines), dropna=False, sort=False).size().rename("runs")
-results.table(machines.reset_index(), "machines",
+machines = machines.reset_index()
+results.table(machines, "machines",
               "**Table.** Machines and counters behind the recordings. *See:* "
               f"{len(recordings)} runs on {len(machines)} kind{'s' * (len(machines) > 1)} of "
               "machine.")
@@ -99,16 +94,16 @@ results.table(machines.reset_index(), "machines",
 # %% [markdown]
 # ## What is recorded
 #
-# A *set* is a family of runs made to one plan; a *pass* goes through the whole plan once; a *part* is one run of it.
-# `instructions` and `cycles` are pinned where they are counted, so every interval of every run knows its IPC.
+# A *set* is a family of runs made to one plan: `ocoe` counts a dozen events all the time, in several runs; `mlpx12` lets the same events take turns in one run; `sweep` goes through the other events of the processor, a dozen or so a run. A *pass* goes through the whole plan once, so that two passes count everything twice.
+# `instructions` and `cycles` have a counter of their own all the time, so every interval of every run knows its IPC (instructions a cycle).
 
 # %%
 def describe_set(own):
     """How much the runs of one set hold."""
     shares = np.concatenate([run.running[run.studied].to_numpy().ravel() for run in own])
     shares = shares if own[0].knows_shares else np.full(1, np.nan)
-    row = {"kind": own[0].kind, "passes": len({run.meta["pass"] for run in own}),
-           "runs": len(own), "events": len({event for run in own for event in run.studied}),
+    row = {"passes": len({run.meta["pass"] for run in own}), "runs": len(own),
+           "events": len({event for run in own for event in run.studied}),
            "intervals": sum(len(run.counts) for run in own)}
     if own[0].simulated:
         return row | {"million instructions": sum(run.counts.index[-1] for run in own)}
@@ -123,11 +118,16 @@ for run in recordings:
 overview = pd.DataFrame([{"program": name, "set": plan} | describe_set(own)
                          for (name, plan), own in sets.items()])
 results.table(overview, "recordings",
-              "**Table.** Recorded runs: events, intervals, their length in all, and the share of "
-              "time each event was on a counter.")
+              "**Table.** Recorded runs by program and set: events beside instructions and cycles, "
+              "intervals, their length in all, and the mean share of time for which an event was "
+              "on a counter.")
 
 # %% [markdown]
-# The *running share* $r$ is the share of an interval for which an event was on a counter. Unmultiplexed events sit at 1. Where groups take turns, perf prints $\hat{c} = c / r$ for the $c$ events that it saw (CounterMiner, §II-A): with four groups, some three quarters of what it prints is extrapolated; below a share of about 0.1 a single burst decides the count of the whole interval. A simulation counts everything all the time, without counters. Some files from elsewhere tell no shares: then they are not known, and not drawn.
+# The *running share* $r$ is the share of an interval for which an event was on a counter. Where groups take turns, perf itself computes (CounterMiner, §II-A)
+#
+# $$\hat{c} = \frac{c}{r}$$
+#
+# and prints $\hat c$ for the $c$ occurrences that it saw: with four groups, some three quarters of what it prints is extrapolated; below a share of about 0.1 a single burst decides the count of the whole interval. A simulation counts everything all the time, without counters. Some files from elsewhere tell no shares: then they are not known, and not drawn.
 
 # %%
 @plot.styled
@@ -148,22 +148,30 @@ multiplexed = [run for run in known if (run.running[run.studied] < 1).any(axis=N
 if multiplexed:
     shares = pd.concat([run.running[run.studied].melt(value_name="share").assign(kind=run.kind)
                         for run in known], ignore_index=True)[["kind", "share"]].dropna()
-    turning = shares.loc[shares["share"] < 1, "share"].median()
+    turns = shares.loc[shares["share"] < 1, "share"]
     figure, _ = draw_shares(shares)
     display(results.figure(figure, "running-share",
-                           "**Figure.** Share of the intervals in which an event was on a counter "
-                           f"for at most so much of the time, {len(known)} runs. *See:* where "
-                           f"events take turns, {turning:.2f} of the time in the median."))
+                           "**Figure.** Share of all intervals and events whose running share is "
+                           f"at most so large, {len(known)} runs. *See:* where events take turns, "
+                           f"it is {turns.median():.2f} in the median, and 0 (`<not counted>`) in "
+                           f"{100 * (turns == 0).mean():.1f} %; without turns it is 1."))
 
 # %% [markdown]
 # ## Which events count at all
 #
-# Of the events that are documented for a processor, many never count in a given program. They carry no information, and time on a counter spent on them is lost.
+# Of the events that are documented for a processor, many never count in a given program. They carry no information, and time on a counter spent on them is lost. Some counts can't be: no event happens a thousand times a cycle. Such counts are left out below; what perf printed is kept in the store.
 
 # %%
+def impossible(run):
+    """Where an event reads more than a thousand occurrences a cycle."""
+    cycles = run.counts.get("cycles", pd.Series(np.inf, run.counts.index))
+    return run.counts.gt(1000 * cycles, axis=0)
+
+
 def rates_of(run):
-    """Total of each studied event, and its rates by instructions and by time."""
-    totals = run.counts.sum(min_count=1)  # of what is not supported there is none
+    """Total of each studied event without impossible counts; its rates by instructions and time."""
+    counts = run.counts.mask(impossible(run))
+    totals = counts.sum(min_count=1)  # of what is not supported there is none
     executed = totals.get("instructions", totals.get(INSTRUCTIONS, np.nan))
     found = pd.DataFrame({"total": totals[run.studied]})
     found["per 1000 instructions"] = 1000 * found["total"] / executed
@@ -181,22 +189,35 @@ unwanted = ["total", "per second"] if first.simulated else ["total"]
 counting = counting.drop(columns=unwanted).sort_values(["unit", "program"], kind="stable")
 
 # %%
-by_unit = counting.groupby("unit")[["counts", "always zero"]].sum()
-figure, _ = plot.counts(by_unit, ylabel="events x programs")
-results.figure(figure, "counting",
-               "**Figure.** Events by unit of the core, summed over programs: those that counted "
-               "at least once, and those that read zero throughout. *See:* "
-               f"{by_unit['always zero'].sum()} of {by_unit.to_numpy().sum()} read zero.")
+wrong = [(run, event, at) for run in recordings if (beyond := impossible(run)).any(axis=None)
+         for at, event in beyond.stack()[lambda found: found].index]
+for run, event, at in wrong:
+    print(f"Impossible: {run.counts.at[at, event]:,.0f} {event} in the interval to {at:.1f} s of "
+          f"{run.meta['program']}, {run.meta['run']}")
 
 # %%
-results.table(counting.reset_index(), "events",
-              "**Table.** Events by program: mean count per thousand instructions, and per second "
-              "where time was measured.", decimals=4)
+by_unit = counting.groupby("unit")[["counts", "always zero"]].sum() / len(programs)
+n_events, zeros = counting.index.nunique(), by_unit["always zero"]
+figure, _ = plot.counts(by_unit, ylabel="events (mean of programs)")
+results.figure(figure, "counting",
+               f"**Figure.** {n_events} events by unit of the core, mean of {len(programs)} "
+               "programs: those that happened at least once, and those that read zero from "
+               f"beginning to end. *See:* on average {zeros.sum():.0f} events of a program read "
+               f"zero, most of the unit {zeros.idxmax()}.")
+
+# %%
+often = counting.sort_values("per 1000 instructions", ascending=False, kind="stable")
+results.table(often.reset_index(), "events",
+              f"**Table.** The 10 most frequent of {len(often)} rows, an event and a program each "
+              "(all in events.csv): mean count per thousand instructions, and per second where "
+              "time was measured.", rows=10, decimals=1)
 
 # %% [markdown]
 # ## Sums that must hold
 #
-# Most events of this processor are selected by a set of bits, so one event is often the exact sum of others. Where whole and parts were on the counters together, the sum is a check of the counters themselves.
+# An event is often the exact sum of others, as where each bit of its selector (*umask*) stands for a part. Where whole and parts were on the counters at the same time, the sum is a check of the counters themselves: of a whole $e$ and its parts $e_k$, from their totals in one run,
+#
+# $$\mathrm{difference} = \frac{\sum_k e_k}{e} - 1.$$
 
 # %%
 def check_sums(run):
@@ -205,22 +226,32 @@ def check_sums(run):
     for whole, parts in known_sums(run):
         if {whole, *parts} <= set(totals.index) and totals[whole] > 0:
             together = any({whole, *parts} <= group for group in groups)
-            off = 100 * (totals[list(parts)].sum() / totals[whole] - 1)
-            yield (run.meta["program"], run.meta["run"], whole, " + ".join(parts), together, off)
+            off = totals[list(parts)].sum() - totals[whole]
+            yield (run.meta["program"], whole, " + ".join(parts), together,
+                   100 * off / totals[whole], off / len(run.counts))
 
 
-columns = ["program", "run", "whole", "parts", "same group", "difference [%]"]
+columns = ["program", "whole", "parts", "same group", "difference [%]", "counts an interval"]
 sums = pd.DataFrame([row for run in recordings for row in check_sums(run)], columns=columns)
+sums = sums.sort_values("difference [%]", key=abs, ascending=False, kind="stable")
+off = sums[columns[4:]].abs().groupby(sums["same group"]).max()
+WHERE = {True: "counted at the same time", False: "that took turns"}
+agree = " and ".join(f"{one['difference [%]']:.2g} % (events {WHERE[same]})"
+                     for same, one in off.iterrows())
+
+# %%
 if len(sums):
-    off = sums["difference [%]"].abs().groupby(sums["same group"]).max()
-    text = ", ".join(f"{value:.3g} % {'in one group' if same else 'where they took turns'}"
-                     for same, value in off.items())
-    display(results.table(sums, "sums", "**Table.** Events that are sums of others: relative "
-                          "difference of their totals in one run. *See:* sums differ by at most "
-                          f"{text}.", decimals=5))
+    shown = min(10, len(sums))
+    caption = (f"**Table.** The {shown} largest of {len(sums)} differences between an event and "
+               "the sum of its parts, in one run each (all in sums.csv); *same group*: all were on "
+               f"counters at the same time. *See:* sums are at most {agree} off.")
+    display(results.table(sums.drop(columns=columns[5]), "sums", caption, rows=shown))
+if True in off.index:
+    print(f"Counted at the same time, they are at most {off.at[True, 'counts an interval']:.1f} "
+          "counts an interval off: perf rounds what it extrapolates.")
 
 # %% [markdown]
-# Sums whose events were measured in one group should agree to the last count, or a counter or a table is wrong; those whose events took turns differ by what multiplexing loses.
+# Sums whose events were counted at the same time should agree but for rounding, or a counter or a table is wrong; those whose events took turns, or were counted in different runs, differ by what multiplexing loses.
 
 # %%
 counted = int(counting.query("counts > 0").index.nunique())
@@ -234,8 +265,21 @@ results.number("events recorded", counting.index.nunique(), "events",
 results.number("events that counted in some program", counted, "events")
 
 # %%
-display(results.finding(f"{len(recordings)} runs of {', '.join(programs)} are in the store; "
-                        f"{counted} events counted in at least one of them."))
+SETS = {"ocoe": "all the time", "mlpx": "taking turns"}
+by_mode = {mode: {event for run in recordings if run.meta["mode"] == mode for event in run.studied}
+           for mode in SETS}
+ways = ", ".join(f"{len(events)} {SETS[mode]}" for mode, events in by_mode.items() if events)
+good = {run.meta["counters"]["good"] for run in recordings if run.meta.get("counters")}
+text = (f"In {len(recordings)} runs of {', '.join(programs)}, {n_events} events were counted "
+        f"beside instructions and cycles ({ways or 'all in every interval'}); {counted} of them "
+        "happened at least once.")
+if good:
+    text += (f" The processor has {' or '.join(map(str, sorted(good)))} counters that count "
+             "correctly, so that most events had to take turns.")
+display(results.finding(text))
+if len(sums):
+    display(results.finding(f"Events that are sums of others are at most {agree} off the sum; "
+                            f"{len(wrong)} counts of all are impossible."))
 for name, own in runs.items():
     names = {event for run in own for event in run.counts}
     known = own[0].simulated or own[0].machine.get("vendor") is not None
@@ -246,6 +290,24 @@ for name, own in runs.items():
 # ## What this doesn't show
 #
 # Counts in user mode, as `cmlib record` makes them, leave out what the kernel did on a program's behalf. The recordings that come with cmlib are of one kind of processor, in a virtual machine.
+#
+# ## This machine
+#
+# What `cmlib doctor` says of the machine on which this page was made, which need not be that of the recordings: whether hardware events can be recorded here, and what to do if not.
+
+# %%
+if not notebook.of_program:
+    here = pd.DataFrame(machine.examine().findings)[["what", "numbers", "todo"]]
+    here = here.replace("`", "", regex=True).rename(columns={"todo": "what to do"})
+    asks = here[here["what to do"] != "nothing to do"]
+    display(results.table(here.loc[asks.index], "this-machine", "**Table.** Of "
+                          f"{len(here)} findings the {len(asks)} that ask for something.",
+                          on_page=program == "all"))
+
+# %% [markdown]
+# ## On your own program
+#
+# `cmlib record NAME -- COMMAND`, then `cmlib run live 01_collection -p program=NAME`; it says whether what the other notebooks conclude of the recording can be believed. `program` is the one parameter: several names, separated by commas, are put side by side.
 #
 # **References.** Lv et al., *CounterMiner*, MICRO 2018, §II-A and §III-A.
 

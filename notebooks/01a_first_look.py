@@ -18,32 +18,25 @@
 #
 # **Question.** What can be said of a program before anything is fitted: how it runs, in which phases, and what limits it?
 #
-# *Reads* the store. *Writes* the pictures and sentences that the report begins with, a card a program. Of your own program: `cmlib record NAME -- COMMAND`, then `cmlib run live 01a_first_look -p program=NAME`.
+# *Reads* the store, the database of all recorded runs. *Writes* the pictures and sentences about each program with which the report's first page begins.
 #
-# A measured program has levels, as `perf stat` prints them, and an account of the pipeline's slots with bounds from whatever was counted. A simulated one has KCachegrind's estimate of its cycles, phase by phase.
+# Of a measured program two things are told: its IPC (instructions per cycle) over time, and what its pipeline lost. In every cycle the pipeline can take a fixed number of operations (eight on this page's processor); each such *slot* is used by an operation that *retires*, wasted on a wrong path (*bad speculation*), or left empty because no operation arrived (*front end*) or because there was no room for it (*back end*). A simulated program has no cycles; of it KCachegrind's estimate is shown.
 
 # %% tags=["parameters"]
 program: str = "all"  # programs to study, separated by commas, or all
 settings: dict = {}  # database, processor, profile, results_folder
 
 # %%
-
 import numpy as np
 import pandas as pd
+from IPython.display import Markdown
 
 from cmlib import plot
-from cmlib.experiments import data, diagnosis
-from cmlib.experiments.commands import command_again
+from cmlib.experiments import data
 from cmlib.experiments.summary import summarize_runs
-from cmlib.experiments.targets import CLOCKS
-from cmlib.fingerprint.phases import NOTHING_ELSE, added_shares, contributions, segment_starts
+from cmlib.fingerprint.phases import segment_starts
 from cmlib.io import events, store
-from cmlib.io.archive import readable
-from cmlib.io.recording import INSTRUCTIONS, by_instructions
-from cmlib.plot.style import card
 from cmlib.report.notebook import begin
-from cmlib.shell import as_code, command_code, command_line, recorded_words
-from cmlib.topdown.answers import describe_misses
 
 notebook = begin("01a_first_look", settings, program=program)
 results, url = notebook.results, notebook.database
@@ -51,25 +44,32 @@ WEIGHTS = events.simulated_events()["weight"]
 
 # %%
 programs = data.programs(url, program)
+display(Markdown(data.describe_data(url, programs)))
 results.mark(data.describe_source(url, programs))  # simulated counts say so in every caption
 runs = {name: [store.load(url, one) for one in data.interval_runs(url, [name])["run_id"]]
         for name in programs}
 first = runs[programs[0]][0]
-first.counts.head()
+print(f"{first.meta['run']} of {first.meta['program']}: counts of 5 of its "
+      f"{first.counts.shape[1]} events in 5 of its {first.counts.shape[0]} intervals")
+first.counts.iloc[:5, :5].map("{:,.0f}".format)
 
 # %% [markdown]
 # ## How well two runs agree
 #
-# Before anything is concluded from multiplexed counts, look at what does not depend on multiplexing: $\mathrm{IPC} = \mathrm{instructions} / \mathrm{cycles}$ over time, from the pinned counters, in several runs of each program.
+# Before anything is concluded from counts that took turns on the counters (multiplexing), look at what was counted all the time in every run, instructions and cycles:
+#
+# $$\mathrm{IPC}_t = \frac{\mathrm{instructions}_t}{\mathrm{cycles}_t}$$
+#
+# of each whole interval $t$; the last one, which ends with the program, may be a few milliseconds long and is left out.
 
 # %%
 def ipc_by_run(own):
     """IPC over time of unmultiplexed runs, or of the others where there are none."""
     known = [run for run in own if {"instructions", "cycles"} <= set(run.counts)]
     for mode in ("ocoe", "mlpx", "unknown"):
-        if chosen := [run for run in known if run.meta["mode"] == mode]:
-            return {run.meta["run"]: run.counts["instructions"] / run.counts["cycles"]
-                    for run in chosen}
+        if chosen := [run.whole()[0] for run in known if run.meta["mode"] == mode]:
+            return {f"run {number}": counts["instructions"] / counts["cycles"]
+                    for number, counts in enumerate(chosen, 1)}
     return {}
 
 
@@ -81,22 +81,23 @@ if ipc:
               for name, by_run in ipc.items()}
     apart = {name: 100 * (level.max() / level.min() - 1) for name, level in levels.items()}
     farthest = max(apart, key=apart.get)
-    text = ", ".join(f"{level.mean():.2f} in {name}" for name, level in levels.items())
-    see = (f"mean IPC is {text}; runs of one program differ by at most {apart[farthest]:.0f} % "
-           f"({farthest}).")
+    n_runs = " or ".join(dict.fromkeys(str(len(level)) for level in levels.values()))
     figure, _ = plot.series_by_program(ipc, ylabel="IPC [instructions per cycle]")
     display(results.figure(figure, "ipc",
-                           "**Figure.** IPC over time, of unmultiplexed runs if there are any, a "
-                           f"line a run. *See:* {see}",
+                           f"**Figure.** IPC over time, a line a run, {n_runs} runs a program: "
+                           "those whose events took no turns, if there are any. *See:* the mean "
+                           f"IPC of two runs of one program differs by at most "
+                           f"{apart[farthest]:.0f} % ({farthest}).",
                            on_page=len(ipc) > 1))  # of one program its card has it
-    if len(ipc) > 1:
-        display(results.finding(f"Of {len(ipc)} programs, {see} What limits each is on its card."))
 
 # %% [markdown]
-# Look whether the shape repeats: if it does not, runs can't be merged, and no ranking will hold. Even where it does, its timing shifts from run to run, which is why series are compared by dynamic time warping (DTW)
-# and merged by progress, not by the clock. Where instructions and cycles were not counted, there is no IPC; then the rates of what was counted are shown instead, those of a simulated program by the instructions executed, as no clock runs there.
+# Look whether the shape repeats: if it does not, runs can't be merged, and no ranking will hold. Even where it does, its timing shifts from run to run, which is why series are compared by dynamic time warping (DTW: both are stretched until they fit best)
+# and merged by progress, the share of instructions executed, not by the clock. Where instructions and cycles were not counted, there is no IPC; then the rates of what was counted are shown instead, those of a simulated program by the instructions executed, as no clock runs there.
 
 # %%
+from cmlib.io.recording import INSTRUCTIONS
+
+
 def rates_by_run(own):
     """Rates over time of every event that happened, by event and run."""
     found = {}
@@ -117,11 +118,50 @@ for place, (name, by_event) in enumerate(rates.items()):
                            f"**Figure.** Events {first.axis.rate} in the runs of {name}."))
 
 # %% [markdown]
-# ## Where the estimated cycles of a simulated program go
+# ## In which phases it runs
 #
-# Of measured programs nothing is drawn here; notebook 02a has where their cycles go. A simulation counts no cycles. KCachegrind's estimate is a weighted sum: 1 for each instruction, 10 for each misprediction and miss of a first-level cache, 100 for each miss of the last level. A phase begins where the shares of this sum change, and is called after the largest of them beside instructions, from a tenth on. Functions have names where the program has symbols: build it with `-g`, or install the package with its debug symbols. A class is named where streams were prefetched: recordings made before `cmlib record` did so have none.
+# A series $x$ of $n$ values is cut into $m$ phases $P_1, \dots, P_m$ of constant level, none shorter than 4 % of the series. With $\bar x$ the mean of all values and $\bar x_k$ that of phase $k$, those phases are taken whose
+#
+# $$\mathrm{cost} = \sum_{k=1}^{m} \sum_{t \in P_k} (x_t - \bar{x}_k)^2 + 0.1 \, m \sum_{t=1}^{n} (x_t - \bar{x})^2$$
+#
+# is least: what the phases leave of the squares, and a price for each phase, so that a further one must explain a tenth of the variance. (No method of the papers; `segment_starts` finds the least cost exactly.)
 
 # %%
+def find_phases(series, gain=0.1, shortest=0.04):
+    """Phases of constant level; of more than 240 values, means of neighbours are cut."""
+    series = series.dropna()
+    bundle = np.arange(len(series)) // max(1, -(-len(series) // 240))
+    values = series.groupby(bundle).mean().to_numpy()
+    apart = values - values.mean()
+    penalty = gain * (apart**2).sum() or 1.0  # a constant is one phase at any price
+    shortest = round(shortest * len(values))
+    starts = segment_starts(apart[:, None], penalty=penalty, shortest=shortest)
+    first = np.searchsorted(bundle, starts)
+    last = np.append(first[1:], len(series)) - 1
+    levels = [series.iloc[start : end + 1].mean() for start, end in zip(first, last, strict=True)]
+    return pd.DataFrame({"start": series.index[first], "end": series.index[last], "level": levels})
+
+
+# %%
+found = {name: find_phases(next(iter(by_run.values()))) for name, by_run in ipc.items()}
+if found:
+    most = max(found, key=lambda name: len(found[name]))
+    display(results.table(pd.concat(found, names=["program"]).reset_index("program"), "ipc-phases",
+                          "**Table.** Phases of IPC in the first run of each program: from and to "
+                          f"[s], and mean IPC. *See:* most phases has {most}, "
+                          f"{len(found[most])}."))
+
+# %% [markdown]
+# ## Where the estimated cycles of a simulated program go
+#
+# (Nothing is drawn here on a page of measured programs; notebook 02a has where their cycles go.) A simulation counts no cycles. KCachegrind's estimate is a weighted sum: 1 for each instruction, 10 for each misprediction and miss of a first-level cache, 100 for each miss of the last level. A phase begins where the shares of this sum change, and is called after the largest of them beside instructions, from a tenth on. Functions have names where the program has symbols: build it with `-g`, or install the package with its debug symbols. A class is named where streams were prefetched: recordings made before `cmlib record` did so have none.
+
+# %%
+from cmlib.experiments import diagnosis
+from cmlib.fingerprint.phases import contributions
+from cmlib.io.archive import readable
+from cmlib.io.recording import by_instructions
+
 profiles = readable(lambda name: diagnosis.simulated_profile(*diagnosis.simulated_text(name)),
                     programs if first.simulated else [])
 estimates = {name: by_instructions(contributions(profile.counts, WEIGHTS))
@@ -134,6 +174,9 @@ for place, (name, estimate) in enumerate(estimates.items()):
                            "none were counted. Dotted: phases."))
 
 # %%
+import pandas as pd
+
+
 def phase_table(profile):
     """Phases, from and to [million instructions], and what stands out in each."""
     names = {"start": "from", "end": "to", "label": "what stands out"}
@@ -160,11 +203,15 @@ if profiles:
 # %% [markdown]
 # ## What limits a measured program
 #
-# An event that counts cycles or slots is a share of them; one that counts misses, page walks or mispredictions costs between nothing and its latency (`data/topdown/costs`). The shares of all categories $s_k$ add up to one, so that what one surely takes is lost to the others: with the bounds $l_k \le s_k \le h_k$ that the events give,
+# The shares $s_k$ of all slots that retired, bad speculation, front end and back end take add up to one. The events that were counted bound each share, $l_k \le s_k \le h_k$: an event that counts cycles or slots is a share of them; one that counts misses or mispredictions costs between nothing and its latency (by the table `data/topdown/costs`). What one category surely takes is lost to the others (interval arithmetic; no paper's formula; the categories are those of Yasin's top-down method):
 #
 # $$\max\Big(l_k,\ 1 - \sum_{j \ne k} h_j\Big) \;\le\; s_k \;\le\; \min\Big(h_k,\ 1 - \sum_{j \ne k} l_j\Big).$$
-#
-# Where the account's own events were counted, notebook 02a draws it.
+
+# %%
+def tighten(low, high):
+    """Bounds of each share, given those of the others: the inequality above, once."""
+    return (np.maximum(low, 1 - (high.sum() - high)), np.minimum(high, 1 - (low.sum() - low)))
+
 
 # %%
 def summarize(name, own):
@@ -183,36 +230,42 @@ answers = {name: summarize(name, own) for name, own in runs.items() if not first
 bounds = {name: pd.DataFrame(one["account"]["categories"])[["name", "parent", "low", "high"]]
           for name, one in answers.items() if one["account"]}
 if bounds:
-    display(results.table(pd.concat(bounds, names=["program"]).reset_index("program"), "bounds",
-                          "**Table.** Bounds of each category [% of the slots], of those whose "
-                          "bounds say more than their parent's.", decimals=1))
+    table = pd.concat(bounds, names=["program"]).reset_index("program")
+    table = table.sort_values("parent", key=lambda parent: parent != "", kind="stable")
+    upper = table[table["parent"] == ""]
+    display(results.table(table, "bounds",
+                          "**Table.** Least and most that each category takes of a program's "
+                          f"slots [%], the first level: {len(upper)} of {len(table)} rows (all in "
+                          "bounds.csv). *See:* the bounds are at most "
+                          f"{(upper['high'] - upper['low']).max():.1f} points apart.",
+                          rows=len(upper), decimals=1))
+
+# %% [markdown]
+# `summarize_runs` computes these bounds, of all levels at once. Two checks for the first program: its bounds are such that the formula narrows them no further; and if the last category had not been counted (0 to 100 %), the formula would still bound it by the others.
+
+# %%
+for name in list(bounds)[:1]:
+    shares = bounds[name].query("parent == ''").set_index("name")[["low", "high"]] / 100
+    low, high = shares["low"], shares["high"]
+    tight = tighten(low, high)
+    moved = 100 * max(abs(tight[0] - low).max(), abs(tight[1] - high).max())
+    hidden = shares.index[-1]
+    known = shares.index != hidden
+    without = tighten(low.where(known, 0.0), high.where(known, 1.0))
+    print(f"{name}: the formula narrows the library's bounds by {moved:.2f} points; without its "
+          f"own events {hidden} would be {100 * without[0][hidden]:.1f} to "
+          f"{100 * without[1][hidden]:.1f} % of the slots, with them it is "
+          f"{100 * low[hidden]:.1f} to {100 * high[hidden]:.1f} %.")
 
 # %% [markdown]
 # ## What is said of each program
 #
-# Without instructions and cycles there is no IPC, and what changes is told of the rates: of each, how far the phase that differs most is from the longest.
-#
-# A series $x$ of $n$ values is cut into phases $P$ of constant level, none shorter than 4 % of it, so that what they leave of its squares and a price for each of the $m$ phases are least together. The price is a tenth of all squares, so that a further phase must explain a tenth of the variance:
-#
-# $$\min_{P_1 \dots P_m} \; \sum_{k=1}^{m} \sum_{t \in P_k} (x_t - \bar{x}_k)^2 + m \cdot 0.1 \sum_{t=1}^{n} (x_t - \bar{x})^2$$
+# The sentences of the report's first page, a program each. What a remedy brings *at most* is the upper bound of the category that it is for, as if all of it vanished; only what limits a program most gets advice. Without instructions and cycles there is no IPC, and what changes is told of the rates: of each, how far the phase that differs most is from the longest.
 
 # %%
-def find_phases(series, gain=0.1, shortest=0.04):
-    """Phases of constant level; of more than 240 values, means of neighbours are cut."""
-    series = series.dropna()
-    bundle = np.arange(len(series)) // max(1, -(-len(series) // 240))
-    values = series.groupby(bundle).mean().to_numpy()
-    apart = values - values.mean()
-    penalty = gain * (apart**2).sum() or 1.0  # a constant is one phase at any price
-    shortest = round(shortest * len(values))
-    starts = segment_starts(apart[:, None], penalty=penalty, shortest=shortest)
-    first = np.searchsorted(bundle, starts)
-    last = np.append(first[1:], len(series)) - 1
-    levels = [series.iloc[start : end + 1].mean() for start, end in zip(first, last, strict=True)]
-    return pd.DataFrame({"start": series.index[first], "end": series.index[last], "level": levels})
+from cmlib.experiments.targets import CLOCKS
 
 
-# %%
 def describe_change(event, rate):
     """How the phase of a rate that differs most differs from the longest."""
     phases = find_phases(rate).query("level > 0")
@@ -246,6 +299,10 @@ def summarize_agreement(by_event):
             "would differ")
 
 # %%
+from cmlib.experiments.commands import command_again
+from cmlib.shell import command_code
+
+
 def suggest_recording(meta):
     """What it takes to know IPC."""
     if meta.get("imported"):
@@ -266,6 +323,8 @@ def summarize_rates(often, by_event, own):
             "sure": summarize_agreement(by_event), "lacking": suggest_recording(own[0].meta)}
 
 # %%
+from cmlib.shell import as_code
+
 HOW = {"counted": "every category of the account was counted",
        "decided": "the bounds of the categories do not overlap",
        "likely": "judged by the cycles in which nothing was issued; the bounds leave it open",
@@ -289,6 +348,9 @@ def describe_account(answer):
             "advice": "; ".join(one["text"] for one in account["advice"]), "lacking": lacking}
 
 # %%
+from cmlib.fingerprint.phases import NOTHING_ELSE, added_shares
+from cmlib.topdown.answers import describe_misses
+
 simulated = {name: diagnosis.answer_simulated(name, one) for name, one in profiles.items()}
 
 
@@ -311,6 +373,9 @@ def describe_saved_misses(profile):
     return {"misses": found, "misses_text": describe_misses(found, of="estimated cycles")}
 
 # %%
+from cmlib.shell import command_line, recorded_words
+
+
 def describe_simulation(meta):
     """How sure simulated counts are, and what can be asked without a processor's counters."""
     caches = "; ".join(f"{name} {shape}" for name, shape in meta["simulator"]["caches"].items())
@@ -325,6 +390,9 @@ def describe_simulation(meta):
                        f"{as_code(compare)} tells whether another version executes more"}
 
 # %%
+import pandas as pd
+
+
 def phase_levels(series):
     """The mean of the phase that each value is in."""
     phases = find_phases(series)
@@ -339,6 +407,9 @@ def with_phases(rows):
 
 
 # %%
+from cmlib.plot.style import card
+
+
 @plot.styled
 def series_card(rows):
     """Quantities of one program over time, one below the other, for the report's first page."""
@@ -354,6 +425,7 @@ def series_card(rows):
     return figure, axes
 
 
+# %%
 @plot.styled
 def simulated_card(parts, starts):
     """Estimated cycles over the run, as above, half as wide."""
@@ -390,10 +462,39 @@ for name in programs:
     results.overview_summary(name, details)
     display(results.overview(name, **summary))
 
+# %%
+def describe_limit(account):
+    """What limits a program, with its bounds, and whether one category stands out."""
+    rows = pd.DataFrame(account["categories"]).set_index("name")
+    named = [f"{one} ({rows.at[one, 'low']:.0f} to {rows.at[one, 'high']:.0f} %)"
+             for one in account["limits"] if one in rows.index]
+    return " and about as much ".join(named) or "nothing stands out"
+
+
+def describe_ipc(name):
+    """Mean IPC of a program's runs, and the phases of its first run."""
+    levels_in = found[name]["level"]
+    text = f"{name} {levels[name].mean():.2f} ({len(levels_in)} phase{'s' * (len(levels_in) > 1)}"
+    return text + f", {levels_in.min():.1f} to {levels_in.max():.1f})" * (len(levels_in) > 1) + (
+        ")" * (len(levels_in) == 1))
+
+
+if len(ipc) > 1:
+    limits = "; ".join(f"{name}: {describe_limit(one['account'])}"
+                       for name, one in answers.items() if one["account"])
+    display(results.finding("What limits each program, with the share of its pipeline's slots "
+                            f"that is lost there: {limits}."))
+    display(results.finding(f"Mean IPC: {', '.join(map(describe_ipc, ipc))}. Runs of one program "
+                            f"differ by at most {apart[farthest]:.0f} % ({farthest})."))
+
 # %% [markdown]
 # ## What this doesn't show
 #
-# Bounds hold for the run that was recorded, and for one thread a core. Counts in user mode, as `cmlib record` makes them, leave out what the kernel did on a program's behalf.
+# Bounds hold for the run that was recorded, and for one thread a core. Counts in user mode, as `cmlib record` makes them, leave out what the kernel did on a program's behalf. How the slots divide over time, and whether the counts add up, is in notebook 02a.
+#
+# ## On your own program
+#
+# `cmlib record NAME -- COMMAND`, then `cmlib run live 01a_first_look -p program=NAME`. `program` is the one parameter to change; where the processor is not recognized, `--processor NAME` names it.
 #
 # **References.** Yasin, *A top-down method for performance analysis and counters architecture*, ISPASS 2014. Weidendorfer, *KCachegrind*, on the estimate of cycles.
 

@@ -18,11 +18,11 @@
 #
 # **Question.** How far are multiplexed counts from the truth, and which way of cleaning brings them nearer?
 #
-# *Reads* the store. *Writes* the error of every method on every event, and a verdict.
+# *Reads* the store, the database of all recorded runs. *Writes* the error of every method on every event, and a verdict.
 #
 # A processor counts a handful of events at a time. With *multiplexing* (MLPX) more events take turns on the counters, and perf extrapolates each count. The reference is a run in which the event had a counter all the time (one counter, one event: OCOE). Two such runs differ as well, so each distance is compared with the distance between two OCOE runs (CounterMiner, §II-B).
 #
-# Other notebooks: 02c takes recordings whose truth is exact, 02d zeros, 02e outliers, 02f the number of events. For a program of your own, record it both ways with `cmlib record NAME -- COMMAND`, then `cmlib run live 02_cleaning -p program=NAME`.
+# Neighbouring questions: recordings whose truth is exact (02c), zeros (02d), outliers (02e), the number of events (02f).
 
 # %% tags=["parameters"]
 program: str = "all"  # programs to study, separated by commas, or all
@@ -35,6 +35,7 @@ import itertools
 
 import numpy as np
 import pandas as pd
+from IPython.display import Markdown
 
 from cmlib import clean, explore, plot
 from cmlib import experiments as study
@@ -43,18 +44,17 @@ from cmlib.clean.distance import dtw
 from cmlib.collect.schedule import PINNED
 from cmlib.errors import UnfitRecordingError
 from cmlib.experiments import published, repair
-from cmlib.experiments.data import knows_ipc
+from cmlib.experiments.data import describe_data, knows_ipc
 from cmlib.experiments.event_tables import known_sums
-from cmlib.io import events, store
-from cmlib.plot.style import GREY, PAPER, single
+from cmlib.io import store
 from cmlib.report import paper
 from cmlib.report.notebook import begin
 
 limits = {"method": "cmlib.clean.DISTINCT_METHODS"}
 notebook = begin("02_cleaning", settings, program=program, event=event, method=method)
 results, url, counterminer = notebook.results, notebook.database, paper("counterminer")
-table = study.event_table(url)
 programs = study.programs(url, program, modes=["ocoe", "mlpx"])
+display(Markdown(describe_data(url, programs)))
 
 
 # %%
@@ -81,23 +81,30 @@ first = ["ic_tag_hit_miss.instruction_cache_miss", "icache_64b.iftag_miss",
 event = event or next(event for event in first if event in shared)
 
 # %%
+n_mlpx, n_ocoe = (" or ".join(sorted({str(count) for count in counts})) for counts in (
+    [len(mlpx) for _, mlpx in runs.values()],
+    [len(references[name][one].series) for name in runs for one in shared]))
+print(f"Compared: {len(shared)} events that were counted both ways in all programs, in {n_mlpx} "
+      f"multiplexed runs a program, and each in {n_ocoe} OCOE runs.")
+
+# %%
 known = {name: (mlpx[0].machine["model_name"], len(references[name]))
          for name, (_, mlpx) in runs.items()}
 others = published.files_like("cloudsuite", r"(?P<processor>.+)\.(?P<program>\w+)\.csv")
 for name, files in others.groupby(others["program"].str.replace("_", "")):
     (counts, _), *_ = published.counts_of(files["file"].iloc[-1])
     known.setdefault(name, (", ".join(files["processor"]), len(counts.columns)))
-rows = []
+rows, WHERE = [], ["both ways", "published, one way only", "not here"]
 for name in counterminer["coverage_percent"]:
     where, n_events = known.get(name, ("", 0))
-    ways = "both ways" if name in runs else "published, one way only" if where else "not here"
+    ways = WHERE[0 if name in runs else 1 if where else 2]
     rows.append({"program": name, "recorded": ways, "processors": where, "events": n_events})
-results.table(pd.DataFrame(rows), "table2", "**CounterMiner, Table II.** The paper's sixteen "
-              "programs: how they are recorded here or by others (CloudSuite), on which "
-              "processors, and with how many events. *See:* "
-              f"{sum(row['recorded'] == 'both ways' for row in rows)} are recorded both ways, "
-              "as the figures below need.",
-              rows=16)
+rows = pd.DataFrame(rows).sort_values("recorded", key=lambda way: way.map(WHERE.index))
+n_here = (rows["recorded"] != WHERE[2]).sum()
+caption = (f"**CounterMiner, Table II.** Of the paper's sixteen programs the {n_here} that are "
+           "recorded here or by others: on which processors, and with how many events. *See:* "
+           f"{(rows['recorded'] == WHERE[0]).sum()} are recorded both ways, as the figures need.")
+results.table(rows, "table2", caption, rows=n_here)
 
 # %% [markdown]
 # ## How an error is measured
@@ -145,9 +152,11 @@ print(f"{event} in {programs[0]}, the first multiplexed run against {len(S_ocoe)
 # %% [markdown]
 # ## Every method on every event
 #
-# - *scaling* is what perf prints.
+# What is compared (each is one call of `clean.clean_run`; the paper's Eq. 6 to 8 stand as a cell, checked against it, in notebook 02e, shrinkage in 02c):
+#
+# - *scaling* is what perf prints: nothing is changed.
 # - *interpolate* draws a line between the stretches in which an event was really counted (Mathur and Cook).
-# - *counterminer* takes samples above $mean + n \times std$ (Eq. 6; $n = 3$ for Gaussian events, 5 for long tails) for outliers, which become the median of their interval; a gap becomes the mean of its $k = 5$ nearest samples, $\hat X_i = \frac{1}{k} \sum_{j \in N_k(i)} X_j$ (Eq. 8). *counterminer-printed* does so without the running shares, and so fills zeros that were counted.
+# - *counterminer* takes samples above $mean + n \times std$ (Eq. 6; $n = 3$ for Gaussian events, 5 for long tails) for outliers, which become the median of the stretch of time around them (a series of $m$ samples is cut into $\lceil\sqrt m\rceil$); a gap becomes the mean of its $k = 5$ nearest samples, $\hat X_i = \frac{1}{k} \sum_{j \in N_k(i)} X_j$ (Eq. 8). *counterminer-printed* does so without the running shares, and so fills zeros that were counted.
 # - *shrinkage*, ours, moves each count towards its neighbours in time by the share of what differs between them that multiplexing may have added. Notebook 02c measures it where the truth is exact, with standard errors.
 #
 # Eq. 4 folds at 1: a series nearer to OCOE than two OCOE runs are to each other counts as an error again. Three more measures are therefore taken:
@@ -180,35 +189,39 @@ WAYS = {"scaling": "before (what perf prints)", method: f"after ({method})",
 WAYS = {way: WAYS[way] for way in dict.fromkeys(["scaling", "counterminer", method])}
 by_program = followed.groupby(["program", "method"])["eq4_percent"].agg(["mean", "min", "max"])
 of_paper = study.of_suites(programs, ["HiBench", "CloudSuite 3.0"])
-columns = [name for name in programs if name not in of_paper] + of_paper
 before, after = counterminer["raw_error_percent"], counterminer["cleaned_error_percent"]
 
-
 # %%
+from cmlib.plot.style import GREY, PAPER
+
+
 def draw_way(ax, way, shift, colour):
     """Bars of one way of cleaning, and lines from the least to the greatest run."""
-    shown = by_program.xs(way, level="method").loc[columns]
+    shown, at = by_program.xs(way, level="method").loc[programs], np.arange(len(programs)) + shift
     ends = shown["mean"] - shown["min"], shown["max"] - shown["mean"]
-    ax.bar(np.arange(len(columns)) + shift, shown["mean"], 0.25, color=colour, label=WAYS[way])
-    ax.errorbar(np.arange(len(columns)) + shift, shown["mean"], ends, ls="", color="#333333", lw=1)
+    ax.bar(at, shown["mean"], 0.25, color=colour, label=WAYS[way])
+    ax.errorbar(at, shown["mean"], ends, ls="", color="#333333", lw=1)
 
 
 def draw_paper(ax):
-    """The paper's range and means, beside programs that it ran as well."""
-    if of_paper:
-        at = np.arange(len(columns) - len(of_paper), len(columns))
-        band = f"the paper before, 16 programs: {before['min']:g} to {before['max']:g}"
-        ax.fill_between([at[0] - 0.45, at[-1] + 0.45], before["min"], before["max"], color=GREY,
-                        alpha=0.25, lw=0, label=band)
-        ax.plot(at - 0.26, [before["mean"]] * len(at), **PAPER,
-                label=f"the paper's means: {before['mean']:g} before, {after['mean']:g} after")
-        ax.plot(at, [after["mean"]] * len(at), **PAPER)
-
+    """The paper's range and means, in a column of their own."""
+    at = len(programs)
+    band = f"the paper before, range: {before['min']:g} to {before['max']:g}"
+    ax.fill_between([at - 0.39, at - 0.13], before["min"], before["max"], color=GREY, alpha=0.4,
+                    lw=0, label=band)
+    ax.plot([at - 0.26, at], [before["mean"], after["mean"]], **PAPER,
+            label="the paper's means")
+    for place, mean, when in ((at - 0.26, before, "before"), (at, after, "after")):
+        ax.annotate(f"{mean['mean']:g} {when}", (place, mean["mean"]), (8, 0), fontsize=8,
+                    textcoords="offset points", va="center")
 
 # %%
+from cmlib.plot.style import single
+
+
 def note_unchanged(ax):
     """Say so where the paper's cleaning leaves the error as it was."""
-    for place, name in enumerate(columns):
+    for place, name in enumerate(programs):
         shown = by_program.loc[name]
         if np.isclose(*shown.loc[["scaling", "counterminer"], "mean"]):
             ax.annotate("no change", (place - 0.13, shown.loc["scaling", "max"]), (0, 3),
@@ -219,12 +232,12 @@ def note_unchanged(ax):
 def draw_errors():
     """Error by Eq. 4 of each program, before cleaning and after."""
     figure, ax = single(3.8)
-    draw_paper(ax)
     for (number, way), colour in zip(enumerate(WAYS), plot.palette(3), strict=False):
         draw_way(ax, way, 0.26 * (number - 1), colour)
+    draw_paper(ax)
     note_unchanged(ax)
     ax.set(ylabel="error by Eq. 4 [%]", ylim=(0, None))
-    ax.set_xticks(range(len(columns)), columns)
+    ax.set_xticks(range(len(programs) + 1), [*programs, "the paper,\n16 programs"])
     plot.legend_below(figure, ax, 2)
     return figure, ax
 
@@ -233,14 +246,18 @@ def draw_errors():
 equal = of_paper or programs
 means = by_program["mean"].unstack().loc[equal, list(WAYS)].mean()
 unchanged = np.isclose(*by_program["mean"].unstack()[["scaling", "counterminer"]].T.to_numpy())
-n_runs = sum(len(mlpx) for _, mlpx in runs.values())
+near = followed.groupby(["program", "method"])["distance_ratio"].mean().xs(method, level="method")
+folded = [name for name, ratio in near.items() if ratio < 1]
 caption = (f"**CounterMiner, Fig. 1 and 6.** Error of `{event}` by Eq. 4 [%] before and after "
-           f"cleaning, own hardware: bars are means of {n_runs} multiplexed runs of "
-           f"{len(programs)} programs, lines reach from the lowest run to the highest. *See:* in "
+           f"cleaning; a bar is the mean of {n_mlpx} multiplexed runs, lines reach from the lowest "
+           "run to the highest; the paper's are means of 16 programs. *See:* in "
            f"{', '.join(equal)} the mean error is {means['scaling']:.1f} % before, "
            f"{means['counterminer']:.1f} % after the paper's cleaning and {means[method]:.1f} % "
            f"after {method}; the paper's cleaning changes nothing in {unchanged.sum()} of "
            f"{len(programs)} programs.")
+if folded:
+    caption += (f" In {', '.join(folded)} a bar of {method} is no error in the plain sense: it is "
+                "nearer to OCOE than two OCOE runs are to each other, which Eq. 4 counts as error.")
 figure, _ = draw_errors()
 results.figure(figure, "fig01-fig06", caption)
 
@@ -256,25 +273,28 @@ figure, _ = plot.bars_by_program(
 )  # fmt: skip
 floor = frame[frame["event"] == event].groupby("method")["distance_ratio"].mean()
 results.figure(figure, "ratio", f"**Figure.** Distance of `{event}` to OCOE, by method, as a "
-               "multiple of the distance between two OCOE runs. *See:* on average "
+               "multiple of the distance between two OCOE runs; lines reach from the lowest run "
+               "to the highest. *See:* on average "
                f"{floor['scaling']:.2f} as perf prints it, {floor[method]:.2f} after {method}, and "
                f"{floor['always counted']:.2f} for what was never multiplexed.")
 
 # %%
 ratios = methods.groupby(["event", "method"])["distance_ratio"].mean().unstack()
 ratios = ratios[list(DISTINCT_METHODS)]
-named = ratios.rename(index=lambda name: f"{name} ({events.abbreviate([name], table)[0]})")
-figure, _ = plot.heat(named, label="distance to OCOE /\nOCOE to OCOE", centre=1.0)
-highest = ratios["scaling"].idxmax()
+figure, _ = plot.heat(ratios, label="distance to OCOE /\nOCOE to OCOE", centre=1.0)
+pairs = methods.groupby(["program", "event", "method"])["distance_ratio"].mean().unstack()
+far = pairs["scaling"].nlargest(3)
+named = ", ".join(f"`{one}` in {name} ({value:.1f})" for (name, one), value in far.items())
 results.figure(figure, "ratio-by-event", "**Figure.** Ratio of distances by event and method, "
-               f"mean of {len(programs)} programs. *See:* farthest from OCOE is `{highest}`, "
-               f"{ratios.at[highest, 'scaling']:.2f} as perf prints it and "
-               f"{ratios.at[highest, method]:.2f} after {method}.")
+               f"mean of {len(programs)} programs (*counterminer-printed*, nearly the same as "
+               "*counterminer*, is left out). *See:* the means of the worst events come from "
+               f"single programs: as perf prints it, {named}; all others are at "
+               f"{pairs['scaling'].drop(far.index).max():.1f} or less.")
 
 # %% [markdown]
 # ## Verdict
 #
-# Each method by each measure: mean and median over pairs of a program and an event, and on how many of them it is the only best or the only worst. Eq. 4 and time warping favour what is smooth, so a method should win by the total as well.
+# Each method by each measure: mean and median over pairs of a program and an event, and on how many of them it alone is best or worst. Eq. 4 and time warping favour what is smooth, so a method should win by the total as well.
 #
 # The paper prints two errors after cleaning for ten multiplexed events: 7.7 % (abstract and Figure 6, mean of 16 programs) and 5.3 % (Figure 7, whose programs it does not name). The first is compared with a mean over the paper's programs only.
 
@@ -294,24 +314,40 @@ def score(part, measure):
                          "events": len(cases)})
 
 
+# %%
 verdict = pd.concat({(measure, kind): score(part, measure) for measure in accuracy.MEASURES
                      for kind, part in methods.groupby(tuned)},
                     names=["measure", "programs", "method"]).reset_index()
 totals = methods.groupby("method")["total_error_percent"].mean()
-caption = ("**Table.** Each method by each measure, the programs on which shrinkage's constants "
-           "were set (*tuned on*) apart from the others. *See:* errors of the total lie between "
-           f"{totals.min():.1f} and {totals.max():.1f} %, whatever the method.")
-results.table(verdict, "verdict", caption)
+overview = verdict.pivot(index=["measure", "programs"], columns="method", values="mean")
+overview = overview[list(clean.METHODS)].reset_index()
+caption = ("**Table.** Mean of each measure by method, the programs on which shrinkage's "
+           "constants were set (*tuned on*) apart from the *others*. *See:* "
+           f"errors of the total lie between {totals.min():.1f} and {totals.max():.1f} %, whatever "
+           "the method.")
+display(results.table(overview, "means", caption))
 
 # %%
-wins = methods.groupby(["program", "event", "method"])["distance_ratio"].mean().unstack()
-winner = wins.assign(best=wins.idxmin(axis=1)).reset_index()
-better = wins.min(axis=1).to_numpy() < wins["scaling"].to_numpy()
+verdict = verdict.sort_values("measure", key=lambda name: name != "distance_ratio", kind="stable")
+caption = ("**Table.** The same with medians, and on how many pairs of a program and an event a "
+           "method alone is *best* or *worst*: by distance_ratio, the first "
+           f"{(verdict['measure'] == 'distance_ratio').sum()} of {len(verdict)} rows (all in "
+           "verdict.csv).")
+results.table(verdict, "verdict", caption, rows=(verdict["measure"] == "distance_ratio").sum())
+
+# %%
+winner = pairs.assign(best=pairs.idxmin(axis=1))
+alone = pairs.eq(pairs.min(axis=1), axis=0).sum(axis=1) == 1
+winner["best"] = winner["best"].where(alone, "several methods, equally near")
+better = pairs.min(axis=1) < pairs["scaling"]
 winner["best"] = winner["best"].where(better, "none: perf's own number is as near")
 near = winner["best"].value_counts()
-caption = ("**Table.** Ratio of distances by program and event, and which method is nearest to "
-           f"OCOE. *See:* most often {near.index[0]} ({near.iloc[0]} of {len(winner)}).")
-results.table(winner, "winners", caption, rows=60)
+winner = winner.sort_values("scaling", ascending=False).reset_index()
+caption = ("**Table.** Ratio of distances by program and event, the 12 that are farthest as perf "
+           f"prints them, of {len(winner)} (all in winners.csv), and which method alone is nearest "
+           f"to OCOE. *See:* of all {len(winner)}: "
+           + ", ".join(f"{name} {count}" for name, count in near.items()) + ".")
+results.table(winner, "winners", caption, rows=12)
 
 # %% [markdown]
 # ## What the paper printed, and what was measured here
@@ -341,23 +377,34 @@ def describe_ratios(part):
 
 raw = methods.loc[methods["method"] == "scaling", "distance_ratio"].mean()
 text = (f"What perf prints is {raw:.2f} times as far from a run without multiplexing as two such "
-        f"runs are from each other (mean of {len(wins)} pairs of a program and an event); "
-        f"{describe_ratios(methods)}.")
+        f"runs are from each other (mean of {len(pairs)} pairs of a program and an event; median "
+        f"{pairs['scaling'].median():.2f}); {describe_ratios(methods)}.")
 unseen = methods[tuned == "others"]
 if len(unseen) and len(unseen) < len(methods):
     ratio = unseen.groupby("method")["distance_ratio"].mean()
     text += (f" On {', '.join(unseen['program'].unique())}, on which shrinkage was not tuned, "
              f"it is {ratio['scaling']:.2f} as perf prints it; {describe_ratios(unseen)}.")
+text += (f" By the error of the total no method wins: {totals.min():.1f} to {totals.max():.1f} %."
+         if totals.max() < 1.1 * totals.min() else "")
+display(results.finding(text))
+
+# %%
+if of_paper:
+    display(results.finding(
+        f"The paper's gain, {before['mean']:g} to {after['mean']:g} % by Eq. 4, is "
+        + ("not reproduced" if means["counterminer"] > 0.9 * means["scaling"] else "seen here too")
+        + f": its cleaning leaves {means['scaling']:.1f} % of `{event}` in {', '.join(equal)} at "
+        f"{means['counterminer']:.1f} % and changes nothing in {unchanged.sum()} of "
+        f"{len(programs)} programs; {method} leaves {means[method]:.1f} %."))
 farther = errors.index[errors[method] > errors["scaling"]]
 if len(farther):
-    text += (f" After *{method}* the error of `{event}` by Eq. 4 is above that of what perf "
-             f"prints in {', '.join(farther)}.")
-results.finding(text)
+    display(Markdown(f"After *{method}* the error of `{event}` by Eq. 4 is above that of what perf "
+                     f"prints in {', '.join(farther)}."))
 
 # %% [markdown]
 # ## Explore
 #
-# In JupyterLab: any event in any program, cleaned in any of these ways. The curves are what was counted all the time (OCOE), what perf printed (MLPX) and what cleaning made of it.
+# In JupyterLab this is a panel: any event in any program, cleaned in any of these ways; here stands its first setting. The curves are what was counted all the time (OCOE), what perf printed (MLPX) and what cleaning made of it.
 # For CounterMiner's way, *n* is how many standard deviations above the mean an outlier begins (Eq. 6), *k* how many neighbours fill a gap (Eq. 8).
 
 # %%
@@ -374,16 +421,16 @@ def draw_cleaned(program, event, method, n, k):
     run, cleaned = clean_one(program, event, method, n_gaussian=n, n_long_tail=n, k=k)
     whole, reference = clean.whole_intervals(run.interval_s), references[program][event]
     before, after = run.counts.loc[whole, event], cleaned[whole]
-    changed = (before != after) & after.notna()
+    changed = ((after - before).abs() > 0.1 * before.mean()) | (before.isna() & after.notna())
     lines = {f"OCOE, run {number}": one for number, one in enumerate(reference.series, 1)}
     lines |= {"MLPX": before, "MLPX, cleaned": after}
-    interval = f"count per {run.interval_s.median() * 1000:.0f} ms"
-    figure, _ = plot.series(lines, marks=after[changed], ylabel=interval,
-                            title=f"{program}: {event}")
+    interval, title = f"count per {run.interval_s.median():.2g} s", f"{program}: {event}"
+    figure, _ = plot.series(lines, marks=after[changed], ylabel=interval, title=title)
     errors = [reference.compare(one) for one in (run.counts[event], cleaned)]
     errors = pd.DataFrame(errors, ["what perf prints", method], accuracy.MEASURES)
-    return figure, (f"<p>{changed.sum()} of {len(after)} samples changed, {before.isna().sum()} "
-                    f"of them gaps.</p>{errors.to_html(float_format='{:.2f}'.format)}")
+    text = (f"<p>{changed.sum()} of {len(after)} samples changed by more than a tenth of the mean, "
+            f"{before.isna().sum()} of them gaps.</p>")
+    return figure, text + errors.to_html(float_format="{:.2f}".format)
 
 
 # %%
@@ -405,15 +452,22 @@ enable(method)
 panel = explore.Panel(draw_cleaned, controls, {
     "program": lambda name: explore.offer(controls["event"], sorted(references[name])),
     "method": enable})
+shown = (programs[0], controls["event"].value)
 caption = (f"**Figure.** The panel at its first setting, `{controls['event'].value}` in "
-           f"{programs[0]}: OCOE runs, what perf prints (MLPX), and {method}. *See:* rings are the "
-           "samples that cleaning changed.")
+           f"{programs[0]}: OCOE runs, what perf prints (MLPX), and {method}. Rings are samples "
+           "that cleaning moved by more than a tenth of the mean. *See:* MLPX is "
+           f"{pairs.at[shown, 'scaling']:.2f} and {method} {pairs.at[shown, method]:.2f} times as "
+           "far from OCOE as two OCOE runs are from each other.")
 panel if notebook.interactive else results.figure(panel.figure(), "explore", caption)
 
 # %% [markdown]
 # ## What this doesn't show
 #
 # In the committed recordings 12 events take turns on 3 free counters, in intervals of 100 ms; a group comes round every 16 ms, six times an interval, so that the multiplexing error of instruction-cache misses is small to begin with. Where perf's own number already is as near to OCOE as OCOE is to itself, no cleaning can show. Missing values (the paper's Figures 2 b and 5 b) are in notebook 02d.
+#
+# ## On your own program
+#
+# `cmlib record NAME -- COMMAND` records it both ways (OCOE and MLPX), then `cmlib run live 02_cleaning -p program=NAME`. Change `event` first: which event the figures are drawn of; `method` is the cleaning beside the paper's.
 #
 # **References.** Lv et al., *CounterMiner*, MICRO 2018, §II-B, §III-B, §V-A. Mathur and Cook, *Improved estimation for software multiplexing of performance counters*, MASCOTS 2005.
 

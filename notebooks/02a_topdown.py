@@ -18,12 +18,10 @@
 #
 # **Question.** What became of the pipeline's slots over the program's run, and do the counts add up?
 #
-# *Reads* the store and the tables under `data/topdown`. *Writes* the account of every program, its closure, and one sentence on what limits it.
+# *Reads* the store, the database of all recorded runs, and the formulas of each processor under `data/topdown`. *Writes* the account of every program (what its slots went to), how well it adds up, and one sentence on what limits it.
 #
-# In every cycle the pipeline can take a fixed number of operations: eight on Zen 5, six on Zen 4, four to six on Intel's cores. Each of these *slots* is used by an operation that later retires, wasted on an operation of a
-# wrong path (*bad speculation*), or left empty, because no operation had arrived (*front end*) or because there was no room for it (*back end*). This is the top-down method of Yasin (ISPASS 2014).
-#
-# A program of your own: `cmlib record NAME -- COMMAND`, then `cmlib run live 02a_topdown -p program=NAME`; a table for another processor: `data/topdown/README.md`.
+# In every cycle the pipeline can take a fixed number of operations: eight on Zen 5, six on Zen 4, four to six on Intel's cores. Each of these *slots* is used by an operation that later retires (*retired*), wasted on an operation of a
+# wrong path (*bad speculation*), or left empty, because no operation had arrived (*front end*) or because there was no room for it (*back end*). This is the top-down method of Yasin (ISPASS 2014); no paper of CounterMiner's authors computes it.
 #
 # The events behind it do not fit on the counters at once, so they come from many runs. Where a sum of them should be all slots, its distance from that tells how far counting, cleaning and merging of these events are from the truth.
 
@@ -38,19 +36,16 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import seaborn as sns
-from matplotlib.patches import Patch
+from IPython.display import Markdown
 
 from cmlib import clean, explore, merge, topdown
 from cmlib.errors import NothingRecordedError
 from cmlib.experiments import data
-from cmlib.experiments.commands import command_to_count
 from cmlib.experiments.event_tables import table_name
 from cmlib.io import events, store
 from cmlib.parallel import parallel_map
-from cmlib.plot.style import blank, card, single, styled
+from cmlib.plot.style import styled
 from cmlib.report.notebook import begin
-from cmlib.shell import as_code
-from cmlib.topdown.category_tables import evaluate, names_in
 
 # %%
 limits = {"method": "cmlib.clean.DISTINCT_METHODS"}
@@ -75,6 +70,11 @@ def choose_table(name):
     timed = [run for run in whole if "cycles" in run[0]]
     rates = topdown.totals(timed)["rate"]
     return topdown.choose_table(rates.index, table_name(url, name, processor), rates)
+
+
+# %%
+from cmlib.experiments.commands import command_to_count
+from cmlib.shell import as_code
 
 
 def suggest(name, needed):
@@ -109,16 +109,17 @@ if not programs:
         f"no event that tells where the cycles go is recorded of {', '.join(recorded)}; which of "
         "the recorded events its speed goes along with is told by notebook 03. To know "
         f"{suggest_all(recorded[0])}.")
-pd.DataFrame([{"program": name, "table": tables[name].name, "source": tables[name].source}
-              for name in programs])
+display(Markdown(data.describe_data(url, programs)))
+for one in {tables[name].name: tables[name] for name in programs}.values():
+    print(f"Formulas {one.name}: {one.source}")
 
 # %% [markdown]
 # ## The account
 #
 # Runs are aligned by progress, the share of the program's instructions that have retired. Instructions and cycles were counted in every run, so each event's rate is moved to the mean speed of all runs by the
-# regression of that event on IPC within its own run (Cochran, §7.1):
+# regression of that event on IPC within its own run (Cochran, §7.1; *adjusted to IPC* below, *as counted* without it). With $e_{r,t}$ the rate of an event a cycle in step $t$ of run $r$, of $R$ runs that counted it, and $m_t$ the mean IPC of all runs:
 #
-# $$\hat{e}_t = \frac{1}{R} \sum_r \left( e_{r,t} + b_r \, (\overline{\mathrm{IPC}}_t - \mathrm{IPC}_{r,t}) \right), \quad b_r = \frac{\mathrm{cov}_t(e_r, \mathrm{IPC}_r)}{\mathrm{var}_t(\mathrm{IPC}_r)}.$$
+# $$\hat{e}_t = \frac{1}{R} \sum_r \left( e_{r,t} + b_r \, (m_t - \mathrm{IPC}_{r,t}) \right), \quad b_r = \frac{\mathrm{cov}_t(e_r, \mathrm{IPC}_r)}{\mathrm{var}_t(\mathrm{IPC}_r)}.$$
 #
 # Each category's share of the slots is a formula over such rates, as the table of the processor has it (below). The dotted line is all slots: the nearer the stack comes to it, the better the counts agree.
 #
@@ -260,11 +261,14 @@ def stack_shares(axes, shares, ipc, colours):
     chosen, heights = [colours[name] for name in shares], shares.clip(lower=0).T.to_numpy()
     stack = below.stackplot(middles, heights, colors=chosen, lw=0)
     below.axhline(1.0, color="#333333", lw=0.8, ls=":")
-    below.set(xlabel="progress [share of cycles]", xlim=(0, 1), ylim=(0, 1.1))
+    below.set(xlabel="progress [share of the run's cycles]", xlim=(0, 1), ylim=(0, 1.1))
     return stack
 
 
 # %%
+from cmlib.plot.style import card
+
+
 @styled
 def account_card(shares, whole, ipc, parents):
     """IPC and shares of one program for the report's first page, those of its whole run named."""
@@ -279,6 +283,11 @@ def account_card(shares, whole, ipc, parents):
 
 
 # %%
+from matplotlib.patches import Patch
+
+from cmlib.plot.style import blank
+
+
 @styled
 def draw_accounts(shares, ipcs, parents):
     """Stacked shares of the slots over progress with IPC above, a column a program."""
@@ -298,17 +307,26 @@ def draw_accounts(shares, ipcs, parents):
 
 # %%
 levels = {name: one.account.level() for name, one in accounts.items()}
-print({name: frame.shape for name, frame in levels.items()}, "steps x categories, share of slots")
-display(levels[programs[0]].head())
+print(f"{programs[0]}: {len(levels[programs[0]])} steps of equal instructions, the first 5; share "
+      "of each step's slots")
+display(levels[programs[0]].head().round(3))
 ipcs = {name: one.ipc for name, one in accounts.items()}
 figure, _ = draw_accounts(levels, ipcs, {})
-widest = max(levels, key=lambda name: np.ptp(ipcs[name]))
+rising = {name: (frame.max() - frame.min()).drop(AT_WORK, errors="ignore")
+          for name, frame in levels.items()}
+widest = max(rising, key=lambda name: rising[name].max())
+what = rising[widest].idxmax()
+n_runs = " or ".join(dict.fromkeys(str(one.n_runs) for one in accounts.values()))
 results.figure(
     figure, "account", "**Figure.** IPC (above) and what became of the slots (below), by progress, "
-    f"of {len(levels)} programs; dotted: all slots. *See:* IPC varies most in {widest}, from "
-    f"{ipcs[widest].min():.2f} to {ipcs[widest].max():.2f}.")
+    f"of {len(levels)} programs, {n_runs} runs of each merged; dotted: all slots. *See:* a loss "
+    f"changes most in {widest}: {what} takes {100 * levels[widest][what].min():.0f} to "
+    f"{100 * levels[widest][what].max():.0f} % of a step's slots.")
 
 # %%
+from cmlib.plot.style import single
+
+
 @styled
 def draw_means(shares):
     """Shares of a run's slots as stacked horizontal bars, a bar a program."""
@@ -330,23 +348,30 @@ def draw_means(shares):
 means = pd.concat({name: whole.level for name, whole in wholes.items()}, axis=1).T
 figure, _ = draw_means(means)
 losses = means.drop(columns=AT_WORK, errors="ignore")
-largest = pd.DataFrame({"loss": losses.idxmax(axis=1), "share": 100 * losses.max(axis=1)})
 sums = 100 * means.sum(axis=1)
-text = ", ".join(f"{one.loss} in {name} ({one.share:.0f} % of the slots)"
-                 for name, one in largest.iterrows())
-results.figure(
-    figure, "means", "**Figure.** What became of the slots over the whole run; dotted: all slots. "
-    f"*See:* the largest loss is {text}.")
-results.finding(f"The largest loss of slots is: {text}. The categories add up to "
-                f"{sums.min():.1f} to {sums.max():.1f} % of all slots."
-                if len(means) > 1 else f"The largest loss of slots is: {text}; the categories add "
-                f"up to {sums.iloc[0]:.1f} % of all slots.")
+LIKE = 0.01  # of all slots: losses that are nearer to each other are named together
+
+
+def largest_losses(shares):
+    """The largest loss of a program, and others that are as large."""
+    named = shares[shares >= shares.max() - LIKE].sort_values(ascending=False)
+    named = [f"{loss} {100 * share:.0f} %" for loss, share in named.items()]
+    return " and about as much ".join(named)
+
+
+text = "; ".join(f"{name}: {largest_losses(shares)}" for name, shares in losses.iterrows())
+far = "" if np.isclose(sums.min(), sums.max()) else f" to {sums.max():.1f}"
+display(results.figure(
+    figure, "means", f"**Figure.** What became of the slots over the whole run, {n_runs} runs of "
+    f"each program; dotted: all slots. *See:* the largest losses are, {text}."))
+results.finding(f"The largest loss of slots (share of all slots): {text}. The four categories add "
+                f"up to {sums.min():.1f}{far} % of all slots over the whole run.")
 
 # %% [markdown]
 # ## One level deeper
 #
 # Losses at the front end are latency (cycles without any operation, as after an instruction-cache miss or a misprediction) or bandwidth (too few at a time). Losses at the back end are waiting for memory or for execution units;
-# the share of memory is split by where the lines came from. All shares are of all slots, so that parts add up to the category above; in the formulas, `parent` stands for the slots of that category.
+# the share of memory is split by where the lines came from. What retired is split into operations of the *microcode* and *plain ops*, all others; *pipeline restarts* are bad speculation without a mispredicted branch; the *sibling thread* is the other hardware thread of the core. All shares are of all slots, so that parts add up to the category above; in the formulas, `parent` stands for the slots of that category.
 # What could not be split for want of an event is absent here and named below, with the command that records it.
 
 # %%
@@ -355,18 +380,26 @@ rows = [{"program": name, "category": category, "share of slots [%]": 100 * whol
          "5th percentile": 100 * ends[0.05], "95th percentile": 100 * ends[0.95],
          "formula": whole.account.formulas[category]}
         for name, whole in wholes.items() for category, ends in by_step[name].items()]
-caption = ("**Table.** Every category, by program: share of the run's slots, and percentiles of "
-           "the steps, which are of equal instructions.")
-results.table(pd.DataFrame(rows), "categories", caption, rows=80, decimals=1)
+categories = pd.DataFrame(rows)
+formulas = categories.drop_duplicates("category").set_index("category")["formula"]
+shares = categories.pivot(index="category", columns="program", values="share of slots [%]")
+shares = shares.loc[formulas.index, list(by_step)].reset_index()
+display(results.table(shares, "shares", "**Table.** Share of the run's slots of every category and "
+                      "program [%]; – : could not be split.", rows=40, decimals=1))
+categories = categories.sort_values("share of slots [%]", ascending=False, kind="stable")
+caption = (f"**Table.** The formulas of the 12 largest of {len(categories)} shares, by program "
+           "(all in categories.csv), and percentiles of the steps, which are of equal "
+           "instructions.")
+results.table(categories, "categories", caption, rows=12, decimals=1)
 
 # %% [markdown]
 # ## Does it add up?
 #
 # With the shares $s_{k,t}$ of the categories $k$ in step $t$, which has the share $c_t$ of all cycles,
 #
-# $$\mathrm{mean} = \sum_t c_t \sum_k s_{k,t}, \qquad \mathrm{rms} = \sqrt{\sum_t c_t \Big( \sum_k s_{k,t} - 1 \Big)^2},$$
+# $$\mathrm{mean} = \sum_t c_t \sum_k s_{k,t}, \qquad \mathrm{rms}^2 = \sum_t c_t \Big( \sum_k s_{k,t} - 1 \Big)^2,$$
 #
-# *mean* should be 1, and *rms*, the distance of the single steps, small.
+# *mean* should be 1, and *rms*, the distance of the single steps, small. *mean* is that of the merged steps, in which each run weighs the same; the sums of whole runs above weigh each count by the time it was counted, so the two differ by a point or so, to either side of 1.
 #
 # By AMD's formulas retired is $r$ = `ex_ret_ops` and bad speculation $d - r$, $d$ = `de_src_op_disp.all`: in the sum $r$ cancels, and what is tested are three events, dispatched $d$, front end $f$ and back end $b$, against the slots of the cycles $c$:
 #
@@ -399,18 +432,27 @@ closures = pd.DataFrame([
     | closure_of(one.account, one.ipc) | {"sums": one.sums} for way, one in ways.items()
 ]).astype({"mean": float, "rms": float, "worst step": float, "its sum": float})
 by_way = closures.groupby(["cleaning", "merging"])["rms"].mean().dropna()
-see = ("the sum is nearest to all slots with {} and runs {}, {:.1f} % off (mean of programs)"
-       .format(*by_way.idxmin(), 100 * by_way.min()) if len(by_way) else "no sum can be tested")
-results.table(
-    closures,
-    "closure",
-    "**Table.** Mean, and root mean square distance from all slots, over the steps by their cycles "
-    "[share of the slots]; *sums*: root mean square distance between a whole and its parts [share "
-    f"of the whole], median of the sums. *See:* {see}.",
-    decimals=4,
-)
+at = {way: 100 * off for way, off in by_way.items()}
+BEFORE, AFTER = ("scaling", "as counted"), (method, "adjusted to IPC")
+see = "no sum can be tested"
+if {BEFORE, AFTER} <= at.keys():
+    adjusted = ", ".join(f"{how} {off:.1f} %" for (how, way), off in at.items()
+                         if way == AFTER[1] and how != "scaling")
+    see = (f"single steps of what perf prints are {at[BEFORE]:.1f} % off all slots (mean of "
+           f"programs), {at['scaling', AFTER[1]]:.1f} % with runs adjusted to IPC; and then, "
+           f"cleaned by {adjusted}")
+first = closures[["cleaning", "merging"]].apply(tuple, axis=1).isin([BEFORE, AFTER])
+caption = (f"**Table.** What perf prints as counted, and {method} adjusted to IPC: {first.sum()} "
+           f"of {len(closures)} rows (all in closure.csv). Mean, root mean square distance of "
+           "its steps from all slots, by their cycles [share of the slots]; *sums*: root mean "
+           "square distance between a whole and its parts [share of the whole], median of the "
+           f"sums. *See:* {see}.")
+closures = pd.concat([closures[first], closures[~first]])
+results.table(closures, "closure", caption, rows=max(1, first.sum()), decimals=3)
 
 # %%
+if len(by_way):
+    display(results.finding(f"Do the counts add up? {see[0].upper()}{see[1:]}."))
 judged = closures.dropna(subset=["rms"]).set_index(["program", "cleaning", "merging"])["rms"]
 for name in judged.index.unique("program"):
     before = judged[name, "scaling", "as counted"]
@@ -429,7 +471,7 @@ for name in judged.index.unique("program"):
 # %% [markdown]
 # ## Where they go, program by program
 #
-# These pictures stand at the beginning of the report, beside what limits each program by notebook 01a. Losses are split into their parts where these were counted; shades of a colour are parts of one category.
+# These pictures stand on the report's first page, beside what limits each program by notebook 01a: IPC above, shares of the slots below, steps as wide as their cycles; in the legend the shares of the whole run. The axes of IPC differ between programs. Losses are split into their parts where these were counted; shades of a colour are parts of one category.
 
 # %%
 def describe_shares(whole):
@@ -447,6 +489,9 @@ def describe_shares(whole):
 
 
 # %%
+from cmlib.topdown.category_tables import evaluate, names_in
+
+
 def tested_events(account):
     """Events of level 1, and whether the sum depends on them, or they cancel in it."""
     formulas = [account.formulas[name] for name in account.level()]
@@ -458,6 +503,7 @@ def tested_events(account):
     return {name: total({name: 2.0}) != total({}) for name in names if name not in PINNED}
 
 
+# %%
 def judge_sum(one, closure):
     """Whether the account adds up, and what the sum says nothing of."""
     if closure["mean"] is None:
@@ -468,7 +514,7 @@ def judge_sum(one, closure):
     assumed = [name for name in account.level()
                if not shows.keys() & set(names_in(account.formulas[name]))]
     wrong = "" if abs(closure["mean"] - 1) <= 0.02 else ": **it does not add up** within 2 %"
-    return (f"{counted}, counted in {one.n_runs} runs, are {100 * closure['mean']:.1f} % of the "
+    return (f"{counted}, merged from {one.n_runs} runs, are {100 * closure['mean']:.1f} % of the "
             f"slots (steps {100 * closure['rms']:.1f} % off, root mean square){wrong}"
             + f"; {cancels} cancels, so that no error in it shows" * bool(cancels)
             + f"; {', '.join(assumed)} was not counted and is taken as none" * bool(assumed))
@@ -544,7 +590,8 @@ panel = explore.Panel(draw_account, {
     "cleaning": explore.dropdown("cleaning", every[1], every[1][-1]),
     "merging": explore.dropdown("merging", every[2], every[2][-1]),
 })
-caption = "**Figure.** The account of the panel that JupyterLab shows here, at its first setting."
+caption = ("**Figure.** The panel that JupyterLab shows here, at its first setting: "
+           f"{every[0][0]}, cleaned by {every[1][-1]}, {every[2][-1]}.")
 panel if notebook.interactive else results.figure(panel.figure(), "explore", caption)
 
 # %% [markdown]
@@ -553,6 +600,10 @@ panel if notebook.interactive else results.figure(panel.figure(), "explore", cap
 # A slot that is lost to the front end behind a mispredicted branch counts as front-end latency, not as bad speculation. Which loads miss, and in which function, takes samples (`perf record`), not counts.
 # The split of waiting for memory weighs fills by nominal latencies (14, 50 and 350 cycles), which overlap in reality. Kernel work was not counted (`:u`).
 # Where one category is defined as what the others leave, as by Intel's formulas, the sum is one whatever was counted, and proves nothing. By AMD's it tests dispatched, front end and back end; retired against bad speculation, the sibling thread and all parts below level 1 have no test here but *sums*.
+#
+# ## On your own program
+#
+# `cmlib record NAME -- COMMAND`, then `cmlib run live 02a_topdown -p program=NAME`. Change `method` first, the cleaning of the counts: `scaling` shows the account as perf prints it. A table for another processor: `data/topdown/README.md`.
 #
 # **References.** Yasin, *A top-down method for performance analysis and counters architecture*, ISPASS 2014. AMD, Processor Programming Reference, guidance for pipeline utilization analysis.
 # Cochran, *Sampling Techniques*, §7.1 (regression estimator).

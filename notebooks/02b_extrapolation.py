@@ -18,11 +18,9 @@
 #
 # **Question.** Of a run whose events took turns on the counters and of which no truth is known: which of its counts can be believed from interval to interval, and what should be recorded next?
 #
-# *Reads* the store. *Writes* how thinly each event of one multiplexed run a program was counted and how much of its variation is error; for the report's first page, which events can't be believed, and the command that counts them.
+# *Reads* the store, the database of all recorded runs. *Writes* how thinly each event of one multiplexed run a program was counted and how much of its variation is error, and which events can't be believed, with the command that counts them.
 #
-# A processor counts a handful of events at a time. If more are asked for, they take turns (*multiplexing*), and perf extrapolates each count from the share of time that its event was on a counter, its *running share*. [Notebook 02](02_cleaning.ipynb) compares such counts with runs that counted the events all the time; a service that was measured once has no such runs. This notebook goes by the run itself, so that it shows no error against a truth. It is no method of the papers.
-#
-# A program of your own: `perf stat -I 100 -x, -e EVENTS -o FILE -- COMMAND`, `cmlib import NAME FILE`, then `cmlib run live 02b_extrapolation -p program=NAME`; change `top` first, to see more events.
+# A processor counts a handful of events at a time. If more are asked for, they take turns (*multiplexing*), and perf extrapolates each count from the share of time that its event was on a counter, its *running share*. [Notebook 02](02_cleaning.ipynb) compares such counts with runs that counted the events all the time (OCOE: one counter, one event); a service that was measured once has no such runs. This notebook goes by one run alone, and looks at such other runs only at the end, where there are any. It is no method of the papers.
 
 # %% tags=["parameters"]
 program: str = "all"  # programs to study, separated by commas, or all
@@ -32,6 +30,7 @@ settings: dict = {}  # database, profile, results_folder
 # %%
 import numpy as np
 import pandas as pd
+from IPython.display import Markdown
 
 from cmlib import clean, plot
 from cmlib.errors import UnfitRecordingError
@@ -70,6 +69,7 @@ def explain_none(recorded):
 programs = data.programs(url, program)
 data.refuse_simulated(url, programs, data.EXACT)
 recorded = data.timed_runs(url, programs)
+display(Markdown(data.describe_data(url, programs)))
 able = recorded[(recorded["mode"] == "mlpx") & (recorded["n_intervals"] >= data.FEWEST_INTERVALS)]
 if able.empty:
     raise UnfitRecordingError(explain_none(recorded))
@@ -79,10 +79,9 @@ most = able.sort_values(["n_events", "run_id"], ascending=[False, True])
 chosen = most.groupby("program")["run_id"].first()
 runs = {name: store.load(url, run_id) for name, run_id in chosen.items()}
 first = next(iter(runs.values()))
-machine = first.meta.get("machine") or {}
-print(f"{len(runs)} runs, a program each; {chosen.iloc[0]}: {len(first.counts)} intervals of "
-      f"{first.counts.shape[1]} events on {machine.get('microarchitecture', 'not stated')}; its "
-      "running shares, 0 to 1:")
+sizes = " or ".join(sorted({str(len(run.studied)) for run in runs.values()}))
+print(f"Used here: {len(runs)} run{'s' * (len(runs) > 1)}, one a program ({', '.join(chosen)}), of "
+      f"{sizes} events beside instructions and cycles. Running shares of {chosen.iloc[0]}, 0 to 1:")
 first.running.iloc[:4, :5].round(3)
 
 # %% [markdown]
@@ -92,7 +91,9 @@ first.running.iloc[:4, :5].round(3)
 #
 # $$\mathrm{noise} = \frac{\frac{1}{T} \sum_t s_t^2}{\mathrm{var}_t(\hat{c}_t) + \frac{1}{T} \sum_t s_t^2}$$
 #
-# that is, how much of an event's ups and downs is error of extrapolation. Towards 100 % none of them can be believed; the mean of the run can still be right. An event is *too thinly counted* if its noise is 25 % or more and its standard error at least 1 % of its mean. A model that explains something by such an event explains it by noise.
+# that is, how much of an event's ups and downs is error of extrapolation. Towards 100 % none of them can be believed; the mean of the run can still be right. An event is *too thinly counted* if its noise is 25 % or more (a convention: with a quarter of error in its variance, a correlation with it can reach at most $\sqrt{0.75} = 0.87$) and its standard error at least 1 % of its mean, below which it hardly matters. There is no gap at 25 %: events just below it are hardly better than those just above.
+#
+# Noise compares the error with how much the event varies, the standard error in the table with its mean: an event in bursts can have an error of most of its mean and still a noise of a third.
 
 # %%
 def score_events(c, running, c_hat, s):
@@ -116,17 +117,20 @@ for name, run in runs.items():
 
 # %%
 every = pd.concat(judged, names=["program", "event"]).reset_index()
+every = every.sort_values(["thin", "noise"], ascending=False, kind="stable")
+n_shown = min(len(every), max(15, int(every["thin"].sum())))
 results.table(every, "events",
-              f"**Table.** The {len(every)} events of one multiplexed run a program, the least "
-              "certain of each first: *share* of the time on a counter, intervals in which it was "
-              "*seen* at all, by how much cleaning *moved* a count and the standard *error* that "
-              "it leaves (both of the mean), and *noise* [%]. The first 15.", rows=15, decimals=1)
+              f"**Table.** The {n_shown} least certain of {len(every)} events (all in events.csv), "
+              "of one multiplexed run a program: *share* of the time on a counter, intervals in "
+              "which it was *seen* at all, by how much cleaning *moved* a count and the median "
+              "standard *error* that it leaves (both of the mean), and *noise* [%]; *thin*: too "
+              "thinly counted.", rows=n_shown, decimals=1)
 
 # %% [markdown]
 # ## Which events can be believed from interval to interval?
 
 # %%
-THIN, FINE = "too thinly counted", "can be believed"
+THIN, FINE = "too thinly counted", "less than a quarter error"
 turns = {name: scores[scores["share"] < 100] for name, scores in judged.items()}
 turns = {name: rows for name, rows in turns.items() if len(rows)}
 leading = {name: rows.head(top).reset_index() for name, rows in turns.items()}
@@ -136,25 +140,27 @@ leading = {name: rows.assign(label=rows["event"] + rows["share"].map(" ({:.0f} %
 figure, axes = plot.ranking(leading, value="noise", label="label", columns=1, hue="kind",
                             xlabel="noise: error² / (variance + error²) [%]")
 for ax in axes:
+    ax.set_xlim(0, max(30.0, 1.05 * max(rows["noise"].max() for rows in leading.values())))
     ax.axvline(25, color="#444444", lw=1, ls="--")
 n_thin, n_turns = (sum(int(of(rows)) for rows in turns.values())
                    for of in (lambda rows: rows["thin"].sum(), len))
 results.figure(figure, "noise",
-               "**Figure.** How much of what an event does over time is error of extrapolation; in "
-               "brackets its running share; dashed: 25 %. *See:* "
+               "**Figure.** How much of what an event does over time is error of extrapolation "
+               f"(noise), the {top} least certain of each program at most; in brackets its "
+               "running share; dashed: 25 %. *See:* "
                f"{n_thin} of {n_turns} events that took turns are too thinly counted, in "
                f"{len(turns)} program{'s' * (len(turns) > 1)}.")
 
 # %% [markdown]
 # ## How sure is that, without a second run?
 #
-# All of this follows from each event's own steps. A run can hold evidence of another kind: two readings of one event, counted at different times. `cmlib record` counts some events twice in a list, and two names may stand for one event, such as `L1-dcache-stores` and `dTLB-stores` on Intel processors since Haswell. How far two readings are apart is error, of both. Neighbours in the rotation share a part of their time and their errors there, so only readings that share none are evidence.
+# All of this follows from each event's own changes from interval to interval. A run can hold evidence of another kind: two readings of one event, counted at different times. `cmlib record` counts some events twice in a list, and two names may stand for one event, such as `L1-dcache-stores` and `dTLB-stores` on Intel processors since Haswell. How far two readings are apart is error, of both. Neighbours in the rotation share a part of their time and their errors there, so only readings that share none are evidence.
 #
 # They also test a way of cleaning: one reading is cleaned without the other and without all events that shared its time, and compared with the other **as printed**. Their distance is √2 times the error of one, as both err; were one cleaned to the truth, the error of the other would remain: a perfect cleaning leaves 1/√2, or 71 %.
 
 # %%
 def score_readings(run):
-    """Each reading of an event, repaired without the other and compared with it as printed."""
+    """Each reading of an event, cleaned without the other and compared with it as printed."""
     counts, running = run.whole()
     again = list(events.second_readings([*run.counts, *run.counts_again]))
     listed = [event for group in run.meta["groups"] for event in group]
@@ -173,8 +179,8 @@ for name, cells in compared.items():
     apart = cells.groupby("case")["printed"].first().map("{:.2g} %".format)
     display(results.finding(
         f"Two readings of one event are apart as printed: {', '.join(apart.index + ' ' + apart)}. "
-        f"Repaired without sight of the other, one reading is {left:.0f} % as far from the other "
-        "as before, where a perfect repair would leave 71 %.", program=name))
+        f"Cleaned without sight of the other, one reading is {left:.0f} % as far from the other "
+        "as before, where a perfect cleaning would leave 71 %.", program=name))
 
 # %%
 if without := sorted(set(runs) - set(compared)):
@@ -217,7 +223,7 @@ results.figure(figure, "moved",
                f"{judged[most].at[event, 'error']:.0f} %.")
 
 # %% [markdown]
-# ## What can be believed, and what to record next
+# ## What can be believed
 
 # %%
 def summarize_turns(found):
@@ -251,14 +257,18 @@ if not notebook.of_program:
     by_program = ", ".join(f"{name} {int(rows['thin'].sum())} of {len(rows)}"
                            for name, rows in turns.items())
     display(results.finding(
-        f"{n_turns - n_thin} of {n_turns} events that took turns can be believed from interval to "
-        f"interval; of {n_thin} a quarter or more of the variation is error of extrapolation "
-        f"({by_program}). These are to be recorded again, each on a counter all the time. "
-        f"{len(compared)} of {len(runs)} runs hold two readings of one event that test this."))
-results.numbers()
+        f"Of {n_turns} events that took turns, {n_turns - n_thin} vary by less than a quarter of "
+        f"error and can be believed from interval to interval; of {n_thin} a quarter or more of "
+        f"the variation is error of extrapolation ({by_program}): count these again without turns "
+        "before anything is concluded from their ups and downs. "
+        + (f"{len(compared)} of {len(runs)} runs hold two readings of one event that test this."
+           if compared else "No run holds two readings of one event, so that nothing in the runs "
+           "themselves tests these errors.")))
 
 # %% [markdown]
-# Thinly counted events are to be recorded alone, as many at a time as there are counters. On the report's first page stand programs whose multiplexed events were counted in no other run.
+# ## What to record next
+#
+# Thinly counted events are to be recorded alone, as many at a time as there are counters; below is the command for each program. Where runs are in the store that counted them all the time, nothing is left to record: then those are to be used instead (notebook 02).
 
 # %%
 def suggest_recording(run, found):
@@ -282,12 +292,20 @@ for name, scores in judged.items():
     if (rest["share"] < 100).any():
         sure = f"{summarize_turns(rest)}; {summarize_thin(rest)}"
         display(results.overview(name, sure=sure, lacking=suggest_recording(runs[name], rest)))
+    elif scores["thin"].any():
+        ask = suggest_recording(runs[name], scores)
+        display(Markdown(f"**{name}.** All its events were counted all the time in {len(ocoe)} "
+                         f"other runs. Without these: {ask}"))
 
 # %% [markdown]
 # ## What this doesn't show
 #
-# The standard errors rest on one assumption: that an event's steps within an interval are like its steps between intervals. How many of the 90 % intervals hold where the truth is known is in notebook 02c, by kind of recording, file and rotation. An event whose bursts keep time with the rotation is off by more, and no single run can tell.
+# The standard errors rest on one assumption: that an event changes within an interval as it does between intervals. How many of the 90 % intervals hold where the truth is known is in notebook 02c, by kind of recording, file and rotation. An event whose bursts keep time with the rotation is off by more, and no single run can tell.
 # Two readings of one event show the errors of that event alone; another one's, which varies otherwise, can be larger or smaller.
+#
+# ## On your own program
+#
+# `perf stat -I 100 -x, -e EVENTS -o FILE -- COMMAND`, `cmlib import NAME FILE`, then `cmlib run live 02b_extrapolation -p program=NAME`. Change `top` first: how many events the figure shows, where more than that took turns.
 #
 # **References.** Lv et al., *CounterMiner*, MICRO 2018, §III-B. Mathur and Cook, *Improved estimation for software multiplexing of performance counters*, MASCOTS 2005.
 

@@ -18,11 +18,9 @@
 #
 # **Question.** When multiplexed counts read 0, did nothing happen or was nothing counted, and what does cleaning put in its place?
 #
-# *Reads* two published sets, `nfv-haswell` and `mlpx-ocoe`. *Writes* where zeros are, what each cleaning makes of them, and how far that is from the truth where it is known.
+# *Reads* two published sets of recordings by others, `nfv-haswell` and `mlpx-ocoe` (without one of them, its part says how to get it: `cmlib fetch`). *Writes* where zeros are, what each cleaning makes of them, and how far that is from the truth where it is known.
 #
-# Without one of the sets its part says how to get it (`cmlib fetch`). With running shares a zero beside a share above 0 was counted; without them, the second part below tells which zeros were not. `cmlib summarize` leaves those out and says so.
-#
-# CounterMiner (§III-B) takes zeros for missing values wherever an event reaches 0.01, and fills them from the five nearest samples (notebook 02e). perf itself tells the three apart: `<not counted>` (no turn), `<not supported>`, and 0.
+# perf itself tells three things apart: `<not counted>` (the event had no turn on a counter), `<not supported>`, and 0 (it had a turn and did not happen). Where it prints running shares, the share of time on a counter, a zero beside a share above 0 was counted. CounterMiner (§III-B) takes zeros for missing values wherever an event reaches 0.01, and fills them from the five nearest samples.
 
 # %% tags=["parameters"]
 file: str = "1-vnf-collocated-core-freq-1-all-fastclick"  # recording of nfv-haswell
@@ -47,7 +45,7 @@ results = notebook.results
 # %% [markdown]
 # ## Zeros that were counted
 #
-# `nfv-haswell`: packet processing on a Xeon E5-2690 v3, a processor of the paper's kind; 31 events share four counters. perf prints a running share beside every count, so each zero below was counted: the event did not happen in the part of the second in which it had its turn.
+# **Data.** `nfv-haswell`, others' recording: packet processing on a Xeon E5-2690 v3, a processor of the paper's kind (but not the paper's data); one run, in intervals of a second, whose 31 events share four counters. perf prints a running share beside every count, so each zero below was counted: the event did not happen in the part of the second in which it had its turn.
 
 # %%
 runs = published.counts_of(f"intervals/nfv-haswell/{file}.txt")
@@ -58,14 +56,15 @@ if runs:
                           "zeros": counts.eq(0).sum(), "mean": counts.mean()}).loc[turning]
     event = event or zeros["zeros"].idxmax()
     shown = zeros.sort_values("zeros", ascending=False).rename_axis("event").reset_index()
-    display(results.table(shown, "zeros", f"**Table.** Multiplexed events of `{file}`: running "
-                          f"share [%], intervals of {len(counts)} without a turn and with a "
-                          "counted zero, mean count.", rows=30))
+    display(results.table(shown, "zeros", f"**Table.** The 10 with most zeros of {len(shown)} "
+                          f"multiplexed events of `{file}` (all in zeros.csv): running share [%], "
+                          f"intervals of {len(counts)} without a turn and with a counted zero, "
+                          "mean count.", rows=10))
 else:
     display(Markdown(published.how_to_get("nfv-haswell")))
 
 # %% [markdown]
-# Each count $c$ in a share $s$ of the interval is printed as $c / s$: 0 stands beside $1 / s \approx 13$ and its multiples, and their mean is right. The paper takes the 0 of the series (Eq. 8)
+# perf prints each count $c$ that it saw in a share $s$ of the interval as $c / s$. With a share of a thirteenth, one occurrence seen is printed as 13, none as 0: single values are coarse, and their mean is right. The paper takes the 0 of the series (Eq. 8)
 #
 # $$\{X_1, X_2, X_3, X_4, X_5, 0, X_7, \dots, X_i, \dots, X_m\} \tag{8}$$
 #
@@ -73,12 +72,26 @@ else:
 #
 # $$\hat{X}_i = \frac{1}{k} \sum_{j \in N_k(i)} X_j, \quad X_j > 0, \quad k = 5.$$
 #
-# After multiplexing that counts the same occurrences again.
+# $N_k(i)$ are the places of the $k$ nearest values above 0. After multiplexing that counts the same occurrences again: what happened in the part that was not seen is already in the 13.
+
+# %%
+def fill_zeros(X, k=5):
+    """Eq. 8: a zero becomes the mean of its k nearest neighbours that are not zero."""
+    X_hat, above = X.copy(), np.flatnonzero(X > 0)
+    for i in np.flatnonzero(X == 0):
+        N_k = above[np.argsort(abs(above - i), kind="stable")[:k]]  # earlier first, if as near
+        X_hat[i] = X[N_k].mean()
+    return X_hat
+
+
+if runs:
+    X = counts[event].to_numpy(float)
+    np.testing.assert_allclose(fill_zeros(X), clean.fill_missing(X, X == 0))
+    print(f"{event}: cmlib.clean.fill_missing gives the same for all {(X == 0).sum()} zeros")
 
 # %%
 if runs:
-    values = counts[event].to_numpy()
-    filled = pd.Series(clean.fill_missing(values, values == 0), counts.index)
+    filled = pd.Series(fill_zeros(X), counts.index)
     ways = {"MLPX": counts[event], "zeros filled (Eq. 8) alone": filled}
     for name in ("counterminer-printed", "counterminer", "shrinkage"):
         ways[name] = clean.clean_run(counts[turning], running[turning], method=name)[0][event]
@@ -89,10 +102,11 @@ if runs:
     title = f"{event}: {len(marks)} zeros in {len(lines['MLPX'])} intervals"
     figure, _ = plot.series(lines, marks=marks, ylabel="count per interval", title=title)
     display(results.figure(figure, "fig02b-fig05b",
-                           "**CounterMiner, Fig. 2 b and 5 b.** Zeros (MLPX) and what the paper's "
-                           "cleaning (MLPX-CLN) and shrinkage put in their place, 60 "
-                           "intervals; others' hardware (nfv-haswell). *See:* "
-                           f"{len(marks)} counted zeros become {marks.mean():,.0f} on average."))
+                           "**CounterMiner, Fig. 2 b and 5 b.** What perf printed (MLPX), what the "
+                           "paper's cleaning makes of it (MLPX-CLN; rings: in place of a zero; "
+                           "elsewhere it lies on MLPX), and shrinkage (02c's), 60 intervals; "
+                           f"others' hardware (nfv-haswell). *See:* {len(marks)} counted zeros "
+                           f"become {marks.mean():,.0f} on average."))
 
 # %%
 totals = pd.DataFrame(columns=["way", "total"])
@@ -101,19 +115,24 @@ if runs:
                           columns=["way", "total"])
     totals["of printed [%]"] = 100 * totals["total"] / totals["total"].iloc[0]
     by_way = totals.set_index("way")["of printed [%]"]
-    display(results.table(totals, "totals", f"**Table.** Total of `{event}` by each way."))
-    display(results.finding(f"{event} was counted for {zeros.at[event, 'share']:.1f} % of the time "
-                    f"and reads 0 in {zeros.at[event, 'zeros']:.0f} of {len(counts)} intervals, "
-                    "all counted. Filling them alone makes its total "
-                    f"{by_way.iloc[1]:.0f} % of what was counted; the paper's cleaning, which cuts "
-                    f"what is high as well, {by_way['counterminer-printed']:.0f} %; with running "
-                    f"shares, by which zeros stay, {by_way['counterminer']:.0f} %; *shrinkage* "
-                    f"{by_way['shrinkage']:.0f} %."))
+    display(results.table(totals, "totals", f"**Table.** Total of `{event}` over the run by "
+                          "each way; MLPX is what perf printed. *counterminer-printed* is the "
+                          "paper's cleaning as printed, without running shares; *counterminer* is "
+                          "told by them which zeros were counted, leaves these, and cuts what is "
+                          "high.", decimals=0))
+    display(results.finding(
+        f"Where running shares say so, a zero is a count: {event} (nfv-haswell) was on a counter "
+        f"for {zeros.at[event, 'share']:.1f} % of the time and reads 0 in "
+        f"{zeros.at[event, 'zeros']:.0f} of {len(counts)} intervals, all counted. Filled as by "
+        f"Eq. 8, these make its total {by_way.iloc[1]:.0f} % of what perf printed; the whole of "
+        "the paper's cleaning, which cuts peaks as well, "
+        f"{by_way['counterminer-printed']:.0f} %; cutting peaks alone "
+        f"{by_way['counterminer']:.0f} %; *shrinkage* {by_way['shrinkage']:.0f} %."))
 
 # %% [markdown]
 # ## Zeros that were not counted
 #
-# `mlpx-ocoe`: 1,016 programs in a container, 20 events at once, and the same programs again with four events at a time: the truth. Its authors wrote 0 for `<not counted>` and no running shares. Rows are runs here, not intervals.
+# **Data.** `mlpx-ocoe`, others' recordings: 1,016 programs in a container, each run with 20 events at once, and again with four events at a time, which is taken for the truth. Its authors wrote 0 for `<not counted>` and no running shares. A row is a run here, not an interval.
 
 # %%
 names = [f"mlpx-ocoe/{name}.10s.csv" for name in ("20_per_1_time", "4_per_5_times")]
@@ -124,9 +143,10 @@ if all(content):
     order = pd.DataFrame({"zero at once": many.eq(0).sum(), "zero four at a time": few.eq(0).sum(),
                           "recognized as not counted": hidden.sum()})
     display(results.table(order.rename_axis("event").reset_index(), "order",
-                          f"**Table.** Rows of {len(many)} that read 0, by event in the order in "
-                          "which they were listed, and those that the check below recognizes.",
-                          rows=20))
+                          f"**Table.** Runs of {len(many)} that read 0, by event in the order in "
+                          "which perf was given them, and those that the check below recognizes "
+                          f"as not counted. *See:* {(order['zero at once'] > 0).sum()} of "
+                          f"{len(order)} events, the last of the list, read 0 at all.", rows=20))
 else:
     display(Markdown(published.how_to_get("mlpx-ocoe")))
 
@@ -135,7 +155,7 @@ else:
 #
 # $$z_{ij} = 1 \;\Rightarrow\; z_{ik} = 1 \quad \text{for all } k > j.$$
 #
-# Where that holds for every zero of a table, from three different events on or more, `cmlib.clean.zeros_without_turn` takes zeros for what was not counted, and `cmlib summarize` says so.
+# In words: once a zero, zeros to the end of the list. Where that holds for every zero of a table, and zeros begin at three different events or more, `cmlib.clean.zeros_without_turn` takes zeros for what was not counted, and `cmlib summarize` says so.
 
 # %%
 if all(content):
@@ -143,7 +163,8 @@ if all(content):
     found = hidden.to_numpy().sum() / max(1, many.eq(0).to_numpy().sum())
     listed = pd.Series(many.columns[starts]).value_counts().reindex(many.columns, fill_value=0)
     began = listed[listed > 0].rename_axis("first event that reads 0").rename("rows").reset_index()
-    display(results.table(began, "starts", "**Table.** With which event the zeros of a row begin."))
+    display(results.table(began, "starts", "**Table.** With which event the zeros of a run "
+                          f"begin, and in how many runs. *See:* {len(began)} different events."))
     truly = int(few.to_numpy()[many.eq(0).to_numpy()].astype(bool).sum())
     results.number("zeros of mlpx-ocoe recognized as not counted", 100 * found, "%",
                    note=f"of {many.eq(0).to_numpy().sum():,}; the truth is above 0 in {truly:,}")
@@ -164,8 +185,11 @@ if all(content):
                          np.median(ratio), 100 * np.mean((ratio > 0.5) & (ratio < 2))))
 columns = ["event", "method", "rows", "truth", "filled", "filled / truth", "within factor 2 [%]"]
 filled = pd.DataFrame(rows, columns=columns)
-results.table(filled, "filled", "**Table.** Rows that read 0: median of the true count, of what a "
-              "cleaning puts there, and of their ratio.", rows=30)
+far = filled.sort_values("filled / truth", ascending=False, kind="stable")
+results.table(far, "filled", f"**Table.** The 9 of {len(far)} rows (an event and a cleaning; all "
+              "in filled.csv) that are farthest from the truth, of runs that read 0: median of the "
+              "true count, of what a cleaning puts there, and of their ratio.", rows=9,
+              decimals=1)
 
 # %%
 if all(content):
@@ -176,22 +200,27 @@ if all(content):
     figure.axes[0].set(xscale="log", xlim=(1, None))
     figure.axes[0].xaxis.set_major_formatter("{x:,.0f}")
     display(results.figure(figure, "filled", "**Figure.** What filling from the nearest rows puts "
-                           "in place of zeros, as a multiple of the true count (log scale; 1 is "
-                           "right); others' hardware (mlpx-ocoe). *See:* up to "
+                           "in place of zeros, as a multiple of the true count (median of the "
+                           "runs that read 0; log scale; 1, the left edge, is right); others' "
+                           "hardware (mlpx-ocoe). *See:* up to "
                            f"{wide['filled / truth'].max():,.0f} times the truth."))
     most, ends = order["zero at once"], own["filled / truth"].agg(["min", "max"])
     display(results.finding(
-                    f"{hidden.any().sum()} events of mlpx-ocoe read 0 in {most[most > 0].min()} "
-                    f"to {most.max()} of {len(many)} rows and were never 0: "
-                    f"{100 * found:.0f} % of these zeros are recognized as not counted without "
-                    "sight of the truth. Filled from the nearest rows they are "
-                    f"{ends['min']:,.1f} to {ends['max']:,.0f} times the truth (medians): no "
-                    "cleaning replaces a count that was not made."))
+        "Without running shares a zero can be anything: "
+        f"{hidden.any().sum()} events of mlpx-ocoe read 0 in {most[most > 0].min()} to "
+        f"{most.max()} of {len(many)} runs and were never 0. {100 * found:.0f} % of these zeros "
+        "are recognized as not counted without sight of the truth. Filled as by Eq. 8 they are "
+        f"{ends['min']:,.1f} to {ends['max']:,.0f} times the truth (medians by event): no cleaning "
+        "replaces a count that was not made."))
 
 # %% [markdown]
 # ## What this doesn't show
 #
 # Of counted zeros (nfv-haswell) no truth is known interval by interval; what is certain is the total of what was counted. The recordings that counted every event all the time hold no event that is rare enough to read 0. The check takes zeros for missing only where they are nested in the order of the list; a table with reordered columns, or one in which true zeros lie between, is left as it is.
+#
+# ## On your own program
+#
+# This page is about published data alone. `cmlib summarize FILE` says of your own recording which zeros were not counted, and leaves them out; `cmlib import NAME FILE` and `cmlib run live 02e_outliers -p program=NAME` show what cleaning changes in it. Here, change `event` first: which series the first figure draws.
 #
 # **References.** Lv et al., *CounterMiner*, MICRO 2018, §II-B, §III-B, Figures 2 and 5. Recordings: theleos88, ml-for-highspeed-networks; kissaxin572, HPC_Classification.
 

@@ -18,9 +18,9 @@
 #
 # **Question.** Are the samples that CounterMiner's cleaning takes for outliers errors of multiplexing, or bursts of the program?
 #
-# *Reads* the store. *Writes* how each event's samples are distributed, which of them the cleaning changes, and the greatest ones beside those of runs without multiplexing.
+# *Reads* the store, the database of all recorded runs. *Writes* how each event's samples are distributed, which of them the cleaning changes, and the greatest ones beside those of runs without multiplexing.
 #
-# A program is run with every event on a counter all the time (one counter, one event: OCOE), and with events that take turns on the counters (multiplexing: MLPX). A burst that both show is the program's. How near cleaning brings whole series to OCOE is the question of notebook 02; what becomes of zeros, that of notebook 02d. A program of your own is recorded both ways by `cmlib record NAME -- COMMAND`; then `cmlib run live 02e_outliers -p program=NAME`.
+# A program is run with every event on a counter all the time (one counter, one event: OCOE), and with events that take turns on the counters (multiplexing: MLPX), of which perf extrapolates each count. A burst that both show is the program's. How near cleaning brings whole series to OCOE is the question of notebook 02; what becomes of zeros, that of notebook 02d.
 
 # %% tags=["parameters"]
 program: str = "all"  # programs recorded both ways, separated by commas, or all
@@ -29,11 +29,12 @@ settings: dict = {}  # database, profile, results_folder
 # %%
 import numpy as np
 import pandas as pd
+from IPython.display import Markdown
 
 from cmlib import clean, plot
 from cmlib import experiments as study
 from cmlib.errors import UnfitRecordingError
-from cmlib.experiments.data import knows_ipc
+from cmlib.experiments.data import describe_data, knows_ipc
 from cmlib.io import store
 from cmlib.report import paper
 from cmlib.report.notebook import begin
@@ -41,6 +42,7 @@ from cmlib.report.notebook import begin
 notebook = begin("02e_outliers", settings, program=program)
 results, url, counterminer = notebook.results, notebook.database, paper("counterminer")
 programs = study.programs(url, program, modes=["ocoe", "mlpx"])
+display(Markdown(describe_data(url, programs)))
 
 
 # %%
@@ -57,9 +59,10 @@ def of_mode(program, mode):
 
 runs = {name: load(name) for name in programs}
 ocoe, mlpx = (of_mode(programs[0], mode) for mode in ("ocoe", "mlpx"))
-print(f"{programs[0]}: {len(ocoe)} OCOE runs, {len(mlpx)} multiplexed ones; the first of these, "
-      f"counts per {mlpx[0].interval_s.median() * 1000:.0f} ms")
-mlpx[0].counts.head(3)
+print(f"Of {programs[0]} {len(ocoe)} OCOE runs and {len(mlpx)} multiplexed ones; the first of "
+      f"these, counts per {mlpx[0].interval_s.median() * 1000:.0f} ms, 5 of "
+      f"{mlpx[0].counts.shape[1]} events:")
+mlpx[0].counts.iloc[:3, :5].map("{:,.0f}".format)
 
 # %% [markdown]
 # ## How the paper cleans
@@ -68,7 +71,7 @@ mlpx[0].counts.head(3)
 #
 # $$threshold = mean + n \times std \tag{6}$$
 #
-# with $n = 3$ for Gaussian events and $5$ for long-tailed ones. It is replaced by the median of its interval, whose length is printed as (Eq. 7)
+# with *mean* and *std* those of the event's samples in one run, and $n = 3$ for Gaussian events and $5$ for long-tailed ones. It is replaced by the median of its interval, whose length is printed as (Eq. 7; $TS_{ei}$: the samples of event $i$)
 #
 # $$L = \frac{Max(TS_{ei}) - Min(TS_{ei})}{Roundup(Sqrt(Count(TS_{ei})), 0)}. \tag{7}$$
 #
@@ -93,7 +96,7 @@ def clean_outliers(TS, n):
 #
 # $$\{X_1, X_2, X_3, X_4, X_5, 0, X_7, \dots, X_i, \dots, X_m\} \tag{8}$$
 #
-# becomes the mean of its $k = 5$ nearest neighbours in time (KNN), $N_k(i)$ being their places:
+# becomes the mean of its $k = 5$ nearest neighbours in time, $N_k(i)$ being their places:
 #
 # $$\hat X_i = \frac{1}{k} \sum_{j \in N_k(i)} X_j.$$
 
@@ -123,7 +126,7 @@ print(f"cmlib.clean.replace_outliers (n = 3 and 5) and fill_missing (a tenth hid
 # %% [markdown]
 # ## How events are distributed
 #
-# The $n$ of Eq. 6 depends on the distribution of an event, so it has to be known. The test is Anderson and Darling's at 5 %; of a long tail the family that fits best is named (generalized extreme values GEV, Gumbel, logistic); *constant* is the same count in every interval, mostly zero.
+# The $n$ of Eq. 6 depends on the distribution of an event, so it has to be known. The test is Anderson and Darling's at 5 %; of a long tail the family that fits best is named (GEV: generalized extreme values; Gumbel; logistic); *constant* is the same count in every interval, mostly zero.
 
 
 # %%
@@ -153,8 +156,8 @@ shape = kinds.groupby(["program", "kind"]).size().unstack(fill_value=0)
 figure, _ = plot.counts(shape, ylabel="series of one event in one run")
 gaussian_share = 100 * (kinds["kind"] == "gaussian").mean()
 caption = ("**CounterMiner, §III-B, drawn.** Distribution of each event's samples in each run: "
-           f"{len(kinds)} series of {len(programs)} programs, own hardware. *See:* "
-           f"{gaussian_share:.0f} % are Gaussian and take n = 3.")
+           f"{len(kinds)} series (an event in a run, with and without multiplexing) of "
+           f"{len(programs)} programs. *See:* {gaussian_share:.0f} % are Gaussian and take n = 3.")
 results.figure(figure, "distributions", caption)
 
 # %%
@@ -164,7 +167,7 @@ unknown = [float("nan")] * 2
 printed = [counterminer["coverage_percent"].get(name, unknown) for name in covered["program"]]
 covered[["paper, n = 3", "paper, n = 5"]] = printed
 caption = ("**CounterMiner, Table I.** Share of multiplexed samples up to mean + n standard "
-           "deviations [%], own hardware. *See:* "
+           "deviations [%], here and in the paper (– : not one of its programs). *See:* "
            f"{covered[within[0]].mean():.1f} % for n = 3 and {covered[within[1]].mean():.1f} % for "
            f"n = 5, means of {len(covered)} programs.")
 results.table(covered, "table1", caption)
@@ -172,7 +175,7 @@ results.table(covered, "table1", caption)
 # %% [markdown]
 # ## How much is replaced
 #
-# The greatest multiplexed sample of each event and run is followed: *mlpx*, *cleaned* and *ocoe* are what it is before and after cleaning, and the greatest sample without multiplexing, all as multiples of the event's median without multiplexing.
+# Of each event and multiplexed run the greatest sample is followed: *mlpx* is what perf printed, *cleaned* what the paper's cleaning makes of it, *ocoe* the greatest sample of all runs without multiplexing; all as multiples of the event's median without multiplexing.
 
 
 # %%
@@ -206,20 +209,20 @@ if peaks.empty:
         f"of {', '.join(programs)} no event was counted both with and without multiplexing: record "
         "the same events in both ways: `cmlib record PROGRAM -- COMMAND`.")
 by_program = peaks.groupby("program")[["samples", "replaced"]].sum().reset_index()
-caption = ("**Table.** Samples of the events recorded both ways, and those that Eq. 6 to 8 change. "
+caption = ("**Table.** Multiplexed samples of the events recorded both ways, and those that "
+           "Eq. 6 to 8 change. "
            f"*See:* {100 * by_program['replaced'].sum() / by_program['samples'].sum():.2f} % of "
            "all are changed.")
 display(results.table(by_program, "replaced", caption))
 most = peaks.sort_values("replaced", ascending=False, kind="stable").iloc[0]
 where = f", most in one run ({most['replaced']}) of {most['event']} in {most['program']}"
-results.finding(
-    f"CounterMiner's cleaning changes {by_program['replaced'].sum()} of "
-    f"{by_program['samples'].sum():,} multiplexed samples{where if most['replaced'] else ''}.")
+few = (f"The paper's cleaning changes {by_program['replaced'].sum()} of "
+       f"{by_program['samples'].sum():,} multiplexed samples{where if most['replaced'] else ''}.")
 
 # %% [markdown]
 # ## Outliers, or bursts of the program?
 #
-# The run and event in which most is replaced: counted all the time (OCOE), as perf extrapolates it when it takes turns with others (MLPX), and cleaned as the paper does (MLPX-CLN). Rings are samples that were changed. OCOE and MLPX are two runs, so the curves differ in timing as well.
+# The run and event in which most is replaced: counted all the time (OCOE), as perf extrapolates it when it takes turns with others (MLPX), and cleaned as the paper does (MLPX-CLN). Rings are samples that were changed; elsewhere MLPX-CLN lies on MLPX. OCOE and MLPX are two runs, so the curves differ in timing as well.
 
 
 # %%
@@ -245,7 +248,7 @@ def describe(one):
 
 
 caption = ("**CounterMiner, Fig. 2 a and 5 a.** The series in which most is replaced, "
-           f"`{most['event']}` in {most['program']}, before and after cleaning, own hardware. "
+           f"`{most['event']}` in {most['program']}, before and after cleaning; rings: changed. "
            f"*See:* {describe(most)}")
 results.figure(draw(most), "fig02-fig05", caption)
 
@@ -255,13 +258,12 @@ results.figure(draw(most), "fig02-fig05", caption)
 # %%
 outlier = peaks.nlargest(1, "mlpx").iloc[0]
 caption = ("**CounterMiner, Fig. 2 a.** The greatest sample of all, of "
-           f"`{outlier['event']}` in {outlier['program']}, own hardware; the paper's example, of "
-           f"another event, is {counterminer['outlier_ratio']} times normal values. *See:* "
-           f"{describe(outlier)}")
+           f"`{outlier['event']}` in {outlier['program']}; the paper's example, of another event, "
+           f"is {counterminer['outlier_ratio']} times normal values. *See:* {describe(outlier)}")
 results.figure(draw(outlier), "fig02-outlier", caption)
 
 # %% [markdown]
-# Are the same bursts there without multiplexing? What the paper's cleaning takes for an outlier may be what the program does, such as its cold start. Columns are as above; a sample counts as the program's where it is at most 1.5 times what OCOE reaches.
+# Are the same bursts there without multiplexing? What the paper's cleaning takes for an outlier may be what the program does, such as its cold start. Columns are as above, *second* and *ocoe_second* are when the two samples were taken; a sample counts as the program's where it is at most 1.5 times what OCOE reaches (ours; the paper has no such test).
 
 # %%
 cut = peaks[peaks["cleaned"] < peaks["mlpx"]].sort_values("mlpx", ascending=False)
@@ -269,10 +271,12 @@ there = cut["mlpx"] <= 1.5 * cut["ocoe"]
 true, beyond = cut[there], cut[~there]
 below, greatest = (cut["cleaned"] < cut["ocoe"]).sum(), int((~there).cummin().sum())
 shown = cut[["program", "run", "event", "second", "ocoe_second", "mlpx", "cleaned", "ocoe"]]
-display(results.table(shown, "cut", "**Table.** Greatest samples that the paper's cleaning "
-                      "replaces [multiples of the event's median without multiplexing], and the "
-                      f"greatest of the runs without multiplexing. *See:* {len(true)} of "
-                      f"{len(cut)} are reached without multiplexing.", rows=30))
+n_shown = min(10, len(cut))
+display(results.table(shown, "cut", f"**Table.** The {n_shown} highest of {len(cut)} greatest "
+                      "samples that the paper's cleaning replaces (all in cut.csv) [multiples of "
+                      "the event's median without multiplexing], and the greatest of the runs "
+                      f"without multiplexing. *See:* {len(true)} of {len(cut)} are reached without "
+                      "multiplexing.", rows=10, decimals=1))
 
 # %%
 if len(cut):
@@ -283,11 +287,13 @@ if len(cut):
     results.number("greatest samples cut that are there without multiplexing",
                    100 * len(true) / len(cut), "%",
                    note=f"at most 1.5 times as high; of {len(cut)}")
+    mostly = "Mostly bursts of the program. " * (2 * len(true) > len(cut))
     display(results.finding(
-        f"Of the {len(cut)} greatest samples that CounterMiner's cleaning cuts, {len(true)} are at "
-        "most 1.5 times what the event reaches when it is counted all the time, as bursts of the "
-        f"program are.{others} After cleaning {below} are below what the event reaches, at "
+        f"{mostly}Of the {len(cut)} greatest samples that the paper's cleaning cuts, {len(true)} "
+        "are at most 1.5 times what the event reaches when it is counted all the time, as bursts "
+        f"of the program are.{others} After cleaning {below} are below what the event reaches, at "
         f"{(cut['cleaned'] / cut['ocoe']).median():.2f} of it in the median."))
+display(results.finding(few))
 
 # %% [markdown]
 # ## What the paper printed, and what was measured here
@@ -300,11 +306,11 @@ printed = counterminer["distributions"]
 if len(gaussian):
     results.number("series of an event that are Gaussian", 100 * gaussian.mean(), "%",
                    paper=100 * printed["gaussian"] / printed["events"],
-                   note=f"in {', '.join(of_paper)}, own hardware, constant ones included")
+                   note=f"in {', '.join(of_paper)}, constant ones included")
 if len(long_tails):
     share = 100 * (long_tails["best"] == "gev").mean()
     results.number("long-tailed series that GEV fits best", share, "%",
-                   note=f"own hardware; the paper: {printed['family']} fits best")
+                   note=f"the paper: {printed['family']} fits best, without a number")
 
 display(results.numbers())
 
@@ -312,6 +318,10 @@ display(results.numbers())
 # ## What this doesn't show
 #
 # OCOE and MLPX are different runs, and a burst that only one of them has can be that of this run: so the greatest sample is compared with the greatest of all OCOE runs, not with that at the same time. A sample is called the program's if OCOE reaches two thirds of it, wherever that is in the run. In the committed recordings 12 events take turns on 3 free counters every 4 ms, in intervals of 100 ms, so that each has its turn several times an interval; where turns are rarer, perf scales what it counted by more, and multiplexing has spikes of its own (notebook 02d).
+#
+# ## On your own program
+#
+# `cmlib record NAME -- COMMAND` records it both ways (OCOE and MLPX); then `cmlib run live 02e_outliers -p program=NAME`. `program` is the one parameter: several names, separated by commas, are put side by side.
 #
 # **References.** Lv et al., *CounterMiner*, MICRO 2018, §II-B, §III-B, Figures 2 and 5, Table I. Anderson and Darling, *A test of goodness of fit*, JASA 1954.
 
