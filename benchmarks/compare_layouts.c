@@ -55,15 +55,15 @@ APART long work(long turn) {
     return scan(text);
 }
 #elif defined sort_
-#define TURNS 40L
-static int numbers[20000];
+#define TURNS 200L
+static int numbers[4500];
 APART static void sort(int *a, long low, long high) {
     while (low < high) { long i = low, j = high; int pivot = a[(low + high) / 2];
         while (i <= j) { while (a[i] < pivot) i++; while (a[j] > pivot) j--;
             if (i <= j) { int t = a[i]; a[i++] = a[j]; a[j--] = t; } }
         sort(a, low, j); low = i; }
 }
-APART long work(long turn) { for (int i = 0; i < 20000; i++) numbers[i] = next() >> 8; sort(numbers, 0, 19999); return numbers[9]; }
+APART long work(long turn) { for (int i = 0; i < 4500; i++) numbers[i] = next() >> 8; sort(numbers, 0, 4499); return numbers[9]; }
 #elif defined hash_
 #define TURNS 320L
 static uint32_t keys[1 << 15], values[1 << 15];
@@ -75,7 +75,7 @@ APART static uint32_t *look(uint32_t key) {
 }
 APART long work(long turn) { long sum = 0; for (int i = 0; i < 30000; i++) sum += ++*look((next() >> 19) + 1); return sum; }
 #elif defined tree_
-#define TURNS 60L
+#define TURNS 400L
 struct node { int key; struct node *child[2]; };
 static struct node nodes[20000]; static int used;
 APART static struct node *insert(struct node *root, int key) {
@@ -85,7 +85,7 @@ APART static struct node *insert(struct node *root, int key) {
     return root;
 }
 APART static long depth(struct node *n) { if (!n) return 0; long a = depth(n->child[0]), b = depth(n->child[1]); return 1 + (a > b ? a : b); }
-APART long work(long turn) { struct node *root = 0; used = 0; for (int i = 0; i < 10000; i++) root = insert(root, next() >> 12); return depth(root); }
+APART long work(long turn) { struct node *root = 0; used = 0; for (int i = 0; i < 2500; i++) root = insert(root, next() >> 12); return depth(root); }
 #elif defined crc_
 #define TURNS 300L
 static uint32_t table[256]; static unsigned char bytes[65536];

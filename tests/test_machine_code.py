@@ -3,11 +3,12 @@
 import itertools
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
 from cmlib.collect.compare.code import compare_code
-from cmlib.collect.compare.layouts import time_layouts
+from cmlib.collect.compare.layouts import check_layouts, time_layouts
 from cmlib.collect.compare.versions import Version
 from cmlib.collect.simulate import read_functions
 from cmlib.collect.simulate.valgrind import EACH_INSTRUCTION, simulate
@@ -59,7 +60,7 @@ def program(tmp_path_factory):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", [("-fpie", "-pie"), ("-fno-pie", "-no-pie")])
+@pytest.mark.parametrize("options", [("-fpie", "-pie"), ("-fno-pie", "-no-pie"), ("-static",)])
 def test_the_same_code_reads_the_same_in_any_order(tmp_path, options):
     old = read_code(link(tmp_path / "old", options=options))
     for number, order in enumerate(itertools.islice(itertools.permutations(PARTS), 1, 24, 5)):
@@ -105,6 +106,27 @@ def test_functions_that_did_not_run_do_not_count(program, tmp_path):
     assert other.same is False and other.functions == ("main",) and 1.03 < other.instructions < 1.05
     for words in ("1", "1 2"):
         assert compare_code(Version(f"{program}"), Version(f"{moved} {words}"), notify=None).same is None
+
+
+@pytest.mark.slow
+@pytest.mark.needs("perf", "valgrind")
+def test_functions_are_named_as_they_are_written(tmp_path):
+    options = "-pie", "-Dwork=_Z4workl"
+    old = link(tmp_path / "old", options=options)
+    new = link(tmp_path / "new", options=options, constant="1.375")
+    compared = compare_code(Version(str(old)), Version(str(new)), notify=lambda text: None)
+    assert compared.same is False and compared.functions == ("work(long)",)
+
+
+@pytest.mark.needs("perf")
+def test_what_changed_is_named_where_valgrind_fails(program, tmp_path, monkeypatch):
+    def fails(*_, **__):
+        raise CmlibError("Valgrind can't run it\nfor many reasons")
+
+    monkeypatch.setattr("cmlib.collect.compare.code.simulate", fails)
+    new = link(tmp_path / "new", constant="1.375")
+    compared = compare_code(Version(str(program)), Version(str(new)), notify=lambda text: None)
+    assert compared.same is None and "work changed" in compared.reason and "\n" not in compared.reason
 
 
 STRINGS = {
@@ -159,5 +181,16 @@ def test_layouts_are_linked_timed_and_taken_back(program, tmp_path):
     assert all((tmp_path / name / "app").read_bytes() == before for name in ("old", "new"))
     seeds = [(tmp_path / name / "seeds").read_text().split() for name in ("old", "new")]
     assert seeds[0] == seeds[1] and len(set(seeds[0])) == 2
+    check_layouts(versions, build)
     with pytest.raises(CmlibError, match="LDFLAGS"):
-        time_layouts(versions, 2, "true", notify=lambda text: None)
+        check_layouts(versions, "true")
+    assert all((tmp_path / name / "app").read_bytes() == before for name in ("old", "new"))
+
+
+@pytest.mark.needs("lld")
+def test_a_program_with_few_orders_has_layouts(program, tmp_path):
+    """Some of its layouts are equal, which is no sign that it was not linked."""
+    app = shutil.copy(program, tmp_path)
+    build = 'seed=$((CMLIB_LAYOUT / 3)); printf "%d" $seed > app'
+    check_layouts([Version(app)] * 2, build)
+    assert Path(app).read_bytes() == program.read_bytes()

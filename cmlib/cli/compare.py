@@ -146,6 +146,7 @@ def compare(
     from tqdm import tqdm
 
     from cmlib.collect.compare.comparison import compare_programs, compare_simulated, refusal
+    from cmlib.collect.compare.layouts import REPEATS
     from cmlib.collect.record.execute import signals_handled
 
     judge, defaults = compare_programs, _DEFAULTS
@@ -158,7 +159,7 @@ def compare(
     settings["smallest"] /= 100
     settings["sources"] = (old_source, new_source) if old_source else None
     n_commands = sum(not name.endswith(".json") for name in (old, new))
-    total = settings["n_runs"] * n_commands
+    total = (settings["n_runs"] + REPEATS * (settings.get("layouts") or 0)) * n_commands
     try:
         with (
             signals_handled((signal.SIGTERM, signal.SIGHUP), _interrupt),

@@ -191,7 +191,9 @@ class _Image:
         return self.sections[at] if inside else None
 
     def bytes_of(self, start, end):
-        section = self.section(start)
+        """What a file holds there; nothing behind the end of a section."""
+        if (section := self.section(start)) is None:
+            return b""
         first = section["sh_addr"]
         return self.contents[section.name][start - first : end - first]
 

@@ -34,7 +34,7 @@ class CodeComparison:
     reason : str
         Why it can't be told, or what differs beside functions.
     functions : tuple of str
-        Functions that ran and differ, by the linker's names.
+        Functions that ran and differ.
     instructions : float or None
         Instructions of the new version as a multiple of the old one's, as Valgrind executes them; None if these were
         not counted.
@@ -70,15 +70,24 @@ def _compared(old, new, notify):
         unlike |= {(str(path), name): name for path in pair for name in functions}
     if not unlike:
         return CodeComparison(True)
-    if shutil.which("valgrind") is None:
-        names = _listed(set(unlike.values()))
-        return CodeComparison(
-            None, f"{names} differ; whether they ran tells Valgrind, which is not installed"
-        )
-    notify(f"{len(set(unlike.values()))} functions differ: Callgrind tells whether they ran.")
-    executed, counts = zip(*(_executed(version) for version in (old, new)), strict=True)
+    names = sorted(set(unlike.values()))
+    notify(f"Functions that differ: {len(names)}. Callgrind tells whether they ran.")
+    try:
+        executed, counts = zip(*map(_executed, (old, new)), strict=True)
+    except CmlibError as error:
+        reason = str(error).partition("\n")[0]
+        raise CmlibError(f"{_listed(_demangled(names))} changed, and may not have run: {reason}") from error
     ran = {name for key, name in unlike.items() if any(key in functions for functions in executed)}
-    return CodeComparison(not ran, "", tuple(sorted(ran)[:_MOST_NAMED]), float(counts[1] / counts[0]))
+    return CodeComparison(
+        not ran, functions=_demangled(sorted(ran)[:_MOST_NAMED]), instructions=float(counts[1] / counts[0])
+    )
+
+
+def _demangled(names):
+    """Names of C++ and Rust as they are written, if binutils are installed."""
+    if not names or not shutil.which("c++filt"):
+        return tuple(names)
+    return tuple(run_tool(["c++filt", *names]).splitlines())
 
 
 def _mapped_files(version):

@@ -89,8 +89,10 @@ def compare_programs(
         verdict, cause = explain_by_code(verdict, code.same, code.instructions)
         code = asdict(code) | {"cause": cause}
     over_layouts = None
-    if layouts and not code["same"]:
-        times = time_layouts(commands, layouts, build, seed, notify)
+    if layouts and code["same"]:
+        notify("What ran is the same: layouts are not timed.")
+    elif layouts:
+        times = time_layouts(commands, layouts, build, seed, notify, progress)
         over = compare_times(*times, alpha=alpha, smallest=smallest)
         verdict = verdict_over_layouts(speed, over)
         over_layouts = {

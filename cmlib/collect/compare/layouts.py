@@ -2,6 +2,7 @@
 
 import os
 import random
+import shlex
 import shutil
 import tempfile
 from contextlib import ExitStack, contextmanager
@@ -15,25 +16,39 @@ from cmlib.collect.toolchain import run_tool
 from cmlib.errors import CmlibError
 from cmlib.terminal import say
 
-# Of each layout and version; the least time is that of the layout.
-_REPEATS = 3
+REPEATS = 3  # of each layout and version; the least time is that of the layout
 # Caches and predictors know addresses by their lower twelve bits, and the stack is aligned to 16 bytes.
 _LONGEST_PADDING = 4096
 _LINKERS = {"ld.lld": ("lld", "*={seed}"), "mold": ("mold", "{seed}")}
+_MOST_LINKS = 6  # with other seeds, until two differ: a small program has few orders
 
 
 def check_layouts(versions, build):
-    """Raise CmlibError if there are not two commands to lay out, or no linker that shuffles."""
+    """Raise CmlibError unless there are two commands, and `build` makes another program for another seed."""
     if len(versions) != 2:
         raise CmlibError("--layouts is for two commands, which it runs: a recording has one layout")
-    if build and not _linker() and not build.split()[0].endswith("go"):
+    if build and not _linker() and "go build" not in build:
         raise CmlibError(
             "--layouts relinks with lld or mold, and neither is installed: on Debian, apt-get install lld; on Fedora, "
             "dnf install lld. Without --build only the stack is moved."
         )
+    for version in versions if build else ():
+        with _restored(version) as program:
+            links = set()
+            for seed in range(_MOST_LINKS):
+                _relink(program, build, seed + 1)
+                links.add(program.read_bytes())
+                if len(links) == 2:
+                    break
+            else:
+                raise CmlibError(
+                    f"--build leaves {program} the same for any layout: does it link anew (`make -B`), and with "
+                    "$LDFLAGS, $RUSTFLAGS or $GOFLAGS of the environment? CMake needs to be told: "
+                    'cmake -DCMAKE_EXE_LINKER_FLAGS="$LDFLAGS" . && cmake --build .'
+                )
 
 
-def time_layouts(versions, n_layouts, build=None, seed=0, notify=say):
+def time_layouts(versions, n_layouts, build=None, seed=0, notify=say, progress=lambda: None):
     """Times of both versions in random layouts.
 
     With `build`, a shell command that is run in the folder of each version's program and makes it anew, layout k is
@@ -45,20 +60,19 @@ def time_layouts(versions, n_layouts, build=None, seed=0, notify=say):
         Elapsed and processor time [s] of the whole program, the least of three runs.
     """
     rng, times = random.Random(seed), ([], [])
-    notify(f"{n_layouts} layouts, each {'linked and ' if build else ''}run {_REPEATS} times.")
+    notify(f"{n_layouts} layouts, each {'linked and ' if build else ''}run {REPEATS} times.")
     with ExitStack() as stack:
         programs = [stack.enter_context(_restored(version)) for version in versions] if build else []
-        seen = [set(), set()]
         for _ in range(n_layouts):
             layout, padding = rng.randrange(1, 1 << 30), rng.randrange(0, _LONGEST_PADDING, 16)
-            for program, contents in zip(programs, seen, strict=False):
+            for program in programs:
                 _relink(program, build, layout)
-                _check_new(program, contents)
             runs = [], []
-            for _ in range(_REPEATS):
+            for _ in range(REPEATS):
                 for form in rng.sample((0, 1), 2):
                     argv = ["env", f"CMLIB_PADDING={'x' * padding}", *versions[form].argv(0)]
                     runs[form].append(time_whole(argv, versions[form].timeout))
+                    progress()
             for form in (0, 1):
                 times[form].append([min(column) for column in zip(*runs[form], strict=True)])
     columns = pd.MultiIndex.from_product([[WHOLE], MEASURES])
@@ -78,29 +92,14 @@ def _restored(version):
 
 
 def _relink(program, build, seed):
-    environment = os.environ | {"CMLIB_LAYOUT": str(seed)}
+    added = {"GOFLAGS": [f"-ldflags=-randlayout={seed}"]}
     if linker := _linker():
         name, shuffled = _LINKERS[linker]
         flags = [f"-fuse-ld={name}", f"-Wl,--shuffle-sections={shuffled.format(seed=seed)}"]
-        added = {"LDFLAGS": flags, "RUSTFLAGS": [f"-Clink-arg={flag}" for flag in flags]}
-    else:
-        added = {}
-    added["GOFLAGS"] = [f"-ldflags=-randlayout={seed}"]
-    environment |= {
-        name: " ".join([os.environ.get(name, ""), *flags]).strip() for name, flags in added.items()
-    }
-    run_tool(["/bin/sh", "-c", build], cwd=program.parent, env=environment)
-
-
-def _check_new(program, contents):
-    """Raise CmlibError if a program has been linked in the same way before."""
-    content = hash(program.read_bytes())
-    if content in contents:
-        raise CmlibError(
-            f"--build left {program} as it was: does it link anew (`make -B`), and with $LDFLAGS, $RUSTFLAGS or "
-            "$GOFLAGS from the environment? Functions are moved one by one with -ffunction-sections in CFLAGS."
-        )
-    contents.add(content)
+        added |= {"LDFLAGS": flags, "RUSTFLAGS": [f"-Clink-arg={flag}" for flag in flags]}
+    flags = {name: " ".join([os.environ.get(name, ""), *added[name]]).strip() for name in added}
+    command = f"cd {shlex.quote(str(program.parent))} && {build}"
+    run_tool(["/bin/sh", "-c", command], env=os.environ | flags | {"CMLIB_LAYOUT": str(seed)})
 
 
 def _linker():
