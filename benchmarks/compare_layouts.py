@@ -11,9 +11,9 @@
 or with nops in a function that is never called (odd ones); and with versions that do 5 and 10 % more work, in another
 layout too. It adds a row a comparison, and goes on where it was cut off. `judge` says what the rules make of these
 times: of times alone, and of times and machine code. `smallest` multiplies the times of links of the same source,
-until nine in ten are told. `relinked` judges as `--layouts` does. `columns` does as `judge` for recordings in which one binary was run with 512 sizes of its
-environment, or 32 offsets of its buffers: nothing but the layout differs. `settings` does so for exact counts of SPEC
-CPU, with other caches and prefetchers: the time changes, and the work does not.
+until nine in ten are told. `relinked` judges as `--layouts` does. `columns` does as `judge` for recordings in which
+one binary was run with 512 sizes of its environment, or 32 offsets of its buffers: nothing but the layout differs.
+`settings` does so for exact counts of SPEC CPU, with other caches and prefetchers: the time changes, not the work.
 """
 
 import collections
@@ -115,9 +115,9 @@ def read_rows(file):
     return {tuple(row["key"]): row for row in rows}
 
 
-def judged(row, smallest, n_looks=len(LOOKS)):
+def judged(row, smallest, looks=LOOKS):
     """What times alone say of a row."""
-    return compare_times(frame(row["old"]), frame(row["new"]), n_looks=n_looks, smallest=smallest / 100)
+    return compare_times(frame(row["old"]), frame(row["new"]), n_looks=len(looks), smallest=smallest / 100)
 
 
 def common_options(command):
@@ -227,7 +227,7 @@ def relinked(layouts, works, first_seed, smallest, folder):
             runs = np.array([[timed(path) for path in programs] for _ in range(3)]).min(axis=0)
             for form in (0, 1):
                 times[form].append(runs[form])
-        told = judged(dict(zip(("old", "new"), times, strict=True)), smallest, n_looks=1)
+        told = judged(dict(zip(("old", "new"), times, strict=True)), smallest, (layouts,))
         ratio = told.tests.set_index("measure").loc[PROCESSOR, "ratio"]
         load = os.getloadavg()[0]
         print(f"{program}, {work / 1000:g}: {told.verdict}, {ratio:.3f} times, load {load:.0f}", flush=True)
@@ -249,7 +249,7 @@ def columns(folder, draws, layouts):
         cycles = rows.iloc[0, 2:].astype(float).to_numpy()
         ratio = cycles[:, None] / cycles
         different = ratio[np.triu_indices(cycles.size, 1)]
-        alone = np.mean((different >= 1.05) | (different <= 1 / 1.05))
+        alone = np.mean((different >= 1.04) | (different <= 1 / 1.04))
         told = collections.Counter()
         for _ in range(draws):
             old, new = (rng.choice(cycles, layouts, replace=cycles.size < 2 * layouts) for _ in range(2))

@@ -5,6 +5,7 @@ Addresses are replaced by what lies there: the name of a function or object, or 
 
 import bisect
 import hashlib
+import itertools
 import operator
 import re
 from collections import Counter, defaultdict
@@ -158,10 +159,9 @@ class _Image:
             if isinstance(section, RelocationSection) and section["sh_flags"] & 2:
                 names = elf.get_section(section["sh_link"])
                 for entry in section.iter_relocations():
-                    addend = entry["r_addend"] if section.is_RELA() else 0
                     symbol = entry["r_info_sym"]
-                    to = (names.get_symbol(symbol).name, addend) if symbol else (None, addend)
-                    self.relocations[entry["r_offset"]] = to
+                    name = names.get_symbol(symbol).name if symbol else None
+                    self.relocations[entry["r_offset"]] = name, entry["r_addend"] if section.is_RELA() else 0
         self.users, self.constants, self.referred = defaultdict(set), {}, set()
 
     def _symbols(self, table):
@@ -172,23 +172,22 @@ class _Image:
             section = self.section(start) if isinstance(symbol["st_shndx"], int) else None
             if symbol.name in _UNNAMED or section is None or kind in _NO_CODE:
                 continue
-            if section["sh_flags"] & 4:
-                functions[start] = min(functions.get(start, (symbol.name, size)), (symbol.name, size))
-            elif size:
-                objects[start] = min(objects.get(start, (symbol.name, size)), (symbol.name, size))
+            is_code = section["sh_flags"] & 4
+            if is_code or size:
+                symbols = functions if is_code else objects
+                symbols[start] = min(symbols.get(start, (symbol.name, size)), (symbol.name, size))
         ordered = sorted(functions)
         extents = []
         for start, following in zip(ordered, [*ordered[1:], 1 << 64], strict=True):
             name, size = functions[start]
             section = self.section(start)
-            end = min(start + size if size else following, section["sh_addr"] + section["sh_size"])
+            end = min(start + size if size else following, _end(section))
             extents.append((start, end, name))
         return extents, [(start, start + size, name) for start, (name, size) in sorted(objects.items())]
 
     def section(self, address):
         at = bisect.bisect_right(self.starts, address) - 1
-        inside = at >= 0 and address < self.starts[at] + self.sections[at]["sh_size"]
-        return self.sections[at] if inside else None
+        return self.sections[at] if at >= 0 and address < _end(self.sections[at]) else None
 
     def bytes_of(self, start, end):
         """What a file holds there; nothing behind the end of a section."""
@@ -208,10 +207,8 @@ class _Image:
         for name, text, targets in bodies:
             functions[name].append((_digest(text), [self._readings(target, name) for target in targets]))
         for start, end, name in self.objects:
-            if self._is_data(self.section(start)):
-                objects[name][_digest(f"{end - start} {self._content(start, end)}")] += 1
-            else:
-                objects[name][str(end - start)] += 1
+            content = self._content(start, end) if self._is_data(self.section(start)) else ""
+            objects[name][_digest(f"{end - start} {content}")] += 1
         for start in self.cuts:
             named = start in self.referred or _covering(self.objects, start) is not None
             if named or not self._is_data(self.section(start)):
@@ -224,12 +221,13 @@ class _Image:
         plain = section["sh_type"] == "SHT_PROGBITS" and not section["sh_flags"] & 4
         return plain and not _NO_DATA.match(section.name)
 
+    def _disassembled(self, start, end):
+        return self.disassembler.disasm_lite(self.bytes_of(start, end), start)
+
     def _instructions(self, start, end):
         """Code of a function as text with the addresses in it left out, and these."""
         lines, targets = [], []
-        for address, size, mnemonic, operands in self.disassembler.disasm_lite(
-            self.bytes_of(start, end), start
-        ):
+        for address, size, mnemonic, operands in self._disassembled(start, end):
             if _BRANCH.match(mnemonic) and operands.startswith("0x"):
                 target = int(operands, 16)
                 if start <= target < end:
@@ -257,24 +255,18 @@ class _Image:
         cuts.update(addend for symbol, addend in self.relocations.values() if symbol is None)
         if self.fixed:
             for section in filter(self._is_data, self.sections):
-                cuts.update(
-                    self._pointers(section["sh_addr"], section["sh_addr"] + section["sh_size"]).values()
-                )
+                cuts.update(self._pointers(section["sh_addr"], _end(section)).values())
         return sorted(cut for cut in cuts if self.section(cut) is not None)
 
     def _pointers(self, start, end):
         """Addresses that lie in data, by where."""
-        if not self.fixed:
-            return {
-                at: self.relocations[at][1]
-                for at in range(-(-start // 8) * 8, end - 7, 8)
-                if at in self.relocations
-            }
         first = -(-start // 8) * 8
+        if not self.fixed:
+            relocated = filter(self.relocations.__contains__, range(first, end - 7, 8))
+            return {at: self.relocations[at][1] for at in relocated}
         content = self.bytes_of(start, end)[first - start :]
         words = np.frombuffer(content[: len(content) // 8 * 8], "<u8")
-        lowest, highest = self.starts[0], self.starts[-1] + self.sections[-1]["sh_size"]
-        inside = np.flatnonzero((words >= lowest) & (words < highest))
+        inside = np.flatnonzero((words >= self.starts[0]) & (words < _end(self.sections[-1])))
         return {first + 8 * int(k): int(words[k]) for k in inside if self.section(int(words[k]))}
 
     def _readings(self, target, user):
@@ -308,13 +300,10 @@ class _Image:
 
     def _stub(self, target):
         """The function that an entry of the procedure linkage table jumps to."""
-        for address, size, _, operands in self.disassembler.disasm_lite(
-            self.bytes_of(target, target + 16), target
-        ):
+        for address, size, _, operands in self._disassembled(target, target + 16):
             if match := _TO_RIP.search(operands):
-                symbol, addend = self.relocations.get(
-                    address + size + int(match[1] + match[2], 0), ("stub", 0)
-                )
+                entry = address + size + int(match[1] + match[2], 0)
+                symbol, addend = self.relocations.get(entry, ("stub", 0))
                 return f"{symbol}+{addend}" if symbol else self._in_function(addend)
         return "stub"
 
@@ -325,20 +314,12 @@ class _Image:
         if start not in self.constants:
             self.constants[start] = self.section(start).name
             following = bisect.bisect_right(self.cuts, start)
-            section = self.section(start)
-            end = section["sh_addr"] + section["sh_size"]
-            if following < len(self.cuts):
-                end = min(end, self.cuts[following])
-            jumps, at = [], start
-            if not self.relocations.get(start):
-                for offset in np.frombuffer(
-                    self.bytes_of(start, start + (end - start) // 4 * 4), "<i4"
-                ).tolist():
-                    if _covering(self.functions, start + offset) is None:
-                        break
-                    jumps.append(self._in_function(start + offset))
-                    at += 4
-            self.constants[start] = _digest("\n".join(jumps) + self._content(at, end, depth).rstrip("0"))
+            end = min([_end(self.section(start)), *self.cuts[following : following + 1]])
+            words = np.frombuffer(self.bytes_of(start, start + (end - start) // 4 * 4), "<i4").tolist()
+            leads = (self._in_function(start + word) for word in words if start not in self.relocations)
+            jumps = list(itertools.takewhile(lambda lead: lead != "code", leads))
+            rest = self._content(start + 4 * len(jumps), end, depth).rstrip("0")
+            self.constants[start] = _digest("\n".join(jumps) + rest)
         return self.constants[start]
 
     def _content(self, start, end, depth=0):
@@ -354,6 +335,10 @@ class _Image:
     def _pointed(self, where, target, depth):
         symbol, addend = self.relocations.get(where, (None, target))
         return f"{symbol}+{addend}" if symbol else self._resolved(target, depth=depth + 1)
+
+
+def _end(section):
+    return section["sh_addr"] + section["sh_size"]
 
 
 def _covering(extents, address):

@@ -55,7 +55,7 @@ def compare_code(old, new, notify=say):
     try:
         return _compared(old, new, notify)
     except CmlibError as error:
-        return CodeComparison(None, str(error))
+        return CodeComparison(None, str(error).partition("\n")[0])
 
 
 def _compared(old, new, notify):
@@ -75,8 +75,7 @@ def _compared(old, new, notify):
     try:
         executed, counts = zip(*map(_executed, (old, new)), strict=True)
     except CmlibError as error:
-        reason = str(error).partition("\n")[0]
-        raise CmlibError(f"{_listed(_demangled(names))} changed, and may not have run: {reason}") from error
+        raise CmlibError(f"{_listed(_demangled(names))} changed, and may not have run: {error}") from error
     ran = {name for key, name in unlike.items() if any(key in functions for functions in executed)}
     return CodeComparison(
         not ran, functions=_demangled(sorted(ran)[:_MOST_NAMED]), instructions=float(counts[1] / counts[0])

@@ -141,18 +141,16 @@ def _recorded(versions, recordings, events, looks, rng, notify, progress):
     common = {"machine": describe(), "session": secrets.token_hex(8)}
     texts = dict.fromkeys(versions, "")
     least, most = looks[0], looks[-1]
-    notify(
-        f"{most} runs of each command."
-        if least == most
-        else f"{least} to {most} pairs of runs, until the result is clear."
-    )
+    pairs = f"{least} to {most} pairs of runs, until the result is clear."
+    notify(pairs if least < most else f"{most} runs of each command.")
     with _counters(events) as good_counters:
         common["per"], parts = plan_parts(events, good_counters)
         common["events"] = [{event.name: event.config for event in part} for part in parts]
         for done, look in zip([0, *looks], looks, strict=False):
             for run in range(done, look):
                 for form in rng.sample(sorted(versions), len(versions)):
-                    texts[form] += record_run(versions[form], run, parts, common["per"])
+                    for part, counted in enumerate(parts):
+                        texts[form] += _count_part(versions[form], run, part, counted, common["per"])
                     progress()
             made = {}
             for form, version in versions.items():
@@ -231,19 +229,12 @@ def plan_parts(events, good_counters):
             "instructions alone can't be compared: counts are divided by them. Give more --events."
         )
     width = max(1, min(good_counters - 1, _MOST_AT_ONCE - len(software)))
-    groups = _portions(others, width) or [[]]
-    return "instructions", [
-        [INSTRUCTIONS, *group, *(() if number else software)] for number, group in enumerate(groups)
-    ]
+    first, *groups = _portions(others, width) or [[]]
+    return "instructions", [[INSTRUCTIONS, *group] for group in ([*first, *software], *groups)]
 
 
 def _portions(events, width):
     return [events[i : i + width] for i in range(0, len(events), width)]
-
-
-def record_run(version, run, parts, per):
-    """Execute a version once for each part of the events."""
-    return "".join(_count_part(version, run, part, events, per) for part, events in enumerate(parts))
 
 
 def _count_part(version, run, part, events, per):
@@ -322,19 +313,15 @@ def read_times(text):
     for heading, samples in read_executions(text):
         run, *pairs = heading.split()
         rows.append({"run": run, **_of_functions(samples), **_of_whole(pairs)})
-    frame = pd.DataFrame(rows)
-    frame = frame.groupby("run", sort=False).mean()
+    frame = pd.DataFrame(rows).groupby("run", sort=False).mean()
     frame.columns = pd.MultiIndex.from_tuples(frame.columns, names=["function", "measure"])
     return frame
 
 
 def _of_whole(pairs):
     measured = dict(pair.partition("=")[::2] for pair in pairs)
-    return {
-        (WHOLE, measure): float(measured[key])
-        for measure, key in zip(MEASURES, ("elapsed_s", "processor_s"), strict=True)
-        if key in measured
-    }
+    keys = dict(zip(("elapsed_s", "processor_s"), MEASURES, strict=True))
+    return {(WHOLE, keys[key]): float(measured[key]) for key in keys if key in measured}
 
 
 def _of_functions(samples):

@@ -232,7 +232,7 @@ def _failure(command, code, log, program_stderr):
             "a newer Valgrind. A just-in-time compiler: turn it off. A set-user-ID program: run it as its owner."
         )
     return (
-        f"`{command}` failed with {ending(code)} under Valgrind. The end of its standard error:\n"
+        f"`{command}` failed with {ending(code)} under Valgrind.\nThe end of its standard error:\n"
         f"{last_lines(program_stderr) or '(nothing)'}\nIt is simulated only if it succeeds; a command that can't be "
         "run twice in the same place must clean up: sh -c 'rm -f OUTPUT; exec COMMAND'."
     )
