@@ -17,6 +17,7 @@ from scipy import stats
 
 from cmlib.anomaly.history import change_points, evidence, find_groups
 from cmlib.cli.compare import compare
+from cmlib.collect.compare.kept import read_kept
 from cmlib.collect.compare.versions import heading
 from cmlib.errors import CmlibError
 from cmlib.io.histories import read_history
@@ -179,6 +180,21 @@ def test_folders_of_kept_comparisons_are_a_history(tmp_path, monkeypatch):
     (group,) = summary["groups"]
     assert group["commit"] == f"{(15 * 7) % 30:02}-commit"
     assert len(group["steps"]) == 2
+
+
+@pytest.mark.parametrize("date", [None, 5, [], {}])
+def test_a_kept_comparison_with_a_forged_date_is_named_and_one_without_is_the_oldest(tmp_path, date):
+    about = {"program": "x", "per": "work", "events": [{}], "machine": {}}
+    header = "function,location,thread,threads,work,seconds,running,instructions\nf,x,0,1,1,1,1,\n"
+    for commit in ("a", "b"):
+        file = save_recording(tmp_path / commit / "new.json", [heading(0, 0, 1, 1) + header], about)
+    meta = json.loads(file.read_text())
+    file.write_text(json.dumps(meta | {"date": date}))
+    with pytest.raises(CmlibError, match=r"b/new.json is no recording of regions: date is"):
+        read_kept(tmp_path)
+    del meta["date"]
+    file.write_text(json.dumps(meta))
+    assert list(read_kept(tmp_path)[0].index) == ["b", "a"]
 
 
 @pytest.mark.parametrize("words", [("--page", "x.html", "a", "b"), (), ("--history", ".", "a", "b"),

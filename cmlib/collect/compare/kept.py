@@ -24,7 +24,7 @@ def read_kept(folder):
         about, text = read_recording(file)
         medians = in_recording(file, read_times, text).median()
         processor = str((about.get("machine") or {}).get("model_name") or "unknown")
-        rows[own.name] = about["date"], {(processor, *name): value for name, value in medians.items()}
+        rows[own.name] = about.get("date", ""), {(processor, *name): value for name, value in medians.items()}
     if not rows:
         raise CmlibError(f"{folder}: no folder in it has a {FORMS[1]}.json. {HOW}")
     commits = sorted(rows, key=lambda commit: rows[commit][0])
