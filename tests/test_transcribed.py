@@ -52,3 +52,23 @@ def test_a_file_that_holds_its_account_is_answered_by_it(name):
         if truth["answer"] in ANSWERED:
             lost = max(SHARES[:3], key=lambda share: float(truth[share]))
             assert account["how"] in ANSWERED and lost in account["limits"]
+
+
+@pytest.mark.parametrize(
+    ("name", "processor"),
+    [
+        ("n2-errata.csv", "arm_neoverse_n2"),
+        ("v1-A.txt", "arm_neoverse_v1"),
+        ("v2-x-semicolon.csv", "arm_neoverse_v2"),
+    ],
+)
+def test_arms_slots_are_the_account_of_a_processor_that_is_told(name, processor):
+    """Also by the erratum's counts, and where the events are fewer than its own formulas take."""
+    ((program, metas, runs),) = read_programs(str(FOLDER / name), {})
+    account = summarize_runs(program, metas, runs, processor=processor)["account"]
+    shares = {row["name"]: (row["low"] + row["high"]) / 2 for row in account["categories"]}
+    (truth,) = TRUTH[TRUTH["file"] == name].to_dict("records")
+    assert account["how"] == "counted"
+    assert [shares[name] for name in SHARES] == pytest.approx(
+        [float(truth[name]) for name in SHARES], abs=ROUNDED
+    )

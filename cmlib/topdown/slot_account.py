@@ -121,6 +121,7 @@ def _key(name, values):
 
 
 _LINUX = "slots"  # the table of Linux's top-down events, which are the same on every processor
+_LIKE_WIDTH = 0.05  # share by which slots a cycle may be other than a core has
 _ADDS_UP = 0.01  # share of the slots by which tables that fit may differ in how well they add up
 
 
@@ -145,6 +146,8 @@ def fitting_tables(events, machine="", rates=None, printed=None):
     """
     spelled = set(map(spelling, events))
     scores = {name: _computable(read_table(name), spelled) for name in tables()}
+    if arm := _arm_slots(scores, machine, rates):
+        return [arm]
     if scores.get(machine):
         return [read_table(machine)]
     most = max(scores.values(), default=0)
@@ -165,6 +168,19 @@ def fitting_tables(events, machine="", rates=None, printed=None):
             found for found, by in zip(accounts, misfits, strict=True) if by <= min(misfits) + _ADDS_UP
         ]
     return [found.table for found in accounts]
+
+
+def _arm_slots(scores, machine, rates):
+    """The table of Arm's slots, of an Arm core told: by the erratum's count of them, or where its own lacks events."""
+    own = scores.get(machine) if (machine or "").startswith("arm_") and rates is not None else None
+    for name in ("arm_slots_off_by_one", "arm_slots") if own is not None else ():
+        lacks = name != "arm_slots" or own < scores[name]
+        if scores[name] and lacks:
+            found = account(pd.DataFrame([rates]), read_table(name))
+            slots = evaluate(read_table(machine).slots[0], {"cycles": 1.0})
+            if abs(found.slots.iloc[0] / slots - 1) < _LIKE_WIDTH:
+                return found.table
+    return None
 
 
 def _off_width(found):
