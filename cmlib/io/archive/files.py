@@ -91,7 +91,7 @@ def read_file(file, *, most=2 << 30):
         return content.read()
 
 
-def parse_csv(content, *, most_columns, **how):
+def parse_csv(content, *, most_columns, **options):
     """Parse a table as pandas does, if its heading does not name more columns than are taken."""
     import pandas as pd
 
@@ -102,7 +102,7 @@ def parse_csv(content, *, most_columns, **how):
         raise ValueError(f"its heading can't be read: {error}") from error
     if len(heading) > most_columns:
         raise ValueError(f"its heading names {len(heading):,} columns, and {most_columns:,} are the most")
-    return pd.read_csv(io.BytesIO(content), low_memory=False, **how)
+    return pd.read_csv(io.BytesIO(content), low_memory=False, **options)
 
 
 _NO_FILE = "it is no file, but a folder, a FIFO, a device or of the kernel's"
