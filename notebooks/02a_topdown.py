@@ -504,20 +504,36 @@ def tested_events(account):
 
 
 # %%
+def tested_categories(account):
+    """Categories of level 1 that the sum tests, those it can't tell apart, those not counted."""
+    shows = tested_events(account)
+    used = {name: shows.keys() & set(names_in(account.formulas[name])) for name in account.level()}
+    assumed = [name for name in used if not used[name]]
+    untested = [name for name in used if any(not shows[event] for event in used[name])]
+    return [name for name in used if name not in assumed + untested], untested, assumed
+
+
 def judge_sum(one, closure):
     """Whether the account adds up, and what the sum says nothing of."""
     if closure["mean"] is None:
         return "what was counted can't be tested by its sum"
-    account, shows = one.account, tested_events(one.account)
+    tested, untested, assumed = tested_categories(one.account)
+    wrong = "" if abs(closure["mean"] - 1) <= 0.02 else ": **it does not add up** within 2 %"
+    return (f"The account adds up to {100 * closure['mean']:.1f} % of all slots "
+            f"({one.n_runs} runs){wrong}"
+            + f". This tests {' and '.join(tested)}" * bool(tested)
+            + f"; it can't test how {' and '.join(untested)} are split" * bool(untested)
+            + f"; {', '.join(assumed)} was not counted and is taken as none" * bool(assumed))
+
+
+def describe_sum(one, closure):
+    """The sum by its events: what is added, how far single steps are off, what cancels."""
+    shows = tested_events(one.account)
     counted, cancels = (" + ".join(f"`{event}`" for event in shows if shows[event] == how)
                         for how in (True, False))
-    assumed = [name for name in account.level()
-               if not shows.keys() & set(names_in(account.formulas[name]))]
-    wrong = "" if abs(closure["mean"] - 1) <= 0.02 else ": **it does not add up** within 2 %"
-    return (f"{counted}, merged from {one.n_runs} runs, are {100 * closure['mean']:.1f} % of the "
-            f"slots (steps {100 * closure['rms']:.1f} % off, root mean square){wrong}"
-            + f"; {cancels} cancels, so that no error in it shows" * bool(cancels)
-            + f"; {', '.join(assumed)} was not counted and is taken as none" * bool(assumed))
+    return (f"The sum of the account: {counted}, merged from {one.n_runs} runs, against the slots; "
+            f"single steps are {100 * closure['rms']:.1f} % off (root mean square)"
+            + f"; {cancels} cancels in it" * bool(cancels) + ".")
 
 
 # %%
@@ -551,6 +567,8 @@ for name, one in accounts.items():
                              one.account.table.parents)
     alt = f"{name}: IPC over progress, and what became of the slots. {limits}"
     display(results.overview_picture(name, figure, alt))
+    if closure["mean"] is not None:
+        display(results.finding(describe_sum(one, closure), program=name))
     display(results.overview(name, sure=judge_sum(one, closure),
                              lacking=missing_events(name, closure)))
 
