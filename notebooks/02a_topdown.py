@@ -513,6 +513,7 @@ def tested_categories(account):
     return [name for name in used if name not in assumed + untested], untested, assumed
 
 
+# %%
 def judge_sum(one, closure):
     """Whether the account adds up, and what the sum says nothing of."""
     if closure["mean"] is None:
