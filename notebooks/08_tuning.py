@@ -20,7 +20,7 @@
 #
 # *Reads* runs of Spark programs under different settings. *Writes* the effect of each single parameter, the importance of every parameter, and interacting pairs of events and parameters.
 #
-# Method B is direct: a model of the execution time by the parameters, one row a run. Method A begins with the events: which events matter for the performance, and which parameters interact with those (CounterMiner, §V-D). The papers say that both name the same parameter (GBRT study, §4.3). Here both are compared with a reference that neither was trained on: runs in which a single parameter was changed. `cmlib record-tuning --program NAME` records another program on Spark. [Notebook 08a](08a_number_of_runs.ipynb) asks how many runs each method needs, [notebook 08b](08b_causes.ipynb) whether the important events are causes.
+# Method B is direct: a model of the execution time by the parameters, one row a run. Method A begins with the events: which events matter for the performance, and which parameters interact with those (CounterMiner, §V-D). The papers say that both name the same parameter (GBRT study, §4.3). Here both are compared with a reference that neither was trained on: runs in which a single parameter was changed. [Notebook 08a](08a_number_of_runs.ipynb) asks how many runs each method needs, [notebook 08b](08b_causes.ipynb) whether the important events are causes.
 
 # %% tags=["parameters"]
 program: str = "all"  # programs to study, separated by commas, or all that are recorded
@@ -56,12 +56,15 @@ one = next(iter(tuned.values()))
 kind = {"cycles": "hardware events"}.get(one.per, "software events and tracepoints")
 sizes = ", ".join(f"{len(each.runs)} runs of {name}" for name, each in tuned.items())
 source = f"{sizes}; {kind}; {one.machine['model_name']}, {one.machine['processors']} processors."
-one.runs.rates.head()
+print(f"Recorded for cmlib, not the paper's: {source} {one.runs.rates.shape[1]} events.")
+one.runs.rates.iloc[:5, :3].assign(seconds=one.runs.seconds).round(3)
 
 # %% [markdown]
+# A row is a run with its first three events: how often an event happened per millisecond of processor time (per cycle where cycles were counted), and the execution time.
+#
 # ## The runs
 #
-# Each program runs on a standalone cluster of Spark on one machine, with settings drawn at random: every parameter of Table IV independently, uniformly in the logarithm between two extremes with which the program still runs. The ranges determine the result: a parameter with a narrow range is unimportant by construction. Some parameters act only with a codec, a serializer or executors that are not Spark's defaults; those were set in all runs.
+# Each program runs on a standalone cluster of Spark on one machine, with settings drawn at random: every parameter of Table IV independently, uniformly in the logarithm between two extremes with which the program still runs. The ranges determine the result: a parameter with a narrow range is unimportant by construction. Some parameters act only with a codec, a serializer or executors that are not Spark's defaults; those were set in all runs, except where the drawn value of another parameter replaces them: what needs `executor.cores=1` acts only in runs that drew 1.
 
 # %%
 of_setting = {
@@ -85,7 +88,7 @@ results.figure(figure, "times", f"**Figure.** Execution time of every run. {sour
 # %% [markdown]
 # ## The effect of a single parameter
 #
-# The simplest experiment: one parameter at a time at both ends of its range, all others at the defaults of Table IV, except that executors have one processor each, without which nothing goes over the network. Runs of all levels alternate. Where two levels are the same setting (*exc* low and default), their circles show the run-to-run noise.
+# The simplest experiment: one parameter at a time at both ends of its range, all others at the defaults of Table IV, except that executors have one processor each, without which nothing goes over the network: *default* of exc is so 1, the same as low, and not Spark's. Runs of all levels alternate. Where two levels are the same setting (*exc* low and default), their circles show the run-to-run noise.
 #
 # The paper tunes two parameters of sort this way (its Figure 14): *bbs*, tied to the most important event, changes the time by 111.3 %, and *nwt*, tied to a lesser one, by 29.4 %. Here *nwt* was changed, without an effect that these runs could show. ***bbs* was not changed alone**, so the paper's largest number has no counterpart on this page; `cmlib record-tuning --program sort` records it, on the machine that made the other runs.
 
@@ -138,12 +141,14 @@ for (name, parameter), own in tried.groupby(["program", "parameter"], sort=False
     times = own.groupby("level")["seconds"].apply(list)
     rows.append({"program": name, "parameter": parameter, **variation(times)})
 varied = pd.DataFrame(rows, columns=["program", "parameter", "variation", "low", "high", "p"])
+alone = ", ".join(f"{len(own)} of {name}" for name, own in tried.groupby("program", sort=False))
 figure, _ = times_by_level(tried.groupby(["program", "parameter"], sort=False))
 results.figure(
     figure,
     "fig14",
     "**CounterMiner, Fig. 14.** Execution time by the level of one parameter, a circle a run; the "
-    f"bar is their mean. Ends and defaults are in Table IV. {source} *See:* "
+    f"bar is their mean. Ends and defaults are in Table IV. Runs with one parameter "
+    f"changed: {alone or 'none'}. *See:* "
     + ("; ".join(f"{row.program} by {full_name(row.parameter)} {row.variation:.0f} %"
                  for row in varied.sort_values("variation").tail(2)[::-1].itertuples())
        or "no parameter was changed alone") + ".",
@@ -155,7 +160,8 @@ results.table(
     varied,
     "variation",
     "**Table.** How much longer the slowest level takes than the fastest [%], with its 95 % "
-    "interval; p: how often runs exchanged between the levels at random vary as much. "
+    "interval; p: how often runs exchanged between the levels at random vary as much (0.000: below "
+    "0.001; each parameter by itself, where notebook 08a corrects for all that were tried). "
     f"The paper, for sort: bbs {tied['variation_percent']} %, "
     f"nwt {tied['loosely_tied_variation_percent']} %.",
     decimals=3,
@@ -268,7 +274,8 @@ results.figure(
                 f"({pair['importance']:.0f} %) in {name}" for name, pair in strongest.items())
     + ". By the residual variance the first ten lie between "
     + "; ".join(f"{one.min():.1f} and {one.max():.1f} % ({name})" for name, one in flat.items())
-    + ", which ranks nothing.",
+    + ", which ranks nothing. A pair is of a model: that its parameter changes the time is shown "
+    "by Fig. 14 only.",
 )
 
 # %%
@@ -279,12 +286,14 @@ for name in tuned:
     joined = by_plane[name].join(renamed, on="pair")
     both[name] = joined[["event_a", "event_b", "importance", "importance by H", "place"]]
 names = ["program", "event", "parameter", "residual variance [%]", "H [%]", "place by H"]
+pairs = pd.concat(both, names=["program"]).reset_index("program").set_axis(names, axis=1)
+later = pairs.groupby("program").cumcount().ge(10)
 results.table(
-    pd.concat(both, names=["program"]).reset_index("program").set_axis(names, axis=1),
+    pairs.assign(later=later).sort_values("later", kind="stable").drop(columns="later"),
     "pairs",
     "**Table.** Importance of each pair [%] by the residual variance of the model and by "
-    "Friedman's H, and its place by H.",
-    rows=20,
+    "Friedman's H, and its place by H; the ten strongest of each program first.",
+    rows=10 * len(tuned),
 )
 
 
@@ -299,7 +308,7 @@ fig14 = {
 for row in varied.to_dict("records"):
     name = f"variation of the time of {row['program']} by {row['parameter']}"
     value = fig14.get((row["program"], row["parameter"]))
-    note = f"95 %: {row['low']:.0f} to {row['high']:.0f}; p = {row['p']:.3f}"
+    note = f"95 % interval {row['low']:.0f} to {row['high']:.0f}; p = {row['p']:.4f}"
     results.number(name, row["variation"], "%", paper=value, note=note)
 results.numbers()
 
@@ -310,12 +319,16 @@ def summarize(name):
     first = direct[name].iloc[0]
     text = f"In a model of the time of {name} by the parameters {first['label']} matters most: "
     text += f"{first['mean']:.0f} % of the importance ({first['low']:.0f} to {first['high']:.0f}). "
-    of_pair = [full_name(pairs[name]["event_b"].iloc[0]) for pairs in (by_plane, by_h)]
-    text += f"Of the pairs of an event and a parameter the strongest has {of_pair[0]} by the "
-    text += f"residual variance, {of_pair[1]} by Friedman's H. "
     if name not in truth:
-        return f"{text}None that was turned alone is known to change it."
-    return f"{text}Turned alone, {full_name(truth[name])} changes it most."
+        return f"{text}None that was changed alone is known to change it."
+    effect = varied.set_index(["program", "parameter"]).at[(name, truth[name]), "variation"]
+    text += f"Of the parameters changed alone, {full_name(truth[name])} changes it most "
+    text += f"({effect:.0f} %). By way of events (method A) the strongest pair names "
+    ways = {"the residual variance": by_plane, "Friedman's H": by_h}
+    named = {way: ranked[name]["event_b"].iloc[0] for way, ranked in ways.items()}
+    verdicts = {True: "right", False: "another"}
+    return text + " and ".join(f"{full_name(own)} by {way} ({verdicts[own == truth[name]]})"
+                               for way, own in named.items()) + "."
 
 
 for name in tuned:
@@ -324,7 +337,7 @@ for name in tuned:
 # %% [markdown]
 # ## Explore
 #
-# In JupyterLab: does the same parameter come first with fewer runs?
+# In JupyterLab: does the same parameter come first with fewer runs? Here the importance is of one model; the figure of method B has the mean of many.
 
 # %%
 def draw_first_runs(program, n_runs, parameter):
@@ -357,6 +370,10 @@ panel if notebook.interactive else results.figure(panel.figure(), "explore", cap
 # The reference covers the few parameters that were changed alone; whether one of the others changes the time more is not known. Models of few runs can name another parameter: notebook 08a draws fewer of them. The cluster is one machine of two processors, and programs last seconds; start-up is part of every run.
 #
 # Importance is of a model, not a cause; of the events notebook 08b tells which are causes.
+#
+# ## On your own program
+#
+# A program on Spark: `cmlib record-tuning --program NAME`, then `cmlib run paper 08 -p program=NAME`. To change first: `n_events`; more events give more pairs, each known less well.
 #
 # **References.** Lv et al., *CounterMiner*, MICRO 2018, §V-D. Lv, Sun, Yu, on gradient boosting and processor events, 2018, §4.3. Friedman and Popescu, *Predictive learning via rule ensembles*, 2008.
 

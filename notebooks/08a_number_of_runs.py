@@ -20,7 +20,7 @@
 #
 # *Reads* runs of Spark programs, each under other settings drawn at random. *Writes* how often each method names the right parameter from so many runs, and how well models trained on so many runs predict the time.
 #
-# CounterMiner (§V-D) has two methods. *Method B* is direct: a model of the execution time by the parameters. *Method A* goes by way of events: which events matter, and which parameters interact with these. The paper says that A needs a quarter of B's runs, and illustrates why (Figure 15); here both get ever more runs, and it is counted how often they are right. The programs are ours, with HiBench's tasks and names, on generated input. Which parameters there are, and their ranges: [notebook 08](08_tuning.ipynb). For a program of your own on Spark: `cmlib record-tuning --program NAME`, then `cmlib run paper 08a -p program=NAME`.
+# CounterMiner (§V-D) has two methods. *Method B* is direct: a model of the execution time by the parameters. *Method A* goes by way of events: which events matter, and which parameters interact with these. The paper says that A needs a quarter of B's runs, and illustrates why (Figure 15); here both get ever more runs, and it is counted how often they are right. The programs are ours, with HiBench's tasks and names, on generated input. Which parameters there are, and their ranges: [notebook 08](08_tuning.ipynb).
 
 # %% tags=["parameters"]
 program: str = "all"  # programs to study, separated by commas, or all that are recorded
@@ -106,7 +106,7 @@ for e, c in product(I_e.index[:n_events], runs.parameters):
 score_A = (100 * pd.Series(v) / sum(v.values())).groupby(level=1).max()
 
 # %% [markdown]
-# The library does the same faster. Method A is tried with a second measure of a pair, Friedman's H (notebook 04), which finds planted interactions that the residual variance misses.
+# In the code, `examples` and `performance` are the inputs and the output of the model by events: a row a run (an interval, where cycles were counted); `FEW_ROWS` are settings of the boosted model for so few rows. The library does the same faster. Method A is tried with a second measure of a pair, Friedman's H (notebook 04), which finds planted interactions that the residual variance misses.
 #
 # A third way is ours, *by effect*: the importance $I_e$ of an event is divided among the parameters that move it, by their shares $s_{ec}$ of the importance in a model of the event by the parameters, and weighted by how much of the event's variance that model explains in runs left out:
 #
@@ -177,7 +177,8 @@ alone = {name: changed_alone(each.levels) for name, each in tuned.items()}
 alone = pd.concat(alone, names=["program"]).reset_index(level="program")
 right = alone[alone["p"] <= 0.05].sort_values("difference").groupby("program").last()
 results.table(alone, "alone", "**Table.** Parameters changed alone: how much longer the slowest "
-              "level takes than the fastest [%], and p of the difference.", decimals=3)
+              "level takes than the fastest [%], and p of the difference, times the number of "
+              "parameters tried with the program (notebook 08 prints it without).", decimals=3)
 
 # %%
 def sizes_of(runs):
@@ -212,9 +213,9 @@ most = {name: max(sizes_of(tuned[name].runs)) for name in tuned}
 
 def count_runs(way):
     """Runs from which a way names the right parameter reliably, by program."""
-    counts = {name: n for name, n in needed.loc[way].dropna().items()}
-    texts = [f"{counts[name]:.0f} of {name}" if name in counts else
-             f"more than {most[name]} of {name}" for name in judged]
+    counts = needed.loc[way].dropna()
+    texts = [f"{counts[name]:.0f} runs of {name}" if name in counts else
+             f"more than the {most[name]} runs of {name} that were tried" for name in judged]
     return " and ".join(texts)
 
 
@@ -249,15 +250,15 @@ def by_runs(frame, value, by, ylabel):
 if judged:
     figure, _ = by_runs(by_size, "named", "way", "draws that name it [%]")
     truths = ", ".join(f"{name}: {right.at[name, 'name']}" for name in judged)
-    direct, pairs = list(WAYS)[0], list(WAYS)[2]
+    direct, pairs, effect = list(WAYS)[0], list(WAYS)[2], list(WAYS)[3]
     display(results.figure(
         figure, "fig15",
         "**CounterMiner, Fig. 15.** The paper draws why method A should need fewer runs; measured "
         "here: how often a ranking from so many runs begins with the parameter that changes the "
         f"time most ({truths}), where guessing would in one of {runs.parameters.shape[1]}; {draws} "
         f"draws a point. {source} *See:* to be right in "
-        f"{share:.0f} % of draws B takes {count_runs(direct)} runs, A by H takes "
-        f"{count_runs(pairs)}."))
+        f"{share:.0f} % of draws B takes {count_runs(direct)}; A by H {count_runs(pairs)}; events "
+        f"by effect {count_runs(effect)} (the fewest tried: {by_size['runs'].min():.0f})."))
 
 # %% [markdown]
 # Runs are drawn anew for each point. Points that would cover each other stand side by side; all are of the number of runs on the axis.
@@ -328,7 +329,8 @@ columns = ["program", "by", "explains", "whose", "runs", "error [%]", "mean [%]"
 table2 = pd.concat([printed, ours]).reindex(columns=columns).rename(columns={"whose": "whose data"})
 results.table(table2.reset_index(drop=True), "table2",
               "**GBRT, Table 2.** Error of each model on runs that it never saw, and that of the "
-              "mean of the training runs.", decimals=1)
+              "mean of the training runs; runs of another cluster and number, so that equal "
+              "errors don't mean equal models.", decimals=1)
 
 # %%
 for row in last.to_dict("records"):
@@ -338,12 +340,13 @@ unknown = ", ".join(name for name in tuned if name not in judged)
 text = f"No parameter is known to change the time of {unknown}. " if unknown else ""
 if judged:
     text += (
-        f"To name the parameter that matters most in {share:.0f} % of the draws, method B (a model "
-        f"of the time by the parameters) takes {count_runs(direct)} runs; method A (by way of "
-        f"events, its pairs by Friedman's H) takes {count_runs(pairs)}. The paper expects A to "
-        "take a quarter of B's runs")
+        f"To name the parameter that matters most in {share:.0f} % of {draws} draws, method B (a "
+        f"model of the time by the parameters) takes {count_runs(direct)}; method A (by way of "
+        f"events, its pairs by Friedman's H) takes {count_runs(pairs)}; ours (events by effect) "
+        f"takes {count_runs(effect)}. Fewer than {by_size['runs'].min():.0f} were not tried. The "
+        "paper expects A to take a quarter of B's runs")
     text += "." if one.per == "cycles" else (
-        ", for it has an example of IPC an interval; IPC was not counted here.")
+        ": each interval is an example for its model of IPC, which was not counted here.")
 results.finding(text)
 
 # %% [markdown]
@@ -352,6 +355,10 @@ results.finding(text)
 # The paper's argument for method A is that each interval of a run is an example for its model of IPC, so that 60 runs give thousands. Where cycles and instructions were not counted, as on the machine of these runs, there is no IPC: the model by events is of the execution time, with one example a run, and that advantage is absent.
 #
 # The right answer is the strongest of the few parameters that were changed alone; one of the others may change the time more. Draws of many runs overlap, so they are not independent.
+#
+# ## On your own program
+#
+# A program on Spark: `cmlib record-tuning --program NAME`, then `cmlib run paper 08a -p program=NAME`. To change first: `draws`; with 10 draws a share is known to some ten points, with 100 to a few.
 #
 # **References.** Lv et al., *CounterMiner*, MICRO 2018, §V-D. Lv, Sun, Yu, on gradient boosting and processor events, 2018, §4.3. Friedman and Popescu, *Predictive learning via rule ensembles*, 2008.
 

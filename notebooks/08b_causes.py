@@ -20,7 +20,7 @@
 #
 # *Reads* runs of Spark programs under settings drawn at random, and runs beside which a small program made events happen. *Writes* a verdict on each important event, with the change of the time that the model expects and the one observed.
 #
-# CounterMiner (§V-D) tunes the parameters that go with important events, as if these were causes. But importance is of a model: an event that merely accompanies a long time is as important in it as its cause. Here the events are moved one at a time; the paper has nothing of the kind. [Notebook 08](08_tuning.ipynb) ranks the parameters, [notebook 08a](08a_number_of_runs.ipynb) asks how many runs that takes. The programs are ours, with HiBench's tasks and names, on generated input. For a program of your own on Spark: `cmlib record-tuning --program NAME`, then `cmlib run paper 08b -p program=NAME`.
+# CounterMiner (§V-D) tunes the parameters that go with important events, as if these were causes. But importance is of a model: an event that merely accompanies a long time is as important in it as its cause. Here the events are moved one at a time; the paper has nothing of the kind. [Notebook 08](08_tuning.ipynb) ranks the parameters, [notebook 08a](08a_number_of_runs.ipynb) asks how many runs that takes. The programs are ours, with HiBench's tasks and names, on generated input.
 
 # %% tags=["parameters"]
 program: str = "all"  # programs to study, separated by commas, or all that are recorded
@@ -49,7 +49,8 @@ one = next(iter(tuned.values()))
 kind = {"cycles": "hardware events"}.get(one.per, "software events and tracepoints")
 source = f"{kind}; {one.machine['model_name']}, {one.machine['processors']} processors."
 measure = "IPC" if one.per == "cycles" else "time"
-print(f"{one.runs.rates.shape[1]} {source}")
+sizes = ", ".join(f"{len(each.runs)} runs of {name}" for name, each in tuned.items())
+print(f"Recorded for cmlib, not the paper's: {sizes}; {one.runs.rates.shape[1]} {source}")
 one.runs.rates.iloc[:5, :3].assign(seconds=one.runs.seconds)
 
 # %% [markdown]
@@ -181,14 +182,17 @@ results.table(
     judged[["program", "event", "moved_by", "with", "before", "after", "beyond", "p"]],
     "moves",
     "**Table.** How the events were moved: all that moves an event, what its factor brings along, "
-    "its mean rate in the runs compared, share of these runs beyond what the model has seen [%], "
-    "and p of the observed change.",
+    "its mean rate in the runs with its lowest rates (*before*) and its highest (*after*), share "
+    "of these runs beyond what the model has seen [%], and p of the observed change. "
+    "*with*, empty: nothing.",
     rows=30,
+    decimals=4,
 )
 
 # %%
 n = judged["verdict"].value_counts()
-of_each = (f"{n.get(tuning.CAUSES, 'none')} cause it, {n.get(tuning.CORRELATES, 0)} only correlate "
+shown_to = {0: "none is", 1: "one is"}.get(n.get(tuning.CAUSES, 0), f"{n.get(tuning.CAUSES)} are")
+of_each = (f"{shown_to} shown to cause it, {n.get(tuning.CORRELATES, 0)} only correlate "
            f"with it, and of {n.get(tuning.NOT_SHOWN, 0)} neither is shown")
 text = (f"Of the {len(judged)} important events of {' and '.join(tuned)} in a model of the "
         f"{measure}, {of_each}.")
@@ -196,7 +200,11 @@ if len(shown):
     row = shown.loc[shown["expected"].abs().idxmax()]
     text += (f" The model expects most of {row['event']} in {row['program']}, a change by "
              f"{row['expected']:.1f} %; when it was moved alone, the {measure} changed by "
-             f"{row['observed']:.1f} % ({row['low']:.1f} to {row['high']:.1f}).")
+             f"{row['observed']:.1f} % (95 % interval {row['low']:.1f} to {row['high']:.1f}).")
+    half = (shown["high"] - shown["low"]) / 2
+    text += (f" For {(shown['expected'].abs() < half).sum()} of the {len(shown)} events that were "
+             f"moved the model expects less than half the interval's width (median "
+             f"{half.median():.1f} points): so small a change these runs could not show.")
 results.finding(text)
 
 # %% [markdown]
@@ -205,6 +213,10 @@ results.finding(text)
 # Nothing is said of an event that could not be moved alone, or not far enough for the model to expect a change. An emitted event is a call that does as little as possible, in a process beside the program's: if the time does not change, the bare call costs nothing; what the program does with such calls may cost time.
 #
 # The cluster is one machine, and programs last seconds; start-up is part of every run.
+#
+# ## On your own program
+#
+# A program on Spark: `cmlib record-tuning --program NAME`, then `cmlib run paper 08b -p program=NAME`. To change first: `n_events`; with fewer, fewer comparisons are corrected for and smaller changes can be shown.
 #
 # **References.** Friedman, *Greedy function approximation: a gradient boosting machine*, Annals of Statistics, 2001. Holm, *A simple sequentially rejective multiple test procedure*, 1979. Lv et al., *CounterMiner*, MICRO 2018, §V-D.
 

@@ -53,7 +53,7 @@ def test_models_err_less_than_the_mean_and_name_the_parameter_that_changes_the_t
     assert 0 < errors["error of the model by parameters, sort"] < 11
     alone = pd.read_csv(smoke / "08a_number_of_runs/alone.csv").set_index("name")["p"]
     assert alone.idxmin() == "executor.cores" and alone.min() <= 0.05
-    assert "runs; method A" in said["findings"][0]["text"]
+    assert "runs of sort; method A" in said["findings"][0]["text"]
     assert "executor.cores changes it most" in read_manifest(smoke / "08_tuning")["findings"][0]["text"]
 
 
