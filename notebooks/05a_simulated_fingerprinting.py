@@ -152,7 +152,7 @@ results.table(
 )
 
 # %% [markdown]
-# ## Key events: gain ratio and CFS
+# ## Key events: gain ratio and CFS (correlation-based feature selection)
 #
 # An event $E$ is cut into intervals. How much it says of the class $C$ is its gain ratio; how much a set $S$ of $k$ events says without repeating itself is its merit (CFS), with $r_{cf}$ the mean correlation of its events with the class and $r_{ff}$ among themselves:
 #
@@ -203,7 +203,8 @@ results.figure(
     figure,
     "key-events",
     "**Figure.** Accuracy of the tree against the number of events left, by two kinds of folds, "
-    "which cover each other where they agree. *See:* "
+    "which cover each other where they agree; dashed: as many events as the tree is given, which "
+    "are the modelled ones and not the last of this elimination. *See:* "
     f"{smallest:.0f} events are enough for {enough['accuracy'].max():.1f} % of the slices."
     + caveat,
 )
@@ -285,7 +286,8 @@ results.figure(
     "unseen",
     "**Figure.** How many slices of each case were named right: pathological forms (P) above, "
     "healthy ones (N) below, the worst first. In brackets the class that the case has, after the "
-    "colon the label that it gets most often where that is another. *See:* "
+    "colon the label that it gets most often where that is another; cases of equal name and class "
+    "at two working sets share a row. *See:* "
     f"{named.ge(90).sum()} of {len(named)} pathological cases are right in at least 90 % of their "
     f"slices; {accused.gt(5).sum()} of {len(accused)} healthy ones are false alarms.{caveat}",
 )
@@ -356,7 +358,8 @@ results.finding(
     f"{named.ge(90).sum()} right in at least 90 % of their slices, {distinguished.ge(90).sum()} "
     f"of the {len(distinguished)} whose two forms differ in the simulation (always answering "
     f"{frequent.index[0]} would name {frequent.iloc[0]}). {accused.gt(5).sum()} of {len(accused)} "
-    f"healthy cases are called pathological: {', '.join(alarms) or 'none'}. On the "
+    f"healthy cases are called pathological in more than 5 % of their slices: "
+    f"{', '.join(alarms) or 'none'}. On the "
     f"micro-benchmarks themselves it is right in {micro['10-fold']:.2f} % of the slices (the "
     f"paper: {ten_fold} %, of more classes).{caveat}"
 )
@@ -465,6 +468,8 @@ if any(Path(places.recordings_dir() / FOLDER).glob("micro-*")):
     )
     caption += f" and by that of simulated ones.{caveat}"
     display(results.table(both, "agreement", caption, rows=30))
+else:
+    print("Not shown: no micro-benchmarks were recorded here with a processor's counters.")
 
 # %% [markdown]
 # ## Explore
@@ -482,7 +487,7 @@ panel if notebook.interactive else results.figure(panel.figure(), "explore", cap
 #
 # A simulation knows caches, a prefetcher and a branch predictor, and neither latencies nor overlap, translation of addresses, or anything of the kernel: a miss that a processor hides counts as much as one that it waits for. Nothing can be said of time, or of threads that wait for each other.
 #
-# Conclusions that rest on exact counts hold on a processor: how much more a version executes, and where. Those on the kind of bottleneck hold where the model's reason is the processor's: random accesses to more than a cache holds, branches that no predictor can know. Rates do not carry over to a processor, as the last figure shows.
+# Conclusions that rest on exact counts hold on a processor: how much more a version executes, and where. Those on the kind of bottleneck hold where the model's reason is the processor's: random accesses to more than a cache holds, branches that no predictor can know. Rates do not carry over to a processor, as the figure of simulated over counted events shows.
 #
 # **References.** Yoo et al., *Automated fingerprinting of performance pathologies using performance monitoring units*, 2012. Nethercote and Seward, *Valgrind*, PLDI 2007. Weaver and McKee, *Can hardware performance counters be trusted?*, IISWC 2008. Gutierrez et al., *Sources of error in full-system simulation*, ISPASS 2014.
 

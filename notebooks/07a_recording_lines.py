@@ -20,7 +20,7 @@
 #
 # *Reads* the sample streams under `data/samples`, recorded live at some two thousand samples a second, and the recordings in intervals that other notebooks rank. *Writes* overheads beside the paper's bound, and the agreement of rankings.
 #
-# A line is a straight piece of an event's cumulative count, kept as three numbers in place of its samples; [notebook 07](07_compression.ipynb) has the method, and what it makes of the paper's own event and suite. The streams here are of programs that Debian ships, at the paper's rate of samples but of software events, unless some of hardware events were recorded. Your own program: `cmlib record-samples`, then `cmlib run paper 07a -p program=NAME`.
+# A line is a straight piece of an event's cumulative count, kept as three numbers in place of its samples; [notebook 07](07_compression.ipynb) has the method, and what it makes of the paper's own event and suite. The streams here are of programs that Debian ships, at the paper's rate of samples but of software events, unless some of hardware events were recorded. The ranking is of programs recorded for cmlib with a processor's counters, not the paper's.
 
 # %% tags=["parameters"]
 streams: str = "auto"  # of hardware events if there are any, else software
@@ -184,7 +184,7 @@ results.figure(
 #
 # $$\rho = \frac{\sum_e (R_e - \bar R)(L_e - \bar L)}{\sqrt{\sum_e (R_e - \bar R)^2 \sum_e (L_e - \bar L)^2}}.$$
 #
-# The baseline is the ranking against itself by models with other random seeds: a ranking can't agree with lines better than with itself.
+# The baseline is the ranking against itself by models of other resampled runs with other random seeds. Where a ranking hardly agrees with itself, the comparison says little.
 
 
 # %%
@@ -270,17 +270,23 @@ results.number("reduction at the paper's rate of samples, median", middle, "x", 
 name = "rank correlation of events, lines against recordings, mean"
 results.number(name, mean["with lines"], note=f"other models alone: {mean['with itself']:.2f}")
 display(results.finding(
-    f"Finding lines while a program runs took at most {overhead.iloc[:, -1].max():.2f} % of its "
-    f"processor time at {rate:,} samples a second (the paper: below {limit} %). A ranking of "
-    f"events by lines agrees with that by intervals to {mean['with lines']:.2f} (mean rank "
-    f"correlation), one by intervals with itself to {mean['with itself']:.2f}; the difference is "
-    f"beyond the 90 % intervals for {lower.sum()} of {len(lower)} programs."))
+    f"Time: finding lines while a program runs took at most {overhead.iloc[:, -1].max():.2f} % "
+    f"of its processor time at {rate:,} samples a second (the paper: below {limit} %). Ranking: "
+    f"that of events by lines agrees with that by intervals to {mean['with lines']:.2f} (mean rank "
+    f"correlation), one by intervals with itself to {mean['with itself']:.2f}; for "
+    f"{lower.sum()} of {len(lower)} programs it is clearly lower (90 % intervals apart). At so few "
+    f"intervals lines save little: {min(saved):.1f} to {max(saved):.1f} numbers for each of theirs "
+    "(below 1: lines are larger)."))
 results.numbers()
 
 # %% [markdown]
 # ## What this doesn't show
 #
 # The sample streams that come with cmlib are of software events and tracepoints along processor time, because the machine that recorded them had no hardware counters; `cmlib record-samples` on a machine with counters records the same cases with hardware events. Programs run for seconds, and only one process is sampled, without its children. The slowdown in elapsed time was not measured, because the machine was shared. The recordings that are ranked have an interval each 100 ms: so few samples that lines save little, and a line smooths over what happens within it; at two thousand samples a second nothing was ranked.
+#
+# ## On your own program
+#
+# `cmlib record-samples`, then `cmlib run paper 07a -p program=NAME`; the ranking needs the program recorded in intervals as well. To change first: `drift`; a lower threshold makes more and closer lines.
 #
 # **References.** Wu and Mencer, *Online Linear Regression of Sampling Data from Performance Event Counters*.
 

@@ -49,7 +49,7 @@ SIZES = list(X["setting"].unique())
 X.head()
 
 # %% [markdown]
-# A row is a program and a size: `cycles`, `misses` (of loads) and `stores` (misses of stores) per instruction with 1.75 MiB of last-level cache on a Xeon Gold 5120; `change` and `stores_change`, how many fewer misses with the larger one. `slope` and `stderr` come from the intervals, below. `y` is the change of cycles per instruction that was measured; no model is fitted to that of the program it predicts.
+# A row is a program and a size: `cycles`, `misses` (of loads) and `stores` (misses of stores) per instruction with 1.75 MiB of last-level cache on a Xeon Gold 5120; `change` and `stores_change`, how many fewer misses with the larger one. `setting` is the larger cache; `slope` and `stderr` come from the intervals, below. Measured for each row, but not in the table, is $y$, the change of cycles per instruction; no model is fitted to that of the program it predicts.
 #
 # ## The intervals
 #
@@ -104,8 +104,9 @@ display(results.table(learned.rename("value").rename_axis("constant").reset_inde
                       "cycles, and slopes are off by γ beyond their standard errors."))
 programs = X.drop_duplicates("program").set_index("program")
 costs = programs[["slope", "stderr"]].join(model.posterior(programs))
-display(results.table(costs.reset_index(), "costs", "**Table.** Cycles a miss: own slope, pooled "
-                      "cost with its standard deviation, and the most it can be.", decimals=0))
+display(results.table(costs.reset_index(), "costs", "**Table.** Cycles a miss, learned from all "
+                      "programs: own slope, pooled cost with its standard deviation, and the most "
+                      "it can be.", decimals=0))
 
 # %% [markdown]
 # ## Predicted and measured
@@ -142,7 +143,7 @@ figure, _ = against_measured(
     label="cycles saved [% of all]", named=4)
 display(results.figure(figure, "sizes", "**Figure.** Cycles that a larger cache saves, each of 29 "
                        "programs predicted without its suite; lines: 90 % intervals; named: the "
-                       "farthest off; dashed: as measured."))
+                       "farthest off; dashed: as measured. Scales differ."))
 
 # %%
 def judged(predicted, measured):
@@ -218,7 +219,8 @@ parts = {name: at.groupby(["suite", "setting"], sort=False).apply(coverage, incl
 display(results.table(pd.concat(parts, names=["model"]).reset_index(), "suites",
                       "**Table.** Each suite predicted by the other: errors in percent of all "
                       "cycles, how many 90 % intervals hold, and how wide they are [points]; by "
-                      "size of the cache, and by the prefetchers left on."))
+                      "size of the cache, and by the prefetchers left on. Misses of stores are not "
+                      "given here, as they are below."))
 
 # %%
 inside = held_out["measured"].between(held_out["low"], held_out["high"])
@@ -226,6 +228,7 @@ half = (held_out["high"] - held_out["low"]) / 2
 table = pd.DataFrame({"inside [%]": 100 * inside.groupby(held_out["setting"]).mean(),
                       "half-width, median": half.groupby(held_out["setting"]).median(),
                       "half-width, mean": half.groupby(held_out["setting"]).mean()}).loc[SIZES]
+table_of_sizes = table
 display(results.table(table.rename_axis("size").reset_index(), "coverage",
                       "**Table.** How many 90 % intervals hold, and how wide they are [points]."))
 largest = errors[errors["size"] == SIZES[-1]].set_index("by")
@@ -251,7 +254,8 @@ asked = plain[plain["setting"] == SIZES[-1]]
 largest_cache["reason"] = [cost.reason_unreliable(row) for _, row in asked.iterrows()]
 unknown = largest_cache[largest_cache["reason"] != ""]
 display(results.table(unknown, "unknown", "**Table.** Programs whose intervals don't tell, 11 "
-                      "times the cache [% of all cycles; cycles a miss].", decimals=1))
+                      "times the cache [% of all cycles; cycles a miss, learned from the other "
+                      "suite only, so not those of the table above].", decimals=1))
 known = largest_cache[largest_cache["reason"] == ""]
 quality = judged(known["predicted"], known["measured"])
 results.number("programs whose intervals tell the cost of a miss", len(known),
@@ -294,7 +298,8 @@ figure, _ = against_measured(
     {f"prefetchers: {name}": other[other["setting"] == name] for name in PREFETCHERS},
     label="cycles saved [%]", columns=3, named=2)
 display(results.figure(figure, "prefetchers", "**Figure.** Cycles lost (negative) when only the "
-                       "named prefetcher is left on, in percent of those with all on."))
+                       "named prefetcher is left on, in percent of those with all on; lines: 90 % "
+                       "intervals; dashed: as measured. Scales differ."))
 
 # %%
 rows = [{"left on": name, **judged(at["predicted"], at["measured"]),
@@ -382,13 +387,19 @@ results.number("as if on an unknown processor: error, median", quality["median"]
                note=f"mean {quality['mean']:.1f} %, rank correlation "
                     f"{quality['rank correlation']:.2f}; {100 * held.mean():.0f} % of the 90 % "
                     "intervals hold")
+rivals = largest["median"].drop("pooled").nsmallest(2).map("{:.1f}".format)
+at_size = errors.pivot(index="size", columns="by", values="median").loc[SIZES]
+worse = [size for size in SIZES if at_size.loc[size].idxmin() != "pooled"]
 display(results.finding(
-    f"What 11 times the cache saves was predicted from intervals with the small one to "
-    f"{largest.at['pooled', 'median']:.1f} % of all cycles in the median of {len(largest_cache)} "
-    "programs, each suite by what was learned from the other "
-    f"(nothing: {largest.at['nothing', 'median']:.1f}, one latency for all: "
-    f"{largest.at['one latency for all', 'median']:.1f}); {100 * inside.mean():.0f} % of the 90 % "
-    f"intervals hold. Of {len(unknown)} programs the intervals don't tell."))
+    f"How many cycles 11 times the cache saves was predicted with an error of "
+    f"{largest.at['pooled', 'median']:.1f} % of all cycles (median of {len(largest_cache)} "
+    "programs, each suite by what was learned from the other). Next best: "
+    f"{', '.join(f'{name} {error}' for name, error in rivals.items())}; one latency for all "
+    f"{largest.at['one latency for all', 'median']:.1f}, nothing saved "
+    f"{largest.at['nothing', 'median']:.1f}. Something simpler errs less at: "
+    f"{', '.join(map(str, worse)) or 'no size'}. {100 * inside.mean():.0f} % of the 90 % intervals "
+    f"hold, but they are wide (±{table_of_sizes['half-width, median'].iloc[-1]:.0f} points). For "
+    f"{len(unknown)} of the programs the intervals don't tell."))
 
 # %% [markdown]
 # ## What this doesn't show
