@@ -63,8 +63,7 @@ def declared_parameters(notebook):
             line = tagged[0].splitlines()[statement.end_lineno - 1]
             comment = line.encode()[statement.end_col_offset :].decode()  # columns are counted in bytes
             comment = comment.strip().lstrip("#").strip()
-            target = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
-            parameter, value = target.id, ast.literal_eval(statement.value)
+            parameter, value = statement.target.id, ast.literal_eval(statement.value)
             declared[parameter] = Parameter(parameter, value, comment, limits.get(parameter))
     except (SyntaxError, ValueError, AttributeError) as error:
         raise ValueError(f"{name}: its parameters are no lines `name: type = value`: {error}") from error

@@ -11,7 +11,7 @@ from cmlib.cost import savings_without_misses
 from cmlib.shell import command_line, perf_stat
 from cmlib.spelling import spelling
 from cmlib.templates import template
-from cmlib.topdown.bounded_account import LOSSES, bounds, surely_saved
+from cmlib.topdown.bounded_account import LOSSES, bounds
 from cmlib.topdown.category_tables import read_table
 from cmlib.topdown.costs import UNKNOWN, read_costs
 from cmlib.topdown.run_levels import CUT_BY, DIFFERS, levels, phases, totals
@@ -154,7 +154,7 @@ def _account(runs, processor, modifier, interval_ms, ghz, printed, core, misses)
         "contradiction": _percent(bounded.contradiction),
         "doubtful": list(bounded.doubtful),
         "decide": _command(verdict, metrics, modifier, interval_ms, core or processors.core_pmu(costs.name)),
-        "advice": _advice(bounded.shares, verdict, table, surely_saved(misses)),
+        "advice": _advice(bounded.shares, verdict, table),
     }
     return answer | {"text": _sentences().limits(answer, LOSSES)}
 
@@ -175,16 +175,14 @@ def _sentences():
     return template("cmlib.topdown", "sentences.j2").module
 
 
-def _advice(shares, verdict, table, saved):
+def _advice(shares, verdict, table):
     """What to try against each category that may limit the program, or its part that surely is most of it.
 
-    What is surely lost most comes first. Where it is open, nothing is advised against what may be nothing; and where it
-    may be any of all, but to record what decides it, and what surely would save something without misses.
+    What is surely lost most comes first. Where it is open, nothing is advised against what may be nothing.
     """
     limits = sorted(verdict.limits, key=lambda name: shares.at[name, "low"], reverse=True)
     if verdict.how == "open":
-        surely_lost = [name for name in limits if shares.at[name, "low"] > _NOTHING]
-        limits = surely_lost if len(limits) < len(LOSSES) else ["back end"] if saved else []
+        limits = [name for name in limits if shares.at[name, "low"] > _NOTHING]
         if not limits:
             return []
     texts = {one.name: one.advice for one in table.categories if one.advice}
