@@ -57,7 +57,9 @@ def test_one_multiplexed_file_becomes_a_report_that_says_how_sure_it_is(imported
     assert "on held-out blocks, the mean by" in card
     assert "not decided" in card and "are lost to the front end, at most" in card
     assert "order hot functions next to each other, which brings at most 38 % fewer cycles" in card
-    assert re.search(r"What would decide it: perf stat -I 100 -x, -e instructions:u,.* -o FILE -- COMMAND", card)
+    assert re.search(
+        r"What would decide it: perf stat -I 100 -x, -e instructions:u,.* -o FILE -- COMMAND", card
+    )
     assert page.locator("article img").get_attribute("alt").startswith("pagerank: IPC over")
     assert "12 of 12 event names are those of the event table amd_zen5" in card
     assert "IPC follows" in card and (
