@@ -39,7 +39,7 @@ def test_notebooks_find_the_password_in_their_environment_and_keep_it_nowhere(tm
         "01_good": check + saving("01_good", "r.finding(database)"),
         "02_bad": check + "raise ValueError(database)",
     }
-    write_profile(tmp_path, cells, 'database = ""  # URL\n')
+    write_profile(tmp_path, cells, 'database: str = ""  # URL\n')
     with pytest.raises(report.NotebookError, match=r"me@127\.0\.0\.1:1/counters") as raised:
         report.run_profile("tiny", parameters={"database": URL, "jobs": 1}, results=tmp_path / "out")
     assert SECRET not in str(raised.value) and SECRET not in "".join(capfd.readouterr())

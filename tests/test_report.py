@@ -218,7 +218,7 @@ def live(no_kernel, profile, monkeypatch, tmp_path):
     write_profile(
         tmp_path,
         {name: saving(name, told) for name in ("01_first", "02_second")},
-        more='program = "all"  # programs\ndatabase = ""  # store\n',
+        more='program: str = "all"  # programs\ndatabase: str = ""  # store\n',
     )
     return lambda *words: CliRunner().invoke(main, ["run", "live", *words])
 
@@ -250,7 +250,9 @@ def test_a_report_never_replaces_or_mixes_with_another_program_s(live, tmp_path)
 
 def test_a_report_of_one_program_is_of_the_notebooks_that_are_about_any(live, tmp_path):
     """Those that never read the store don't start, unless they are named or the report is of all programs."""
-    write_profile(tmp_path, {"02c_of_itself": saving("02c_of_itself")}, more='program = "all"  # programs\n')
+    write_profile(
+        tmp_path, {"02c_of_itself": saving("02c_of_itself")}, more='program: str = "all"  # programs\n'
+    )
     made = tmp_path / "results/live"
     assert live("-p", "program=hashy").exit_code == 0
     assert not (made / "hashy/02c_of_itself").exists() and (made / "hashy/02_second").is_dir()

@@ -154,7 +154,7 @@ def _account(runs, processor, modifier, interval_ms, ghz, printed, core, misses)
         "contradiction": _percent(bounded.contradiction),
         "doubtful": list(bounded.doubtful),
         "decide": _command(verdict, metrics, modifier, interval_ms, core or processors.core_pmu(costs.name)),
-        "advice": _advice(bounded.shares, verdict, table),
+        "advice": [] if bounded.gap else _advice(bounded.shares, verdict, table),
     }
     return answer | {"text": _sentences().limits(answer, LOSSES)}
 
