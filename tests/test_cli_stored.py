@@ -25,7 +25,8 @@ def test_recordings_are_listed_and_removed_with_their_report(home):
     listed = run(main, ["list"]).stdout
     assert [line.split()[0] for line in listed.splitlines()] == ["alpha", "beta"] and "ocoe" in listed
     assert run(main, ["remove", "alpha"], input="n\n").exit_code == 2 and (home / "recordings/alpha").is_dir()
-    assert run(main, ["remove", "alpha", "--yes"]).exit_code == 0
+    done = run(main, ["remove", "alpha", "--yes"])
+    assert done.exit_code == 0 and done.stderr.count("removed ") == 2
     assert not (home / "recordings/alpha").exists() and not (home / "results/live/alpha").exists()
     assert (home / "recordings/beta").is_dir()
 
@@ -35,6 +36,13 @@ def test_what_is_no_program_is_not_removed(home, name):
     done = CliRunner().invoke(main, ["remove", name, "--yes"])
     assert done.exit_code == 2 and "nothing is recorded" in done.output
     assert (home / "recordings/beta").is_dir()
+
+
+def test_a_program_whose_folder_is_a_link_is_refused(home):
+    (home / "recordings/linked").symlink_to(home / "recordings/beta")
+    done = CliRunner().invoke(main, ["remove", "linked", "--yes"])
+    assert done.exit_code == 2 and f"is a link to {home / 'recordings/beta'}" in done.stderr
+    assert any((home / "recordings/linked").iterdir())
 
 
 def command(*arguments, **variables):

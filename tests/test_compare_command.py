@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 from click.testing import CliRunner
 
 from cmlib.anomaly.autoencoder import Autoencoder
@@ -419,3 +420,27 @@ def test_an_inconclusive_comparison_ends_with_0_or_if_asked_with_3(tmp_path, mon
     found = told(*versions, code=0)
     assert found["verdict"] == "inconclusive" and "runs" in found["limited_by"] and not found["settled"]
     assert compared("--strict", *versions, code=3)
+
+
+def test_the_action_hands_options_and_the_build_over_word_by_word(tmp_path):
+    """As the last step of docs/action runs, with a `cmlib` that prints its arguments; an input may be left out."""
+    action = yaml.safe_load((ROOT / "docs/action/action.yml").read_text(encoding="utf-8"))
+    job = re.search(r"```yaml\n(jobs:.*?)```", (ROOT / "docs/compare.md").read_text(encoding="utf-8"), re.S)[
+        1
+    ]
+    *_, compared = yaml.safe_load(job)["jobs"]["instructions"]["steps"]
+    assert compared["with"].keys() <= action["inputs"].keys()
+    step = action["runs"]["steps"][-1]
+    names = {name: re.fullmatch(r"\$\{\{ inputs\.(\w+) \}\}", text)[1] for name, text in step["env"].items()}
+    fake = tmp_path / "cmlib/bin/cmlib"
+    fake.parent.mkdir(parents=True)
+    fake.write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
+    fake.chmod(0o755)
+    for build, expected in (("make -B app", ["--build", "make -B app"]), ("", [])):
+        inputs = {"old": "before/app 9", "new": "./app 9", "options": "--layouts 20", "build": build}
+        environment = {name: inputs[of] for name, of in names.items()} | {"RUNNER_TEMP": str(tmp_path)}
+        done = subprocess.run(
+            ["bash", "-e", "-c", step["run"]], env=environment, capture_output=True, text=True, check=True
+        )
+        words = ["compare", "--markdown", "--layouts", "20", *expected, "before/app 9", "./app 9"]
+        assert done.stdout.splitlines() == words

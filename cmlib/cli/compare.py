@@ -78,7 +78,7 @@ _UNCHANGED = ("no change", "same", "inconclusive")
 )  # fmt: skip
 @click.option(
     "--build", metavar="COMMAND",
-    help="With --layouts: a shell command that links a version anew in the folder of its program, as `make -B`.",
+    help="With --layouts: a shell command, run in the folder of each version's program, that links it anew: `make -B`.",
 )  # fmt: skip
 @click.option(
     "--timeout", metavar="SECONDS", type=click.FloatRange(0, min_open=True),

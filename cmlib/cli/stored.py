@@ -1,7 +1,6 @@
 """`cmlib list` and `cmlib remove`, and the names that the shell completes."""
 
 import shutil
-from pathlib import Path
 
 import click
 
@@ -68,10 +67,16 @@ def remove(name, yes):
     folder = places.recordings_dir() / name
     if name not in recorded_names(None, None, name):
         raise RecordError(f"nothing is recorded of a program {name!r} under {folder.parent}; see cmlib list.")
+    if folder.is_symlink():
+        raise RecordError(
+            f"{folder} is a link to {folder.resolve()}, and links are not followed: nothing was removed. Remove the "
+            "link, and what it leads to, by hand."
+        )
     report = places.results_dir() / "live" / name
-    there = [path for path in (folder, report) if Path(path).is_dir() and not Path(path).is_symlink()]
+    there = [path for path in (folder, report) if path.is_dir() and not path.is_symlink()]
     if not yes:
         click.confirm(printable(f"Remove {' and '.join(map(str, there))}?"), abort=True, err=True)
     for path in there:
         with locked(path):
             shutil.rmtree(path)
+        say(f"removed {path}", err=True)
