@@ -50,6 +50,12 @@ def test_letters_of_one_name_stand_together(tex, names):
     assert re.findall(r'<mi class="word">(\w+)</mi>', draw_formulas(tex)) == names
 
 
+def test_a_bar_covers_its_own_letters_only():
+    drawn = draw_formulas(r"$\widehat{y}_t = \overline{a} + b$")
+    (covered,) = re.findall(r'<mrow class="overline">(.*?)</mrow>', drawn)
+    assert re.findall(r"<mi>(\w)</mi>", covered) == ["a"]
+
+
 @pytest.mark.parametrize("tex", ["$X'$", "$x_i'$", "$|x_i - x_i'|^2$"])
 def test_primes_stand_behind_their_letters(tex):
     drawn = draw_formulas(tex)

@@ -14,7 +14,7 @@ _PARTS = re.compile(
 _LETTERS = r"(?:<mi>[A-Za-z]</mi>)"
 _WORD = re.compile(rf"({_LETTERS}{{2,}})(<m(?:sub|sup|subsup)>)(<mi>[A-Za-z]</mi>)|({_LETTERS}{{3,}})")
 _PRIME = re.compile(r"<m(sub)?sup>((?:<[^<]+<[^<]+){1,2})<mi>&#x02032;</mi></m(?:sub)?sup>")
-_OVERLINE = re.compile(r'<mover>(<mrow>.*?</mrow>)<mo accent="true">&#x02015;</mo></mover>')
+_OVERLINE = re.compile(r'<mover>(<mrow>(?:(?!<mover>).)*?</mrow>)<mo accent="true">&#x02015;</mo></mover>')
 
 
 def draw_formulas(markdown):
