@@ -17,7 +17,7 @@ from joblib.externals import loky
 import cmlib
 from cmlib.errors import CmlibError
 
-__all__ = ["Workers", "parallel_map"]
+__all__ = ["parallel_map"]
 
 # For the environment of processes that work side by side: more threads only take processors from each other.
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")

@@ -39,7 +39,8 @@ from IPython.display import Markdown
 
 from cmlib import clean, explore, plot
 from cmlib import experiments as study
-from cmlib.clean import DISTINCT_METHODS, accuracy
+from cmlib.clean import DISTINCT_METHODS, accuracy, uncounted
+from cmlib.clean import methods as cleaning_methods
 from cmlib.clean.distance import dtw
 from cmlib.collect.schedule import PINNED
 from cmlib.errors import UnfitRecordingError
@@ -411,7 +412,7 @@ if len(farther):
 def clean_one(program, event, method, **options):
     """The first multiplexed run that counted an event, and its counts after cleaning."""
     run = next(one for one in runs[program][1] if event in one.counts.dropna(axis=1, how="all"))
-    columns = list(run.counts) if clean.REGISTERED[method].whole_run else [event]
+    columns = list(run.counts) if cleaning_methods.REGISTERED[method].whole_run else [event]
     options |= {"method": method, "run": f"program {program!r}"}
     return run, clean.clean_run(run.counts[columns], run.running[columns], **options)[0][event]
 
@@ -419,7 +420,7 @@ def clean_one(program, event, method, **options):
 def draw_cleaned(program, event, method, n, k):
     """OCOE, what perf prints and what cleaning makes of it, with the errors of the last two."""
     run, cleaned = clean_one(program, event, method, n_gaussian=n, n_long_tail=n, k=k)
-    whole, reference = clean.whole_intervals(run.interval_s), references[program][event]
+    whole, reference = uncounted.whole_intervals(run.interval_s), references[program][event]
     before, after = run.counts.loc[whole, event], cleaned[whole]
     changed = ((after - before).abs() > 0.1 * before.mean()) | (before.isna() & after.notna())
     lines = {f"OCOE, run {number}": one for number, one in enumerate(reference.series, 1)}
@@ -437,10 +438,10 @@ def draw_cleaned(program, event, method, n, k):
 def enable(method):
     """Only CounterMiner's way, in both readings, has n and k."""
     for name in ("n", "k"):
-        controls[name].disabled = "k" not in clean.REGISTERED[method].options
+        controls[name].disabled = "k" not in cleaning_methods.REGISTERED[method].options
 
 
-offered = [(f"{name}: {one.about}", name) for name, one in clean.REGISTERED.items()]
+offered = [(f"{name}: {one.about}", name) for name, one in cleaning_methods.REGISTERED.items()]
 controls = {
     "program": explore.dropdown("program", programs),
     "event": explore.dropdown("event", sorted(references[programs[0]]), event),

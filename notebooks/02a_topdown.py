@@ -39,6 +39,7 @@ import seaborn as sns
 from IPython.display import Markdown
 
 from cmlib import clean, explore, merge, topdown
+from cmlib.clean.methods import SERIES_METHODS
 from cmlib.errors import NothingRecordedError
 from cmlib.experiments import data
 from cmlib.experiments.event_tables import table_name
@@ -149,7 +150,7 @@ def clean_steps(name, method, table, others):
     """A program's runs, cleaned, in steps of progress: the events of a table, and others."""
     runs = data.interval_runs(url, [name])
     wanted = {*table.takes(set(runs["events"].explode())), *others}
-    if method in clean.SERIES_METHODS:  # event by event: only those that are needed
+    if method in SERIES_METHODS:  # event by event: only those that are needed
         whole = [store.load(url, run_id).whole() for run_id in runs["run_id"]]
         cleaned = [clean.clean_run(*(part[[event for event in part if event in wanted]]
                                      for part in run), method=method, run=name)[0] for run in whole]

@@ -33,6 +33,7 @@ import pandas as pd
 from IPython.display import Markdown
 
 from cmlib import clean, plot
+from cmlib.clean.series import FEWEST_SAMPLES
 from cmlib.errors import UnfitRecordingError
 from cmlib.experiments import data, repair
 from cmlib.experiments.commands import command_to_count
@@ -110,7 +111,7 @@ def score_events(c, running, c_hat, s):
 cleaned, errors, judged = {}, {}, {}
 for name, run in runs.items():
     counts, running = run.whole()
-    counts = counts.loc[:, counts.notna().sum() >= clean.FEWEST_SAMPLES]
+    counts = counts.loc[:, counts.notna().sum() >= FEWEST_SAMPLES]
     running = running[counts.columns]
     cleaned[name], errors[name] = clean.estimate_counts(counts, running, sums=known_sums(run))
     judged[name] = score_events(counts, running, cleaned[name], errors[name])

@@ -35,6 +35,7 @@ import pandas as pd
 from IPython.display import Markdown
 
 from cmlib import clean, plot
+from cmlib.clean.uncounted import zeros_without_turn
 from cmlib.experiments import published
 from cmlib.io import public
 from cmlib.report.notebook import begin
@@ -139,7 +140,7 @@ names = [f"mlpx-ocoe/{name}.10s.csv" for name in ("20_per_1_time", "4_per_5_time
 content = [public.read(name) for name in names]
 if all(content):
     many, few = (pd.read_csv(io.BytesIO(part)).drop(columns="label") for part in content)
-    hidden = clean.zeros_without_turn(many)
+    hidden = zeros_without_turn(many)
     order = pd.DataFrame({"zero at once": many.eq(0).sum(), "zero four at a time": few.eq(0).sum(),
                           "recognized as not counted": hidden.sum()})
     display(results.table(order.rename_axis("event").reset_index(), "order",
@@ -155,7 +156,7 @@ else:
 #
 # $$z_{ij} = 1 \;\Rightarrow\; z_{ik} = 1 \quad \text{for all } k > j.$$
 #
-# In words: once a zero, zeros to the end of the list. Where that holds for every zero of a table, and zeros begin at three different events or more, `cmlib.clean.zeros_without_turn` takes zeros for what was not counted, and `cmlib summarize` says so.
+# In words: once a zero, zeros to the end of the list. Where that holds for every zero of a table, and zeros begin at three different events or more, `cmlib.clean.uncounted.zeros_without_turn` takes zeros for what was not counted, and `cmlib summarize` says so.
 
 # %%
 if all(content):

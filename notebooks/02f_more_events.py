@@ -31,8 +31,9 @@ import numpy as np
 import pandas as pd
 from IPython.display import Markdown
 
-from cmlib import clean, plot
+from cmlib import plot
 from cmlib.clean.distance import dtw, folded_error
+from cmlib.clean.shrinkage import clean_by_shrinkage
 from cmlib.experiments import published, repair
 from cmlib.report import paper
 from cmlib.report.notebook import begin
@@ -42,7 +43,7 @@ notebook = begin("02f_more_events", settings, slots=slots)
 results, counterminer, gbrt = notebook.results, paper("counterminer"), paper("gbrt")
 COUNTERS = 4  # of the paper's processor; so many events are in a group
 ROTATIONS = tuple((n, slots) for n in range(2, 7))
-WAYS = repair.BASELINE_METHODS | {"shrinkage": clean.clean_by_shrinkage}
+WAYS = repair.BASELINE_METHODS | {"shrinkage": clean_by_shrinkage}
 LABELS = {"perf": "what perf prints", "lines": "straight lines",
           "counterminer": "CounterMiner's way", "shrinkage": "shrinkage"}
 

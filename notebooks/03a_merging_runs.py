@@ -43,6 +43,7 @@ from cmlib.errors import UnfitRecordingError
 from cmlib.parallel import parallel_map
 from cmlib.rank import STACKED, predict_held_out, regressor, relative_error
 from cmlib.rank.leaks import is_named_leak
+from cmlib.rank.refinement import drop_least
 from cmlib.report import paper
 from cmlib.report.notebook import begin
 
@@ -345,7 +346,7 @@ def refine_stacked(runs):
     test, train = np.sort(order[:n_test]), np.sort(order[n_test:])
     measured, mean, rows = ipc.iloc[test], ipc.iloc[train].mean(), []
     model = regressor(boosting=STACKED, seed=seed)
-    for fitted, kept in rank.drop_least(model, X.iloc[train], ipc.iloc[train], step=step):
+    for fitted, kept in drop_least(model, X.iloc[train], ipc.iloc[train], step=step):
         error = relative_error(measured, fitted.predict(X.iloc[test][fitted.feature_names_in_]))
         rows.append((len(kept), error, relative_error(measured, mean)))
     return pd.DataFrame(rows, columns=["n_events", "error", "mean_baseline"])

@@ -41,7 +41,8 @@ import numpy as np
 import pandas as pd
 
 from cmlib import explore, plot
-from cmlib.compress import OnlineRegression, compress, fit_quality, line_ends, reconstruct
+from cmlib.compress import OnlineRegression, compress, fit_quality, reconstruct
+from cmlib.compress.lines import line_ends
 from cmlib.experiments.sample_streams import EVENTS, load_streams, load_suite
 from cmlib.report import paper
 from cmlib.report.notebook import begin

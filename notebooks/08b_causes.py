@@ -38,6 +38,7 @@ from cmlib.experiments.tuned_runs import load_tuned
 from cmlib.io import events
 from cmlib.rank import regressor
 from cmlib.report.notebook import begin
+from cmlib.tuning.causality import CAUSES, CORRELATES, NOT_SHOWN
 
 limits = {"n_events": (2, 30), "seed": (0, 1_000_000)}
 notebook = begin("08b_causes", settings, program=program, n_events=n_events, seed=seed)
@@ -191,9 +192,9 @@ results.table(
 
 # %%
 n = judged["verdict"].value_counts()
-shown_to = {0: "none is", 1: "one is"}.get(n.get(tuning.CAUSES, 0), f"{n.get(tuning.CAUSES)} are")
-of_each = (f"{shown_to} shown to cause it, {n.get(tuning.CORRELATES, 0)} only correlate "
-           f"with it, and of {n.get(tuning.NOT_SHOWN, 0)} neither is shown")
+shown_to = {0: "none is", 1: "one is"}.get(n.get(CAUSES, 0), f"{n.get(CAUSES)} are")
+of_each = (f"{shown_to} shown to cause it, {n.get(CORRELATES, 0)} only correlate "
+           f"with it, and of {n.get(NOT_SHOWN, 0)} neither is shown")
 text = (f"Of the {len(judged)} important events of {' and '.join(tuned)} in a model of the "
         f"{measure}, {of_each}.")
 if len(shown):

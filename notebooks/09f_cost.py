@@ -34,6 +34,7 @@ import numpy as np
 import pandas as pd
 
 from cmlib import cost, places, plot, rank
+from cmlib.cost.change import reason_unreliable
 from cmlib.experiments.published import how_to_get
 from cmlib.experiments.requested import resolve_names
 from cmlib.io import public
@@ -251,7 +252,7 @@ plain = X.drop(columns="stores_change")  # as before the change
 at_largest = held_out["setting"] == SIZES[-1]
 largest_cache = held_out[at_largest].drop(columns=["setting", "off", "label"])
 asked = plain[plain["setting"] == SIZES[-1]]
-largest_cache["reason"] = [cost.reason_unreliable(row) for _, row in asked.iterrows()]
+largest_cache["reason"] = [reason_unreliable(row) for _, row in asked.iterrows()]
 unknown = largest_cache[largest_cache["reason"] != ""]
 display(results.table(unknown, "unknown", "**Table.** Programs whose intervals don't tell, 11 "
                       "times the cache [% of all cycles; cycles a miss, learned from the other "
@@ -369,7 +370,7 @@ else:
 # %%
 strange = both["as if of another"].assign(
     most=-P["change"] >= 0.6 * P["misses"],
-    known=[not cost.reason_unreliable(row) for _, row in unasked.iterrows()])
+    known=[not reason_unreliable(row) for _, row in unasked.iterrows()])
 strange["holds"] = strange["measured"].between(strange["low"], strange["high"])
 table = pd.DataFrame(
     [{"changes that took away three fifths of the misses": name, "changes": len(rows),

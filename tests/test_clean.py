@@ -11,19 +11,18 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import stats
 
-from cmlib import clean
 from cmlib.clean import (
     METHODS,
-    SERIES_METHODS,
     clean_run,
     clean_series,
     distribution_kinds,
     fill_missing,
     replace_outliers,
-    zeros_without_turn,
 )
 from cmlib.clean.distribution import fit, gaussian_statistic
+from cmlib.clean.methods import SERIES_METHODS
 from cmlib.clean.missing import interpolate, missing_samples
+from cmlib.clean.uncounted import whole_intervals, zeros_without_turn
 from tests.naive import cleaning as naive
 from tests.notebook_functions import functions_of
 from tests.planted_series import multiplexed_run, multiplexed_series
@@ -305,8 +304,8 @@ def test_coverage_counts_what_lies_within():
 
 
 def test_only_a_last_interval_that_was_cut_short_is_not_whole():
-    assert clean.whole_intervals([0.1, 0.04, 0.1, 0.1, 0.049]).tolist() == [True, True, True, True, False]
-    assert clean.whole_intervals([0.1, 0.1, 0.05]).all() and clean.whole_intervals([0.01]).all()
+    assert whole_intervals([0.1, 0.04, 0.1, 0.1, 0.049]).tolist() == [True, True, True, True, False]
+    assert whole_intervals([0.1, 0.1, 0.05]).all() and whole_intervals([0.01]).all()
 
 
 @few

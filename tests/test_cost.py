@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 from cmlib import cost
-from cmlib.cost import pooled
+from cmlib.cost import change, pooled
 from cmlib.topdown import bounds, read_costs
 from cmlib.topdown.answers import describe_misses
 from cmlib.topdown.bounded_account import surely_saved
@@ -170,9 +170,9 @@ def test_programs_whose_intervals_say_nothing_are_not_known_or_right(held_out):
     X = cost.changes()[0].drop(columns="stores_change")
     for name in SAYS_NOTHING:
         rows = held_out[held_out["larger_cache"] & (held_out["program"] == name)]
-        known = not cost.reason_unreliable(X[X["program"] == name].iloc[0])
+        known = not change.reason_unreliable(X[X["program"] == name].iloc[0])
         assert not known or rows["holds"].all()
-    known = [not cost.reason_unreliable(row) for _, row in X.drop_duplicates("program").iterrows()]
+    known = [not change.reason_unreliable(row) for _, row in X.drop_duplicates("program").iterrows()]
     assert 15 <= sum(known) <= 25
 
 

@@ -12,12 +12,11 @@ from hypothesis.extra import numpy as hnp
 
 from cmlib.clean import (
     METHODS,
-    clean_by_shrinkage,
     clean_run,
     estimate_counts,
     replay,
 )
-from cmlib.clean.shrinkage import reconcile_sums, redistribute_delayed_counts
+from cmlib.clean.shrinkage import clean_by_shrinkage, reconcile_sums, redistribute_delayed_counts
 from cmlib.io.perf import parse_stat, series
 from cmlib.places import recordings_dir
 from tests.planted_series import multiplexed_run

@@ -109,7 +109,7 @@ class Autoencoder(BaseEstimator):
     smallest_range : float >= 0, optional
         Counters that varied less in training are scaled by this instead of that range [their own unit].
         Default: 1e-6, an event in a million instructions; within `AutoPerf`, what the samples say
-        (:func:`cmlib.anomaly.smallest_range`).
+        (:func:`cmlib.anomaly.samples.smallest_range`).
     random_state : int, RandomState or None
         Of the first weights and of the order of the samples.
 

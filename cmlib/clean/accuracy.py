@@ -8,8 +8,8 @@ import pandas as pd
 from scipy import stats
 
 from cmlib.clean.distance import dtw, folded_error
-from cmlib.clean.series import whole_intervals
 from cmlib.clean.shrinkage import redistribute_delayed_counts
+from cmlib.clean.uncounted import whole_intervals
 from cmlib.errors import UnfitRecordingError
 
 MEASURES = ("eq4_percent", "distance_ratio", "total_error_percent", "distribution_error")

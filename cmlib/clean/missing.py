@@ -19,37 +19,6 @@ def missing_samples(values, running=None, *, true_zero_max=0.01):
     return missing | (values == 0)
 
 
-def zeros_without_turn(counts, running=None):
-    """Mark zeros that no event counted: in the order of columns they run from one event on to the last.
-
-    Where multiplexing ends before all events had a turn, those at the end of the list have none. Tools that write no
-    ``<not counted>`` write 0. Where every zero of a table lies so, from different events on, these are not counts.
-
-    Parameters
-    ----------
-    counts : DataFrame of float, shape (n_intervals, n_events)
-        Columns in the order in which the events were listed.
-    running : DataFrame of float, same shape, optional
-        Running shares [0–1]; only where one is NaN (not known) a zero is doubted. Without it, everywhere.
-
-    Returns
-    -------
-    DataFrame of bool, same shape
-        All False where zeros lie otherwise, begin at fewer than three different events, or in fewer than ten rows.
-    """
-    unknown = True if running is None else running.isna()
-    zero = counts.eq(0)
-    to_the_end = zero.iloc[:, ::-1].cummin(axis=1).iloc[:, ::-1]
-    starts = to_the_end.sum(axis=1)[to_the_end.any(axis=1)]
-    uncounted = (
-        zero.equals(to_the_end)
-        and starts.nunique() >= 3
-        and len(starts) >= 10
-        and starts.max() < zero.shape[1]
-    )
-    return to_the_end & uncounted & unknown
-
-
 def fill_missing(values, missing, *, k=5):
     """Fill samples with the mean of their k nearest known neighbours in time.
 

@@ -172,23 +172,3 @@ def clean_run(counts, running=None, *, method="shrinkage", sums=(), run="this ru
     if chosen.whole_run:
         cleaned = chosen.clean(counts, running, sums=sums, **known)
     return cleaned, changed_mask(cleaned, counts)
-
-
-def whole_intervals(lengths):
-    """Mark whole intervals: all but the last, where the program's end cut it short.
-
-    Parameters
-    ----------
-    lengths : array-like of float, shape (n,)
-        Of the intervals [s].
-
-    Returns
-    -------
-    ndarray of bool, shape (n,)
-        False for a last interval that is shorter than half the median.
-    """
-    lengths = np.asarray(lengths, np.float64)
-    whole = np.ones(len(lengths), bool)
-    if len(lengths) > 1:
-        whole[-1] = lengths[-1] >= np.median(lengths) / 2
-    return whole

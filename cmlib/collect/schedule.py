@@ -8,8 +8,6 @@ from itertools import chain
 from cmlib.io.events.naming import SOFTWARE_NAMES, copy_name
 from cmlib.spelling import PINNED
 
-__all__ = ["PINNED"]
-
 PROBE = "probe"
 
 # As in sched:sched_switch; what follows a processor's event behind a colon are modifiers.

@@ -1,3 +1,3 @@
 from .bounded import BoundedRegression
-from .lines import compress, fit_quality, intervals, line_ends, reconstruct
+from .lines import compress, fit_quality, intervals, reconstruct
 from .online import OnlineRegression

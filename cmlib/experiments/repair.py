@@ -17,6 +17,7 @@ import pandas as pd
 
 from cmlib import clean, places
 from cmlib.clean.missing import interpolate
+from cmlib.clean.series import FEWEST_SAMPLES
 from cmlib.io import events, perf, public
 from cmlib.io.archive import decompress, read_file
 from cmlib.io.callgrind import read_series
@@ -150,7 +151,7 @@ def twice_counted(counts, shares, groups=(), machine=None):
         if pair.certain or 1 - _ALIKE < total[pair.first] / total[pair.second] < 1 + _ALIKE
     ]
     pairs += events.second_readings(list(counts)).items()
-    counts = counts.loc[:, counts.notna().sum() >= clean.FEWEST_SAMPLES]
+    counts = counts.loc[:, counts.notna().sum() >= FEWEST_SAMPLES]
     for event, other in [way for pair in pairs for way in (pair, pair[::-1])]:
         if {event, other} <= set(counts) and shares[other].lt(1).any():
             together = _shared_time(shares[counts.columns], other, groups)
@@ -176,7 +177,7 @@ def _shared_time(shares, event, groups):
 
 def _each(repair, counts, shares):
     """Repair each event of which there are enough samples."""
-    able = counts.columns[counts.notna().sum() >= clean.FEWEST_SAMPLES]
+    able = counts.columns[counts.notna().sum() >= FEWEST_SAMPLES]
     repaired = {
         event: repair(counts[event].to_numpy(), shares[event].fillna(1.0).to_numpy()) for event in able
     }

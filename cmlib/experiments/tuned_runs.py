@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from cmlib import places, tuning
-from cmlib.clean import whole_intervals
+from cmlib.clean.uncounted import whole_intervals
 from cmlib.errors import CmlibError, NothingRecordedError
 from cmlib.experiments.requested import resolve_names
 from cmlib.experiments.spark_settings import FOLDER, emitted_of, settings_of

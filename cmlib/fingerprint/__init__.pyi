@@ -1,6 +1,6 @@
 from .c45 import C45Classifier
 from .cache_levels import plateaus
 from .diagnosis import advice, score_programs
-from .key_events import select_key_events, validate
-from .phases import NOTHING_ELSE, added_shares, contributions, segment_starts
+from .key_events import select_key_events
+from .phases import contributions, segment_starts
 from .unknown import UnknownRejector

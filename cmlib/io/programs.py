@@ -11,8 +11,6 @@ import yaml
 from cmlib import places
 from cmlib.errors import CmlibError
 
-__all__ = ["kernels", "micro_benchmarks"]
-
 
 def program_entries():
     """Everything written of each program, by suite and name, as a dictionary of dictionaries."""

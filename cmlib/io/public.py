@@ -17,7 +17,7 @@ from cmlib.io.archive import decompress, digest, errors_as, read_file
 from cmlib.io.imports import import_files
 from cmlib.shell import command_code
 
-__all__ = ["cache_dir", "fetch", "read"]
+__all__ = ["fetch", "read"]
 
 
 class PublicError(CmlibError):

@@ -6,12 +6,12 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from cmlib import clean
+from cmlib.clean.uncounted import whole_intervals
 from cmlib.io.archive.runs import VALGRIND, are_totals, knows_shares, source_of
 from cmlib.io.callgrind import INSTRUCTIONS_PER_SECOND
 from cmlib.io.events import second_readings
 
-__all__ = ["AXES", "INSTRUCTIONS", "Recording", "by_instructions"]
+__all__ = ["Recording", "by_instructions"]
 
 INSTRUCTIONS = "sim.instructions"
 
@@ -111,7 +111,7 @@ class Recording:
         """Counts and running shares without the last interval, where that was cut short."""
         if self.holds_totals:
             return self.counts, self.running
-        whole = clean.whole_intervals(self.interval_s)
+        whole = whole_intervals(self.interval_s)
         return self.counts[whole], self.running[whole]
 
     def rates(self):

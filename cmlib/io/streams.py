@@ -10,8 +10,6 @@ from cmlib import places
 from cmlib.io.archive import decompress, read_file
 from cmlib.io.public import PublicError, cache_dir
 
-__all__ = ["find_runs", "read_stream"]
-
 # Of each set, what the path of a file says: the case (a program with its input), and which of its runs it is.
 _PATHS = {
     "spec-llc": r"(?P<case>[^/]+)\.data\.(?P<run>\d+)\.txt",

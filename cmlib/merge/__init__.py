@@ -2,4 +2,4 @@
 
 from cmlib.merge.align import align_passes, align_runs, stack_runs, step_runs
 
-__all__ = ["align_passes", "align_runs", "stack_runs", "step_runs"]
+__all__ = ["align_runs", "stack_runs", "step_runs"]

@@ -6,7 +6,8 @@ import math
 import numpy as np
 import pandas as pd
 
-from cmlib import clean, processors
+from cmlib import processors
+from cmlib.clean.uncounted import zeros_without_turn
 from cmlib.cost import savings_without_misses
 from cmlib.shell import command_line, perf_stat
 from cmlib.spelling import spelling
@@ -64,7 +65,7 @@ def summarize(name, runs, *, processor=None, modifier="", whole_runs=False, core
     dict
         What ``cmlib summarize --json`` prints: see `docs/summary.md`.
     """
-    hidden = [clean.zeros_without_turn(counts, running) for counts, running in runs]
+    hidden = [zeros_without_turn(counts, running) for counts, running in runs]
     runs = [(counts.mask(zeros), running) for (counts, running), zeros in zip(runs, hidden, strict=True)]
     shares = np.concatenate([running.to_numpy(float).ravel() for _, running in runs])
     costs = read_costs(processor or UNKNOWN)

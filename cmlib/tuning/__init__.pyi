@@ -1,2 +1,2 @@
-from .causality import CAUSES, CORRELATES, NOT_SHOWN, Experiment, find_causes
+from .causality import Experiment, find_causes
 from .runs import FEW_ROWS, Runs, important_events, rank_directly

@@ -44,23 +44,21 @@ SECTIONS = {
         "docs/change-*",
         "data/*/README",
     ),
-    "Reference": ("api", "api-notebooks", "CHANGELOG", "CONTRIBUTING", "SECURITY"),
+    "Reference": ("api", "CHANGELOG", "CONTRIBUTING", "SECURITY"),
 }
-# The packages in the order in which data pass them; then what the notebooks share.
+# The packages in the order in which data pass them.
 PACKAGES = (
     *("cmlib", "cmlib.io", "cmlib.collect", "cmlib.clean", "cmlib.merge", "cmlib.rank", "cmlib.interact"),
     *("cmlib.topdown", "cmlib.cost", "cmlib.fingerprint", "cmlib.anomaly", "cmlib.compress", "cmlib.tuning"),
 )
+# What notebooks share changes with them, and is no part of the reference.
 FOR_NOTEBOOKS = ("cmlib.experiments", "cmlib.plot", "cmlib.explore", "cmlib.report")
 REFERENCE = """# Functions
 
 What one calls from Python. Arrays and frames go in, new ones come out; nothing is changed in place. A name is public if
 it is in the `__all__` of its module; it then keeps its meaning from one minor version to the next. All others are
-private, and change without notice.
-"""
-SHARED = """# Functions of the notebooks
-
-What notebooks share. It changes with them, in any release.
+private, and change without notice; so do `cmlib.experiments`, `cmlib.plot`, `cmlib.explore` and `cmlib.report`, which
+belong to the notebooks.
 """
 NOT_RUN = "*This notebook was left out of the run that the site was built from: {reason}*"
 
@@ -72,11 +70,7 @@ def assemble(results, target):
         for file in sorted(ROOT.glob(pattern)):
             _write(target / file.relative_to(ROOT), file.read_bytes())
     (target / "docs/README.md").unlink()  # its lists are the site's navigation
-    modules = public_modules()
-    shared = [module for module in modules if module.startswith(FOR_NOTEBOOKS)]
-    public = [module for module in modules if module not in shared]
-    _write(target / "api.md", reference(REFERENCE, sorted(public, key=_place)).encode())
-    _write(target / "api-notebooks.md", reference(SHARED, shared).encode())
+    _write(target / "api.md", reference(REFERENCE, sorted(public_modules(), key=_place)).encode())
     for notebook in sorted((ROOT / "notebooks").glob("*.ipynb")):
         _write(target / "notebooks" / notebook.name, _executed(notebook, results))
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -86,13 +80,14 @@ def assemble(results, target):
 
 
 def public_modules():
-    """Dotted names of the modules that have an `__all__`."""
+    """Dotted names of the modules that have an `__all__`, without those of the notebooks."""
     files = sorted((ROOT / "cmlib").rglob("*.py"))
     public = [
         path for path in files if re.search(r"^(.+, )?__all__ = ", path.read_text(encoding="utf-8"), re.M)
     ]
     parts = [path.relative_to(ROOT).with_suffix("").parts for path in public]
-    return [".".join(part[:-1] if part[-1] == "__init__" else part) for part in parts]
+    names = [".".join(part[:-1] if part[-1] == "__init__" else part) for part in parts]
+    return [name for name in names if not name.startswith(FOR_NOTEBOOKS)]
 
 
 def reference(text, modules):

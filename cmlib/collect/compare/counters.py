@@ -8,8 +8,6 @@ from cmlib.collect.machine.host import core_pmus
 from cmlib.io import events
 from cmlib.places import events_dir
 
-__all__ = ["CONTENTION", "counters_with_role"]
-
 CYCLES, CONTENTION = "cycles", "contention"
 GENERIC, KERNEL = "generic", "kernel"
 

@@ -7,5 +7,3 @@ object with its SHA-256, which is written last and makes the recording exist.
 import lazy_loader
 
 __getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
-
-__all__ = ["decompress", "read_file", "readable"]

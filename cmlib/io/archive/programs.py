@@ -18,8 +18,6 @@ from cmlib.io.archive.runs import (
     source_of,
 )
 
-__all__ = ["readable_runs"]
-
 _PLAN = ("mode", "pinned", "groups", "modifier", "interval_ms", "encodings")
 
 

@@ -4,16 +4,4 @@ import lazy_loader
 
 __getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 
-__all__ = [
-    "MODELLED",
-    "abbreviate",
-    "describe_recognised",
-    "kinds",
-    "recognise",
-    "second_readings",
-    "simulated_events",
-    "simulated_kind",
-    "table",
-    "table_of",
-    "umask_sums",
-]
+__all__ = ["kinds", "recognise", "table", "umask_sums"]

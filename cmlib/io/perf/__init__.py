@@ -4,4 +4,4 @@ import lazy_loader
 
 __getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 
-__all__ = ["begin_ns", "parse_stat", "series"]
+__all__ = ["parse_stat", "series"]

@@ -9,7 +9,7 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 
-from cmlib import clean
+from cmlib.clean.uncounted import zeros_without_turn
 from cmlib.io.events import base_name, copy_name
 from cmlib.io.perf.formats import cgroup, few_columns, find_format, human_readable, per_place, separated, wide
 from cmlib.io.perf.formats.lines import (
@@ -136,7 +136,7 @@ def without_uncounted_zeros(counts, running):
     """Take zeros of events that had no turn for not counted, where shares are not told."""
     if not (counts == 0).any(axis=None):  # which takes a tenth of the time to find out
         return counts, running
-    hidden = clean.zeros_without_turn(counts, running)
+    hidden = zeros_without_turn(counts, running)
     return counts.mask(hidden), running.mask(hidden, 0.0)
 
 

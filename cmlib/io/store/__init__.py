@@ -4,4 +4,4 @@ from cmlib.io.store.building import rebuild, refresh
 from cmlib.io.store.database import SCHEMA, StoreError, default_url, without_password
 from cmlib.io.store.reading import is_current, load, machines, refused, runs
 
-__all__ = ["load", "rebuild", "runs"]
+__all__ = ["load", "runs"]

@@ -23,8 +23,6 @@ from cmlib.io.samples.files import SampleError, read_lines
 from cmlib.io.store.database import StoreError
 from cmlib.spelling import PINNED
 
-__all__ = ["read_counts"]
-
 MODE = "lines"
 SERIES, LINES = "recordings", "samples"
 _NAME = re.compile(r"(.+-lines)-([0-9]+)")
