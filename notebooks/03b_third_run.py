@@ -236,9 +236,19 @@ results.table(spread.assign(worthless=worthless).reset_index(), "shift",
               "1 or more.", decimals=3)
 
 # %%
-figure, _ = plot.curves(spread.reset_index(), x="shift", ys={name: name for name in spread},
-                        xlabel="shift [intervals of 100 million instructions]",
-                        ylabel="error over that of the mean", level=("mean", 1.0))
+@plot.styled
+def draw_shifts(spread):
+    """Quantiles of the ratio by shift, beside the mean's error."""
+    figure, (ax,) = plot.panels([""], columns=1, height=2.9)
+    spread.plot(ax=ax, marker="o", ms=4, lw=1.3, color=plot.palette(spread.shape[1]))
+    ax.axhline(1, color="#444444", ls="--", lw=1, label="mean")
+    ax.set(xlabel="shift [intervals of 100 million instructions]",
+           ylabel="error over that of the mean", ylim=(0, None), xticks=spread.index)
+    ax.legend(loc="upper left", bbox_to_anchor=(1, 1))
+    return figure, ax
+
+
+figure, _ = draw_shifts(spread)
 results.figure(figure, "shift",
                "**Figure.** What a shift of phases costs: error over that of the mean, quantiles "
                f"of {len(predicted)} cases and events. *See:* one interval raises the median from "

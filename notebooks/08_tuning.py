@@ -39,6 +39,7 @@ from cmlib.experiments.spark_settings import TABLE_IV
 from cmlib.experiments.tuned_runs import load_tuned
 from cmlib.interact import rank_pairs
 from cmlib.parallel import parallel_map
+from cmlib.plot.style import bars_across, blank
 from cmlib.rank import influence, regressor, stability
 from cmlib.report import paper
 from cmlib.report.notebook import begin
@@ -340,14 +341,27 @@ for name in tuned:
 # In JupyterLab: does the same parameter come first with fewer runs? Here the importance is of one model; the figure of method B has the mean of many.
 
 # %%
+@plot.styled
+def draw_parameter(ranked, seconds, values, title, chosen):
+    """Left, the importance of every parameter, one of them in another colour; right, its runs."""
+    figure, ((left, right),) = blank(3.4, columns=2)
+    colours = dict(zip([False, True], plot.palette(2), strict=True))
+    bars_across(left, ranked, ranked.index, [colours[name == chosen] for name in ranked.index])
+    left.set(title=title, xlabel="importance for the time [%]")
+    right.plot(values, seconds, "o", ms=4, mfc="none", color=colours[True])
+    right.set(title=chosen, xlabel=chosen, ylabel="execution time [s]", ylim=(0, None))
+    right.set_xscale("log", base=2)
+    return figure, (left, right)
+
+
+# %%
 def draw_first_runs(program, n_runs, parameter):
     """What the first runs say of the parameters, and each run's time by one of them."""
     first, setting = tuned[program].runs.take(range(n_runs)), TABLE_IV[parameter]
     ranked = tuning.rank_directly(first)
-    figure, _ = plot.setting(
-        [TABLE_IV[each].name for each in ranked.index], list(ranked), chosen=setting.name,
-        x=first.parameters[parameter], y=first.seconds, xlabel=setting.name,
-        ylabel="execution time [s]", title=f"{program}, {len(first)} runs")
+    by_name = ranked.rename(lambda abbr: TABLE_IV[abbr].name)
+    figure, _ = draw_parameter(by_name, first.seconds, first.parameters[parameter],
+                               f"{program}, {len(first)} runs", setting.name)
     rho = first.parameters[parameter].corr(first.seconds, method="spearman")
     return figure, (f"<p>{setting.name}: {ranked[parameter]:.1f} % of the importance; rank "
                     f"correlation with the time {rho:.2f}; default {setting.default}.</p>")

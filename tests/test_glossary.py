@@ -91,7 +91,6 @@ PENDING = (
     "io/events/tables",
     "topdown",
     "clean",
-    "collect/compare",
     "anomaly/speed",
     "anomaly/changes",
 )

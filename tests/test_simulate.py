@@ -198,9 +198,8 @@ def test_an_interrupted_simulation_leaves_nothing(tmp_path, program):
     [
         (["--simulate", "--events", "cycles"], "--events does not go with --simulate"),
         (["--simulate", "--samples"], "--simulate and --samples are two ways"),
-        (["--cache-ll", "1M,8,64"], "belong to --simulate"),
+        (["--cache-ll", "1M,8,64"], "it is for --simulate"),
         (["--every-blocks", "5"], "it is for --simulate"),
-        (["--cache-l2", "1M,8,64"], "belong to --simulate"),
     ],
 )
 def test_options_of_one_source_are_refused_for_the_other(arguments, complaint):

@@ -23,6 +23,7 @@ from cmlib.errors import CmlibError
 from cmlib.passwords import hide
 from cmlib.terminal import printable, say
 
+_COMMANDS = doctor, programs, record, import_, fetch, run, summarize, store, list_, remove, compare, diagnose
 # What each of these imports takes seconds: loaded when it is called, with what `cmlib --help` says of it.
 _PARTS = {
     "record-all": "Record what the notebooks read, in one go, on a quiet machine that counts.",
@@ -31,8 +32,6 @@ _PARTS = {
     "record-samples": "Record the sample streams of notebook 07.",
     "record-tuning": "Record programs on Spark under other settings, of notebook 08.",
 }
-
-
 _OURS = ("cmlib.", "cmlib_workloads.")
 
 
@@ -133,6 +132,7 @@ def _drop_unwritten():
 
 @click.group(
     cls=_Commands,
+    commands=_COMMANDS,
     context_settings={
         "help_option_names": ["-h", "--help"],
         "color": False if os.environ.get("NO_COLOR") else None,  # no-color.org
@@ -141,20 +141,3 @@ def _drop_unwritten():
 @click.version_option(package_name="cmlib")
 def main():
     """Answers from hardware performance counters: record, clean, rank, explain."""
-
-
-for command in (
-    doctor,
-    programs,
-    record,
-    import_,
-    fetch,
-    run,
-    summarize,
-    store,
-    list_,
-    remove,
-    compare,
-    diagnose,
-):
-    main.add_command(command)

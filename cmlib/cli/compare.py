@@ -6,10 +6,9 @@ import os
 import signal
 
 import click
-from click.core import ParameterSource
 
 from cmlib.cli.history import compare_history
-from cmlib.cli.record import simulating_options
+from cmlib.cli.sources import COUNTED, SIMULATED, BySource, choose_source, option, simulating_options
 from cmlib.terminal import printable, say
 
 _LEAST_SHARE = 0.1  # of the first cause's
@@ -36,64 +35,83 @@ def as_text(comparison, form="txt"):
     return template("cmlib.cli", f"compare.{form}.j2").render(shown).rstrip()
 
 
-_EXAMPLE = "Example: cmlib compare --events page-faults,context-switches './old --size 9' './new --size 9'"
-_DEFAULTS = {"n_runs": 40, "smallest": 4.0}
-_SMALLEST_OF_RECORDINGS = 25.0
-_SIMULATED_DEFAULTS = {"n_runs": 2, "smallest": 0.5}
-_HISTORY_DEFAULTS = {"alpha": 0.05, "smallest": 1.0}
-_OF_HISTORY = ("history", "page", "any_change", "alpha", "smallest", "as_json")
-_OF_PERF = ("events", "alpha", "keep", "seed", "layouts", "build")
-_OF_RECORDINGS = ("any_change", "strict", "smallest", "load", "as_json", "recordings", "old", "new")
+_HISTORY, _RECORDINGS = "--history", "--recordings"
+_OF_COMMANDS = (COUNTED, SIMULATED)
+_RUNS = {COUNTED: 40, SIMULATED: 2}
 _UNCHANGED = ("no change", "same", "inconclusive")
 
 
-@click.command(epilog=_EXAMPLE)
+@click.command(
+    cls=BySource,
+    sources=(COUNTED, SIMULATED, _RECORDINGS, _HISTORY),
+    epilog="Example: cmlib compare --events page-faults,context-switches './old --size 9' './new --size 9'",
+)
 @click.argument("old", required=False)
 @click.argument("new", required=False)
 @click.option(
     "--history", type=click.Path(exists=True), metavar="FOLDER|CSV",
     help="Instead of OLD and NEW: at which commits did metrics change? Folders of --keep, or commits by metrics.",
 )  # fmt: skip
-@click.option("--page", type=click.Path(dir_okay=False), help="With --history: an HTML page to write.")
-@click.option(
-    "--events", metavar="LIST", help="Events of commands, with commas between; NAME=CODE for raw ones."
+@option("--page", sources=(_HISTORY,), type=click.Path(dir_okay=False), help="An HTML page to write.")
+@option(
+    "--events",
+    sources=(COUNTED,),
+    metavar="LIST",
+    help="Events of commands, with commas between; NAME=CODE for raw ones.",
 )
-@click.option(
-    "--runs", "n_runs", type=click.IntRange(1),
+@option(
+    "--runs", "n_runs", sources=_OF_COMMANDS, type=click.IntRange(1),
     help="Most runs of each command; fewer are made if the result is clear.  [default: 40, or 2 simulated]",
 )  # fmt: skip
-@click.option(
-    "--alpha", default=0.002, show_default=True, type=click.FloatRange(0, 0.5, min_open=True),
-    help="False-alarm probability that is accepted; of a whole history 0.05.",
+@option(
+    "--alpha", sources=(COUNTED, _HISTORY), type=click.FloatRange(0, 0.5, min_open=True),
+    help="False-alarm probability that is accepted.  [default: 0.002; of a whole history 0.05]",
 )  # fmt: skip
 @click.option(
     "--smallest-change", "smallest", metavar="PERCENT", type=click.FloatRange(0, 1000),
-    help="Smallest relevant change of the time, or of simulated instructions.  [default: 4; simulated 0.5, history 1]",
+    help="Smallest relevant change.  [default: 4 of times; 0.5 of simulated instructions; history 1, recordings 25]",
 )  # fmt: skip
 @click.option("--any-change", is_flag=True, help="Exit code 1 for every change, faster versions as well.")
-@click.option("--strict", is_flag=True, help="Exit code 3 if the verdict is inconclusive.")
-@click.option(
-    "--layouts", metavar="N", type=click.IntRange(1),
+@option(
+    "--strict",
+    sources=(*_OF_COMMANDS, _RECORDINGS),
+    is_flag=True,
+    help="Exit code 3 if the verdict is inconclusive.",
+)
+@option(
+    "--layouts", sources=(COUNTED,), metavar="N", type=click.IntRange(1),
     help="Time both versions in N random layouts too: is it the code, or where it lies? At least 10; 20 are good.",
 )  # fmt: skip
-@click.option(
-    "--build", metavar="COMMAND",
+@option(
+    "--build", sources=(COUNTED,), metavar="COMMAND",
     help="With --layouts: a shell command, run in the folder of each version's program, that links it anew: `make -B`.",
 )  # fmt: skip
-@click.option(
-    "--timeout", metavar="SECONDS", type=click.FloatRange(0, min_open=True),
+@option(
+    "--timeout", sources=_OF_COMMANDS, metavar="SECONDS", type=click.FloatRange(0, min_open=True),
     help="End a command that runs longer, and refuse to compare.",
 )  # fmt: skip
-@click.option(
-    "--keep", type=click.Path(file_okay=False), help="Folder for the recordings: old.json and new.json."
+@option(
+    "--keep",
+    sources=(COUNTED,),
+    type=click.Path(file_okay=False),
+    help="Folder for the recordings: old.json and new.json.",
 )
-@click.option(
-    "--old-source", type=click.Path(exists=True), help="Source files of OLD, to name what was changed in NEW."
+@option(
+    "--old-source",
+    sources=_OF_COMMANDS,
+    type=click.Path(exists=True),
+    help="Source files of OLD, to name what was changed in NEW.",
 )
-@click.option("--new-source", type=click.Path(exists=True), help="Source files of NEW.")
-@click.option("--seed", default=0, show_default=True, help="Of the order within pairs, and the autoencoders.")
-@click.option(
-    "--markdown", is_flag=True,
+@option("--new-source", sources=_OF_COMMANDS, type=click.Path(exists=True), help="Source files of NEW.")
+@option(
+    "--seed",
+    sources=(COUNTED,),
+    default=0,
+    show_default=True,
+    help="Of the order within pairs, and the autoencoders.",
+)
+@option(
+    "--markdown", sources=_OF_COMMANDS, is_flag=True,
     help="Print Markdown; or, on a runner of GitHub, add it to the job's summary ($GITHUB_STEP_SUMMARY).",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
@@ -101,9 +119,9 @@ _UNCHANGED = ("no change", "same", "inconclusive")
     "--recordings", is_flag=True,
     help="OLD and NEW are two recordings of a service, files or names: compare them where their load is the same.",
 )  # fmt: skip
-@click.option(
-    "--load", default="instructions", show_default=True, metavar="EVENT",
-    help="With --recordings: the event whose number a second is the load.",
+@option(
+    "--load", sources=(_RECORDINGS,), default="instructions", show_default=True, metavar="EVENT",
+    help="The event whose number a second is the load.",
 )  # fmt: skip
 @simulating_options
 @click.pass_context
@@ -125,23 +143,23 @@ def compare(
     **settings,
 ):
     """Compare the NEW version of a program with the OLD one."""
-    if history is not None:
-        context.exit(int(_compare_history(context, history, page, as_json, settings) and any_change))
-    if page is not None:
-        raise click.UsageError("--page is for --history.")
-    if new is None:
+    asked = {_HISTORY: history is not None, _RECORDINGS: recordings, SIMULATED: simulated is not None}
+    source = choose_source(context, asked)
+    settings = {name: value for name, value in settings.items() if value is not None}
+    if "smallest" in settings:
+        settings["smallest"] /= 100
+    if (old or new) if source == _HISTORY else new is None:
         raise click.UsageError("Give OLD and NEW, or --history.")
-    if recordings:
-        _refuse_options(context, {*context.params} - {*_OF_RECORDINGS}, "--recordings")
-        smallest = (_SMALLEST_OF_RECORDINGS if settings["smallest"] is None else settings["smallest"]) / 100
-        verdict = _compare_recordings(old, new, load, smallest, as_json)
+    limits = {name: settings[name] for name in ("alpha", "smallest") if name in settings}
+    if source == _HISTORY:
+        context.exit(int(compare_history(history, page, as_json=as_json, **limits) and any_change))
+    if source == _RECORDINGS:
+        verdict = _compare_recordings(old, new, as_json, load=load, **limits)
         changed = any_change and verdict == "differs"
         context.exit(1 if changed else 3 if strict and verdict == "not comparable" else 0)
-    if context.get_parameter_source("load") == ParameterSource.COMMANDLINE:
-        raise click.UsageError("--load is for --recordings.")
     if (old_source is None) != (new_source is None):
         raise click.UsageError("--old-source and --new-source belong together.")
-    if settings["build"] and not settings["layouts"]:
+    if "build" in settings and "layouts" not in settings:
         raise click.UsageError("--build is for --layouts.")
     from tqdm import tqdm
 
@@ -149,21 +167,19 @@ def compare(
     from cmlib.collect.compare.layouts import REPEATS
     from cmlib.collect.record.execute import signals_handled
 
-    judge, defaults = compare_programs, _DEFAULTS
-    if simulated is not None:
-        _refuse_options(context, _OF_PERF, "--simulate")
-        settings = {name: value for name, value in settings.items() if name not in _OF_PERF}
+    judge = compare_programs
+    if source == SIMULATED:
         judge = functools.partial(compare_simulated, caches=simulated)
-        defaults = _SIMULATED_DEFAULTS
-    settings |= {name: value for name, value in defaults.items() if settings[name] is None}
-    settings["smallest"] /= 100
+        del settings["seed"]
     settings["sources"] = (old_source, new_source) if old_source else None
     n_commands = sum(not name.endswith(".json") for name in (old, new))
-    total = (settings["n_runs"] + REPEATS * (settings.get("layouts") or 0)) * n_commands
+    n_runs = settings.get("n_runs", _RUNS[source]) + REPEATS * settings.get("layouts", 0)
     try:
         with (
             signals_handled((signal.SIGTERM, signal.SIGHUP), _interrupt),
-            tqdm(total=total, unit="run", disable=None if n_commands else True, leave=False) as bar,
+            tqdm(
+                total=n_runs * n_commands, unit="run", disable=None if n_commands else True, leave=False
+            ) as bar,
         ):
             comparison = judge(
                 old, new, notify=lambda text: say(text, err=True), progress=bar.update, **settings
@@ -187,15 +203,7 @@ def compare(
     context.exit(1 if alarming else 3 if strict and comparison["verdict"] == "inconclusive" else 0)
 
 
-def _compare_history(context, path, page, as_json, settings):
-    _refuse_options(context, {*context.params} - {*_OF_HISTORY}, "--history")
-    if context.get_parameter_source("alpha") == ParameterSource.DEFAULT:
-        settings["alpha"] = _HISTORY_DEFAULTS["alpha"]
-    smallest = _HISTORY_DEFAULTS["smallest"] if settings["smallest"] is None else settings["smallest"]
-    return compare_history(path, page, alpha=settings["alpha"], smallest=smallest / 100, as_json=as_json)
-
-
-def _compare_recordings(old, new, load, smallest, as_json):
+def _compare_recordings(old, new, as_json, **settings):
     """Print how two recordings of a service compare; the verdict."""
     from cmlib.cli.summarize import read_programs
     from cmlib.experiments.service import compare_services
@@ -205,22 +213,12 @@ def _compare_recordings(old, new, load, smallest, as_json):
     for recording, within in zip((old, new), programs, strict=True):
         if len(within) != 1:
             raise click.BadParameter(f"{recording} holds {len(within)} programs: import it, and give names")
-    answer = compare_services(*(within[0] for within in programs), load=load, smallest=smallest)
+    answer = compare_services(*(within[0] for within in programs), **settings)
     if as_json:
         _print_json(answer)
     else:
         say(template("cmlib.cli", "service.txt.j2").render(answer).rstrip())
     return answer["verdict"]
-
-
-def _refuse_options(context, names, mode):
-    for name in sorted(names):
-        is_set = context.get_parameter_source(name) == ParameterSource.COMMANDLINE
-        if is_set and context.params[name] is not None:
-            option = next(param.opts[0] for param in context.command.params if param.name == name)
-            raise click.UsageError(
-                f"{option} is for commands that perf counts, and {mode} has no part for it."
-            )
 
 
 def _interrupt(*_):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from cmlib.cli.record import simulating_options
+from cmlib.cli.sources import COUNTED, SIMULATED, BySource, choose_source, option, simulating_options
 from cmlib.terminal import say
 
 _TAKES = (
@@ -15,34 +15,35 @@ _TAKES = (
 )
 
 
-@click.command(epilog="Example: cmlib diagnose --html report.html -- ./myapp --size 10")
+@click.command(
+    cls=BySource,
+    sources=(COUNTED, SIMULATED),
+    epilog="Example: cmlib diagnose --html report.html -- ./myapp --size 10",
+)
 @click.argument("command", metavar="[-- COMMAND...]", nargs=-1, type=click.UNPROCESSED)
 @click.option("--recorded", metavar="NAME", help="Show a run that is recorded, instead of making one.")
 @click.option("--keep", metavar="NAME", help="Keep the run under this name, to be shown again.")
 @click.option(
     "--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a page with the timeline."
 )
-@click.option(
-    "--every-blocks",
-    type=click.IntRange(1),
-    metavar="N",
-    help="Simulated: basic blocks of an interval.  [default: 500000]",
-)
+@option(
+    "--every-blocks", sources=(SIMULATED,), type=click.IntRange(1), metavar="N",
+    help="Basic blocks of an interval.  [default: 500000]",
+)  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 @simulating_options
-def diagnose(command, recorded, keep, html, every_blocks, as_json, simulated):
+@click.pass_context
+def diagnose(context, command, recorded, keep, html, every_blocks, as_json, simulated):
     """Tell where COMMAND loses its time."""
     if bool(command) == bool(recorded):
         raise click.UsageError("give either a command after --, or --recorded NAME.")
     if keep and recorded:
         raise click.UsageError("--keep belongs to a command.")
-    if simulated is not None:
+    if choose_source(context, {SIMULATED: simulated is not None}) == SIMULATED:
         _simulated(
             list(command), recorded, html, as_json, keep=keep, every_blocks=every_blocks, caches=simulated
         )
         return
-    if every_blocks:
-        raise click.UsageError("--every-blocks belongs to --simulate.")
     from cmlib.experiments.single_run import check_counters, load_recorded, record_once
 
     counters = None if recorded else check_counters()

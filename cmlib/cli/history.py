@@ -6,7 +6,7 @@ from pathlib import Path
 from cmlib.terminal import say
 
 
-def compare_history(path, page, *, alpha, smallest, as_json):
+def compare_history(path, page, *, as_json, alpha=0.05, smallest=0.01):
     """Print at which commits of a history metrics changed, write its page, and return whether any did."""
     from cmlib.anomaly.history import find_groups
     from cmlib.collect.compare.kept import read_kept

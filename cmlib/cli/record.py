@@ -4,83 +4,13 @@ import functools
 import re
 
 import click
-from click.core import ParameterSource
 
+from cmlib.cli.sources import COUNTED, SIMULATED, BySource, choose_source, option, simulating_options
 from cmlib.shell import command_of_report
 from cmlib.terminal import say
 
-# What counts, as help and messages call it. Options that do not go with all of it name their sources.
-_COUNTED, _SAMPLED, _SIMULATED = "counting by perf", "--samples", "--simulate"
-_RUNNING = "--pid, --cgroup and --system"
-_SOURCES = (_COUNTED, _SAMPLED, _SIMULATED, _RUNNING)
-# By Valgrind's name of a cache: ours, and what it is called.
-_CACHES = {
-    "I1": ("l1i", "first-level instruction"),
-    "D1": ("l1d", "first-level data"),
-    "L2": ("l2", "second-level"),
-    "LL": ("ll", "last-level"),
-}
-
-
-class _SourceOption(click.Option):
-    """An option that goes with some sources of counts only, as its help says."""
-
-    def __init__(self, *names, sources, **settings):
-        super().__init__(*names, **settings)
-        self.sources = sources
-
-    def get_help_record(self, ctx):
-        names, text = super().get_help_record(ctx)
-        others = [source for source in _SOURCES if source not in self.sources]
-        return names, text if len(self.sources) == 1 else f"{text}  [not with {', '.join(others)}]"
-
-
-class _BySource(click.Command):
-    """A command whose help lists apart the options of one source, and those of several."""
-
-    def format_options(self, ctx, formatter):
-        sections = {"Options": [], "Options of several": []}
-        for option in (param for param in self.get_params(ctx) if isinstance(param, click.Option)):
-            sources = getattr(option, "sources", None)
-            heading = f"Options of {sources[0] if len(sources) == 1 else 'several'}" if sources else "Options"
-            sections.setdefault(heading, []).append(option.get_help_record(ctx))
-        for heading, records in sections.items():
-            with formatter.section(heading):
-                formatter.write_dl(records)
-
-
-def _option(*names, sources, **settings):
-    return click.option(*names, cls=_SourceOption, sources=sources, **settings)
-
-
-_SIMULATION = [
-    click.option("--simulate", is_flag=True, help="Simulate under Valgrind instead of counting with perf."),
-    *(
-        _option(
-            f"--cache-{ours}",
-            name.lower(),
-            sources=(_SIMULATED,),
-            metavar="SIZE,WAYS,LINE",
-            help=f"Simulate this {called} cache, as 32K,8,64, instead of this machine's.",
-        )
-        for name, (ours, called) in _CACHES.items()
-    ),
-]
-
-
-def simulating_options(command):
-    """Give a command the options of a simulation; it gets them as `simulated`: caches to simulate, or None."""
-
-    @functools.wraps(command)
-    def with_simulation(*, simulate, **others):
-        caches = {name: others.pop(name.lower()) for name in _CACHES}
-        if not simulate and any(caches.values()):
-            raise click.UsageError(
-                "--cache-l1i, --cache-l1d, --cache-l2 and --cache-ll belong to --simulate."
-            )
-        return command(simulated=caches if simulate else None, **others)
-
-    return functools.reduce(lambda wrapped, option: option(wrapped), reversed(_SIMULATION), with_simulation)
+_SAMPLED, _RUNNING = "--samples", "--pid, --cgroup and --system"
+_SOURCES = (COUNTED, _SAMPLED, SIMULATED, _RUNNING)
 
 
 def _key_values(context, option, pairs):
@@ -99,57 +29,61 @@ def _numbers(context, option, pids):
     return pids and [int(pid) for pid in pids.split(",")]
 
 
-@click.command(cls=_BySource, epilog="Example: cmlib record myapp --mode mlpx --runs 3 -- ./myapp --size 10")
+@click.command(
+    cls=BySource,
+    sources=_SOURCES,
+    epilog="Example: cmlib record myapp --mode mlpx --runs 3 -- ./myapp --size 10",
+)
 @click.argument("name", required=False)
 @click.argument("command", metavar="[-- COMMAND...]", nargs=-1, type=click.UNPROCESSED)
-@_option(
-    "--program", sources=(_COUNTED, _SAMPLED), metavar="PROGRAM",
+@option(
+    "--program", sources=(COUNTED, _SAMPLED), metavar="PROGRAM",
     help="Record this one of cmlib's programs, instead of a command.",
 )  # fmt: skip
-@_option("--scale", sources=(_COUNTED, _SAMPLED), type=float, help="Multiplies its work.  [default: 1]")
-@_option(
-    "--option", "options", sources=(_COUNTED, _SAMPLED), multiple=True, metavar="KEY=VALUE", callback=_key_values,
+@option("--scale", sources=(COUNTED, _SAMPLED), type=float, help="Multiplies its work.  [default: 1]")
+@option(
+    "--option", "options", sources=(COUNTED, _SAMPLED), multiple=True, metavar="KEY=VALUE", callback=_key_values,
     help="Program-specific option, such as spark.local.dir=/tmp.",
 )  # fmt: skip
-@_option(
-    "--mode", sources=(_COUNTED,), type=click.Choice(["ocoe", "mlpx", "ungrouped"]),
+@option(
+    "--mode", sources=(COUNTED,), type=click.Choice(["ocoe", "mlpx", "ungrouped"]),
     help="Without or with multiplexing (both if not given), or multiplexed without groups.",
 )  # fmt: skip
-@_option(
-    "--events", sources=(_COUNTED, _SAMPLED, _RUNNING), metavar="core|all|LIST",
+@option(
+    "--events", sources=(COUNTED, _SAMPLED, _RUNNING), metavar="core|all|LIST",
     help="Core events, all that count, or names with commas between.",
 )  # fmt: skip
-@_option(
-    "--interval-ms", sources=(_COUNTED, _RUNNING), default=100, show_default=True, type=click.IntRange(1),
+@option(
+    "--interval-ms", sources=(COUNTED, _RUNNING), default=100, show_default=True, type=click.IntRange(1),
     help="Time between samples.",
 )  # fmt: skip
-@_option(
-    "--runs", "passes", sources=(_COUNTED, _SIMULATED), type=click.IntRange(1),
+@option(
+    "--runs", "passes", sources=(COUNTED, SIMULATED), type=click.IntRange(1),
     help="Passes over the plan.  [default: 3, or 2 of all events]",
 )  # fmt: skip
-@_option(
-    "--per-run", sources=(_COUNTED,), default=12, show_default=True, type=click.IntRange(1),
+@option(
+    "--per-run", sources=(COUNTED,), default=12, show_default=True, type=click.IntRange(1),
     help="Events of a multiplexed run.",
 )  # fmt: skip
-@_option(
-    "--modifier", sources=(_COUNTED, _SAMPLED, _RUNNING), default="u", show_default=True,
+@option(
+    "--modifier", sources=(COUNTED, _SAMPLED, _RUNNING), default="u", show_default=True,
     help="u counts user mode; empty, the kernel as well.",
 )  # fmt: skip
-@_option(
-    "--pinned", sources=(_COUNTED, _RUNNING), default="instructions,cycles", show_default=True,
+@option(
+    "--pinned", sources=(COUNTED, _RUNNING), default="instructions,cycles", show_default=True,
     help="Events counted all the time.",
 )  # fmt: skip
-@_option(
-    "--set", "set_name", sources=(_COUNTED, _SIMULATED, _RUNNING),
+@option(
+    "--set", "set_name", sources=(COUNTED, SIMULATED, _RUNNING),
     help="Name of the set, instead of ocoe, mlpx12 or sweep.",
 )  # fmt: skip
-@_option("--note", sources=(_COUNTED, _SIMULATED, _RUNNING), default="", help="Kept with every run.")
-@_option(
-    "--wait", sources=(_COUNTED, _SAMPLED, _RUNNING), is_flag=True,
+@option("--note", sources=(COUNTED, SIMULATED, _RUNNING), default="", help="Kept with every run.")
+@option(
+    "--wait", sources=(COUNTED, _SAMPLED, _RUNNING), is_flag=True,
     help="Wait for another recording to end, instead of failing.",
 )  # fmt: skip
-@_option(
-    "--every-blocks", sources=(_SIMULATED,), type=click.IntRange(1), metavar="N",
+@option(
+    "--every-blocks", sources=(SIMULATED,), type=click.IntRange(1), metavar="N",
     help="Basic blocks of an interval; saves the run that estimates them.",
 )  # fmt: skip
 @click.option(
@@ -158,16 +92,16 @@ def _numbers(context, option, pids):
 )  # fmt: skip
 @click.option("--cgroup", metavar="PATH", help="Count this cgroup, such as system.slice/memcached.service.")
 @click.option("--system", is_flag=True, help="Count everything that runs on this machine.")
-@_option(
+@option(
     "--seconds", sources=(_RUNNING,), type=click.FloatRange(0, 1e6, min_open=True), default=60.0, show_default=True,
     help="How long to count what runs already; Ctrl-C ends it earlier.",
 )  # fmt: skip
 @click.option("--samples", is_flag=True, help="Sample a group of events once, --events or cycles and misses.")
-@_option(
+@option(
     "--period", sources=(_SAMPLED,), default=1_000_000, show_default=True, type=click.IntRange(1),
     help="Counts of the first event a sample.",
 )  # fmt: skip
-@_option(
+@option(
     "--compress",
     sources=(_SAMPLED,),
     is_flag=True,
@@ -184,28 +118,15 @@ def record(context, name, command, samples, simulated, **settings):
     running = {key: value for key, value in running.items() if value not in (None, False)}
     if len(running) > 1:
         raise click.UsageError("--pid, --cgroup and --system: give one of them.")
-    chosen = {_RUNNING: running, _SIMULATED: simulated is not None, _SAMPLED: samples}
-    source, *others = [*(source for source, asked in chosen.items() if asked), _COUNTED]
-    if len(others) > 1:
-        raise click.UsageError(f"{source} and {others[0]} are two ways to record: give one of them.")
-    _check_options(context, source)
+    asked = {_RUNNING: running, SIMULATED: simulated is not None, _SAMPLED: samples}
+    source = choose_source(context, asked)
     if source == _RUNNING:
         _attach(name, command, running, **settings)
-    elif source == _SIMULATED:
+    elif source == SIMULATED:
         _simulate(name, command, caches=simulated, **settings)
     else:
         name, recorded = _program(name, command, **settings)
         (_sample if samples else _count)(name, recorded, **settings)
-
-
-def _check_options(context, source):
-    """Refuse an option of the command line that does not go with the source."""
-    for param in context.command.params:
-        sources = getattr(param, "sources", (source,))
-        if source not in sources and context.get_parameter_source(param.name) == ParameterSource.COMMANDLINE:
-            raise click.UsageError(
-                f"{param.opts[0]} does not go with {source}: it is for {', or '.join(sources)}."
-            )
 
 
 def _count(name, recorded, *, note, wait, **settings):

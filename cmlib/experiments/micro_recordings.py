@@ -12,14 +12,7 @@ import pandas as pd
 
 from cmlib.collect.simulate import read_series as read_simulation
 from cmlib.errors import CmlibError, NothingRecordedError
-from cmlib.fingerprint.slices import (
-    ESTIMATED_CYCLES,
-    EXACT_RATES,
-    MODELLED_RATES,
-    join_parts,
-    simulated_counts,
-    slice_rates,
-)
+from cmlib.fingerprint import slices
 from cmlib.io import perf
 from cmlib.io.archive import read_file, readable
 from cmlib.io.archive.programs import read_raw, readable_runs
@@ -71,13 +64,13 @@ class Series:
         instructions = self._slices(slice_s)["instructions"]
         if self.running is not None:
             return instructions.rename("IPC")
-        return (ESTIMATED_CYCLES / instructions).rename("estimated cycles\nper instruction")
+        return (slices.ESTIMATED_CYCLES / instructions).rename("estimated cycles\nper instruction")
 
     def _slices(self, slice_s):
         counts = self.counts
         if self.running is None:
-            counts = simulated_counts(counts, simulated_events()["weight"])
-        return slice_rates(counts, self.running, slice_s=slice_s)
+            counts = slices.simulated_counts(counts, simulated_events()["weight"])
+        return slices.slice_rates(counts, self.running, slice_s=slice_s)
 
 
 def read_series(folder, set_name, kind="micro", *, only="*"):
@@ -119,7 +112,9 @@ def cut(series, *, slice_s=0.4):
         parts.setdefault((run.program, run.number), []).append(rates)
         notes[run.program] = run.about
     names = ["program", "pass", "slice"]
-    X = pd.concat({key: join_parts(frames) for key, frames in parts.items()}, join="inner", names=names)
+    X = pd.concat(
+        {key: slices.join_parts(frames) for key, frames in parts.items()}, join="inner", names=names
+    )
     ends = [frames[0].index[: min(map(len, frames))] for frames in parts.values()]
     programs = X.index.get_level_values("program")
     about = pd.DataFrame(
@@ -154,4 +149,6 @@ def _read_simulated(file, meta):
         )
     counts.index = pd.Index(np.arange(1.0, len(counts) + 1), name="interval")
     inner = counts.iloc[1:]  # the last slice is left out when the run is cut
-    return Series(place.name, 0, _about(meta, file), inner, None, (*MODELLED_RATES, *EXACT_RATES))
+    return Series(
+        place.name, 0, _about(meta, file), inner, None, (*slices.MODELLED_RATES, *slices.EXACT_RATES)
+    )

@@ -8,7 +8,6 @@
 
 import functools
 import io
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +17,7 @@ import pandas as pd
 from cmlib import clean, places
 from cmlib.clean.missing import interpolate
 from cmlib.clean.series import FEWEST_SAMPLES
-from cmlib.io import events, perf, public
+from cmlib.io import events, perf, public, streams
 from cmlib.io.archive import decompress, read_file
 from cmlib.io.callgrind import read_series
 
@@ -227,7 +226,8 @@ def _cases(name, rotations=ROTATIONS):
     if "per_1_time" in name:
         return "few events", list(_lines_of_runs(name, text))
     if text.startswith(("PERF_COUNT", "#PERF_COUNT")):
-        return "replayed", list(_replays(_samples(text), rotations))
+        samples = streams.parse_stream(text, name).diff().iloc[1:]
+        return "replayed", list(_replays(samples, rotations))
     if "callgrind" in name:
         return "replayed", list(_replays(read_series(text)[0], rotations, pinned=["sim.instructions"]))
     frame = perf.parse_stat(text)
@@ -263,23 +263,6 @@ def _replays(counted, rotations, pinned=("instructions",)):
             hidden = clean.replay(counted[[*pinned, *turning]], groups, slots=slots)
             truth = hidden.truth[turning]
             yield RepairCase(f"{n} groups, {slots} slots", hidden.counts, hidden.running, truth, 0.0 * truth)
-
-
-def _samples(text):
-    """Counts each 100 M instructions: cumulative, a line a sample, or in blocks of a line an event (``task_smpl``)."""
-    if text.startswith("#"):
-        table = pd.read_csv(io.StringIO(text.replace("#", "")), sep=r"\s+", dtype=float)
-    else:
-        lines = pd.DataFrame(
-            re.findall(r"^\t(\d+) (\S+) \(", text, flags=re.MULTILINE), columns=["count", "event"]
-        )
-        lines["sample"] = lines.groupby("event").cumcount()
-        table = lines.astype({"count": float}).pivot(index="sample", columns="event", values="count").dropna()
-    return (
-        table.rename(columns=lambda name: "instructions" if "HW_INSTRUCTIONS" in name else name)
-        .diff()
-        .iloc[1:]
-    )
 
 
 def _parts_and_whole(name, frame):

@@ -75,7 +75,11 @@ def read_stream(path):
     PublicError
         If the file is of neither form.
     """
-    text = decompress(read_file(Path(path)), Path(path)).decode("latin-1")
+    return parse_stream(decompress(read_file(Path(path)), Path(path)).decode("latin-1"), path)
+
+
+def parse_stream(text, path):
+    """As :func:`read_stream`, of the text of a file."""
     if text.startswith("#PERF_COUNT_HW_"):
         header, _, rows = text.partition("\n")
         names = [name.lstrip("#") for name in header.split()]

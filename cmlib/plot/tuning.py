@@ -1,6 +1,6 @@
 """Programs under other settings: what an event and a parameter do to the time."""
 
-from cmlib.plot.style import bars_across, blank, legend_below, palette, panels, styled
+from cmlib.plot.style import legend_below, palette, panels, styled
 
 
 @styled
@@ -26,17 +26,3 @@ def verdicts(frame, *, programs, xlabel):
         axes[0].set_xticks([])
     legend_below(figure, axes[0], 2)
     return figure, axes
-
-
-@styled
-def setting(parameters, ranked, *, x, y, xlabel, ylabel, title, chosen):
-    """Left, the importance of every parameter, one of them in another colour."""
-    figure, axes = blank(3.4, columns=2)
-    left, right = axes[0]
-    plain, marked = palette(2)
-    bars_across(left, ranked, parameters, [marked if name == chosen else plain for name in parameters])
-    left.set(title=title, xlabel="importance for the time [%]")
-    right.plot(x, y, "o", ms=4, mfc="none", color=marked)
-    right.set(title=chosen, xlabel=xlabel, ylabel=ylabel, ylim=(0, None))
-    right.set_xscale("log", base=2)
-    return figure, axes[0]

@@ -96,10 +96,10 @@ def _mapped_files(version):
         recording = ["perf", "record", "-q", "-B", "-N", "-e", "dummy:u", "-o", file, "--", *version.argv(0)]
         run_timed(recording, environment={}, timeout=version.timeout)
         text = run_tool(["perf", "script", "-i", file, "--show-mmap-events"])
-    found = [Path(path) for path in dict.fromkeys(_MAPPED.findall(text))]
-    if not all(path.is_file() for path in found):
+    files = [Path(path) for path in dict.fromkeys(_MAPPED.findall(text))]
+    if not all(path.is_file() for path in files):
         raise CmlibError("code was made at run time, or its file is gone")
-    return found
+    return files
 
 
 def _check_arguments(old, new, mapped):
@@ -137,14 +137,13 @@ def _paired(old, new):
 def _executed(version):
     """Functions that a command executes, by file, and the number of its instructions."""
     with tempfile.TemporaryDirectory(prefix="cmlib-") as folder:
-        limit_s = version.timeout or _LONGEST_S
-        how = {"options": _EXECUTED, "environment": FIXED_LIBC, "limit_s": limit_s}
-        outcome = simulate(version.argv(0), Path(folder), **how)
+        settings = {"environment": FIXED_LIBC, "limit_s": version.timeout or _LONGEST_S}
+        outcome = simulate(version.argv(0), Path(folder), options=_EXECUTED, **settings)
     functions = read_functions(outcome.raw.decode(errors="replace"), strings_once=True)
     names = {(file, name.partition("'")[0]) for _, name, _, file in functions.index}
     return names, functions["Ir"].sum()
 
 
 def _listed(names):
-    shown = sorted(names)
-    return ", ".join(shown[:5]) + (f" and {len(shown) - 5} more" if len(shown) > 5 else "")
+    first, more = sorted(names)[:5], max(0, len(names) - 5)
+    return ", ".join(first) + f" and {more} more" * bool(more)

@@ -8,19 +8,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from cmlib.anomaly import speed
 from cmlib.anomaly.changes import changed_functions
 from cmlib.anomaly.compare import check_comparable, compare_versions
 from cmlib.anomaly.counts import blame, compare_counts, compare_estimates, depends_on_libc, spread
 from cmlib.anomaly.detector import AutoPerf
-from cmlib.anomaly.speed import (
-    NO_CHANGE,
-    SLOWER,
-    compare_times,
-    explain_by_code,
-    layout_range,
-    limits,
-    verdict_over_layouts,
-)
 from cmlib.collect.compare.code import compare_code
 from cmlib.collect.compare.layouts import check_layouts, time_layouts
 from cmlib.collect.compare.versions import Version, check_free, open_pair, save_pair
@@ -67,8 +59,8 @@ def compare_programs(
     commands = [Version(name, timeout=timeout) for name in (old, new) if not name.endswith(".json")]
     if layouts:
         check_layouts(commands, build)
-    how = {"event_list": events, "n_runs": n_runs, "timeout": timeout, "notify": notify, "progress": progress}
-    with closing(open_pair(old, new, alpha=alpha, seed=seed, **how)) as looks:
+    settings = {"event_list": events, "n_runs": n_runs, "timeout": timeout, "alpha": alpha, "seed": seed}
+    with closing(open_pair(old, new, notify=notify, progress=progress, **settings)) as looks:
         for pair in looks:
             machines = {"good_machine": pair.old.about["machine"], "new_machine": pair.new.about["machine"]}
             obstacles = check_comparable(pair.old.runs, pair.new.runs, alpha=alpha, **machines)
@@ -76,36 +68,36 @@ def compare_programs(
                 raise CmlibError("; ".join(obstacles))
             relevant = smallest if pair.paired else max(smallest, DRIFT)
             rules = {"alpha": alpha, "smallest": relevant, "paired": pair.paired, "n_looks": pair.n_looks}
-            speed = compare_times(pair.old.times, pair.new.times, **rules)
-            if speed.settled:
+            timed = speed.compare_times(pair.old.times, pair.new.times, **rules)
+            if timed.settled:
                 break
     if keep:
         save_pair(pair, keep)
     detector = AutoPerf(random_state=seed)
     counters = compare_versions(pair.old.runs, pair.new.runs, alpha=alpha, detector=detector)
-    verdict, code = speed.verdict, None
-    if len(commands) == 2 and (layouts or verdict != NO_CHANGE):
+    verdict, code = timed.verdict, None
+    if len(commands) == 2 and (layouts or verdict != speed.NO_CHANGE):
         code = compare_code(*commands, notify)
-        verdict, cause = explain_by_code(verdict, code.same, code.instructions)
+        verdict, cause = speed.explain_by_code(verdict, code.same, code.instructions)
         code = asdict(code) | {"cause": cause}
     over_layouts = None
     if layouts and code["same"]:
         notify("What ran is the same: layouts are not timed.")
     elif layouts:
         times = time_layouts(commands, layouts, build, seed, notify, progress)
-        over = compare_times(*times, alpha=alpha, smallest=smallest)
-        verdict = verdict_over_layouts(speed, over)
+        over = speed.compare_times(*times, alpha=alpha, smallest=smallest)
+        verdict = speed.verdict_over_layouts(timed, over)
         over_layouts = {
             "n": layouts,
             "verdict": over.verdict,
-            "range": layout_range(*times),
+            "range": speed.layout_range(*times),
             "times": _rows(over.tests, unbounded=_UNBOUNDED),
             "runs_needed": over.runs_needed,
         }
-    if verdict == NO_CHANGE and counters.anomalous:
+    if verdict == speed.NO_CHANGE and counters.anomalous:
         verdict = COUNTERS
     functions = counters.functions
-    named = set(speed.tests.loc[speed.tests["verdict"] != NO_CHANGE, "function"])
+    named = set(timed.tests.loc[timed.tests["verdict"] != speed.NO_CHANGE, "function"])
     named |= set(functions.loc[functions["anomalous"], "function"])
     test = "Wilcoxon signed-rank" if pair.paired else "Mann-Whitney"
     return _report(
@@ -113,22 +105,24 @@ def compare_programs(
         pair.new,
         verdict,
         source=PERF,
-        settled=speed.settled,
-        runs_needed=speed.runs_needed,
-        p_value=speed.p_value,
+        settled=timed.settled,
+        runs_needed=timed.runs_needed,
+        p_value=timed.p_value,
         code=code,
         layouts=over_layouts,
-        limited_by=limits(verdict, paired=pair.paired, code_known=code is None or code["same"] is not None),
+        limited_by=speed.limits(
+            verdict, paired=pair.paired, code_known=code is None or code["same"] is not None
+        ),
         rules={
             "test": f"{test} test of the logarithms of times, one-sided",
             "alpha": alpha,
             "smallest_change": relevant,
             "correction": "Bonferroni",
-            "tests": len(speed.tests),
+            "tests": len(timed.tests),
             "looks": pair.n_looks,
             "paired": pair.paired,
         },
-        times=_rows(speed.tests, unbounded=_UNBOUNDED),
+        times=_rows(timed.tests, unbounded=_UNBOUNDED),
         counters={
             "counted_per": pair.old.about["per"],
             "differ": counters.anomalous,
@@ -188,7 +182,7 @@ def compare_simulated(
     verdict, ratio, by_misses, threshold = compare_estimates(
         tests, old.runs, new.runs, table["weight"], smallest_modelled
     )
-    causes = _causes(tests[tests["verdict"] != NO_CHANGE], old, new)
+    causes = _causes(tests[tests["verdict"] != speed.NO_CHANGE], old, new)
     by_libc = depends_on_libc(old.libc_share, new.libc_share)
     differing = max(spread(version.runs)[INSTRUCTIONS] for version in (old, new))
     return _report(
@@ -200,7 +194,7 @@ def compare_simulated(
         settled=bool(differing <= REPEATS),
         libc_share={"old": old.libc_share, "new": new.libc_share},
         depends_on_libc=by_libc,
-        limited_by=limits(verdict, libc=by_libc, repeats=bool(differing <= REPEATS)),
+        limited_by=speed.limits(verdict, libc=by_libc, repeats=bool(differing <= REPEATS)),
         p_value=None,
         rules={
             "test": "ranges of the runs' counts, which repeat",
@@ -219,7 +213,7 @@ def compare_simulated(
         cycles_by_misses=by_misses,
         counters={
             "counted_per": "run",
-            "differ": bool((tests["verdict"] != NO_CHANGE).any()),
+            "differ": bool((tests["verdict"] != speed.NO_CHANGE).any()),
             "p_value": None,
             "functions": [],
             "causes": causes,
@@ -233,18 +227,17 @@ def refusal(reason):
     return {"schema": SCHEMA, "verdict": REFUSED, "anomaly": None, "refused": [reason]}
 
 
-def _report(old, new, verdict, **found):
+def _report(old, new, verdict, **results):
     """What is reported of both ways, to become JSON."""
-    versions = {form: {"name": one.name, "runs": len(one.runs)} for form, one in (("old", old), ("new", new))}
-    common = {"schema": SCHEMA, "verdict": verdict, "anomaly": verdict == SLOWER, "refused": []}
-    return common | versions | found
+    names = {form: {"name": of.name, "runs": len(of.runs)} for form, of in (("old", old), ("new", new))}
+    common = {"schema": SCHEMA, "verdict": verdict, "anomaly": verdict == speed.SLOWER, "refused": []}
+    return common | names | results
 
 
 def _rows(frame, *, unbounded=np.inf):
     """Rows for JSON, which has no infinity: what used to be 0 has no multiple."""
-    return [
-        {key: _finite(value, unbounded) for key, value in row.items()} for row in frame.to_dict("records")
-    ]
+    rows = frame.to_dict("records")
+    return [{key: _finite(value, unbounded) for key, value in row.items()} for row in rows]
 
 
 def _finite(value, unbounded):
@@ -253,23 +246,24 @@ def _finite(value, unbounded):
 
 def _in_verdict(changed, named):
     """Each changed function with whether the verdict names it, or a region that it belongs into."""
-    last_names = _last_names(named)
+
+    def last_names(names):
+        return {name.replace("::", ".").rsplit(".", 1)[-1] for name in names}
+
+    judged = last_names(named)
     return [
         function
-        | {"in_verdict": not last_names.isdisjoint(_last_names([function["function"], *function["targets"]]))}
+        | {"in_verdict": not judged.isdisjoint(last_names([function["function"], *function["targets"]]))}
         for function in changed
     ]
 
 
-def _last_names(names):
-    return {name.replace("::", ".").rsplit(".", 1)[-1] for name in names}
-
-
 def _simulated(version, run, options):
     with tempfile.TemporaryDirectory(prefix="cmlib-") as folder:
+        settings = {"environment": FIXED_LIBC, "limit_s": version.timeout}
         options = [*options, *EACH_INSTRUCTION]
-        how = {"options": options, "environment": FIXED_LIBC, "limit_s": version.timeout}
-        return simulate(version.argv(run), Path(folder), **how).raw.decode(errors="replace")
+        outcome = simulate(version.argv(run), Path(folder), options=options, **settings)
+        return outcome.raw.decode(errors="replace")
 
 
 def _version(version, texts):
@@ -277,19 +271,13 @@ def _version(version, texts):
     about = {"version": parts.version, "caches": parts.caches, "environment": FIXED_LIBC}
     tables = [read_functions(text, strings_once=True) for text in texts]
     runs = pd.DataFrame([as_events(table).sum() for table in tables])
-    counts = pd.concat(tables)["Ir"]
-    of_libc = counts.index.get_level_values("object").str.contains(_LIBC)
-    share = float(counts[of_libc].sum() / counts.sum())
-    return SimulatedVersion(version.command, runs, _by_function(tables), share, about)
-
-
-def _by_function(tables):
-    found = pd.concat([table.reset_index() for table in tables], ignore_index=True)
-    found["function"] = list(map(display_name, found["function"], found["object"]))
-    shorts = simulated_events()["callgrind"]
-    counts = as_events(found.groupby("function")[list(shorts)].sum()) / len(tables)
-    files = found.loc[found.groupby("function")["Ir"].idxmax()].set_index("function")["file"]
-    return counts.assign(file=files)
+    rows = pd.concat([table.reset_index() for table in tables], ignore_index=True)
+    rows["function"] = list(map(display_name, rows["function"], rows["object"]))
+    by_function = rows.groupby("function")
+    counts = as_events(by_function[list(simulated_events()["callgrind"])].sum()) / len(tables)
+    files = rows.loc[by_function["Ir"].idxmax()].set_index("function")["file"]
+    share = float(rows.loc[rows["object"].str.contains(_LIBC), "Ir"].sum() / rows["Ir"].sum())
+    return SimulatedVersion(version.command, runs, counts.assign(file=files), share, about)
 
 
 def _causes(tests, old, new):

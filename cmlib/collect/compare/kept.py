@@ -17,14 +17,18 @@ def read_kept(folder):
     apart by its name.
     """
     rows = {}
-    for own in sorted(path for path in Path(folder).iterdir() if path.is_dir()):
-        file = next((own / f"{form}.json" for form in FORMS[::-1] if (own / f"{form}.json").is_file()), None)
+    for place in sorted(path for path in Path(folder).iterdir() if path.is_dir()):
+        files = [place / f"{form}.json" for form in FORMS[::-1]]
+        file = next(filter(Path.is_file, files), None)
         if file is None:
             continue
         about, text = read_recording(file)
         medians = in_recording(file, read_times, text).median()
         processor = str((about.get("machine") or {}).get("model_name") or "unknown")
-        rows[own.name] = about.get("date", ""), {(processor, *name): value for name, value in medians.items()}
+        rows[place.name] = (
+            about.get("date", ""),
+            {(processor, *name): value for name, value in medians.items()},
+        )
     if not rows:
         raise CmlibError(f"{folder}: no folder in it has a {FORMS[1]}.json. {HOW}")
     commits = sorted(rows, key=lambda commit: rows[commit][0])

@@ -22,15 +22,7 @@ from cmlib.collect.machine.event_names import INSTRUCTIONS, countable
 from cmlib.collect.machine.host import core_pmus
 from cmlib.collect.record.execute import check_perf, run_timed
 from cmlib.errors import CmlibError
-from cmlib.io import perf
-from cmlib.io.regions import (
-    in_recording,
-    read_executions,
-    read_recording,
-    read_regions,
-    read_runs,
-    save_recording,
-)
+from cmlib.io import perf, regions
 from cmlib.terminal import say
 
 FORMS = ("old", "new")
@@ -50,12 +42,14 @@ class VersionRecording:
     @functools.cached_property
     def runs(self):
         """Normalized samples, a frame a run."""
-        return list(in_recording(self.name, read_runs, self.text, per=self.about["per"]).values())
+        return list(
+            regions.in_recording(self.name, regions.read_runs, self.text, per=self.about["per"]).values()
+        )
 
     @functools.cached_property
     def times(self):
         """A row a run, as :func:`read_times` has it."""
-        return in_recording(self.name, read_times, self.text)
+        return regions.in_recording(self.name, read_times, self.text)
 
 
 @dataclass(frozen=True)
@@ -81,17 +75,16 @@ def open_pair(
     progress=lambda: None,
 ):
     """Read the recordings and record the commands."""
-    given = dict(zip(FORMS, (old, new), strict=True))
-    recordings = {form: _read(name) for form, name in given.items() if name.endswith(".json")}
+    names = dict(zip(FORMS, (old, new), strict=True))
+    recordings = {form: _read(name) for form, name in names.items() if name.endswith(".json")}
     if len(recordings) == 2:
         if event_list:
             raise CmlibError("--events is for commands: recordings have the events they were made with")
-        one, other = (recording.about.get("session") for recording in recordings.values())
-        yield VersionPair(**recordings, paired=one is not None and one == other, n_looks=1)
+        first, second = (recording.about.get("session") for recording in recordings.values())
+        yield VersionPair(**recordings, paired=first is not None and first == second, n_looks=1)
         return
-    versions = {
-        form: find_version(name, timeout=timeout) for form, name in given.items() if form not in recordings
-    }
+    commands = {form: name for form, name in names.items() if form not in recordings}
+    versions = {form: find_version(command, timeout=timeout) for form, command in commands.items()}
     if len({bool(version.functions) for version in versions.values()}) > 1:
         have = next(version.command for version in versions.values() if version.functions)
         raise CmlibError(f"only `{have}` has regions: build both versions with them, or neither")
@@ -115,13 +108,13 @@ def save_pair(pair, folder):
     for form in FORMS:
         recording = getattr(pair, form)
         if not recording.name.endswith(".json"):
-            save_recording(Path(folder) / f"{form}.json", [recording.text], recording.about)
+            regions.save_recording(Path(folder) / f"{form}.json", [recording.text], recording.about)
 
 
 def _read(name):
     if not Path(name).is_file():
         raise CmlibError(f"there is no recording {name}")
-    about, text = read_recording(name)
+    about, text = regions.read_recording(name)
     return VersionRecording(name, {"per": "instructions"} | about, text)
 
 
@@ -207,7 +200,7 @@ def find_version(command, *, timeout=None):
     with tempfile.TemporaryDirectory(prefix="cmlib-") as folder:
         file = Path(folder) / "regions.csv"
         run_timed(argv, environment={"CMLIB_REGIONS": str(file)}, timeout=timeout)
-        functions = read_regions(file)["function"].unique() if file.exists() else ()
+        functions = regions.read_regions(file)["function"].unique() if file.exists() else ()
         return Version(command, tuple(functions), timeout)
 
 
@@ -243,7 +236,7 @@ def _count_part(version, run, part, events, per):
         with tempfile.TemporaryDirectory(prefix="cmlib-") as folder:
             file = Path(folder) / "regions.csv"
             times = count(argv, events, file, version.timeout)
-            samples, text = read_regions(file), file.read_text(encoding="utf-8")
+            samples, text = regions.read_regions(file), file.read_text(encoding="utf-8")
         names = dict.fromkeys([per, *(event.name for event in events)])
         uncounted = [name for name in names if samples[name].isna().any()]
         if samples.empty:
@@ -310,25 +303,19 @@ def heading(run, part, elapsed_s, processor_s):
 def read_times(text):
     """How long the functions of each run of a recording took, and the runs themselves where that was noted."""
     rows = []
-    for heading, samples in read_executions(text):
+    noted = dict(zip(("elapsed_s", "processor_s"), MEASURES, strict=True))
+    for heading, samples in regions.read_executions(text):
         run, *pairs = heading.split()
-        rows.append({"run": run, **_of_functions(samples), **_of_whole(pairs)})
+        row = {"run": run}
+        for function, rows_of in samples.groupby("function", sort=False):
+            work = rows_of["work"].sum() if (rows_of["work"] != 1).any() else 1
+            clock = rows_of["task-clock"] if "task-clock" in rows_of else pd.Series([np.nan])
+            row[function, ELAPSED] = rows_of["seconds"].sum() / work
+            row[function, PROCESSOR] = clock.sum(skipna=False) / 1e9 / work
+        for key, _, value in (pair.partition("=") for pair in pairs):
+            if key in noted:
+                row[WHOLE, noted[key]] = float(value)
+        rows.append(row)
     frame = pd.DataFrame(rows).groupby("run", sort=False).mean()
     frame.columns = pd.MultiIndex.from_tuples(frame.columns, names=["function", "measure"])
     return frame
-
-
-def _of_whole(pairs):
-    measured = dict(pair.partition("=")[::2] for pair in pairs)
-    keys = dict(zip(("elapsed_s", "processor_s"), MEASURES, strict=True))
-    return {(WHOLE, keys[key]): float(measured[key]) for key in keys if key in measured}
-
-
-def _of_functions(samples):
-    times = {}
-    for function, own in samples.groupby("function", sort=False):
-        work = own["work"].sum() if (own["work"] != 1).any() else 1
-        times[function, ELAPSED] = own["seconds"].sum() / work
-        clock = own.get("task-clock")
-        times[function, PROCESSOR] = np.nan if clock is None else clock.sum(skipna=False) / 1e9 / work
-    return times

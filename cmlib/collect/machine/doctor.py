@@ -5,17 +5,8 @@ from pathlib import Path
 
 import yaml
 
+from cmlib.collect.machine import host
 from cmlib.collect.machine.counter_census import Census, census
-from cmlib.collect.machine.host import (
-    core_pmus,
-    counting_processes,
-    describe,
-    has_watchdog,
-    is_privileged,
-    paranoid_level,
-    perf_list,
-    perf_version,
-)
 from cmlib.collect.machine.lock import CountersBusy, counters_lock
 from cmlib.io import events
 
@@ -73,8 +64,8 @@ def examine(root="/"):
     Examination
         `offered` and `good` counters, `findings` with what to do about each, and the `machine` [as metadata have it].
     """
-    machine = describe(root)
-    others, busy = tuple(counting_processes(root)), ""
+    machine = host.describe(root)
+    others, busy = tuple(host.counting_processes(root)), ""
     try:
         with counters_lock("cmlib doctor"):
             counted = census()
@@ -83,13 +74,13 @@ def examine(root="/"):
         counted = Census(0, 0, complaint=busy)
     facts = Facts(
         machine=machine,
-        perf_complaint=perf_version()[1],
-        pmus=tuple(core_pmus(root)),
-        paranoid=paranoid_level(root),
-        privileged=is_privileged(root),
-        watchdog=has_watchdog(root),
+        perf_complaint=host.perf_version()[1],
+        pmus=tuple(host.core_pmus(root)),
+        paranoid=host.paranoid_level(root),
+        privileged=host.is_privileged(root),
+        watchdog=host.has_watchdog(root),
         others=others,
-        names=_count_names(perf_list()),
+        names=_count_names(host.perf_list()),
         table=events.table_for(machine),
         census=counted,
         busy=busy,

@@ -10,15 +10,9 @@ import psutil
 
 from cmlib import places
 from cmlib.collect import machine
+from cmlib.collect.record import session
 from cmlib.collect.record.execute import PerfOutcome, check_perf, run_perf, signals_handled, stat_command
 from cmlib.collect.record.protocol import Request, countable, encodings, plan_options
-from cmlib.collect.record.session import (
-    beginning,
-    check_room,
-    outcome_metadata,
-    planned_metadata,
-    validate_run,
-)
 from cmlib.collect.schedule import make_plans, with_second_reading
 from cmlib.io import events, perf
 from cmlib.io.archive import errors_as, locked, make_folder, remove_abandoned, working_folder
@@ -190,13 +184,13 @@ def _planned(name, running, request, existing):
     mode = "mlpx" if len(plan.groups) > 1 else "ocoe"
     plan = with_second_reading(replace(plan, mode=mode, set=request.set_name or ""), **available)
     origin = {"program": name, "command": running.command, "counters": dict(counters), "machine": about}
-    meta = planned_metadata(plan, 0, codes, origin) | {"attached": running.about}
+    meta = session.planned_metadata(plan, 0, codes, origin) | {"attached": running.about}
     check_comparable(existing.values(), _placed(meta, existing))
     return plan, meta
 
 
 def _record(target, plan, meta, running, seconds, lock, notify):
-    meta = beginning(meta)
+    meta = session.beginning(meta)
     notify(
         f"counting {_named(running)} for {seconds:g} s; Ctrl-C ends it earlier, and keeps what was counted"
     )
@@ -205,15 +199,15 @@ def _record(target, plan, meta, running, seconds, lock, notify):
         output = folder / "perf.csv"
         command = stat_command(plan, meta["encodings"], str(output), options=(*times, *running.options))
         for _ in range(_ATTEMPTS):
-            check_room(folder)
+            session.check_room(folder)
             done = _attend(command, output, running, lock)
             if done.ended != "perf" or not _read(done).empty:
                 break
             output.unlink(missing_ok=True)
-        check_room(folder)
+        session.check_room(folder)
     frame = _checked(done, plan, running)
     multiplexed = plan.mode == "mlpx" or frame.loc[frame["value"].notna(), "running"].min() < 1
-    finished = meta | outcome_metadata(frame, done) | {"mode": "mlpx" if multiplexed else "ocoe"}
+    finished = meta | session.outcome_metadata(frame, done) | {"mode": "mlpx" if multiplexed else "ocoe"}
     finished["attached"] = running.about | {"seconds": seconds, "ended": done.ended}
     with locked(target.parent):
         made = add_run(target, _placed(finished, existing_runs(target)), done.raw)
@@ -239,7 +233,7 @@ def _checked(done, plan, running):
         raise RecordError(
             f"{why} before the first interval of {plan.interval_ms} ms was over; nothing was recorded."
         )
-    validate_run(frame, replace(plan, mode="mlpx"))
+    session.validate_run(frame, replace(plan, mode="mlpx"))
     if not frame["value"].notna().any():
         raise RecordError(
             f"{_named(running)} did nothing in {frame['time_s'].max():.1f} s: no event was counted in any interval. "

@@ -10,14 +10,7 @@ from cmlib.collect import machine
 from cmlib.collect.record import RecordError, existing_runs
 from cmlib.collect.record.execute import TooLongError, find_program, noted
 from cmlib.collect.record.session import beginning
-from cmlib.collect.simulate.valgrind import (
-    PREFETCHING,
-    cache_options,
-    check_valgrind,
-    count_blocks,
-    second_level_options,
-    simulate,
-)
+from cmlib.collect.simulate import valgrind
 from cmlib.io.archive import errors_as, locked, make_folder, remove_abandoned, working_folder
 from cmlib.io.archive.programs import add_run, check_comparable, check_names, read_raw
 from cmlib.io.archive.runs import VALGRIND, run_name
@@ -43,7 +36,7 @@ def estimate(command, n_simulations, notify=say, *, limit_s=_LONGEST_S):
     native; what the simulations take is told before they start."""
     with tempfile.TemporaryDirectory(prefix="cmlib-") as folder:
         try:
-            told, seconds = count_blocks(command, Path(folder), limit_s=limit_s)
+            told, seconds = valgrind.count_blocks(command, Path(folder), limit_s=limit_s)
         except TooLongError as error:
             raise RecordError(
                 f"A simulated run takes more than {_TIMES_AS_LONG * limit_s / 60:.0f} minutes: without a simulation "
@@ -75,7 +68,7 @@ def record_simulated(
     """Record a program under Valgrind's Callgrind, which counts thirteen events at once."""
     recordings = Path(folder or places.recordings_dir())
     check_names(name, set_name)
-    version = check_valgrind()
+    version = valgrind.check_valgrind()
     find_program(command)
     with errors_as(RecordError, recordings):
         target = make_folder(recordings / name)
@@ -83,10 +76,10 @@ def record_simulated(
         existing = existing_runs(target)
         of_set = [meta for meta in existing.values() if meta["set"] == set_name]
         # A set goes on as it began.
-        prefetch = not of_set or PREFETCHING in of_set[0]["simulator"]["options"]
-        options = [cache_options(caches or {}, prefetch=prefetch)]
+        prefetch = not of_set or valgrind.PREFETCHING in of_set[0]["simulator"]["options"]
+        options = [valgrind.cache_options(caches or {}, prefetch=prefetch)]
         if levels == 3 and (not of_set or of_set[0]["simulator"].get("second_level")):
-            options += filter(None, [second_level_options(caches or {}, prefetch=prefetch)])
+            options += filter(None, [valgrind.second_level_options(caches or {}, prefetch=prefetch)])
         options = [[*last, *([f"--toggle-collect={function}"] if function else [])] for last in options]
         about = {
             "program": name,
@@ -138,7 +131,9 @@ def _simulated(place, command, every, options, blocks):
         ):
             settings = {"every_blocks": every, "options": of_one}
             outcomes.append(
-                simulate(command, folder, progress=lambda done, bar=bar: bar.update(done - bar.n), **settings)
+                valgrind.simulate(
+                    command, folder, progress=lambda done, bar=bar: bar.update(done - bar.n), **settings
+                )
             )
             blocks = bar.n or blocks  # the next one executes as many
     return outcomes
