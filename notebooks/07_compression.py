@@ -39,6 +39,7 @@ settings: dict = {}  # interactive, profile, results_folder
 # %%
 import numpy as np
 import pandas as pd
+from matplotlib.collections import LineCollection
 
 from cmlib import explore, plot
 from cmlib.compress import OnlineRegression, compress, fit_quality, reconstruct
@@ -92,12 +93,38 @@ def drawn(name, **options):
 
 
 # %%
+@plot.styled
+def draw_fits(cases, *, xlabel, ylabel, columns=2):
+    """Samples and the lines that stand for them, a panel a case; below, their distances."""
+    figure, axes = plot.panels(list(cases), columns=columns, height=3.6)
+    of_samples, of_lines = plot.palette(2)
+    below = []
+    for ax, (title, (samples, lines, distances)) in zip(axes, cases.items(), strict=True):
+        ends = lines[["x_start", "y_start", "x_end", "y_end"]].to_numpy().reshape(-1, 2, 2)
+        ax.add_collection(LineCollection(ends, colors=[of_lines], linewidths=2.4, alpha=0.6,
+                                         label="lines"))
+        look = {"color": of_samples, "rasterized": True}
+        ax.plot(samples.index, samples.to_numpy(), ".", ms=1.2, label="samples", **look)
+        ax.plot(lines["x_start"], lines["y_start"], "|", color="#333333", ms=5, mew=0.6,
+                label="a line begins")
+        ax.set(title=title, ylabel=ylabel)
+        ax.tick_params(labelbottom=False)
+        rest = ax.inset_axes([0, -0.42, 1, 0.3], sharex=ax)
+        rest.plot(distances.index, distances.to_numpy(), ".", ms=1, **look)
+        rest.axhline(0, color=of_lines, lw=1)
+        rest.set(xlabel=xlabel, ylabel="off")
+        below.append(rest)
+    axes[0].legend(loc="upper left")
+    return figure, [*axes, *below]
+
+
+# %%
 uneven = pd.Series({name: unevenness(counts) for name, counts in totals.items()})
 uneven = uneven.dropna().sort_values()
 totals = {name: totals[name] for name in sorted(uneven.index)}
 shown = dict.fromkeys(uneven.index[[0, len(uneven) // 2, -1]])
 panels = {f"{name} ({uneven[name]:.2f})": drawn(name, drift=drift) for name in shown}
-figure, _ = plot.fits(panels, xlabel=timer, ylabel=event, columns=3)
+figure, _ = draw_fits(panels, xlabel=timer, ylabel=event, columns=3)
 results.figure(
     figure,
     "streams",
@@ -253,7 +280,7 @@ for number, theirs, ours in zip((3, 4, 6, 7, 8, 9), of_paper_figures, own, stric
     ratio, spread = reduction.at[name, "printed"], mnesd.at[name, "printed"]
     title = f"{number}: {name}, {ratio:.0f} x, MNESD {100 * spread:.2g} %"
     panels[title] = drawn(name, alpha=alpha, n_sigma=n_sigma)
-figure, _ = plot.fits(panels, xlabel=timer, ylabel=event)
+figure, _ = draw_fits(panels, xlabel=timer, ylabel=event)
 results.figure(
     figure,
     "fig03-fig09",
@@ -364,7 +391,7 @@ def draw_lines(stream, event, alpha, n_sigma, drift):
     lines = compress(x, y, alpha=alpha, n_sigma=n_sigma, drift=drift or None)
     samples = y.set_axis(x.to_numpy())
     distances = (samples - reconstruct(lines, x)).iloc[:: max(1, len(y) // 4000)]
-    figure, _ = plot.fits({f"{stream}: {event}": (samples.loc[distances.index], line_ends(lines),
+    figure, _ = draw_fits({f"{stream}: {event}": (samples.loc[distances.index], line_ends(lines),
                                                   distances)}, columns=1,
                           xlabel=f"{x.name}, cumulated", ylabel=f"{event},\ncumulated")
     found = pd.Series(fit_quality(lines, x, y)).to_frame(f"of {len(y):,} samples")

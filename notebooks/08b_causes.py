@@ -148,8 +148,33 @@ judged = pd.concat(judged, names=["program"]).reset_index()
 judged["event"] = short(judged["event"])
 
 # %%
+@plot.styled
+def draw_verdicts(frame, programs, xlabel):
+    """What the model expects of an event moved alone, and what was observed: a panel a program."""
+    most = max([1, *frame["program"].value_counts()])
+    figure, axes = plot.panels(programs, columns=1, height=0.9 + 0.24 * most, sharex=True)
+    expects, observes = plot.palette(2)
+    for ax, (name, rows) in zip(axes, ((name, frame.query("program == @name"))
+                                       for name in programs), strict=True):
+        places = range(len(rows))
+        ax.axvline(0, color="#777777", lw=0.8)
+        ax.hlines(places, rows["low"], rows["high"], color=observes, lw=1.6)
+        ax.plot(rows["observed"], places, "o", ms=5, color=observes, label="observed, 95 %")
+        ax.plot(rows["expected"], places, "X", ms=6, color=expects, label="the model says")
+        ax.set_yticks(places, rows["event"] + ": " + rows["verdict"])
+        ax.set_ylim(max(len(rows), 1) - 0.5, -0.5)
+        ax.grid(True, axis="x")
+        ax.grid(False, axis="y")
+        ax.set(title=name if len(rows) else f"{name}: no event was moved alone", xlabel=xlabel)
+    if not len(frame):
+        axes[0].set_xticks([])
+    plot.legend_below(figure, axes[0], 2)
+    return figure, axes
+
+
+# %%
 shown = judged.dropna(subset="expected")
-figure, _ = plot.verdicts(shown, programs=list(tuned), xlabel=f"change of the {measure} [%]")
+figure, _ = draw_verdicts(shown, list(tuned), f"change of the {measure} [%]")
 far = shown[(shown["expected"] < shown["low"]) | (shown["expected"] > shown["high"])]
 emitted = ", ".join(f"{len(runs)} of {name} ({at})" for name, each in tuned.items()
                     for at, runs in each.emitted.items())

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cmlib import plot
 from cmlib.experiments import tuned_runs
 from cmlib.tuning import causality
+from tests.notebook_functions import functions_of
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +72,8 @@ def test_every_important_event_has_its_verdict_and_the_finding_counts_them(smoke
 def test_a_verdict_is_drawn_with_its_interval_and_what_the_model_says():
     row = {"program": "sort", "event": "close", "verdict": "correlates only", "expected": -8.0}
     frame = pd.DataFrame([row | {"observed": -1.0, "low": -2.5, "high": 0.5}])
-    _, (ax, empty) = plot.verdicts(frame, programs=["sort", "join"], xlabel="change [%]")
+    draw = functions_of("08b_causes")["draw_verdicts"]
+    _, (ax, empty) = draw(frame, programs=["sort", "join"], xlabel="change [%]")
     assert [label.get_text() for label in ax.get_yticklabels()] == ["close: correlates only"]
     drawn = {line.get_label(): list(line.get_xdata()) for line in ax.lines}
     assert drawn["observed, 95 %"] == [-1.0] and drawn["the model says"] == [-8.0]

@@ -175,8 +175,8 @@ def compare(
     n_commands = sum(not name.endswith(".json") for name in (old, new))
     n_runs = settings.get("n_runs", _RUNS[source]) + REPEATS * settings.get("layouts", 0)
     try:
-        with (
-            signals_handled((signal.SIGTERM, signal.SIGHUP), _interrupt),
+        with (  # SIGTERM and SIGHUP end it as Ctrl-C does: with the program that runs, and what that started
+            signals_handled((signal.SIGTERM, signal.SIGHUP), signal.default_int_handler),
             tqdm(
                 total=n_runs * n_commands, unit="run", disable=None if n_commands else True, leave=False
             ) as bar,
@@ -219,11 +219,6 @@ def _compare_recordings(old, new, as_json, **settings):
     else:
         say(template("cmlib.cli", "service.txt.j2").render(answer).rstrip())
     return answer["verdict"]
-
-
-def _interrupt(*_):
-    """SIGTERM and SIGHUP end a comparison as Ctrl-C does: with the program that runs, and what it started."""
-    raise KeyboardInterrupt
 
 
 def _print_json(comparison):

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from cmlib.collect import machine
-from cmlib.collect.record.execute import as_program, ending, resolve, run_supervised
+from cmlib.collect.record.execute import as_program, failure, resolve, run_supervised
 from cmlib.collect.schedule import needs_counter
 from cmlib.compress import OnlineRegression
 from cmlib.errors import last_lines
@@ -52,10 +52,8 @@ def sampled(command, encodings, period, folder):
             yield _pieces(recorder)
             recorder.wait()
     if recorder.returncode and program_stderr.exists():
-        raise SampleError(
-            f"`{shlex.join(command)}` failed with {ending(recorder.returncode)}. The end of its standard error:\n"
-            f"{_end_of(program_stderr)}\nSamples are kept only of a program that succeeds."
-        )
+        reason = failure(shlex.join(command), recorder.returncode, _end_of(program_stderr))
+        raise SampleError(f"{reason}\nSamples are kept only of a program that succeeds.")
     if recorder.returncode:
         raise SampleError(
             f"perf could not sample {group} under `{shlex.join(command)}`:\n{_end_of(recorder_stderr)}"

@@ -146,7 +146,10 @@ def _program_runs(program, folder):
     training, good_tests, _ = program.runs
     good = list(good.values())
     n_training = round(len(good) * training / (training + good_tests))
-    again, overhead = folder / "again.json", folder / OVERHEAD_FILE
+    again, overhead, ratios = folder / "again.json", folder / OVERHEAD_FILE, []
+    if overhead.is_file():
+        content = read_object(overhead, "what counting costs", f"Run `{RECORD}` again.")
+        ratios = in_recording(overhead, lambda costs: list(map(float, costs["ratios"])), content)
     return ProgramRuns(
         name=program.name,
         stands_for=program.stands_for,
@@ -158,14 +161,9 @@ def _program_runs(program, folder):
         good=good[n_training:],
         bad=_runs(folder / "bad.json"),
         again=_runs(again) if again.is_file() else [],
-        overhead=_overhead(overhead) if overhead.is_file() else [],
+        overhead=ratios,
         folder=folder,
     )
-
-
-def _overhead(file):
-    content = read_object(file, "what counting costs", f"Run `{RECORD}` again.")
-    return in_recording(file, lambda costs: [float(ratio) for ratio in costs["ratios"]], content)
 
 
 def _runs(file):

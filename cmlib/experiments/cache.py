@@ -31,8 +31,11 @@ def cached(inputs, compute):
             return {file.stem: pd.read_parquet(file) for file in sorted(place.iterdir())}
         frames = compute()
         # A full disk costs the next notebook its time, and this one nothing.
-        with contextlib.suppress(OSError):
-            _write(frames, place)
+        with contextlib.suppress(OSError), atomic_output(place) as draft:
+            draft.mkdir()
+            for name, frame in frames.items():
+                frame.to_parquet(draft / f"{name}.parquet")
+            shutil.rmtree(place, ignore_errors=True)
         return frames
 
 
@@ -80,11 +83,3 @@ def _locked(folder, name):
             held.callback(os.close, descriptor)
             fcntl.lockf(descriptor, fcntl.LOCK_EX, 1, int(name[:12], 16))
         yield
-
-
-def _write(frames, place):
-    with atomic_output(place) as draft:
-        draft.mkdir()
-        for name, frame in frames.items():
-            frame.to_parquet(draft / f"{name}.parquet")
-        shutil.rmtree(place, ignore_errors=True)

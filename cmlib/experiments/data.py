@@ -40,7 +40,11 @@ def programs(url, wanted="all", *, modes=()):
         imported = set(runs.loc[runs["imported"], "program"])
         return [name for name in complete if name not in imported] or complete
     unknown = [name for name in split_names(wanted) if name not in lacking][:1]
-    todo = "".join(f"Record it: {how_to_record(name, modes)}{_left_out(url, name)}" for name in unknown)
+    todo = ""
+    for name in unknown:
+        refused = store.refused(url)
+        reasons = refused["reason"][refused["name"].str.split("/").str[1] == name]
+        todo = "\nLeft out: ".join([f"Record it: {how_to_record(name, modes)}", *reasons])
     names = resolve_names(wanted, lacking, about="the programs recorded", todo=todo)
     for name in names:
         if lacking[name]:
@@ -53,13 +57,6 @@ def programs(url, wanted="all", *, modes=()):
             "counts never stand beside measured ones in a table or model. Study them one after the other."
         )
     return names
-
-
-def _left_out(url, program):
-    """What is recorded of a program, and could not be stored."""
-    refused = store.refused(url)
-    reasons = refused["reason"][refused["name"].str.split("/").str[1] == program]
-    return "".join(f"\nLeft out: {reason}" for reason in reasons)
 
 
 def _lacking(runs, modes):

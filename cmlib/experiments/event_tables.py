@@ -11,7 +11,7 @@ from cmlib.io import events, store
 def event_table(url):
     """Units, short names and descriptions of what was recorded."""
     recorded = {}
-    for _, names, table, _ in _programs(url):
+    for _, names, table in _programs(url):
         recorded.setdefault(table, set()).update(names)
     everything = set().union(*recorded.values())
     tables = [(events.table(name), seen) for name, seen in recorded.items() if name]
@@ -32,7 +32,7 @@ def table_name(url, program, processor=""):
     """Name of the event table of a program's machine, or of that which its events' names tell; None without one."""
     if processor:
         return events.table_for(processors.told(processor))
-    return next((table for name, _, table, _ in _programs(url) if name == program), None)
+    return next((table for name, _, table in _programs(url) if name == program), None)
 
 
 def processor_name(url, program, processor=""):
@@ -50,16 +50,14 @@ def known_sums(run):
 
 
 def _programs(url):
-    """Every program and machine: program, names of its events, its table or None, and how that was told by names."""
+    """Every program and machine: program, names of its events, and its table or None."""
     machines, seen = store.machines(url), {}
     for run in store.runs(url).itertuples():
         machine = machines[run.run_id]
         known = events.table_for(machine) if _is_known(machine) else ""
         seen.setdefault((run.program, known), set()).update(run.events)
     for (program, known), names in seen.items():
-        recognised = events.recognise(names) if known == "" else None
-        table = known if recognised is None else next(iter(recognised.tables), None)
-        yield program, names, table, recognised
+        yield program, names, next(iter(events.recognise(names).tables), None) if known == "" else known
 
 
 def _simulated():

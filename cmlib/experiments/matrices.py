@@ -182,14 +182,9 @@ def refine(data, *, step=10, test_share=0.2, seed=0):
     computed = cached(
         ("refinement", data.target.name, options, data.X, data.ipc, *(data.holdout or ())), compute
     )
-    return _refinement(computed, data, seed)
-
-
-def _refinement(frames, data, seed):
-    columns = [frames["rankings"][step].dropna().sort_index() for step in frames["rankings"]]
+    columns = [column.dropna().sort_index() for _, column in computed["rankings"].items()]
     rankings = [column.sort_values(ascending=False, kind="stable").rename("importance") for column in columns]
-    chosen = int(frames["chosen"].at[0, "step"])
+    chosen, baselines = int(computed["chosen"].at[0, "step"]), computed["baselines"]["error"]
     model = regressor(seed=seed).fit(data.X[sorted(rankings[chosen].index)], data.ipc)
-    baselines = frames["baselines"]["error"]
-    history, nested = frames["history"], frames["nested"]
+    history, nested = computed["history"], computed["nested"]
     return rank.Refinement(history, nested, baselines, chosen, model, rankings[chosen], rankings)

@@ -62,12 +62,10 @@ def load_streams(suite, event="", cases="all", *, folder="", program="all"):
             f"{', '.join(totals)}: at most {longest} samples, and lines take {_FEWEST}. Record a longer run, or with a "
             "shorter --period; only the command's own process is sampled, not its children."
         )
-    return {name: _first(counts, event) for name, counts in totals.items()}, source
-
-
-def _first(totals, event):
-    timer, *others = totals.columns
-    return totals[[timer, *sorted(others, key=lambda name: name != event)]]
+    return {
+        name: counts[sorted(counts, key=lambda column: (column != counts.columns[0], column != event))]
+        for name, counts in totals.items()
+    }, source
 
 
 def _cases_of(wanted, cases):

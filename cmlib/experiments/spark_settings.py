@@ -32,16 +32,7 @@ def settings_of(options):
 
 def quantity(text):
     """``"64k"`` in bytes, ``"120s"`` in seconds, ``"0.6"`` as it is."""
-    return _parts(text)[0] * _UNITS[_parts(text)[1]]
-
-
-def unit_of(text):
-    """The unit of a quantity, empty where there is none."""
-    return _parts(text)[1]
-
-
-def _parts(text):
     match = _QUANTITY.fullmatch(text)
     if match is None:
         raise ValueError(f"{text!r} is no number with one of the units k, m, g, s, or none.")
-    return float(match[1]), match[2]
+    return float(match[1]) * _UNITS[match[2]]

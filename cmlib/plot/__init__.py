@@ -1,9 +1,8 @@
 """Figures: each takes results and returns ``(figure, axes)``; nothing is computed here."""
 
 from cmlib.plot.comparing import bars_by_program, counts, dots_by_program, heat, points, run_times
-from cmlib.plot.compression import by_case, fits
+from cmlib.plot.compression import by_case
 from cmlib.plot.flow import flow
 from cmlib.plot.ranking import UNDECIDED, ranking, refinement
 from cmlib.plot.series import series, series_by_program, simulated_phases, stack_estimate
 from cmlib.plot.style import legend_below, palette, panels, styled
-from cmlib.plot.tuning import verdicts

@@ -1,8 +1,6 @@
-"""Samples as piecewise-linear segments: cases side by side, fits, and size against error."""
+"""Measures of many cases side by side."""
 
-from matplotlib.collections import LineCollection
-
-from cmlib.plot.style import legend_right, palette, panels, single, styled
+from cmlib.plot.style import legend_right, palette, single, styled
 
 _MARKS = "os^DvP"
 
@@ -24,34 +22,3 @@ def by_case(frame, *, ylabel, levels=None, log=True):
         ax.set_ylim(0, None)
     legend_right(ax)
     return figure, ax
-
-
-@styled
-def fits(cases, *, xlabel, ylabel, columns=2):
-    """Lines and the samples that they stand for, a panel a case; below each, how far its samples lie from them.
-
-    A case is samples (Series by x), the ends of its lines, and the samples' distances from these.
-    """
-    figure, axes = panels(list(cases), columns=columns, height=3.6)
-    below = []
-    colours = palette(2)
-    for ax, (title, (samples, lines, distances)) in zip(axes, cases.items(), strict=True):
-        segments = lines[["x_start", "y_start", "x_end", "y_end"]].to_numpy().reshape(-1, 2, 2)
-        ax.add_collection(
-            LineCollection(segments, colors=[colours[1]], linewidths=2.4, alpha=0.6, label="lines")
-        )
-        ax.plot(
-            samples.index, samples.to_numpy(), ".", color=colours[0], ms=1.2, label="samples", rasterized=True
-        )
-        ax.plot(
-            lines["x_start"], lines["y_start"], "|", color="#333333", ms=5, mew=0.6, label="a line begins"
-        )
-        ax.set(title=title, ylabel=ylabel)
-        rest = ax.inset_axes([0, -0.42, 1, 0.3], sharex=ax)
-        rest.plot(distances.index, distances.to_numpy(), ".", color=colours[0], ms=1, rasterized=True)
-        rest.axhline(0, color=colours[1], lw=1)
-        rest.set(xlabel=xlabel, ylabel="off")
-        ax.tick_params(labelbottom=False)
-        below.append(rest)
-    axes[0].legend(loc="upper left")
-    return figure, [*axes, *below]

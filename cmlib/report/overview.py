@@ -39,7 +39,10 @@ def gather_cards(manifests):
     wanting = [entry["message"].rstrip(".") for entry in manifests.left_out if entry["for_overview"]]
     for program, card in cards.items():
         card["findings"] = [
-            finding for finding in all_findings(manifests.sections) if finding["program"] == program
+            {"notebook": manifest["notebook"]} | finding
+            for manifest in manifests.sections
+            for finding in manifest["findings"]
+            if finding["program"] == program
         ]
         card["lacking"] = list(dict.fromkeys(card["lacking"] or wanting))
     return [cards[program] for program in sorted(cards)]
@@ -56,8 +59,3 @@ def answers_of(manifest):
     by_program = {program: sentences(topics) for program, topics in manifest["overviews"].items()}
     by_program |= {finding["program"]: finding["text"] for finding in reversed(manifest["findings"])}
     return general or [{"program": name, "text": text} for name, text in by_program.items() if text]
-
-
-def all_findings(manifests):
-    """What notebooks found in plain words: notebook, program (empty: all) and text."""
-    return [{"notebook": m["notebook"]} | finding for m in manifests for finding in m["findings"]]

@@ -6,15 +6,8 @@ from pathlib import Path
 from cmlib import places
 from cmlib.experiments.requested import resolve_names
 from cmlib.io.store.raw import recorded_programs
+from cmlib.report import parameters
 from cmlib.report.manifests import BY_PROGRAM, place_of
-from cmlib.report.parameters import (
-    check_parameters,
-    declared_parameters,
-    read_cells,
-    read_heading,
-    read_parameters,
-    unknown_parameter,
-)
 
 # Profiles in which notebooks keep their own defaults, unless a folder under params says otherwise.
 _DEFAULTS = ("paper", BY_PROGRAM)
@@ -36,7 +29,7 @@ class NotebookJob:
     @property
     def title(self):
         """The notebook's first heading."""
-        return read_heading(self.notebook)[0]
+        return parameters.read_heading(self.notebook)[0]
 
     @property
     def reads_results(self):
@@ -54,7 +47,11 @@ class NotebookJob:
         return self._calls("results.overview(")
 
     def _calls(self, what):
-        return any(what in cell["text"] for cell in read_cells(self.notebook) if cell["cell_type"] == "code")
+        return any(
+            what in cell["text"]
+            for cell in parameters.read_cells(self.notebook)
+            if cell["cell_type"] == "code"
+        )
 
 
 def plan(profile, wanted=(), extra=None):
@@ -66,7 +63,7 @@ def plan(profile, wanted=(), extra=None):
     known = sorted({name for job in jobs for name in job.declared})
     for name in extra:
         if name not in known:
-            raise ValueError(unknown_parameter(name, known, f"-p: profile {profile!r}"))
+            raise ValueError(parameters.unknown_parameter(name, known, f"-p: profile {profile!r}"))
     of_any = [job for job in jobs if job.reads_store]
     if profile != BY_PROGRAM or not of_any:
         return jobs
@@ -98,16 +95,16 @@ def _chosen(profile, wanted):
 def _job(name, file, profile, extra):
     where = f"params/{profile}/{name}.yaml"
     notebook = places.notebooks_dir() / f"{name}.ipynb"
-    declared = declared_parameters(notebook)
-    of_profile = {} if file is None else read_parameters(file)
-    check_parameters(notebook, of_profile, where)
+    declared = parameters.declared_parameters(notebook)
+    of_profile = {} if file is None else parameters.read_parameters(file)
+    parameters.check_parameters(notebook, of_profile, where)
     if of_profile.get("results_folder"):
         raise ValueError(
             f"{where}: results_folder is one for all notebooks of a run; "
             f"give it with -p results_folder=…, or in the environment variable CMLIB_RESULTS."
         )
     here = {name: value for name, value in extra.items() if name in declared}
-    check_parameters(notebook, here, "-p")
+    parameters.check_parameters(notebook, here, "-p")
     # Nobody is there to turn widgets; and one run has one folder.
     place = {"profile": place_of(profile, extra), "results_folder": ""}
     usual = {"interactive": False} | of_profile | here | place

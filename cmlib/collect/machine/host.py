@@ -23,10 +23,14 @@ def _names():
 def describe(root="/"):
     """Describe the machine, for the metadata of a recording."""
     root = Path(root)
-    cpu = _first_processor(root)
+    first = (_read(root / "proc/cpuinfo") or "").split("\n\n")[0]
+    pairs = (line.partition(":") for line in first.splitlines())
+    cpu = {key.strip(): value.strip() for key, _, value in pairs}
     family, model = _integer(cpu.get("cpu family")), _integer(cpu.get("model"))
     vendor = cpu.get("vendor_id")
     release = _read(root / "proc/sys/kernel/osrelease")
+    devices = root / "sys/bus/event_source/devices"
+    rotations = (_integer(_read(devices / pmu / "perf_event_mux_interval_ms")) for pmu in core_pmus(root))
     return {
         "vendor": vendor,
         "model_name": cpu.get("model name"),
@@ -37,7 +41,7 @@ def describe(root="/"):
         "virtual": _hypervisor(root, cpu),
         "kernel": f"Linux {release}" if release else None,
         "perf": perf_version()[0],
-        "mux_interval_ms": _mux_interval_ms(root),
+        "mux_interval_ms": next((interval for interval in rotations if interval is not None), None),
         "load_1min": load_1min(root),
     } | identity(cpu)
 
@@ -148,12 +152,6 @@ def _holds_perf_events(folder):
     return False
 
 
-def _first_processor(root):
-    block = (_read(root / "proc/cpuinfo") or "").split("\n\n")[0]
-    pairs = (line.partition(":") for line in block.splitlines())
-    return {key.strip(): value.strip() for key, _, value in pairs}
-
-
 def _microarchitecture(vendor, family, model):
     if None in (vendor, family, model):
         return None
@@ -175,12 +173,6 @@ def _hypervisor(root, cpu):
         return None
     unknown = None if flags is None else "unknown"
     return next((name for hint, name in _names()["hypervisors"].items() if hint in hints), unknown)
-
-
-def _mux_interval_ms(root):
-    devices = root / "sys/bus/event_source/devices"
-    known = (_integer(_read(devices / pmu / "perf_event_mux_interval_ms")) for pmu in core_pmus(root))
-    return next((value for value in known if value is not None), None)
 
 
 def _read(file):

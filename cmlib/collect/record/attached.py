@@ -47,7 +47,14 @@ class AttachTarget:
 
 def processes(pids):
     """Processes that run already, with all their threads."""
-    counted = [_process(pid) for pid in dict.fromkeys(pids)]
+    counted = []
+    for pid in dict.fromkeys(pids):
+        if not _runs(pid):
+            raise RecordError(
+                f"there is no process {pid}: `pgrep -a NAME` tells the numbers of those that run. Nothing was recorded."
+            )
+        process = psutil.Process(pid)
+        counted.append({"pid": pid, "name": process.name(), "threads": process.num_threads()})
     names = ", ".join(dict.fromkeys(process["name"] for process in counted))
     chosen = tuple(process["pid"] for process in counted)
     options = ("-p", ",".join(map(str, chosen)))
@@ -73,15 +80,6 @@ def cgroup(path, root="/"):
 def system():
     """Everything that runs on this machine."""
     return AttachTarget(("-a",), "whole system (running)", {"system": True})
-
-
-def _process(pid):
-    if not _runs(pid):
-        raise RecordError(
-            f"there is no process {pid}: `pgrep -a NAME` tells the numbers of those that run. Nothing was recorded."
-        )
-    process = psutil.Process(pid)
-    return {"pid": pid, "name": process.name(), "threads": process.num_threads()}
 
 
 def _runs(pid):
@@ -227,7 +225,13 @@ def _checked(done, plan, running):
     frame = _read(done)
     counted = ", ".join([*plan.pinned, *plan.events])
     if frame.empty and done.ended == "perf":
-        raise RecordError(f"perf could not count {counted} of {_named(running)}:\n{_reason(done)}")
+        refusal = "\n".join(done.perf_stderr.partition(" Usage:")[0].strip().splitlines()[:_LINES_SHOWN])
+        raise RecordError(
+            f"perf could not count {counted} of {_named(running)}:\n"
+            f"{refusal or f'(nothing; exit code {done.perf_code})'}\n`cmlib doctor` tells what can be counted here. "
+            "Processes of another user, a cgroup or the whole system take root, or perf with CAP_PERFMON and "
+            "CAP_SYS_PTRACE."
+        )
     if frame.empty or frame["time_s"].max() < plan.interval_ms / 1000:
         why = _ends(running).get(done.ended, "it ended")
         raise RecordError(
@@ -244,15 +248,6 @@ def _checked(done, plan, running):
 
 def _read(done):
     return perf.parse_stat(done.raw.decode(errors="replace"))
-
-
-def _reason(done):
-    stderr = done.perf_stderr.partition(" Usage:")[0].strip()
-    shown = "\n".join(stderr.splitlines()[:_LINES_SHOWN]) or f"(nothing; exit code {done.perf_code})"
-    return (
-        f"{shown}\n`cmlib doctor` tells what can be counted here. Processes of another user, a cgroup or the whole "
-        "system take root, or perf with CAP_PERFMON and CAP_SYS_PTRACE."
-    )
 
 
 def _placed(meta, existing):

@@ -132,11 +132,9 @@ def check_outcome(outcome, plan, command):
             "`cmlib doctor` tells what can be counted here."
         )
     if outcome.exit_code:
-        shown = last_lines(outcome.program_stderr) or "(nothing)"
         raise RecordError(
-            f"`{command}` failed with {ending(outcome.exit_code)}. The end of its standard error:\n{shown}\n"
-            "A run is recorded only if its program succeeds; if this code means success, say so: sh "
-            "-c 'COMMAND || true'."
+            f"{failure(command, outcome.exit_code, outcome.program_stderr)}\nA run is recorded only if its program "
+            "succeeds; if this code means success, say so: sh -c 'COMMAND || true'."
         )
     if outcome.perf_code:
         raise RecordError(
@@ -148,6 +146,12 @@ def check_outcome(outcome, plan, command):
 def ending(code):
     """How a program ended, from its exit code as a shell tells it."""
     return f"exit code {code}" + (f" (signal {code - 128})" if code > 128 else "")
+
+
+def failure(command, code, stderr, where=""):
+    """That a command (as text) failed, and the end of what it wrote to its standard error."""
+    lines = last_lines(stderr) or "(nothing)"
+    return f"`{command}` failed with {ending(code)}{where}. The end of its standard error:\n{lines}"
 
 
 @contextlib.contextmanager
@@ -202,11 +206,8 @@ def run_timed(argv, *, environment, timeout=None):
                 raise TooLongError(argv, timeout) from error
         times = time.monotonic() - began, _processor_s() - before
         errors.seek(0)
-        shown = last_lines(errors.read()) or "(nothing)"
-    if process.returncode:
-        raise CmlibError(
-            f"`{shlex.join(argv)}` failed with {ending(process.returncode)}; the end of its standard error:\n{shown}"
-        )
+        if process.returncode:
+            raise CmlibError(failure(shlex.join(argv), process.returncode, errors.read()))
     return times
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cmlib.collect.record import RecordError
-from cmlib.collect.record.execute import TooLongError, ending, find_program, run_supervised
+from cmlib.collect.record.execute import TooLongError, ending, failure, find_program, run_supervised
 from cmlib.collect.record.session import check_room
 from cmlib.errors import CmlibError, last_lines
 from cmlib.io.archive import errors_as
@@ -232,9 +232,8 @@ def _failure(command, code, log, program_stderr):
             "a newer Valgrind. A just-in-time compiler: turn it off. A set-user-ID program: run it as its owner."
         )
     return (
-        f"`{command}` failed with {ending(code)} under Valgrind.\nThe end of its standard error:\n"
-        f"{last_lines(program_stderr) or '(nothing)'}\nIt is simulated only if it succeeds; a command that can't be "
-        "run twice in the same place must clean up: sh -c 'rm -f OUTPUT; exec COMMAND'."
+        f"{failure(command, code, program_stderr, ' under Valgrind')}\nIt is simulated only if it succeeds; a command "
+        "that can't be run twice in the same place must clean up: sh -c 'rm -f OUTPUT; exec COMMAND'."
     )
 
 

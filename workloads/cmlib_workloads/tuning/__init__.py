@@ -13,7 +13,7 @@ import numpy as np
 from cmlib.collect import machine
 from cmlib.collect.record import Program, Request, record_program
 from cmlib.errors import CmlibError
-from cmlib.experiments.spark_settings import ALWAYS, EMIT, FOLDER, TABLE_IV, quantity, unit_of
+from cmlib.experiments.spark_settings import ALWAYS, EMIT, FOLDER, TABLE_IV, quantity
 from cmlib.io.programs import emitted_events, program_label
 from cmlib_workloads.catalog import recipe
 from cmlib_workloads.recipe import check_installed, compiled, scratch
@@ -82,7 +82,7 @@ def _rates(event, highest, n):
 def _between(setting, share):
     low, high = quantity(setting.low), quantity(setting.high)
     value = math.exp(math.log(low) + share * math.log(high / low))
-    unit = unit_of(setting.low)
+    unit = setting.low.lstrip("0123456789.")
     if unit in ("k", "m", "g"):
         return f"{round(value / 1024)}k"
     return f"{value:.3f}" if "." in setting.low else f"{round(value)}{unit}"
