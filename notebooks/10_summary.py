@@ -14,30 +14,55 @@
 # ---
 
 # %% [markdown]
-# # Summary: what was found, in plain words
+# # Summary: how much of the five papers is shown here again
 #
-# **Question.** What do the counters say about these programs, how sure is it, and where does it differ from the papers?
+# **Question.** Which tables and figures of the five papers are reproduced, on whose data, and where do the numbers agree?
 #
-# *Reads* the results of the other notebooks of this profile. *Writes* one table of all numbers beside the papers'.
+# *Reads* the results of the other notebooks of this profile; nothing is measured or fitted here. *Writes* each table and figure with its state, each number beside the paper's, and each notebook's answer.
+#
+# The papers: *CounterMiner* (cleaning, ranking and pairs of events), *GBRT* mining (merging runs), *AutoPerf* (new version against old), *fingerprinting* (bottlenecks by time slice), *online regression* (lines in place of samples). Abbreviations in the answers: OCOE, each event counted all the time by a counter of its own; MLPX, events taking turns on the counters; IPC, instructions per cycle.
+#
+# **On your own program.** `cmlib run live -p program=NAME` makes this page of a program of yours, too; `profile` (in `settings`) says of which run the results are read.
 
 # %% tags=["parameters"]
 settings: dict = {}  # profile, results_folder
 
 # %%
+import matplotlib.pyplot as plt
+
+from cmlib import plot
 from cmlib.report import count_reproduced, read_reproduction, read_results
 from cmlib.report.notebook import begin
 
+CLOSE, FAR = 1.25, 4  # times the paper's value
 notebook = begin("10_summary", settings)
 results, settings = notebook.results, notebook.settings
+profile, folder = settings["profile"], settings["results_folder"] or None
 
 # %% [markdown]
 # ## What is reproduced
 #
-# *Reproduced*: by hardware counters, on as many programs as the paper has. *In part*: simulated, by software events, of fewer programs, or with something lacking. *Not*: nothing here shows it.
+# *Reproduced*: by hardware counters, on as many programs as the paper has, or a diagram or list that needs no measurement. *In part*: simulated, by software events, of fewer programs, or with something lacking. *Not*: nothing here shows it.
 
 # %%
-items = read_reproduction(settings["profile"], settings["results_folder"] or None)
+items = read_reproduction(profile, folder)
 counts = count_reproduced(items)
+reproduced = items[items["status"] == "reproduced"]
+measured = reproduced[reproduced["programs"].astype(bool)]
+display(results.finding(
+    f"Of {len(items)} tables and figures of the five papers, {len(reproduced)} are reproduced, "
+    f"of which {len(measured)} {'holds' if len(measured) == 1 else 'hold'} measurements and the "
+    f"others are diagrams and lists; {(items['status'] == 'in part').sum()} are reproduced in "
+    f"part, {(items['status'] == 'not').sum()} not."))
+
+# %%
+figure, _ = plot.counts(counts, ylabel="tables and figures")
+results.figure(figure, "reproduced", (
+    f"**Figure.** Tables and figures of each paper ({len(items)} in all), by how far they are "
+    f"reproduced. *See:* in part are {counts['in part'].sum()}; on whose data: "
+    + ", ".join(f"{of} {n}" for of, n in items["data"].value_counts().items()) + "."))
+
+# %%
 results.table(counts.reset_index(), "reproduced-counts",
               "**Table.** Tables and figures of each paper, by how far they are reproduced.")
 
@@ -47,32 +72,74 @@ results.table(items, "reproduced",
               "data, of how many of the paper's programs, and what is lacking.", rows=100)
 
 # %% [markdown]
-# ## What was found
+# ## Where numbers agree
+#
+# For each quantity $q$ that a paper prints too, the ratio of what was computed here to what the paper prints:
+#
+# $$r_q = \frac{q_{here}}{q_{paper}}.$$
+#
+# A ratio far from 1 is no mistake as such: another processor, another decade, other programs and inputs. The note says of which programs a number is the mean. Only programs that a paper measured too enter a mean that stands beside its value.
 
 # %%
-summary = read_results(settings["profile"], settings["results_folder"] or None)
+summary = read_results(profile, folder)
 results.mark(summary.origin)  # simulated numbers say so
-results.table(summary.findings, "findings",
-              "**Table.** Findings of each notebook.", rows=200)
+printed = summary.numbers.dropna(subset=["paper"]).copy()
+printed.insert(3, "ratio", printed["value"] / printed["paper"])
+near = printed["ratio"].between(1 / CLOSE, CLOSE)
+far = printed[printed["ratio"] > 0].loc[lambda rows: ~rows["ratio"].between(1 / FAR, FAR)]
+display(results.finding(
+    f"Of {len(printed)} quantities that a paper prints too, {near.sum()} are within {CLOSE:g} "
+    f"times the paper's value, {len(far)} beyond {FAR:g} times."))
+
+
+# %%
+@plot.styled
+def draw(printed):
+    """A row a quantity, a dot the ratio of what was computed here to what the paper prints."""
+    rows = printed[printed["ratio"] > 0].sort_values("ratio")
+    figure, ax = plt.subplots(figsize=(8, 0.8 + 0.22 * len(rows)))
+    ax.plot(rows["ratio"], range(len(rows)), "o", color=plot.palette(1)[0])
+    ax.axvline(1, color="#222222", lw=1)
+    labels = rows["notebook"].str.split("_").str[0] + ": " + rows["name"]
+    ax.set_yticks(range(len(rows)), labels, fontsize=8)
+    ax.set(xscale="log", xlabel="computed here / printed in the paper")
+    return figure, ax
+
+
+if len(printed):
+    figure, _ = draw(printed)
+    left_out = (printed["ratio"] <= 0).sum()
+    display(results.figure(figure, "ratios", (
+        "**Figure.** Ratio of what was computed here to what the paper prints, a dot a quantity "
+        "(before it its notebook), logarithmic; line: equal. *See:* the ratios' median is "
+        f"{printed['ratio'].median():.2g}. {left_out} of {len(printed)} quantities have no "
+        "positive ratio and stand in the table.")))
+
+# %%
+results.table(printed.sort_values("ratio"), "printed", (
+    "**Table.** Quantities that a paper prints too, by their ratio; all quantities are in "
+    "numbers.csv."), rows=100)
 
 # %% [markdown]
-# ## Every number beside the paper's
+# ## What each notebook answers
 #
-# A number that differs is no mistake as such: another processor, another decade, other inputs. The note says of which programs it is the mean, and what is known of the reason. Only programs that a paper measured too enter a mean that stands beside its value.
+# The first sentences of each; what else each found, by program, is in `findings.csv` and on its page.
 
 # %%
-results.table(summary.numbers, "numbers",
-              "**Table.** Every quantity that was recorded, and what the "
-              "paper prints for it.", rows=200)
+answers = summary.findings.groupby("notebook", sort=False).first()[["finding"]].reset_index()
+results.table(answers, "answers", "**Table.** The answer of each notebook.", rows=100)
 
 # %%
-printed = int(summary.numbers["paper"].notna().sum())
-results.number("quantities that a paper also prints", printed)
+results.table(summary.findings, "findings", "All findings.", on_page=False)
+results.table(summary.numbers, "numbers", "All quantities.", on_page=False)
+results.number("quantities that a paper also prints", len(printed))
 
 # %% [markdown]
 # ## What this doesn't show
 #
-# Recordings of one processor family in a virtual machine; programs and inputs smaller than the papers'. See each notebook for its own limits.
+# Whether the papers' programs would give the papers' numbers on this processor: most have no recordings by hardware counters here. Own recordings are of one processor in a virtual machine; others' are of other processors, as the first table says. Whatever a notebook's data can't show is said at its end.
+#
+# **References.** Lv et al., *CounterMiner*, MICRO 2018. Alam et al., *AutoPerf*, NeurIPS 2019. The other papers are named in the notebooks of the table.
 
 # %%
 results.save()

@@ -59,7 +59,7 @@ def test_on_fetched_recordings_attacks_are_found_and_perf_changes_no_ipc(tmp_pat
     judged = pd.read_csv(folder / "06a_intruder/intruder.csv").groupby("attack")[["runs", "anomalous"]].sum()
     assert judged.loc["yes", "anomalous"] == judged.loc["yes", "runs"] and judged.loc["no", "anomalous"] <= 1
     manifest = json.loads((folder / "09c_neighbours/manifest.json").read_text())
-    assert manifest["numbers"][0]["value"] < 0.01
+    assert manifest["numbers"][0]["value"] < 1  # percent
     exact = pd.read_csv(folder / "09d_counting/counting.csv").set_index("event")
     assert exact.loc["Retired Instructions", "exact"] == 0
 
