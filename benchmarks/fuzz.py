@@ -100,7 +100,11 @@ def _fuzz(seeds, options, keep):
     dialects = sorted(seeds)
     outcomes, longest, largest = collections.defaultdict(collections.Counter), {}, {}
     began, total = time.perf_counter(), 0.0
-    with tempfile.TemporaryDirectory() as folder, _Worker(options) as worker:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        _Worker(options) as worker,
+        contextlib.suppress(KeyboardInterrupt),  # what was read until then is told
+    ):
         target = Path(folder) / "mutant"
         for number in range(options.mutants):
             dialect = dialects[number % len(dialects)]
@@ -295,6 +299,8 @@ def _seeds(files):
         dialect = _dialect(file, content)
         if dialect and len(content) > 1:
             found[dialect].append(content)
+        if dialect == "history":  # of a row a value; also as a row a commit
+            found[dialect].append(histories.read_history(file)[0].iloc[:50, :20].to_csv().encode())
     return {
         dialect: [contents[k] for k in np.unique(np.linspace(0, len(contents) - 1, _PER_DIALECT).astype(int))]
         for dialect, contents in found.items()
@@ -313,7 +319,7 @@ def _dialect(file, content):
         return "perf record -o -"
     if content.startswith(b"# run="):
         return "regions"
-    if content.startswith(b"commit,"):
+    if {b"commit", b"value"} <= set(content.partition(b"\n")[0].split(b",")):
         return "history"
     if "perf_script" in file.name:
         return "perf script"

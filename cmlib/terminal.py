@@ -16,6 +16,11 @@ def printable(text):
     return _ORDERS.sub(lambda match: f"\\u{ord(match[0]):04x}", str(text))
 
 
+def one_line(text):
+    """Text as :func:`printable` makes it, its line feeds as well: a folder's name begins no line of its own."""
+    return printable(text).replace("\n", "\\n")
+
+
 def say_above_bars(text):
     """Print text as :func:`say` does, above the bars of progress."""
     from tqdm import tqdm

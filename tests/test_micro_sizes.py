@@ -60,3 +60,7 @@ def test_sizes_follow_from_the_sweep_that_is_kept(tmp_path):
     assert set(map(len, case_runs.stored_sizes(tmp_path).values())) == {3}
     made_up_sweep().to_csv(tmp_path / micro_recordings.SWEEP, index=False)
     assert case_runs.stored_sizes(tmp_path) == working_sets(plateaus(made_up_sweep()))
+    for content in ("", "size,ns\n1\n2,3,4\n", "x," * 1000):
+        (tmp_path / micro_recordings.SWEEP).write_text(content)
+        with pytest.raises(CmlibError, match=f"{micro_recordings.SWEEP} can't be read"):
+            micro_recordings.stored_sweep(tmp_path)

@@ -108,6 +108,12 @@ def test_a_start_in_words_nobody_reads_is_unknown(tmp_path):
         (gzip.compress(b"1.0,5,,cycles,10,100.00,,\n", mtime=0)[:-9], "is cut off"),
         (b"\x1f\x8b\x08\0garbage garbage", "can't be unpacked"),
         (b"PERFILE2h\0\0\0", "is perf's own format.*perf stat -I 100 -x, -o FILE"),
+        (b"PK\x03\x04garbage", "is an archive: unpack it first"),
+        (
+            b"x.csv".ljust(257, b"\0") + b"ustar  \0\n1.0,5,,cycles,10,100.00,,\n",
+            "is an archive: unpack it first",
+        ),
+        (b"1.0,5,,cycles,10,100.00,,\n" + b"x" * (1 << 21), "has a line of 2,097,152 bytes"),
         (b"\xfd7zXZ\0\0\x04", "is cut off"),
         (b"BZh9garbage garbage", "can't be unpacked"),
         (b"\x28\xb5\x2f\xfdgarbage", "can't be unpacked"),

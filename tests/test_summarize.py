@@ -323,6 +323,16 @@ def test_levels_are_of_the_intervals_in_which_their_events_were_counted():
     assert told["instructions a cycle"] == 2 and told["instructions a second"] == 6e9
 
 
+@pytest.mark.parametrize("missing", [[1], [0, 2], [1, 3], [0, 1, 2, 3]])
+def test_a_short_run_in_which_every_other_count_is_missing_has_bounds(missing):
+    counts, _ = made(n=4, instructions=2.0)
+    counts.iloc[missing, 0] = np.nan
+    told = summarize("short", [(counts, counts * np.nan)])
+    rows = told["account"]["categories"] if told["account"] else []
+    assert all(0 <= row["low"] <= row["high"] <= 100 for row in rows)
+    assert bool(rows) == (len(missing) < 4)
+
+
 def test_zeros_of_events_without_a_turn_are_left_out_and_named():
     names = ["cycles", "instructions", "branches", "branch-misses", "cache-misses"]
     counts = pd.DataFrame(np.full((40, 5), 1e6), np.arange(1.0, 41), names)

@@ -33,10 +33,11 @@ def test_commands_escape_what_notes_folders_and_metadata_hold(tmp_path, monkeypa
     folder = tmp_path / "recordings"
     add_run(folder, "good", "ocoe", 0, 0, [("x", 1.0)])
     add_run(folder, "bad", "ocoe", 0, 0, [("x", 1.0)], note=ORDERS, command=ORDERS, mode=ORDERS)
-    (folder / f"a{ORDERS}").mkdir()
-    (folder / f"a{ORDERS}" / "ocoe-p0-00.json").write_text("{}")
+    (folder / f"a{ORDERS}\nleft out: good").mkdir()
+    (folder / f"a{ORDERS}\nleft out: good" / "ocoe-p0-00.json").write_text("{}")
     done = CliRunner().invoke(main, arguments)
     assert done.output and not set("\x1b\x07\x9b\u202e") & set(done.output)
+    assert "\nleft out: good" not in done.output
 
 
 def test_one_function_prints():

@@ -4,7 +4,7 @@ import shutil
 
 import click
 
-from cmlib.terminal import printable, say
+from cmlib.terminal import one_line, say
 
 
 def recorded_names(ctx, param, incomplete):
@@ -44,15 +44,14 @@ def list_():
         try:
             runs = existing_runs(folder / name)
         except RecordError as error:
-            say(f"left out: {error}", err=True)
+            say(f"left out: {one_line(error)}", err=True)
             continue
         sets = sorted({meta["set"] for meta in runs.values()})
         origin = "imported" if any(meta.get("imported") for meta in runs.values()) else "recorded here"
         events = {event for meta in runs.values() for group in meta["groups"] for event in group}
         size = sum(file.stat().st_size for file in (folder / name).iterdir() if file.is_file()) / 1e6
-        say(
-            f"{name:28} {len(runs):4} runs  {len(events):4} events  {size:7.1f} MB  {', '.join(sets)}; {origin}"
-        )
+        there = f"{len(runs):4} runs  {len(events):4} events  {size:7.1f} MB  {', '.join(sets)}; {origin}"
+        say(f"{one_line(name):28} {there}")
 
 
 @click.command(epilog="Example: cmlib remove tryout")
@@ -75,7 +74,7 @@ def remove(name, yes):
     report = places.results_dir() / "live" / name
     there = [path for path in (folder, report) if path.is_dir() and not path.is_symlink()]
     if not yes:
-        click.confirm(printable(f"Remove {' and '.join(map(str, there))}?"), abort=True, err=True)
+        click.confirm(one_line(f"Remove {' and '.join(map(str, there))}?"), abort=True, err=True)
     for path in there:
         with locked(path):
             shutil.rmtree(path)

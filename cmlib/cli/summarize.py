@@ -9,7 +9,7 @@ import click
 
 from cmlib.cli.recordings import known_processor, read_machine
 from cmlib.shell import command_of_report
-from cmlib.terminal import say
+from cmlib.terminal import one_line, say
 
 _PATIENCE_S = 2.0
 _WIDTH = 40  # of a bar that is all slots
@@ -59,7 +59,7 @@ def _progress(what):
 
     def show():
         if not done.wait(_PATIENCE_S):
-            with tqdm(desc=what, bar_format="{desc}: {elapsed}", leave=False) as clock:
+            with tqdm(desc=one_line(what), bar_format="{desc}: {elapsed}", leave=False) as clock:
                 while not done.wait(1):
                     clock.refresh()
 

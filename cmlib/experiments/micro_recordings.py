@@ -1,6 +1,5 @@
 """Recordings of the micro-benchmarks, measured and simulated: read, and cut into slices."""
 
-import io
 import json
 import math
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from cmlib.collect.simulate import read_series as read_simulation
 from cmlib.errors import CmlibError, NothingRecordedError
 from cmlib.fingerprint import slices
 from cmlib.io import perf
-from cmlib.io.archive import read_file, readable
+from cmlib.io.archive import parse_csv, read_file, readable
 from cmlib.io.archive.programs import read_raw, readable_runs
 from cmlib.io.archive.runs import read_run_metadata
 from cmlib.io.events import second_level_events, simulated_events
@@ -23,6 +22,7 @@ ALL, KEY = "all", "key"
 FOLDER = "fingerprint"  # among the recordings: hundreds of runs that no other notebook is asked about
 COMMAND = "cmlib record-micro"
 SWEEP = "micro-sweep.csv"
+_MOST_COLUMNS = 100
 SIMULATED_FOLDER = "fingerprint-simulated"
 SIMULATE_COMMAND = "cmlib record-micro --simulate"
 
@@ -32,7 +32,10 @@ def stored_sweep(folder):
     file = Path(folder) / SWEEP
     if not file.is_file():
         raise NothingRecordedError(f"no latency sweep is kept with the recordings: run `{COMMAND}`")
-    return pd.read_csv(io.BytesIO(read_file(file)))
+    try:
+        return parse_csv(read_file(file), most_columns=_MOST_COLUMNS)
+    except ValueError as error:
+        raise CmlibError(f"{file} can't be read: {str(error)[:200]}. Run `{COMMAND}` again.") from error
 
 
 def key_metadata(folder):

@@ -3,6 +3,7 @@
 import codecs
 import contextlib
 import functools
+import io
 import itertools
 import re
 from dataclasses import dataclass, replace
@@ -65,6 +66,7 @@ def read_sources(files, machine, *, marks=(), place="", **options):
     for file in map(Path, files):
         with errors_as(RecordError, file):
             raw = _as_utf8(decompress(read_file(file), file))
+        check_lines(file, raw)
         with _errors_of(file):
             if not marks:
                 check_size(file, raw)
@@ -278,7 +280,7 @@ _NAME = re.compile(r"[^\s'\"`$;&|]+(?: \[\w+\])?|[\w-]+/[^/]*/\w*")
 # perf's shortest interval is 1 ms; no machine runs a third of a year without a count; no counter has more than 64 bits,
 # and what is added up are those of a thousand processors, scaled a hundred times.
 _SHORTEST_S, _LONGEST_S, _MOST = 1e-4, 1e7, 2.0**80
-_LONGEST_NAME = 1000
+_LONGEST_NAME, _LONGEST_LINE = 1000, 1 << 20
 
 
 def check_size(file, raw):
@@ -288,6 +290,16 @@ def check_size(file, raw):
         raise RecordError(
             f"{file} holds up to {n_counts:,} counts, and a run has {MOST_COUNTS:,} at most: record fewer events or "
             "longer intervals, or take parts of the file by --marks."
+        )
+
+
+def check_lines(file, raw):
+    """Raise RecordError for a longer line than tools write, but for JSON, of which a line may hold a document."""
+    longest = max(map(len, io.BytesIO(raw)), default=0)
+    if longest > _LONGEST_LINE and not raw.lstrip().startswith((b"{", b"[")):
+        raise RecordError(
+            f"{file} has a line of {longest:,} bytes, and {_LONGEST_LINE:,} are the most: is it a table of counts, "
+            "with a line an interval, a run or an event?"
         )
 
 

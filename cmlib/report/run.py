@@ -21,7 +21,7 @@ from cmlib.report.manifests import note_left_out, place_of, read_manifests, remo
 from cmlib.report.page import build_index
 from cmlib.report.parameters import SHARED, Parameter
 from cmlib.report.planning import plan
-from cmlib.terminal import say
+from cmlib.terminal import one_line, say
 
 
 class NotebookError(CmlibError):
@@ -112,7 +112,7 @@ def run_profile(profile, notebooks=(), parameters=None, *, results=None):
             # Once for all notebooks. That nothing is recorded, they tell.
             with contextlib.suppress(NothingRecordedError):
                 for reason in store.refused(store.refresh(url=url))["reason"]:
-                    say(f"left out: {reason}", err=True)
+                    say(f"left out: {one_line(reason)}", err=True)
         return _run(jobs, folder, n, may_lack=not notebooks)
 
 
@@ -142,7 +142,7 @@ def _run(jobs, folder, n, *, may_lack):
     noted_before = {entry["notebook"] for entry in read_manifests(folder).left_out}
     to_come, finished, left_out, failed = {job.name: job.title for job in jobs}, [], {}, []
     ended = contextlib.closing(_executed(jobs, folder, n))
-    bar = tqdm(total=len(jobs), desc=folder.name, unit="notebook")
+    bar = tqdm(total=len(jobs), desc=one_line(folder.name), unit="notebook")
     try:
         with ended as executed, bar:
             for job, error in executed:

@@ -126,10 +126,11 @@ def _noise(values, share, whole=None):
     whole = np.nansum(values) if whole is None else whole
     if missing <= 0 or not whole:
         return 0.0
-    if len(values) < 3:
-        return _UNTOLD * min(1.0, float(np.sqrt(2 * missing))) if np.isfinite(share).any() else 0.0
     steps = np.diff(values)
-    return float(2 * np.sqrt(missing * len(values) * np.nanmean(steps**2) / 2) / whole)
+    steps = steps[np.isfinite(steps)]
+    if len(steps) < 2:
+        return _UNTOLD * min(1.0, float(np.sqrt(2 * missing))) if np.isfinite(share).any() else 0.0
+    return float(2 * np.sqrt(missing * len(values) * np.mean(steps**2) / 2) / whole)
 
 
 def _pooled(parts):

@@ -18,7 +18,7 @@ from glob import escape
 from pathlib import Path
 
 from cmlib.errors import CmlibError
-from cmlib.terminal import say
+from cmlib.terminal import one_line, say
 
 
 class ArchiveError(CmlibError, ValueError):
@@ -58,23 +58,23 @@ def readable(read, files):
             contents[file] = read(file)
         except Exception as error:  # whatever a stranger's file makes of its reader stops no other
             reason = error if str(file) in str(error) else f"{file}: {error or type(error).__name__}"
-            say(f"left out: {str(reason)[:1000]}", err=True)
+            say(f"left out: {one_line(str(reason)[:1000])}", err=True)
     return contents
 
 
 # perf's output packs to a tenth; what unpacks to a hundred times its size is not perf's.
-_RATIO, _ALWAYS, _AT_MOST = 100, 64 << 20, 1 << 30
+_RATIO, _ALWAYS, _AT_MOST = 100, 64 << 20, 512 << 20
 _PIECE = 1 << 18
 
 
-def read_file(file, *, most=2 << 30):
+def read_file(file, *, most=_AT_MOST):
     """Read a file, if it is one and not too large.
 
     Parameters
     ----------
     file : path
         Of a regular file.
-    most : int, default 2 GiB
+    most : int, default 512 MiB
         Largest size [bytes].
 
     Returns
@@ -165,7 +165,9 @@ def decompress(content, file):
 
 def unpack(packed, file):
     """Undo gzip, xz, bzip2 or Zstandard."""
-    return b"".join(unpacked(io.BytesIO(packed), len(packed), file))
+    content = io.BytesIO()
+    content.writelines(unpacked(io.BytesIO(packed), len(packed), file))
+    return content.getvalue()
 
 
 def unpacked(content, size, file):

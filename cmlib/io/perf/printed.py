@@ -11,6 +11,7 @@ from cmlib.io.perf.formats.lines import Totals, as_frame
 
 _READ = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
 _CATEGORIES, _PARTS = _READ["names"], _READ["parts"]
+_LONGEST_LINE = 20_000  # of which shares are read
 IPC, CPI = "instructions a cycle", "cycles an instruction"
 _ALONE = "No event was counted: the values are the percentages that the tool printed."
 LEVEL_1 = tuple(_PARTS)
@@ -66,7 +67,7 @@ def printed(text):
     """
     rows, heading = [], []
     for line in _ESCAPE.sub("", text).split("\n"):
-        if not (heading or _ANY.search(line)):
+        if len(line) > _LONGEST_LINE or not (heading or _ANY.search(line)):
             continue
         if "{" in line and "metric-unit" not in line:
             rows += _of_object(line)
