@@ -20,7 +20,7 @@
 #
 # *Reads* the streams of `cmlib fetch dnn-layers`, in the cache or in the folder `CMLIB_PUBLIC`: inferences of neural networks whose samples say which layer ran. *Writes* how many edges of layers have a line's end beside them, and how many would if the ends stood anywhere.
 #
-# Wu and Mencer fit straight lines to an event's cumulative count ([notebook 07](07_compression.ipynb)) and expect them to keep "the variation characteristic" of a program (§5). Whether lines end where the program changes what it does, they do not test. Here it is known when that is. Streams of your own in this form: `-p folder=…`.
+# Wu and Mencer fit straight lines to an event's cumulative count ([notebook 07](07_compression.ipynb)) and expect them to keep "the variation characteristic" of a program (§5). Whether lines end where the program changes what it does, they do not test. Here it is known when that is. On your own streams in this form (a CSV an inference, with a column `label`): `cmlib run paper 07b -p folder=…`; first to change: `event`.
 
 # %% tags=["parameters"]
 folder: str = ""  # with other streams of this form; empty: CMLIB_PUBLIC and the cache
@@ -65,7 +65,7 @@ print(f"{len(runs)} inferences of {', '.join(names)}; the first: {len(samples)} 
 samples[samples["label"] > 0].head()
 
 # %% [markdown]
-# A row is a sample of four hardware counters, and the layer that ran: 600 convolution, 200 batch normalization, 300 activation, 900 pooling, 700 dropout, 400 flatten, 500 dense, 0 between two layers, when nothing is counted. Others published them (AIMLSystems 2021). How long a sample takes is not said, so the timer is its number. Counts are added up, as the method takes them.
+# A row is a sample of four hardware counters, and the layer that ran: 600 convolution, 200 batch normalization, 300 activation, 900 pooling, 700 dropout, 400 flatten, 500 dense, 0 between two layers, when little is counted. Others published them (AIMLSystems 2021). How long a sample takes is not said, so the timer is its number. Counts are added up, as the method takes them.
 #
 # ## Edges and ends
 #
@@ -120,8 +120,9 @@ results.figure(
     figure,
     "layers",
     f"**Figure.** Counted {event} so far in one inference ({next(iter(runs))}; others' hardware "
-    "events); above where lines end as printed, below where a layer begins or ends. *See:* steps "
-    f"are layers; between them {100 * flat:.1f} % of all are counted.",
+    f"events), n = {len(samples):,} samples; above where lines end as printed, below where a layer "
+    "begins or ends. *See:* a line ends at nearly every edge, and many end inside of layers; "
+    f"{100 * flat:.1f} % of all {event} are counted where no layer runs.",
 )
 
 # %% [markdown]
@@ -131,7 +132,7 @@ results.figure(
 #
 # $$\mathrm{found} = \frac{|\{a \in A : \min_{b \in B} |a - b| \le \mathtt{near}\}|}{|A|}, \qquad \mathrm{right} = \frac{|\{b \in B : \min_{a \in A} |a - b| \le \mathtt{near}\}|}{|B|}$$
 #
-# Three kinds of lines: as printed; with a test that also ends a line from which samples drift away to one side; with a hard bound of 0.1 % of the count on a sample's distance. What they have to beat: as many ends at equal steps over the whole stream.
+# Three kinds of lines: as printed; with a test that also ends a line from which samples drift away to one side; with a hard bound of 0.1 % of the count on a sample's distance. What they have to beat: as many ends at equal steps. Judged is the part from the first edge to the last; the stream goes on beyond, and ends there count for neither.
 
 # %%
 def score(B, A):
@@ -143,13 +144,14 @@ def score(B, A):
 
 def judge(samples):
     """Edges found by each kind of lines, and by as many ends at equal steps."""
-    x, y = cumulated(samples)
+    (x, y), A = cumulated(samples), edges(samples)
     ways = {"printed": {}, "drift": {"drift": drift}, "bounded": {"bound": 1e-3 * y.iloc[-1]}}
     rows = []
     for way, options in ways.items():
         ends = compress(x, y, **options)["x_end"].to_numpy()[:-1]
-        even = np.linspace(1, len(x), len(ends) + 2)[1:-1]
-        scores = *score(ends, edges(samples)), *score(even, edges(samples))
+        ends = ends[(ends >= A[0] - near) & (ends <= A[-1] + near)]
+        even = np.linspace(A[0], A[-1], len(ends))
+        scores = *score(ends, A), *score(even, A)
         rows.append((way, len(ends), *scores))
     columns = ["method", "ends", "found", "right", "found, equal steps", "right, equal steps"]
     return pd.DataFrame(rows, columns=columns)
@@ -193,14 +195,16 @@ for way, row in means.iterrows():
     results.number(f"edges of layers with a line's end, {way}", row["found"], "%", note=note)
 results.finding(
     f"Lines as printed end at {line['found']:.0f} % of the edges of a network's layers; as many "
-    f"ends at equal steps would lie at {line['found, equal steps']:.0f} %. But only "
-    f"{line['right']:.0f} % of the ends lie at an edge: the others cut layers into pieces."
+    f"ends at equal steps at {line['found, equal steps']:.0f} %. But only {line['right']:.0f} % of "
+    f"the ends lie at an edge (equal steps: {line['right, equal steps']:.0f} %), so that an end "
+    "alone says little. Lines with a hard bound find "
+    f"{means.loc['bounded', 'found']:.0f} %."
 )
 
 # %% [markdown]
 # ## What this doesn't show
 #
-# The edges are easy: between two layers nothing runs, and the authors of the labels set them by those zeros, not by a clock. Phases that follow each other without a pause are harder, and nobody has labelled them. Ends at equal steps are a weak rival, as they fall on the long rest of a stream after the last layer, too. The event that these files call `cache_misses` is PAPI_L1_TCM, and `cache_references` PAPI_L3_TCA.
+# The edges are easy: between two layers the count nearly stands still, and the authors of the labels set them by that, not by a clock. Phases that follow each other without a pause are harder, and nobody has labelled them. One network and one program; several ends beside one edge all count as right. The event that these files call `cache_misses` is PAPI_L1_TCM, and `cache_references` PAPI_L3_TCA.
 #
 # **References.** Wu and Mencer, *Online Linear Regression of Sampling Data from Performance Event Counters*. The streams: bhargavarch/DNN_RevEngg_PMC_Dataset (AIMLSystems 2021).
 

@@ -243,7 +243,8 @@ def exchanged(rng):
 
 # %%
 text = (f"A model by events errs by {medians['events']:.1f} % in the median of {len(table)} "
-        f"recordings, the best constant by {medians['best constant']:.0f} %.")
+        f"recordings, the previous row by {medians['previous row']:.1f} %, the best constant by "
+        f"{medians['best constant']:.0f} %.")
 if "program" in by_kind.index and "neither" in by_kind.index:
     rng = np.random.default_rng(seed)
     real = gap({key: key[0] for key in spreads})
@@ -252,13 +253,16 @@ if "program" in by_kind.index and "neither" in by_kind.index:
     same, apart = by_kind.loc["program", "kendall"], by_kind.loc["program", "kendall"] - real
     name = "CloudSuite: rank correlation of a program's events on two processors"
     results.number(name, same, note=f"of two programs: {apart:.2f}; p = {p:.2f}")
+    processor = by_kind["kendall"].get("processor")
+    alike = "" if processor is None else f", those on one processor by {processor:.2f}"
     yes = "Yes, to a degree" if p < 0.05 else "Not that one could see"
     text = (f"{yes}: the rankings of one program's events on two processors correlate by "
-            f"{same:.2f} (Kendall), those of two programs by {apart:.2f} (p = {p:.2f}). {text}")
+            f"{same:.2f} (Kendall), those of two programs by {apart:.2f} (p = {p:.2f}){alike}. "
+            f"{text}")
 results.finding(text)
 
 # %% [markdown]
-# Another processor counts other things by the same name, and of correlated events another one comes first. With eight programs on four processors a small effect of the program would not be seen.
+# Another processor may count other things by the same name, and of correlated events another one may come first; neither is tested here. With eight programs on four processors a small effect of the program would not be seen.
 #
 # ## Does a model of one processor explain another?
 #
@@ -290,14 +294,16 @@ if len(moved):
     ratio = moved.assign(ratio=moved["levelled"] / moved["best constant"])
     places = {"index": "trained on", "columns": "tested on", "values": "ratio"}
     better = f"{(ratio['ratio'] < 1).sum()} of {len(moved)} transfers"
-    figure, _ = plot.heat(
+    figure, ax = plot.heat(
         ratio.pivot_table(**places, aggfunc="median"), label="error / best constant's", centre=1
     )
+    ax.set(xlabel="tested on", ylabel="trained on")
     display(results.figure(
         figure, "transfer",
         "**Figure.** Error of another processor's model, levelled, as a multiple of the best "
-        "constant's: median of the programs; below 1 the model is better. *See:* it is better in "
-        f"{better}."))
+        "constant's: median of the programs; below 1 the model is better; a processor's own model "
+        "is "
+        f"left out. *See:* it is better in {better}."))
     name = "CloudSuite: error of another processor's model, levelled, median"
     results.number(name, moved["levelled"].median(), "%", note=f"better than the best constant, "
                    f"{moved['best constant'].median():.0f} %, in {better}")
@@ -306,7 +312,7 @@ results.numbers()
 # %% [markdown]
 # ## What this doesn't show
 #
-# Whoever recorded these files chose what to count; whether counts were scaled is not said, so nothing can be cleaned. Programs ran on whole machines, with other software, at loads that are not said either. That a model of one processor explains another in part may be owed to what all programs share.
+# Whoever recorded these files chose what to count; whether counts were scaled is not said, so nothing can be cleaned. Programs ran on whole machines, with other software, at loads that are not said either. A processor's model may fail on another because the events differ, not the program.
 #
 # **References.** Lv et al., *CounterMiner*, MICRO 2018. Recordings: M. Canuto, power-modelling.
 

@@ -20,7 +20,7 @@
 #
 # *Reads* recordings that others made and that come with cmlib. *Writes* errors on unseen programs, and how far rankings and IPC change from run to run and with the clock.
 #
-# The GBRT paper puts runs with different events together. Here that is needed: on a Cortex-A15 six events were counted in one run and six others in another, twice, at three clock rates, for thirty programs of cBench one after another (`kranik/ARMPM_BUILDMODEL`, BSD-3-Clause). Every event was on a counter all the time. The notebook is about these recordings alone; runs of your own are put together in [notebook 03a](03a_merging_runs.ipynb).
+# The GBRT paper puts runs with different events together. Here that is needed: on a Cortex-A15 one list of events was counted in one run (*list 1*) and another in another run (*list 2*), cycles in both, twice, at three clock rates, for thirty programs of cBench one after another (`kranik/ARMPM_BUILDMODEL`, BSD-3-Clause). Every event was on a counter all the time. The notebook is about these recordings alone; runs of your own are put together in [notebook 03a](03a_merging_runs.ipynb).
 
 # %% tags=["parameters"]
 program: str = "all"  # any other than all leaves this notebook out
@@ -153,17 +153,19 @@ note = f"either alone {means['list 1']:.0f} and {means['list 2']:.0f} %, "
 note += f"mean {means['mean of IPC']:.0f} %"
 results.number("cBench: error on unseen programs, both lists", means["both"], "%", note=note)
 better = int((unseen["both"] < unseen[["list 1", "list 2"]].min(axis=1)).sum())
+on_the_whole = "No" if means["both"] >= means[["list 1", "list 2"]].min() else "Yes"
 results.finding(
-    f"On cBench, two runs merged explain unseen programs with an error of {means['both']:.0f} %, "
-    f"the better run alone with {means[['list 1', 'list 2']].min():.0f} %, the mean with "
-    f"{means['mean of IPC']:.0f} %; merging is better than either at {better} of "
+    f"{on_the_whole}: on cBench, two runs merged explain unseen programs with an error of "
+    f"{means['both']:.0f} %, "
+    f"the better run alone with {means[['list 1', 'list 2']].min():.0f} %, the mean of the other "
+    f"programs with {means['mean of IPC']:.0f} %; merging is better than either at {better} of "
     f"{len(unseen)} clock rates."
 )
 
 # %% [markdown]
 # ## What changes when nothing has changed, and with the clock
 #
-# The second run of everything tells how much a ranking and a rate change by themselves. Rankings are compared by Kendall's $\tau = (n_c - n_d) / \binom{n}{2}$, with $n_c$ pairs of events in the same order and $n_d$ in opposite ones, rates and IPC $x$ by the median over programs of $100\,|x' / x - 1|$. The clock rate is an intervention: the core gets faster, memory does not; what a miss costs in cycles changes, and what the program does stays.
+# The second run of everything tells how much a ranking and a rate change by themselves. Rankings are compared by Kendall's $\tau = (n_c - n_d) / \binom{n}{2}$, with $n_c$ pairs of events in the same order and $n_d$ in opposite ones, rates and IPC $x$ by the median over programs of $100\,|x' / x - 1|$. The clock rate is an intervention: the core gets faster, memory does not; what a miss costs in cycles changes. What a program does should stay: how far rates per instruction change all the same stands in the second table.
 
 
 # %%
@@ -236,7 +238,14 @@ def draw(lost):
 
 
 figure, _ = draw(lost)
-about = "**Figure.** What each program loses in IPC when the clock goes from 1 to 2 GHz."
+about = (
+    f"**Figure.** What each of {len(lost)} programs loses in IPC when the clock goes from 1 to 2 "
+    "GHz, "
+    f"against its data-cache refills. *See:* {lost['change'].idxmin()} loses most, "
+    f"{-lost['change'].min():.0f} %, with {lost.loc[lost['change'].idxmin(), 'misses']:.2g} "
+    "refills "
+    f"per 1,000 instructions; the median is {-lost['change'].median():.1f} %."
+)
 results.figure(figure, "cbench-clock", about)
 
 # %%
@@ -247,9 +256,12 @@ name = "cBench: rank correlation of data-cache refills with the loss of IPC at 2
 results.number(name, rho["l1d_cache_refill"], note=note)
 display(results.finding(
     "A clock twice as fast changes IPC of cBench's programs by "
-    f"{changes.at['ipc', '1 to 2 GHz']:.1f} % in the median, most where data-cache "
-    f"refills are many (rank correlation {rho['l1d_cache_refill']:.2f}); importances agree "
-    f"across clock rates ({clock['kendall', 'mean']:.2f}) about as across runs "
+    f"{changes.at['ipc', '1 to 2 GHz']:.1f} % in the median; it falls with refills of the data TLB "
+    f"(rank correlation {rho['l1d_tlb_refill']:.2f}), of the data cache "
+    f"({rho['l1d_cache_refill']:.2f}) and of the instruction cache "
+    f"({rho['l1i_cache_refill']:.2f}) alike, and from run to run data-cache refills change by "
+    f"{changes.at['l1d_cache_refill', 'run to run']:.0f} % themselves. Importances agree across "
+    f"clock rates ({clock['kendall', 'mean']:.2f}) about as across runs "
     f"({again['kendall', 'mean']:.2f}). An effect as small as that "
     "can't show whether importance follows what slows a program."
 ))
@@ -258,9 +270,9 @@ results.numbers()
 # %% [markdown]
 # ## What this doesn't show
 #
-# Thirty programs are few to learn programs from: errors are not far below the mean's. The clock moves IPC little beside what differs between programs, so that a ranking that explains programs need not change with it, whether or not it tells what slows them. telecom_CRC32 and network_dijkstra lose most with few refills of the first level: what they wait for was not counted.
+# Thirty programs are few to learn programs from: errors are not far below the mean's, and stem from one run and one seed a clock rate. The clock moves IPC little beside what differs between programs, so that a ranking that explains programs need not change with it, whether or not it tells what slows them. telecom_CRC32 and network_dijkstra lose most with few refills of the first level: what they wait for was not counted.
 #
-# **References.** Lv, Sun, Yu, on gradient boosting and processor events, 2018. Recordings: K. Nikov, ARMPM_BUILDMODEL.
+# **References.** Lv, Sun, Yu, *Mining CPU performance data based on gradient boosting regression tree*, 2018 (in Chinese). Lv et al., *CounterMiner*, MICRO 2018 (Eq. 14). Recordings: K. Nikov, ARMPM_BUILDMODEL.
 
 # %%
 results.save()
