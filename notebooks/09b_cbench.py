@@ -237,6 +237,7 @@ def draw(lost):
     return figure, ax
 
 
+# %%
 figure, _ = draw(lost)
 about = (
     f"**Figure.** What each of {len(lost)} programs loses in IPC when the clock goes from 1 to 2 "

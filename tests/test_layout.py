@@ -156,7 +156,7 @@ def test_notebooks_are_short_and_paired(path):
         source = "".join(cell["source"])
         for node in ast.walk(ast.parse(re.sub(r"^%.*$", "", source, flags=re.M))):
             assert not isinstance(node, ast.ClassDef), f"defines a class:\n{source}"
-            if isinstance(node, ast.FunctionDef):
+            if isinstance(node, ast.FunctionDef) and not node.decorator_list:  # drawings fold on the page
                 assert node.end_lineno - node.lineno < 15, f"a function longer than 15 lines:\n{source}"
         assert len(source.splitlines()) <= 25, f"longer than 25 lines:\n{source}"
     twin = jupytext.read(path.with_suffix(".py"))
