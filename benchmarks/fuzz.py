@@ -329,7 +329,7 @@ def _dialect(file, content):
         return "Callgrind"
     if file.suffix in (".md", ".py", ".c", ".h", ".xlsx", ".msgpack"):
         return None
-    return find_format(content.decode("utf-8", "surrogateescape").replace("\r\n", "\n")).NAME
+    return find_format(content.decode("utf-8", "surrogateescape")).name
 
 
 def _mutant(chance, content, seeds):

@@ -87,7 +87,7 @@ def test_repetitions_of_google_benchmark_are_runs(runs):
         assert_allclose(one.seconds, [2.5e-6 * n for _, n, _, _ in own])
         assert running["CYCLES"].isna().all()
         (again,) = perf.totals(one.text)
-        assert again.frame.equals(one.frame)
+        assert again.table.to_pandas().equals(one.table.to_pandas())
 
 
 def test_benchmarks_are_programs_whose_shares_are_unknown(tmp_path):

@@ -9,7 +9,7 @@ from scipy import stats
 
 from cmlib.clean.distance import dtw, folded_error
 from cmlib.clean.shrinkage import redistribute_delayed_counts
-from cmlib.clean.uncounted import whole_intervals
+from cmlib.clean.uncounted import lengths_by_ends, whole_intervals
 from cmlib.errors import UnfitRecordingError
 
 MEASURES = ("eq4_percent", "distance_ratio", "total_error_percent", "distribution_error")
@@ -141,7 +141,7 @@ def _ocoe_series(run, event):
 
 def _whole(series):
     """The values of a series, without NaN and without a last interval cut short."""
-    whole = whole_intervals(np.diff(series.index.to_numpy(), prepend=0.0))
+    whole = whole_intervals(lengths_by_ends(series.index))
     return series[whole].dropna().astype(np.float64)
 
 

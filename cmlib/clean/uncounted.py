@@ -3,6 +3,11 @@
 import numpy as np
 
 
+def lengths_by_ends(ends):
+    """Lengths of intervals by their ends, of which the first begins at 0."""
+    return np.diff(ends, prepend=0.0)
+
+
 def whole_intervals(lengths):
     """Mark whole intervals: all but the last, where the program's end cut it short.
 

@@ -3,11 +3,10 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from cmlib import places, tuning
-from cmlib.clean.uncounted import whole_intervals
+from cmlib.clean.uncounted import lengths_by_ends, whole_intervals
 from cmlib.errors import CmlibError, NothingRecordedError
 from cmlib.experiments.requested import resolve_names
 from cmlib.experiments.spark_settings import FOLDER, emitted_of, settings_of
@@ -111,8 +110,7 @@ def _runs(recorded):
     if "cycles" not in totals:
         rates, pace = _rates(totals, "task-clock"), totals["task-clock"] / seconds
         return tuning.Runs(parameters, rates, seconds, rates, seconds), "task-clock", pace
-    lengths = {name: np.diff(each.index.to_numpy(), prepend=0.0) for name, each in counts.items()}
-    whole = {name: each[whole_intervals(lengths[name])] for name, each in counts.items()}
+    whole = {name: each[whole_intervals(lengths_by_ends(each.index))] for name, each in counts.items()}
     intervals = pd.concat(whole).droplevel(1)
     examples, rates = _rates(intervals, "cycles"), _rates(totals, "cycles")
     ipc = intervals["instructions"] / intervals["cycles"]

@@ -3,10 +3,9 @@
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-import numpy as np
 import pandas as pd
 
-from cmlib.clean.uncounted import whole_intervals
+from cmlib.clean.uncounted import lengths_by_ends, whole_intervals
 from cmlib.io.archive.runs import VALGRIND, are_totals, knows_shares, source_of
 from cmlib.io.callgrind import INSTRUCTIONS_PER_SECOND
 from cmlib.io.events import second_readings
@@ -124,8 +123,7 @@ class Recording:
 
 def make_recording(meta, counts, running, interval_s=None):
     """A recording of counts along `time_s` as its file has them, second readings among them."""
-    time = counts.index.to_numpy()
-    lengths = np.diff(time, prepend=0.0) if interval_s is None else interval_s
+    lengths = lengths_by_ends(counts.index) if interval_s is None else interval_s
     index = counts.index
     if source_of(meta) == VALGRIND:
         index = by_instructions(counts).index

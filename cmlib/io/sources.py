@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import yaml
 
+from cmlib.clean.uncounted import lengths_by_ends
 from cmlib.io import events, perf
 from cmlib.io.archive import decompress, errors_as, read_file
 from cmlib.io.archive.programs import RecordError
@@ -148,7 +149,7 @@ def _totals(totals, machine, options):
             names.get(total.command, ""),
             of_kind["mark"],
             total.heading,
-            tuple(total.frame["event"].unique()),
+            perf.events_of(total),
         )
         groups.setdefault(key, {}).setdefault(total.text, (file, of_kind, text, total))
     for (mark, *_), members in groups.items():
@@ -247,7 +248,7 @@ def _facts(frame, counts, running, names, text):
         "pinned": pinned,
         "groups": _groups(running[others]),
         "modifier": next((modifier.replace("D", "") for modifier in modifiers.values()), None),
-        "interval_ms": max(1, round(1000 * np.diff(times, prepend=0.0)[: max(len(times) - 1, 1)].min())),
+        "interval_ms": max(1, round(1000 * lengths_by_ends(times)[: max(len(times) - 1, 1)].min())),
         "encodings": {name: written.get(again.get(name, name), name) for name in others},
         "date": _started(text),
         "duration_s": float(times[-1]),
@@ -328,7 +329,7 @@ def check_plausible(file, frame, *, shortest_s=_SHORTEST_S, chosen=()):
         row = bad.iloc[0]
         raise RecordError(f"{file} counts {row['value']:.3g} {row['event']} at once, which no counter holds.")
     times = frame["time_s"].drop_duplicates().to_numpy()
-    steps = np.diff(times, prepend=0.0)
+    steps = lengths_by_ends(times)
     if times[0] <= 0 or np.median(steps) < shortest_s or steps.max() > _LONGEST_S:
         raise RecordError(
             f"{file} has intervals of {steps.min():.3g} to {steps.max():.3g} s: are its times those of intervals' ends "

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from cmlib import processors
-from cmlib.clean.uncounted import zeros_without_turn
+from cmlib.clean.uncounted import lengths_by_ends, zeros_without_turn
 from cmlib.cost import savings_without_misses
 from cmlib.shell import command_line, perf_stat
 from cmlib.spelling import spelling
@@ -109,13 +109,13 @@ def _knows_durations(runs):
 def _each_run(runs):
     """Every row as a run of its own."""
     for counts, running in runs:
-        for k, length in enumerate(np.diff(counts.index, prepend=0.0)):
+        for k, length in enumerate(lengths_by_ends(counts.index)):
             yield counts.iloc[[k]].set_axis([length]), running.iloc[[k]]
 
 
 def _interval_ms(runs):
     """The usual length of an interval, at which events are to be counted again."""
-    steps = np.concatenate([np.diff(counts.index, prepend=0.0) for counts, _ in runs])
+    steps = np.concatenate([lengths_by_ends(counts.index) for counts, _ in runs])
     return max(1, round(1000 * float(np.median(steps)))) if len(steps) else 1000
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 
 from cmlib.clean.missing import MOST_PER_CYCLE
+from cmlib.clean.uncounted import lengths_by_ends
 from cmlib.fingerprint.phases import segment_starts
 from cmlib.spelling import spelling
 
@@ -160,7 +161,7 @@ def interval_lengths(counts):
         Lengths [s].
     """
     ends = counts.index.to_numpy(float)
-    lengths = np.diff(ends, prepend=0.0)
+    lengths = lengths_by_ends(ends)
     usual = np.median(lengths[1:]) if len(ends) > 1 else lengths[0]
     if len(ends) > 1 and not 0 < lengths[0] <= 1.5 * usual:
         lengths[0] = usual

@@ -1,6 +1,5 @@
 """Cut a recording into the pieces between times, by marks that tell which program or phase ran when."""
 
-import functools
 import re
 from dataclasses import dataclass
 from decimal import Decimal
@@ -10,23 +9,33 @@ import numpy as np
 
 from cmlib.io.archive import decompress, errors_as, read_file
 from cmlib.io.archive.programs import RecordError
-from cmlib.io.perf.formats import find_format, wide
-from cmlib.io.perf.formats.lines import TIME
+from cmlib.io.perf.formats import find_format
 from cmlib.io.perf.grammar import ParseError
 
-_TIMED = re.compile(rf'^ *(?:\{{ *"interval" *: *)?({TIME})[^\n]*\n', re.MULTILINE)
 _START = re.compile(r"^Start:[ \t]*+([0-9]{1,20})(?:\.([0-9]{1,9})[0-9]*+)?[ \t\r]*+$", re.MULTILINE)
 _NS = 10**9
+_NUMBER = re.compile(r"[0-9]{1,20}(?:\.[0-9]{0,20})?")
+_NS_OF_UNIT = {"s": 10**9, "ms": 10**6, "us": 10**3, "µs": 10**3, "ns": 1}
+_UNIT = re.compile(r"[(\[_ -](s|ms|us|µs|ns)[)\]]?$", re.IGNORECASE)
+_EPOCH_NS = 10**17
+_FORM = "A mark is a line `name,start,end`, in seconds, or in nanoseconds where the heading says start_ns."
 
 
 def cut(text, start_s, end_s):
     """Heading and lines of the whole intervals between two times, and when the first begins [s]; None of none."""
-    form, starts, stops, times, begins = _timed_lines(text)
+    form = find_format(text)
+    starts, stops, times = form.timed_lines
+    if not len(times):
+        raise ParseError(
+            f"line 1: the lines of this form ({form.name}) have no times that marks could refer to."
+        )
+    ends, interval = np.unique(times, return_inverse=True)
+    begins = np.concatenate([[0.0], ends[:-1]])[interval]
     inside = (begins >= start_s) & (times <= end_s) & (times > begins)
     if not inside.any():
         return None
     piece = text[: starts[0]] + text[starts[inside][0] : stops[inside][-1]]
-    return piece, 0.0 if form is wide else float(begins[inside][0])
+    return piece, 0.0 if form.first_row_begins else float(begins[inside][0])
 
 
 def begin_ns(text):
@@ -42,38 +51,10 @@ def begin_ns(text):
     int or None
         Nanoseconds since 1970; None if the file doesn't tell.
     """
-    if found := _START.search(text[:10_000]):
-        whole = int(found[1])
-        return whole if whole > _NS**2 // 100 else whole * _NS + int((found[2] or "0").ljust(9, "0"))
-    form = find_format(text)
-    return form.begin_ns(text) if form is wide else None
-
-
-@functools.lru_cache(maxsize=1)  # a recording is cut by each of its marks
-def _timed_lines(text):
-    """The form, and where each line starts and stops, its time, and when its interval begins [s]."""
-    form = find_format(text)
-    if form is wide:
-        starts, stops, times = map(np.array, form.timed_rows(text))
-    else:
-        rows = (
-            (line.start(), line.end(), float(line[1].replace(",", "."))) for line in _TIMED.finditer(text)
-        )
-        lines = np.fromiter(rows, np.dtype("i8,i8,f8"))
-        starts, stops, times = (lines[field] for field in lines.dtype.names)
-    if not len(times):
-        raise ParseError(
-            f"line 1: the lines of this form ({form.NAME}) have no times that marks could refer to."
-        )
-    ends, interval = np.unique(times, return_inverse=True)
-    return form, starts, stops, times, np.concatenate([[0.0], ends[:-1]])[interval]
-
-
-_NUMBER = re.compile(r"[0-9]{1,20}(?:\.[0-9]{0,20})?")
-_NS_OF_UNIT = {"s": 10**9, "ms": 10**6, "us": 10**3, "µs": 10**3, "ns": 1}
-_UNIT = re.compile(r"[(\[_ -](s|ms|us|µs|ns)[)\]]?$", re.IGNORECASE)
-_EPOCH_NS = 10**17
-_FORM = "A mark is a line `name,start,end`, in seconds, or in nanoseconds where the heading says start_ns."
+    if start := _START.search(text[:10_000]):
+        whole = int(start[1])
+        return whole if whole > _NS**2 // 100 else whole * _NS + int((start[2] or "0").ljust(9, "0"))
+    return find_format(text).begin_ns
 
 
 @dataclass(frozen=True)
@@ -111,7 +92,8 @@ def read_marks(file):
     for k, cells in rows:
         is_heading = k == rows[0][0] and not any(map(_NUMBER.fullmatch, cells[1:]))
         if is_heading:
-            unit = next((found[1].lower() for cell in cells[1:] if (found := _UNIT.search(cell))), None)
+            units = filter(None, map(_UNIT.search, cells[1:]))
+            unit = next((unit[1].lower() for unit in units), None)
         elif not lines[k - 1].startswith("#"):
             marks.append(_mark(file, k, cells, unit))
     if not marks:

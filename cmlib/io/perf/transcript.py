@@ -4,7 +4,7 @@ import itertools
 import re
 
 from cmlib.io.events import is_event
-from cmlib.io.perf.formats import human_readable
+from cmlib.io.perf.formats.human_readable import row_of
 from cmlib.io.perf.formats.lines import TIME, UNCOUNTED
 
 NOTE = "Perf's output was taken out of the text around it."
@@ -42,7 +42,7 @@ def extract(text):
     lines = _plain_lines(text)
     first = next(filter(str.strip, lines), "")
     is_perfs = first.startswith(("# started on ", "#  ")) or any(
-        read(first) for read in (_KEPT.match, _FIELDS.match, human_readable.row_of)
+        read(first) for read in (_KEPT.match, _FIELDS.match, row_of)
     )
     if lines == text.split("\n") and is_perfs and not any(map(_COMMAND.match, lines)):
         return ""
@@ -60,12 +60,12 @@ def _plain_lines(text):
 
 def _without_numbers(lines):
     """Lines without their numbers, where nearly all have one, each by one more than the line before."""
-    found = [_NUMBERED.match(line) for line in lines]
-    numbers = [int(number[1]) for number in found if number]
+    matches = [_NUMBERED.match(line) for line in lines]
+    numbers = [int(number[1]) for number in matches if number]
     follow = sum(after - before == 1 for before, after in itertools.pairwise(numbers))
     if follow < max(_FEWEST_NUMBERS, _MOST_LINES * sum(bool(line.strip()) for line in lines)):
         return lines
-    return [line[number.end() :] if number else line for line, number in zip(lines, found, strict=True)]
+    return [line[number.end() :] if number else line for line, number in zip(lines, matches, strict=True)]
 
 
 def _by_cells(lines):
@@ -89,23 +89,23 @@ def _by_cells(lines):
 
 def _tables(lines):
     """Rows with their headings, and how long the programs took."""
-    found, command, is_headed, n_rows = [], "", False, 0
+    kept, command, is_headed, n_rows = [], "", False, 0
     for line in lines:
         if typed := _COMMAND.match(line):
             command, is_headed = typed[1].strip(), False
         elif _KEPT.match(line):
             is_headed |= "Performance" in line
-            found += ["", line, ""]
-        elif row := human_readable.row_of(line):
+            kept += ["", line, ""]
+        elif row := row_of(line):
             if not is_headed and not row[1] and is_event(row[4]):
-                found += ["", f" Performance counter stats for '{command}':", ""]
+                kept += ["", f" Performance counter stats for '{command}':", ""]
                 is_headed = True
             if is_headed or row[1]:
-                found.append(line)
+                kept.append(line)
                 n_rows += 1
-        elif _METRIC.match(line) and found and found[-1]:
-            found.append(line)
-        elif line.strip() and found and found[-1]:
-            found.append("")
+        elif _METRIC.match(line) and kept and kept[-1]:
+            kept.append(line)
+        elif line.strip() and kept and kept[-1]:
+            kept.append("")
             is_headed = False
-    return found if n_rows else []
+    return kept if n_rows else []

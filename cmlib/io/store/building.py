@@ -3,11 +3,11 @@
 import json
 import re
 
-import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
 from cmlib import places
+from cmlib.clean.uncounted import lengths_by_ends
 from cmlib.errors import NothingRecordedError
 from cmlib.io.store.database import REFUSED, RUNS, StoreError, default_url, replacing, with_password
 from cmlib.io.store.raw import SERIES, find_sources, read_counts, read_table
@@ -91,7 +91,7 @@ def _add(connection, number, source):
         frame = pd.concat([counts, running], axis=1)
         names = [f"{what}_{k:03d}" for what in ("count", "running") for k in range(len(events))]
         frame = frame.set_axis(names, axis=1).reset_index()
-        frame.insert(1, "interval_s", np.diff(counts.index, prepend=0.0))
+        frame.insert(1, "interval_s", lengths_by_ends(counts.index))
     else:
         events = list(meta["events"])
         names = [f"{what}_{k:03d}" for k in range(1, len(events)) for what in ("slope", "intercept")]

@@ -1,43 +1,43 @@
 """Forms in which counts by interval come, a module each, told apart by content.
 
-A module has ``NAME``; ``recognises(text)``, which looks at the first lines that hold something; ``read(text,
-interval_ms)``, which gives the columns of `parse_stat`; ``remarks(text, columns)`` on what is left out, added up or
-taken for granted; and ``totals(text)``, if it has whole runs. A new form is a new module and its place in
+A new form is a new module with a class below :class:`~cmlib.io.perf.formats.base.Format`, and its place in
 :data:`FORMATS`; `lines` is for those that are read line by line. All of them take time in proportion to the text's
 length, whatever the text is: `tests/test_linear_reading.py` has a text for each form and for each shape that hurts.
 """
 
-from cmlib.io.perf.formats import (
-    aperf,
-    cgroup,
-    few_columns,
-    google_benchmark,
-    human_readable,
-    indexed,
-    likwid,
-    likwid_tables,
-    papi,
-    per_place,
-    separated,
-    wide,
-)
+import functools
+
+from cmlib.io.perf.formats.aperf import APerf
+from cmlib.io.perf.formats.cgroup import Cgroup
+from cmlib.io.perf.formats.few_columns import FewColumns
+from cmlib.io.perf.formats.google_benchmark import GoogleBenchmark
+from cmlib.io.perf.formats.human_readable import HumanReadable
+from cmlib.io.perf.formats.indexed import Indexed
+from cmlib.io.perf.formats.likwid import Likwid
+from cmlib.io.perf.formats.likwid_tables import LikwidTables
+from cmlib.io.perf.formats.papi import Papi
+from cmlib.io.perf.formats.per_place import PerPlace
+from cmlib.io.perf.formats.separated import Separated
+from cmlib.io.perf.formats.wide import Wide
 
 FORMATS = (
-    google_benchmark,
-    aperf,
-    indexed,
-    likwid,
-    likwid_tables,
-    papi,
-    human_readable,
-    few_columns,
-    cgroup,
-    wide,
-    per_place,
-    separated,
+    GoogleBenchmark,
+    APerf,
+    Indexed,
+    Likwid,
+    LikwidTables,
+    Papi,
+    HumanReadable,
+    FewColumns,
+    Cgroup,
+    Wide,
+    PerPlace,
+    Separated,
 )
 
 
+@functools.lru_cache(maxsize=1)  # a text is asked for its runs, its remarks and its counts
 def find_format(text):
-    """The module that reads a text."""
-    return next(form for form in FORMATS if form.recognises(text))
+    """A text in the first form that recognises it."""
+    lines = text.replace("\r\n", "\n")
+    return next(form for form in FORMATS if form.recognises(lines))(text)

@@ -12,10 +12,9 @@ import re
 import numpy as np
 import pandas as pd
 
-from cmlib.io.perf.formats.lines import as_frame, match_lines
+from cmlib.io.perf.formats.base import Format
+from cmlib.io.perf.formats.lines import match_lines
 from cmlib.io.perf.grammar import ParseError
-
-NAME = "APerf's perf_stat"
 
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}(?:\.[0-9]{1,9})?Z")
 _COUNTS = "(?: *+[0-9]{1,20}+(?![0-9]))++"
@@ -27,40 +26,43 @@ _OTHER = re.compile(r"[^;\n]*+$")
 _SUFFIX = re.compile(r"[-_](?:pkc|pki|mpki)$")
 
 
-def recognises(text):
-    """Whether a time and such a line are among the first characters."""
-    return bool(_TIME.search(text[:1000]) and _LINE.search(text[:1000]))
+class APerf(Format):
+    """Seconds of metrics, added up over CPUs."""
 
-
-def read(text, interval_ms=None):
-    """Read such seconds, added up over CPUs."""
-    times = list(_TIME.finditer(text))
-    try:
-        clock = pd.to_datetime([time[0] for time in times], format="ISO8601")
-    except ValueError as error:
-        raise ParseError(f"line 1: APerf's file has a time that is none: {error}.") from error
-    ends = (clock - clock[0]).total_seconds().to_numpy()
-    step = float(np.median(np.diff(ends))) if len(ends) > 1 else 1.0
-    starts, sums = [time.start() for time in times], [{} for _ in [None, *times]]
-    for start, line in match_lines(
-        text, _LINE, _OTHER, "is not as APerf writes: CPU metric; counts; counts;scale."
-    ):
-        of_second = sums[bisect.bisect(starts, start + line.start(2))]
-        above, below = of_second.get(line[2], (0, 0))
-        of_second[line[2]] = above + sum(map(int, line[3].split())), below + sum(map(int, line[4].split()))
-    seconds = zip(ends + step, sums[1:], strict=True)
-    return as_frame((f"{end:.9f}", *row) for end, of_second in seconds for row in _rows(of_second))
-
-
-def remarks(text, columns=None):
-    """What the counts are."""
-    return [
+    name = "APerf's perf_stat"
+    notes = (
         "Counts of all CPUs are added up. Each metric was counted in turns of its own, whose shares are not kept: "
-        "cycles and instructions are those of ipc, and the others are as many as their ratios make of these."
-    ]
+        "cycles and instructions are those of ipc, and the others are as many as their ratios make of these.",
+    )
+
+    @classmethod
+    def recognises(cls, text):
+        return bool(_TIME.search(text[:1000]) and _LINE.search(text[:1000]))
+
+    def rows(self, interval_ms=None):
+        times = list(_TIME.finditer(self.text))
+        try:
+            clock = pd.to_datetime([time[0] for time in times], format="ISO8601")
+        except ValueError as error:
+            raise ParseError(f"line 1: APerf's file has a time that is none: {error}.") from error
+        ends = (clock - clock[0]).total_seconds().to_numpy()
+        step = float(np.median(np.diff(ends))) if len(ends) > 1 else 1.0
+        starts, sums = [time.start() for time in times], [{} for _ in [None, *times]]
+        expected = "is not as APerf writes: CPU metric; counts; counts;scale."
+        for start, line in match_lines(self.text, _LINE, _OTHER, expected):
+            of_second = sums[bisect.bisect(starts, start + line.start(2))]
+            above, below = of_second.get(line[2], (0, 0))
+            of_second[line[2]] = (
+                above + sum(map(int, line[3].split())),
+                below + sum(map(int, line[4].split())),
+            )
+        for end, of_second in zip(ends + step, sums[1:], strict=True):
+            for event, count in _counts(of_second).items():
+                yield f"{end:.9f}", event, count, np.nan, ""
 
 
-def _rows(sums):
+def _counts(sums):
+    """Counts of a second, of the sums of each metric's numerators and denominators."""
     if "ipc" not in sums:
         raise ParseError(
             "line 1: APerf's file has a second without ipc, on which all its other metrics are based."
@@ -71,4 +73,4 @@ def _rows(sums):
         name = _SUFFIX.sub("-misses" if metric.endswith("mpki") else "", metric)
         base = cycles if metric.endswith("pkc") else instructions
         counts[name] = above / below * base if below else "<not counted>"
-    return [(event, count, np.nan, "") for event, count in counts.items()]
+    return counts

@@ -2,11 +2,10 @@
 
 import re
 
-from cmlib.io.perf.formats import separated
+from cmlib.io.perf.formats.base import Format
 from cmlib.io.perf.formats.lines import TIME, UNCOUNTED, first_line
+from cmlib.io.perf.formats.separated import Separated
 from cmlib.io.perf.grammar import ParseError, shown
-
-NAME = "perf stat -G"
 
 _HEADING = re.compile(r" *(?:#.*)?$")
 # Perhaps time; count, unit and event; the cgroup, which is no number as the run time behind it is; run time and share.
@@ -18,23 +17,25 @@ _ROW = re.compile(
 )
 
 
-def recognises(text):
-    """Whether the first line that is no comment has a cgroup behind its event."""
-    return _ROW.match(first_line(text, _HEADING)) is not None
+class Cgroup(Format):
+    """Fields between separators, with a cgroup behind the event of the first line that is no comment."""
 
+    name, lists_runs = "perf stat -G", True
 
-def read(text, interval_ms=None):
-    """Read such counts, of one cgroup."""
-    first = _ROW.search(text)[3]
-    other = next((row for row in _ROW.finditer(text) if row[3] != first), None)
-    if other:
-        raise ParseError(
-            f"{shown(text, other.start())} counts cgroup {other[3]}, and the first line cgroup {first}. Keep "
-            "the lines of one, or record one: `perf stat -I 100 -x, -o FILE -a -e EVENTS -G CGROUP`."
-        )
-    return separated.read(_ROW.sub(r"\1", text))
+    @classmethod
+    def recognises(cls, text):
+        return _ROW.match(first_line(text, _HEADING)) is not None
 
+    def table(self, interval_ms=None):
+        groups = ((row[3], row.start()) for row in _ROW.finditer(self.text))
+        first, _ = next(groups, ("", 0))
+        for group, start in groups:
+            if group != first:
+                raise ParseError(
+                    f"{shown(self.text, start)} counts cgroup {group}, and the first line cgroup {first}. Keep "
+                    "the lines of one, or record one: `perf stat -I 100 -x, -o FILE -a -e EVENTS -G CGROUP`."
+                )
+        return Separated(_ROW.sub(r"\1", self.text)).table()
 
-def remarks(text, columns=None):
-    """Which cgroup is counted."""
-    return [f"Counts are those of cgroup {_ROW.search(text)[3]}."]
+    def remarks(self, columns=None):
+        return [f"Counts are those of cgroup {_ROW.search(self.text)[3]}."]

@@ -8,9 +8,8 @@ import math
 import re
 
 from cmlib.io.events import is_event
-from cmlib.io.perf.formats.lines import NO_SHARES, TIME, UNCOUNTED, as_frame, first_line, match_lines
-
-NAME = "perf stat -x without running shares"
+from cmlib.io.perf.formats.base import Format
+from cmlib.io.perf.formats.lines import NO_SHARES, TIME, UNCOUNTED, first_line, match_lines
 
 _COUNT = rf"[0-9]{{1,300}}(?:\.[0-9]+)?|{UNCOUNTED}"
 _ROW = re.compile(
@@ -23,28 +22,22 @@ _LABEL = re.compile(
 )
 
 
-def recognises(text):
-    """Whether the first line that is no heading has three columns or four, the last a name."""
-    found = _ROW.match(first_line(text, _HEADING))
-    event = found[5].strip() if found else ","
-    return "," not in re.sub(r"/[^/]*/", "", event) and bool(found[1] or is_event(event))
+class FewColumns(Format):
+    """Lines of three columns or four, the last a name."""
 
+    name, notes, lists_runs = "perf stat -x without running shares", (NO_SHARES,), True
 
-def read(text, interval_ms=None):
-    """Read such intervals."""
-    names = {code: label for label, code in _LABEL.findall(text)}
-    lines = match_lines(
-        text, _ROW, _HEADING, "has not the columns of the lines before it: time, count, (unit,) event."
-    )
-    return as_frame(_fields(*found.groups(), names) for _, found in lines)
+    @classmethod
+    def recognises(cls, text):
+        row = _ROW.match(first_line(text, _HEADING))
+        event = row[5].strip() if row else ","
+        return "," not in re.sub(r"/[^/]*/", "", event) and bool(row[1] or is_event(event))
 
-
-def remarks(text, columns=None):
-    """That running shares are missing."""
-    return [NO_SHARES]
-
-
-def _fields(time, count, _, unit, event, names):
-    event = event.strip()
-    number = count if count.startswith("<") else float(count)
-    return time, names.get(event, event), number, math.nan, "" if unit in (None, "n/a") else unit
+    def rows(self, interval_ms=None):
+        names = {code: label for label, code in _LABEL.findall(self.text)}
+        expected = "has not the columns of the lines before it: time, count, (unit,) event."
+        for _, row in match_lines(self.text, _ROW, _HEADING, expected):
+            time, count, _, unit, event = row.groups()
+            event = event.strip()
+            number = count if count.startswith("<") else float(count)
+            yield time, names.get(event, event), number, math.nan, "" if unit in (None, "n/a") else unit

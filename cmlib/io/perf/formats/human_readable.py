@@ -3,10 +3,9 @@
 import re
 
 from cmlib.io.events import is_event
-from cmlib.io.perf.formats.lines import TIME, UNCOUNTED, as_frame, first_line, match_lines
+from cmlib.io.perf.formats.base import Format
+from cmlib.io.perf.formats.lines import TIME, UNCOUNTED, as_number, first_line, match_lines
 from cmlib.io.perf.grammar import ParseError, shown
-
-NAME = "perf stat's table for people"
 
 # A blank that cannot be broken is written in the locale's encoding, which need not be UTF-8.
 _MARK = "[.,' \u00a0\u202f\ufffd\udca0]"
@@ -36,51 +35,44 @@ _HEADING = re.compile(
 
 def row_of(line):
     """A line of such a table that counts an event: its time, count, unit and event among others; None of another."""
-    found = _ROW.match(line)
-    return found if found and (found[2][0] == "<" or _NUMBER.fullmatch(found[2])) else None
+    row = _ROW.match(line)
+    return row if row and (row[2][0] == "<" or _NUMBER.fullmatch(row[2])) else None
 
 
-def recognises(text):
-    """Whether the first line that is no heading is a row of such a table."""
-    found = _ROW.match(first_line(text, _HEADING))
-    return bool(found and not re.search(r"[,;|\t]", found[4].split("/")[0]))
+class HumanReadable(Format):
+    """Rows of such a table below its headings."""
 
+    name, lists_runs = "perf stat's table for people", True
 
-def remarks(text, columns=None):
-    """None: all is told."""
-    return []
+    @classmethod
+    def recognises(cls, text):
+        row = _ROW.match(first_line(text, _HEADING))
+        return bool(row and not re.search(r"[,;|\t]", row[4].split("/")[0]))
 
+    def rows(self, interval_ms=None):
+        expected = (
+            "is no line of the table that `perf stat` prints for whole programs. Metrics alone (--topdown) and counts "
+            "a thread can't be read; keep perf's output apart from the program's: -o FILE."
+        )
+        for start, row in match_lines(self.text, _ROW, _HEADING, expected):
+            time, count, unit, event, unit_behind, share = row.groups()
+            # A cgroup stands behind the event.
+            if unit and unit not in _UNITS and (is_event(unit) or not is_event(event)):
+                unit, event = "", unit
+            unit = unit or unit_behind or ""
+            count = count if count.startswith("<") else self._count(start, count, unit)
+            running = as_number(share) / 100 if share else 1.0
+            if running > 1:
+                raise ParseError(
+                    f"{shown(self.text, start)} says that its event was counted for {share} % of the time."
+                )
+            yield time, event, count, running, unit
 
-def read(text, interval_ms=None):
-    """Read such a table."""
-    lines = match_lines(
-        text,
-        _ROW,
-        _HEADING,
-        "is no line of the table that `perf stat` prints for whole programs. Metrics alone (--topdown) and counts a "
-        "thread can't be read; keep perf's output apart from the program's: -o FILE.",
-    )
-    frame = as_frame(_fields(text, start, found) for start, found in lines)
-    timed = frame["time_s"].notna()
-    return frame[timed].reset_index(drop=True) if timed.any() else frame
-
-
-def _fields(text, start, found):
-    time, count, unit, event, unit_behind, share = found.groups()
-    if (
-        unit and unit not in _UNITS and (is_event(unit) or not is_event(event))
-    ):  # a cgroup stands behind the event
-        unit, event = "", unit
-    unit = unit or unit_behind or ""
-    if not count.startswith("<"):
-        number = _NUMBER.fullmatch(count)
+    def _count(self, start, cell, unit):
+        number = _NUMBER.fullmatch(cell)
         if not number or (number[4] and not unit) or number[4] in (number[2] or "-", number[3] or "-"):
             raise ParseError(
-                f"{shown(text, start)} has {count!r} for a count, which perf writes in no locale."
+                f"{shown(self.text, start)} has {cell!r} for a count, which perf writes in no locale."
             )
         whole, *_, decimals = number.groups()
-        count = float(re.sub(_MARK, "", whole) + (f".{decimals}" if decimals else ""))
-    running = float(share.replace(",", ".")) / 100 if share else 1.0
-    if running > 1:
-        raise ParseError(f"{shown(text, start)} says that its event was counted for {share} % of the time.")
-    return time, event, count, running, unit
+        return float(re.sub(_MARK, "", whole) + (f".{decimals}" if decimals else ""))

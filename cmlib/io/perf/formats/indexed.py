@@ -5,15 +5,15 @@ the event, the number of the sample; and ``walltime[0][17]``, ``walltime[1][17]`
 that counts are differences of neighbouring samples.
 """
 
+import functools
 import re
 
 import numpy as np
 import pandas as pd
 
-from cmlib.io.perf.formats.lines import as_frame, check_density, match_lines
+from cmlib.io.perf.formats.base import Format
+from cmlib.io.perf.formats.lines import check_density, match_lines
 from cmlib.io.perf.grammar import ParseError
-
-NAME = "name[place][event][sample] = count"
 
 # Statements of counts and times, and what they have to be.
 _OTHER = re.compile(r"(?!\w++(?:\[[0-9]+\])*\[[\"']|walltime\[)")
@@ -26,73 +26,76 @@ _TIME = re.compile(r"^walltime\[([01])\]\[([0-9]{1,9})\] *= *([0-9]{1,12})[ \t\r
 _STATEMENT = re.compile(f"{_COUNT.pattern}|{_TIME.pattern}")
 
 
-def recognises(text):
-    """Whether there is such a statement."""
-    # Finding a few characters takes a tenth of the time.
-    return ('"][' in text or "'][" in text) and bool(_COUNT.search(text))
+class Indexed(Format):
+    """Statements of counts and times, added up over places."""
 
+    name = "name[place][event][sample] = count"
 
-def read(text, interval_ms=None):
-    """Read such statements, added up over places."""
-    for _ in match_lines(text, _STATEMENT, _OTHER, "is no statement of a count or a time, of whole numbers."):
-        pass
-    ends = _times(text, interval_ms)
-    counts, _ = _counts(text)
-    check_density(len(ends), counts.shape[1], text.count("\n"))
-    counts = counts.reindex(ends.index)
-    return as_frame(
-        (f"{ends[sample]:.9f}", event, "<not counted>" if np.isnan(count) else count, 1.0, "")
-        for sample, row in counts.iterrows()
-        for event, count in row.items()
-    )
+    @classmethod
+    def recognises(cls, text):
+        # Finding a few characters takes a tenth of the time.
+        return ('"][' in text or "'][" in text) and bool(_COUNT.search(text))
 
+    def rows(self, interval_ms=None):
+        expected = "is no statement of a count or a time, of whole numbers."
+        for _ in match_lines(self.text, _STATEMENT, _OTHER, expected):
+            pass
+        ends = self._ends(interval_ms)
+        counts, _ = self._counts
+        check_density(len(ends), counts.shape[1], self.text.count("\n"))
+        for sample, row in counts.reindex(ends.index).iterrows():
+            for event, count in row.items():
+                yield f"{ends[sample]:.9f}", event, "<not counted>" if np.isnan(count) else count, 1.0, ""
 
-def remarks(text, columns=None):
-    """What is added up, and what fell back."""
-    _, fell = _counts(text)
-    notes = [
-        "Counters run on: counts are their differences. Those of all CPUs, sockets and boxes are added up."
-    ]
-    if fell:
-        listed = ", ".join(f"{event} (sample {sample})" for event, sample in fell.items())
-        notes.append(
-            f"Counters fell back, as where another tool takes them, and are not believed from there on: {listed}."
+    def remarks(self, columns=None):
+        _, fell = self._counts
+        notes = [
+            "Counters run on: counts are their differences. Those of all CPUs, sockets and boxes are added up."
+        ]
+        if fell:
+            listed = ", ".join(f"{event} (sample {sample})" for event, sample in fell.items())
+            notes.append(
+                f"Counters fell back, as where another tool takes them, and are not believed from there on: {listed}."
+            )
+        return notes
+
+    def _ends(self, interval_ms):
+        """End of each sample after the first, since the first [s]."""
+        parts = pd.DataFrame(
+            [map(int, time.groups()) for time in _TIME.finditer(self.text)], columns=["unit", "sample", "n"]
         )
-    return notes
-
-
-def _times(text, interval_ms):
-    """End of each sample after the first, since the first [s]."""
-    parts = pd.DataFrame(
-        [map(int, found.groups()) for found in _TIME.finditer(text)], columns=["unit", "sample", "n"]
-    )
-    if parts.empty and interval_ms is None:
-        raise ParseError(
-            "line 1: no walltime tells when samples were taken. Give the length of an interval: --interval-ms N."
+        if parts.empty and interval_ms is None:
+            raise ParseError(
+                "line 1: no walltime tells when samples were taken. Give the length of an interval: --interval-ms N."
+            )
+        if parts.empty:
+            samples = sorted({int(count[4]) for count in _COUNT.finditer(self.text)})[1:]
+            return pd.Series(np.arange(1, len(samples) + 1) * interval_ms / 1000, samples)
+        clock = (
+            parts.drop_duplicates(["unit", "sample"])
+            .pivot(index="sample", columns="unit", values="n")
+            .fillna(0)
         )
-    if parts.empty:
-        samples = sorted({int(found[4]) for found in _COUNT.finditer(text)})[1:]
-        return pd.Series(np.arange(1, len(samples) + 1) * interval_ms / 1000, samples)
-    clock = (
-        parts.drop_duplicates(["unit", "sample"]).pivot(index="sample", columns="unit", values="n").fillna(0)
-    )
-    ends = clock.get(0, 0.0) + clock.get(1, 0.0) / 1e6
-    return (ends - ends.iloc[0]).iloc[1:]
+        ends = clock.get(0, 0.0) + clock.get(1, 0.0) / 1e6
+        return (ends - ends.iloc[0]).iloc[1:]
 
-
-def _counts(text):
-    """Differences of each event's counters, summed over places, by sample; and where events first fell back."""
-    rows = [
-        (f"{at}{more}", event, int(n), float(count)) for at, more, event, n, count in _COUNT.findall(text)
-    ]
-    read = pd.DataFrame(rows, columns=["place", "event", "sample", "count"])
-    check_density(read["sample"].nunique(), len(read[["event", "place"]].drop_duplicates()), len(read))
-    counters = read.pivot_table(index="sample", columns=["event", "place"], values="count", sort=False)
-    if len(counters) < 2:
-        raise ParseError("line 1: counters run on, and were read only once: their differences are not known.")
-    steps = counters.sort_index().diff().iloc[1:]
-    fallen = (steps < 0).cummax()
-    by_event = fallen.T.groupby(level="event", sort=False).any().T
-    fell = by_event.idxmax()[by_event.any()].to_dict()
-    added = steps.mask(fallen).T.groupby(level="event", sort=False).sum(skipna=False).T
-    return added, fell
+    @functools.cached_property
+    def _counts(self):
+        """Differences of each event's counters, summed over places, by sample; and where events first fell back."""
+        rows = [
+            (f"{at}{more}", event, int(n), float(count))
+            for at, more, event, n, count in _COUNT.findall(self.text)
+        ]
+        read = pd.DataFrame(rows, columns=["place", "event", "sample", "count"])
+        check_density(read["sample"].nunique(), len(read[["event", "place"]].drop_duplicates()), len(read))
+        counters = read.pivot_table(index="sample", columns=["event", "place"], values="count", sort=False)
+        if len(counters) < 2:
+            raise ParseError(
+                "line 1: counters run on, and were read only once: their differences are not known."
+            )
+        steps = counters.sort_index().diff().iloc[1:]
+        fallen = (steps < 0).cummax()
+        by_event = fallen.T.groupby(level="event", sort=False).any().T
+        fell = by_event.idxmax()[by_event.any()].to_dict()
+        added = steps.mask(fallen).T.groupby(level="event", sort=False).sum(skipna=False).T
+        return added, fell

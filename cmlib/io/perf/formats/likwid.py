@@ -7,16 +7,16 @@ likwid's own prints metrics in place of counts, from which counts are worked out
 Groups take turns, a line each: a turn of all is an interval here, extrapolated from what was counted of it.
 """
 
+import functools
+import itertools
 import re
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from cmlib.io.perf.formats.lines import as_frame
+from cmlib.io.perf.formats.base import Format
 from cmlib.io.perf.grammar import ParseError, shown
-
-NAME = "likwid-perfctr -t"
 
 _HEADING = re.compile(
     r"^[ \t]*+# GID[|, ](EventCount|MetricsCount)[|, ]CpuCount[|, ]Total runtime \[s\]([|, ])(.+)$",
@@ -33,113 +33,6 @@ _NOTHING = frozenset(["", "nan", "-nan", "-"])
 _QUOTIENTS_OF_NOTHING = _NOTHING | {"inf", "-inf"}
 UNCOUNTED = "Where likwid printed nan or - nothing was counted, and sums are of the other hardware threads."
 
-
-class _Line(NamedTuple):
-    """What a line holds: its group, when it ends, and a row of values a metric or event, a column a thread."""
-
-    start: int
-    group: int
-    end: float
-    values: np.ndarray
-
-
-def recognises(text):
-    """Whether a heading of likwid's is among the first lines."""
-    return bool(_HEADING.search(text[:100_000]) or _THREADS.search(text[:100_000]))
-
-
-def read(text, interval_ms=None):
-    """Read such lines; what a program printed between them is left out."""
-    names, in_metrics = _names(text)
-    lines = list(_lines(text, names, in_metrics))
-    if in_metrics:
-        measured = _counts_of_metrics(text, lines, names)
-    else:
-        ends = [line.end for line in lines]
-        measured = [
-            (dict(zip(names[line.group], _added(line.values), strict=True)), seconds)
-            for line, seconds in zip(lines, np.diff(ends, prepend=0.0), strict=True)
-        ]
-    return as_frame(_rows(lines, measured))
-
-
-def remarks(text, columns=None):
-    """What is added up, extrapolated and derived."""
-    names, in_metrics = _names(text)
-    lines = list(_lines(text, names, in_metrics))
-    n = len({line.group for line in lines})
-    unused = dict.fromkeys(name for own in names.values() for name in own if not _is_used(name.lower()))
-    said = {
-        "Counts of all hardware threads are added up.": True,
-        UNCOUNTED: any(np.isnan(line.values).any() for line in lines) and not in_metrics,
-        f"{n} groups take turns: an interval is a turn of all, of which each was counted for its share.": n
-        > 1,
-        "What is printed are metrics of likwid's: counts are worked out from them.": in_metrics,
-        "No heading names them: the first four are those of every group, and three more a cache's.": not names,
-        "The nominal clock rate is not told: cycles are such that a thread in the middle runs all the time.": (
-            in_metrics and not _NOMINAL.search(text)
-        ),
-        f"Metrics left out: {', '.join(unused)}.": in_metrics and unused,
-    }
-    return [sentence for sentence, holds in said.items() if holds]
-
-
-def _names(text):
-    """What each group measures, and whether that is metrics."""
-    found = list(_HEADING.finditer(text))
-    names = {group: heading[3].rstrip().split(heading[2]) for group, heading in enumerate(found, 1)}
-    return names, not found or found[0][1].lower() == "metricscount"
-
-
-def _lines(text, names, in_metrics):
-    """Lines of counts; of a last line without its end, nothing is known."""
-    start = 0
-    while (end := text.find("\n", start)) >= 0:
-        if found := _ROW.match(text, start, end):
-            group, n, n_threads = (int(found[k]) for k in (1, 3, 4))
-            cells = found[6].rstrip().split(found[2])
-            if len(cells) != n * n_threads or (names and len(names.get(group, ())) != n):
-                raise ParseError(f"{shown(text, start)} has not the counts of a group that a heading names.")
-            nothing = _QUOTIENTS_OF_NOTHING if in_metrics else _NOTHING
-            values = np.array([read_count(text, start, cell, nothing) for cell in cells])
-            values = values.reshape(n, n_threads)
-            yield _Line(start, group, float(found[5]), values)
-        start = end + 1
-
-
-def read_count(text, start, cell, nothing=_NOTHING):
-    """A count as likwid writes it; NaN where there is none."""
-    if cell.lower() in nothing:
-        return np.nan
-    if not _COUNT.fullmatch(cell):
-        raise ParseError(f"{shown(text, start)} has {cell[:40]!r} for a count.")
-    return float(cell)
-
-
-def _added(values):
-    """Sums over threads; NaN where none was counted."""
-    return np.where(np.isnan(values).all(axis=1), np.nan, np.nansum(values, axis=1))
-
-
-def _rows(lines, measured):
-    """Rows of turns in which all groups were counted, extrapolated from what was counted of each event."""
-    groups, begin, turn = {line.group for line in lines}, 0.0, {}
-    for line, one in zip(lines, measured, strict=True):
-        if line.group in turn:
-            turn = {}
-        turn[line.group] = one
-        if len(turn) < len(groups):
-            continue
-        counts = pd.DataFrame([own for own, _ in turn.values()])
-        seconds = np.array([seconds for _, seconds in turn.values()])
-        length = line.end - begin if line.end > begin else np.inf
-        shares = counts.notna().mul(seconds, axis=0).sum() / length
-        shares = shares.mask(shares > _WHOLE, 1.0)
-        for event, count in (counts.sum() / shares).items():
-            yield line.end, event, count if shares[event] else "<not counted>", shares[event], ""
-        begin, turn = line.end, {}
-
-
 # Every group of likwid's own has the time it was counted, the time that threads ran (cycles over the nominal clock
 # rate), their clock rate and cycles per instruction; rates are per instruction, bandwidths and FLOP/s per second
 # (likwid's ``groups``).
@@ -151,18 +44,120 @@ _NOMINAL = re.compile(r"^CPU clock:[ \t]*+([0-9]{1,9}(?:\.[0-9]{1,20})?) GHz", r
 _PER_SECOND = re.compile(r"(bandwidth \[mbytes/s\]|\[?(?:mflop|muops)/s\]?)$")
 
 
-def _counts_of_metrics(text, lines, names):
-    """Counts of each line, added up over threads, and for how long they were counted [s]."""
-    names = names or _guessed(text, lines)
-    for group, own in names.items():
-        if lacking := set(_ALWAYS) - {name.lower() for name in own}:
-            raise ParseError(
-                f"line 1: group {group} holds metrics without {', '.join(sorted(lacking))}, from which counts could be "
-                "told. Record events: `likwid-perfctr -t 500ms -g INSTR_RETIRED_ANY:FIXC0,… COMMAND`."
-            )
-    measured = [dict(zip(map(str.lower, names[line.group]), line.values, strict=True)) for line in lines]
-    nominal = _nominal_hz(text, measured)
-    return [_counts(line.group, values, nominal) for line, values in zip(lines, measured, strict=True)]
+class _Line(NamedTuple):
+    """What a line holds: its group, when it ends, and a row of values a metric or event, a column a thread."""
+
+    start: int
+    group: int
+    end: float
+    values: np.ndarray
+
+
+class Likwid(Format):
+    """Lines of counts or metrics; what a program printed between them is left out."""
+
+    name = "likwid-perfctr -t"
+
+    @classmethod
+    def recognises(cls, text):
+        return bool(_HEADING.search(text[:100_000]) or _THREADS.search(text[:100_000]))
+
+    def __init__(self, text):
+        super().__init__(text)
+        headings = list(_HEADING.finditer(text))
+        self.names = {group: line[3].rstrip().split(line[2]) for group, line in enumerate(headings, 1)}
+        self.in_metrics = not headings or headings[0][1].lower() == "metricscount"
+
+    def rows(self, interval_ms=None):
+        """Rows of turns in which all groups were counted, extrapolated from what was counted of each event."""
+        groups, begin, turn = {line.group for line in self._lines}, 0.0, {}
+        measured = self._counts_of_metrics() if self.in_metrics else self._counts()
+        for line, counts_and_seconds in zip(self._lines, measured, strict=True):
+            if line.group in turn:
+                turn = {}
+            turn[line.group] = counts_and_seconds
+            if len(turn) < len(groups):
+                continue
+            counts = pd.DataFrame([of_group for of_group, _ in turn.values()])
+            seconds = np.array([seconds for _, seconds in turn.values()])
+            length = line.end - begin if line.end > begin else np.inf
+            shares = counts.notna().mul(seconds, axis=0).sum() / length
+            shares = shares.mask(shares > _WHOLE, 1.0)
+            for event, count in (counts.sum() / shares).items():
+                yield line.end, event, count if shares[event] else "<not counted>", shares[event], ""
+            begin, turn = line.end, {}
+
+    def remarks(self, columns=None):
+        n = len({line.group for line in self._lines})
+        names = dict.fromkeys(itertools.chain(*self.names.values()))
+        unused = [name for name in names if not _is_used(name.lower())]
+        lacks = any(np.isnan(line.values).any() for line in self._lines)
+        notes = {
+            "Counts of all hardware threads are added up.": True,
+            UNCOUNTED: lacks and not self.in_metrics,
+            f"{n} groups take turns: an interval is a turn of all, of which each was counted for its share.": n
+            > 1,
+            "What is printed are metrics of likwid's: counts are worked out from them.": self.in_metrics,
+            "No heading names them: the first four are those of every group, and three more a cache's.": (
+                not self.names
+            ),
+            "The nominal clock rate is not told: cycles are such that a thread in the middle runs all the time.": (
+                self.in_metrics and not _NOMINAL.search(self.text)
+            ),
+            f"Metrics left out: {', '.join(unused)}.": self.in_metrics and unused,
+        }
+        return [sentence for sentence, holds in notes.items() if holds]
+
+    @functools.cached_property
+    def _lines(self):
+        """Lines of counts; of a last line without its end, nothing is known."""
+        lines, start = [], 0
+        while (end := self.text.find("\n", start)) >= 0:
+            if row := _ROW.match(self.text, start, end):
+                group, n, n_threads = (int(row[k]) for k in (1, 3, 4))
+                cells = row[6].rstrip().split(row[2])
+                if len(cells) != n * n_threads or (self.names and len(self.names.get(group, ())) != n):
+                    raise ParseError(
+                        f"{shown(self.text, start)} has not the counts of a group that a heading names."
+                    )
+                nothing = _QUOTIENTS_OF_NOTHING if self.in_metrics else _NOTHING
+                values = np.array([read_count(self.text, start, cell, nothing) for cell in cells])
+                lines.append(_Line(start, group, float(row[5]), values.reshape(n, n_threads)))
+            start = end + 1
+        return lines
+
+    def _counts(self):
+        """Counts of each line, added up over threads, and for how long they were counted [s]."""
+        begin = 0.0
+        for line in self._lines:
+            nothing = np.isnan(line.values).all(axis=1)
+            added = np.where(nothing, np.nan, np.nansum(line.values, axis=1))
+            yield dict(zip(self.names[line.group], added, strict=True)), line.end - begin
+            begin = line.end
+
+    def _counts_of_metrics(self):
+        """The same of lines of metrics."""
+        names = self.names or _guessed(self.text, self._lines)
+        for group, metrics in names.items():
+            if lacking := set(_ALWAYS) - {name.lower() for name in metrics}:
+                raise ParseError(
+                    f"line 1: group {group} holds metrics without {', '.join(sorted(lacking))}, from which counts "
+                    "could be told. Record events: `likwid-perfctr -t 500ms -g INSTR_RETIRED_ANY:FIXC0,… COMMAND`."
+                )
+        measured = [
+            dict(zip(map(str.lower, names[line.group]), line.values, strict=True)) for line in self._lines
+        ]
+        nominal = _nominal_hz(self.text, measured)
+        return [_counts(values, nominal) for values in measured]
+
+
+def read_count(text, start, cell, nothing=_NOTHING):
+    """A count as likwid writes it; NaN where there is none."""
+    if cell.lower() in nothing:
+        return np.nan
+    if not _COUNT.fullmatch(cell):
+        raise ParseError(f"{shown(text, start)} has {cell[:40]!r} for a count.")
+    return float(cell)
 
 
 def _guessed(text, lines):
@@ -179,8 +174,8 @@ def _guessed(text, lines):
 
 
 def _nominal_hz(text, measured):
-    if found := _NOMINAL.search(text):
-        return 1e9 * float(found[1])
+    if clock := _NOMINAL.search(text):
+        return 1e9 * float(clock[1])
     clock, time, busy = (
         np.concatenate([values[name] for values in measured]) for name in (_CLOCK, _TIME, _BUSY)
     )
@@ -188,20 +183,20 @@ def _nominal_hz(text, measured):
     return 1e6 * float(np.nanmedian(ratios)) if np.isfinite(ratios).any() else 1e9
 
 
-def _counts(group, values, nominal):
+def _counts(values, nominal):
     seconds = float(np.nanmax(values[_TIME]))
     cycles = np.nan_to_num(values[_BUSY]) * nominal
     cpi = np.nan_to_num(values[_CPI])
     instructions = np.divide(cycles, cpi, out=np.zeros_like(cycles), where=cpi > 0)
-    found = {"instructions": instructions.sum(), "cycles": cycles.sum()}
-    for name, own in values.items():
+    counts = {"instructions": instructions.sum(), "cycles": cycles.sum()}
+    for name, rates in values.items():
         if name.endswith(" rate"):
-            found[_event(name.removesuffix(" rate"))] = float(np.nansum(own * instructions))
+            counts[_event(name.removesuffix(" rate"))] = float(np.nansum(rates * instructions))
         elif per_second := _PER_SECOND.search(name):
             unit = re.search("bytes|flop|uops", per_second[1])[0]
             what = f"{name[: per_second.start()].rstrip(' ')} {unit}"
-            found[_event(what)] = float(1e6 * np.nansum(own * values[_TIME]))
-    return found, seconds
+            counts[_event(what)] = float(1e6 * np.nansum(rates * values[_TIME]))
+    return counts, seconds
 
 
 def _event(name):

@@ -6,15 +6,15 @@ what the program prints.
 """
 
 import bisect
+import functools
 import itertools
 import re
 
 import numpy as np
 
+from cmlib.io.perf.formats.base import Format, Totals
 from cmlib.io.perf.formats.likwid import UNCOUNTED, read_count
-from cmlib.io.perf.formats.lines import Totals, as_frame
-
-NAME = "likwid-perfctr's tables"
+from cmlib.io.perf.formats.lines import as_table
 
 _TABLE = re.compile(r"^(?:\| *)?Event *[|,] *Counter *[|,](?! *Sum *[|,])", re.MULTILINE)
 _REGION = re.compile(
@@ -24,43 +24,43 @@ _SECONDS = re.compile(r"^(?:\| *)?(?:Runtime \(RDTSC\)|RDTSC Runtime) \[s\] *[|,
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?")
 
 
-def recognises(text):
-    """Whether there is a table of counts."""
-    return "Counter" in text and bool(_TABLE.search(text))
+class LikwidTables(Format):
+    """Tables of counts, without times."""
 
+    name = "likwid-perfctr's tables"
+    notes = ("Counts of all hardware threads are added up, and of an event that several counters count.",)
 
-def read(text, interval_ms=None):
-    """Read the counts of all tables, without times."""
-    return as_frame(row for table, end in _tables(text) for row in _rows(text, table, end)[0])
+    @classmethod
+    def recognises(cls, text):
+        return "Counter" in text and bool(_TABLE.search(text))
 
+    def rows(self, interval_ms=None):
+        return (row for table, end in self._tables for row in _rows(self.text, table, end)[0])
 
-def remarks(text, columns=None):
-    """That counts are added up."""
-    return ["Counts of all hardware threads are added up, and of an event that several counters count."]
+    def totals(self, columns=None, *, rows_are_runs=True):
+        """Each table as a run."""
+        text, tables = self.text, self._tables
+        regions = {region.start(): (region[1] or region[2]).strip() for region in _REGION.finditer(text)}
+        begins = list(regions)
+        starts = [
+            _start(text, before, table, begins) for (before, _), (table, _) in itertools.pairwise(tables)
+        ]
+        pieces = itertools.pairwise([0, *starts, len(text)])
+        for (table, end_of_rows), (start, end) in zip(tables, pieces, strict=True):
+            rows, seconds, lacks = _rows(text, table, end_of_rows)
+            if rows:
+                region = regions.get(_last_between(begins, start, table.start()), "")
+                lasted = _seconds(_SECONDS.search(text, start, end)) if np.isnan(seconds) else seconds
+                counts = as_table((1.0, *row) for _, *row in rows)
+                yield Totals(
+                    text[start:end], counts, region, (lasted,), remarks=(*self.notes, *[UNCOUNTED] * lacks)
+                )
 
-
-def totals(text):
-    """Each table as a run."""
-    tables = list(_tables(text))
-    regions = {found.start(): (found[1] or found[2]).strip() for found in _REGION.finditer(text)}
-    begins = list(regions)
-    starts = [_start(text, before, table, begins) for (before, _), (table, _) in itertools.pairwise(tables)]
-    for (table, end_of_rows), (start, end) in zip(
-        tables, itertools.pairwise([0, *starts, len(text)]), strict=True
-    ):
-        rows, seconds, lacks = _rows(text, table, end_of_rows)
-        if rows:
-            region = regions.get(_last_between(begins, start, table.start()), "")
-            lasted = _seconds(_SECONDS.search(text, start, end)) if np.isnan(seconds) else seconds
-            frame = as_frame(rows).assign(time_s=1.0)
-            notes = (*remarks(text), *[UNCOUNTED] * lacks)
-            yield Totals(text[start:end], frame, region, (lasted,), remarks=notes)
-
-
-def _tables(text):
-    """Headings of tables, and where the rows of each end at the latest."""
-    tables = list(_TABLE.finditer(text))
-    return zip(tables, [*(table.start() for table in tables[1:]), len(text)], strict=True)
+    @functools.cached_property
+    def _tables(self):
+        """Headings of tables, and where the rows of each end at the latest."""
+        tables = list(_TABLE.finditer(self.text))
+        return list(zip(tables, [*(table.start() for table in tables[1:]), len(self.text)], strict=True))
 
 
 def _last_between(begins, start, end):
@@ -97,10 +97,12 @@ def _rows(text, table, most):
                     read_count(text, start, cell) for cell in cells[2 : n + 2]
                 )
         start = end + 1
-    rows = [
-        (None, event, _added(parts), 1.0, "J" * event.startswith("PWR_")) for event, parts in counts.items()
-    ]
-    return rows, seconds, bool(np.isnan([*itertools.chain(*counts.values())]).any())
+    rows = []
+    for event, parts in counts.items():
+        counted = [part for part in parts if np.isfinite(part)]
+        unit = "J" * event.startswith("PWR_")
+        rows.append((None, event, sum(counted) if counted else "<not counted>", 1.0, unit))
+    return rows, seconds, any(np.isnan(parts).any() for parts in counts.values())
 
 
 def _cells(line):
@@ -109,12 +111,7 @@ def _cells(line):
     return [part.strip() for part in parts]
 
 
-def _added(parts):
-    counted = [part for part in parts if np.isfinite(part)]
-    return sum(counted) if counted else "<not counted>"
-
-
-def _seconds(found):
+def _seconds(line):
     """The longest of the threads' times; NaN where there is none."""
-    cells = [cell.strip() for cell in re.split(r"[|,]", found[1])] if found else []
+    cells = [cell.strip() for cell in re.split(r"[|,]", line[1])] if line else []
     return max((float(cell) for cell in cells if _NUMBER.fullmatch(cell)), default=np.nan)

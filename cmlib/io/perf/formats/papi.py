@@ -1,12 +1,12 @@
 """Counts of PAPI's events that a program prints, a line each: ``PAPI_L1_LDM : 159958``; the rest is left out."""
 
+import itertools
 import re
 
 import numpy as np
 
-from cmlib.io.perf.formats.lines import NO_SHARES, Totals, as_frame, whole_count
-
-NAME = "lines of PAPI's events"
+from cmlib.io.perf.formats.base import Format, Totals
+from cmlib.io.perf.formats.lines import NO_SHARES, as_table, whole_count
 
 _LINE = re.compile(
     r"^[ \t]*+(PAPI_[A-Z0-9_]{2,40})[ \t]*(?:[:=][ \t]*|[ \t])((?i:[+-]?(?:\d\S*+|nan|inf(?:inity)?)|true|false"
@@ -15,35 +15,27 @@ _LINE = re.compile(
 )
 
 
-def recognises(text):
-    """Whether there is such a line."""
-    return "PAPI_" in text and bool(_LINE.search(text))
+class Papi(Format):
+    """Lines of an event and its count, without times."""
 
+    name, notes = "lines of PAPI's events", (NO_SHARES,)
 
-def read(text, interval_ms=None):
-    """Read such lines, without times."""
-    return _frame(
-        None, ((line[1], whole_count(text, line.start(), line[2])) for line in _LINE.finditer(text))
-    )
+    @classmethod
+    def recognises(cls, text):
+        return "PAPI_" in text and bool(_LINE.search(text))
 
+    def rows(self, interval_ms=None):
+        for line in _LINE.finditer(self.text):
+            yield None, line[1], whole_count(self.text, line.start(), line[2]), np.nan, ""
 
-def remarks(text, columns=None):
-    """That running shares are missing."""
-    return [NO_SHARES]
-
-
-def totals(text):
-    """A run begins where an event comes again."""
-    starts, runs = [0], [{}]
-    for line in _LINE.finditer(text):
-        if line[1] in runs[-1]:
-            starts.append(line.start())
-            runs.append({})
-        runs[-1][line[1]] = whole_count(text, line.start(), line[2])
-    for start, end, counts in zip(starts, [*starts[1:], len(text)], runs, strict=True):
-        notes = (NO_SHARES, "A run begins where an event is printed again.")
-        yield Totals(text[start:end], _frame(1.0, counts.items()), remarks=notes)
-
-
-def _frame(time, counts):
-    return as_frame((time, event, float(count), np.nan, "") for event, count in counts)
+    def totals(self, columns=None, *, rows_are_runs=True):
+        """A run begins where an event comes again."""
+        starts, runs = [0], [{}]
+        for line, row in zip(_LINE.finditer(self.text), self.rows(), strict=True):
+            if line[1] in runs[-1]:
+                starts.append(line.start())
+                runs.append({})
+            runs[-1][line[1]] = (1.0, *row[1:])
+        notes = (*self.notes, "A run begins where an event is printed again.")
+        for (start, end), rows in zip(itertools.pairwise([*starts, len(self.text)]), runs, strict=True):
+            yield Totals(self.text[start:end], as_table(rows.values()), remarks=notes)

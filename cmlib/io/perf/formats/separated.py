@@ -5,45 +5,29 @@ import re
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cmlib.io.perf.formats.base import Format
+from cmlib.io.perf.formats.lines import SCHEMA, with_times
 from cmlib.io.perf.grammar import ParseError, find_grammar, shown
 from cmlib.io.perf.plain import read_plain
-
-NAME = "perf stat -x or -j"
-
-
-def recognises(text):
-    """Always: what no other form recognises is read so, or refused with the line."""
-    return True
-
 
 _CHUNK = 1 << 23  # characters
 _LINE = re.compile("^.*$", re.MULTILINE)
 _FIELDS = ["time", "count", "unit", "event", "share"]
-_SCHEMA = pa.schema(
-    {
-        "time_s": pa.float64(),
-        "event": pa.string(),
-        "value": pa.float64(),
-        "supported": pa.bool_(),
-        "running": pa.float64(),
-        "unit": pa.string(),
-    }
-)
 
 
-def remarks(text, columns=None):
-    """None: all is told."""
-    return []
+class Separated(Format):
+    """Fields between separators, or JSON: what no other form recognises is read so, or refused with the line."""
 
+    name, lists_runs = "perf stat -x or -j", True
 
-def read(text, interval_ms=None):
-    """Read output of ``perf stat -x`` or ``-j`` for one program: as :func:`cmlib.io.perf.parse_stat`."""
-    grammar = find_grammar(text)
-    chunks = _chunks(text, grammar) if grammar else []
-    frame = pa.concat_tables([_SCHEMA.empty_table(), *map(_columns, chunks)]).to_pandas()
-    # `--summary` adds rows without a time that others have.
-    timed = frame["time_s"].notna()
-    return frame[timed].reset_index(drop=True) if timed.any() and not timed.all() else frame
+    @classmethod
+    def recognises(cls, text):
+        return True
+
+    def table(self, interval_ms=None):
+        grammar = find_grammar(self.text)
+        chunks = _chunks(self.text, grammar) if grammar else []
+        return with_times(pa.concat_tables([SCHEMA.empty_table(), *map(_columns, chunks)]))
 
 
 def _chunks(text, grammar):
@@ -78,7 +62,7 @@ def _columns(rows):
         pc.divide(_numbers(rows["share"]), 100.0),
         rows["unit"].cast(pa.string()),
     ]
-    return pa.table(values, _SCHEMA)
+    return pa.table(values, SCHEMA)
 
 
 def _check_only_cut_off(text, grammar, start, end, found_any):

@@ -14,12 +14,14 @@ from datetime import UTC, datetime
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
+from cmlib.clean.uncounted import lengths_by_ends
 from cmlib.io.events import is_event
-from cmlib.io.perf.formats.lines import NO_SHARES, Totals
+from cmlib.io.perf.formats.base import Format, Totals
+from cmlib.io.perf.formats.lines import NO_SHARES, SCHEMA
 from cmlib.io.perf.grammar import ParseError, shown
 
-NAME = "wide table"
 COUNT, LEVEL = "count", "level"
 
 # Columns that name what ran in a row.
@@ -52,171 +54,125 @@ _MOST_OF_HEADINGS = 1 << 26
 _LONGEST_PAUSE = 10
 
 
-def recognises(text):
-    """Whether the first lines are a heading that names events and a row of as many numbers."""
-    return _find_heading(text) is not None
+class Wide(Format):
+    """A heading that names events, and rows of as many numbers.
 
-
-def read(text, interval_ms=None, columns=None):
-    """Read such a table."""
-    table, columns = _table(text), columns or {}
-    names, counts = table.counts(columns)
-    if table.times is None and interval_ms is None:
-        raise ParseError(
-            f"{shown(text, table.start)} names no column of time. Give the length of an interval: --interval-ms N; "
-            "or name the column time_s, time_ms or timestamp."
-        )
-    ends = np.arange(1, len(counts) + 1) * 1.0 if table.times is None else table.ends()
-    ratio = 1.0 if interval_ms is None else interval_ms / 1000 / _step(ends)
-    ends = ends if 0.99 <= ratio <= 1.01 else ends * ratio
-    is_level = np.array([columns.get(name) == LEVEL for name in names])
-    if _are_totals(counts[:, ~is_level]):
-        counts = np.where(is_level, counts[1:], np.diff(counts, axis=0))
-        ends = ends[1:] - ends[0]
-    lengths = np.diff(ends, prepend=0.0)
-    lengths = np.where(lengths > 1.5 * _step(ends), _step(ends), lengths)  # after a pause, the usual one
-    return _frame(ends, names, np.where(is_level, counts * lengths[:, None], counts))
-
-
-def run_starts(text):
-    """Where runs begin below the heading: where time goes back, or makes a pause of more than ten intervals."""
-    table = _table(text)
-    if table.times is None:
-        return [0]
-    steps = np.diff(table.times)
-    begins = np.flatnonzero((steps <= 0) | (steps > _LONGEST_PAUSE * _step(table.times))) + 1
-    _check_parts(table, len(begins) + 1)
-    return [table.end, *(table.starts[k] for k in begins)]
-
-
-def totals(text, columns=None):
-    """Runs of a table without times, a run a row; of several programs, where a column names them."""
-    table = _table(text)
-    if table.places or table.times is not None:
-        return
-    names, counts = table.counts(columns or {})
-    named = (cells for name, cells in zip(table.names, table.cells, strict=True) if name.lower() in _PROGRAM)
-    programs = {}
-    for row, name in enumerate(next(named, [""] * len(counts))):
-        programs.setdefault(name, []).append(row)
-    _check_parts(table, len(programs))
-    left_out = _left_out(table, columns or {})
-    lines = [text[start:end] for start, end in itertools.pairwise([*table.starts, len(text)])]
-    for name, rows in programs.items():
-        yield Totals(
-            "".join(lines[row] for row in rows),
-            _frame(np.arange(1.0, len(rows) + 1), names, counts[rows]),
-            command=name,
-            seconds=(np.nan,) * len(rows),
-            heading=text[: table.end],
-            remarks=(NO_SHARES, _ROWS_ARE_RUNS, *left_out),
-        )
-
-
-def _check_parts(table, n_parts):
-    """Raise ParseError before a long heading is put above each of many runs."""
-    if n_parts * table.end > _MOST_OF_HEADINGS:
-        raise ParseError(
-            f"{shown(table.text, table.start)} is a heading of {table.end:,} characters, and {n_parts:,} runs or "
-            "programs come below it: was the file damaged? Split it, or leave out columns."
-        )
-
-
-def timed_rows(text):
-    """Where each row starts and ends in the text, and its time since the beginning of the first interval [s]."""
-    table = _table(text)
-    return table.starts, [*table.starts[1:], len(text)], [] if table.times is None else table.ends()
-
-
-def begin_ns(text):
-    """When the first interval began, since 1970 [ns]; None if the table's times are not from there."""
-    times = _table(text).times
-    if times is None or not len(times) or times[0] < _EPOCH:
-        return None
-    return round((times[0] - _step(times)) * 1e9)
-
-
-def n_columns(text):
-    """How many columns the heading names."""
-    return len(_find_heading(text)[1])
-
-
-def remarks(text, columns=None):
-    """What is left out, and what is added up."""
-    table, columns = _table(text), columns or {}
-    said = {
-        NO_SHARES: True,
-        f"Counts of {', '.join(dict.fromkeys(table.places))} are added up.": table.places,
-        "Every event's counts only rise: they are running totals, and counts are their differences.": (
-            _are_totals(table.counts({})[1])
-        ),
-    }
-    levels = [name for name, kind in columns.items() if kind == LEVEL]
-    notes = [sentence for sentence, holds in said.items() if holds]
-    notes += [f"{name} is kept as a level: per second, it is what the column holds." for name in levels]
-    return notes + _left_out(table, columns)
-
-
-def _left_out(table, columns):
-    used = [is_event(name) or _TIME.fullmatch(name) or name in columns for name in table.names]
-    unused = [name or "(no name)" for name, is_used in zip(table.names, used, strict=True) if not is_used]
-    cells = set().union(*itertools.compress(table.cells, used))
-    words = sorted(cell for cell in cells if cell.lower() in _NOTHING - _NOT_COUNTED)
-    notes = {
-        f"Columns that name no event are left out: {', '.join(dict.fromkeys(unused))}.": unused,
-        f"Cells that hold {' or '.join(words)} are taken for not counted.": words,
-    }
-    return [sentence for sentence, holds in notes.items() if holds]
-
-
-def _find_heading(text):
-    """Separator ("" for blanks), names, places where there are two rows, start and end of a heading; None if none."""
-    lines = [line for line in itertools.islice(_lines(text[:_HEAD]), 4) if line[0].strip("# \t\r")]
-    if len(lines) < 2:
-        return None
-    separator = max(_SEPARATORS, key=lines[0][0].count)
-    separator = separator if separator in lines[0][0] else ""
-    cells = [_cells(line.lstrip("# ") if k == 0 else line, separator) for k, (line, _, _) in enumerate(lines)]
-    named = list(filter(None, cells[0]))  # columns of time and the like have no place
-    has_places = len(cells) > 2 and len(cells[0]) == len(cells[1]) and all(map(_PLACE.fullmatch, named))
-    places, names, first = cells[:3] if has_places and named else ([], *cells[:2])
-    if (
-        len(names) < 2
-        or any(name and _CELL.fullmatch(name) for name in names)
-        or not any(map(is_event, names))
-    ):
-        return None
-    if len(first) != len(names) or 2 * sum(map(bool, map(_CELL.fullmatch, first))) < len(first):
-        return None
-    return separator, names, places, lines[0][1], lines[2 if places else 1][1]
-
-
-class _Table:
-    """A table as it is written: `names` of columns, `places` where they were counted, `cells` by column.
-
-    It begins at `start`, its rows at `starts`, the first of them at `end` of the heading; `times` [s] are None where
-    no column tells them.
+    As they are written: `names` of columns, `places` where they were counted, `cells` by column. The heading begins at
+    `start`, the rows at `starts`; `times` [s] are None where no column tells them.
     """
 
-    def __init__(self, text):
-        self.text = text
-        self.separator, self.names, self.places, self.start, self.end = _find_heading(text)
-        rows = dict(self._rows())
-        self.starts = list(rows)
-        self.cells = list(zip(*rows.values(), strict=True)) or [()] * len(self.names)
+    name, first_row_begins = "wide table", True
 
-    def _rows(self):
-        for line, start, end in _lines(self.text, self.end):
+    @classmethod
+    def recognises(cls, text):
+        return _find_heading(text) is not None
+
+    def __init__(self, text):
+        super().__init__(text)
+        self.separator, self.names, self.places, self.start, self.end_of_heading = _find_heading(text)
+        self.counts_a_line = len(self.names)
+
+    def read(self, interval_ms=None, columns=None):
+        columns = columns or {}
+        names, counts = self._counts(columns)
+        if self.times is None and interval_ms is None:
+            raise ParseError(
+                f"{shown(self.text, self.start)} names no column of time. Give the length of an interval: "
+                "--interval-ms N; or name the column time_s, time_ms or timestamp."
+            )
+        ends = np.arange(1, len(counts) + 1) * 1.0 if self.times is None else self._ends()
+        ratio = 1.0 if interval_ms is None else interval_ms / 1000 / _step(ends)
+        ends = ends if 0.99 <= ratio <= 1.01 else ends * ratio
+        is_level = np.array([columns.get(name) == LEVEL for name in names])
+        if _are_totals(counts[:, ~is_level]):
+            counts = np.where(is_level, counts[1:], np.diff(counts, axis=0))
+            ends = ends[1:] - ends[0]
+        # After a pause, an interval has the usual length.
+        lengths = lengths_by_ends(ends)
+        lengths = np.where(lengths > 1.5 * _step(ends), _step(ends), lengths)
+        return _as_table(ends, names, np.where(is_level, counts * lengths[:, None], counts))
+
+    def remarks(self, columns=None):
+        columns = columns or {}
+        notes = {
+            NO_SHARES: True,
+            f"Counts of {', '.join(dict.fromkeys(self.places))} are added up.": self.places,
+            "Every event's counts only rise: they are running totals, and counts are their differences.": (
+                _are_totals(self._counts({})[1])
+            ),
+        }
+        notes = [sentence for sentence, holds in notes.items() if holds]
+        levels = [name for name, kind in columns.items() if kind == LEVEL]
+        notes += [f"{name} is kept as a level: per second, it is what the column holds." for name in levels]
+        return notes + self._left_out(columns)
+
+    def totals(self, columns=None, *, rows_are_runs=True):
+        """A run a row; of several programs, where a column names them."""
+        if self.places or self.times is not None or not rows_are_runs:
+            return
+        names, counts = self._counts(columns or {})
+        named = (
+            cells for name, cells in zip(self.names, self.cells, strict=True) if name.lower() in _PROGRAM
+        )
+        programs = {}
+        for row, name in enumerate(next(named, [""] * len(counts))):
+            programs.setdefault(name, []).append(row)
+        self._check_parts(len(programs))
+        left_out = self._left_out(columns or {})
+        lines = [self.text[start:end] for start, end in itertools.pairwise([*self.starts, len(self.text)])]
+        for name, rows in programs.items():
+            yield Totals(
+                "".join(lines[row] for row in rows),
+                _as_table(np.arange(1.0, len(rows) + 1), names, counts[rows]),
+                command=name,
+                seconds=(np.nan,) * len(rows),
+                heading=self.text[: self.end_of_heading],
+                remarks=(NO_SHARES, _ROWS_ARE_RUNS, *left_out),
+            )
+
+    def run_starts(self):
+        """Where time goes back, or makes a pause of more than ten intervals."""
+        if self.times is None:
+            return [0]
+        steps = np.diff(self.times)
+        begins = np.flatnonzero((steps <= 0) | (steps > _LONGEST_PAUSE * _step(self.times))) + 1
+        self._check_parts(len(begins) + 1)
+        return [self.end_of_heading, *(self.starts[k] for k in begins)]
+
+    @property
+    def begin_ns(self):
+        if self.times is None or not len(self.times) or self.times[0] < _EPOCH:
+            return None
+        return round((self.times[0] - _step(self.times)) * 1e9)
+
+    @property
+    def timed_lines(self):
+        times = [] if self.times is None else self._ends()
+        return [np.array(column) for column in (self.starts, [*self.starts[1:], len(self.text)], times)]
+
+    @functools.cached_property
+    def starts(self):
+        return list(self._cells_by_start)
+
+    @functools.cached_property
+    def cells(self):
+        return list(zip(*self._cells_by_start.values(), strict=True)) or [()] * len(self.names)
+
+    @functools.cached_property
+    def _cells_by_start(self):
+        rows = {}
+        for line, start, end in _lines(self.text, self.end_of_heading):
             if not line.strip() or line.startswith("#"):
                 continue
             cells = _cells(line, self.separator)
             if len(cells) == len(self.names):
-                yield start, cells
+                rows[start] = cells
             elif end < len(self.text) or self.text.endswith("\n"):
                 raise ParseError(
                     f"{shown(self.text, start)} has {len(cells)} cells, and the heading names {len(self.names)} "
                     "columns."
                 )
+        return rows
 
     @functools.cached_property
     def times(self):
@@ -245,7 +201,7 @@ class _Table:
                 f"{shown(self.text, start)} has {cell[:40]!r} for a time: neither a number nor as 2026-11-21T03:00:46."
             ) from error
 
-    def ends(self):
+    def _ends(self):
         """Ends of the intervals since the beginning of the first [s]; a ParseError where time goes back."""
         if len(back := np.flatnonzero(np.diff(self.times) <= 0)):
             raise ParseError(
@@ -256,7 +212,7 @@ class _Table:
         begins = self.times[:1] - step
         return self.times if len(begins) and -step < begins[0] <= 0.5 * step else self.times - begins
 
-    def counts(self, columns):
+    def _counts(self, columns):
         """Names of the events and of other columns that are kept, and a row of counts an interval."""
         if unknown := [name for name in columns if name not in self.names]:
             listed = ", ".join(self.names)
@@ -286,8 +242,46 @@ class _Table:
             )
         return numbers
 
+    def _check_parts(self, n_parts):
+        """Raise ParseError before a long heading is put above each of many runs."""
+        if n_parts * self.end_of_heading > _MOST_OF_HEADINGS:
+            raise ParseError(
+                f"{shown(self.text, self.start)} is a heading of {self.end_of_heading:,} characters, and {n_parts:,} "
+                "runs or programs come below it: was the file damaged? Split it, or leave out columns."
+            )
 
-_table = functools.lru_cache(maxsize=1)(_Table)
+    def _left_out(self, columns):
+        used = [is_event(name) or _TIME.fullmatch(name) or name in columns for name in self.names]
+        unused = [name or "(no name)" for name, is_used in zip(self.names, used, strict=True) if not is_used]
+        cells = set().union(*itertools.compress(self.cells, used))
+        words = sorted(cell for cell in cells if cell.lower() in _NOTHING - _NOT_COUNTED)
+        notes = {
+            f"Columns that name no event are left out: {', '.join(dict.fromkeys(unused))}.": unused,
+            f"Cells that hold {' or '.join(words)} are taken for not counted.": words,
+        }
+        return [sentence for sentence, holds in notes.items() if holds]
+
+
+def _find_heading(text):
+    """Separator ("" for blanks), names, places where there are two rows, start and end of a heading; None if none."""
+    lines = [line for line in itertools.islice(_lines(text[:_HEAD]), 4) if line[0].strip("# \t\r")]
+    if len(lines) < 2:
+        return None
+    separator = max(_SEPARATORS, key=lines[0][0].count)
+    separator = separator if separator in lines[0][0] else ""
+    cells = [_cells(line.lstrip("# ") if k == 0 else line, separator) for k, (line, _, _) in enumerate(lines)]
+    named = list(filter(None, cells[0]))  # columns of time and the like have no place
+    has_places = len(cells) > 2 and len(cells[0]) == len(cells[1]) and all(map(_PLACE.fullmatch, named))
+    places, names, first = cells[:3] if has_places and named else ([], *cells[:2])
+    if (
+        len(names) < 2
+        or any(name and _CELL.fullmatch(name) for name in names)
+        or not any(map(is_event, names))
+    ):
+        return None
+    if len(first) != len(names) or 2 * sum(map(bool, map(_CELL.fullmatch, first))) < len(first):
+        return None
+    return separator, names, places, lines[0][1], lines[2 if places else 1][1]
 
 
 def _number(cell):
@@ -327,17 +321,21 @@ def _are_totals(counts):
     return bool(len(counts) >= _FEWEST_TOTALS and (rises >= 0).all() and (rises > 0).any(axis=0).sum() > 1)
 
 
-def _frame(ends, names, counts):
+def _as_table(ends, names, counts):
     """A row an interval and event, with rows of nothing counted where the table has a pause."""
     step = _step(ends)
     pauses = np.flatnonzero(np.diff(ends) > 1.5 * step) + 1
     ends = np.insert(ends, pauses, ends[pauses] - step)
     values = np.insert(counts, pauses, np.nan, axis=0).ravel()
-    columns = {
-        "time_s": np.repeat(ends, len(names)),
-        "event": pd.Series(names * len(ends), dtype="str"),
-        "value": values,
-        "supported": True,
-        "running": np.where(np.isnan(values), 0.0, np.nan),
-    }
-    return pd.DataFrame(columns).assign(unit=pd.Series("", range(len(values)), dtype="str"))
+    n = len(values)
+    columns = [
+        np.repeat(ends, len(names)),
+        names * len(ends),
+        values,
+        np.ones(n, bool),
+        np.where(np.isnan(values), 0.0, np.nan),
+        [""] * n,
+    ]
+    return pa.table(
+        [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)], SCHEMA
+    )

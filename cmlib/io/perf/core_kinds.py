@@ -1,0 +1,53 @@
+"""The counts of each kind of core, taken apart where a file has several."""
+
+import re
+
+from cmlib.io.events import CORE_EVENT
+from cmlib.io.perf.formats import find_format
+from cmlib.io.perf.formats.lines import TIME
+from cmlib.io.perf.grammar import ParseError
+
+_KIND = re.compile(rf"(?<![\w/.-]){CORE_EVENT.pattern}")
+
+_WORDS = (
+    "core",
+    "atom",
+    "lowpower",
+    "armv",
+    "apple",
+)  # one is in each name; looked for in a tenth of the time
+_MOST_KINDS = 8
+_KIND_OF_METRIC = re.compile(r"\((cpu_(?:core|atom|lowpower))\)\s*(?:#.*)?$")
+_KIND_OF_TOPLEV = re.compile(r"^ *(?:S\d\S* +)?(core|atom|lowpower)[ ,;]+\S+[ ,;].*% *Slots")
+_METRIC = re.compile(
+    rf" *+(?:{TIME})?(?:(?<=\s)#|\s++#|([,;\t|])\1{{2}}|\{{ *(?:\"interval\" *: *[0-9.]+ *, *)?\"metric-value)"
+)
+
+
+def by_kind_of_core(text):
+    """The lines of each kind of core, by its PMU's name, with those of none, where several counted; else all, by ""."""
+    if find_format(text).counts_a_line > 1 or not any(word in text for word in _WORDS):
+        return {"": text}
+    lines = text.splitlines(keepends=True)
+    kinds = []
+    for line in lines:  # a metric by itself is of the kind of core that the line above it counts
+        named, above = _KIND.search(line) or _KIND_OF_METRIC.search(line), kinds[-1] if kinds else ""
+        if toplev := _KIND_OF_TOPLEV.search(line):
+            kinds.append(f"cpu_{toplev[1]}")
+        else:
+            kinds.append(named[1] if named else above if _METRIC.match(line) else "")
+    counted = dict.fromkeys(
+        kind for kind, line in zip(kinds, lines, strict=True) if kind and "<not " not in line
+    )
+    if len(set(kinds) - {""}) < 2 or not counted:
+        return {"": text}
+    if len(counted) > _MOST_KINDS:
+        raise ParseError(
+            f"line 1: {len(counted)} kinds of core are counted, and no processor has more than {_MOST_KINDS}: was the "
+            "file edited?"
+        )
+    parts = {
+        kind: "".join(line for line, of_line in zip(lines, kinds, strict=True) if of_line in ("", kind))
+        for kind in counted
+    }
+    return parts if len(parts) > 1 else {"": "".join(parts.values())}

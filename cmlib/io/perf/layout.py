@@ -1,0 +1,156 @@
+"""Counts laid out as one series an event, and rows that were written twice."""
+
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+
+from cmlib.io.events import base_name, copy_name
+from cmlib.io.perf.formats.lines import check_density
+from cmlib.io.perf.grammar import ParseError
+
+_FEW = 0.1  # share of the intervals that may have fewer readings of an event than it has
+
+
+def series(frame):
+    """Lay out what :func:`parse_stat` read as one series an event.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Columns time_s, event, value and running, of interval output of one run.
+
+    Returns
+    -------
+    counts : DataFrame, shape (n_intervals, n_events)
+        Counts as perf prints them, NaN where not counted. The index `time_s`
+        is the interval's end [s]; columns are the events' names without
+        modifiers, in order of appearance. Where several events differ only in
+        their modifiers, they keep them. An event counted k times in nearly every interval has
+        the further columns ``event#2`` … ``event#k``.
+    running : DataFrame, shape (n_intervals, n_events)
+        Share of the time each was counted, 0 to 1; NaN where that is not known, 0 where an interval has no row of it.
+
+    Raises
+    ------
+    ValueError
+        If rows have no time, or time goes back; as of :func:`without_copies`; if the series were far larger than
+        the frame, as where each event was counted in an interval of its own.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from cmlib.io.perf import parse_stat
+    >>> text = Path("tests/golden/perf-6.1-zen5/mlpx.csv").read_text()
+    >>> counts, running = series(parse_stat(text))
+    >>> counts.shape
+    (3, 14)
+    >>> running["ls_stlf"].tolist()
+    [0.23, 0.24, 0.27]
+    """
+    frame, _ = without_copies(frame)
+    interval, codes, events, copy = _numbered(frame)
+    column, names = _number_copies(codes, copy, _column_names(events))
+    starts = np.flatnonzero(np.diff(interval, prepend=-1))
+    check_density(len(starts), len(names), len(frame))
+    index = pd.Index(frame["time_s"].to_numpy(float)[starts], name="time_s")
+    counts = np.full((len(starts), len(names)), np.nan)
+    running = np.zeros_like(counts)
+    counts[interval, column] = frame["value"]
+    running[interval, column] = frame["running"]
+    return pd.DataFrame(counts, index, names), pd.DataFrame(running, index, names)
+
+
+def without_copies(frame):
+    """Leave out rows that come again in their interval, as where intervals were written twice.
+
+    An event's rows are its readings, numbered in each interval, where nearly every interval has as many.
+
+    Returns
+    -------
+    frame : DataFrame
+    n_copies : int
+        Rows left out: equal to another of the same event and interval.
+
+    Raises
+    ------
+    ParseError
+        If an interval has further rows of an event, with other counts.
+    """
+    interval, codes, events, copy = _numbered(frame)
+    if not copy.any():
+        return frame, 0
+    rows = frame[["value", "running"]].assign(interval=interval, code=codes)
+    is_equal = rows.duplicated().to_numpy()
+    is_further = _is_further(rows, copy)
+    if (is_further & ~is_equal).any():
+        row = frame.iloc[np.argmax(is_further & ~is_equal)]
+        raise ParseError(
+            f"line 1: the interval that ends at {row['time_s']:.9g} s counts {row['event']} again, as "
+            f"{row['value']:.15g}, and most intervals count it less often: were two recordings mixed up? "
+            "Import each by itself."
+        )
+    return frame[~is_further].reset_index(drop=True), int(is_further.sum())
+
+
+def _is_further(rows, copy):
+    """Whether a row is one more than its event has in nearly all intervals, or all rows come twice."""
+    if rows.duplicated(keep=False).all():
+        equal = rows.groupby(list(rows), dropna=False, sort=False)
+        sizes = equal["code"].transform("size").to_numpy()
+        if (n_times := np.gcd.reduce(sizes)) > 1:
+            return equal.cumcount().to_numpy() >= sizes // n_times
+    n_rows = rows.groupby(["code", "interval"]).size()
+    last = rows["interval"].iloc[-1]  # may be cut off
+    before = n_rows[n_rows.index.get_level_values("interval") < last]
+    all_of_them, before = (
+        n.groupby(level="code").quantile(_FEW, interpolation="lower") for n in (n_rows, before)
+    )
+    usual = all_of_them.combine(before, max, fill_value=1)
+    return copy >= usual.to_numpy()[rows["code"]]
+
+
+def _numbered(frame):
+    """Interval and event of each row, the events, and how many rows of the event are before it in the interval."""
+    time = frame["time_s"].to_numpy(float)
+    _check_times(time)
+    interval = np.cumsum(np.diff(time, prepend=time[:1]) > 0)
+    codes, events = pd.factorize(frame["event"])
+    key = interval * len(events) + codes
+    order = np.argsort(key, kind="stable")
+    first = np.flatnonzero(np.diff(key[order], prepend=-1))
+    copy = np.empty_like(key)
+    copy[order] = np.arange(len(key)) - np.repeat(first, np.diff(first, append=len(key)))
+    return interval, codes, events, copy
+
+
+def _check_times(time):
+    if np.isnan(time).any():
+        raise ValueError(
+            "the counts have no times: they are totals of whole runs. Record with an interval, `perf stat -I 100`."
+        )
+    back = np.flatnonzero(np.diff(time) < 0)
+    if len(back):
+        row = back[0] + 1
+        raise ValueError(
+            f"row {row}: time goes back from {time[row - 1]} s to {time[row]} s, so this is more than one run. "
+            "Split the file where `# started on` stands, and read each part by itself."
+        )
+
+
+def _column_names(events):
+    """Names without modifiers, where that does not make two into one."""
+    bases = list(map(base_name, events))
+    alike = Counter(bases)
+    return [event if alike[base] > 1 else base for event, base in zip(events, bases, strict=True)]
+
+
+def _number_copies(codes, copy, names):
+    """Column of each row, and all columns' names."""
+    n_copies = copy.max(initial=0) + 1
+    kinds, first_row, column = np.unique(codes * n_copies + copy, return_index=True, return_inverse=True)
+    appearance = np.argsort(first_row)
+    place = np.empty_like(appearance)
+    place[appearance] = np.arange(len(kinds))
+    labels = [copy_name(names[kind // n_copies], kind % n_copies + 1) for kind in kinds[appearance]]
+    return place[column], labels

@@ -1,0 +1,149 @@
+"""Counts of whole runs: found in a text, put together by program, and laid out one run after the other."""
+
+import itertools
+import re
+import shlex
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from cmlib.io.perf.formats import find_format
+from cmlib.io.perf.formats.base import Totals
+from cmlib.io.perf.formats.human_readable import HumanReadable
+from cmlib.io.perf.formats.lines import TIMED_ROW, as_table, as_unicode
+from cmlib.io.perf.formats.per_place import PerPlace
+from cmlib.io.perf.grammar import ParseError
+
+# Above each table for people: whose counts they are, and of how many runs they are the means.
+_TABLE = re.compile(r"^ *Performance counter stats for (.*?)(?: \(([0-9]+) runs\))?:[ \t]*$", re.MULTILINE)
+_ROWS = re.compile(r"\s*\n((?:[^\n]*\S[^\n]*\n?)+)")
+_ELAPSED = re.compile(r"^ *([0-9]+)[.,]([0-9]+)(?: \+- [0-9.,]+)? seconds time elapsed", re.MULTILINE)
+# Programs that start another, whose options and numbers are not those of what is measured.
+_STARTERS = frozenset(
+    ["taskset", "numactl", "nice", "chrt", "env", "sudo", "time", "stdbuf", "setarch", "timeout"]
+)
+_OF_STARTER = re.compile(r"-.*|[0-9a-fx,:-]+|\w+=.*")
+_DURATION = "duration_time"
+# Runs in a file, each a recording of its own; and runs of whole programs, each a table or a list of its own.
+MOST_PROGRAMS, _MOST_RUNS = 1000, 5000
+
+
+def totals(text, columns=None, *, rows_are_runs=True):
+    """Read whole runs, put together by program and events; none if a text holds intervals."""
+    text = text.replace("\r\n", "\n")
+    if _TABLE.search(text) and not TIMED_ROW.search(text):
+        return _by_program(_tables(text))
+    return _by_program(find_format(text).totals(columns, rows_are_runs=rows_are_runs))
+
+
+def _tables(text):
+    """Each table for people, with what stands between it and the next."""
+    tables = list(_TABLE.finditer(text))
+    starts = [0]
+    for before, table in itertools.pairwise(tables):
+        started = text.rfind("\n# started on ", before.end(), table.start())
+        starts.append(started + 1 if started >= 0 else table.start())
+    for table, start, end in zip(tables, starts, [*starts[1:], len(text)], strict=True):
+        rows = _ROWS.match(text, table.end(), end)
+        if not rows or "seconds time elapsed" in rows[1]:
+            continue
+        form = PerPlace if PerPlace.recognises(rows[1]) else HumanReadable
+        part = form(as_unicode(rows[1]))
+        try:
+            counts = part.read()
+        except ParseError:  # told with the number of the line in the whole text
+            form("\n" * text.count("\n", 0, rows.start(1)) + part.text).read()
+            raise
+        elapsed = _ELAPSED.search(text, rows.end(), end)
+        seconds = float(f"{elapsed[1]}.{elapsed[2]}") if elapsed else np.nan
+        notes = part.remarks() + [f"Counts are means of {table[2]} runs."] * bool(table[2])
+        command = table[1][1:-1] if table[1].startswith("'") else table[1]
+        counts = counts.set_column(0, "time_s", pa.array(np.ones(len(counts))))
+        yield Totals(text[start:end], counts, command, (seconds,), remarks=tuple(notes))
+
+
+def _by_program(runs):
+    """Runs put together by command and events."""
+    groups = {}
+    for number, run in enumerate(runs, 1):
+        groups.setdefault((run.command, run.heading, events_of(run)), []).append(run)
+        if number > _MOST_RUNS or len(groups) > MOST_PROGRAMS:
+            raise ParseError(
+                f"line 1: more than {MOST_PROGRAMS:,} programs or {_MOST_RUNS:,} runs come in one file. Split it."
+            )
+    return [joined(alike) for alike in groups.values()]
+
+
+def events_of(runs):
+    """Names of the events that some runs counted."""
+    return tuple(runs.table["event"].unique().to_pylist())
+
+
+def joined(runs):
+    """Runs that counted the same, as those of one program, numbered through."""
+    if not runs:
+        raise ParseError("line 1: there are no totals of a run here.")
+    before = np.cumsum([0, *(len(run.seconds) for run in runs)])[:-1]
+    table = pa.concat_tables([run.table for run in runs])
+    numbers = table["time_s"].to_numpy() + np.repeat(before, [len(run.table) for run in runs])
+    return replace(
+        runs[0],
+        text="".join(run.text if run.text.endswith("\n") else f"{run.text}\n" for run in runs),
+        table=table.set_column(0, "time_s", pa.array(numbers)),
+        seconds=tuple(itertools.chain.from_iterable(run.seconds for run in runs)),
+        remarks=tuple(dict.fromkeys(remark for run in runs for remark in run.remarks)),
+    )
+
+
+def as_intervals(runs):
+    """Rows of all runs, one after the other.
+
+    A run ends where the runs before it and itself have taken their seconds, where these are known, which is perf's
+    event ``duration_time`` then, or are told by it; else a run takes a second.
+    """
+    frame, seconds = runs.table.to_pandas(), np.array(runs.seconds)
+    counted = frame[frame["event"] == _DURATION].drop_duplicates("time_s")
+    if np.isnan(seconds).all() and len(counted) == len(seconds):
+        seconds = counted["value"].to_numpy(float) / 1e9
+    if not np.isfinite(seconds).all() or not (seconds > 0).all():
+        return frame
+    if counted.empty:
+        share = np.nan if frame["running"].isna().any() else 1.0
+        number = np.arange(1, len(seconds) + 1)
+        rows = ((n, _DURATION, 1e9 * s, share, "ns") for n, s in zip(number, seconds, strict=True))
+        frame = pd.concat([frame, as_table(rows).to_pandas()], ignore_index=True)
+        frame = frame.sort_values("time_s", kind="stable", ignore_index=True)
+    return frame.assign(time_s=np.cumsum(seconds)[frame["time_s"].to_numpy(int) - 1])
+
+
+def program_names(commands):
+    """A name for each of several commands: of the program, and with its arguments where a program comes twice."""
+    names = {command: _words(command) for command in dict.fromkeys(commands)}
+    firsts = Counter(words[0] for words in names.values())
+    named = {
+        command: "-".join(words if firsts[words[0]] > 1 else words[:1])[:60].strip("_.-")
+        for command, words in names.items()
+    }
+    alike = Counter(named.values())
+    return {
+        command: f"{name}-{number}" if alike[name] > 1 else name
+        for number, (command, name) in enumerate(named.items(), 1)
+    }
+
+
+def _words(command):
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        words = command.split()
+    started = 0
+    for word in words:
+        after_starter = started > 0
+        if word.rpartition("/")[2] not in _STARTERS and not (after_starter and _OF_STARTER.fullmatch(word)):
+            break
+        started += 1
+    plain = (re.sub(r"[^A-Za-z0-9_.]+", "_", word.rpartition("/")[2]) for word in words[started:])
+    return [word.removesuffix(".exe").strip("_.") or "x" for word in plain] or ["unnamed"]
