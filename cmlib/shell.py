@@ -40,12 +40,12 @@ def output_of(*words):
 
 
 def recorded_words(command):
-    """Words of the command in a recording's metadata, ``COMMAND`` where it has none that can be printed."""
+    """Words of the command in a recording's metadata, ``COMMAND`` where it is none that a shell was given."""
     try:
         words = shlex.split(command)
     except ValueError:
         words = []
-    return words if words and command.isprintable() else ["COMMAND"]
+    return words if words and command.isprintable() and shlex.join(words) == command else ["COMMAND"]
 
 
 def are_plain(events):

@@ -16,23 +16,25 @@
 # %% [markdown]
 # # Extrapolation: which multiplexed counts can be believed, and what to record next
 #
-# **Question.** Of a run whose events took turns on the counters and of which no truth is known: which of its counts can be believed from interval to interval, and what should be recorded next?
+# **Question.** Of a run whose events took turns on the counters and of which no truth is known: which of its counts can be believed from interval to interval, does other runs' truth agree, and what should be recorded next?
 #
-# *Reads* the store, the database of all recorded runs. *Writes* how thinly each event of one multiplexed run a program was counted and how much of its variation is error, and which events can't be believed, with the command that counts them.
+# *Reads* the store, the database of all recorded runs. *Writes* how much of each event's variation is error, as one multiplexed run a program tells it, and the same held against runs that counted the event all the time.
 #
-# A processor counts a handful of events at a time. If more are asked for, they take turns (*multiplexing*), and perf extrapolates each count from the share of time that its event was on a counter, its *running share*. [Notebook 02](02_cleaning.ipynb) compares such counts with runs that counted the events all the time (OCOE: one counter, one event); a service that was measured once has no such runs. This notebook goes by one run alone, and looks at such other runs only at the end, where there are any. It is no method of the papers.
+# A processor counts a handful of events at a time. If more are asked for, they take turns (*multiplexing*, MLPX), and perf extrapolates each count from the share of time that its event was on a counter, its *running share*. A service that was measured once has no run that counted the event all the time (*OCOE*: one counter, one event): then all that is known are the multiplexed counts themselves. This notebook asks what they tell, and, where OCOE runs are in the store, whether it was right. It is no method of the papers. [Notebook 02](02_cleaning.ipynb) measures how far whole series are from OCOE.
 
 # %% tags=["parameters"]
 program: str = "all"  # programs to study, separated by commas, or all
-top: int = 15  # events shown a program
+most_noise: float = 25.0  # of the variation of an event that may be error [%]
 settings: dict = {}  # database, profile, results_folder
 
 # %%
+import contextlib
+
 import numpy as np
 import pandas as pd
 from IPython.display import Markdown
 
-from cmlib import clean, plot
+from cmlib import clean, merge, plot
 from cmlib.clean.series import FEWEST_SAMPLES
 from cmlib.errors import UnfitRecordingError
 from cmlib.experiments import data, repair
@@ -40,12 +42,13 @@ from cmlib.experiments.commands import command_to_count
 from cmlib.experiments.event_tables import known_sums, table_name
 from cmlib.io import events, store
 from cmlib.report.notebook import begin
-from cmlib.shell import as_code
+from cmlib.shell import as_code, recorded_words
 
-limits = {"top": (3, 60)}
-notebook = begin("02b_extrapolation", settings, program=program, top=top)
+limits = {"most_noise": (1.0, 99.0)}
+notebook = begin("02b_extrapolation", settings, program=program, most_noise=most_noise)
 results, url = notebook.results, notebook.database
 PINNED = ["instructions", "cycles"]
+SHOWN = 15  # events of a program in the figure
 
 # %% [markdown]
 # ## The data
@@ -82,29 +85,28 @@ runs = {name: store.load(url, run_id) for name, run_id in chosen.items()}
 first = next(iter(runs.values()))
 sizes = " or ".join(sorted({str(len(run.studied)) for run in runs.values()}))
 print(f"Used here: {len(runs)} run{'s' * (len(runs) > 1)}, one a program ({', '.join(chosen)}), of "
-      f"{sizes} events beside instructions and cycles. Running shares of {chosen.iloc[0]}, 0 to 1:")
-first.running.iloc[:4, :5].round(3)
+      f"{sizes} events beside instructions and cycles. Counts of {chosen.iloc[0]}, in 5 of its "
+      "intervals, as perf prints them:")
+display(first.counts.iloc[:5, :5].map("{:,.0f}".format))
 
 # %% [markdown]
 # ## How much of an event's variation is error?
 #
-# The default cleaning (shrinkage towards neighbours in time, [notebook 02c](02c_repair.ipynb)) gives counts $\hat{c}_t$ with standard errors $s_t$ for each interval $t$ of $T$. *Noise* is the mean squared standard error as a share of itself and the variance of the cleaned counts over time:
+# *Shrinkage* (the default cleaning, [notebook 02c](02c_repair.ipynb)) moves each count towards its neighbours in time by as much as multiplexing may have added. It gives counts $\hat{c}_t$ with standard errors $s_t$ for each interval $t$ of $T$. *Noise* is the mean squared standard error as a share of itself and the variance of the cleaned counts over time:
 #
 # $$\mathrm{noise} = \frac{\frac{1}{T} \sum_t s_t^2}{\mathrm{var}_t(\hat{c}_t) + \frac{1}{T} \sum_t s_t^2}$$
 #
-# that is, how much of an event's ups and downs is error of extrapolation. Towards 100 % none of them can be believed; the mean of the run can still be right. An event is *too thinly counted* if its noise is 25 % or more (a convention: with a quarter of error in its variance, a correlation with it can reach at most $\sqrt{0.75} = 0.87$) and its standard error at least 1 % of its mean, below which it hardly matters. There is no gap at 25 %: events just below it are hardly better than those just above.
-#
-# Noise compares the error with how much the event varies, the standard error in the table with its mean: an event in bursts can have an error of most of its mean and still a noise of a third.
+# that is, how much of an event's ups and downs is error of extrapolation. Towards 100 % none of them can be believed; the mean of the run can still be right. An event is called *too thinly counted* if its noise is at least `most_noise`, 25 % unless changed (a convention: there is no gap there, and with a quarter of error in its variance a correlation with it can reach $\sqrt{0.75} = 0.87$ at most), and its standard error at least 1 % of its mean, below which it hardly matters.
 
 # %%
 def score_events(c, running, c_hat, s):
-    """Running share, intervals with a count, movement, standard error and noise of events [%]."""
+    """Running share, movement by cleaning, standard error and noise of events [%]."""
     mean, squares = c_hat.mean().replace(0, np.nan), (s**2).mean()
     noise = (squares / (c_hat.var() + squares)).fillna(0)
-    columns = {"share": running.mean(), "seen": c.notna().mean(),
-               "moved": (c_hat - c).abs().mean() / mean, "error": s.median() / mean, "noise": noise}
+    columns = {"share": running.mean(), "moved": (c_hat - c).abs().mean() / mean,
+               "error": s.median() / mean, "noise": noise}
     scores = 100 * pd.DataFrame(columns).rename_axis("event")
-    scores["thin"] = (scores["noise"] >= 25) & (scores["error"] >= 1)
+    scores["thin"] = (scores["noise"] >= most_noise) & (scores["error"] >= 1)
     return scores.sort_values("noise", ascending=False, kind="stable")
 
 
@@ -117,47 +119,138 @@ for name, run in runs.items():
     judged[name] = score_events(counts, running, cleaned[name], errors[name])
 
 # %%
-every = pd.concat(judged, names=["program", "event"]).reset_index()
-every = every.sort_values(["thin", "noise"], ascending=False, kind="stable")
-n_shown = min(len(every), max(15, int(every["thin"].sum())))
-results.table(every, "events",
-              f"**Table.** The {n_shown} least certain of {len(every)} events (all in events.csv), "
-              "of one multiplexed run a program: *share* of the time on a counter, intervals in "
-              "which it was *seen* at all, by how much cleaning *moved* a count and the median "
-              "standard *error* that it leaves (both of the mean), and *noise* [%]; *thin*: too "
-              "thinly counted.", rows=n_shown, decimals=1)
-
-# %% [markdown]
-# ## Which events can be believed from interval to interval?
-
-# %%
-THIN, FINE = "too thinly counted", "less than a quarter error"
+THIN, FINE = "too thinly counted", "not too thinly"
 turns = {name: scores[scores["share"] < 100] for name, scores in judged.items()}
 turns = {name: rows for name, rows in turns.items() if len(rows)}
-leading = {name: rows.head(top).reset_index() for name, rows in turns.items()}
-leading = {name: rows.assign(label=rows["event"] + rows["share"].map(" ({:.0f} %)".format),
-                             kind=np.where(rows["thin"], THIN, FINE))
+every = pd.concat(turns or judged, names=["program", "event"]).reset_index()
+every = every.sort_values(["thin", "noise"], ascending=False, kind="stable")
+n_shown = min(len(every), max(8, int(every["thin"].sum())))
+caption = (f"**Table.** The {n_shown} least certain of {len(every)} events that took turns (all "
+           "in events.csv), of one multiplexed run a program: *share* of the time on a counter, by "
+           "how much cleaning *moved* a count and the median standard *error* that it leaves (both "
+           f"of the mean), and *noise* [%]; *thin*: too thinly counted, noise {most_noise:g} % or "
+           "more before rounding.")
+shown = every.assign(thin=every["thin"].map({True: "yes", False: "no"}))
+display(results.table(shown, "events", caption, rows=n_shown, decimals=1))
+
+# %%
+leading = {name: rows.head(SHOWN).reset_index() for name, rows in turns.items()}
+leading = {name: rows.assign(kind=np.where(rows["thin"], THIN, FINE))
            for name, rows in leading.items()}
-figure, axes = plot.ranking(leading, value="noise", label="label", columns=1, hue="kind",
+figure, axes = plot.ranking(leading, value="noise", label="event", columns=2, hue="kind",
                             xlabel="noise: error² / (variance + error²) [%]")
 for ax in axes:
     ax.set_xlim(0, max(30.0, 1.05 * max(rows["noise"].max() for rows in leading.values())))
-    ax.axvline(25, color="#444444", lw=1, ls="--")
+    ax.axvline(most_noise, color="#444444", lw=1, ls="--")
 n_thin, n_turns = (sum(int(of(rows)) for rows in turns.values())
                    for of in (lambda rows: rows["thin"].sum(), len))
-results.figure(figure, "noise",
-               "**Figure.** How much of what an event does over time is error of extrapolation "
-               f"(noise), the {top} least certain of each program at most; in brackets its "
-               "running share; dashed: 25 %. *See:* "
-               f"{n_thin} of {n_turns} events that took turns are too thinly counted, in "
-               f"{len(turns)} program{'s' * (len(turns) > 1)}.")
+display(results.figure(
+    figure, "noise", "**Figure.** Noise: how much of what an event does over time is error of "
+    f"extrapolation, as the run itself tells it, at most {SHOWN} events a program; dashed: "
+    f"{most_noise:g} %. *See:* {n_thin} of {n_turns} events that took turns are too thinly "
+    f"counted, in {len(turns)} program{'s' * (len(turns) > 1)}."))
 
 # %% [markdown]
-# ## How sure is that, without a second run?
+# ## Held against runs that counted the event all the time
 #
-# All of this follows from each event's own changes from interval to interval. A run can hold evidence of another kind: two readings of one event, counted at different times. `cmlib record` counts some events twice in a list, and two names may stand for one event, such as `L1-dcache-stores` and `dTLB-stores` on Intel processors since Haswell. How far two readings are apart is error, of both. Neighbours in the rotation share a part of their time and their errors there, so only readings that share none are evidence.
+# Noise comes from one run. Where two OCOE runs $o_1, o_2$ of the program counted the event, they tell it independently: if a run's variation is part signal and part error, and the errors of two runs have nothing to do with each other, error lowers the correlation with an OCOE run by the root of the share that is left (Spearman's attenuation). With $r(a, b)$ the correlation of two runs over equal steps of instructions, and $r(\hat c, o)$ the mean of both,
 #
-# They also test a way of cleaning: one reading is cleaned without the other and without all events that shared its time, and compared with the other **as printed**. Their distance is √2 times the error of one, as both err; were one cleaned to the truth, the error of the other would remain: a perfect cleaning leaves 1/√2, or 71 %.
+# $$r(\hat c, o) = r(o_1, o_2) \sqrt{1 - \mathrm{noise}}, \qquad \text{so that} \qquad \mathrm{noise}_{\mathrm{OCOE}} = 1 - \Big( \frac{r(\hat c, o)}{r(o_1, o_2)} \Big)^2.$$
+#
+# Below 0 (nearer to OCOE than OCOE runs are to each other) it counts as 0, and events whose OCOE runs agree by less than $r(o_1, o_2) = 0.5$ test nothing. Runs do not keep the same time within a step either; that lowers both correlations.
+
+# %%
+def noise_by_others(event, c_hat, others):
+    """Noise of an event by two runs that counted it all the time [%], and how far these agree."""
+    needed = [*PINNED, event]
+    aligned = merge.step_runs([run[needed].interpolate(limit_direction="both")
+                               for run in (c_hat, *others[:2])])
+    c, o_1, o_2 = (steps[event] for steps in aligned)
+    r_ocoe, r = o_1.corr(o_2), (c.corr(o_1) + c.corr(o_2)) / 2
+    return {"OCOE runs agree": r_ocoe, "MLPX agrees": r,
+            "noise by OCOE": 100 * max(0.0, 1 - max(r, 0.0) ** 2 / r_ocoe**2)}
+
+
+def check_noise(name, scores):
+    """Noise as one run tells it, beside that by runs that counted the event all the time."""
+    ocoe = recorded[(recorded["program"] == name) & (recorded["mode"] == "ocoe")]
+    whole = [store.load(url, run_id).whole()[0] for run_id in ocoe["run_id"]]
+    for event, row in scores.iterrows():
+        others = [run for run in whole if {event, *PINNED} <= set(run)]
+        with contextlib.suppress(UnfitRecordingError):  # of runs that did not do the same work
+            if len(others) > 1 and set(PINNED) <= set(cleaned[name]):
+                yield {"program": name, "event": event, "noise": row["noise"],
+                       "thin": row["thin"], **noise_by_others(event, cleaned[name], others)}
+
+
+# %%
+checked = pd.DataFrame([row for name, scores in turns.items() for row in check_noise(name, scores)])
+if len(checked):
+    checked = checked[checked["OCOE runs agree"] >= 0.5]
+
+# %%
+from cmlib.plot.style import panels, styled
+
+
+def name_worst(ax, frame):
+    """Names beside the events that are farthest from OCOE."""
+    for _, row in frame.nlargest(8, "noise by OCOE").iterrows():
+        ax.annotate(row["event"], row[["noise", "noise by OCOE"]], (6, -2), fontsize=7,
+                    textcoords="offset points")
+
+
+@styled
+def draw_check(frame):
+    """Noise by other runs against noise as told by one, a colour a program."""
+    figure, (ax,) = panels([""], height=3.4)
+    parts, top = frame.groupby("program"), max(30, frame["noise"].max() + 5)
+    for (name, of), colour in zip(parts, plot.palette(len(parts)), strict=True):
+        ax.plot(of["noise"], of["noise by OCOE"], "o", color=colour, ms=5, label=name, alpha=0.85)
+    for x, y, style in (([0, top], [0, top], ":"), ([most_noise] * 2, [-3, 105], "--"),
+                        ([0, top], [most_noise] * 2, "--")):
+        ax.plot(x, y, color="#444444", lw=1, ls=style)
+    name_worst(ax, frame)
+    ax.set(xlabel="noise as one multiplexed run tells it [%]", xlim=(0, top), ylim=(-3, 105),
+           ylabel="noise by OCOE [%]")
+    plot.legend_below(figure, ax, 4)
+    return figure, ax
+
+# %%
+verdict = "No run in the store counted these events all the time, so that nothing tests this."
+if len(checked) > 2:
+    bad, thin = checked["noise by OCOE"] >= most_noise, checked["thin"].astype(bool)
+    rank = np.nan_to_num(checked["noise"].corr(checked["noise by OCOE"], method="spearman"))
+    worst = checked[bad].groupby("event").size().sort_values(ascending=False, kind="stable")
+    counts = (f"of {thin.sum()} events called too thinly counted {(bad & thin).sum()} have a noise "
+              f"of {most_noise:g} % or more by these runs, and of {(~thin).sum()} others "
+              f"{(bad & ~thin).sum()}")
+    figure, _ = draw_check(checked)
+    display(results.figure(
+        figure, "noise-by-ocoe", "**Figure.** Noise of an event as its multiplexed run tells it, "
+        "and by two runs that counted it all the time (formula above), of "
+        f"{len(checked)} events whose OCOE runs agree; dashed: {most_noise:g} %, dotted: equal. "
+        f"*See:* {counts} (rank correlation {rank:.2f})."))
+
+# %%
+if len(checked) > 2:
+    far = checked.sort_values("noise by OCOE", ascending=False, kind="stable").drop(columns="thin")
+    display(results.table(
+        far, "checked", f"**Table.** The 8 farthest from OCOE of {len(checked)} events (all in "
+        "checked.csv): noise as the run tells it and by OCOE [%], correlation of the two OCOE "
+        "runs, and mean correlation of the cleaned multiplexed run with them.", rows=8))
+    verdict = (
+        f"Held against two runs that counted the events all the time ({len(checked)} events whose "
+        f"two agree), {'this hardly' if rank < 0.3 else 'this in part'} tells which they are: "
+        f"{counts} (rank correlation {rank:.2f})."
+        + (f" Worst is `{worst.index[0]}`, in {worst.iloc[0]} of {len(turns)} programs."
+           if len(worst) and len(turns) > 1 else ""))
+    results.number("rank correlation of noise as told, and by OCOE", rank, "",
+                   note=f"{len(checked)} events")
+
+# %% [markdown]
+# ## Without other runs: an event counted twice
+#
+# A single run can hold a test as well: two readings of one event, counted at different times (`cmlib record` counts some events twice; two names may stand for one event). Their distance is error, of both, so that one cleaned to the truth would leave $1/\sqrt 2$, 71 %, of it. One reading is cleaned without the other and without all events that shared its time, and compared with the other as printed.
 
 # %%
 def score_readings(run):
@@ -185,8 +278,8 @@ for name, cells in compared.items():
 
 # %%
 if without := sorted(set(runs) - set(compared)):
-    print(f"No two readings of one event in the run of {', '.join(without)}: nothing tests the "
-          "errors above. Name one event twice, half the list apart: perf stat -e a,b,c,a,d,e")
+    print(f"No two readings of one event in the run of {', '.join(without)}. To have some, name "
+          "one event twice, half the list apart: perf stat -e a,b,c,a,d,e")
 if compared:
     rows = pd.concat(compared, names=["program"]).reset_index("program").reset_index(drop=True)
     bars = rows.assign(label=rows["program"] + ": " + rows["case"])
@@ -200,28 +293,6 @@ if compared:
                           "**Table.** Distance of a cleaned reading from the other as printed "
                           "(*error*) and before cleaning (*printed*) [% of the mean], and counts "
                           "of the other in 90 % intervals [%]."))
-
-# %% [markdown]
-# ## The event that cleaning moves most
-#
-# Look whether what cleaning takes away looks like noise: spikes that come back at the same place of other events are none. How near to the truth the result is, only a run without multiplexing tells.
-
-# %%
-moved = {name: scores["moved"].idxmax() for name, scores in judged.items()}
-lines = {}
-for name, event in moved.items():
-    both = {"as perf prints it": runs[name].counts[event].reindex(cleaned[name].index),
-            "after cleaning": cleaned[name][event]}
-    lines[f"{name}: {event}"] = {way: counts.iloc[:150] for way, counts in both.items()}
-figure, _ = plot.series_by_program(lines, ylabel="count per interval")
-most = pd.Series({name: judged[name].at[event, "moved"] for name, event in moved.items()})
-most, event = most.idxmax(), moved[most.idxmax()]
-results.figure(figure, "moved",
-               "**Figure.** The event of each program that cleaning moves most, its first 150 "
-               f"intervals. *See:* `{event}` in {most}, on a counter "
-               f"{judged[most].at[event, 'share']:.0f} % of the time, is moved by "
-               f"{judged[most].at[event, 'moved']:.0f} % of its mean, with a standard error of "
-               f"{judged[most].at[event, 'error']:.0f} %.")
 
 # %% [markdown]
 # ## What can be believed
@@ -242,34 +313,34 @@ def summarize_thin(found):
     """Which events are too thinly counted to be believed from interval to interval."""
     thin = found[found["thin"]]
     if thin.empty:
-        return "of each event's variation over time, less than a quarter is error of extrapolation"
-    named = [f"`{event}` ({share:.0f} % of the time)" for event, share in thin["share"].items()]
+        return (f"of each event's variation over time, less than {most_noise:g} % is error of "
+                "extrapolation")
+    named = [f"`{event}`" for event in thin.index]
     more = f" and {len(named) - 6} more" if len(named) > 6 else ""
-    return ("too thinly counted to be believed from interval to interval, as a quarter or more of "
-            f"what they do over time is error of extrapolation: {', '.join(named[:6])}{more}")
+    return (f"too thinly counted to be believed from interval to interval, as {most_noise:g} % "
+            "or more of what they do over time is error of extrapolation: "
+            f"{', '.join(named[:6])}{more}")
 
 
 # %%
+by_program = ", ".join(f"{name} {int(rows['thin'].sum())} of {len(rows)}"
+                       for name, rows in turns.items())
+display(results.finding(
+    f"Of {n_turns} events that took turns, {n_thin} are too thinly counted to be believed from "
+    f"interval to interval by what the run itself tells (noise of {most_noise:g} % or more: "
+    f"{by_program}). {verdict} So no single run says enough: count an event without turns before "
+    "anything is concluded from its ups and downs."))
 for name, scores in judged.items():
     results.number(f"{name}: events too thinly counted", int(scores["thin"].sum()), "events",
                    note=f"of {int((scores['share'] < 100).sum())} that took turns")
-    display(results.finding(f"{summarize_turns(scores)}; {summarize_thin(scores)}.", program=name))
-if not notebook.of_program:
-    by_program = ", ".join(f"{name} {int(rows['thin'].sum())} of {len(rows)}"
-                           for name, rows in turns.items())
-    display(results.finding(
-        f"Of {n_turns} events that took turns, {n_turns - n_thin} vary by less than a quarter of "
-        f"error and can be believed from interval to interval; of {n_thin} a quarter or more of "
-        f"the variation is error of extrapolation ({by_program}): count these again without turns "
-        "before anything is concluded from their ups and downs. "
-        + (f"{len(compared)} of {len(runs)} runs hold two readings of one event that test this."
-           if compared else "No run holds two readings of one event, so that nothing in the runs "
-           "themselves tests these errors.")))
+    if notebook.of_program:
+        display(results.finding(f"{summarize_turns(scores)}; {summarize_thin(scores)}.",
+                                program=name))
 
 # %% [markdown]
 # ## What to record next
 #
-# Thinly counted events are to be recorded alone, as many at a time as there are counters; below is the command for each program. Where runs are in the store that counted them all the time, nothing is left to record: then those are to be used instead (notebook 02).
+# Thinly counted events are to be recorded alone, as many at a time as there are counters. Where runs that counted them all the time are in the store, nothing is left to record: those are to be used instead (notebook 02).
 
 # %%
 def suggest_recording(run, found):
@@ -281,11 +352,13 @@ def suggest_recording(run, found):
     groups = [thin[start : start + size] for start in range(0, len(thin), size)]
     pinned = [event for event in PINNED if event in run.counts]
     table = table_name(url, run.meta["program"])
-    command = command_to_count(run.meta, groups, pinned, table) if thin else ""
+    known = run.meta.get("imported") or recorded_words(run.meta["command"]) != ["COMMAND"]
+    command = command_to_count(run.meta, groups, pinned, table) if thin and known else ""
     named = as_code(command) if command else ", ".join(f"`{event}`" for event in thin)
     return f"record these events alone, so that none takes turns: {named}" if thin else ""
 
 
+# %%
 for name, scores in judged.items():
     ocoe = recorded[(recorded["program"] == name) & (recorded["mode"] == "ocoe")]
     alone = {event for names in ocoe["events"] for event in names} - set(PINNED)
@@ -294,21 +367,21 @@ for name, scores in judged.items():
         sure = f"{summarize_turns(rest)}; {summarize_thin(rest)}"
         display(results.overview(name, sure=sure, lacking=suggest_recording(runs[name], rest)))
     elif scores["thin"].any():
-        ask = suggest_recording(runs[name], scores)
-        display(Markdown(f"**{name}.** All its events were counted all the time in {len(ocoe)} "
-                         f"other runs. Without these: {ask}"))
+        display(Markdown(f"**{name}.** Nothing: all its events were counted all the time in "
+                         f"{len(ocoe)} other runs. Without these: "
+                         f"{suggest_recording(runs[name], scores)}."))
 
 # %% [markdown]
 # ## What this doesn't show
 #
-# The standard errors rest on one assumption: that an event changes within an interval as it does between intervals. How many of the 90 % intervals hold where the truth is known is in notebook 02c, by kind of recording, file and rotation. An event whose bursts keep time with the rotation is off by more, and no single run can tell.
-# Two readings of one event show the errors of that event alone; another one's, which varies otherwise, can be larger or smaller.
+# The standard errors rest on one assumption: that an event changes within an interval as it does between intervals. An event whose bursts keep time with the rotation is off by more, and no single run can tell. How many of the 90 % intervals hold where the truth is known is in notebook 02c.
+# Correlation is a test of ups and downs, not of means: notebook 02 compares distances after time warping, by which most of these events are as near to OCOE as OCOE is to itself. One multiplexed run a program and two OCOE runs an event are few; by ranks instead of values single events change sides.
 #
 # ## On your own program
 #
-# `perf stat -I 100 -x, -e EVENTS -o FILE -- COMMAND`, `cmlib import NAME FILE`, then `cmlib run live 02b_extrapolation -p program=NAME`. Change `top` first: how many events the figure shows, where more than that took turns.
+# `perf stat -I 100 -x, -e EVENTS -o FILE -- COMMAND`, `cmlib import NAME FILE`, then `cmlib run live 02b_extrapolation -p program=NAME`. Change `most_noise` first: the share of error [%] from which an event is called too thinly counted. `cmlib record NAME -- COMMAND` instead of the first two records runs without turns as well, and the check against them is made.
 #
-# **References.** Lv et al., *CounterMiner*, MICRO 2018, §III-B. Mathur and Cook, *Improved estimation for software multiplexing of performance counters*, MASCOTS 2005.
+# **References.** Lv et al., *CounterMiner*, MICRO 2018, §III-B. Mathur and Cook, *Improved estimation for software multiplexing of performance counters*, MASCOTS 2005. Spearman, *The proof and measurement of association between two things*, American Journal of Psychology 15, 1904, on attenuation.
 
 # %%
 results.save()

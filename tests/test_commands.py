@@ -144,7 +144,7 @@ def test_a_recordings_command_and_what_it_was_attached_to_are_words_of_the_line(
             words = shlex.split(command)
         except ValueError:
             words = []
-        words = words if command.isprintable() and words else ["COMMAND"]
+        words = words if command.isprintable() and words and shlex.join(words) == command else ["COMMAND"]
         expected.append(["cmlib", "record", "app", "--", *words])
     assert bash(filter(None, lines)) == expected
 
@@ -192,3 +192,8 @@ def test_commands_to_copy_are_made_by_one_function(folder):
     for file in (ROOT / folder).rglob("*.j2"):
         text = re.sub(r"\{\{.*?\}\}", "\x01", file.read_text())
         assert not _TO_COPY.search(text), file
+
+
+def test_a_description_in_place_of_a_command_is_no_line_to_copy():
+    described = OWN | {"command": "bzip2 -9 (a tar of 285 MB)"}
+    assert shell(command_again(described)) == [["cmlib", "record", "app", "--", "COMMAND"]]
