@@ -106,7 +106,8 @@ def export_environment(results, **more):
 @contextlib.contextmanager
 def compiling(results=None):
     """Let Numba keep compiled code in this block."""
-    if "NUMBA_CACHE_DIR" in os.environ or any(map(_writable, (_PACKAGE, _home()))):
+    home = os.path.expanduser("~")  # as it stands where a user has none, and so nowhere
+    if "NUMBA_CACHE_DIR" in os.environ or any(map(_writable, (_PACKAGE, home))):
         yield
         return
     with contextlib.ExitStack() as stack:
@@ -128,10 +129,6 @@ def _environment(variables):
     finally:
         for name, value in before.items():
             os.environ.pop(name) if value is None else os.environ.update({name: value})
-
-
-def _home():
-    return os.path.expanduser("~")  # as it stands where a user has none, and so nowhere
 
 
 def _writable(folder):

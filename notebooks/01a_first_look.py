@@ -34,7 +34,7 @@ from IPython.display import Markdown
 from cmlib import plot
 from cmlib.experiments import data
 from cmlib.experiments.summary import summarize_runs
-from cmlib.fingerprint.phases import segment_starts
+from cmlib.fingerprint.segments import segment_starts
 from cmlib.io import events, store
 from cmlib.report.notebook import begin
 

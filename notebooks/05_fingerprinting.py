@@ -42,8 +42,8 @@ from cmlib.experiments.micro_recordings import cut
 from cmlib.fingerprint.c45 import C45Classifier
 from cmlib.fingerprint.cache_levels import plateaus
 from cmlib.fingerprint.diagnosis import score_programs
-from cmlib.fingerprint.key_events import validate
 from cmlib.fingerprint.unknown import UnknownRejector
+from cmlib.fingerprint.validation import validate
 from cmlib.plot.style import single, styled
 from cmlib.report import paper
 from cmlib.report.notebook import begin

@@ -29,10 +29,10 @@ def gradient(layers, x):
     """Mean loss of a batch and its derivative by every parameter, as the compiled loop has them."""
     widths = np.array([x.shape[1], *(len(bias) for _, bias, _ in layers)])
     model = np.concatenate([array.ravel() for layer in layers for array in layer]).astype(np.float32)
-    slopes, room = np.empty_like(model), network._room(widths, len(x))
-    room[0][0] = x.T
-    loss = network._gradient(model, widths, len(x), *room, slopes)
-    return loss / len(x), network._layers(slopes, widths)
+    gradient, buffers = np.empty_like(model), network._allocate_buffers(widths, len(x))
+    buffers[0][0] = x.T
+    loss = network._gradient(model, widths, len(x), *buffers, gradient)
+    return loss / len(x), network._layers(gradient, widths)
 
 
 def trained(x, topologies, *, epochs=3):

@@ -90,9 +90,6 @@ PENDING = (
     "io/perf",
     "io/events/tables",
     "topdown",
-    "clean",
-    "anomaly/speed",
-    "anomaly/changes",
 )
 METHODS = (
     "anomaly clean compress cost experiments explore fingerprint interact merge plot rank topdown tuning"

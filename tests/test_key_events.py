@@ -14,16 +14,15 @@ from sklearn.model_selection import GroupKFold
 
 from cmlib.fingerprint.c45 import C45Classifier
 from cmlib.fingerprint.key_events import (
-    accuracy_curve,
     discretize,
     eliminate,
     gain_ratio,
     mutual_information,
-    nested_accuracy_curve,
     select_key_events,
     select_subset,
     symmetric_uncertainty,
 )
+from cmlib.fingerprint.validation import accuracy_curve, nested_accuracy_curve
 from tests.naive import fingerprint as naive
 
 GOLDEN = Path(__file__).parent / "golden" / "j48"

@@ -16,7 +16,9 @@ from cmlib.clean import (
     estimate_counts,
     replay,
 )
-from cmlib.clean.shrinkage import clean_by_shrinkage, reconcile_sums, redistribute_delayed_counts
+from cmlib.clean.delayed import redistribute_delayed_counts
+from cmlib.clean.shrinkage import clean_by_shrinkage
+from cmlib.clean.sums import reconcile_sums
 from cmlib.io.perf import parse_stat, series
 from cmlib.places import recordings_dir
 from tests.planted_series import multiplexed_run
@@ -243,6 +245,6 @@ def test_sums_are_held_stretch_by_stretch(monkeypatch):
     variance = pd.DataFrame(rng.uniform(0, 1, (50, 4)), columns=list("abcd"))
     sums_between = [("a", ("b", "c")), ("d", ("a", "b"))]
     whole = reconcile_sums(counts, variance, sums_between)
-    monkeypatch.setattr("cmlib.clean.shrinkage._AT_ONCE", 7)
+    monkeypatch.setattr("cmlib.clean.sums._AT_ONCE", 7)
     npt.assert_allclose(reconcile_sums(counts, variance, sums_between), whole, rtol=1e-9, atol=1e-9)
     assert reconcile_sums(counts.iloc[:0], variance.iloc[:0], sums_between).empty

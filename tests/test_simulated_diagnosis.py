@@ -25,7 +25,8 @@ from cmlib.experiments.diagnosis import (
     simulated_text,
 )
 from cmlib.fingerprint.diagnosis import advice
-from cmlib.fingerprint.phases import contributions, segment_starts, simulated_phases
+from cmlib.fingerprint.phases import contributions, simulated_phases
+from cmlib.fingerprint.segments import segment_starts
 from cmlib.io import events
 from cmlib.io.callgrind import read_intervals
 from cmlib.report.diagnosis import simulated_page

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from cmlib.anomaly.ratios import paired_ratio, signed_rank_tail, smallest_p_value, unpaired_ratio
 from cmlib.anomaly.speed import (
     ELAPSED,
     PROCESSOR,
@@ -15,10 +16,6 @@ from cmlib.anomaly.speed import (
     compare_times,
     explain_by_code,
     layout_range,
-    paired_ratio,
-    signed_rank_tail,
-    smallest_p_value,
-    unpaired_ratio,
     verdict_over_layouts,
 )
 from cmlib.collect.compare.versions import heading, read_times

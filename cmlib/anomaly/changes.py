@@ -119,7 +119,7 @@ def _functions_of_python(node, path, scopes=()):
             name=".".join([*scopes, inner.name]),
             parameters=(ast.dump(inner.args),),
             tokens=(ast.dump(inner),),
-            calls=frozenset(getattr(one, "attr", getattr(one, "id", "")) for one in called),
+            calls=frozenset(getattr(name, "attr", getattr(name, "id", "")) for name in called),
             small=sum(isinstance(part, ast.stmt) for part in parts) <= _MOST_STATEMENTS,
             local=False,
         )
@@ -163,7 +163,7 @@ def _match(before, after):
     old, new, changed = list(before), list(after), []
     for alike in ("tokens", "parameters", "name"):
         for function in list(new):
-            same = (one for one in old if getattr(one, alike) == getattr(function, alike))
+            same = (candidate for candidate in old if getattr(candidate, alike) == getattr(function, alike))
             if (partner := next(same, None)) is not None:
                 old.remove(partner)
                 new.remove(function)
@@ -176,7 +176,11 @@ def _targets(function, added, callers):
     names, seen, waiting = [], {function}, [function]
     while waiting:
         at = waiting.pop(0)
-        above = [one for one in callers[at.last_name] if one != at and (not at.local or one.path == at.path)]
+        above = [
+            caller
+            for caller in callers[at.last_name]
+            if caller != at and (not at.local or caller.path == at.path)
+        ]
         if (at not in added and not at.small) or not above:
             names.append(at.name)
             continue

@@ -92,13 +92,13 @@ class FittedCluster:
 def fit_clusters(samples, clusters, model):
     """Train an autoencoder for each cluster of functions."""
     parts = [part.to_numpy() for part in _by_cluster(samples, clusters)]
-    return [cluster_model(clone(model).fit(part), part) for part in parts]
-
-
-def cluster_model(autoencoder, values):
-    """A fitted autoencoder with the threshold that its training samples give."""
-    errors = -autoencoder.score_samples(values)
-    return FittedCluster(autoencoder, errors.mean() + 2 * errors.std(), np.median(values, axis=0))
+    fitted = []
+    for part in parts:
+        autoencoder = clone(model).fit(part)
+        errors = -autoencoder.score_samples(part)
+        threshold = errors.mean() + 2 * errors.std()
+        fitted.append(FittedCluster(autoencoder, threshold, np.median(part, axis=0)))
+    return fitted
 
 
 def cross_val_distances(samples, clusters, models, model, *, folds):

@@ -23,7 +23,7 @@ def train(x, topologies, seeds, *, epochs, batch_size, learning_rate, order_seed
     for place, (topology, seed) in enumerate(zip(topologies, seeds, strict=True)):
         widths = np.array((x.shape[1], *topology))
         model = _start(widths, seed)
-        errors[place] = _descend(model, widths, x, orders, batch_size, learning_rate)
+        errors[place] = _train_epochs(model, widths, x, orders, batch_size, learning_rate)
         models.append(_layers(model, widths))
     return models, errors
 
@@ -67,18 +67,18 @@ def _layers(model, widths):
 
 
 @_compiled
-def _room(widths, batch_size):
-    """Activations on the way in and out, and two slopes, each (…, n_features, batch_size)."""
+def _allocate_buffers(widths, batch_size):
+    """Activations on the way in and out, and two gradients, each (…, n_features, batch_size)."""
     shape = (len(widths), widths[0], batch_size)
     activations = np.empty(shape, np.float32), np.empty(shape, np.float32)
     return *activations, np.empty(shape[1:], np.float32), np.empty(shape[1:], np.float32)
 
 
 @_compiled
-def _descend(model, widths, x, orders, batch_size, learning_rate):
+def _train_epochs(model, widths, x, orders, batch_size, learning_rate):
     """Move a model by Adam, in place; its mean error over the last epoch."""
-    ups, downs, slope, other = _room(widths, batch_size)
-    slopes, means, squares = np.empty_like(model), np.zeros_like(model), np.zeros_like(model)
+    encoded, decoded, grad, grad_next = _allocate_buffers(widths, batch_size)
+    gradient, means, squares = np.empty_like(model), np.zeros_like(model), np.zeros_like(model)
     steps, total = 0, 0.0
     for epoch in range(len(orders)):
         total = 0.0
@@ -87,55 +87,55 @@ def _descend(model, widths, x, orders, batch_size, learning_rate):
             for sample in range(count):
                 row = orders[epoch, first + sample]
                 for feature in range(x.shape[1]):
-                    ups[0, feature, sample] = x[row, feature]
-            total += _gradient(model, widths, count, ups, downs, slope, other, slopes)
+                    encoded[0, feature, sample] = x[row, feature]
+            total += _gradient(model, widths, count, encoded, decoded, grad, grad_next, gradient)
             steps += 1
             rate = np.float32(learning_rate * np.sqrt(1 - 0.999**steps) / (1 - 0.9**steps))
             for k in range(len(model)):
-                means[k] += np.float32(0.1) * (slopes[k] - means[k])
-                squares[k] += np.float32(0.001) * (slopes[k] * slopes[k] - squares[k])
+                means[k] += np.float32(0.1) * (gradient[k] - means[k])
+                squares[k] += np.float32(0.001) * (gradient[k] * gradient[k] - squares[k])
                 model[k] -= rate * means[k] / (np.sqrt(squares[k]) + np.float32(1e-8))
     return total / len(x)
 
 
 @_compiled
-def _gradient(model, widths, count, ups, downs, slope, other, slopes):
-    """Summed loss of the batch in `ups[0]`; the derivative of its mean by the model goes into `slopes`."""
+def _gradient(model, widths, count, encoded, decoded, grad, grad_next, gradient):
+    """Summed loss of the batch in `encoded[0]`; the derivative of its mean by the model goes into `gradient`."""
     depth = len(widths) - 1
     starts = np.zeros(depth + 1, np.int64)
     for layer in range(depth):
         n_in, n_out = widths[layer], widths[layer + 1]
         starts[layer + 1] = starts[layer] + n_in * n_out + n_out + n_in
         weight = model[starts[layer] :]
-        _product(weight, n_in, n_out, n_out, 1, ups[layer], ups[layer + 1], count)
-        _activate(ups[layer + 1], weight[n_in * n_out :], n_out, count)
-    downs[depth] = ups[depth]
+        _product(weight, n_in, n_out, n_out, 1, encoded[layer], encoded[layer + 1], count)
+        _activate(encoded[layer + 1], weight[n_in * n_out :], n_out, count)
+    decoded[depth] = encoded[depth]
     for layer in range(depth - 1, -1, -1):
         n_in, n_out, weight = widths[layer], widths[layer + 1], model[starts[layer] :]
-        _product(weight, n_out, n_in, 1, n_out, downs[layer + 1], downs[layer], count)
-        _activate(downs[layer], weight[n_in * n_out + n_out :], n_in, count)
+        _product(weight, n_out, n_in, 1, n_out, decoded[layer + 1], decoded[layer], count)
+        _activate(decoded[layer], weight[n_in * n_out + n_out :], n_in, count)
 
     loss, weigh = np.float32(0), np.float32(2.0 / count)
     for feature in range(widths[0]):
         for sample in range(count):
-            difference = downs[0, feature, sample] - ups[0, feature, sample]
+            difference = decoded[0, feature, sample] - encoded[0, feature, sample]
             loss += difference * difference
-            slope[feature, sample] = weigh * difference
+            grad[feature, sample] = weigh * difference
 
     for layer in range(depth):
         n_in, n_out, start = widths[layer], widths[layer + 1], starts[layer]
-        _through_sigmoid(slope, downs[layer], slopes[start + n_in * n_out + n_out :], n_in, count)
-        slopes[start : start + n_in * n_out] = 0
-        _add_products(slope, n_in, downs[layer + 1], n_out, slopes[start:], count)
-        _product(model[start:], n_in, n_out, n_out, 1, slope, other, count)
-        slope, other = other, slope
+        _sigmoid_backward(grad, decoded[layer], gradient[start + n_in * n_out + n_out :], n_in, count)
+        gradient[start : start + n_in * n_out] = 0
+        _add_products(grad, n_in, decoded[layer + 1], n_out, gradient[start:], count)
+        _product(model[start:], n_in, n_out, n_out, 1, grad, grad_next, count)
+        grad, grad_next = grad_next, grad
     for layer in range(depth - 1, -1, -1):
         n_in, n_out, start = widths[layer], widths[layer + 1], starts[layer]
-        _through_sigmoid(slope, ups[layer + 1], slopes[start + n_in * n_out :], n_out, count)
-        _add_products(ups[layer], n_in, slope, n_out, slopes[start:], count)
+        _sigmoid_backward(grad, encoded[layer + 1], gradient[start + n_in * n_out :], n_out, count)
+        _add_products(encoded[layer], n_in, grad, n_out, gradient[start:], count)
         if layer:
-            _product(model[start:], n_out, n_in, 1, n_out, slope, other, count)
-            slope, other = other, slope
+            _product(model[start:], n_out, n_in, 1, n_out, grad, grad_next, count)
+            grad, grad_next = grad_next, grad
     return loss
 
 
@@ -152,25 +152,25 @@ def _product(weight, n_from, n_to, from_step, to_step, x, z, count):
 
 
 @_compiled
-def _add_products(x, n_x, y, n_y, slopes, count):
-    """Add ``x[i] @ y[j]`` to the slope of weight (i, j)."""
+def _add_products(x, n_x, y, n_y, gradient, count):
+    """Add ``x[i] @ y[j]`` to the gradient of weight (i, j)."""
     for i in range(n_x):
         for j in range(n_y):
             total = np.float32(0)
             for s in range(count):
                 total += x[i, s] * y[j, s]
-            slopes[i * n_y + j] += total
+            gradient[i * n_y + j] += total
 
 
 @_compiled
-def _through_sigmoid(slope, activation, slopes, n, count):
-    """From the slope by what a sigmoid gave to that by what it got, and its sum, the bias's."""
+def _sigmoid_backward(grad, activation, gradient, n, count):
+    """Turn the gradient by what a sigmoid gave into that by what it got, and sum it up for the bias."""
     for i in range(n):
         total = np.float32(0)
         for s in range(count):
-            slope[i, s] *= activation[i, s] * (np.float32(1) - activation[i, s])
-            total += slope[i, s]
-        slopes[i] = total
+            grad[i, s] *= activation[i, s] * (np.float32(1) - activation[i, s])
+            total += grad[i, s]
+        gradient[i] = total
 
 
 @_compiled

@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from cmlib.clean.delayed import redistribute_delayed_counts
 from cmlib.clean.distance import dtw, folded_error
-from cmlib.clean.shrinkage import redistribute_delayed_counts
 from cmlib.clean.uncounted import lengths_by_ends, whole_intervals
 from cmlib.errors import UnfitRecordingError
 

@@ -9,6 +9,7 @@ from scipy import optimize, stats
 
 # Critical value at 5 % with mean and deviation estimated (D'Agostino and Stephens 1986, Table 4.7, case 3).
 _CRITICAL = 0.752
+FAMILIES = ("gumbel", "logistic", "gev")
 
 
 def distribution_kinds(frame):
@@ -26,7 +27,7 @@ def distribution_kinds(frame):
         that fits best), ``ad_gaussian`` and ``ad_…`` of each family (Anderson and Darling's statistic; the smaller the
         better).
     """
-    rows = {name: _kind(_finite(frame[name].to_numpy(dtype=np.float64), name)) for name in frame}
+    rows = {name: _kind(frame[name].to_numpy(dtype=np.float64), name) for name in frame}
     columns = ["samples", "kind", "best", "ad_gaussian", *(f"ad_{family}" for family in FAMILIES)]
     table = pd.DataFrame.from_dict(rows, orient="index", columns=columns)
     return table.rename_axis("event")
@@ -56,33 +57,20 @@ def gaussian_statistic(values):
     return (-n - total / n) * (1 + 0.75 / n + 2.25 / n**2)
 
 
-def anderson_darling(log_below, log_above):
-    """Anderson-Darling statistic from logarithms of the shares below and above the ordered samples."""
-    n, least = len(log_below), math.log(1e-300)
-    terms = np.maximum(log_below, least) + np.maximum(log_above[::-1], least)
-    return float(-n - ((2 * np.arange(n) + 1) * terms).mean())
-
-
-def _finite(values, name):
-    values = values[np.isfinite(values)]
+def _kind(values, name):
+    values = np.sort(values[np.isfinite(values)])
     if len(values) < 3:
         raise ValueError(f"{name} has {len(values)} values; a distribution needs at least 3")
-    return values
-
-
-def _kind(values):
-    values = np.sort(values)
     if values[0] == values[-1]:
         return (len(values), "constant", "", 0.0, *(np.nan for _ in FAMILIES))
     gaussian, fitted = gaussian_statistic(values), {family: fit(family, values) for family in FAMILIES}
-    below = {family: np.clip(drawn.cdf(values), 1e-300, 1 - 1e-16) for family, drawn in fitted.items()}
-    statistics = {family: anderson_darling(np.log(cdf), np.log1p(-cdf)) for family, cdf in below.items()}
+    n, weights, statistics = len(values), 2 * np.arange(len(values)) + 1, {}
+    for family, drawn in fitted.items():
+        below = np.clip(drawn.cdf(values), 1e-300, 1 - 1e-16)
+        statistics[family] = float(-n - (weights * (np.log(below) + np.log1p(-below[::-1]))).mean())
     kind = "gaussian" if gaussian < _CRITICAL else "long-tail"
     best = min(statistics, key=statistics.get) if kind == "long-tail" else ""
     return (len(values), kind, best, gaussian, *statistics.values())
-
-
-FAMILIES = ("gumbel", "logistic", "gev")
 
 
 def fit(family, values):

@@ -2,7 +2,9 @@
 
 import numpy as np
 
+from cmlib.clean.delayed import redistribute_delayed_counts
 from cmlib.clean.missing import MOST_PER_CYCLE, interpolate
+from cmlib.clean.sums import reconcile_sums
 
 # Counts that no core can count, and that are so many times the median, were misread.
 _TIMES_MEDIAN = 1000.0
@@ -105,10 +107,10 @@ def estimate_counts(counts, running, *, sums=()):
     shared = _shared_with_other_slots(filled[logs.columns], slots, always)
     cleaned, variance = filled.copy(), filled * 0.0
     for slot in dict.fromkeys(slots[event] for event in share if event not in always):
-        own = [event for event in share if slots[event] == slot]
+        together = [event for event in share if slots[event] == slot]
         others = [event for event in logs if slots[event] != slot]
-        predicted = {} if always.issuperset(others) else _predict(logs, own, others)
-        for event in own:
+        predicted = {} if always.issuperset(others) else _predict(logs, together, others)
+        for event in together:
             series = (part[event].to_numpy() for part in (estimates, share, filled))
             about = carriers, predicted.get(event), shared.get(event, 0.0)
             cleaned[event], variance[event] = _complete(*series, *about)
@@ -223,10 +225,10 @@ def _changes(values, lag):
     return sums / n
 
 
-def _predict(logs, own, others):
+def _predict(logs, events, others):
     """Counts of some events by those of others: a ridge regression that errs least on intervals left out."""
-    own = [event for event in own if event in logs]
-    if not own or len(logs) < _FEWEST:
+    events = [event for event in events if event in logs]
+    if not events or len(logs) < _FEWEST:
         return {}
     features = logs[others].to_numpy()
     features = (features - features.mean(axis=0)) / features.std(axis=0)
@@ -236,7 +238,7 @@ def _predict(logs, own, others):
     shrunk = squares / (squares + len(logs) * _PENALTIES)
     freedom = 1 - left**2 @ shrunk - 1 / len(logs)
     predicted = {}
-    for event in own:
+    for event in events:
         target = logs[event].to_numpy()[:, None]
         fitted = target.mean() + left @ (shrunk * (left.T @ (target - target.mean())))
         off = (target - fitted) / freedom
@@ -244,72 +246,3 @@ def _predict(logs, own, others):
         counts = np.expm1(np.minimum(fitted[:, best], target.max() + 1))
         predicted[event] = np.maximum(counts, 1e-3 * np.expm1(target).mean())
     return predicted
-
-
-# Intervals taken together: each takes as much memory as there are sums times events.
-_AT_ONCE = 1024
-
-
-def reconcile_sums(counts, variance, sums):
-    """Move estimates as little as their certainty allows until known sums hold."""
-    present = [(whole, parts) for whole, parts in sums if {whole, *parts} <= set(counts.columns)]
-    if not present:
-        return counts.copy()
-    signs = np.zeros((len(present), counts.shape[1]))
-    for row, (whole, parts) in zip(signs, present, strict=True):
-        row[counts.columns.get_loc(whole)] = 1
-        row[[counts.columns.get_loc(part) for part in parts]] = -1
-    members = signs.any(axis=0)
-    held = counts.copy()
-    estimates, variances = counts.loc[:, members].to_numpy(), variance.loc[:, members].to_numpy()
-    pieces = range(_AT_ONCE, len(counts), _AT_ONCE)
-    parts = zip(np.split(estimates, pieces), np.split(variances, pieces), strict=True)
-    held.loc[:, members] = np.vstack([_project(*part, signs[:, members]) for part in parts])
-    return held
-
-
-def _project(estimates, variance, signs):
-    """Close the sums' gaps; what would fall below zero is held there, and the rest moves instead."""
-    variance = variance.copy()
-    for _ in range(estimates.shape[1]):
-        estimates = estimates - _corrections(estimates, variance, signs)
-        below = estimates < 0
-        if not below.any():
-            break
-        estimates[below] = variance[below] = 0
-    return estimates
-
-
-def _corrections(estimates, variance, signs):
-    """Least corrections, in units of standard deviations, that close every gap: intervals apart."""
-    spread = np.sqrt(np.einsum("se,te->ts", signs**2, variance))
-    scaled = signs / np.where(spread > 0, spread, np.inf)[:, :, None]
-    gaps = np.einsum("tse,te->ts", scaled, estimates)
-    overlap = np.einsum("tse,te,tue->tsu", scaled, variance, scaled)
-    shares = np.einsum("tsu,tu->ts", np.linalg.pinv(overlap, rcond=1e-9, hermitian=True), gaps)
-    return variance * np.einsum("tse,ts->te", scaled, shares)
-
-
-def redistribute_delayed_counts(counts, running, *, by=None):
-    """Divide a late reading among the intervals it covers."""
-    spread = counts.to_numpy(dtype=np.float64, copy=True)
-    late = np.isnan(spread) & (running.to_numpy() > 0)
-    weights = np.ones(len(spread)) if by is None else np.asarray(by, dtype=np.float64)
-    for event in np.flatnonzero(late.any(axis=0)):
-        for first, arrival in _stretches(late[:, event]):
-            if arrival < len(spread) and np.isfinite(spread[arrival, event]):
-                share = _shares(weights[first : arrival + 1])
-                spread[first : arrival + 1, event] = spread[arrival, event] * share
-    return counts.__class__(spread, index=counts.index, columns=counts.columns)
-
-
-def _stretches(late):
-    """First interval of each stretch of late ones, and the interval after it."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], late, [False]])))
-    return edges.reshape(-1, 2)
-
-
-def _shares(weights):
-    if not (np.isfinite(weights).all() and weights.sum() > 0):
-        weights = np.ones(len(weights))
-    return weights / weights.sum()

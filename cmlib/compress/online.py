@@ -10,6 +10,12 @@ import numpy as np
 import pandas as pd
 from numba import njit
 
+# Rounding of the running sums, as a share of the line's rise, and of the counts themselves.
+_ROUNDING = 1e-13
+_RESOLUTION = 1e-15
+# Slack of the drift test: it gathers what lies further off than half a standard deviation.
+_SLACK = 0.5
+
 
 class Span(NamedTuple):
     """What the current line's samples say about x; `scatter` is the sum of (x - mean)²."""
@@ -191,13 +197,6 @@ class LineStream:
     def _as_line(self, row):
         start, end, n, *fitted = row.tolist()
         return Line(start, end, int(n), tuple(fitted[0::3]), tuple(fitted[1::3]), tuple(fitted[2::3]))
-
-
-# Rounding of the running sums, as a share of the line's rise, and of the counts themselves.
-_ROUNDING = 1e-13
-_RESOLUTION = 1e-15
-# Slack of the drift test: it gathers what lies further off than half a standard deviation.
-_SLACK = 0.5
 
 
 class OnlineRegression(LineStream):

@@ -15,6 +15,9 @@ TINY = 1e-9  # misses an instruction, cycles: as good as none
 FREEDOM = 4  # of Student's t: few slopes are far off, and these must not count
 # Before any program is seen: (median, spread as a logarithm) of spread_, slope_error_ and store_weight_.
 BELIEFS = np.log([[0.5, 0.3, 0.25], [np.e**0.5] * 3])
+# Settings in which misses were counted: sizes of the last-level cache, and the prefetchers left on.
+LARGER_CACHE = ("3.5 MiB", "7 MiB", "14 MiB", "19.25 MiB")
+PREFETCHERS = ("none", "DCUI", "DCUP", "L2A", "L2P")
 
 
 class PooledCost(RegressorMixin, BaseEstimator):
@@ -167,10 +170,6 @@ def _stores_a_miss(X):
 
 def _column(X, name):
     return X[name].to_numpy(dtype=float)[:, None]
-
-
-LARGER_CACHE = ("3.5 MiB", "7 MiB", "14 MiB", "19.25 MiB")
-PREFETCHERS = ("none", "DCUI", "DCUP", "L2A", "L2P")
 
 
 def changes(settings=LARGER_CACHE):

@@ -10,7 +10,7 @@ from sklearn.model_selection import StratifiedGroupKFold
 from cmlib import places
 from cmlib.errors import NothingRecordedError
 from cmlib.experiments import micro_recordings
-from cmlib.fingerprint import key_events
+from cmlib.fingerprint import key_events, validation
 from cmlib.fingerprint.c45 import C45Classifier
 from cmlib.fingerprint.phases import NAMED_FROM, added_shares
 from cmlib.fingerprint.slices import EXACT_RATES, MODELLED_RATES, simulated_counts
@@ -131,8 +131,8 @@ def key_event_curve(X, about, sizes, tree, *, seed=0):
     sizes = sorted({min(size, X.shape[1]) for size in sizes}, reverse=True)
     cases = X.index.get_level_values("program")
     by_case = StratifiedGroupKFold(10, shuffle=True, random_state=seed).split(X, label, cases)
-    curve = key_events.accuracy_curve(X, label, elimination, sizes, tree)
-    whole = key_events.nested_accuracy_curve(X, label, sizes, tree, by_case)
+    curve = validation.accuracy_curve(X, label, elimination, sizes, tree)
+    whole = validation.nested_accuracy_curve(X, label, sizes, tree, by_case)
     return elimination, {"10-fold": curve, "whole programs left out": whole}
 
 
@@ -143,13 +143,13 @@ def table_2(micro, everything, others, tree, *, seed=0):
         f"{kind[0].upper()}{kind[1:]} programs": sliced for kind, sliced in others.items()
     }
     parts = {
-        name: key_events.validate(tree, X, about["label"], runs=run_of(X), seed=seed)
+        name: validation.validate(tree, X, about["label"], runs=run_of(X), seed=seed)
         for name, (X, about) in named.items()
     }
     X, about = everything
     X, n = X.loc[:, X.nunique() > 1], micro[0].shape[1]
-    by_size = key_events.nested_accuracy_curve(
-        X, about["label"], [min(n, X.shape[1])], tree, key_events.leave_each_out(about["size"])
+    by_size = validation.nested_accuracy_curve(
+        X, about["label"], [min(n, X.shape[1])], tree, validation.leave_each_out(about["size"])
     )
     wrong, n_slices = (int(by_size[name].iloc[0]) for name in ("n_wrong", "n_slices"))
     parts["Micro-benchmarks"].loc["by size"] = [by_size["accuracy"].iloc[0], n_slices - wrong, wrong]

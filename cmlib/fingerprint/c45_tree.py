@@ -12,6 +12,9 @@ _EQUAL = 1e-6
 _BELOW_AVERAGE = 1e-3
 # A value in the very middle of a gap must not fall out of it by rounding: 14.97 between 14.96 and 14.98.
 _ROUNDING = 1e-9
+# J48 prefers the simpler tree even where it is expected to make this many errors more.
+_TOLERATED = 0.1
+_TOLERATED_IN_TRAINING = 1e-3
 
 
 @dataclass
@@ -145,11 +148,6 @@ def _divide(order, goes_left):
                 right[feature, j] = row
                 j += 1
     return left, right
-
-
-# J48 prefers the simpler tree even where it is expected to make this many errors more.
-_TOLERATED = 0.1
-_TOLERATED_IN_TRAINING = 1e-3
 
 
 def prune(node, X, codes, *, confidence=0.25):

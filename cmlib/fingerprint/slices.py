@@ -5,6 +5,17 @@ import pandas as pd
 
 _LENGTH_TOLERANCE = 0.1
 ESTIMATED_CYCLES = 1000  # that rates of simulated events are per
+_MISSES = {level: (f"sim.{level}_load_misses", f"sim.{level}_store_misses") for level in ("l1d", "l2", "ll")}
+# What adds up to each; a miss of a level is one of those before it as well. The dearest come first, as a tree takes the
+# first of equally good events.
+MODELLED_RATES = {
+    "sim.ll_misses": _MISSES["ll"],
+    "sim.l2_misses": _MISSES["l2"],
+    "sim.l1d_misses": _MISSES["l1d"],
+    "sim.mispredictions": ("sim.conditional_mispredictions", "sim.indirect_mispredictions"),
+    "sim.l1i_misses": ("sim.l1i_misses",),
+}
+EXACT_RATES = ("sim.loads", "sim.stores", "sim.conditional_branches", "sim.indirect_branches")
 
 
 def slice_rates(counts, running=None, *, slice_s=0.4):
@@ -60,19 +71,6 @@ def _rates(counts, running, length):
     rates = weighted.groupby(number).sum() / exposed.groupby(number).sum().replace(0.0, np.nan)
     rates.index = pd.Index(counts.index[length - 1 : used.stop : length], name=counts.index.name)
     return rates[rates["cycles"].notna()].drop(columns="cycles")
-
-
-_MISSES = {level: (f"sim.{level}_load_misses", f"sim.{level}_store_misses") for level in ("l1d", "l2", "ll")}
-# What adds up to each; a miss of a level is one of those before it as well. The dearest come first, as a tree takes the
-# first of equally good events.
-MODELLED_RATES = {
-    "sim.ll_misses": _MISSES["ll"],
-    "sim.l2_misses": _MISSES["l2"],
-    "sim.l1d_misses": _MISSES["l1d"],
-    "sim.mispredictions": ("sim.conditional_mispredictions", "sim.indirect_mispredictions"),
-    "sim.l1i_misses": ("sim.l1i_misses",),
-}
-EXACT_RATES = ("sim.loads", "sim.stores", "sim.conditional_branches", "sim.indirect_branches")
 
 
 def simulated_counts(counts, weights):

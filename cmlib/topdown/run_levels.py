@@ -5,7 +5,7 @@ import pandas as pd
 
 from cmlib.clean.missing import MOST_PER_CYCLE
 from cmlib.clean.uncounted import lengths_by_ends
-from cmlib.fingerprint.phases import segment_starts
+from cmlib.fingerprint.segments import segment_starts
 from cmlib.spelling import spelling
 
 _UNTOLD = 0.1  # relative error of a count without intervals that had half of the time or less

@@ -1,0 +1,19 @@
+"""Divide counts that were read late among the intervals in which they were counted."""
+
+import numpy as np
+
+
+def redistribute_delayed_counts(counts, running, *, by=None):
+    """Divide a late reading among the intervals it covers."""
+    spread = counts.to_numpy(dtype=np.float64, copy=True)
+    late = np.isnan(spread) & (running.to_numpy() > 0)
+    weights = np.ones(len(spread)) if by is None else np.asarray(by, dtype=np.float64)
+    for event in np.flatnonzero(late.any(axis=0)):
+        edges = np.flatnonzero(np.diff(np.concatenate([[False], late[:, event], [False]])))
+        for first, arrival in edges.reshape(-1, 2):
+            if arrival < len(spread) and np.isfinite(spread[arrival, event]):
+                covered = weights[first : arrival + 1]
+                if not (np.isfinite(covered).all() and covered.sum() > 0):
+                    covered = np.ones(len(covered))
+                spread[first : arrival + 1, event] = spread[arrival, event] * (covered / covered.sum())
+    return counts.__class__(spread, index=counts.index, columns=counts.columns)

@@ -1,0 +1,46 @@
+"""Restore sums that are known to hold between events, where estimates of them do not add up."""
+
+import numpy as np
+
+# Intervals taken together: each takes as much memory as there are sums times events.
+_AT_ONCE = 1024
+
+
+def reconcile_sums(counts, variance, sums):
+    """Move estimates as little as their certainty allows until known sums hold."""
+    present = [(whole, parts) for whole, parts in sums if {whole, *parts} <= set(counts.columns)]
+    if not present:
+        return counts.copy()
+    signs = np.zeros((len(present), counts.shape[1]))
+    for row, (whole, parts) in zip(signs, present, strict=True):
+        row[counts.columns.get_loc(whole)] = 1
+        row[[counts.columns.get_loc(part) for part in parts]] = -1
+    members = signs.any(axis=0)
+    held = counts.copy()
+    estimates, variances = counts.loc[:, members].to_numpy(), variance.loc[:, members].to_numpy()
+    pieces = range(_AT_ONCE, len(counts), _AT_ONCE)
+    parts = zip(np.split(estimates, pieces), np.split(variances, pieces), strict=True)
+    held.loc[:, members] = np.vstack([_project(*part, signs[:, members]) for part in parts])
+    return held
+
+
+def _project(estimates, variance, signs):
+    """Close the sums' gaps; what would fall below zero is held there, and the rest moves instead."""
+    variance = variance.copy()
+    for _ in range(estimates.shape[1]):
+        estimates = estimates - _corrections(estimates, variance, signs)
+        below = estimates < 0
+        if not below.any():
+            break
+        estimates[below] = variance[below] = 0
+    return estimates
+
+
+def _corrections(estimates, variance, signs):
+    """Least corrections, in units of standard deviations, that close every gap: intervals apart."""
+    spread = np.sqrt(np.einsum("se,te->ts", signs**2, variance))
+    scaled = signs / np.where(spread > 0, spread, np.inf)[:, :, None]
+    gaps = np.einsum("tse,te->ts", scaled, estimates)
+    overlap = np.einsum("tse,te,tue->tsu", scaled, variance, scaled)
+    shares = np.einsum("tsu,tu->ts", np.linalg.pinv(overlap, rcond=1e-9, hermitian=True), gaps)
+    return variance * np.einsum("tse,ts->te", scaled, shares)

@@ -1,0 +1,94 @@
+"""Cross-validate classifiers of slices: by slice, by run, and on ever fewer key events."""
+
+import numpy as np
+import pandas as pd
+from sklearn.base import clone
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, cross_val_predict
+
+from cmlib.fingerprint.key_events import eliminate
+
+_N_FOLDS = 10
+
+
+def validate(estimator, X, y, *, runs=None, seed=0):
+    """Cross-validate a classifier of slices, as Table 2 does (Yoo et al. 2012) and with folds by run.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Cloned for each fold.
+    X : DataFrame of float, shape (n_slices, n_events)
+        Events per cycle of each time slice.
+    y : array-like, shape (n_slices,)
+        Classes.
+    runs : array-like, shape (n_slices,), optional
+        Run of each slice; with it there are folds that leave out whole runs.
+    seed : int, default 0
+        Of the folds.
+
+    Returns
+    -------
+    DataFrame
+        Rows ``10-fold`` and ``by run``: accuracy [%], correct and incorrect [slices].
+
+    Raises
+    ------
+    ValueError
+        If a class has a single slice, or there is a single run.
+    """
+    X, y = X if hasattr(X, "iloc") else pd.DataFrame(X), np.asarray(y)
+    n_folds = min(_N_FOLDS, int(np.unique(y, return_counts=True)[1].min()))
+    if n_folds < 2:
+        raise ValueError(
+            "validate: a class has a single slice, and can't be in both training and test. Record more."
+        )
+    ways = {"10-fold": StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(X, y)}
+    if runs is not None:
+        n_runs = len(pd.unique(np.asarray(runs)))
+        if n_runs < 2:
+            raise ValueError(f"validate: {n_runs} run; folds by run need at least 2. Record more passes.")
+        by_run = StratifiedGroupKFold(min(_N_FOLDS, n_runs), shuffle=True, random_state=seed)
+        ways["by run"] = by_run.split(X, y, runs)
+    right = {name: cross_val_predict(estimator, X, y, cv=list(folds)) == y for name, folds in ways.items()}
+    scores = {
+        name: [100 * is_right.mean(), is_right.sum(), (~is_right).sum()] for name, is_right in right.items()
+    }
+    table = pd.DataFrame.from_dict(scores, orient="index", columns=["accuracy", "correct", "incorrect"])
+    return table.rename_axis("folds")
+
+
+def accuracy_curve(X, y, elimination, sizes, estimator):
+    """Cross-validate an estimator on ever fewer key events, chosen once from all slices."""
+    X, y = pd.DataFrame(X), np.asarray(y)
+    folds = list(StratifiedKFold(10, shuffle=True, random_state=0).split(X, y))
+    wrong = {}
+    for size in sizes:
+        predicted = cross_val_predict(clone(estimator), X[elimination.index[-size:]], y, cv=folds)
+        wrong[size] = int((predicted != y).sum())
+    return _curve(wrong, len(y))
+
+
+def nested_accuracy_curve(X, y, sizes, estimator, folds):
+    """The same, but with key events chosen anew in each fold, from its training slices alone."""
+    X, y = pd.DataFrame(X), np.asarray(y)
+    wrong, n_slices = dict.fromkeys(sizes, 0), 0
+    for train, test in folds:
+        elimination, n_slices = eliminate(X.iloc[train], y[train]), n_slices + len(test)
+        for size in wrong:
+            chosen = X[elimination.index[-size:]]
+            fitted = clone(estimator).fit(chosen.iloc[train], y[train])
+            wrong[size] += int((fitted.predict(chosen.iloc[test]) != y[test]).sum())
+    return _curve(wrong, n_slices)
+
+
+def _curve(wrong, n_slices):
+    curve = pd.DataFrame({"n_events": list(wrong), "n_wrong": list(wrong.values()), "n_slices": n_slices})
+    curve.insert(1, "accuracy", 100 * (1 - curve["n_wrong"] / n_slices))
+    return curve
+
+
+def leave_each_out(values):
+    """Folds that each leave out all slices of one value, such as a working-set size."""
+    values = pd.Series(np.asarray(values))
+    for value in values.dropna().unique():
+        yield np.flatnonzero(values != value), np.flatnonzero(values == value)
