@@ -22,6 +22,8 @@
 #
 # How fast a program runs is IPC, its instructions per cycle. A model of it (gradient boosted trees) ranks the events; the ten least important are dropped and the model is fitted again, until few are left; the most accurate model is kept
 # (event importance refinement, CounterMiner §III-C). Importance says which events a model of IPC leans on, not what makes the program slow.
+#
+# How sure a ranking is, is told by fitting the model again to resampled stretches of the program, each time with another seed. An event's place is *decided* here if at least 95 % of these models (of ten: all) put it among the first three.
 
 # %% tags=["parameters"]
 program: str = "all"  # programs to study, separated by commas, or all
@@ -40,13 +42,12 @@ from functools import partial
 import numpy as np
 import pandas as pd
 from IPython.display import Markdown
-from scipy.special import comb
 
 from cmlib import experiments as study
-from cmlib import explore, merge, plot
+from cmlib import explore, plot
 from cmlib.experiments.data import describe_data
-from cmlib.experiments.targets import charged_shares, possible_targets
-from cmlib.io import events, store
+from cmlib.experiments.targets import possible_targets
+from cmlib.io import events
 from cmlib.io.recording import AXES
 from cmlib.parallel import parallel_map
 from cmlib.rank import regressor, stability
@@ -69,13 +70,9 @@ counterminer = paper("counterminer")
 # %% [markdown]
 # ## The data: one matrix a program
 #
-# Where every run counted other events, a row of one run says nothing of the events of another. Such runs are therefore aligned by progress: the same share of retired instructions is taken to be the same
-# place in the program. A row is a step of progress, a column an event per cycle, and IPC is the mean of all runs; notebook 03a compares this with the papers' way, runs one below the other.
-# `instructions` and `cycles`, and events that are the same under another name, are left out: with them a model would have nothing to learn.
-#
-# Where one run counted all events, as of a service with `perf stat -I`, a row is an interval of time. Several such runs are put one after the other, and the last is kept back as another pass. Without instructions and cycles there is no IPC; then another event is explained, per second, and so it is by choice (`-p target=EVENT`).
-#
-# Of a simulated program a row is an interval of one run, and all events are per 1,000 instructions. The event to which KCachegrind's cycle estimate charges most is explained. What counts some of the same is left out: the misses of the same accesses at other levels, and of an exact count the misses and mispredictions among it. The loads of load misses and the branches of mispredictions stay: they tell how many there can be, not how many there are.
+# Every run of a program counted other events, so a row of one run says nothing of the events of another. The runs are aligned by progress: the same share of retired instructions is taken to be the same
+# place in the program. A row is a step of progress, a column an event per cycle, and IPC is the mean of all runs; notebook 03a compares this with the papers' way, runs one below the other. Runs that multiplex (more events than counters, which take turns) are cleaned first, by *shrinkage* unless `method` says otherwise: each reading is drawn towards the event's mean by as much as its noise calls for (notebook 02c).
+# `instructions` and `cycles`, and events that are the same under another name, are left out: with them a model would have nothing to learn. So are events that happen at a fixed rate in time, as timers' interrupts do: per cycle they only say how long the step took.
 
 # %%
 url = notebook.database
@@ -94,10 +91,16 @@ if aim != study.IPC:
     choice = f" Others by `-p target=…`: {', '.join(others[:8])}." if others else ""
     display(results.finding(f"What is explained is **{aim.name}**.{reason}{choice}"))
 
-# %% [markdown]
-# Events that happen at a fixed rate in time, as timers' interrupts do, are left out as well: divided by instructions or by another event they are the time that these took. Over intervals the elasticity of their rate in time, in the time that an instruction takes, is 0; each of them would have to cost more cycles than an event does to be the cause of any (`cmlib.rank.leaks.find_ticking`).
-
 # %%
+if simulated:
+    display(Markdown(
+        "A row is an interval of one simulated run, and all events are per 1,000 instructions. "
+        "Explained is the event to which KCachegrind's cycle estimate charges most. What counts "
+        "some of the same is left out: misses of the same accesses at other levels."))
+elif any(one.in_time for one in matrices.values()):
+    display(Markdown(
+        "Here one run counted all events: a row is an interval of time. Several such runs are put "
+        "one after the other, and the last is kept back as another pass."))
 for name, one in matrices.items():
     if len(one.ticking):
         rates = ", ".join(f"`{event}` {rate:,.0f}" for event, rate in one.ticking.items())
@@ -135,14 +138,15 @@ for place, (axis, series) in enumerate(by_axis.items()):
 #
 # $$err = \frac{|IPC_{meas} - IPC_{pred}|}{IPC_{meas}} \times 100\,\% \tag{14}$$
 #
-# The paper's algorithm (§III-C): fit *perf* on all events, rank them by their importance, drop the ten least important, fit again, until few are left; keep the model with the smallest error. *perf* is a gradient boosted regression tree, trained on $m$ random rows and tested on $m/4$ others (§V-B). Here it is for one program, as it stands there, after a drawing of the whole method. In it OCOE (one counter, one event) counts as many events at a time as there are counters; MLPX (multiplexing) lets more events take turns on them.
+# The paper's algorithm (§III-C): fit *perf* on all events, rank them by their importance, drop the ten least important, fit again, until few are left; keep the model with the smallest error. *perf* (the paper's name of the model, not the tool) is a gradient boosted regression tree, trained on $m$ random rows and tested on $m/4$ others (§V-B). Here it is for one program, as it stands there, after a drawing of the whole method. In it OCOE (one counter, one event) counts as many events at a time as there are counters; MLPX (multiplexing) lets more events take turns on them.
 
 # %%
 if not notebook.of_program:
     steps = {"Data collector": "OCOE or MLPX,\nevents in groups",
              "Data cleaner": "outliers,\nmissing values\n(notebook 02)",
              "Model": "IPC by all events\n(Eq. 9)",
-             "Importance": "of each event\n(Eq. 10, 11)", "Refinement": "drop the least\nimportant",
+             "Importance": "of each event\n(section below)",
+             "Refinement": "drop the least\nimportant",
              "Interactions": "of pairs of the\nfirst events\n(notebook 04)"}
     until = "until few events are left; the most accurate model goes on"
     figure, _ = plot.flow(steps, returns=[("Refinement", "Model", until)], columns=6)
@@ -188,7 +192,7 @@ ends.round({"error": 2}).set_index("n_events")
 # %% [markdown]
 # As long as the events dropped are ones that no tree splits on, the model stays the same, and so does its error to all digits.
 #
-# The library's `cmlib.rank.refine` does this for every program (checked below), and takes two more errors. A random row's neighbours are in the training set, and tell much of it; so rows are also cut into twelve stretches of progress or time, in four folds, and each fold is predicted by a refinement that saw none of it (*unseen blocks*). The lowest of these picks the number of events, which may be another one than the loop above picks by its random fifth. As the lowest of many it is too good again, so a third error is taken by nested folds (*nested blocks*): the number is picked without the fold that it is then judged on.
+# The library's `cmlib.rank.refine` does this for every program (checked below), and takes two more errors. A random row's neighbours are in the training set, and tell much of it; so rows are also cut into twelve stretches (blocks) of progress or time, in four folds, and each fold is predicted by a refinement that saw none of it (*unseen blocks*). The lowest of these picks the number of events, which may be another one than the loop above picks by its random fifth. As the lowest of many it is too good again, so a third error is taken by nested folds (*nested blocks*): the number is picked without the fold that it is then judged on.
 
 # %%
 refine = partial(study.refine, step=step, test_share=test_share, seed=seed)
@@ -214,12 +218,12 @@ results.figure(figure, "fig08",
                   "random fifth." if printed else "")
                + " Dash-dotted: the number of events with the lowest error on unseen blocks. "
                "*See:* on unseen blocks all events err by "
-               f"{np.mean(at_first):.1f} %, the model kept by {np.mean(at_best):.1f} %, means of "
-               f"{len(refined)} program{'s' * (len(refined) > 1)}.")
+               f"{np.mean(at_first):.1f} %, the model kept by {np.mean(at_best):.1f} % (too good, "
+               f"as these errors picked it), means of {len(refined)} "
+               f"program{'s' * (len(refined) > 1)}.")
 
 # %% [markdown]
-# Look at how flat a curve is before looking where it is lowest. On the recordings that come with cmlib the error hardly changes from all events down to some twenty: most events add nothing, and few do harm, where the paper's error falls by half to 150 events.
-# On a flat curve the lowest point is a matter of luck. The column *kept without a fold* of the table shows it: the numbers of events that are picked when a quarter of the program is left out, each time another one. Where the number kept with the whole program lies outside of them, it is not the right number but one of many that are as good.
+# Look at how flat a curve is before looking where it is lowest: then the lowest point is a matter of luck. The column *kept without a fold* of the table shows it, the numbers of events that are picked when a quarter of the program is left out, each time another one.
 
 # %%
 def errors_of(one):
@@ -237,27 +241,32 @@ def errors_of(one):
 errors = pd.DataFrame({name: errors_of(one) for name, one in refined.items()}).T
 counts = dict.fromkeys(["kept", "fewest", "most", "all", "few"], "Int64")
 errors = errors.rename_axis("program").astype(counts)
-shown = errors.reset_index()[["program", "kept", "random share", "its mean", "nested blocks",
-                              "their mean"]]
+
+# %%
+shown = errors.reset_index()[["program", "all", "blocks, all", "kept", "nested blocks",
+                              "their mean", "random share"]]
 shown["kept without a fold"] = [f"{row.fewest} to {row.most}" for row in errors.itertuples()]
 display(results.table(shown, "errors",
-                      "**Table.** The number of events kept; the error [%] of that model on a "
-                      "random share of the rows and on nested blocks, each beside that of the "
-                      "mean of the training rows (*its mean*, *their mean*) on the same rows; and "
-                      "the numbers of events picked without each fold."))
+                      "**Table.** The number of all events, and their model's error [%] on unseen "
+                      "blocks; the number kept, and the error of that choice on nested blocks, "
+                      "beside the mean's on the same rows (*their mean*) and that on a random "
+                      "share of the rows; the numbers picked without each fold. *See:* dropping "
+                      "events takes the error from "
+                      f"{errors['blocks, all'].mean():.2f} to {errors['nested blocks'].mean():.2f} "
+                      "%, means of the programs."))
 
 # %%
 histories = {name: r.history for name, r in refined.items()}
 history = pd.concat(histories, names=["program"]).reset_index("program")
-ends = [h[h["n_events"].isin([h["n_events"].max(), errors.at[name, "kept"], h["n_events"].min()])]
-        for name, h in history.groupby("program", sort=False)]
-shown = pd.concat(ends)
-history = pd.concat([shown, history]).drop_duplicates(["program", "n_events"])
+several = history.groupby("program", sort=False)["n_events"]
+of_path = history["n_events"].isin(errors["kept"]) & (
+    history["n_events"] == history["program"].map(errors["kept"]).astype(int))
+ends = (history["n_events"] == several.transform("max")) | of_path
+history = pd.concat([history[ends], history[~ends]])
 results.table(history.dropna(axis=1, how="all"), "refinement",
               "**Table.** CounterMiner, Fig. 8 in numbers [%]: *error* on the random fifth, "
-              "*blocks_error* on unseen blocks, *…_baseline* the mean's on the same rows. With "
-              f"all events, those kept, and the fewest: {len(shown)} of {len(history)} rows, all "
-              "in refinement.csv.", rows=len(shown))
+              "*blocks_error* on unseen blocks, *…_baseline* the mean's on the same rows.",
+              rows=2)
 
 # %% [markdown]
 # ## Importance
@@ -266,10 +275,9 @@ results.table(history.dropna(axis=1, how="all"), "refinement",
 #
 # $$\hat I_j^2 = \frac{1}{M} \sum_{m=1}^{M} \hat I_j^2(T_m), \qquad \hat I_j^2(T) = \sum_{s \in T,\ v_s = e_j} \hat\imath^2_s.$$
 #
-# Here $M$ is the number of trees, $v_s$ the event that split $s$ asks for, $\hat I_j$ the importance of event $e_j$. `cmlib.rank.importance.influence` adds this up; scaled to 100 % it is what LightGBM calls *gain*, and the loop above ranked by it.
+# $M$ is the number of trees, $v_s$ the event that split $s$ asks for, $\hat I_j$ the importance of event $e_j$. `cmlib.rank.importance.influence` adds this up; scaled to 100 % it is what LightGBM calls *gain*, and the loop above ranked by it.
 #
-# Bars are means over models of the events kept, trained on resampled blocks of rows with different seeds;
-# lines show the range of 90 % of these models. An event whose line reaches down to its neighbours' bars has no rank of its own. These means may put another event first than one fit does, as in the loop above: that is what the lines are there to say.
+# Bars are means over models of the events kept, trained on resampled blocks of rows (drawn with replacement) with different seeds; lines show the range of 90 % of these models. An event whose line reaches down to its neighbours' bars has no rank of its own.
 
 # %%
 seeds = range(n_seeds)
@@ -281,125 +289,109 @@ leading = {name: s.head(top) for name, s in spread.items()}
 
 # %%
 numbered = {"HiBench": "9", "CloudSuite 3.0": "10"}
-DECIDED = "among the first three (90 % interval of its place)"
+DECIDED = "decided: among the first three in 95 % of the models"
 shown = {name: s.reset_index().assign(place=np.where(s["rank_high"] <= 3, DECIDED, plot.UNDECIDED))
          for name, s in leading.items()}
-figure, _ = plot.ranking(shown, value="mean", low="low", high="high", label="event", columns=1,
-                         hue="place", xlabel="importance [%]")
+figure, axes = plot.ranking(shown, value="mean", low="low", high="high", label="event",
+                            columns=1, hue="place", xlabel="importance [%]")
+for ax in axes:
+    ax.set_xlim(0, 1.05 * max(s["high"].max() for s in leading.values()))
 decided = sum((one["place"] == DECIDED).sum() for one in shown.values())
 printed = counterminer["importance"].get("wordcount", {}) if "wordcount" in asked else {}
 display(results.figure(
     figure, "fig09",
-    f"**{study.paper_figures(programs, numbered)}.** The most important events for "
-    f"{aim.name} of those kept. Bars: mean importance in {n_seeds} resampled models, lines: the "
-    "range of 90 % of them."
+    f"**{study.paper_figures(programs, numbered)}.** The {top} most important events for "
+    f"{aim.name} of those kept, all on one scale. Bars: mean importance in {n_seeds} resampled "
+    "models, lines: the range of 90 % of them."
     + (f" The paper's first of wordcount, on another processor: {', '.join(printed['top'])}, above "
        f"{printed['top_above_percent']:g} %, the rest below {printed['rest_below_percent']:g} %."
        if printed else "")
-    + f" *See:* {decided} of {sum(map(len, shown.values()))} bars have a decided place (blue); the "
-    "place of the grey ones changes with the rows and the seed of the model."))
+    + f" *See:* {decided} of {sum(map(len, shown.values()))} bars have a decided place"
+    + (" (coloured)" if decided else "") + "; the place of the grey ones changes with the rows and "
+    "the seed of the model. A first bar is no proof that its event comes first."))
 
 # %%
 shown = pd.concat(leading, names=["program", "event"]).reset_index()
 shown["description"] = table["description"].reindex(shown["event"]).to_numpy()
-results.table(shown.drop(columns=["sd"]), "importances",
-              "**CounterMiner, Table III.** Events among the most important of some program: mean "
-              f"importance [%], range (*low* to *high*) and range of ranks of 90 % of {n_seeds} "
-              "models, a short name (as the paper abbreviates its events), and what they count.",
-              rows=60)
+shown = shown[["program", "event", "description", "mean", "rank_low", "rank_high", "abbr", "low",
+               "high"]]
+place = shown.groupby("program").cumcount()
+shown = pd.concat([shown[place < 3], shown[place >= 3]])
+results.table(shown, "importances",
+              "**CounterMiner, Table III.** The first three events of each program: what they "
+              "count, mean importance [%], the range of ranks (*rank_low* to *rank_high*, 1 the "
+              f"most important) of 90 % of {n_seeds} models, and a short name, as the paper "
+              f"abbreviates its events; {top} a program with the range of importance in "
+              "importances.csv.", rows=int((place < 3).sum()))
 
 # %% [markdown]
-# ## The same ranking by the formula that the paper prints
+# ## The same rows, another seed; and the formula that the paper prints
 #
-# The paper's text describes Friedman's importance; its Eq. 10 and 11 are another quantity:
+# The one model that was kept, fitted on all rows, may put another event first than the means above. Most of its events rise and fall together, so that a split may as well ask for one as for another; which of them it asks for changes with the random half of the rows that each tree is grown on, that is with the seed. The table has the first three events of that one model, and what models of the same rows give them that differ in their seed alone.
+#
+# Beside it stands the importance that the paper prints as Eq. 10 and 11. Its text describes Friedman's; the equations are another quantity:
 #
 # $$I_j^2(T) = nt \cdot \sum_{k=1}^{nt} P^2(k), \qquad P(k) = \frac{IPC_k - IPC_{k-1}}{IPC_{k-1}} \tag{10}$$
 #
 # $$I_j^2 = \frac{1}{R} \sum_{m=1}^{R} I_j^2(T_m) \tag{11}$$
 #
 # (its sum runs over $i$, which can only mean $k$). This is the number $nt$ of splits on the event in a tree times the sum of the squared relative changes of predicted IPC that they make,
-# averaged over the $R$ trees in which the event is used at all, so that an event used once counts as much as one used everywhere. $IPC_{k-1}$ and $IPC_k$ are the predictions before and after the split $k$.
-#
-# Here both, of one model each: the one that was kept, fitted on all rows. The figure above has means of resampled models, and so other shares: where an event leads here and is far down there, its lead is of this one fit.
+# averaged over the $R$ trees in which the event is used at all, so that an event used once counts as much as one used everywhere. $IPC_{k-1}$ and $IPC_k$ are the predictions before and after the split $k$. All other notebooks use Friedman's.
 
 # %%
-both = {}
+both, alike = {}, {}
 for name, r in refined.items():
-    printed = influence(r.model, method="printed", X=matrices[name].X[sorted(r.events)])
-    columns = {"Friedman [%]": r.importances, "Eq. 10 and 11 [%]": printed,
+    X = matrices[name].X[sorted(r.events)]
+    seeded = stability.draw_importances(X, matrices[name].ipc, seeds=seeds, resample=False)
+    printed = influence(r.model, method="printed", X=X)
+    columns = {"the model kept": r.importances, "other seeds, least": seeded.min(),
+               "other seeds, most": seeded.max(), "resampled, mean": spread[name]["mean"],
+               "Eq. 10 and 11": printed,
                "place by these": printed.rank(ascending=False, method="first").astype(int)}
-    both[name] = pd.DataFrame(columns).loc[r.events[:5]]
-    both[name]["resampled models, mean [%]"] = spread[name]["mean"]
+    both[name] = pd.DataFrame(columns).loc[r.events[:3]]
+    of_first = X[list(leading[name].index)].corr(method="spearman").abs().to_numpy()
+    alike[name] = np.median(of_first[np.triu_indices(len(of_first), 1)])
 results.table(pd.concat(both, names=["program", "event"]).reset_index(), "printed",
-              "**Table.** The five most important events of the one model kept of each program, "
-              "by Friedman's definition, beside Eq. 10 and 11 as printed, and the mean of the "
-              "resampled models (figure above).")
+              "**Table.** The first three events of the one model kept of each program: importance "
+              f"[%] there, in {n_seeds} models of the same rows that differ in their seed (least "
+              "and most), in the resampled models of the figure (mean), and by Eq. 10 and 11 as "
+              "printed. *See:* the seed alone moves most of them by more than they are apart; the "
+              "median rank correlation of two of the first events, without sign, is "
+              + ", ".join(f"{value:.2f} ({name})" for name, value in alike.items()
+                          if not np.isnan(value)) + ".")
 
 # %% [markdown]
-# All other notebooks use Friedman's. Where Eq. 10 and 11 disagree with it is a matter of definition, not of the data; where the last column disagrees with the first, of the rows that a model was fitted on.
-#
 # ## Do one to three events matter significantly more?
 #
-# CounterMiner calls it a law (§V-B); its companion, on eight of the same programs, finds one or two events. Some event always comes first, so it is tested here: is the widest gap after one of the first three (*ratio*: of the shares on both sides, *n_standing_out* events before it) wider than in shares broken at
-# random (*p_value*) and in shares that fall by a power law (*p_power_law*), and do the same events lead in 95 % of resampled models (*stays*: the share in which they do)?
-#
-# Where a stick is broken at random, the gaps between its sorted shares $I_{(1)} \ge I_{(2)} \ge \dots$, each times its place, are exponential with one mean (Rényi); of shares by a power law, those of their logarithms are. The first three of them, against the $n$ others among the 20 most important events, give
-#
-# $$g_i = i \, ( I_{(i)} - I_{(i+1)} ), \qquad w = \frac{\max(g_1, g_2, g_3)}{\bar g_{i > 3}},$$
-#
-# $$p = - \sum_{j=1}^{3} (-1)^j \binom{3}{j} \left( 1 + \frac{j \, w}{n} \right)^{-n},$$
-#
-# where $g_i$ is the gap after place $i$ times its place, $\bar g_{i>3}$ the mean of the $n$ gaps after the third, $w$ how much wider the widest of the first three is, and $p$ the probability of a gap at least as wide if none is wider than the others.
+# CounterMiner calls it a law (§V-B); the GBRT paper, on eight of the same programs, finds one or two events. Some event always comes first. If one, two or three mattered significantly more than all others, models of resampled rows would agree which: here is the share of the models whose first $n$ events are the same as those of the mean, for $n$ of 1, 2 and 3. Only where 95 % of the models agree for some $n$ can the law hold.
 
 # %%
-def widest_gap_p(gaps):
-    """Probability of so wide a gap among the first three, if all are exponential."""
-    first, rest, j = gaps[:3], gaps[3:], np.arange(1, 4)
-    if not rest.any():
-        return 0.0 if first.any() else 1.0
-    wide = first.max() / rest.mean()
-    return -np.sum((-1.0) ** j * comb(3, j) * (1 + j * wide / len(rest)) ** -len(rest))
-
-
-def smi_test(draws):
-    """Whether one to three events are significantly more important than the rest."""
-    mean = draws.mean().sort_values(ascending=False, kind="stable")
-    mean = mean[mean > 0].iloc[:20]
-    if len(mean) < 6:
-        untested = ("n_standing_out", "ratio", "p_value", "p_power_law", "stays")
-        return dict.fromkeys(untested, np.nan) | {"holds": False}
-    places = np.arange(1, len(mean))
-    gaps, of_logs = (-places * np.diff(shares) for shares in (mean, np.log(mean)))
-    n, p = int(np.argmax(gaps[:3])) + 1, widest_gap_p(gaps)
-    leaders = set(mean.index[:n])
-    stays = np.mean([set(draw.nlargest(n).index) == leaders for _, draw in draws.iterrows()])
-    return {"n_standing_out": n, "ratio": mean.iloc[n - 1] / mean.iloc[n], "p_value": p,
-            "p_power_law": widest_gap_p(of_logs), "stays": stays,
-            "holds": bool(p < 0.05 and stays >= 0.95)}
-
-
-# %%
-tests = {name: smi_test(drawn) for name, drawn in draws.items()}
-smi = pd.DataFrame(tests).T.rename_axis("program").reset_index()
-smi["n_standing_out"] = smi["n_standing_out"].astype("Int64")
-smi["holds"] = smi["holds"].map({True: "yes", False: "no"})
+agree = {name: {n: 100 * np.mean([set(draw.nlargest(n).index) == set(spread[name].index[:n])
+                                  for _, draw in drawn.iterrows()])
+                for n in (1, 2, 3) if n < drawn.shape[1]} for name, drawn in draws.items()}
+agree = pd.DataFrame(agree).T
+holds = (agree >= 95).any(axis=1)
+smi = agree.set_axis([f"same first {n} [%]" for n in agree], axis=1).rename_axis("program")
+smi = smi.assign(**{"the law can hold": holds.map({True: "yes", False: "no"})}).reset_index()
 results.table(smi, "smi",
-              "**Table.** Test of the law that one to three events matter significantly more; it "
-              "holds (*yes*) where p is below 0.05 and the same events lead in 95 % of the models.",
-              decimals=3)
+              f"**Table.** In which share of {n_seeds} resampled models the first event, the first "
+              "two and the first three are those of the mean. *See:* one to three events lead in "
+              f"95 % of the models of {holds.sum()} of {len(holds)} programs.", decimals=0)
 
 # %% [markdown]
 # ## Twelve events, another pass
 #
-# A *pass* is one round of runs in which every group of events was counted once. Of the programs that come with cmlib a dozen *core events* (branches, cache misses, stalls and the like, four counters at a time) were counted all the time and in two passes. A model trained on one pass and tested on the other is the hardest test here: no row of the second was seen. *Repeat* predicts the IPC that the first pass had at the same place, and looks at no event: where it is as good, the model may have learnt the place and not the events. *Neighbours* interpolates between the nearest other rows.
-# Programs without two such passes are left out of the table.
+# A *pass* is one round of runs in which every group of events was counted once. Of the programs that come with cmlib a dozen *core events* (branches, cache misses, stalls and the like, four counters at a time) were counted all the time and in two passes. A model trained on one pass and tested on the other is the hardest test here: no row of the second was seen. Two predictions look at no event: *repeat* takes the IPC that the first pass had at the same place, *neighbours* interpolates between the nearest other rows of the random fifth. Where these are as good, the model may have learnt the place and not the events.
 
 # %%
 def core_errors(one):
     """Errors of one model of all columns, beside predictions that look at no event."""
     refined = study.refine(one, seed=seed)
-    errors = refined.history.loc[0, ["error", "blocks_error", "holdout_error"]]
-    return pd.concat([errors, refined.baselines.add_prefix("without events: ")])
+    error, without = refined.history.loc[0], refined.baselines
+    return {"random fifth": error["error"], "neighbours there": without["neighbours"],
+            "unseen blocks": error["blocks_error"], "mean there": without["blocks_mean"],
+            "other pass": error["holdout_error"], "repeat there": without["holdout_repeat"],
+            "mean of the other pass": without["holdout_mean"]}
 
 
 alone = study.core_runs(url, programs, aim, workers=workers)
@@ -407,23 +399,27 @@ core = {name: study.matrix(runs, target=aim) for name, runs in alone.items()}
 if core:
     tested = {name: core_errors(one) for name, one in core.items()}
     tested = pd.DataFrame(tested).T.rename_axis("program").reset_index()
-    tested = tested.drop(columns="without events: mean")
-    repeat = tested["without events: holdout_repeat"]
-    beaten = list(tested["program"][tested["holdout_error"] < repeat])
+    repeat = tested["repeat there"]
+    beaten = list(tested["program"][tested["other pass"] < repeat])
+    near = tested["random fifth"] < tested["neighbours there"]
     display(results.table(tested, "core",
-                          "**Table.** Errors [%] of a model of the core events (*error* on the "
-                          "random fifth, *blocks_error* on unseen blocks, *holdout_error* on the "
-                          "other pass) and of predictions without any event. *See:* on the other "
-                          "pass the model errs by less than the repeat for "
-                          f"{len(beaten)} of {len(tested)} ({', '.join(beaten) or 'none'})."))
+                          "**Table.** Errors [%] of a model of the core events, on a random fifth "
+                          "of the rows, on unseen blocks and on the other pass, each beside what "
+                          "looks at no event on the same rows. *See:* on the other pass the model "
+                          f"errs by less than the repeat for {len(beaten)} of {len(tested)} "
+                          f"({', '.join(beaten) or 'none'}), on the random fifth by less than the "
+                          f"neighbours for {near.sum()}."))
 
 # %% [markdown]
 # ## Does cleaning put IPC into the events?
 #
-# A rate per cycle is moved by cycles as well as by the event, and a model of IPC then ranks the events: partly a circle. Where the same events were also counted all the time, it can be measured:
-# does their rank correlation with IPC come out above the true one once the multiplexed runs are cleaned?
+# A rate per cycle is moved by cycles as well as by the event, and a model of IPC then ranks the events: partly a circle. Where the same events were also counted all the time, it can be measured: does their rank correlation with IPC come out above the true one once the multiplexed runs are cleaned? *interpolate* fills gaps by straight lines and smooths nothing, *counterminer* cleans as the paper does, *shrinkage* is the default here.
 
 # %%
+from cmlib import merge
+from cmlib.io import store
+
+
 def correlations(name, sets, how):
     """Rank correlation with IPC of the events of some runs, cleaned by a method."""
     runs = study.cleaned_runs(url, name, list(sets), method=how, workers=workers)
@@ -441,31 +437,32 @@ for name in asked:
             found = correlations(name, sets["mlpx"], how)
             both = pd.DataFrame({"counted": true, "multiplexed": found}).dropna()
             distance = (both["multiplexed"] - both["counted"]).abs().mean()
-            circle.append({"program": name, "method": how, "events": len(both)}
-                          | both.abs().mean().to_dict() | {"distance": distance})
+            circle.append({"program": name, "method": how, "counted": both["counted"].abs().mean(),
+                           "cleaned": both["multiplexed"].abs().mean(), "distance": distance})
 
 # %%
 if circle:
-    caption = ("**Table.** Rank correlation with IPC, without sign, mean of the core events: "
-               "counted all the time, multiplexed and cleaned; *distance*: mean difference of the "
-               "two.")
     circle = pd.DataFrame(circle)
-    display(results.table(circle, "correlations", caption, decimals=3))
-    default = circle[circle["method"] == "shrinkage"]
-    above = (default["multiplexed"] - default["counted"]).mean()
-    plain = circle[circle["method"] == "interpolate"].set_index("program")["multiplexed"]
-    smoothed = default.set_index("program")
-    further = smoothed["multiplexed"] - plain[smoothed.index].clip(lower=smoothed["counted"])
-    display(Markdown(
-        "*See:* the default (shrinkage) lies above both *counted* and *interpolate* for "
-        + (", ".join(f"{name} (by {by:.3f})" for name, by in further[further > 0].items())
-           or "none") + f" of {len(further)} programs."))
-    results.number("correlation with IPC, after cleaning (shrinkage) above the true one", above,
-                   note=f"mean of {', '.join(default['program'])}; 0: no circle")
+    wide = circle.pivot(index="program", columns="method", values="cleaned")
+    wide.insert(0, "counted", circle.groupby("program")["counted"].first())
+    off = circle.groupby("method")["distance"].mean()
+    above = (wide["shrinkage"] - wide["counted"]).round(3)
+    plain = wide["shrinkage"] > wide[["counted", "interpolate"]].max(axis=1)
+    display(results.table(
+        wide.rename_axis(columns=None).reset_index(), "correlations",
+        "**Table.** Rank correlation with IPC, without sign, mean of the core events: counted all "
+        "the time, then multiplexed and cleaned in three ways. *See:* after the default it lies "
+        + ", ".join(f"{by:+.3f} ({name})" for name, by in above.items())
+        + " from the true one, above both the true one and *interpolate* for "
+        f"{', '.join(wide.index[plain]) or 'none'}: there cleaning has put some of IPC into the "
+        "events, and part of their importance is owed to it. Event by event the correlations are "
+        + ", ".join(f"{distance:.3f} ({how})" for how, distance in off.items())
+        + " from the true ones on average.", decimals=3))
+    results.number("correlation with IPC, cleaned by shrinkage: mean distance from the true one",
+                   off["shrinkage"], note=f"mean of {', '.join(wide.index)}; gaps filled by lines "
+                                          f"alone: {off['interpolate']:.3f}")
 
 # %% [markdown]
-# Where a cleaned correlation lies further above *counted* than that of *interpolate* (which fills gaps by straight lines and smooths nothing), cleaning has put some of IPC into the events, and part of their importance is owed to it.
-#
 # ## The answer
 #
 # Beside the paper's values stand means of the paper's own programs only, those of HiBench, and by its own error, on a random fifth.
@@ -486,46 +483,58 @@ if of_paper:
 results.number("model error on nested blocks", errors["nested blocks"].mean(), "%",
                note=f"mean of {', '.join(programs)}")
 results.number("error of the mean on the same blocks", errors["their mean"].mean(), "%")
-results.number("programs where one to three events stand out", (smi["holds"] == "yes").sum(),
-               "programs", note=f"of {len(smi)}"
+results.number("programs where one to three events stand out", holds.sum(), "programs",
+               note=f"of {len(holds)}"
                + ("" if notebook.of_program else "; the paper says so of all of its own"))
 
 # %%
 mean, of_its_mean = errors.mean(), "" if aim == study.IPC else " of its mean"
 sure = {name: (drawn.rank(axis=1, ascending=False, method="min") <= 3).mean()
         for name, drawn in draws.items()}  # in which share of models an event is among the first 3
-named = "; of ".join(
-    f"{name}: `{s.index[0]}` ({s['mean'].iloc[0]:.0f} % of the importance, among the first three "
-    f"in {100 * sure[name][s.index[0]]:.0f} % of {n_seeds} resampled models)"
-    for name, s in spread.items())
-settled = (f"that it is among the first three is decided for {decided} of the "
-           f"{sum(map(len, leading.values()))} events shown (notebook 03c takes them in groups)")
+named = "; ".join(
+    f"{name} `{s.index[0]}` ({s['mean'].iloc[0]:.0f} % of the importance, among the first three "
+    f"in {100 * sure[name][s.index[0]]:.0f} % of the models)" for name, s in spread.items())
+n_shown = sum(map(len, leading.values()))
 again = ""
 if core:
     losing = [name for name in tested["program"] if name not in beaten]
     again = (" On another pass of a dozen core events a model errs by "
-             f"{tested['holdout_error'].mean():.1f} %, the first pass repeated, without any event, "
+             f"{tested['other pass'].mean():.1f} %, the first pass repeated, without any event, "
              f"by {repeat.mean():.1f} %: the model wins for {', '.join(beaten) or 'none'}, and "
              f"loses for {', '.join(losing) or 'none'}.")
+kind_of = events.kinds({event for s in leading.values() for event in s.index}, table)["class"]
+of_kind = pd.Series([kind_of[event] for s in leading.values() for event in s.index]).value_counts()
 
 # %%
-span = {column: " to ".join(map(str, sorted({errors[column].min(), errors[column].max()})))
-        for column in counts}
 display(results.finding(
-    f"The most important event of {named}. Which events lead is not sure: {settled}. A model of "
-    f"{aim.name} errs by {mean['nested blocks']:.1f} %{of_its_mean} on stretches that took no part "
-    "in training it or in choosing its events; the mean of the others errs by "
-    f"{mean['their mean']:.1f} % there.{again} Such events go along with {aim.name}; that they "
-    "cause it is not shown."))
+    f"Together the events tell {aim.name}: a model of those kept errs by "
+    f"{mean['nested blocks']:.1f} %{of_its_mean} on stretches that took no part in training it or "
+    f"in choosing its events, the mean of the others by {mean['their mean']:.1f} % there. Which "
+    f"few of them tell it is {'hardly' if decided else 'not'} sure: "
+    f"{decided} of the {n_shown} events shown {'is' if decided == 1 else 'are'} among the first "
+    f"three in at least 95 % of {n_seeds} resampled models. On average comes first: {named} "
+    "(notebook 03c takes events in groups)."))
 display(results.finding(
-    f"How many events are needed is not settled: with all ({span['all']}) the error on unseen "
-    f"blocks is {mean['blocks, all']:.1f} %, with the most important ({span['few']}) "
-    f"{mean['blocks, few']:.1f} %; the models kept have {span['kept']}, and chosen without a part "
-    f"of the program it is {errors['fewest'].min()} to {errors['most'].max()}. That one to three "
-    "events matter significantly more, which CounterMiner calls a law, holds for "
-    f"{(smi['holds'] == 'yes').sum()} of {len(smi)} programs."))
+    f"Dropping events gains little: with all ({errors['all'].min()} to {errors['all'].max()}) the "
+    f"error on unseen blocks is {mean['blocks, all']:.2f} %, by nested choice "
+    f"{mean['nested blocks']:.2f} %, with the last {errors['few'].min()} to {errors['few'].max()} "
+    f"{mean['blocks, few']:.1f} %. How many are needed is not settled: {errors['kept'].min()} to "
+    f"{errors['kept'].max()} are kept, without a part of the program {errors['fewest'].min()} to "
+    f"{errors['most'].max()}. That one to three events matter significantly more, which "
+    f"CounterMiner calls a law, can hold for {holds.sum()} of {len(holds)}, by whether resampled "
+    f"models agree which these are.{again}"))
+if not simulated:
+    display(results.finding(
+        f"Such events go along with {aim.name}; that they cause it is not shown. "
+        f"{of_kind.get('mix', 0)} of the {n_shown} count kinds of instructions or operations, "
+        f"{of_kind.get('stall', 0)} cycles in which nothing moves: per cycle the first are IPC "
+        "times a share, and the second are what IPC lacks."))
+results.numbers()
 
 # %%
+from cmlib.experiments.targets import charged_shares
+
+
 def followed(name):
     """Which event a target follows that is not IPC, and how sure that is."""
     error, mean = errors.at[name, "nested blocks"], errors.at[name, "their mean"]
@@ -536,19 +545,6 @@ def followed(name):
              else "is told by none of the events better than by its mean")
     return (f"`{aim.name}`{f', {why},' if why else ''} {leads}: a model errs by {error:.1f} "
             f"%{of_its_mean} on stretches that it never saw, the mean by {mean:.1f} %")
-
-
-# %%
-for name in programs:  # on the first page, unless clusters take their place (notebook 03c)
-    caption = (f"**What {aim.name} follows.** Events: importance [%] with the interval of 90 % of "
-               "resampled models")
-    bars = spread[name].head(5).rename_axis("name").rename(columns={"mean": "value"}).reset_index()
-    ranks = [f"rank {row.rank_low} to {row.rank_high}" for row in bars.itertuples()]
-    kinds = map(events.simulated_kind, bars["name"])
-    bars["note"] = [", ".join(filter(None, both)) for both in zip(kinds, ranks, strict=True)]
-    results.overview_bars(name, bars[["name", "value", "low", "high", "note"]], caption)
-for name in sorted(set(programs) - set(asked)):
-    results.overview(name, sure=followed(name))
 
 # %%
 def leaders(name, n=3):
@@ -563,17 +559,25 @@ def leaders(name, n=3):
         name = f"`{event}`{f', {what}' if what else ''}"
         yield f"{name} ({importance:.0f} % of the importance, {way})"
 
-
-for name in programs:
+# %%
+for name in programs:  # for the report's first page, unless clusters take their place (03c)
+    caption = (f"**What {aim.name} follows.** Events: importance [%] with the interval of 90 % of "
+               "resampled models")
+    bars = spread[name].head(5).rename_axis("name").rename(columns={"mean": "value"}).reset_index()
+    ranks = [f"rank {row.rank_low} to {row.rank_high}" for row in bars.itertuples()]
+    kinds = map(events.simulated_kind, bars["name"])
+    bars["note"] = [", ".join(filter(None, both)) for both in zip(kinds, ranks, strict=True)]
+    results.overview_bars(name, bars[["name", "value", "low", "high", "note"]], caption)
     shares = sure[name][draws[name].mean().nlargest(3).index]
     often = ", ".join(f"{100 * share:.0f} %" for share in shares)
-    display(results.finding(
+    results.finding(
         f"{aim.name} follows {'; '.join(leaders(name))}. How sure: these are among the first three "
         f"in {often} of {n_seeds} models of resampled stretches. A model of {aim.name}, of "
         f"{errors.at[name, 'kept']} events, errs by {errors.at[name, 'nested blocks']:.1f} "
         f"%{of_its_mean} on held-out stretches, the mean by {errors.at[name, 'their mean']:.1f} %.",
-        program=name))
-results.numbers()
+        program=name)
+for name in sorted(set(programs) - set(asked)):
+    results.overview(name, sure=followed(name))
 
 # %% [markdown]
 # ## Explore
@@ -582,17 +586,18 @@ results.numbers()
 
 # %%
 panel = explore.ranking(refined, draws, top=top)
-caption = ("**Figure.** The first setting of the panel that JupyterLab shows here: two rankings, "
-           "importance [%]. Colour: whether an event is in both lists or in one (not, as above, "
-           "whether its place is decided); lines on the bars: the range of 90 % of the resampled "
-           "models. *See:* how few of the events two programs have in common.")
+beside = [set(s.index) for s in list(leading.values())[:2]]
+caption = ("**Figure.** The first setting of the panel that JupyterLab shows here: the ranking of "
+           + " beside that of ".join(programs[:2]) + ", importance [%], as in the figure above. "
+           "Colour: whether an event is in both lists or in one (not whether its place is "
+           f"decided). *See:* {len(set.intersection(*beside))} of {len(beside[0])} events are "
+           + ("in both." if len(beside) > 1 else "shown."))
 panel if notebook.interactive else results.figure(panel.figure(), "explore", caption)
 
 # %% [markdown]
 # ## What this doesn't show
 #
-# Importance in a model is no cause: an event may only go along with IPC. Per cycle, kinds of instructions (branches, fused pairs) follow IPC because they are instructions; the papers' rankings, made of counts per interval, share this.
-# Two events that say the same share their importance, and which of them leads is decided by noise.
+# Importance in a model is no cause. Per cycle, kinds of instructions (branches, fused pairs) follow IPC because they are instructions; the papers' rankings, made of counts per interval, share this.
 # All events were counted in one pass only, so the model of all events has no other pass to be tested on: the error on nested blocks stands in. That errors are lower than the paper's says nothing of the method: the programs' data, the rows (means of all runs instead of intervals of one) and the random split differ.
 #
 # ## On your own program

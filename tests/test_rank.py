@@ -14,12 +14,10 @@ from cmlib.rank import refinement, stability
 from cmlib.rank.boosting import Boosting, regressor
 from cmlib.rank.importance import influence
 from tests.naive import ranking as naive
-from tests.notebook_functions import functions_of
 from tests.planted_series import driver_data
 
 SMALL = Boosting(trees=12, leaves=4)
 WHOLE = Boosting(trees=12, leaves=5, row_share=1.0)
-smi_test = functions_of("03_ranking")["smi_test"]
 
 
 @pytest.fixture(scope="module")
@@ -272,25 +270,6 @@ def test_agreement_is_that_of_scipy(seed):
     assert found["spearman"] == pytest.approx(spearmanr(one.iloc[0], other.iloc[0]).statistic)
     first = [set(draws.iloc[0].nlargest(10).index) for draws in (one, other)]
     assert found["top10_shared"] == len(first[0] & first[1]) / 10
-
-
-def test_three_events_that_stand_out_do_so():
-    """The paper's wordcount: three above 5 %, the rest below 2.2 %."""
-    found = smi_test(made_draws([7.5, 6.1, 5.3, *np.linspace(2.2, 1.2, 17)]))
-    assert found["holds"] and found["n_standing_out"] == 3 and found["p_value"] < 0.01
-    restless = smi_test(made_draws([7.5, 6.1, 5.3, *np.linspace(2.2, 1.2, 17)], noise=0.8))
-    assert not restless["holds"] and restless["stays"] < 0.95
-
-
-@pytest.mark.slow
-def test_a_first_event_is_not_yet_a_law():
-    rng = np.random.default_rng(0)
-    sticks = [smi_test(made_draws(rng.exponential(size=20), n=2)) for _ in range(200)]
-    assert 0.01 < np.mean([found["p_value"] < 0.05 for found in sticks]) < 0.12
-    power_law = [smi_test(made_draws(rng.pareto(1.5, 20) + 1, n=2)) for _ in range(200)]
-    assert 0.01 < np.mean([found["p_power_law"] < 0.05 for found in power_law]) < 0.12
-    few = smi_test(made_draws([1.0, 2, 3, 4]))
-    assert not few["holds"] and np.isnan(few["p_value"])
 
 
 def test_errors_may_be_in_percent_of_the_mean_where_y_is_zero_in_some_rows():
