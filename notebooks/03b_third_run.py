@@ -60,7 +60,7 @@ if files["run"].nunique() < 3:
 # %% [markdown]
 # ## The data: three runs of each case
 #
-# A case is a program with one input. Counts are cumulative: a row has what was counted since the start of the run, and for how many seconds it has run.
+# A case is a program with one input. Counts are cumulative: a row has what was counted since the start of the run, and for how many seconds it has run. Cases that lack a run, or have a run of at most 20 intervals, are left out.
 
 
 # %%
@@ -74,10 +74,13 @@ def read(path):
     return counts.rename(columns=short).assign(seconds=np.array(times, dtype=float) / 1e9)
 
 
-cases = {name: {run.run: read(run.path) for run in group.itertuples()}
+found = {name: {run.run: read(run.path) for run in group.itertuples()}
          for name, group in files[files["case"].isin(names)].groupby("case")}
-cases = {name: runs for name, runs in cases.items()
+cases = {name: runs for name, runs in found.items()
          if len(runs) == 3 and min(map(len, runs.values())) > 20}
+n_programs = len({name.rpartition(".")[0] for name in cases})
+print(f"{len(cases)} of {len(found)} cases, of {n_programs} programs, three runs each; the first "
+      "rows of the third run of the first case:")
 SOURCE = {"taken": 1, "branches": 2}  # the merged run that counts the event
 next(iter(cases.values()))[3].head(3)
 
@@ -96,8 +99,8 @@ results.table(totals, "totals",
               f"**Table.** Intervals, mean seconds of a run, and by how much the total of an event "
               "in the run that is merged differs from the third run's "
               f"(at most {furthest:.3f} %); *time*: by how much longer the slowest of the three "
-              f"runs took than the fastest (at most {totals['time [%]'].max():.1f} %). The first 8 "
-              f"of {len(totals)} cases; all in totals.csv.", decimals=4, rows=8)
+              f"runs took than the fastest (at most {totals['time [%]'].max():.1f} %). The first 4 "
+              f"of {len(totals)} cases; all in totals.csv.", decimals=4, rows=4)
 
 # %% [markdown]
 # ## The method: look up the same place in another run
@@ -139,7 +142,7 @@ print(f"{case}, taken branches, {len(c)} intervals: "
       + ", ".join(f"aligned {way} E = {error:.3f} %" for way, error in E.items()))
 
 # %% [markdown]
-# The same for all cases and both events. Three predictions that look at no place are held beside it: the mean rate of the run, its intervals in random order, and the third run's previous interval, which a merged run does not know. (Stacked runs, one below the other and filled with zeros, have no common place: without a model they predict the mean.)
+# The same for all cases and both events. Three predictions are held beside it that look up no place: the mean rate of the run (*mean*), its intervals in random order (*shuffled*), and the third run's own previous interval, which a merged run does not know: a rival that looks at the truth. (Stacked runs, one below the other and filled with zeros, have no common place: without a model they predict the mean.)
 
 
 # %%
@@ -175,8 +178,8 @@ errors = pd.DataFrame({key: {way: error(rows[way], rows["counted"]) for way in l
 np.testing.assert_allclose(errors.loc[(case, "taken"), list(E)], list(E.values()))
 results.table(errors.reset_index(), "places",
               "**Table.** Error [%] of what one run predicts of the third: two ways of aligning, "
-              "and three predictions that look at no place. The first 10 of "
-              f"{len(errors)} cases and events; all in places.csv.", decimals=3, rows=10)
+              "and three predictions that look up no place. The first 6 of "
+              f"{len(errors)} cases and events; all in places.csv.", rows=6)
 
 # %%
 shown = errors.groupby("case").mean().sort_values("by instructions")
@@ -186,9 +189,10 @@ results.figure(figure, "places",
                "**Figure.** Error of what one run predicts of the third run's intervals, mean of "
                f"taken and all branches; {len(shown)} cases of SPEC CPU 2000; note the "
                f"logarithmic axis. *See:* by instructions is nearest in {nearest} of {len(errors)} "
-               f"cases and events, with {errors['by instructions'].median():.2g} % in the median; "
-               f"by time {errors['by time'].median():.2g} %, the mean "
-               f"{errors['mean'].median():.2g} %.")
+               f"cases and events, with {errors['by instructions'].median():.2f} % in the median; "
+               f"by time {errors['by time'].median():.2f} %, the third run's previous interval "
+               f"{errors['previous interval'].median():.2f} %, the mean "
+               f"{errors['mean'].median():.2f} %.")
 
 # %% [markdown]
 # Look at the case in which time is worst against instructions: a stretch of the third run, and what either alignment puts there.
@@ -206,8 +210,8 @@ results.figure(figure, "stretch",
                f"**Figure.** {len(stretch)} intervals from the middle of the case with the largest "
                "difference of the two alignments: taken branches that the third run counted, and "
                "that run 1 puts there. *See:* by instructions run 1 lies on "
-               f"the third ({errors.at[worst, 'by instructions']:.2g} % error over the whole run); "
-               f"by time it errs by {errors.at[worst, 'by time']:.2g} %, its peaks are too high "
+               f"the third ({errors.at[worst, 'by instructions']:.2f} % error over the whole run); "
+               f"by time it errs by {errors.at[worst, 'by time']:.2f} %, its peaks are too high "
                "and its valleys too low. Intervals have the same instructions but last "
                f"{lasting.min():.3f} to {lasting.max():.3f} s: a long one, laid by time over a "
                "fast stretch of the other run, catches the branches of several.")
@@ -233,7 +237,7 @@ worthless = (shifts["ratio"] >= 1).groupby(shifts["shift"]).mean()
 results.table(spread.assign(worthless=worthless).reset_index(), "shift",
               "**Table.** Error over that of the mean, by intervals of shift: quantiles over "
               f"{len(predicted)} cases and events; *worthless*: the share of them with a ratio of "
-              "1 or more.", decimals=3)
+              "1 or more.")
 
 # %%
 @plot.styled
@@ -252,8 +256,9 @@ figure, _ = draw_shifts(spread)
 results.figure(figure, "shift",
                "**Figure.** What a shift of phases costs: error over that of the mean, quantiles "
                f"of {len(predicted)} cases and events. *See:* one interval raises the median from "
-               f"{spread.loc[0, 'median']:.3f} to {spread.loc[1, 'median']:.2f}, twenty to "
-               f"{spread.loc[20, 'median']:.2f}.")
+               f"{spread.loc[0, 'median']:.2f} to {spread.loc[1, 'median']:.2f}, twenty to "
+               f"{spread.loc[20, 'median']:.2f}; but cases differ: shifted by fifty intervals a "
+               f"tenth of them is still at {spread.loc[50, '10th percentile']:.2f} or less.")
 
 # %% [markdown]
 # ## A model of what was never counted together
@@ -264,11 +269,10 @@ results.figure(figure, "shift",
 #
 # $y_r(j)$ is the event to predict, $x_r(j)$ the other event, in row $j$ of run $r$, and $p_r(j)$ its pace; $p_{12}$ is the mean pace of runs 1 and 2. The ways to put together the rows on which $m$ is fitted:
 #
-# - *third run alone*: the third run's other blocks; the best a merge can be
+# - *third run alone*: the third run's other blocks, counted together; what a merge is held against (both vary a little, so that a merge may come out better)
 # - *by instructions*, *by time*: runs 1 and 2, merged at the same place or at the same share of the time
-# - *shuffled*: the rows of run 2 in random order
-# - *stacked*: only the rows that counted the event, a milder form of the paper's way; there the other event is a constant, and only the pace is left
-# - *stacked, zeros*: the rows of run 1 and those of run 2 below them, filled with zeros as in the GBRT paper; a row with branches then has no taken ones. (The paper predicts IPC, which every run counts; so its target never has such zeros.)
+# - *shuffled*: the same as *by instructions*, the other event in random order
+# - *pace alone*: only the run that counted the event; its other event is not known, so a constant, and the pace is all that is left. So it is in stacked runs, one below the other: no row has both events. (The GBRT paper stacks runs, but predicts IPC, which every run counts; this is no test of its way.)
 # - *mean*: no model
 
 
@@ -288,16 +292,16 @@ def merge_two(runs, event, other, by, n):
     one = rates(one, [event], np.linspace(0, end[0], n + 1), by)
     two = rates(two, [other], np.linspace(0, end[1], n + 1), by)
     return pd.DataFrame({other: two[other], "pace": (one["pace"] + two["pace"]) / 2,
-                         event: one[event]}), one, two
+                         event: one[event]}), one
 
 
 # %%
-def error_of_fit(fitted, third, event, fold, repeats=1):
+def error_of_fit(fitted, third, event, fold):
     """Fit on the blocks that are not judged, predict the third run's; the error [%]."""
     predicted, inputs = np.empty(len(third)), third.columns.drop(event)
     trees = {"n_estimators": 100, "learning_rate": 0.1, "num_leaves": 15, "min_child_samples": 10}
     for held in np.unique(fold):
-        rows = fitted[np.tile(fold, repeats) != held]
+        rows = fitted[fold != held]
         model = LGBMRegressor(**trees, random_state=seed, n_jobs=1, deterministic=True, verbose=-1)
         model.fit(rows[inputs], rows[event])
         predicted[fold == held] = model.predict(third.loc[fold == held, inputs])
@@ -307,17 +311,15 @@ def error_of_fit(fitted, third, event, fold, repeats=1):
 # %%
 def errors_by_rows(runs, event, other):
     """Errors of models fitted on runs that were put together in different ways."""
-    n, spare = min(map(len, runs.values())), {other: 0.0}
+    n = min(map(len, runs.values()))
     third = rates(runs[3], [other, event], np.linspace(0, n * 1e8, n + 1))[[other, "pace", event]]
-    placed, one, two = merge_two(runs, event, other, "instructions", n)
+    placed, one = merge_two(runs, event, other, "instructions", n)
     fold = rank.blocks(third.index, 12) % 4
     mixed = placed.assign(**{other: placed[other].sample(frac=1, random_state=seed).to_numpy()})
     timed = merge_two(runs, event, other, "seconds", n)[0]
     fits = {"third run alone": third, "by instructions": placed, "shuffled": mixed,
-            "by time": timed, "stacked": one.assign(**spare)}
+            "by time": timed, "pace alone": one.assign(**{other: 0.0})}
     errs = {way: error_of_fit(rows, third, event, fold) for way, rows in fits.items()}
-    zeros = pd.concat([one.assign(**spare), two.assign(**{event: 0.0})])
-    errs["stacked, zeros"] = error_of_fit(zeros, third, event, fold, repeats=2)
     return errs | {"mean": error(one[event].mean(), third[event])}
 
 
@@ -328,63 +330,70 @@ models = {(name, event): errors_by_rows(runs, event, other)
 models = pd.DataFrame(models).T.rename_axis(["case", "event"])
 results.table(models.reset_index(), "models",
               f"**Table.** Error [%] of models on blocks of the third run, by the rows on which "
-              f"they were fitted. The first 10 of {len(models)} cases and events; all in "
-              "models.csv.", rows=10)
+              f"they were fitted. The first 6 of {len(models)} cases and events; all in "
+              "models.csv.", rows=6)
 
 # %%
-order = ["by instructions", "by time", "stacked", "shuffled", "mean"]
+order = ["by instructions", "by time", "pace alone", "shuffled", "mean"]
 by_case = models.groupby("case").mean()
 shown = by_case[order].div(by_case["third run alone"], axis=0).sort_values("by instructions")
 figure, _ = plot.by_case(shown, ylabel="error over that of a model\nof the third run alone",
                          levels={"third run alone": 1})
 place, model = errors.median(), models.median()
-by_events = (models["by instructions"] < models["stacked"]).sum()
+by_events = (models["by instructions"] < models["pace alone"]).sum()
+better = (models["by instructions"] < models["third run alone"]).sum()
+hopeless = list(by_case.index[by_case["mean"] <= by_case["third run alone"]])
 results.figure(figure, "models",
                "**Figure.** Error of models of taken by all branches and the other way round, on "
                "blocks of the third run, by the rows that they were fitted on, over that of a "
                f"model fitted on the third run itself; mean of both, {len(shown)} cases, "
-               "logarithmic axis. Left out is *stacked, zeros*, which errs by "
-               f"{model['stacked, zeros']:.0f} %. *See:* merged by instructions, a model errs by "
-               f"{model['by instructions']:.2g} % in the median, as one fitted on the third run "
-               f"itself ({model['third run alone']:.2g} %); stacked {model['stacked']:.2g} %.")
+               "logarithmic axis. *See:* merged by instructions, a model errs by "
+               f"{model['by instructions']:.2f} % in the median, one fitted on the third run "
+               f"itself by {model['third run alone']:.2f} % (and by more than the merged one in "
+               f"{better} of {len(models)}), by the pace alone {model['pace alone']:.2f} %. No "
+               "model beats the mean for " + (", ".join(hopeless) or "none of them") + ".")
 
 # %% [markdown]
 # ## In numbers
 
 # %%
-quantiles = pd.concat({"place": errors, "model": models}).groupby(level=0).quantile([0.1, 0.5, 0.9])
-for what, table in (("place", errors), ("model", models)):
-    for way in table:
-        low, middle, high = quantiles.loc[what, way].dropna()
-        results.number(f"{what}, {way}: error", middle, "%",
+for what, table in (("intervals", errors), ("model", models)):
+    for way in [way for way in ("by instructions", "third run alone", "by time", "mean")
+                if way in table]:
+        low, high = table[way].quantile([0.1, 0.9])
+        results.number(f"{what}, {way}: error", table[way].median(), "%",
                        note=f"median of {len(table)} cases and events; 10th to 90th "
-                            f"percentile: {low:.3g} to {high:.3g} %")
-for shift in (1, 10):
-    results.number(f"error over that of the mean, shifted by {shift}", spread.loc[shift, "median"],
-                   note=f"not shifted: {spread.loc[0, 'median']:.3f}")
+                            f"percentile: {low:.2f} to {high:.2f} %")
+results.number("error over that of the mean, shifted by one interval", spread.loc[1, "median"],
+               "of 1", note=f"not shifted: {spread.loc[0, 'median']:.2f}")
 results.numbers()
 
 # %%
-results.finding(
-    f"Aligned by instructions, a run errs by {place['by instructions']:.2g} % on the third run's "
-    f"intervals (median of {len(errors)}: {len(cases)} cases, two events each; "
-    f"{errors['by instructions'].max():.2g} % at most), aligned by the share of the time by "
-    f"{place['by time']:.2g} %, where a constant, the mean, errs by {place['mean']:.2g} %. A "
-    f"model fitted on two merged runs errs by {model['by instructions']:.2g} % on the third run's "
-    f"unseen blocks, one fitted on the third run itself by {model['third run alone']:.2g} %, the "
-    f"mean by {model['mean']:.2g} %, on rows in random order {model['shuffled']:.2g} %. On stacked "
-    f"rows a model errs by {model['stacked']:.2g} % (more than on merged ones in {by_events} of "
-    f"{len(models)}), and filled with zeros as the GBRT paper does by "
-    f"{model['stacked, zeros']:.0f} %.")
+display(results.finding(
+    f"Almost exactly, for programs that do the same in every run: aligned by instructions, a run "
+    f"errs by {place['by instructions']:.2f} % on the third run's intervals (median of "
+    f"{len(errors)}: {len(cases)} cases of {n_programs} programs, two events each; "
+    f"{errors['by instructions'].max():.2f} % at most). It wins in {nearest} of {len(errors)}: "
+    f"aligned by the share of the time the error is {place['by time']:.2f} %, by the third run's "
+    f"own previous interval {place['previous interval']:.2f} %, by the mean {place['mean']:.2f} %. "
+    f"The totals of these runs differ by {furthest:.3f} % at most."))
+display(results.finding(
+    "A model fitted on two merged runs is as good as one of the third run itself: it errs by "
+    f"{model['by instructions']:.2f} % on the third run's unseen blocks, against "
+    f"{model['third run alone']:.2f} %; with one event in random order by "
+    f"{model['shuffled']:.2f} %, by the pace alone {model['pace alone']:.2f} % (more than the "
+    f"merged one in {by_events} of {len(models)}), the mean by {model['mean']:.2f} %. A merge that "
+    f"is off by one interval loses much of this: its error is {spread.loc[1, 'median']:.2f} of the "
+    "mean's."))
 
 # %% [markdown]
 # ## What this doesn't show
 #
-# These programs do the same in every run, as the first table shows. Where work depends on time or on other threads, the same instruction is not the same place; notebook 03a has such programs, and no third run. There is one pair of events, predicted by one another. The GBRT paper's target is IPC, which every run counts, so that stacked rows all have it; here the target is an event that one run counts, and the error of *stacked, zeros* says nothing of the paper's.
+# These programs do the same in every run, as the first table shows, so that a place is found again by counting instructions. Where work depends on time or on other threads, the same instruction is not the same place; notebook 03a has such programs, and no third run. There is one pair of events, predicted by one another. The GBRT paper's target is IPC, which every run counts; its way of stacking runs is not tested here.
 #
 # ## On your own program
 #
-# This takes three runs in the form of the set: a folder with `amd_taken_totalmiss`, `amd_branches_totalmiss` and `amd_branches_takentotal`, then `cmlib run live 03b_third_run -p folder=FOLDER`. Change `program` first, which chooses the cases. Runs that `cmlib record` made are merged in [notebook 03a](03a_merging_runs.ipynb).
+# This page is about published recordings; no command of cmlib makes three runs of their form (`folder` reads other files of that form: three folders of the names in `RUNS` above, in each a file `PROGRAM.INPUT.gcc.sse3.perf` a case). Change `program` first: it picks the cases. Runs of your own program that counted different events are merged in [notebook 03a](03a_merging_runs.ipynb): `cmlib record NAME -- COMMAND`, then `cmlib run live 03a_merging_runs -p program=NAME`.
 #
 # **References.** Lv, Sun, Yu, *Mining CPU performance data based on gradient boosting regression tree*, 2018, §3.1. Recordings: Weaver, deater/perfevent_overhead.
 

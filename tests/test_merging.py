@@ -47,5 +47,4 @@ def test_a_third_run_finds_what_runs_merged_by_instructions_foretell(tmp_path):
     assert (places_["by time"] < places_["mean"]).all()
     models = pd.read_csv(folder / "models.csv")
     assert (models["by instructions"] < 1.2 * models["third run alone"]).all()
-    assert models["by instructions"].mean() < 0.8 * models[["stacked", "shuffled", "mean"]].mean().min()
-    assert (models["stacked, zeros"] > 90).all()
+    assert models["by instructions"].mean() < 0.8 * models[["pace alone", "shuffled", "mean"]].mean().min()
